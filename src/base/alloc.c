@@ -1,0 +1,52 @@
+/* The one place that calls malloc. A daemon that has no memory left cannot keep its
+ * promises; it must end at once and restart from the journal, so nobody checks for NULL. */
+#include "base/alloc.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *checked(void *p, size_t n)
+{
+    if (!p) {
+        fprintf(stderr, "postbackd: out of memory asking for %zu bytes\n", n);
+        abort();
+    }
+    return p;
+}
+
+void *xmalloc(size_t n)
+{
+    return checked(malloc(n ? n : 1), n);
+}
+
+void *xcalloc(size_t count, size_t size)
+{
+    return checked(calloc(count ? count : 1, size ? size : 1), size);
+}
+
+void *xrealloc(void *p, size_t n)
+{
+    return checked(realloc(p, n ? n : 1), n);
+}
+
+char *xstrdup(const char *s)
+{
+    return checked(strdup(s), strlen(s));
+}
+
+void *xgrow(void *p, size_t *capacity, size_t want, size_t size)
+{
+    if (p && want <= *capacity)
+        return p;
+    size_t next = *capacity ? *capacity : 8;
+    while (next < want)
+        next += next / 2 + 8;
+    size_t bytes = 0;
+    if (__builtin_mul_overflow(next, size, &bytes))
+        return checked(NULL, SIZE_MAX);
+    p = xrealloc(p, bytes);
+    *capacity = next;
+    return p;
+}

@@ -1,0 +1,13 @@
+/* Allocation that does not fail: out of memory ends the process with one line.
+ * Any thread. Free with free(). */
+#pragma once
+
+#include <stddef.h>
+
+void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc, alloc_size(1)));
+void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
+void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull, alloc_size(2)));
+char *xstrdup(const char *s) __attribute__((returns_nonnull, malloc));
+
+/* Grows an array geometrically: makes room for `want` elements of `size` bytes. */
+void *xgrow(void *p, size_t *capacity, size_t want, size_t size) __attribute__((returns_nonnull));

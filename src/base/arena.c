@@ -1,0 +1,74 @@
+/* Chunked bump allocation. Chunks are linked newest first and freed together. */
+#include "base/arena.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_PLAIN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#define ARENA_PLAIN 1
+#endif
+#endif
+#ifndef ARENA_PLAIN
+#define ARENA_PLAIN 0
+#endif
+
+#define CHUNK_BYTES 16384u
+
+struct arena_chunk {
+    struct arena_chunk *next;
+    size_t pad; /* keeps what follows 16-aligned */
+};
+
+static char *chunk_new(struct arena *a, size_t n)
+{
+    struct arena_chunk *c = xmalloc(sizeof *c + n);
+    c->next = a->chunks;
+    a->chunks = c;
+    return (char *)(c + 1);
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+    n = (n + 15) & ~(size_t)15;
+    a->total_bytes += n;
+    if (ARENA_PLAIN || n > CHUNK_BYTES / 4)
+        return chunk_new(a, n);
+    if (n > a->left) {
+        a->at = chunk_new(a, CHUNK_BYTES);
+        a->left = CHUNK_BYTES;
+    }
+    char *p = a->at;
+    a->at += n;
+    a->left -= n;
+    return p;
+}
+
+void *arena_zalloc(struct arena *a, size_t n)
+{
+    return memset(arena_alloc(a, n), 0, n);
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+    if (!s.p)
+        return STR_NONE;
+    char *p = arena_alloc(a, s.n + 1);
+    if (s.n)
+        memcpy(p, s.p, s.n);
+    p[s.n] = '\0';
+    return (struct str){p, s.n};
+}
+
+void arena_free(struct arena *a)
+{
+    while (a->chunks) {
+        struct arena_chunk *c = a->chunks;
+        a->chunks = c->next;
+        free(c);
+    }
+    *a = (struct arena){0};
+}

@@ -1,0 +1,37 @@
+/* A growing byte buffer. Zero-initialised is empty; buf_free gives the memory back. */
+#pragma once
+
+#include "base/check.h"
+#include "base/str.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+
+struct buf {
+    char *p;
+    size_t n;
+    size_t capacity;
+};
+
+void buf_free(struct buf *b);
+static inline void buf_clear(struct buf *b)
+{
+    b->n = 0;
+}
+/* Room for `more` further bytes; returns where they go. The caller adds to `n` itself. */
+char *buf_reserve(struct buf *b, size_t more);
+void buf_add(struct buf *b, const void *p, size_t n);
+void buf_add_str(struct buf *b, struct str s);
+void buf_add_c(struct buf *b, const char *s);
+void buf_add_char(struct buf *b, char c);
+void buf_add_int(struct buf *b, int64_t v); /* decimal */
+void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
+/* Drops the first n bytes, moving the rest down. */
+void buf_consume(struct buf *b, size_t n);
+static inline struct str buf_str(const struct buf *b)
+{
+    return (struct str){b->p ? b->p : "", b->n};
+}
+/* NUL-terminates (the NUL is not counted) and returns the text; owned by the buffer. */
+const char *buf_c(struct buf *b);

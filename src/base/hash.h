@@ -1,0 +1,24 @@
+/* Hashes. key128 is keyed (SipHash-2-4, 128 bit): ids come from outside, and whoever could
+ * choose colliding ones could make a lookup slow or an event look like a duplicate. */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdint.h>
+
+struct key128 {
+    uint64_t hi, lo;
+};
+
+struct hash_secret {
+    uint8_t bytes[16];
+};
+
+struct key128 hash_key128(const struct hash_secret *secret, const void *p, size_t n);
+uint64_t hash_fast(const void *p, size_t n); /* unkeyed FNV-like mix: in-process tables of trusted or bounded keys */
+uint32_t hash_crc32c(uint32_t crc, const void *p, size_t n); /* Castagnoli, as in RFC 3720 */
+
+static inline bool key128_eq(struct key128 a, struct key128 b)
+{
+    return a.hi == b.hi && a.lo == b.lo;
+}

@@ -1,0 +1,38 @@
+/* Every bound of the daemon, with its unit and what happens when it is full. */
+#pragma once
+
+/* Taking in (contract, section 3): 413 beyond. */
+#define LIMIT_EVENTS_PER_REQUEST 10000
+#define LIMIT_REQUEST_BODY_BYTES (8 << 20)
+#define LIMIT_JSON_DEPTH 16
+
+/* Fields of events: `out_of_range` or `invalid` beyond. */
+#define LIMIT_ID_BYTES 64
+#define LIMIT_EVENT_ID_BYTES 128
+#define LIMIT_PANELIST_ID_BYTES 256
+#define LIMIT_TEXT_BYTES 1024 /* SessionId, Mid, OfferTitle, OfferGoalId, Reason */
+#define LIMIT_EVENT_AGE_DAYS 90
+#define LIMIT_EVENT_FUTURE_MS (5 * 60 * 1000)
+
+/* HTTP in: 431 / 414 / 408 / 503 beyond. */
+#define LIMIT_HEADER_BYTES 16384
+#define LIMIT_CONNECTIONS_PER_LOOP 8192
+#define LIMIT_HEADER_DEADLINE_MS 10000
+#define LIMIT_REQUEST_DEADLINE_MS 60000
+#define LIMIT_IDLE_CONNECTION_MS 75000
+
+/* The store: beyond, ingest answers 503 with Retry-After; outcomes are always taken. */
+#define LIMIT_STORE_QUEUED_EVENTS 200000
+#define LIMIT_MEMTABLE_EVENTS 65536
+#define LIMIT_APPLY_INTERVAL_MS 1000
+#define LIMIT_JOURNAL_SEGMENT_BYTES (64 << 20)
+#define LIMIT_KEYS_PER_SEGMENT (1 << 20)
+
+/* Delivery: beyond, a callback stays in the store and is paged in later. */
+#define LIMIT_LANE_CALLBACKS_IN_RAM 1024
+#define LIMIT_CALLBACKS_IN_RAM 65536
+#define LIMIT_PAGE_CALLBACKS 256
+#define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
+#define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536
+#define LIMIT_ATTEMPT_HEADER_BYTES 32768
+#define LIMIT_URL_BYTES 2048

@@ -1,0 +1,100 @@
+/* One line per event, one write per line, so that lines of several threads never mix.
+ * Control bytes are escaped: what a partner chose must not forge a line. */
+#include "base/log.h"
+
+#include "base/buf.h"
+#include "base/env.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+static atomic_int least_level = LOG_INFO;
+static atomic_bool as_json = false;
+
+void log_set(enum log_level least, bool json)
+{
+    atomic_store(&least_level, (int)least);
+    atomic_store(&as_json, json);
+}
+
+static void add_escaped(struct buf *b, struct str s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c == '"' || c == '\\')
+            buf_printf(b, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            buf_printf(b, "\\u%04x", c);
+        else
+            buf_add_char(b, (char)c);
+    }
+}
+
+static bool plain(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if ((unsigned char)s.p[i] <= ' ' || s.p[i] == '"' || s.p[i] == '\\' || s.p[i] == '=' ||
+            s.p[i] == 0x7f)
+            return false;
+    return s.n > 0;
+}
+
+static void add_text_fields(struct buf *b, const struct log_field *f)
+{
+    for (; f->name; f++) {
+        buf_printf(b, " %s=", f->name);
+        if (f->is_number) {
+            buf_add_int(b, f->number);
+        } else if (plain(f->text)) {
+            buf_add_str(b, f->text);
+        } else {
+            buf_add_char(b, '"');
+            add_escaped(b, f->text);
+            buf_add_char(b, '"');
+        }
+    }
+}
+
+static void add_json_fields(struct buf *b, const struct log_field *f)
+{
+    for (; f->name; f++) {
+        buf_printf(b, ",\"%s\":", f->name);
+        if (f->is_number) {
+            buf_add_int(b, f->number);
+        } else {
+            buf_add_char(b, '"');
+            add_escaped(b, f->text);
+            buf_add_char(b, '"');
+        }
+    }
+}
+
+void log_write(enum log_level level, const char *event, const struct log_field *fields)
+{
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    if ((int)level < atomic_load(&least_level))
+        return;
+    int64_t now_ms = env_wall_ms(env_real());
+    time_t seconds = (time_t)(now_ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    char at[32];
+    strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
+
+    struct buf line = {0};
+    if (atomic_load(&as_json)) {
+        buf_printf(&line, "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"event\":\"%s\"", at,
+                   (int)(now_ms % 1000), names[level], event);
+        add_json_fields(&line, fields);
+        buf_add_c(&line, "}\n");
+    } else {
+        buf_printf(&line, "%s.%03dZ %-7s %s", at, (int)(now_ms % 1000), names[level], event);
+        add_text_fields(&line, fields);
+        buf_add_char(&line, '\n');
+    }
+    ssize_t written = write(STDERR_FILENO, line.p, line.n);
+    (void)written; /* a closed stderr must not stop the daemon */
+    buf_free(&line);
+}

@@ -1,0 +1,34 @@
+/* Structured log lines: an event name and fields, as text or JSON, to stderr.
+ *
+ *     log_info("listening", LOG_STR("address", addr), LOG_INT("port", port));
+ *
+ * Any thread; a line is one write(2). Never pass a secret, a key or a URL with userinfo. */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+
+struct log_field {
+    const char *name; /* NULL ends a list */
+    struct str text;
+    int64_t number;
+    bool is_number;
+};
+
+#define LOG_STR(name, s) ((struct log_field){(name), (s), 0, false})
+#define LOG_C(name, c) ((struct log_field){(name), str_of(c), 0, false})
+#define LOG_INT(name, v) ((struct log_field){(name), STR_NONE, (int64_t)(v), true})
+
+void log_set(enum log_level least, bool json);
+void log_write(enum log_level level, const char *event, const struct log_field *fields);
+
+#define LOG_AT(level, event, ...)                                                                  \
+    log_write(level, event, (const struct log_field[]){__VA_ARGS__ __VA_OPT__(, ){0}})
+#define log_debug(event, ...) LOG_AT(LOG_DEBUG, event, __VA_ARGS__)
+#define log_info(event, ...) LOG_AT(LOG_INFO, event, __VA_ARGS__)
+#define log_warning(event, ...) LOG_AT(LOG_WARNING, event, __VA_ARGS__)
+#define log_error(event, ...) LOG_AT(LOG_ERROR, event, __VA_ARGS__)

@@ -1,0 +1,24 @@
+/* What is wrong with an input, said so that its sender can mend it.
+ * `field` is the wire name (Field of an item, Parameter of a query, option of a command line). */
+#pragma once
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/str.h"
+
+struct problem {
+    struct str field;
+    const char *code; /* a literal from the contract: required, invalid, out_of_range, ... */
+    struct str detail;
+    struct problem *next;
+};
+
+/* A list in the order of finding; all memory is the arena's. */
+struct problems {
+    struct arena *arena;
+    struct problem *first, *last;
+    size_t count;
+};
+
+void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
+                 ...) PRINTF_LIKE(4, 5);

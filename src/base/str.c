@@ -1,0 +1,88 @@
+/* Operations on borrowed byte runs. */
+#include "base/str.h"
+
+#include <stdint.h>
+#include <strings.h>
+
+int str_cmp(struct str a, struct str b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int d = n ? memcmp(a.p, b.p, n) : 0;
+    if (d)
+        return d;
+    return (a.n > b.n) - (a.n < b.n);
+}
+
+bool str_has_prefix(struct str s, const char *prefix)
+{
+    size_t n = strlen(prefix);
+    return s.n >= n && memcmp(s.p, prefix, n) == 0;
+}
+
+bool str_eq_nocase(struct str a, const char *literal)
+{
+    return a.p && a.n == strlen(literal) && strncasecmp(a.p, literal, a.n) == 0;
+}
+
+struct str str_cut(struct str *rest, char sep)
+{
+    if (!rest->p)
+        return STR_NONE;
+    const char *at = rest->n ? memchr(rest->p, sep, rest->n) : NULL;
+    struct str head = *rest;
+    if (!at) {
+        *rest = STR_NONE;
+        return head;
+    }
+    head.n = (size_t)(at - rest->p);
+    *rest = (struct str){at + 1, rest->n - head.n - 1};
+    return head;
+}
+
+struct str str_trim(struct str s)
+{
+    while (s.n && (s.p[0] == ' ' || s.p[0] == '\t')) {
+        s.p++;
+        s.n--;
+    }
+    while (s.n && (s.p[s.n - 1] == ' ' || s.p[s.n - 1] == '\t'))
+        s.n--;
+    return s;
+}
+
+/* The length of the valid sequence at p (1..4), or 0. RFC 3629, section 4. */
+static size_t utf8_sequence(const unsigned char *p, size_t left)
+{
+    if (p[0] < 0x80)
+        return 1;
+    size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+    if (p[0] < 0xc2 || p[0] > 0xf4 || left < n)
+        return 0;
+    unsigned char low = 0x80, high = 0xbf;
+    if (p[0] == 0xe0)
+        low = 0xa0;
+    if (p[0] == 0xed)
+        high = 0x9f;
+    if (p[0] == 0xf0)
+        low = 0x90;
+    if (p[0] == 0xf4)
+        high = 0x8f;
+    if (p[1] < low || p[1] > high)
+        return 0;
+    for (size_t i = 2; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80)
+            return 0;
+    return n;
+}
+
+bool str_is_utf8(struct str s)
+{
+    const unsigned char *p = (const unsigned char *)s.p;
+    for (size_t i = 0; i < s.n;) {
+        size_t n = utf8_sequence(p + i, s.n - i);
+        if (!n)
+            return false;
+        i += n;
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+/* A borrowed run of bytes. `p == NULL` means absent; `p != NULL, n == 0` is an empty value. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct str {
+    const char *p;
+    size_t n;
+};
+
+#define STR(literal) ((struct str){"" literal "", sizeof(literal) - 1})
+#define STR_NONE ((struct str){NULL, 0})
+/* For printf("%.*s"). */
+#define STR_ARG(s) (int)(s).n, ((s).p ? (s).p : "")
+
+static inline struct str str_of(const char *c)
+{
+    return (struct str){c, c ? strlen(c) : 0};
+}
+
+static inline bool str_eq(struct str a, struct str b)
+{
+    return a.n == b.n && (a.p != NULL) == (b.p != NULL) && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+static inline bool str_is(struct str a, const char *literal)
+{
+    return a.p && a.n == strlen(literal) && memcmp(a.p, literal, a.n) == 0;
+}
+
+/* Bytes order, shorter first on a tie: what RFC-style "sorted by bytes" means. */
+int str_cmp(struct str a, struct str b);
+bool str_has_prefix(struct str s, const char *prefix);
+bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
+
+/* Cuts the part before the first `sep` off `*rest` (all of it when there is none; `*rest` then
+ * becomes absent). */
+struct str str_cut(struct str *rest, char sep);
+struct str str_trim(struct str s); /* ASCII space and tab at both ends */
+
+/* Valid UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
+bool str_is_utf8(struct str s);

@@ -1,0 +1,29 @@
+/* How one HTTP try of a callback ended, in classes and words. */
+#pragma once
+
+#include "base/buf.h"
+
+/* Stored: append only. */
+enum attempt_class {
+    ATTEMPT_OK = 0,
+    ATTEMPT_DNS = 1,
+    ATTEMPT_DESTINATION_REFUSED = 2,
+    ATTEMPT_REFUSED = 3,
+    ATTEMPT_CONNECT_TIMEOUT = 4,
+    ATTEMPT_TLS = 5,
+    ATTEMPT_TIMEOUT = 6,
+    ATTEMPT_RESET = 7,
+    ATTEMPT_PROTOCOL = 8,
+    ATTEMPT_REDIRECT = 9,
+    ATTEMPT_STATUS = 10,
+    ATTEMPT_GONE = 11,
+};
+#define ATTEMPT_CLASSES 12
+
+const char *attempt_class_name(enum attempt_class c); /* "connect_timeout"; "ok" for ATTEMPT_OK */
+
+/* Whether a failure speaks of the receiver's health (windows, suspension) or only answers about
+ * this one callback. Contract, section 4. */
+bool attempt_counts_against_lane(enum attempt_class c, int status);
+/* Class of a complete answer by its status. */
+enum attempt_class attempt_class_of_status(int status);

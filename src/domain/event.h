@@ -1,0 +1,133 @@
+/* The nouns of the domain: kinds of events, what an operator reported (candidate), what was
+ * decided about it (event), and the settings of the app in force at that moment (terms).
+ *
+ * Everything here is plain data. Text is borrowed: from a request's arena, a journal frame or a
+ * callback's own memory, as the holder says. */
+#pragma once
+
+#include "base/hash.h"
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The numbers are stored in journal and database for ever: append only. */
+enum event_type {
+    EVENT_SURVEY_STARTED = 1,
+    EVENT_SURVEY_COMPLETED = 2,
+    EVENT_SURVEY_DISQUALIFIED = 3,
+    EVENT_PROFILER_COMPLETED = 4,
+    EVENT_AD_HOC = 5,
+    EVENT_OFFER_COMPLETED = 6,
+    EVENT_OFFER_CLICKED = 7,
+    EVENT_OFFER_COMPLETION_REVERSED = 8,
+};
+#define EVENT_TYPE_LAST EVENT_OFFER_COMPLETION_REVERSED
+
+/* Stored: append only. The queue of one configured URL; LANE_NONE owes no callback. */
+enum lane_kind { LANE_NONE = 0, LANE_SUCCESS = 1, LANE_FAILURE = 2, LANE_OFFER = 3 };
+#define LANE_KINDS 4
+
+enum integration { INTEGRATION_SDK = 1, INTEGRATION_IFRAME = 2, INTEGRATION_MONETIZATION_API = 3 };
+
+/* Stored: append only. docs/state.md has every move. CALLBACK_NONE: the event owes none. */
+enum callback_state {
+    CALLBACK_NONE = 0,
+    CALLBACK_PENDING = 1,
+    CALLBACK_DELIVERING = 2, /* only in memory: a stored one is pending */
+    CALLBACK_DELIVERED = 3,
+    CALLBACK_DEAD = 4,
+    CALLBACK_SKIPPED = 5,
+};
+enum skip_reason { SKIP_NONE = 0, SKIP_NO_URL = 1, SKIP_DISABLED = 2, SKIP_IMPORTED = 3 };
+
+/* One lane of the installation: app_no * LANE_KINDS + kind. */
+typedef uint64_t lane_no;
+static inline lane_no lane_of(uint32_t app_no, enum lane_kind kind)
+{
+    return (lane_no)app_no * LANE_KINDS + (lane_no)kind;
+}
+
+/* The app's settings that decide about an event, as they were when it was accepted. */
+struct app_terms {
+    uint32_t account_no;
+    uint32_t app_no;
+    int64_t currency_micros; /* IAC per 1 USD, millionths */
+    int64_t disqualification_reward_micros;
+    uint32_t disqualification_cap; /* payments per (app, panelist) in 24 h */
+    uint8_t reward_decimals;       /* 0..6 */
+    bool legacy_fields, extended_fields, negative_ad_hoc;
+    bool has_url[LANE_KINDS];      /* a URL is configured for that lane now */
+    bool lane_disabled[LANE_KINDS]; /* by a 410 */
+};
+
+/* One reported event that passed validation; the store decides the rest. */
+struct candidate {
+    const struct app_terms *terms;
+    uint32_t client_no;
+    enum integration integration;
+    enum event_type type;
+    bool is_test;
+    bool deliver;              /* false: imported, its callback is skipped */
+    bool outside_time_window;  /* too old or in the future: refused unless a duplicate */
+    bool has_revenue, has_reward; /* given by the event itself */
+    int64_t occurred_ms;       /* Unix ms, UTC */
+    int64_t revenue_micros;
+    int64_t reward_micros;     /* when has_reward */
+    int64_t offer_id;          /* 0: none */
+    struct str event_id, client_id, panelist_id;
+    struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
+    struct key128 key;     /* of (account, EventId) */
+    struct key128 content; /* of all members as sent, see intake/content.h */
+};
+
+/* What was decided: all of it is fixed for ever, but for the state of its callback. */
+struct event {
+    uint32_t account_no;
+    uint32_t app_no;
+    uint32_t client_no;
+    uint64_t event_no; /* per account, from 1, in commit order */
+    enum event_type type;
+    enum lane_kind lane;
+    bool is_test;
+    uint8_t reward_decimals; /* as printed in the body */
+    int64_t occurred_ms, accepted_ms;
+    int64_t revenue_micros, reward_micros; /* negative on reversals and some ad_hoc */
+    int64_t offer_id;
+    uint64_t original_no; /* the reversed offer_completed; 0: none */
+    struct str event_id, panelist_id;
+    struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
+    struct key128 key, content;
+    struct str body;           /* callback body with 32 zeros where Sig (and Signature) go */
+    uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
+    enum callback_state state; /* at acceptance: none, pending or skipped */
+    enum skip_reason reason_skipped;
+    bool counts_for_cap; /* a disqualification paid by the app's rule */
+};
+
+/* Sig always stands first: {"Sig":"<32 hex digits>" */
+#define BODY_SIG_OFFSET 8
+
+enum verdict_kind {
+    VERDICT_ACCEPTED,
+    VERDICT_DUPLICATE,
+    VERDICT_CONFLICT,
+    VERDICT_OUTSIDE_TIME_WINDOW, /* field Timestamp, out_of_range */
+    VERDICT_ORIGINAL_NOT_FOUND,
+    VERDICT_ALREADY_REVERSED,
+    VERDICT_MISMATCH, /* a reversal's field differs from its original: invalid */
+};
+
+struct verdict {
+    enum verdict_kind kind;
+    const char *field; /* VERDICT_MISMATCH: a literal wire name */
+    uint64_t event_no; /* accepted and duplicate */
+};
+
+const char *event_type_name(enum event_type type); /* "survey_completed" */
+bool event_type_parse(struct str name, enum event_type *ret_type);
+bool event_type_is_offer(enum event_type type);
+enum lane_kind event_lane(enum event_type type);
+const char *callback_state_name(enum callback_state state);
+const char *skip_reason_name(enum skip_reason reason); /* "no_url"; NULL for SKIP_NONE */
+const char *lane_kind_name(enum lane_kind kind);       /* "success", "failure", "offer" */

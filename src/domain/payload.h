@@ -1,0 +1,21 @@
+/* The callback's body, byte for byte (specification 2.2 and 2.3, contract section 4). */
+#pragma once
+
+#include "base/buf.h"
+#include "domain/event.h"
+
+struct payload_options {
+    struct str client_id;
+    bool legacy_fields, extended_fields;
+    enum integration integration;
+};
+
+/* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from
+ * the body's first byte, of Signature's digits (0 where the body has none). */
+uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);
+
+/* A JSON string with quotes, only what must be escaped is escaped. */
+void payload_print_string(struct buf *to, struct str s);
+
+/* Puts the hex digits of Sig into a copy of the body. */
+void payload_sign(char *body, uint16_t signature_offset, const char hex[32]);

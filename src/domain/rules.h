@@ -1,0 +1,22 @@
+/* What an event is worth and what becomes of it: the decision at acceptance.
+ * Contract, sections 2 to 4. Pure: the store looks things up and asks. */
+#pragma once
+
+#include "base/arena.h"
+#include "domain/event.h"
+
+/* Fills everything of `ret_event` but account-local facts the store assigns (event_no). Text is
+ * borrowed from the candidate (and `original`); body is left absent, see payload.h.
+ *
+ * payments_in_window: disqualification payments of this (app, panelist) with Timestamps in
+ * (occurred - 24 h, occurred]; asked for only when rules_needs_payments() says so.
+ * original: the event named by OriginalRewardId on a reversal (NULL: not found), and whether it
+ * has been reversed already. */
+bool rules_needs_payments(const struct candidate *c);
+struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_window,
+                            const struct event *original, bool original_reversed,
+                            int64_t accepted_ms, struct event *ret_event);
+
+/* The reward an item would get by the app's ratio or its own Reward; false: out of range. Used
+ * at intake to reject before anything is stored; not for reversals and disqualifications. */
+MUST_CHECK bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros);

@@ -1,0 +1,37 @@
+/* When a callback is tried again. Contract, section 4, "Schedule and states". */
+#pragma once
+
+#include "base/env.h"
+#include "base/str.h"
+#include "base/check.h"
+
+#define SCHEDULE_MAX_STEPS 64
+
+struct schedule {
+    int32_t steps; /* waits; attempts = steps + 1 */
+    int64_t step_ms[SCHEDULE_MAX_STEPS];
+};
+
+void schedule_default(struct schedule *ret); /* 5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h */
+/* "5s,1m,250ms,2h,1d"; on failure *ret_why is a sentence. */
+MUST_CHECK bool schedule_parse(struct str text, struct schedule *ret, const char **ret_why);
+
+/* Where a callback stands in its schedule. slot = waits used up, by tries or passed over. */
+struct schedule_place {
+    int32_t failed_attempts; /* in this run of the schedule */
+    int32_t slot;
+    int64_t due_ms;
+};
+
+enum schedule_next { SCHEDULE_RETRY, SCHEDULE_DEAD };
+
+/* After a failed attempt at now_ms: moves the place to the next slot (jitter +-10 % from rng),
+ * passing over slots that are past already; SCHEDULE_DEAD after the last. not_before_ms: from
+ * Retry-After, already bounded by schedule_retry_after_limit (0: none). */
+enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place *place,
+                                 int64_t now_ms, int64_t not_before_ms, struct rng *rng);
+/* A lane that is suspended passes over due slots: how far the place has moved by now_ms.
+ * True when its last slot has passed: the next failure on its lane is the end. */
+bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64_t now_ms);
+/* The longest a Retry-After may hold this callback back: the sum of its next two steps. */
+int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place);

@@ -1,0 +1,24 @@
+/* Sig (MD5, specification section 5) and the Standard Webhooks headers (version 1 symmetric
+ * signatures, standardwebhooks.com). */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SIG_HEX_BYTES 32
+#define WEBHOOK_SIGNATURE_BYTES 48 /* "v1," and padded base64 of 32 bytes, and room for NUL */
+
+/* Lower-case hex of MD5(panelist_id + reward_id + secret); no NUL is written. */
+void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
+                   char ret_hex[SIG_HEX_BYTES]);
+
+/* "v1,<base64>" with NUL. Key: the base64-decoded bytes after "whsec_", else the secret's bytes. */
+void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, struct str body,
+                       char ret_text[WEBHOOK_SIGNATURE_BYTES]);
+
+/* "whsec_" + base64 of the random bytes given (24..32). Returns the length written. */
+#define SECRET_TEXT_MAX 64
+int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX]);
+bool signature_secret_valid(struct str secret, const char **ret_why); /* given by an operator */

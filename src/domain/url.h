@@ -1,0 +1,46 @@
+/* Callback URLs: what may be configured, and its parts. RFC 3986, http and https only. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/check.h"
+
+#include <netinet/in.h>
+
+/* An IP address. family AF_INET: v4 in network order in bytes 0..3. */
+struct address {
+    int family; /* AF_INET or AF_INET6 */
+    uint8_t bytes[16];
+};
+
+struct url {
+    bool https;
+    struct str host;      /* without brackets; lower case */
+    bool host_is_ipv6;
+    bool host_is_address; /* dotted quad or IPv6 literal: `address` */
+    struct address address;
+    uint16_t port;
+    struct str target;    /* path and query as given; "/" where empty */
+    struct str userinfo;  /* percent-decoded "user:password", absent when none */
+};
+
+/* Copies into the arena. On failure *ret_why says what and how to mend it: scheme, length over
+ * 2,048 bytes, fragment, control characters or spaces, an IPv4 in another spelling, a bad port. */
+MUST_CHECK bool url_parse(struct arena *arena, struct str text, struct url *ret_url,
+                          const char **ret_why);
+void url_print_destination(struct buf *to, const struct url *url); /* scheme://host:port */
+/* The URL with userinfo as "***:***@"; for logs and answers. */
+void url_print_masked(struct buf *to, struct str text);
+
+struct cidr {
+    struct address address;
+    int bits;
+};
+MUST_CHECK bool address_parse(struct str text, struct address *ret); /* strict spellings only */
+void address_print(struct buf *to, const struct address *a);
+MUST_CHECK bool cidr_parse(struct str text, struct cidr *ret);
+bool cidr_covers(const struct cidr *c, const struct address *a);
+/* Whether the address is public: not loopback, private, link-local, metadata, multicast,
+ * documentation, reserved, unique-local, nor a v4 of those kinds mapped, translated (NAT64,
+ * 6to4) or embedded in v6. IANA special-purpose registries (RFC 6890 and its updates). */
+bool address_is_public(const struct address *a);
