@@ -1,0 +1,101 @@
+/* Partners, apps, clients and keys, as everybody reads them: immutable, reference-counted
+ * entries in a directory behind a read-write lock. A change makes a new entry and swaps it in
+ * after it is durable; who holds the old one keeps it valid until it lets go.
+ *
+ * Numbers (account_no, app_no, client_no) are small integers given once, never reused; ids are
+ * the outside's names for them. account_no is a partner's number. */
+#pragma once
+
+#include "base/problem.h"
+#include "domain/event.h"
+#include "domain/url.h"
+
+#include <stdatomic.h>
+
+/* Bits of a key's scopes; names as in the contract, section 6. */
+enum scope {
+    SCOPE_REPORTS_READ = 1 << 0,
+    SCOPE_CALLBACKS_READ = 1 << 1,
+    SCOPE_CALLBACKS_WRITE = 1 << 2,
+    SCOPE_APPS_READ = 1 << 3,
+    SCOPE_APPS_WRITE = 1 << 4,
+    SCOPE_KEYS_WRITE = 1 << 5,
+    SCOPE_EVENTS_WRITE = 1 << 6, /* operator */
+    SCOPE_ADMIN = 1 << 7,        /* operator: everything */
+};
+#define SCOPES_PARTNER 0x3fu
+#define SCOPES_ALL 0xffu
+
+struct partner {
+    uint32_t magic;
+    atomic_uint refs;
+    uint32_t account_no;
+    uint64_t version; /* ETag; grows with each change */
+    bool enabled;
+    struct str id, name, operations_url; /* operations_url absent: none */
+};
+
+struct app {
+    uint32_t magic;
+    atomic_uint refs;
+    uint32_t app_no;
+    uint64_t version;
+    bool enabled;
+    int64_t enabled_since_ms; /* schedules stood still before that */
+    struct str id, name, partner_id;
+    struct app_terms terms;       /* what decides about events; terms.account_no is the owner's */
+    struct str currency_text;     /* CurrencyValue as it was given */
+    struct str url[LANE_KINDS];   /* by lane kind; absent: none */
+    struct url parsed[LANE_KINDS]; /* where url is present */
+    int32_t timeout_ms;           /* whole exchange */
+    int32_t max_concurrency;
+    int32_t rate_per_second;      /* 0: no limit */
+    struct str secret;            /* newest Callback Secret, decrypted */
+    struct str older_secret;      /* still live after a rotation; absent: none */
+    int64_t older_secret_until_ms;
+    bool sig_uses_older;          /* until the overlap ends Sig keeps the older secret */
+};
+
+struct client {
+    uint32_t magic;
+    atomic_uint refs;
+    uint32_t client_no, app_no, account_no;
+    uint64_t version;
+    bool enabled;
+    enum integration integration;
+    struct str id, name, app_id;
+};
+
+struct api_key {
+    uint32_t magic;
+    atomic_uint refs;
+    uint64_t version;
+    uint32_t account_no; /* 0: an operator's */
+    uint32_t scopes;
+    struct str id, name;
+    uint8_t hash[32]; /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
+};
+
+struct directory;
+
+/* All of these take a reference (or return NULL); give it back with *_unref. Any thread. */
+struct partner *directory_partner(struct directory *d, struct str id);
+struct partner *directory_partner_by_no(struct directory *d, uint32_t account_no);
+struct app *directory_app(struct directory *d, struct str id);
+struct app *directory_app_by_no(struct directory *d, uint32_t app_no);
+struct client *directory_client(struct directory *d, struct str id);
+struct client *directory_client_by_no(struct directory *d, uint32_t client_no);
+/* The key whose text this is (constant-time comparison of hashes). */
+struct api_key *directory_key_by_text(struct directory *d, struct str key_text);
+struct api_key *directory_key(struct directory *d, struct str id);
+void partner_unref(struct partner *p);
+void app_unref(struct app *a);
+void client_unref(struct client *c);
+void api_key_unref(struct api_key *k);
+
+/* For a batch of events: one lock, many look-ups. The pointers are valid until the unlock. */
+void directory_read_lock(struct directory *d);
+const struct client *directory_client_locked(struct directory *d, struct str id);
+const struct app *directory_app_locked(struct directory *d, uint32_t app_no);
+const struct partner *directory_partner_locked(struct directory *d, uint32_t account_no);
+void directory_read_unlock(struct directory *d);

@@ -1,0 +1,77 @@
+/* Delivery: lanes and destinations of one loop. It is handed owed callbacks, decides whose turn
+ * it is, has them sent, and records what came of it. docs/state.md has every state and move.
+ *
+ * What it holds in memory is bounded (base/limits.h); whatever does not fit stays in the store
+ * and is paged in by due time. */
+#pragma once
+
+#include "accounts/accounts.h"
+#include "domain/schedule.h"
+#include "send/send.h"
+#include "store/store.h"
+
+struct delivery; /* all loops' together */
+
+struct delivery_options {
+    struct loop **loops;
+    struct sender **senders; /* one per loop */
+    size_t loop_count;
+    struct store *store;
+    struct directory *directory;
+    struct schedule schedule;
+    int64_t allowance_total; /* exchanges under way per loop */
+    /* Asks for a lane to be marked disabled (410) or enabled again; durable before it counts.
+     * Called on a loop. */
+    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind);
+    void *context;
+};
+
+struct delivery *delivery_new(const struct delivery_options *options);
+struct owed_sink *delivery_sink(struct delivery *delivery);
+/* Takes up the lanes that have waiting callbacks. After the store has started, before the loops run. */
+void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
+/* An app's settings changed: its lanes look at them again. Any thread. */
+void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
+/* Starts no further exchanges; `stopped` is run on `reply_to` once those under way have ended and
+ * their outcomes are durable. Any thread. */
+void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);
+void delivery_free(struct delivery *delivery);
+
+/* One try outside of any lane, for the test console: answers inline, nothing is recorded. */
+struct delivery_test {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    uint32_t app_no;
+    struct event event;     /* event_id begins with test_; body is rendered by the asker */
+    struct str url;         /* absent: the lane's configured one */
+    struct attempt attempt; /* result; texts in the arena */
+};
+void delivery_send_test(struct delivery *delivery, struct delivery_test *test);
+
+struct lane_health {
+    bool known;             /* false: nothing in memory: idle */
+    bool suspended, disabled, paused;
+    int32_t in_flight, waiting_in_ram;
+    double window;
+    int64_t next_try_ms;    /* wall; suspended or paused: when */
+    int64_t succeeded_1h, failed_1h, succeeded_24h, failed_24h;
+    int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* of the last hour */
+    enum attempt_class last_class;
+    int64_t last_error_ms;
+    char last_detail[256];
+};
+/* Asks the lane's loop; `ret` is filled before `done` is posted to `reply_to`. */
+struct lane_health_query {
+    struct task done;
+    struct executor *reply_to;
+    lane_no lane;
+    struct lane_health health;
+};
+void delivery_get_health(struct delivery *delivery, struct lane_health_query *query);
+
+struct delivery_numbers {
+    int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;
+    int64_t attempts[ATTEMPT_CLASSES];
+};
+void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret); /* any thread */

@@ -1,0 +1,34 @@
+/* Strict JSON in (RFC 8259): valid UTF-8, no lone surrogates, no U+0000 in strings, no trailing
+ * bytes, bounded depth. Numbers keep their exact text. Object members keep their order and
+ * repeats: the caller decides what a repeat means.
+ *
+ * A document is a flat tree in the caller's arena; strings are unescaped copies or borrow the
+ * input, so the input must outlive the tree. One parser per thread (it keeps its buffers). */
+#pragma once
+
+#include "base/arena.h"
+#include "base/check.h"
+
+enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+
+struct json {
+    enum json_type type;
+    uint32_t count;          /* members of an object, elements of an array */
+    struct str name;         /* within an object */
+    struct str text;         /* string: unescaped; number: exact text */
+    struct json *first;      /* array, object */
+    struct json *next;       /* within its parent */
+};
+
+struct json_parser;
+struct json_parser *json_parser_new(void);
+void json_parser_free(struct json_parser *parser);
+
+/* On failure *ret_why is a sentence with the place where one is known; owned by the arena. */
+MUST_CHECK bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
+                           struct json **ret_value, struct str *ret_why);
+
+/* The first member of that name; NULL when there is none or `object` is none. */
+const struct json *json_member(const struct json *object, const char *name);
+/* The name of a member that stands twice in the object, or absent. */
+struct str json_repeated_member(const struct json *object);

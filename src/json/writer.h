@@ -1,0 +1,30 @@
+/* JSON out: a small writer over a buffer that places commas and escapes strings.
+ *
+ *     json_object(&w); json_key(&w, "Report"); json_string(&w, s); json_end_object(&w);
+ *
+ * The caller balances its calls; nesting is bounded by 32 and asserted. */
+#pragma once
+
+#include "base/buf.h"
+
+struct json_writer {
+    struct buf *to;
+    uint32_t depth;
+    bool need_comma;
+    bool after_key;
+};
+
+void json_write_to(struct json_writer *w, struct buf *to);
+void json_object(struct json_writer *w);
+void json_end_object(struct json_writer *w);
+void json_array(struct json_writer *w);
+void json_end_array(struct json_writer *w);
+void json_key(struct json_writer *w, const char *name);
+void json_string(struct json_writer *w, struct str s); /* absent prints null */
+void json_c(struct json_writer *w, const char *s);     /* NULL prints null */
+void json_int(struct json_writer *w, int64_t v);
+void json_bool(struct json_writer *w, bool v);
+void json_null(struct json_writer *w);
+void json_money(struct json_writer *w, __int128 micros, int min_digits);
+void json_time(struct json_writer *w, int64_t ms); /* quoted, as domain/clock.h prints it */
+void json_raw(struct json_writer *w, struct str json); /* already JSON */

@@ -1,0 +1,59 @@
+/* One event loop per thread: sockets, timers, tasks from other threads. epoll underneath.
+ *
+ * The order of a tick, written down because durability depends on it: (1) cache the clocks,
+ * (2) run due timers, (3) dispatch sockets, (4) run posted tasks, (5) run the end-of-tick hooks
+ * (submit what the tick gathered: outcomes, intake), (6) free what was deferred. Everything but
+ * loop_executor, loop_stop and posting is for the loop's own thread. */
+#pragma once
+
+#include "base/env.h"
+#include "base/executor.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+
+struct loop *loop_new(struct env *env);
+void loop_free(struct loop *loop); /* after loop_run has returned */
+void loop_run(struct loop *loop);  /* until loop_stop; runs posted tasks before it returns */
+void loop_stop(struct loop *loop); /* any thread */
+struct executor *loop_executor(struct loop *loop);
+int64_t loop_mono_ms(const struct loop *loop); /* cached at the tick's begin */
+int64_t loop_wall_ms(const struct loop *loop);
+struct env *loop_env(const struct loop *loop);
+struct rng *loop_rng(struct loop *loop);
+
+enum { IO_READ = 1, IO_WRITE = 2 };
+
+/* A watched descriptor, embedded in its owner. Level-triggered as told by `want`; errors and
+ * hang-ups are reported as whatever was wanted. Changing `want` costs no system call until the
+ * wait (changes of one tick are merged). */
+struct io {
+    int fd;
+    void (*ready)(struct io *io, int events);
+    int want, armed; /* the loop's */
+    struct io *next_changed;
+    bool changed;
+};
+void loop_watch(struct loop *loop, struct io *io, int want); /* also changes; want 0: keep, but silent */
+void loop_unwatch(struct loop *loop, struct io *io);         /* before close(fd) */
+
+/* A timer, embedded in its owner; ordered by (time, sequence). Zero-initialised is idle. */
+struct timer {
+    void (*fire)(struct timer *timer);
+    int64_t at_mono_ms;
+    uint64_t sequence;
+    size_t heap_place; /* the loop's; 0: idle */
+};
+void loop_timer_set(struct loop *loop, struct timer *timer, int64_t at_mono_ms); /* moves when set */
+void loop_timer_clear(struct loop *loop, struct timer *timer);
+
+struct loop_hook {
+    void (*run)(struct loop_hook *hook);
+    struct loop_hook *next;
+};
+void loop_at_tick_end(struct loop *loop, struct loop_hook *hook); /* for the loop's life */
+
+/* free(p) at the end of the tick: callbacks further up the stack may still look at it. */
+void loop_free_later(struct loop *loop, void *p);

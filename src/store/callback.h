@@ -1,0 +1,37 @@
+/* One owed callback in memory, as the store hands it to delivery: everything an attempt needs.
+ * Shared by reference count between the store's memtable and a lane; immutable but for what
+ * only its lane touches (marked). */
+#pragma once
+
+#include "domain/event.h"
+#include "domain/schedule.h"
+
+#include <stdatomic.h>
+
+#define CALLBACK_MAGIC 0xCA11BAC1u
+
+struct callback {
+    uint32_t magic;
+    atomic_uint refs;
+    uint32_t account_no, app_no;
+    uint64_t event_no;
+    enum event_type type;
+    enum lane_kind lane;
+    bool is_test;
+    uint16_t signature_offset;
+    uint64_t original_no; /* a reversal's original; 0: none */
+    int64_t occurred_ms, accepted_ms;
+    struct str event_id, panelist_id, body; /* body with zeros for Sig; all in one allocation */
+
+    /* The lane's alone once handed over. */
+    struct schedule_place place;
+    int32_t attempts_made; /* numbers the attempts, resends included */
+    bool manual;           /* due because of a resend */
+    bool was_delivered;    /* a resend of a delivered one: one try, stays delivered */
+    struct callback *next; /* the holder's list */
+};
+
+/* Copies the texts into the callback's own allocation; one reference, the caller's. */
+struct callback *callback_new(const struct event *e);
+struct callback *callback_ref(struct callback *c);
+void callback_unref(struct callback *c);

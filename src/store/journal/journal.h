@@ -1,0 +1,50 @@
+/* The journal: the commit point. An append-only log in segment files; a group of records is
+ * durable when journal_commit returns true, and never before.
+ *
+ * Segments are pre-written with zeros and reused, so that a commit is one write and one
+ * fdatasync of blocks that exist (docs/decisions/, docs/journal.md). A group is one frame:
+ * header (segment number, sequence, length, crc32c), records, padding to 4 KiB; acknowledged
+ * bytes are never written again. One thread owns a journal. */
+#pragma once
+
+#include "base/buf.h"
+#include "store/disk.h"
+
+struct journal;
+
+/* A place between two groups. Grows; (0,0) is before everything. */
+struct journal_position {
+    uint64_t segment;
+    uint64_t offset_bytes;
+};
+
+struct journal_options {
+    struct disk *disk;
+    const char *directory;   /* made when absent, mode 0700 */
+    size_t segment_bytes;
+};
+
+/* Called for each group from `from` on, in order. `records` is valid during the call only. */
+typedef bool (*journal_visitor)(void *context, struct str records, struct journal_position end);
+
+/* Opens and replays: after it the journal appends behind the last whole group. A torn last group
+ * (it was never acknowledged) is dropped; a broken group with whole ones behind it is damage and
+ * an error. *ret_why: a malloc'ed sentence. */
+MUST_CHECK struct journal *journal_open(const struct journal_options *options,
+                                        struct journal_position from, journal_visitor visit,
+                                        void *context, char **ret_why);
+
+/* Makes one group durable. False: the disk refused; the journal is then dead (every later commit
+ * is false) and the process must end: what a failed sync left on disk is unknown. */
+MUST_CHECK bool journal_commit(struct journal *journal, struct str records,
+                               struct journal_position *ret_end);
+
+/* Everything before `position` is durable elsewhere: its segments may be reused. */
+void journal_release(struct journal *journal, struct journal_position position);
+uint64_t journal_live_bytes(const struct journal *journal);
+const char *journal_error(const struct journal *journal); /* a sentence once dead */
+void journal_close(struct journal *journal);
+
+/* For a reader in another process (backup): visits the groups from `from` on without writing. */
+MUST_CHECK bool journal_read(struct disk *disk, const char *directory, struct journal_position from,
+                             journal_visitor visit, void *context, char **ret_why);

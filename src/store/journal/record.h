@@ -1,0 +1,50 @@
+/* Records inside a journal group, and their codec. A record is whatever was decided, whole:
+ * replaying it needs no clock, no settings and no look-up.
+ *
+ * Layout: u8 kind, u32 length of what follows, then the fields in the order of the structs in
+ * store.h, fixed-width little-endian numbers, texts as u32 length + bytes (0xffffffff: absent).
+ * Kinds and layouts are append-only: old journals must replay after an upgrade. */
+#pragma once
+
+#include "base/buf.h"
+#include "store/store.h"
+
+enum record_kind { RECORD_EVENT = 1, RECORD_OUTCOME = 2, RECORD_OBJECT = 3, RECORD_RESEND = 4, RECORD_ERASE = 5 };
+
+struct record_resend {
+    uint32_t account_no;
+    uint64_t event_no;
+    lane_no lane;
+    bool was_delivered;
+    int64_t due_ms;
+};
+
+struct record_erase {
+    uint32_t account_no;
+    struct str panelist_id;   /* what is replaced */
+    struct str replacement;
+};
+
+struct record {
+    enum record_kind kind;
+    union {
+        struct event event; /* texts borrow the group */
+        struct outcome outcome;
+        struct {
+            enum object_kind kind;
+            struct str id, document;
+        } object;
+        struct record_resend resend;
+        struct record_erase erase;
+    };
+};
+
+void record_add_event(struct buf *to, const struct event *e);
+void record_add_outcome(struct buf *to, const struct outcome *o);
+void record_add_object(struct buf *to, enum object_kind kind, struct str id, struct str document);
+void record_add_resend(struct buf *to, const struct record_resend *r);
+void record_add_erase(struct buf *to, const struct record_erase *r);
+
+/* Cuts the next record off *rest. False at the end or, with *ret_bad true, where the bytes are
+ * no record. */
+MUST_CHECK bool record_next(struct str *rest, struct record *ret, bool *ret_bad);

@@ -1,0 +1,283 @@
+/* The store's contract: what is recorded, what a crash leaves, who owns what.
+ *
+ * Every request is a struct owned by the asker, valid until its `done` task has been posted to
+ * `reply_to`; its results are then filled in and it belongs to the asker again. Requests may be
+ * made on any thread and never block it. One conformance suite (tests/conformance/) runs on
+ * every implementation; the plain in-memory one (store/memory/) is the oracle.
+ *
+ * Durability: when a request that changes something is done with STORE_OK, its effect survives
+ * kill -9 and power cuts, whole. STORE_BUSY and STORE_FAILED: nothing of it is stored (FAILED:
+ * the store has stopped; the process must end and recover by restarting).
+ * Order: changes take effect in the order in which they were asked for by one thread; a read
+ * sees every change whose `done` was posted before the read was asked for. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/executor.h"
+#include "domain/attempt.h"
+#include "domain/event.h"
+#include "store/callback.h"
+
+enum store_status {
+    STORE_OK,
+    STORE_BUSY,      /* bounds are full: try later */
+    STORE_FAILED,    /* stopped: the disk refused a write or a sync */
+    STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
+};
+
+/* --- taking in ------------------------------------------------------------------------- */
+
+struct intake_batch {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;          /* holds everything the items point at */
+    struct candidate *items;
+    size_t count;
+    int64_t received_ms;
+    /* results */
+    enum store_status status;
+    struct verdict *verdicts;    /* count of them, in the batch's arena */
+};
+
+/* --- outcomes of attempts --------------------------------------------------------------- */
+
+struct attempt {
+    int32_t number; /* from 1 */
+    bool manual;
+    int64_t at_ms;
+    int32_t duration_ms;
+    int32_t status; /* HTTP status, 0: none */
+    enum attempt_class class;
+    struct str url; /* masked */
+    struct str detail;
+    struct str request_headers, response_headers; /* "Name: value\n" lines, no secrets */
+    struct str response_body;                     /* first 4 KiB, raw bytes */
+};
+
+/* What becomes of one callback, after an attempt or without one. Replaces its stored state. */
+struct outcome {
+    uint32_t account_no;
+    uint64_t event_no;
+    lane_no lane;
+    bool has_attempt;
+    struct attempt attempt;
+    enum callback_state state; /* pending, delivered, dead or skipped */
+    enum skip_reason reason;
+    struct schedule_place place; /* pending: where it stands, place.due_ms is when it is due */
+};
+
+/* Outcomes are always taken, even when events are refused as busy. */
+struct outcome_batch {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    struct outcome *items;
+    size_t count;
+    enum store_status status;
+};
+
+/* --- owed callbacks --------------------------------------------------------------------- */
+
+/* A reversal whose original is still waiting is pending too, but held back: it is neither handed
+ * out nor paged before the original is delivered, dead or skipped; that outcome's commit hands
+ * it to the sink. */
+
+/* Called by the store's own thread right after a commit, with callbacks that have just become
+ * pending and due (a reference each, now the sink's). The sink may drop any of them: what it
+ * drops it finds again by paging. Must not block. */
+struct owed_sink {
+    void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
+};
+
+/* The next due callbacks of a lane, oldest due first, none that is final. May return one that
+ * the lane holds already or whose outcome it has not submitted yet; the lane leaves those out. */
+struct due_page {
+    struct task done;
+    struct executor *reply_to;
+    lane_no lane;
+    int64_t due_until_ms;       /* only those due by then */
+    int64_t after_due_ms;       /* go on behind (after_due_ms, after_event_no); 0, 0: from the start */
+    uint64_t after_event_no;
+    uint32_t limit;             /* at most LIMIT_PAGE_CALLBACKS */
+    /* results */
+    enum store_status status;
+    struct callback **items;    /* malloc'ed; a reference each is the asker's */
+    size_t count;
+    bool more;                  /* more are due by due_until_ms behind the last one */
+    int64_t last_due_ms;        /* the position to go on from */
+    uint64_t last_event_no;
+    int64_t next_due_ms;        /* when nothing more is due now: the lane's next due time, or INT64_MAX */
+};
+
+/* Lanes that have waiting callbacks, at start. Blocking; before any request. */
+struct lane_backlog {
+    lane_no lane;
+    int64_t next_due_ms;
+};
+
+/* --- accounts --------------------------------------------------------------------------- */
+
+enum object_kind { OBJECT_PARTNER = 1, OBJECT_APP = 2, OBJECT_CLIENT = 3, OBJECT_KEY = 4, OBJECT_LANE = 5, OBJECT_SETTING = 6, OBJECT_RECOVERY = 7 };
+
+/* One account entry as a JSON document; the accounts folder knows its members. */
+struct object_change {
+    struct task done;
+    struct executor *reply_to;
+    enum object_kind kind;
+    struct str id;
+    struct str document; /* absent: delete */
+    enum store_status status;
+};
+typedef void (*object_visitor)(void *context, enum object_kind kind, struct str id, struct str document);
+
+/* --- reading ----------------------------------------------------------------------------- */
+
+/* Report rows of one account, ordered by day, then client_no; see reports/. One row per (day,
+ * client) with any event accepted for that day (tests only with include_test). */
+struct report_row {
+    int32_t day;
+    uint32_t client_no;
+    int64_t survey_starts, active_panelists;
+    int64_t conversions[2];          /* 0 survey, 1 offer */
+    __int128 earnings_micros[2];
+};
+
+struct report_query {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    int32_t first_day, last_day;
+    bool include_test;
+    const uint32_t *client_nos; /* NULL: all; sorted, client_count of them; the asker's */
+    size_t client_count;
+    /* a position: rows behind (after_day, after_client_no); after_day INT32_MIN: from the start */
+    int32_t after_day;
+    uint32_t after_client_no;
+    size_t limit;
+    /* results */
+    enum store_status status;
+    struct report_row *rows; /* malloc'ed, the asker's */
+    size_t count;
+    bool more;
+};
+
+/* One callback (event) as the log shows it. Text is in the query's arena. */
+struct callback_row {
+    struct event event;
+    enum callback_state state;
+    enum skip_reason reason;
+    int64_t next_attempt_ms; /* pending: when due; else 0 */
+    int32_t attempts;        /* made so far */
+    struct attempt *log;     /* only in store_callback_get: oldest first, log_count of them */
+    size_t log_count;
+};
+
+struct callback_get {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    uint32_t account_no;
+    struct str event_id;
+    enum store_status status;
+    struct callback_row row;
+};
+
+enum list_order { LIST_NEWEST_FIRST, LIST_OLDEST_FIRST };
+
+struct callback_list {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    uint32_t account_no;
+    /* filters; absent or 0: any */
+    struct str event_id, panelist_id;
+    enum event_type type;
+    enum callback_state state;
+    uint32_t app_no;
+    int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
+    enum list_order order;
+    uint64_t after_event_no; /* position; 0: from the end the order begins at */
+    uint32_t limit;
+    enum store_status status;
+    struct callback_row *rows; /* in the arena */
+    size_t count;
+    bool more;
+};
+
+/* Resend of one callback, as the contract's section 4 says. Done with the callback handed to the
+ * sink; STORE_NOT_FOUND when there is none. */
+struct resend {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    struct str event_id;
+    int64_t now_ms;
+    enum store_status status;
+};
+
+/* Replaces PanelistId, SessionId, Mid and bodies of one panelist; money rows stay. */
+struct erase {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    struct str panelist_id;
+    enum store_status status;
+    int64_t erased; /* events */
+};
+
+struct store_numbers { /* for metrics and health; exact at some moment of the last second */
+    int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
+    int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
+    int64_t events_queued, memtable_events, journal_bytes;
+    int64_t commits, commit_micros_total;
+    bool accepting; /* false: busy or failed */
+};
+
+struct store_retention {
+    int32_t bodies_days, attempts_days, panelists_days;
+};
+
+struct store;
+
+struct store_ops {
+    void (*submit)(struct store *s, struct intake_batch *batch);
+    void (*record)(struct store *s, struct outcome_batch *batch);
+    void (*page)(struct store *s, struct due_page *page);
+    void (*change_object)(struct store *s, struct object_change *change);
+    void (*report)(struct store *s, struct report_query *query);
+    void (*get_callback)(struct store *s, struct callback_get *get);
+    void (*list_callbacks)(struct store *s, struct callback_list *list);
+    void (*resend)(struct store *s, struct resend *resend);
+    void (*erase)(struct store *s, struct erase *erase);
+    /* Any thread, at once. */
+    void (*numbers)(struct store *s, struct store_numbers *ret);
+    /* Before the first request; blocking. */
+    void (*visit_objects)(struct store *s, object_visitor visit, void *context);
+    size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
+    /* Starts taking requests; recovered pending callbacks go to the sink or are found by paging. */
+    void (*start)(struct store *s, struct owed_sink *sink);
+    /* Finishes what was asked for, makes it durable, frees everything. Blocking. */
+    void (*close)(struct store *s);
+};
+
+#define STORE_MAGIC 0x57013E00u
+struct store {
+    uint32_t magic;
+    const struct store_ops *ops;
+};
+
+/* The wrappers everybody calls: they assert the arguments and count. */
+void store_submit(struct store *s, struct intake_batch *batch);
+void store_record(struct store *s, struct outcome_batch *batch);
+void store_page(struct store *s, struct due_page *page);
+void store_change_object(struct store *s, struct object_change *change);
+void store_report(struct store *s, struct report_query *query);
+void store_get_callback(struct store *s, struct callback_get *get);
+void store_list_callbacks(struct store *s, struct callback_list *list);
+void store_resend(struct store *s, struct resend *resend);
+void store_erase(struct store *s, struct erase *erase);
+void store_get_numbers(struct store *s, struct store_numbers *ret);
+void store_visit_objects(struct store *s, object_visitor visit, void *context);
+size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
+void store_start(struct store *s, struct owed_sink *sink);
+void store_close(struct store *s);

@@ -1,0 +1,18 @@
+/* Opening the implementations. On failure NULL and *ret_why is a sentence (malloc'ed). */
+#pragma once
+
+#include "base/env.h"
+#include "store/disk.h"
+#include "store/store.h"
+
+struct sqlite_store_options {
+    const char *directory;
+    struct disk *disk; /* disk_real() but for fault injection */
+    struct env *env;
+    struct store_retention retention;
+};
+MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options, char **ret_why);
+
+/* Keeps everything in plain lists; the oracle of the conformance suite and of the simulator.
+ * Runs each request at once on the caller's thread. */
+struct store *memory_store_open(struct env *env);
