@@ -43,17 +43,17 @@ struct app {
     bool enabled;
     int64_t enabled_since_ms; /* schedules stood still before that */
     struct str id, name, partner_id;
-    struct app_terms terms;       /* what decides about events; terms.account_no is the owner's */
-    struct str currency_text;     /* CurrencyValue as it was given */
-    struct str url[LANE_KINDS];   /* by lane kind; absent: none */
+    struct app_terms terms;        /* what decides about events; terms.account_no is the owner's */
+    struct str currency_text;      /* CurrencyValue as it was given */
+    struct str url[LANE_KINDS];    /* by lane kind; absent: none */
     struct url parsed[LANE_KINDS]; /* where url is present */
-    int32_t timeout_ms;           /* whole exchange */
+    int32_t timeout_ms;            /* whole exchange */
     int32_t max_concurrency;
-    int32_t rate_per_second;      /* 0: no limit */
-    struct str secret;            /* newest Callback Secret, decrypted */
-    struct str older_secret;      /* still live after a rotation; absent: none */
+    int32_t rate_per_second; /* 0: no limit */
+    struct str secret;       /* newest Callback Secret, decrypted */
+    struct str older_secret; /* still live after a rotation; absent: none */
     int64_t older_secret_until_ms;
-    bool sig_uses_older;          /* until the overlap ends Sig keeps the older secret */
+    bool sig_uses_older; /* until the overlap ends Sig keeps the older secret */
 };
 
 struct client {

@@ -15,7 +15,9 @@ struct hash_secret {
 };
 
 struct key128 hash_key128(const struct hash_secret *secret, const void *p, size_t n);
-uint64_t hash_fast(const void *p, size_t n); /* unkeyed FNV-like mix: in-process tables of trusted or bounded keys */
+uint64_t
+hash_fast(const void *p,
+          size_t n); /* unkeyed FNV-like mix: in-process tables of trusted or bounded keys */
 uint32_t hash_crc32c(uint32_t crc, const void *p, size_t n); /* Castagnoli, as in RFC 3720 */
 
 static inline bool key128_eq(struct key128 a, struct key128 b)

@@ -28,7 +28,8 @@ struct delivery_options {
 
 struct delivery *delivery_new(const struct delivery_options *options);
 struct owed_sink *delivery_sink(struct delivery *delivery);
-/* Takes up the lanes that have waiting callbacks. After the store has started, before the loops run. */
+/* Takes up the lanes that have waiting callbacks. After the store has started, before the loops
+ * run. */
 void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
 /* An app's settings changed: its lanes look at them again. Any thread. */
 void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
@@ -50,11 +51,11 @@ struct delivery_test {
 void delivery_send_test(struct delivery *delivery, struct delivery_test *test);
 
 struct lane_health {
-    bool known;             /* false: nothing in memory: idle */
+    bool known; /* false: nothing in memory: idle */
     bool suspended, disabled, paused;
     int32_t in_flight, waiting_in_ram;
     double window;
-    int64_t next_try_ms;    /* wall; suspended or paused: when */
+    int64_t next_try_ms; /* wall; suspended or paused: when */
     int64_t succeeded_1h, failed_1h, succeeded_24h, failed_24h;
     int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* of the last hour */
     enum attempt_class last_class;

@@ -13,7 +13,7 @@ MUST_CHECK bool clock_parse_rfc3339(struct str text, int64_t *ret_ms);
 void clock_print(struct buf *to, int64_t ms); /* YYYY-MM-DDThh:mm:ss.sssZ */
 
 /* Days are counted from 1970-01-01. */
-int32_t clock_day(int64_t ms);                        /* floor */
+int32_t clock_day(int64_t ms);                                      /* floor */
 MUST_CHECK bool clock_parse_day(struct str text, int32_t *ret_day); /* YYYY-MM-DD, exact */
 void clock_print_day(struct buf *to, int32_t day);
 /* HTTP dates of RFC 9110, section 5.6.7 (all three forms). */

@@ -57,7 +57,7 @@ struct app_terms {
     uint32_t disqualification_cap; /* payments per (app, panelist) in 24 h */
     uint8_t reward_decimals;       /* 0..6 */
     bool legacy_fields, extended_fields, negative_ad_hoc;
-    bool has_url[LANE_KINDS];      /* a URL is configured for that lane now */
+    bool has_url[LANE_KINDS];       /* a URL is configured for that lane now */
     bool lane_disabled[LANE_KINDS]; /* by a 410 */
 };
 
@@ -68,13 +68,13 @@ struct candidate {
     enum integration integration;
     enum event_type type;
     bool is_test;
-    bool deliver;              /* false: imported, its callback is skipped */
-    bool outside_time_window;  /* too old or in the future: refused unless a duplicate */
+    bool deliver;                 /* false: imported, its callback is skipped */
+    bool outside_time_window;     /* too old or in the future: refused unless a duplicate */
     bool has_revenue, has_reward; /* given by the event itself */
-    int64_t occurred_ms;       /* Unix ms, UTC */
+    int64_t occurred_ms;          /* Unix ms, UTC */
     int64_t revenue_micros;
-    int64_t reward_micros;     /* when has_reward */
-    int64_t offer_id;          /* 0: none */
+    int64_t reward_micros; /* when has_reward */
+    int64_t offer_id;      /* 0: none */
     struct str event_id, client_id, panelist_id;
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
     struct key128 key;     /* of (account, EventId) */

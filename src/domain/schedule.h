@@ -1,9 +1,9 @@
 /* When a callback is tried again. Contract, section 4, "Schedule and states". */
 #pragma once
 
+#include "base/check.h"
 #include "base/env.h"
 #include "base/str.h"
-#include "base/check.h"
 
 #define SCHEDULE_MAX_STEPS 64
 

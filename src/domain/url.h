@@ -15,13 +15,13 @@ struct address {
 
 struct url {
     bool https;
-    struct str host;      /* without brackets; lower case */
+    struct str host; /* without brackets; lower case */
     bool host_is_ipv6;
     bool host_is_address; /* dotted quad or IPv6 literal: `address` */
     struct address address;
     uint16_t port;
-    struct str target;    /* path and query as given; "/" where empty */
-    struct str userinfo;  /* percent-decoded "user:password", absent when none */
+    struct str target;   /* path and query as given; "/" where empty */
+    struct str userinfo; /* percent-decoded "user:password", absent when none */
 };
 
 /* Copies into the arena. On failure *ret_why says what and how to mend it: scheme, length over

@@ -14,10 +14,10 @@
 #define WINDOW_SUSPEND_LAST_MS 60000
 
 struct window {
-    double size;          /* current allowance, 1..limit */
-    int32_t failed_run;   /* health failures since the last success */
+    double size;        /* current allowance, 1..limit */
+    int32_t failed_run; /* health failures since the last success */
     bool suspended;
-    int64_t probe_mono_ms;   /* suspended: when the next single try may start */
+    int64_t probe_mono_ms; /* suspended: when the next single try may start */
     int64_t probe_wait_ms;
 };
 

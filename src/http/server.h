@@ -11,7 +11,16 @@
 #include "domain/url.h"
 #include "net/loop.h"
 
-enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
+enum http_method {
+    HTTP_GET,
+    HTTP_HEAD,
+    HTTP_POST,
+    HTTP_PUT,
+    HTTP_PATCH,
+    HTTP_DELETE,
+    HTTP_OPTIONS,
+    HTTP_OTHER
+};
 
 struct http_header {
     struct str name, value; /* name lower-cased */
@@ -25,8 +34,8 @@ struct http_request {
     uint32_t magic;
     enum http_method method;
     struct str method_text;
-    struct str path;     /* as sent, still percent-encoded, without the query */
-    struct str query;    /* behind '?', absent when there is none */
+    struct str path;  /* as sent, still percent-encoded, without the query */
+    struct str query; /* behind '?', absent when there is none */
     struct http_header *headers;
     size_t header_count;
     struct str body;
@@ -34,9 +43,9 @@ struct http_request {
     struct address peer; /* the client's, through trusted proxies */
     bool secure;         /* TLS here, or a trusted proxy says so */
     bool gone;
-    struct arena arena;  /* freed with the request */
+    struct arena arena; /* freed with the request */
     struct loop *loop;
-    void *context;       /* the handler's */
+    void *context; /* the handler's */
 };
 
 struct str http_header(const struct http_request *r, const char *lower_name); /* absent: none */
@@ -64,8 +73,8 @@ struct http_server_options {
      * on, or answers (with http_respond) and returns 1. May be NULL. */
     int (*headers_in)(void *context, struct http_request *r);
     void *context;
-    int listen_fd;                   /* shared between loops; owned by the caller */
-    void *tls_context;               /* SSL_CTX* or NULL; see net/tls.h */
+    int listen_fd;     /* shared between loops; owned by the caller */
+    void *tls_context; /* SSL_CTX* or NULL; see net/tls.h */
     const struct cidr *trusted_proxies;
     size_t trusted_proxy_count;
 };

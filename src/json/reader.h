@@ -9,15 +9,23 @@
 #include "base/arena.h"
 #include "base/check.h"
 
-enum json_type { JSON_NULL, JSON_FALSE, JSON_TRUE, JSON_NUMBER, JSON_STRING, JSON_ARRAY, JSON_OBJECT };
+enum json_type {
+    JSON_NULL,
+    JSON_FALSE,
+    JSON_TRUE,
+    JSON_NUMBER,
+    JSON_STRING,
+    JSON_ARRAY,
+    JSON_OBJECT
+};
 
 struct json {
     enum json_type type;
-    uint32_t count;          /* members of an object, elements of an array */
-    struct str name;         /* within an object */
-    struct str text;         /* string: unescaped; number: exact text */
-    struct json *first;      /* array, object */
-    struct json *next;       /* within its parent */
+    uint32_t count;     /* members of an object, elements of an array */
+    struct str name;    /* within an object */
+    struct str text;    /* string: unescaped; number: exact text */
+    struct json *first; /* array, object */
+    struct json *next;  /* within its parent */
 };
 
 struct json_parser;

@@ -26,5 +26,5 @@ void json_int(struct json_writer *w, int64_t v);
 void json_bool(struct json_writer *w, bool v);
 void json_null(struct json_writer *w);
 void json_money(struct json_writer *w, __int128 micros, int min_digits);
-void json_time(struct json_writer *w, int64_t ms); /* quoted, as domain/clock.h prints it */
+void json_time(struct json_writer *w, int64_t ms);     /* quoted, as domain/clock.h prints it */
 void json_raw(struct json_writer *w, struct str json); /* already JSON */

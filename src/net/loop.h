@@ -36,8 +36,9 @@ struct io {
     struct io *next_changed;
     bool changed;
 };
-void loop_watch(struct loop *loop, struct io *io, int want); /* also changes; want 0: keep, but silent */
-void loop_unwatch(struct loop *loop, struct io *io);         /* before close(fd) */
+void loop_watch(struct loop *loop, struct io *io,
+                int want);                           /* also changes; want 0: keep, but silent */
+void loop_unwatch(struct loop *loop, struct io *io); /* before close(fd) */
 
 /* A timer, embedded in its owner; ordered by (time, sequence). Zero-initialised is idle. */
 struct timer {
@@ -46,7 +47,8 @@ struct timer {
     uint64_t sequence;
     size_t heap_place; /* the loop's; 0: idle */
 };
-void loop_timer_set(struct loop *loop, struct timer *timer, int64_t at_mono_ms); /* moves when set */
+void loop_timer_set(struct loop *loop, struct timer *timer,
+                    int64_t at_mono_ms); /* moves when set */
 void loop_timer_clear(struct loop *loop, struct timer *timer);
 
 struct loop_hook {

@@ -13,7 +13,7 @@ enum stream_result { STREAM_OK, STREAM_AGAIN, STREAM_CLOSED, STREAM_RESET, STREA
 struct stream {
     struct loop *loop;
     struct io io;
-    struct ssl_st *tls;  /* NULL: plain */
+    struct ssl_st *tls; /* NULL: plain */
     bool tls_ready;
     bool want_write_for_read, want_read_for_write; /* TLS 1.2 renegotiation-free, but handshakes */
     void (*ready)(struct stream *stream, int events);

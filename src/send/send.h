@@ -14,45 +14,47 @@
 struct sender;
 
 struct sender_options {
-    const struct cidr *allowed;      /* non-public addresses that may be connected to */
+    const struct cidr *allowed; /* non-public addresses that may be connected to */
     size_t allowed_count;
-    const struct address *sources;   /* local addresses to bind, taken in turn by family */
+    const struct address *sources; /* local addresses to bind, taken in turn by family */
     size_t source_count;
-    const char *ca_file;             /* NULL: the system's */
-    const char *dns_server;          /* "addr[:port]"; NULL: the system's */
+    const char *ca_file;    /* NULL: the system's */
+    const char *dns_server; /* "addr[:port]"; NULL: the system's */
     const char *user_agent;
-    int32_t connections_max;         /* of this loop, idle ones included */
+    int32_t connections_max; /* of this loop, idle ones included */
     int32_t idle_per_destination;
     int64_t idle_ms;
 };
 
-MUST_CHECK struct sender *sender_new(struct loop *loop, const struct sender_options *options, char **ret_why);
+MUST_CHECK struct sender *sender_new(struct loop *loop, const struct sender_options *options,
+                                     char **ret_why);
 void sender_free(struct sender *sender); /* when no exchange is under way */
 
 /* Filled by the caller, valid until `done`; may be cancelled. Texts are the caller's. */
 struct exchange {
     const struct url *url;
-    struct str headers;     /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
-                             * Content-Type, Accept-Encoding, Authorization, which are added */
+    struct str headers; /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
+                         * Content-Type, Accept-Encoding, Authorization, which are added */
     struct str body;
-    int64_t timeout_ms;     /* whole exchange, counted from sender_start, DNS included */
+    int64_t timeout_ms; /* whole exchange, counted from sender_start, DNS included */
     int64_t connect_timeout_ms;
     void (*done)(struct exchange *x);
 
     /* results */
     enum attempt_class class;
-    int status;             /* final status, 0: none */
-    char detail[256];       /* a sentence a partner can act on; empty on success */
-    int64_t retry_after_ms; /* how long the receiver asked to wait (429, 503), -1: not asked */
+    int status;                  /* final status, 0: none */
+    char detail[256];            /* a sentence a partner can act on; empty on success */
+    int64_t retry_after_ms;      /* how long the receiver asked to wait (429, 503), -1: not asked */
     struct buf request_headers;  /* as sent, credentials masked; "Name: value\n" lines */
     struct buf response_headers; /* "Name: value\n" lines, at most LIMIT_ATTEMPT_HEADER_BYTES */
     struct buf response_body;    /* first LIMIT_ATTEMPT_BODY_KEPT_BYTES */
     int32_t duration_ms;
     bool reused_connection;
-    void *internal;         /* the sender's */
+    void *internal; /* the sender's */
 };
 
-void sender_start(struct sender *sender, struct exchange *x); /* done comes later, never from here */
+void sender_start(struct sender *sender,
+                  struct exchange *x); /* done comes later, never from here */
 void sender_cancel(struct sender *sender, struct exchange *x); /* at once; done is not called */
 void exchange_free_results(struct exchange *x);
 

@@ -30,13 +30,13 @@ enum store_status {
 struct intake_batch {
     struct task done;
     struct executor *reply_to;
-    struct arena arena;          /* holds everything the items point at */
+    struct arena arena; /* holds everything the items point at */
     struct candidate *items;
     size_t count;
     int64_t received_ms;
     /* results */
     enum store_status status;
-    struct verdict *verdicts;    /* count of them, in the batch's arena */
+    struct verdict *verdicts; /* count of them, in the batch's arena */
 };
 
 /* --- outcomes of attempts --------------------------------------------------------------- */
@@ -95,18 +95,18 @@ struct due_page {
     struct task done;
     struct executor *reply_to;
     lane_no lane;
-    int64_t due_until_ms;       /* only those due by then */
-    int64_t after_due_ms;       /* go on behind (after_due_ms, after_event_no); 0, 0: from the start */
+    int64_t due_until_ms; /* only those due by then */
+    int64_t after_due_ms; /* go on behind (after_due_ms, after_event_no); 0, 0: from the start */
     uint64_t after_event_no;
-    uint32_t limit;             /* at most LIMIT_PAGE_CALLBACKS */
+    uint32_t limit; /* at most LIMIT_PAGE_CALLBACKS */
     /* results */
     enum store_status status;
-    struct callback **items;    /* malloc'ed; a reference each is the asker's */
+    struct callback **items; /* malloc'ed; a reference each is the asker's */
     size_t count;
-    bool more;                  /* more are due by due_until_ms behind the last one */
-    int64_t last_due_ms;        /* the position to go on from */
+    bool more;           /* more are due by due_until_ms behind the last one */
+    int64_t last_due_ms; /* the position to go on from */
     uint64_t last_event_no;
-    int64_t next_due_ms;        /* when nothing more is due now: the lane's next due time, or INT64_MAX */
+    int64_t next_due_ms; /* when nothing more is due now: the lane's next due time, or INT64_MAX */
 };
 
 /* Lanes that have waiting callbacks, at start. Blocking; before any request. */
@@ -117,7 +117,15 @@ struct lane_backlog {
 
 /* --- accounts --------------------------------------------------------------------------- */
 
-enum object_kind { OBJECT_PARTNER = 1, OBJECT_APP = 2, OBJECT_CLIENT = 3, OBJECT_KEY = 4, OBJECT_LANE = 5, OBJECT_SETTING = 6, OBJECT_RECOVERY = 7 };
+enum object_kind {
+    OBJECT_PARTNER = 1,
+    OBJECT_APP = 2,
+    OBJECT_CLIENT = 3,
+    OBJECT_KEY = 4,
+    OBJECT_LANE = 5,
+    OBJECT_SETTING = 6,
+    OBJECT_RECOVERY = 7
+};
 
 /* One account entry as a JSON document; the accounts folder knows its members. */
 struct object_change {
@@ -128,7 +136,8 @@ struct object_change {
     struct str document; /* absent: delete */
     enum store_status status;
 };
-typedef void (*object_visitor)(void *context, enum object_kind kind, struct str id, struct str document);
+typedef void (*object_visitor)(void *context, enum object_kind kind, struct str id,
+                               struct str document);
 
 /* --- reading ----------------------------------------------------------------------------- */
 
@@ -138,7 +147,7 @@ struct report_row {
     int32_t day;
     uint32_t client_no;
     int64_t survey_starts, active_panelists;
-    int64_t conversions[2];          /* 0 survey, 1 offer */
+    int64_t conversions[2]; /* 0 survey, 1 offer */
     __int128 earnings_micros[2];
 };
 

@@ -11,7 +11,8 @@ struct sqlite_store_options {
     struct env *env;
     struct store_retention retention;
 };
-MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options, char **ret_why);
+MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
+                                           char **ret_why);
 
 /* Keeps everything in plain lists; the oracle of the conformance suite and of the simulator.
  * Runs each request at once on the caller's thread. */

@@ -20,7 +20,7 @@ struct journal_position {
 
 struct journal_options {
     struct disk *disk;
-    const char *directory;   /* made when absent, mode 0700 */
+    const char *directory; /* made when absent, mode 0700 */
     size_t segment_bytes;
 };
 

@@ -9,7 +9,13 @@
 #include "base/buf.h"
 #include "store/store.h"
 
-enum record_kind { RECORD_EVENT = 1, RECORD_OUTCOME = 2, RECORD_OBJECT = 3, RECORD_RESEND = 4, RECORD_ERASE = 5 };
+enum record_kind {
+    RECORD_EVENT = 1,
+    RECORD_OUTCOME = 2,
+    RECORD_OBJECT = 3,
+    RECORD_RESEND = 4,
+    RECORD_ERASE = 5
+};
 
 struct record_resend {
     uint32_t account_no;
@@ -21,7 +27,7 @@ struct record_resend {
 
 struct record_erase {
     uint32_t account_no;
-    struct str panelist_id;   /* what is replaced */
+    struct str panelist_id; /* what is replaced */
     struct str replacement;
 };
 
