@@ -2,12 +2,9 @@
  * The one function of a fuzz target. It must return 0 for any bytes; a crash, a failed ASSERT or
  * a sanitizer report is the finding. It owns nothing after it returns.
  */
-#ifndef POSTBACKD_TESTS_FUZZ_FUZZ_H
-#define POSTBACKD_TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes);
-
-#endif

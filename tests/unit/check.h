@@ -15,8 +15,7 @@
  *
  * Checks may be called from the test's own thread only.
  */
-#ifndef POSTBACKD_TESTS_UNIT_CHECK_H
-#define POSTBACKD_TESTS_UNIT_CHECK_H
+#pragma once
 
 #include <inttypes.h>
 #include <signal.h>
@@ -179,5 +178,3 @@ static inline int check_done(const char *name)
     printf("%s: %d passed, %d failed\n", name, check_state.tests_passed, check_state.tests_failed);
     return check_state.tests_failed == 0 && check_state.tests_passed > 0 ? 0 : 1;
 }
-
-#endif

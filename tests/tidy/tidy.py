@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+"""The house rules that a machine can see: layers, sizes, banned calls, leftovers.
+
+Prints each finding as `file:line: rule: what` and ends with `tidy: N passed, M failed`, counted in
+rules. selftest.py proves that every rule catches a planted violation, so none can pass silently.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+FUNCTION_LINES_MAX = 70
+FILE_LINES_MAX = 600
+LINE_COLUMNS_MAX = 100
+
+C_SOURCE = (".c", ".cpp")
+C_ANY = (".c", ".cpp", ".h")
+SKIPPED_DIRS = re.compile(r"^(build.*|node_modules|__pycache__|corpus|\..*)$")
+
+# call: the folders of src/ where it may stand, and what to use elsewhere
+BANNED_CALLS = {
+    **dict.fromkeys(["strcpy", "strcat", "sprintf", "vsprintf", "gets", "strncpy"],
+                    ((), "struct buf or snprintf")),
+    **dict.fromkeys(["strtok", "strtok_r"], ((), "str_cut")),
+    **dict.fromkeys(["atoi", "atol", "atoll", "atof"], ((), "a parser that can refuse")),
+    **dict.fromkeys(["strtod", "strtof", "strtold"], ((), "exact decimals (domain/money.h)")),
+    **dict.fromkeys(["rand", "srand", "random", "drand48"], ((), "struct env or struct rng")),
+    **dict.fromkeys(["getrandom", "arc4random"], (("base",), "env_random")),
+    **dict.fromkeys(["clock_gettime", "gettimeofday"], (("base",), "struct env or cached now")),
+    **dict.fromkeys(["time"], (("base", "net"), "struct env or the cached now")),
+    **dict.fromkeys(["localtime", "gmtime", "ctime", "asctime"], ((), "domain/clock.h")),
+    **dict.fromkeys(["malloc", "calloc", "realloc", "reallocarray", "strdup", "strndup",
+                     "asprintf", "vasprintf"], (("base",), "base/alloc.h or base/buf.h")),
+    **dict.fromkeys(["assert"], ((), "ASSERT, which stays on")),
+    **dict.fromkeys(["getaddrinfo", "gethostbyname"], ((), "the resolver of net/: these block")),
+    **dict.fromkeys(["sleep", "usleep", "nanosleep"], (("base", "cli"), "a timer")),
+    **dict.fromkeys(["printf", "puts", "putchar", "perror"], (("base", "cli"), "base/log.h")),
+}
+
+# The domain is pure: functions of their arguments. These headers are how it would cheat.
+IMPURE_HEADERS = re.compile(
+    r"(time|unistd|fcntl|poll|pthread|threads|signal|stdatomic|sys/.*|netdb)\.h$")
+
+# Money never passes through binary floating point.
+EXACT_FOLDERS = ("domain", "intake", "accounts", "store", "reports")
+
+# Spelled so that this file does not find itself.
+LEFTOVERS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"])
+                       + r")\b")
+COMMENTED_OUT = re.compile(r"^\s*(//|/\*|#)\s*((ASSERT|REQUIRE|CHECK\w*)\(|assert[ (])")
+
+
+class Finding(NamedTuple):
+    path: str
+    line: int
+    rule: str
+    what: str
+    word: str  # what an exception names; empty for the whole file
+
+
+class Text(NamedTuple):
+    path: str  # relative to the root, with slashes
+    lines: list  # as written
+    code: list  # C only: without comments and the insides of literals, line by line
+
+    @property
+    def folder(self):
+        """The folder under src/, or None for a file elsewhere."""
+        parts = self.path.split("/")
+        return parts[1] if parts[0] == "src" and len(parts) > 2 else None
+
+
+TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
+
+
+def code_of(text):
+    """C text with comments and literals blanked, line numbers kept. Include lines stay whole."""
+    def blank(match):
+        token = match.group()
+        if token[0] in "\"'":
+            return token[0] * 2
+        return "\n" * token.count("\n") or " "
+    lines = TOKEN.sub(blank, text).split("\n")
+    for number, line in enumerate(text.split("\n")):
+        if re.match(r"\s*#\s*include\b", line):
+            lines[number] = line
+    return lines
+
+
+def read_tree(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        if any(SKIPPED_DIRS.match(part) for part in relative.parts[:-1]) or not path.is_file():
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue  # not text
+        code = code_of(text) if path.suffix in C_ANY else []
+        yield Text(relative.as_posix(), text.splitlines(), code)
+
+
+# ---- layers
+
+def read_layers(root):
+    """{folder: set of folders it may include}, closed transitively; {} says what is written."""
+    written = {}
+    for line in (root / "tests/tidy/layers.txt").read_text().splitlines():
+        line = line.split("#")[0].strip()
+        if line:
+            folder, _, uses = line.partition(":")
+            written[folder] = set(uses.split())
+    closed = {}
+    for folder, uses in written.items():  # in order, so the lower ones are closed already
+        uses = set(written) if uses == {"*"} else uses
+        closed[folder] = {folder} | uses.union(*(closed.get(use, set()) for use in uses))
+    return written, closed
+
+
+def check_layers(texts, root):
+    written, closed = read_layers(root)
+    for text in texts:
+        if text.folder is None or not text.path.endswith(C_ANY):
+            continue
+        if text.folder not in closed:
+            yield Finding(text.path, 1, "layers", f"src/{text.folder} is not in layers.txt", "")
+            continue
+        for number, line in enumerate(text.code, 1):
+            match = re.match(r'\s*#\s*include\s+"(?:([^/"]+)/)?([^"]+)"', line)
+            if not match:
+                continue
+            target = match.group(1) or text.folder
+            if target not in closed:
+                yield Finding(text.path, number, "layers",
+                              f'"{target}/{match.group(2)}" is not relative to src/', target)
+            elif target not in closed[text.folder]:
+                yield Finding(text.path, number, "layers",
+                              f"{text.folder} may not include {target}", target)
+
+
+def check_layers_documented(_texts, root):
+    """The table of docs/architecture.md and layers.txt say the same."""
+    path = "docs/architecture.md"
+    written, _ = read_layers(root)
+    documented = {}
+    for number, line in enumerate((root / path).read_text().splitlines(), 1):
+        match = re.match(r"\| `(\w+)/` \|.*\| ([^|]+) \|$", line)
+        if match:
+            uses = {"nothing": set(), "everything": {"*"}}.get(
+                match.group(2), set(re.split(r",\s*", match.group(2))))
+            documented[match.group(1)] = (uses, number)
+    for folder in sorted(set(written) | set(documented)):
+        uses, number = documented.get(folder, (None, 1))
+        if uses != written.get(folder):
+            yield Finding(path, number, "layers-documented",
+                          f"{folder}: the table and tests/tidy/layers.txt differ", folder)
+
+
+# ---- sizes and shape
+
+def functions_of(text):
+    """(name, first line, line count) of each function; the braces of one stand in column 0."""
+    opened = []
+    for number, line in enumerate(text.code, 1):
+        if re.match(r"\{", line):
+            head = " ".join(text.code[max(0, number - 12):number - 1])
+            opened.append((number, head if head.rstrip().endswith(")") else ""))
+        elif re.match(r"\S.*\)\s*\{\s*$", line):
+            opened.append((number, line))
+        elif re.match(r"\S.*\{\s*$", line):
+            opened.append((number, ""))
+        elif re.match(r"\}", line) and opened:
+            first, head = opened.pop()
+            names = re.findall(r"(\w+)\s*\(", re.split(r"[;}]", head)[-1])
+            if names:
+                yield names[0], first, number - first + 1
+
+
+def check_function_length(texts, _root):
+    for text in texts:
+        for name, first, count in functions_of(text):
+            if count > FUNCTION_LINES_MAX:
+                yield Finding(text.path, first, "function-length", f"{name} has {count} lines",
+                              name)
+
+
+def check_file_length(texts, _root):
+    for text in texts:
+        program = text.path == "dev" or text.path.endswith(C_ANY + (".py", ".sh"))
+        if program and len(text.lines) > FILE_LINES_MAX:
+            yield Finding(text.path, FILE_LINES_MAX, "file-length", f"{len(text.lines)} lines", "")
+
+
+def check_line_length(texts, _root):
+    for text in texts:
+        if not text.path.endswith(C_ANY):
+            continue
+        for number, line in enumerate(text.lines, 1):
+            if len(line) > LINE_COLUMNS_MAX:
+                yield Finding(text.path, number, "line-length", f"{len(line)} columns", "")
+
+
+def check_opening(texts, _root):
+    """A .c opens with what it is for; a header with #pragma once near its top."""
+    for text in texts:
+        if text.path.endswith(C_SOURCE):
+            if not re.match(r"/\*|//", text.lines[0] if text.lines else ""):
+                yield Finding(text.path, 1, "opening", "does not open with what it is for", "")
+        elif text.path.endswith(".h") and "#pragma once" not in text.lines:
+            yield Finding(text.path, 1, "opening", "has no #pragma once", "")
+
+
+# ---- content
+
+def check_banned_calls(texts, _root):
+    call = re.compile(r"(?<![\w.>])(" + "|".join(BANNED_CALLS) + r")\s*\(")
+    for text in texts:
+        if text.folder is None:
+            continue
+        for number, line in enumerate(text.code, 1):
+            for name in call.findall(line):
+                folders, instead = BANNED_CALLS[name]
+                if text.folder not in folders:
+                    yield Finding(text.path, number, "banned-call", f"{name}: use {instead}", name)
+
+
+def check_pure(texts, _root):
+    for text in texts:
+        if text.folder != "domain":
+            continue
+        for number, line in enumerate(text.code, 1):
+            match = re.match(r"\s*#\s*include\s+<([^>]+)>", line)
+            if match and IMPURE_HEADERS.match(match.group(1)):
+                yield Finding(text.path, number, "pure", f"domain/ includes <{match.group(1)}>",
+                              match.group(1))
+
+
+def check_exact(texts, _root):
+    for text in texts:
+        if text.folder not in EXACT_FOLDERS:
+            continue
+        for number, line in enumerate(text.code, 1):
+            for word in re.findall(r"\b(double|float)\b", line):
+                yield Finding(text.path, number, "exact", f"{word} where money passes", word)
+
+
+def check_leftovers(texts, _root):
+    for text in texts:
+        for number, line in enumerate(text.lines, 1):
+            match = LEFTOVERS.search(line)
+            if match:
+                yield Finding(text.path, number, "leftover", match.group(), match.group())
+            if text.path.endswith(C_ANY + (".py",)) and COMMENTED_OUT.match(line):
+                yield Finding(text.path, number, "leftover", "an assertion commented out", "")
+
+
+def check_listed(texts, root):
+    """Every source is in a meson.build: a file nobody compiles, or a test nobody runs, lies."""
+    def lists(meson, name):
+        path = root / meson
+        return path.is_file() and f"'{name}'" in path.read_text()
+
+    for text in texts:
+        if not text.path.endswith(C_SOURCE):
+            continue
+        folder, _, name = text.path.rpartition("/")
+        listed = True
+        if text.folder:
+            inner = text.path.split("/", 2)[2]
+            listed = (lists(f"src/{text.folder}/meson.build", inner)
+                      or lists("meson.build", text.path))
+        elif folder in ("tests/unit", "tests/fuzz"):
+            stem = re.sub(r"^(test|fuzz)_|\.c$", "", name)
+            listed = lists(f"{folder}/meson.build", stem) or lists(f"{folder}/meson.build", name)
+        if not listed:
+            yield Finding(text.path, 1, "listed", "in no meson.build", "")
+
+
+RULES = {
+    "layers": check_layers,
+    "layers-documented": check_layers_documented,
+    "function-length": check_function_length,
+    "file-length": check_file_length,
+    "line-length": check_line_length,
+    "opening": check_opening,
+    "banned-call": check_banned_calls,
+    "pure": check_pure,
+    "exact": check_exact,
+    "leftover": check_leftovers,
+    "listed": check_listed,
+}
+EXCEPTIONS = "tests/tidy/exceptions.txt"
+
+
+def excuse(findings, root):
+    """The findings no exception covers, and one for each exception that covers nothing."""
+    path = root / EXCEPTIONS
+    lines = path.read_text().splitlines() if path.is_file() else []
+    exceptions = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        match = re.match(r"(\S+) ([^\s:]+)(?::(\S+))? -- \S", line)
+        if match:
+            exceptions[(match.group(1), match.group(2), match.group(3) or "")] = number
+        else:
+            yield Finding(EXCEPTIONS, number, "exceptions", "not: RULE PATH[:WORD] -- reason", "")
+    used = set()
+    for finding in findings:
+        keys = {(finding.rule, finding.path, finding.word)} & set(exceptions)
+        used |= keys
+        if not keys:
+            yield finding
+    for key, number in exceptions.items():
+        if key not in used:
+            yield Finding(EXCEPTIONS, number, "exceptions", "excuses nothing", "")
+
+
+def findings_in(root):
+    texts = list(read_tree(root))
+    found = [finding for check in RULES.values() for finding in check(texts, root)]
+    return list(excuse(found, root))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", nargs="?", type=Path,
+                        default=Path(__file__).resolve().parent.parent.parent)
+    findings = findings_in(parser.parse_args().root)
+    for finding in findings:
+        print(f"{finding.path}:{finding.line}: {finding.rule}: {finding.what}")
+    rules = {*RULES, "exceptions"}
+    broken = {finding.rule for finding in findings}
+    print(f"tidy: {len(rules - broken)} passed, {len(broken)} failed")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
