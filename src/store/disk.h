@@ -28,8 +28,18 @@ struct disk {
     /* Calls visit with each name in the directory. */
     int (*list)(struct disk *disk, const char *path, void (*visit)(void *context, const char *name),
                 void *context);
+    /* Mode 0700. -EEXIST where there is one; its name is durable only after the parent directory
+     * was synced. */
+    int (*make_directory)(struct disk *disk, const char *path);
     /* The SQLite VFS over the same disk; NULL: SQLite's default. */
     const char *sqlite_vfs;
 };
 
 struct disk *disk_real(void);
+
+/* Loops over short transfers. 0 or -errno; reading past the end of the file is -ENODATA. */
+MUST_CHECK int disk_write_all(struct disk *disk, int fd, const void *from, size_t n,
+                              int64_t offset);
+MUST_CHECK int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset);
+/* Makes the directory where it is absent, with its name durable. 0 or -errno. */
+MUST_CHECK int disk_ensure_directory(struct disk *disk, const char *path);

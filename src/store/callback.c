@@ -1,0 +1,66 @@
+/* One owed callback in one allocation: the struct, then its texts. Thousands of them wait in
+ * RAM, and each is made and freed once per event, so one malloc it is. */
+#include "store/callback.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+static struct str place_text(char **at, struct str text)
+{
+    if (!text.p)
+        return STR_NONE;
+    char *p = *at;
+    if (text.n)
+        memcpy(p, text.p, text.n);
+    p[text.n] = '\0';
+    *at += text.n + 1;
+    return (struct str){p, text.n};
+}
+
+struct callback *callback_new(const struct event *e)
+{
+    ASSERT(e->lane != LANE_NONE);
+    struct callback *c =
+        xmalloc(sizeof *c + e->event_id.n + e->panelist_id.n + e->body.n + 3 /* NULs */);
+    *c = (struct callback){
+        .magic = CALLBACK_MAGIC,
+        .account_no = e->account_no,
+        .app_no = e->app_no,
+        .event_no = e->event_no,
+        .type = e->type,
+        .lane = e->lane,
+        .is_test = e->is_test,
+        .signature_offset = e->signature_offset,
+        .original_no = e->original_no,
+        .occurred_ms = e->occurred_ms,
+        .accepted_ms = e->accepted_ms,
+        .place = {.due_ms = e->accepted_ms},
+    };
+    atomic_init(&c->refs, 1);
+    char *at = (char *)(c + 1);
+    c->event_id = place_text(&at, e->event_id);
+    c->panelist_id = place_text(&at, e->panelist_id);
+    c->body = place_text(&at, e->body);
+    return c;
+}
+
+struct callback *callback_ref(struct callback *c)
+{
+    CHECK_MAGIC(c, CALLBACK_MAGIC);
+    unsigned before = atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+    ASSERT(before > 0);
+    return c;
+}
+
+void callback_unref(struct callback *c)
+{
+    CHECK_MAGIC(c, CALLBACK_MAGIC);
+    unsigned before = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel);
+    ASSERT(before > 0);
+    if (before > 1)
+        return;
+    c->magic = 0;
+    free(c);
+}

@@ -1,0 +1,129 @@
+/* The wrappers around a store's slots: whatever an implementation may rely on is asserted here,
+ * once, so that a careless caller fails in every store alike and before anything is recorded. */
+#include "store/store.h"
+
+#include "base/limits.h"
+
+static void check_request(const struct store *s, const struct task *done,
+                          const struct executor *reply_to)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    ASSERT(done->run != NULL);
+    ASSERT(reply_to != NULL);
+}
+
+void store_submit(struct store *s, struct intake_batch *batch)
+{
+    check_request(s, &batch->done, batch->reply_to);
+    ASSERT(batch->count <= LIMIT_EVENTS_PER_REQUEST);
+    ASSERT(batch->count == 0 || batch->items != NULL);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct candidate *c = &batch->items[i];
+        ASSERT(c->terms != NULL && c->client_no != 0);
+        ASSERT(c->type >= EVENT_SURVEY_STARTED && c->type <= EVENT_TYPE_LAST);
+        ASSERT(c->event_id.p != NULL && c->event_id.n > 0);
+        ASSERT(c->panelist_id.p != NULL || c->type == EVENT_OFFER_COMPLETION_REVERSED);
+    }
+    s->ops->submit(s, batch);
+}
+
+void store_record(struct store *s, struct outcome_batch *batch)
+{
+    check_request(s, &batch->done, batch->reply_to);
+    ASSERT(batch->count == 0 || batch->items != NULL);
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct outcome *o = &batch->items[i];
+        ASSERT(o->event_no != 0);
+        ASSERT(o->state >= CALLBACK_PENDING && o->state <= CALLBACK_SKIPPED);
+        ASSERT(o->state != CALLBACK_DELIVERING);
+        ASSERT(!o->has_attempt || o->attempt.number >= 1);
+        ASSERT((o->state == CALLBACK_SKIPPED) == (o->reason != SKIP_NONE));
+    }
+    s->ops->record(s, batch);
+}
+
+void store_page(struct store *s, struct due_page *page)
+{
+    check_request(s, &page->done, page->reply_to);
+    ASSERT(page->limit > 0 && page->limit <= LIMIT_PAGE_CALLBACKS);
+    s->ops->page(s, page);
+}
+
+void store_change_object(struct store *s, struct object_change *change)
+{
+    check_request(s, &change->done, change->reply_to);
+    ASSERT(change->kind >= OBJECT_PARTNER && change->kind <= OBJECT_RECOVERY);
+    ASSERT(change->id.p != NULL && change->id.n > 0);
+    s->ops->change_object(s, change);
+}
+
+void store_report(struct store *s, struct report_query *query)
+{
+    check_request(s, &query->done, query->reply_to);
+    ASSERT(query->first_day <= query->last_day);
+    ASSERT(query->limit > 0);
+    ASSERT(query->client_count == 0 || query->client_nos != NULL);
+    for (size_t i = 1; i < query->client_count; i++)
+        ASSERT(query->client_nos[i - 1] < query->client_nos[i]);
+    s->ops->report(s, query);
+}
+
+void store_get_callback(struct store *s, struct callback_get *get)
+{
+    check_request(s, &get->done, get->reply_to);
+    ASSERT(get->event_id.p != NULL);
+    s->ops->get_callback(s, get);
+}
+
+void store_list_callbacks(struct store *s, struct callback_list *list)
+{
+    check_request(s, &list->done, list->reply_to);
+    ASSERT(list->limit > 0);
+    ASSERT(list->order == LIST_NEWEST_FIRST || list->order == LIST_OLDEST_FIRST);
+    s->ops->list_callbacks(s, list);
+}
+
+void store_resend(struct store *s, struct resend *resend)
+{
+    check_request(s, &resend->done, resend->reply_to);
+    ASSERT(resend->event_id.p != NULL);
+    s->ops->resend(s, resend);
+}
+
+void store_erase(struct store *s, struct erase *erase)
+{
+    check_request(s, &erase->done, erase->reply_to);
+    ASSERT(erase->panelist_id.p != NULL && erase->panelist_id.n > 0);
+    s->ops->erase(s, erase);
+}
+
+void store_get_numbers(struct store *s, struct store_numbers *ret)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    s->ops->numbers(s, ret);
+}
+
+void store_visit_objects(struct store *s, object_visitor visit, void *context)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    s->ops->visit_objects(s, visit, context);
+}
+
+size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    return s->ops->backlog(s, ret_lanes);
+}
+
+void store_start(struct store *s, struct owed_sink *sink)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    ASSERT(sink != NULL && sink->owed != NULL);
+    s->ops->start(s, sink);
+}
+
+void store_close(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    s->ops->close(s);
+}
