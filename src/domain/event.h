@@ -5,7 +5,9 @@
  * callback's own memory, as the holder says. */
 #pragma once
 
+#include "base/check.h"
 #include "base/hash.h"
+#include "base/limits.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -123,6 +125,19 @@ struct verdict {
     const char *field; /* VERDICT_MISMATCH: a literal wire name */
     uint64_t event_no; /* accepted and duplicate */
 };
+
+/* candidate.key: identifies an event for ever. */
+static inline struct key128 event_key(const struct hash_secret *secret, uint32_t account_no,
+                                      struct str event_id)
+{
+    char bytes[4 + LIMIT_EVENT_ID_BYTES];
+    ASSERT(event_id.n <= LIMIT_EVENT_ID_BYTES);
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (char)(account_no >> (8 * i));
+    if (event_id.n > 0)
+        memcpy(bytes + 4, event_id.p, event_id.n);
+    return hash_key128(secret, bytes, 4 + event_id.n);
+}
 
 const char *event_type_name(enum event_type type); /* "survey_completed" */
 bool event_type_parse(struct str name, enum event_type *ret_type);

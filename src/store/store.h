@@ -260,6 +260,9 @@ struct store_ops {
     void (*erase)(struct store *s, struct erase *erase);
     /* Any thread, at once. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
+    /* The key of this store's hashes (candidate.key and .content, see event_key): made once, kept
+     * for ever, the store's. Any thread. */
+    const struct hash_secret *(*hash_secret)(struct store *s);
     /* Before the first request; blocking. */
     void (*visit_objects)(struct store *s, object_visitor visit, void *context);
     size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
@@ -286,6 +289,7 @@ void store_list_callbacks(struct store *s, struct callback_list *list);
 void store_resend(struct store *s, struct resend *resend);
 void store_erase(struct store *s, struct erase *erase);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
+const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
 void store_start(struct store *s, struct owed_sink *sink);
