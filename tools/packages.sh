@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 
 lists=("${@/%/.txt}")
 lists=("${lists[@]/#/packages-}")
-mapfile -t wanted < <(sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "${lists[@]}")
+mapfile -t wanted < <(sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' "${lists[@]}")
 
 if ! command -v dpkg-query >/dev/null; then
     echo "Not a Debian system: please see to these packages yourself: ${wanted[*]}" >&2
