@@ -1,0 +1,193 @@
+/* Numbers are only checked, never converted: their text goes to domain/money.h. Strings are the
+ * bytes between the quotes unless they hold escapes. */
+#include "json/text.h"
+
+#include <stdint.h>
+
+static size_t digits(struct str text, size_t at)
+{
+    size_t n = 0;
+    while (at + n < text.n && text.p[at + n] >= '0' && text.p[at + n] <= '9')
+        n++;
+    return n;
+}
+
+bool json_is_number(struct str text)
+{
+    size_t at = text.n && text.p[0] == '-';
+    size_t n = digits(text, at);
+    if (n == 0 || (n > 1 && text.p[at] == '0'))
+        return false;
+    at += n;
+    if (at < text.n && text.p[at] == '.') {
+        n = digits(text, at + 1);
+        if (n == 0)
+            return false;
+        at += 1 + n;
+    }
+    if (at < text.n && (text.p[at] == 'e' || text.p[at] == 'E')) {
+        at++;
+        if (at < text.n && (text.p[at] == '+' || text.p[at] == '-'))
+            at++;
+        n = digits(text, at);
+        if (n == 0)
+            return false;
+        at += n;
+    }
+    return at == text.n;
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c != '"' && c != '\\';
+}
+
+/* How many bytes from the start need no attention. Eight at a time: the classic test for a zero
+ * byte, after turning the wanted byte into zero; it may report a byte too many, never one too
+ * few, and the byte-wise loop then looks for itself. */
+static size_t plain_prefix(const char *p, size_t n)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        uint64_t w;
+        memcpy(&w, p + i, 8);
+        uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+        uint64_t hit =
+            ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((w - ones * 0x20) & ~w);
+        if (hit & highs)
+            break;
+    }
+    while (i < n && is_plain((unsigned char)p[i]))
+        i++;
+    return i;
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+/* Four hex digits at `at`; -1 when they are not there. */
+static int32_t hex4(struct str raw, size_t at)
+{
+    int32_t v = 0;
+    if (raw.n < 4 || at > raw.n - 4)
+        return -1;
+    for (size_t i = 0; i < 4; i++) {
+        int h = hex_value(raw.p[at + i]);
+        if (h < 0)
+            return -1;
+        v = v * 16 + h;
+    }
+    return v;
+}
+
+static size_t put_utf8(char *to, int32_t c)
+{
+    if (c < 0x80) {
+        to[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        to[0] = (char)(0xc0 | (c >> 6));
+        to[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        to[0] = (char)(0xe0 | (c >> 12));
+        to[1] = (char)(0x80 | ((c >> 6) & 0x3f));
+        to[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | (c >> 18));
+    to[1] = (char)(0x80 | ((c >> 12) & 0x3f));
+    to[2] = (char)(0x80 | ((c >> 6) & 0x3f));
+    to[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+/* The code point of \uXXXX at `at` (the backslash), a surrogate pair included; *ret_used bytes of
+ * `raw`. NULL when good, else why not. */
+static const char *unicode_escape(struct str raw, size_t at, int32_t *ret_c, size_t *ret_used)
+{
+    int32_t c = hex4(raw, at + 2);
+    if (c < 0)
+        return "\\u needs four hexadecimal digits";
+    if (c == 0)
+        return "U+0000 is not allowed";
+    size_t used = 6;
+    if (c >= 0xdc00 && c <= 0xdfff)
+        return "a lone surrogate is not allowed";
+    if (c >= 0xd800 && c <= 0xdbff) {
+        int32_t low = -1;
+        if (at + 7 < raw.n && raw.p[at + 6] == '\\' && raw.p[at + 7] == 'u')
+            low = hex4(raw, at + 8);
+        if (low < 0xdc00 || low > 0xdfff)
+            return "a lone surrogate is not allowed";
+        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+        used = 12;
+    }
+    *ret_c = c;
+    *ret_used = used;
+    return NULL;
+}
+
+/* One escape at raw.p[at], a backslash. */
+static const char *escape(struct str raw, size_t at, char *to, size_t *ret_put, size_t *ret_used)
+{
+    static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+    char c = at + 1 < raw.n ? raw.p[at + 1] : '\0';
+    if (c == 'u') {
+        int32_t point = 0;
+        const char *why = unicode_escape(raw, at, &point, ret_used);
+        if (!why)
+            *ret_put = put_utf8(to, point);
+        return why;
+    }
+    const char *known = c ? strchr(from, c) : NULL;
+    if (!known)
+        return "an unknown escape";
+    to[0] = into[known - from];
+    *ret_put = 1;
+    *ret_used = 2;
+    return NULL;
+}
+
+bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value, const char **ret_why,
+                   size_t *ret_at)
+{
+    size_t at = plain_prefix(raw.p, raw.n);
+    if (at == raw.n) {
+        *ret_value = raw;
+        return true;
+    }
+    /* An escape is never shorter than what it stands for. */
+    char *to = arena_alloc(arena, raw.n);
+    size_t n = at;
+    memcpy(to, raw.p, n);
+    while (at < raw.n) {
+        size_t put = 0, used = 0;
+        const char *why = raw.p[at] == '\\' ? escape(raw, at, to + n, &put, &used)
+                                            : "a quote or control character that is not escaped";
+        if (why) {
+            *ret_why = why;
+            *ret_at = at;
+            return false;
+        }
+        n += put;
+        at += used;
+        size_t plain = plain_prefix(raw.p + at, raw.n - at);
+        memcpy(to + n, raw.p + at, plain);
+        n += plain;
+        at += plain;
+    }
+    *ret_value = (struct str){to, n};
+    return true;
+}

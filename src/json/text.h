@@ -1,0 +1,14 @@
+/* The grammar of JSON's leaves (RFC 8259, sections 6 and 7). Internal to json/. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/check.h"
+#include "base/str.h"
+
+/* Whether the whole text is one JSON number. */
+bool json_is_number(struct str text);
+
+/* The value of what stands between the quotes: borrowed when it has no escapes, else a copy in the
+ * arena. On failure *ret_why is a literal and *ret_at the offset of the fault in `raw`. */
+MUST_CHECK bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value,
+                              const char **ret_why, size_t *ret_at);

@@ -1,0 +1,124 @@
+/* JSON out, minified. Only what RFC 8259 says must be escaped is escaped; other UTF-8 is raw. */
+#include "json/writer.h"
+
+#define DEPTH_MAX 32
+
+static void before_value(struct json_writer *w)
+{
+    if (w->need_comma && !w->after_key)
+        buf_add_char(w->to, ',');
+    w->after_key = false;
+    w->need_comma = true;
+}
+
+static void open(struct json_writer *w, char bracket)
+{
+    before_value(w);
+    ASSERT(w->depth < DEPTH_MAX);
+    w->depth++;
+    w->need_comma = false;
+    buf_add_char(w->to, bracket);
+}
+
+static void close(struct json_writer *w, char bracket)
+{
+    ASSERT(w->depth > 0 && !w->after_key);
+    w->depth--;
+    w->need_comma = true;
+    buf_add_char(w->to, bracket);
+}
+
+static void quoted(struct buf *to, struct str s)
+{
+    static const char hex[] = "0123456789abcdef";
+    static const char from[] = "\"\\\b\f\n\r\t", into[] = "\"\\bfnrt";
+    buf_add_char(to, '"');
+    size_t plain = 0; /* start of what has not been copied yet */
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        buf_add(to, s.p + plain, i - plain);
+        plain = i + 1;
+        const char *known = c ? strchr(from, c) : NULL;
+        if (known)
+            buf_add(to, (char[]){'\\', into[known - from]}, 2);
+        else
+            buf_add(to, (char[]){'\\', 'u', '0', '0', hex[c >> 4], hex[c & 15]}, 6);
+    }
+    buf_add(to, s.p + plain, s.n - plain);
+    buf_add_char(to, '"');
+}
+
+void json_write_to(struct json_writer *w, struct buf *to)
+{
+    *w = (struct json_writer){.to = to};
+}
+
+void json_object(struct json_writer *w)
+{
+    open(w, '{');
+}
+
+void json_end_object(struct json_writer *w)
+{
+    close(w, '}');
+}
+
+void json_array(struct json_writer *w)
+{
+    open(w, '[');
+}
+
+void json_end_array(struct json_writer *w)
+{
+    close(w, ']');
+}
+
+void json_key(struct json_writer *w, const char *name)
+{
+    ASSERT(w->depth > 0);
+    before_value(w);
+    quoted(w->to, str_of(name));
+    buf_add_char(w->to, ':');
+    w->after_key = true;
+}
+
+void json_string(struct json_writer *w, struct str s)
+{
+    if (!s.p) {
+        json_null(w);
+        return;
+    }
+    before_value(w);
+    quoted(w->to, s);
+}
+
+void json_c(struct json_writer *w, const char *s)
+{
+    json_string(w, str_of(s));
+}
+
+void json_int(struct json_writer *w, int64_t v)
+{
+    before_value(w);
+    buf_add_int(w->to, v);
+}
+
+void json_bool(struct json_writer *w, bool v)
+{
+    before_value(w);
+    buf_add_c(w->to, v ? "true" : "false");
+}
+
+void json_null(struct json_writer *w)
+{
+    before_value(w);
+    buf_add_c(w->to, "null");
+}
+
+void json_raw(struct json_writer *w, struct str json)
+{
+    before_value(w);
+    buf_add_str(w->to, json);
+}
