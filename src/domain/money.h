@@ -27,6 +27,7 @@ void money_print(struct buf *to, int64_t micros, int min_digits);
 MUST_CHECK bool money_reward(int64_t revenue_micros, int64_t currency_micros, int decimals,
                              int64_t *ret_reward_micros);
 
-/* sum / count rounded half away from zero to 6 digits; count > 0. */
+/* sum / count rounded half away from zero to 6 digits; count > 0. Held at the ends of 64 bits
+ * (9.2 million million USD a panelist). */
 int64_t money_divide(__int128 sum_micros, int64_t count);
 void money_print_wide(struct buf *to, __int128 micros, int min_digits);

@@ -2,7 +2,7 @@
  * Contract, sections 2 to 4. Pure: the store looks things up and asks. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/check.h"
 #include "domain/event.h"
 
 /* Fills everything of `ret_event` but account-local facts the store assigns (event_no). Text is
@@ -17,6 +17,7 @@ struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_wind
                             const struct event *original, bool original_reversed,
                             int64_t accepted_ms, struct event *ret_event);
 
-/* The reward an item would get by the app's ratio or its own Reward; false: out of range. Used
- * at intake to reject before anything is stored; not for reversals and disqualifications. */
+/* The reward an item would get by the app's ratio or its own Reward; false: out of range, or an
+ * ad_hoc without one. Used at intake to reject before anything is stored (rules_decide asserts
+ * it); not for reversals, nor for disqualifications without a Reward of their own. */
 MUST_CHECK bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros);

@@ -13,7 +13,7 @@ struct schedule {
 };
 
 void schedule_default(struct schedule *ret); /* 5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h */
-/* "5s,1m,250ms,2h,1d"; on failure *ret_why is a sentence. */
+/* "5s,1m,250ms,2h,1d": 1 to 64 waits of 1 ms to 30 days; on failure *ret_why is a sentence. */
 MUST_CHECK bool schedule_parse(struct str text, struct schedule *ret, const char **ret_why);
 
 /* Where a callback stands in its schedule. slot = waits used up, by tries or passed over. */
@@ -25,13 +25,18 @@ struct schedule_place {
 
 enum schedule_next { SCHEDULE_RETRY, SCHEDULE_DEAD };
 
-/* After a failed attempt at now_ms: moves the place to the next slot (jitter +-10 % from rng),
- * passing over slots that are past already; SCHEDULE_DEAD after the last. not_before_ms: from
- * Retry-After, already bounded by schedule_retry_after_limit (0: none). */
+/* After a failed attempt that ended at now_ms: moves the place to the next slot (jitter +-10 %
+ * from rng); SCHEDULE_DEAD after the last. The wait is counted from now when the attempt was made
+ * in time (within SCHEDULE_ON_TIME_MS, which a whole exchange fits in), else from when it was
+ * due, passing over slots that are past already: lateness never stretches the schedule.
+ * not_before_ms: from Retry-After, already bounded by schedule_retry_after_limit, asked before
+ * this call (0: none). */
+#define SCHEDULE_ON_TIME_MS 40000
 enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place *place,
                                  int64_t now_ms, int64_t not_before_ms, struct rng *rng);
-/* A lane that is suspended passes over due slots: how far the place has moved by now_ms.
- * True when its last slot has passed: the next failure on its lane is the end. */
+/* A lane that is suspended passes over due slots: moves the place to the last slot due by now_ms
+ * (call it for what waits, and for what is about to be tried as a probe). It stays due. True when
+ * its last slot has passed: the next failure on its lane is the end. */
 bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64_t now_ms);
 /* The longest a Retry-After may hold this callback back: the sum of its next two steps. */
 int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place);

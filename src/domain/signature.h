@@ -2,6 +2,7 @@
  * signatures, standardwebhooks.com). */
 #pragma once
 
+#include "base/check.h"
 #include "base/str.h"
 
 #include <stdbool.h>
@@ -9,6 +10,8 @@
 
 #define SIG_HEX_BYTES 32
 #define WEBHOOK_SIGNATURE_BYTES 48 /* "v1," and padded base64 of 32 bytes, and room for NUL */
+
+/* Any thread; each keeps contexts of its own until it ends. A secret has 1..256 bytes. */
 
 /* Lower-case hex of MD5(panelist_id + reward_id + secret); no NUL is written. */
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
@@ -21,4 +24,6 @@ void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, st
 /* "whsec_" + base64 of the random bytes given (24..32). Returns the length written. */
 #define SECRET_TEXT_MAX 64
 int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX]);
-bool signature_secret_valid(struct str secret, const char **ret_why); /* given by an operator */
+/* What an operator may give: 8..256 visible ASCII, padded base64 after "whsec_". On failure
+ * *ret_why is a sentence (it never quotes the secret). */
+MUST_CHECK bool signature_secret_valid(struct str secret, const char **ret_why);

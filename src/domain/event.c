@@ -1,0 +1,92 @@
+/* Names of the domain's enums. One table each, so that a new value cannot be forgotten in one
+ * direction only. */
+#include "domain/event.h"
+
+#include "base/check.h"
+
+struct type_row {
+    const char *name;
+    enum lane_kind lane;
+    bool offer;
+};
+
+static const struct type_row types[EVENT_TYPE_LAST + 1] = {
+    [EVENT_SURVEY_STARTED] = {"survey_started", LANE_NONE, false},
+    [EVENT_SURVEY_COMPLETED] = {"survey_completed", LANE_SUCCESS, false},
+    [EVENT_SURVEY_DISQUALIFIED] = {"survey_disqualified", LANE_FAILURE, false},
+    [EVENT_PROFILER_COMPLETED] = {"profiler_completed", LANE_SUCCESS, false},
+    [EVENT_AD_HOC] = {"ad_hoc", LANE_SUCCESS, false},
+    [EVENT_OFFER_COMPLETED] = {"offer_completed", LANE_OFFER, true},
+    [EVENT_OFFER_CLICKED] = {"offer_clicked", LANE_OFFER, true},
+    [EVENT_OFFER_COMPLETION_REVERSED] = {"offer_completion_reversed", LANE_OFFER, true},
+};
+
+static const struct type_row *row_of(enum event_type type)
+{
+    ASSERT(type >= EVENT_SURVEY_STARTED && type <= EVENT_TYPE_LAST);
+    return &types[type];
+}
+
+const char *event_type_name(enum event_type type)
+{
+    return row_of(type)->name;
+}
+
+bool event_type_parse(struct str name, enum event_type *ret_type)
+{
+    for (int i = EVENT_SURVEY_STARTED; i <= EVENT_TYPE_LAST; i++) {
+        if (str_is(name, types[i].name)) {
+            *ret_type = (enum event_type)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool event_type_is_offer(enum event_type type)
+{
+    return row_of(type)->offer;
+}
+
+enum lane_kind event_lane(enum event_type type)
+{
+    return row_of(type)->lane;
+}
+
+const char *callback_state_name(enum callback_state state)
+{
+    static const char *const names[] = {
+        [CALLBACK_NONE] = "none",
+        [CALLBACK_PENDING] = "pending",
+        [CALLBACK_DELIVERING] = "delivering",
+        [CALLBACK_DELIVERED] = "delivered",
+        [CALLBACK_DEAD] = "dead",
+        [CALLBACK_SKIPPED] = "skipped",
+    };
+    ASSERT((unsigned)state < ARRAY_LEN(names));
+    return names[state];
+}
+
+const char *skip_reason_name(enum skip_reason reason)
+{
+    static const char *const names[] = {
+        [SKIP_NONE] = NULL,
+        [SKIP_NO_URL] = "no_url",
+        [SKIP_DISABLED] = "disabled",
+        [SKIP_IMPORTED] = "imported",
+    };
+    ASSERT((unsigned)reason < ARRAY_LEN(names));
+    return names[reason];
+}
+
+const char *lane_kind_name(enum lane_kind kind)
+{
+    static const char *const names[LANE_KINDS] = {
+        [LANE_NONE] = "none",
+        [LANE_SUCCESS] = "success",
+        [LANE_FAILURE] = "failure",
+        [LANE_OFFER] = "offer",
+    };
+    ASSERT((unsigned)kind < LANE_KINDS);
+    return names[kind];
+}

@@ -1,0 +1,173 @@
+/* The callback's body, byte for byte.
+ *
+ * Partners compare and hash these bytes, so they are fixed when the event is accepted, but for
+ * the hex digits of Sig (and its old twin Signature), which depend on the secret in force when
+ * they are sent. The order of members is the specification's (2.2 for surveys, 2.3 for offers),
+ * then what the contract adds:
+ *
+ *   survey: Sig PanelistId RewardType RewardId Reward SessionId? Mid? RevenueAmount IsTest
+ *           [Signature UniqueSurveyId] [ClientId Timestamp]
+ *   offer:  Sig OfferId OfferGoalId OfferTitle PanelistId RewardType RewardId Reward
+ *           RevenueAmount SessionId? ClientId Timestamp [OriginalRewardId] ["IsTest":true] */
+#include "domain/payload.h"
+
+#include "domain/clock.h"
+#include "domain/money.h"
+#include "domain/signature.h"
+
+#define SIG_BLANK "00000000000000000000000000000000"
+_Static_assert(sizeof SIG_BLANK - 1 == SIG_HEX_BYTES, "room for the hex digits");
+
+/* For literals, whose length the compiler knows. */
+#define ADD(to, literal) buf_add((to), "" literal "", sizeof(literal) - 1)
+
+static bool needs_escape(unsigned char c)
+{
+    return c < 0x20 || c == '"' || c == '\\';
+}
+
+static void print_escaped(struct buf *to, unsigned char c)
+{
+    static const char hex[] = "0123456789abcdef";
+    switch (c) {
+    case '"': ADD(to, "\\\""); break;
+    case '\\': ADD(to, "\\\\"); break;
+    case '\b': ADD(to, "\\b"); break;
+    case '\f': ADD(to, "\\f"); break;
+    case '\n': ADD(to, "\\n"); break;
+    case '\r': ADD(to, "\\r"); break;
+    case '\t': ADD(to, "\\t"); break;
+    default:
+        ADD(to, "\\u00");
+        buf_add_char(to, hex[c >> 4]);
+        buf_add_char(to, hex[c & 15]);
+    }
+}
+
+void payload_print_string(struct buf *to, struct str s)
+{
+    buf_add_char(to, '"');
+    size_t from = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        if (!needs_escape((unsigned char)s.p[i]))
+            continue;
+        buf_add(to, s.p + from, i - from);
+        print_escaped(to, (unsigned char)s.p[i]);
+        from = i + 1;
+    }
+    if (from < s.n)
+        buf_add(to, s.p + from, s.n - from);
+    buf_add_char(to, '"');
+}
+
+static int reward_min_digits(const struct event *e)
+{
+    return e->reward_decimals < 2 ? e->reward_decimals : 2;
+}
+
+/* ,"PanelistId":...,"RewardType":...,"RewardId":...,"Reward":... : the same in both bodies. */
+static void print_reward(struct buf *to, const struct event *e)
+{
+    ADD(to, ",\"PanelistId\":");
+    payload_print_string(to, e->panelist_id);
+    ADD(to, ",\"RewardType\":\"");
+    buf_add_c(to, event_type_name(e->type));
+    ADD(to, "\",\"RewardId\":");
+    payload_print_string(to, e->event_id);
+    ADD(to, ",\"Reward\":");
+    money_print(to, e->reward_micros, reward_min_digits(e));
+}
+
+static void print_session(struct buf *to, const struct event *e)
+{
+    if (!e->session_id.p)
+        return;
+    ADD(to, ",\"SessionId\":");
+    payload_print_string(to, e->session_id);
+}
+
+static void print_revenue(struct buf *to, const struct event *e)
+{
+    ADD(to, ",\"RevenueAmount\":");
+    money_print(to, e->revenue_micros, 2);
+}
+
+static void print_client_and_time(struct buf *to, const struct event *e, struct str client_id)
+{
+    ADD(to, ",\"ClientId\":");
+    payload_print_string(to, client_id);
+    ADD(to, ",\"Timestamp\":\"");
+    clock_print(to, e->occurred_ms);
+    ADD(to, "\"");
+}
+
+/* Returns the offset of Signature's digits in `to`, 0: none. */
+static size_t print_survey(struct buf *to, const struct event *e, const struct payload_options *o)
+{
+    size_t signature_at = 0;
+    print_reward(to, e);
+    if (o->integration != INTEGRATION_MONETIZATION_API) {
+        print_session(to, e);
+    } else if (e->mid.p) {
+        ADD(to, ",\"Mid\":");
+        payload_print_string(to, e->mid);
+    }
+    print_revenue(to, e);
+    ADD(to, ",\"IsTest\":");
+    buf_add_c(to, e->is_test ? "true" : "false");
+    if (o->legacy_fields) {
+        ADD(to, ",\"Signature\":\"");
+        signature_at = to->n;
+        ADD(to, SIG_BLANK "\",\"UniqueSurveyId\":");
+        payload_print_string(to, e->event_id);
+    }
+    if (o->extended_fields)
+        print_client_and_time(to, e, o->client_id);
+    return signature_at;
+}
+
+static void print_offer(struct buf *to, const struct event *e, const struct payload_options *o)
+{
+    ADD(to, ",\"OfferId\":");
+    buf_add_int(to, e->offer_id);
+    ADD(to, ",\"OfferGoalId\":");
+    if (e->offer_goal_id.p)
+        payload_print_string(to, e->offer_goal_id);
+    else
+        ADD(to, "null");
+    ADD(to, ",\"OfferTitle\":");
+    payload_print_string(to, e->offer_title);
+    print_reward(to, e);
+    print_revenue(to, e);
+    print_session(to, e);
+    print_client_and_time(to, e, o->client_id);
+    if (e->type == EVENT_OFFER_COMPLETION_REVERSED) {
+        ADD(to, ",\"OriginalRewardId\":");
+        payload_print_string(to, e->original_reward_id);
+    }
+    if (e->is_test)
+        ADD(to, ",\"IsTest\":true");
+}
+
+uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o)
+{
+    ASSERT(event_lane(e->type) != LANE_NONE);
+    size_t start = to->n, signature_at = 0;
+    ADD(to, "{\"Sig\":\"" SIG_BLANK "\"");
+    if (event_type_is_offer(e->type))
+        print_offer(to, e, o);
+    else
+        signature_at = print_survey(to, e, o);
+    ADD(to, "}");
+    if (signature_at == 0)
+        return 0;
+    ASSERT(signature_at - start <= UINT16_MAX); /* the limits on text keep it near 8 KiB */
+    return (uint16_t)(signature_at - start);
+}
+
+void payload_sign(char *body, uint16_t signature_offset, const char hex[32])
+{
+    memcpy(body + BODY_SIG_OFFSET, hex, SIG_HEX_BYTES);
+    if (signature_offset)
+        memcpy(body + signature_offset, hex, SIG_HEX_BYTES);
+}

@@ -1,0 +1,175 @@
+/* What an event is worth and what becomes of it.
+ *
+ * One function per kind of decision; rules_decide walks them in the order a verdict is looked
+ * for: time window, original, then amounts, then where the callback stands. Everything that
+ * decides is an argument, so the same candidate on the same facts is the same event for ever. */
+#include "domain/rules.h"
+
+#include "domain/money.h"
+
+static bool paid_by_disqualification_rule(const struct candidate *c)
+{
+    return c->type == EVENT_SURVEY_DISQUALIFIED && !c->has_reward;
+}
+
+bool rules_needs_payments(const struct candidate *c)
+{
+    return paid_by_disqualification_rule(c) && !c->is_test &&
+           c->terms->disqualification_reward_micros > 0;
+}
+
+bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros)
+{
+    if (c->has_reward) {
+        bool may_be_negative = c->type == EVENT_AD_HOC && c->terms->negative_ad_hoc;
+        int64_t least = may_be_negative ? -MONEY_MAX_REWARD_MICROS : 0;
+        if (c->reward_micros < least || c->reward_micros > MONEY_MAX_REWARD_MICROS)
+            return false;
+        *ret_reward_micros = c->reward_micros;
+        return true;
+    }
+    if (c->type == EVENT_AD_HOC)
+        return false; /* nothing to compute it from: it must carry one */
+    return money_reward(c->revenue_micros, c->terms->currency_micros, c->terms->reward_decimals,
+                        ret_reward_micros);
+}
+
+static struct verdict refuse(enum verdict_kind kind, const char *field)
+{
+    return (struct verdict){.kind = kind, .field = field};
+}
+
+/* The first field that the reversal gives and that is not its original's; NULL: none. */
+static const char *differing_field(const struct candidate *c, const struct event *original)
+{
+    const struct {
+        const char *name;
+        struct str given, want;
+    } texts[] = {
+        {"PanelistId", c->panelist_id, original->panelist_id},
+        {"OfferTitle", c->offer_title, original->offer_title},
+        {"OfferGoalId", c->offer_goal_id, original->offer_goal_id},
+        {"SessionId", c->session_id, original->session_id},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        if (texts[i].given.p && !str_eq(texts[i].given, texts[i].want))
+            return texts[i].name;
+    if (c->offer_id != 0 && c->offer_id != original->offer_id)
+        return "OfferId";
+    /* An absent IsTest cannot be told from false, so only a claimed test can be wrong: it would
+     * take real money back as if it had never counted. */
+    if (c->is_test && !original->is_test)
+        return "IsTest";
+    return NULL;
+}
+
+static struct verdict judge_original(const struct candidate *c, const struct event *original,
+                                     bool original_reversed)
+{
+    if (!original || original->type != EVENT_OFFER_COMPLETED ||
+        original->app_no != c->terms->app_no || original->account_no != c->terms->account_no)
+        return refuse(VERDICT_ORIGINAL_NOT_FOUND, "OriginalRewardId");
+    if (original_reversed)
+        return refuse(VERDICT_ALREADY_REVERSED, "OriginalRewardId");
+    const char *field = differing_field(c, original);
+    if (field)
+        return refuse(VERDICT_MISMATCH, field);
+    return (struct verdict){.kind = VERDICT_ACCEPTED};
+}
+
+static void take_from_original(struct event *e, const struct event *original)
+{
+    e->original_no = original->event_no;
+    e->is_test = original->is_test;
+    e->revenue_micros = -original->revenue_micros;
+    e->reward_micros = -original->reward_micros;
+    e->panelist_id = original->panelist_id;
+    e->session_id = original->session_id;
+    e->offer_id = original->offer_id;
+    e->offer_title = original->offer_title;
+    e->offer_goal_id = original->offer_goal_id;
+}
+
+/* What the app pays for a disqualification: nothing beyond the cap. */
+static void pay_disqualification(struct event *e, const struct candidate *c,
+                                 uint32_t payments_in_window)
+{
+    const struct app_terms *terms = c->terms;
+    bool capped = !c->is_test && payments_in_window >= terms->disqualification_cap;
+    e->reward_micros = capped ? 0 : terms->disqualification_reward_micros;
+    e->counts_for_cap = !c->is_test && e->reward_micros > 0;
+}
+
+static void set_amounts(struct event *e, const struct candidate *c, uint32_t payments_in_window)
+{
+    if (c->type == EVENT_SURVEY_STARTED || c->type == EVENT_OFFER_CLICKED)
+        return; /* nothing is paid for either, whatever was sent */
+    e->revenue_micros = c->has_revenue ? c->revenue_micros : 0;
+    if (paid_by_disqualification_rule(c)) {
+        pay_disqualification(e, c, payments_in_window);
+    } else {
+        bool in_range = rules_reward(c, &e->reward_micros);
+        ASSERT(in_range); /* intake rejects the others before anything is queued */
+    }
+}
+
+static void set_state(struct event *e, const struct candidate *c)
+{
+    e->state = CALLBACK_SKIPPED;
+    if (e->lane == LANE_NONE)
+        e->state = CALLBACK_NONE;
+    else if (!c->deliver)
+        e->reason_skipped = SKIP_IMPORTED;
+    else if (!c->terms->has_url[e->lane])
+        e->reason_skipped = SKIP_NO_URL;
+    else if (c->terms->lane_disabled[e->lane])
+        e->reason_skipped = SKIP_DISABLED;
+    else
+        e->state = CALLBACK_PENDING;
+}
+
+struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_window,
+                            const struct event *original, bool original_reversed,
+                            int64_t accepted_ms, struct event *ret_event)
+{
+    if (c->outside_time_window)
+        return refuse(VERDICT_OUTSIDE_TIME_WINDOW, "Timestamp");
+    bool reversal = c->type == EVENT_OFFER_COMPLETION_REVERSED;
+    if (reversal) {
+        struct verdict v = judge_original(c, original, original_reversed);
+        if (v.kind != VERDICT_ACCEPTED)
+            return v;
+    }
+
+    struct event e = {
+        .account_no = c->terms->account_no,
+        .app_no = c->terms->app_no,
+        .client_no = c->client_no,
+        .type = c->type,
+        .lane = event_lane(c->type),
+        .is_test = c->is_test,
+        .reward_decimals = c->terms->reward_decimals,
+        .occurred_ms = c->occurred_ms,
+        .accepted_ms = accepted_ms,
+        .event_id = c->event_id,
+        .original_reward_id = c->original_reward_id,
+        .reason = c->reason,
+        .key = c->key,
+        .content = c->content,
+    };
+    if (reversal) {
+        take_from_original(&e, original);
+    } else {
+        e.panelist_id = c->panelist_id;
+        e.session_id = c->session_id;
+        e.mid = c->mid;
+        e.offer_id = c->offer_id;
+        e.offer_title = c->offer_title;
+        /* A click is not yet about any goal of the offer. */
+        e.offer_goal_id = c->type == EVENT_OFFER_CLICKED ? STR_NONE : c->offer_goal_id;
+        set_amounts(&e, c, payments_in_window);
+    }
+    set_state(&e, c);
+    *ret_event = e;
+    return (struct verdict){.kind = VERDICT_ACCEPTED};
+}

@@ -1,0 +1,125 @@
+/* When a callback is tried again.
+ *
+ * A schedule is a list of waits; slot k is the try after wait k, slot 0 the first try:
+ *
+ *     accepted --wait 0--> slot 1 --wait 1--> slot 2 ... --wait n-1--> slot n, the last
+ *
+ * A place only moves to the right. Every failed try moves it by one; slots whose time passed
+ * without a try (the lane was suspended, the daemon was down) are passed over, never made up
+ * for, so that a callback ends about when the schedule's sum says, whatever happened. */
+#include "domain/schedule.h"
+
+#define MAX_STEP_MS (INT64_C(30) * 24 * 3600 * 1000)
+
+void schedule_default(struct schedule *ret)
+{
+    static const int64_t seconds[] = {5,    60,    300,   900,   1800,  3600,
+                                      7200, 18000, 36000, 86400, 108000};
+    *ret = (struct schedule){.steps = (int32_t)ARRAY_LEN(seconds)};
+    for (size_t i = 0; i < ARRAY_LEN(seconds); i++)
+        ret->step_ms[i] = seconds[i] * 1000;
+}
+
+static int64_t unit_ms(struct str unit)
+{
+    if (str_is(unit, "ms"))
+        return 1;
+    if (str_is(unit, "s"))
+        return 1000;
+    if (str_is(unit, "m"))
+        return 60000;
+    if (str_is(unit, "h"))
+        return 3600000;
+    return str_is(unit, "d") ? 86400000 : 0;
+}
+
+/* 0: not a wait. Too long ones come back as MAX_STEP_MS + 1. */
+static int64_t parse_wait(struct str s)
+{
+    int64_t value = 0;
+    size_t i = 0;
+    for (; i < s.n && s.p[i] >= '0' && s.p[i] <= '9'; i++)
+        if (value <= MAX_STEP_MS)
+            value = value * 10 + (s.p[i] - '0');
+    int64_t unit = i == 0 ? 0 : unit_ms((struct str){s.p + i, s.n - i});
+    if (unit != 0 && value > MAX_STEP_MS / unit)
+        return MAX_STEP_MS + 1;
+    return value * unit;
+}
+
+bool schedule_parse(struct str text, struct schedule *ret, const char **ret_why)
+{
+    struct schedule s = {0};
+    struct str rest = text;
+    if (str_trim(text).n == 0) {
+        *ret_why = "a retry schedule has at least one wait, as in 5s,1m,30m";
+        return false;
+    }
+    while (rest.p) {
+        int64_t ms = parse_wait(str_trim(str_cut(&rest, ',')));
+        if (ms == 0) {
+            *ret_why = "a wait is a whole number above 0 and ms, s, m, h or d, as in 5s,1m,30m";
+            return false;
+        }
+        if (ms > MAX_STEP_MS) {
+            *ret_why = "a wait is at most 30d";
+            return false;
+        }
+        if (s.steps == SCHEDULE_MAX_STEPS) {
+            *ret_why = "a retry schedule has at most 64 waits";
+            return false;
+        }
+        s.step_ms[s.steps++] = ms;
+    }
+    *ret = s;
+    return true;
+}
+
+static int64_t with_jitter(int64_t step_ms, struct rng *rng)
+{
+    int64_t tenth = step_ms / 10;
+    return step_ms - tenth + (int64_t)rng_below(rng, (uint64_t)(2 * tenth + 1));
+}
+
+static void check_place(const struct schedule *s, const struct schedule_place *place)
+{
+    ASSERT(s->steps > 0 && s->steps <= SCHEDULE_MAX_STEPS);
+    ASSERT(place->slot >= 0 && place->failed_attempts >= 0);
+}
+
+bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64_t now_ms)
+{
+    check_place(s, place);
+    while (place->slot < s->steps && now_ms - place->due_ms >= s->step_ms[place->slot])
+        place->due_ms += s->step_ms[place->slot++];
+    return place->slot >= s->steps && place->due_ms <= now_ms;
+}
+
+enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place *place,
+                                 int64_t now_ms, int64_t not_before_ms, struct rng *rng)
+{
+    check_place(s, place);
+    place->failed_attempts++;
+    if (now_ms - place->due_ms > SCHEDULE_ON_TIME_MS)
+        (void)schedule_pass(s, place, now_ms); /* whether it was the last is asked below */
+    else
+        place->due_ms = now_ms;
+    /* A schedule made shorter by a restart may leave a place beyond its end. */
+    if (place->slot >= s->steps || place->failed_attempts > s->steps)
+        return SCHEDULE_DEAD;
+    place->due_ms += with_jitter(s->step_ms[place->slot++], rng);
+    if (place->due_ms < now_ms)
+        place->due_ms = now_ms;
+    if (place->due_ms < not_before_ms)
+        place->due_ms = not_before_ms;
+    return SCHEDULE_RETRY;
+}
+
+int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place)
+{
+    check_place(s, place);
+    int64_t sum = 0;
+    for (int32_t i = place->slot; i < s->steps && i < place->slot + 2; i++)
+        sum += s->step_ms[i];
+    return sum;
+}

@@ -1,0 +1,103 @@
+/* The adaptive window of a lane. The numbers, and why:
+ *
+ * - Start 4. Enough that a healthy receiver's first burst is not served one by one, little
+ *   enough that a dead one is found out with four connections.
+ * - +1/n per success: n successes, about one round trip's worth of them, widen it by one. Slow
+ *   enough to notice the first refusals before the receiver drowns.
+ * - x0.7 per failure, but once per cohort: what was under way together met the same receiver and
+ *   tells one story, not n. After a shrink as many outcomes as the window was wide pass before
+ *   the next. With this hysteresis a receiver that fails 1 % at random settles near 19 at a
+ *   time, one that fails 5 % near 9; halving, or a shrink for every failure, would hold such
+ *   receivers at 2 to 5 for errors that are not about load.
+ * - Suspended when as many fail in a row as the window was wide when the run began, and at least
+ *   3: a small window must not give up over one bad answer; a wide one must see its whole cohort
+ *   fail, since five of thirty-two in a row is a hiccup.
+ * - Tries while suspended: 5 s, 10 s, 20 s, 40 s, 60 s, 60 s ... after the last failure, each up
+ *   to 5 % later so that lanes which failed together do not come back together, never above 60.
+ * - Reopens at 1 and grows from there, so a receiver that comes up is not met by the backlog. */
+#include "domain/window.h"
+
+#include "base/check.h"
+
+#include <stdint.h>
+
+#define SIZE_MAX_WINDOW 1e6 /* far above any MaxConcurrency; keeps the arithmetic in range */
+
+void window_init(struct window *w)
+{
+    *w = (struct window){.size = WINDOW_START};
+}
+
+int32_t window_allowance(const struct window *w, int32_t limit, int64_t now_mono_ms)
+{
+    ASSERT(limit > 0);
+    if (w->suspended)
+        return now_mono_ms >= w->probe_mono_ms ? 1 : 0;
+    int32_t whole = (int32_t)w->size;
+    return whole < limit ? whole : limit;
+}
+
+static void outcome_seen(struct window *w)
+{
+    if (w->shrink_after > 0)
+        w->shrink_after--;
+}
+
+void window_succeeded(struct window *w, int32_t limit)
+{
+    ASSERT(limit > 0);
+    w->failed_run = 0;
+    if (w->suspended) {
+        *w = (struct window){.size = 1};
+        return;
+    }
+    outcome_seen(w);
+    double most = limit < SIZE_MAX_WINDOW ? (double)limit : SIZE_MAX_WINDOW;
+    w->size += 1 / w->size;
+    if (w->size > most) /* also where the app's limit was lowered meanwhile */
+        w->size = most;
+}
+
+static void wait_for_probe(struct window *w, int64_t wait_ms, int64_t now_mono_ms, struct rng *rng)
+{
+    w->probe_wait_ms = wait_ms < WINDOW_SUSPEND_LAST_MS ? wait_ms : WINDOW_SUSPEND_LAST_MS;
+    int64_t later = (int64_t)rng_below(rng, (uint64_t)(w->probe_wait_ms / 20 + 1));
+    int64_t spacing = w->probe_wait_ms + later;
+    if (spacing > WINDOW_SUSPEND_LAST_MS)
+        spacing = WINDOW_SUSPEND_LAST_MS;
+    w->probe_mono_ms = now_mono_ms + spacing;
+}
+
+static void shrink(struct window *w)
+{
+    if (w->shrink_after > 0)
+        return;
+    w->shrink_after = (int32_t)w->size;
+    w->size *= WINDOW_SHRINK;
+    if (w->size < 1)
+        w->size = 1;
+}
+
+bool window_failed(struct window *w, int64_t now_mono_ms, struct rng *rng)
+{
+    if (w->suspended) {
+        /* Before the time of the next try this can only be one that was under way when the lane
+         * was suspended: it says nothing new. */
+        if (now_mono_ms >= w->probe_mono_ms)
+            wait_for_probe(w, w->probe_wait_ms * 2, now_mono_ms, rng);
+        return false;
+    }
+    if (w->failed_run == 0) {
+        int32_t whole = (int32_t)w->size;
+        w->run_cohort = whole > WINDOW_SUSPEND_FAILURES ? whole : WINDOW_SUSPEND_FAILURES;
+    }
+    outcome_seen(w);
+    w->failed_run++;
+    if (w->failed_run >= w->run_cohort) {
+        w->suspended = true;
+        wait_for_probe(w, WINDOW_SUSPEND_FIRST_MS, now_mono_ms, rng);
+        return true;
+    }
+    shrink(w);
+    return false;
+}
