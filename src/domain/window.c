@@ -21,8 +21,6 @@
 
 #include <stdint.h>
 
-#define SIZE_MAX_WINDOW 1e6 /* far above any MaxConcurrency; keeps the arithmetic in range */
-
 void window_init(struct window *w)
 {
     *w = (struct window){.size = WINDOW_START};
@@ -52,10 +50,9 @@ void window_succeeded(struct window *w, int32_t limit)
         return;
     }
     outcome_seen(w);
-    double most = limit < SIZE_MAX_WINDOW ? (double)limit : SIZE_MAX_WINDOW;
     w->size += 1 / w->size;
-    if (w->size > most) /* also where the app's limit was lowered meanwhile */
-        w->size = most;
+    if (w->size > limit) /* also where the app's limit was lowered meanwhile */
+        w->size = limit;
 }
 
 static void wait_for_probe(struct window *w, int64_t wait_ms, int64_t now_mono_ms, struct rng *rng)
