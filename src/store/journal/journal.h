@@ -8,6 +8,7 @@
 #pragma once
 
 #include "base/buf.h"
+#include "base/env.h"
 #include "store/disk.h"
 
 struct journal;
@@ -21,8 +22,14 @@ struct journal_position {
 struct journal_options {
     struct disk *disk;
     const char *directory; /* made when absent, mode 0700 */
-    size_t segment_bytes;
+    size_t segment_bytes;    /* a multiple of 4 KiB, at least JOURNAL_SEGMENT_LEAST_BYTES */
+    struct env *env;         /* randomness for a new journal's id; NULL: env_real() */
+    bool single_threaded;    /* segments are made on the owner's thread: for simulators */
 };
+
+#define JOURNAL_SEGMENT_LEAST_BYTES (16u << 10)
+/* Asserted; a store closes its groups long before (32 MiB is plenty). */
+#define JOURNAL_GROUP_MAX_BYTES (256u << 20)
 
 /* Called for each group from `from` on, in order. `records` is valid during the call only. */
 typedef bool (*journal_visitor)(void *context, struct str records, struct journal_position end);
@@ -39,9 +46,16 @@ MUST_CHECK struct journal *journal_open(const struct journal_options *options,
 MUST_CHECK bool journal_commit(struct journal *journal, struct str records,
                                struct journal_position *ret_end);
 
-/* Everything before `position` is durable elsewhere: its segments may be reused. */
+/* Whether a group of that size can be written now without waiting for a new segment. False for
+ * long means a full disk: refuse intake as busy and ask again; each call tries again in the
+ * background. A commit made all the same waits, and dies when the segment cannot be made. */
+bool journal_ready(struct journal *journal, size_t records_bytes);
+
+/* Everything before `position` is durable elsewhere, power cuts included: its segments may be
+ * reused. Any thread. */
 void journal_release(struct journal *journal, struct journal_position position);
-uint64_t journal_live_bytes(const struct journal *journal);
+uint64_t journal_live_bytes(struct journal *journal); /* any thread */
+struct journal_position journal_end(const struct journal *journal); /* behind the last group */
 const char *journal_error(const struct journal *journal); /* a sentence once dead */
 void journal_close(struct journal *journal);
 

@@ -1,0 +1,26 @@
+/* Reading a journal: every whole group from a position on, and where the next one goes. */
+#pragma once
+
+#include "store/journal/journal.h"
+
+struct replay_end {
+    bool empty;          /* there is no segment at all */
+    uint64_t journal_id;
+    uint64_t segment, segment_bytes;
+    uint64_t offset;        /* behind the last whole group */
+    uint64_t next_sequence;
+    /* The last whole group, NULL when there is none: aligned, the caller's to free. It is visited
+     * by the caller, who may want to make it durable first; last_is_new says whether at all. */
+    char *last_frame;
+    uint64_t last_offset;
+    size_t last_frame_bytes;
+    bool last_is_new;
+};
+
+/* Visits every whole group behind `from` but the last. Nothing is written. *ret_why: a malloc'ed
+ * sentence. */
+MUST_CHECK bool journal_replay(struct disk *disk, const char *directory,
+                               struct journal_position from, journal_visitor visit, void *context,
+                               struct replay_end *ret_end, char **ret_why);
+MUST_CHECK bool replay_visit_last(const struct replay_end *end, const char *directory,
+                                  journal_visitor visit, void *context, char **ret_why);
