@@ -1,0 +1,338 @@
+/* The loop: epoll, timers, tasks, in the tick order that loop.h promises.
+ *
+ * Watching. `want` is what the owner asks for, `armed` what epoll knows (0: not registered).
+ * Differences queue on `changed` and are settled just before the wait, so that an owner which
+ * stops and starts wanting within one tick costs nothing. A descriptor that wants nothing is
+ * taken out of epoll, because epoll reports hang-ups even to those who asked for nothing, and a
+ * level-triggered hang-up that nobody handles spins.
+ *
+ * Tasks. Posters push on one lock-free stack; the loop takes all of it and reverses it, which
+ * gives each poster its own order. `asleep` decides about waking: the loop raises it, looks at
+ * the stack once more and waits; whoever lowers it after pushing writes the eventfd. So a busy
+ * loop costs its posters no system call, and a sleeping one a single write. */
+#include "net/loop.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "net/timers.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#define LOOP_MAGIC 0x100B100Bu
+#define EVENTS_PER_WAIT 256
+#define WAIT_MAX_MS (60 * 1000)
+
+struct loop {
+    uint32_t magic;
+    struct executor executor;
+    struct env *env;
+    struct rng rng;
+    int epoll_fd, wake_fd;
+    int64_t mono_ms, wall_ms;
+    struct timers timers;
+    struct io *changed;
+    struct loop_hook *hooks, **hooks_end;
+    void **deferred;
+    size_t deferred_count, deferred_capacity;
+    struct epoll_event events[EVENTS_PER_WAIT]; /* of this tick; .ptr NULL: not to be reported */
+    int event_at, event_count;
+    _Atomic(struct task *) posted; /* newest first */
+    atomic_bool asleep, stop;
+};
+
+static void loop_wake(struct loop *loop)
+{
+    if (!atomic_exchange(&loop->asleep, false))
+        return;
+    /* Registered edge-triggered and never read: each write is an edge of its own. */
+    uint64_t one = 1;
+    ASSERT(write(loop->wake_fd, &one, sizeof one) == sizeof one);
+}
+
+static void loop_post(struct executor *executor, struct task *task)
+{
+    struct loop *loop = CONTAINER_OF(executor, struct loop, executor);
+    CHECK_MAGIC(loop, LOOP_MAGIC);
+    struct task *head = atomic_load(&loop->posted);
+    do
+        task->next = head;
+    while (!atomic_compare_exchange_weak(&loop->posted, &head, task));
+    loop_wake(loop);
+}
+
+static void cache_clocks(struct loop *loop)
+{
+    loop->mono_ms = env_mono_ms(loop->env);
+    loop->wall_ms = env_wall_ms(loop->env);
+}
+
+struct loop *loop_new(struct env *env)
+{
+    struct loop *loop = xcalloc(1, sizeof *loop);
+    loop->magic = LOOP_MAGIC;
+    loop->executor.post = loop_post;
+    loop->env = env;
+    loop->hooks_end = &loop->hooks;
+    uint64_t seed;
+    env_random(env, &seed, sizeof seed);
+    rng_seed(&loop->rng, seed);
+    cache_clocks(loop);
+    /* These fail only when descriptors are exhausted before anything was started. */
+    loop->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    ASSERT(loop->epoll_fd >= 0);
+    loop->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    ASSERT(loop->wake_fd >= 0);
+    struct epoll_event e = {.events = EPOLLIN | EPOLLET, .data.ptr = NULL};
+    ASSERT(epoll_ctl(loop->epoll_fd, EPOLL_CTL_ADD, loop->wake_fd, &e) == 0);
+    signal(SIGPIPE, SIG_IGN);
+    return loop;
+}
+
+static void free_deferred(struct loop *loop)
+{
+    for (size_t i = 0; i < loop->deferred_count; i++)
+        free(loop->deferred[i]);
+    loop->deferred_count = 0;
+}
+
+void loop_free(struct loop *loop)
+{
+    CHECK_MAGIC(loop, LOOP_MAGIC);
+    ASSERT(atomic_load(&loop->posted) == NULL);
+    free_deferred(loop);
+    free(loop->deferred);
+    timers_free(&loop->timers);
+    close(loop->wake_fd);
+    close(loop->epoll_fd);
+    loop->magic = 0;
+    free(loop);
+}
+
+/* ---- watching */
+
+static void changed_remove(struct io *io)
+{
+    if (!io->changed_place)
+        return;
+    *io->changed_place = io->next_changed;
+    if (io->next_changed)
+        io->next_changed->changed_place = io->changed_place;
+    io->next_changed = NULL;
+    io->changed_place = NULL;
+}
+
+void loop_watch(struct loop *loop, struct io *io, int want)
+{
+    ASSERT(io->fd >= 0 && io->ready);
+    io->want = want;
+    if (io->want == io->armed) {
+        changed_remove(io);
+    } else if (!io->changed_place) {
+        io->next_changed = loop->changed;
+        if (io->next_changed)
+            io->next_changed->changed_place = &io->next_changed;
+        io->changed_place = &loop->changed;
+        loop->changed = io;
+    }
+}
+
+static void arm(struct loop *loop, struct io *io)
+{
+    /* EPOLLEXCLUSIVE is refused by MOD: such a descriptor is taken out and put in again. */
+    bool fresh = io->armed == 0;
+    if (!fresh && (io->want == 0 || ((io->want | io->armed) & IO_EXCLUSIVE))) {
+        ASSERT(epoll_ctl(loop->epoll_fd, EPOLL_CTL_DEL, io->fd, NULL) == 0);
+        fresh = true;
+    }
+    if (io->want != 0) {
+        struct epoll_event e = {.data.ptr = io};
+        e.events = ((io->want & IO_READ) ? (uint32_t)EPOLLIN : 0) |
+                   ((io->want & IO_WRITE) ? (uint32_t)EPOLLOUT : 0) |
+                   ((io->want & IO_EXCLUSIVE) ? (uint32_t)EPOLLEXCLUSIVE : 0);
+        ASSERT(epoll_ctl(loop->epoll_fd, fresh ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, io->fd, &e) == 0);
+    }
+    io->armed = io->want;
+}
+
+static void arm_changed(struct loop *loop)
+{
+    while (loop->changed) {
+        struct io *io = loop->changed;
+        changed_remove(io);
+        arm(loop, io);
+    }
+}
+
+void loop_unwatch(struct loop *loop, struct io *io)
+{
+    changed_remove(io);
+    io->want = 0;
+    if (io->armed == 0)
+        return;
+    arm(loop, io);
+    for (int i = loop->event_at; i < loop->event_count; i++) {
+        if (loop->events[i].data.ptr == io)
+            loop->events[i].data.ptr = NULL;
+    }
+}
+
+static void dispatch(struct loop *loop)
+{
+    while (loop->event_at < loop->event_count) {
+        const struct epoll_event *e = &loop->events[loop->event_at++];
+        struct io *io = e->data.ptr;
+        if (!io)
+            continue;
+        int seen = ((e->events & EPOLLIN) ? IO_READ : 0) | ((e->events & EPOLLOUT) ? IO_WRITE : 0);
+        if (e->events & (EPOLLERR | EPOLLHUP))
+            seen = IO_READ | IO_WRITE;
+        seen &= io->want;
+        if (seen)
+            io->ready(io, seen);
+    }
+    loop->event_at = loop->event_count = 0;
+}
+
+/* ---- timers */
+
+void loop_timer_set(struct loop *loop, struct timer *timer, int64_t at_mono_ms)
+{
+    /* Not into the past: a timer that sets itself "at once" must come behind all that are due. */
+    timers_set(&loop->timers, timer, at_mono_ms > loop->mono_ms ? at_mono_ms : loop->mono_ms);
+}
+
+void loop_timer_clear(struct loop *loop, struct timer *timer)
+{
+    timers_clear(&loop->timers, timer);
+}
+
+static void run_due_timers(struct loop *loop)
+{
+    uint64_t before = loop->timers.next_sequence;
+    struct timer *timer;
+    while ((timer = timers_take_due(&loop->timers, loop->mono_ms, before)) != NULL)
+        timer->fire(timer);
+}
+
+/* ---- the tick */
+
+static void run_posted(struct loop *loop)
+{
+    struct task *newest = atomic_exchange(&loop->posted, NULL), *oldest = NULL;
+    while (newest) {
+        struct task *next = newest->next;
+        newest->next = oldest;
+        oldest = newest;
+        newest = next;
+    }
+    while (oldest) {
+        struct task *task = oldest;
+        oldest = task->next; /* before run: it owns the task */
+        task->run(task);
+    }
+}
+
+static int wait_ms(const struct loop *loop)
+{
+    int64_t next = timers_next_mono_ms(&loop->timers);
+    if (next == INT64_MAX)
+        return WAIT_MAX_MS;
+    /* Not the cached clock: the tick itself took time. */
+    int64_t ms = next - env_mono_ms(loop->env);
+    return ms <= 0 ? 0 : ms > WAIT_MAX_MS ? WAIT_MAX_MS : (int)ms;
+}
+
+static void wait_for_events(struct loop *loop)
+{
+    arm_changed(loop);
+    int ms = wait_ms(loop);
+    if (ms > 0) {
+        atomic_store(&loop->asleep, true);
+        if (atomic_load(&loop->posted) || atomic_load(&loop->stop))
+            ms = 0;
+    }
+    int n = epoll_wait(loop->epoll_fd, loop->events, EVENTS_PER_WAIT, ms);
+    atomic_store(&loop->asleep, false);
+    ASSERT(n >= 0 || errno == EINTR);
+    loop->event_at = 0;
+    loop->event_count = n > 0 ? n : 0;
+}
+
+static void finish_tick(struct loop *loop)
+{
+    run_posted(loop);
+    for (struct loop_hook *hook = loop->hooks; hook; hook = hook->next)
+        hook->run(hook);
+    free_deferred(loop);
+}
+
+void loop_run(struct loop *loop)
+{
+    CHECK_MAGIC(loop, LOOP_MAGIC);
+    while (!atomic_load(&loop->stop)) {
+        wait_for_events(loop);
+        cache_clocks(loop);
+        run_due_timers(loop);
+        dispatch(loop);
+        finish_tick(loop);
+    }
+    while (atomic_load(&loop->posted))
+        finish_tick(loop);
+    atomic_store(&loop->stop, false);
+}
+
+void loop_stop(struct loop *loop)
+{
+    atomic_store(&loop->stop, true);
+    loop_wake(loop);
+}
+
+/* ---- small things */
+
+struct executor *loop_executor(struct loop *loop)
+{
+    return &loop->executor;
+}
+
+int64_t loop_mono_ms(const struct loop *loop)
+{
+    return loop->mono_ms;
+}
+
+int64_t loop_wall_ms(const struct loop *loop)
+{
+    return loop->wall_ms;
+}
+
+struct env *loop_env(const struct loop *loop)
+{
+    return loop->env;
+}
+
+struct rng *loop_rng(struct loop *loop)
+{
+    return &loop->rng;
+}
+
+void loop_at_tick_end(struct loop *loop, struct loop_hook *hook)
+{
+    ASSERT(hook->run);
+    hook->next = NULL;
+    *loop->hooks_end = hook;
+    loop->hooks_end = &hook->next;
+}
+
+void loop_free_later(struct loop *loop, void *p)
+{
+    if (!p)
+        return;
+    loop->deferred = xgrow(loop->deferred, &loop->deferred_capacity, loop->deferred_count + 1,
+                           sizeof *loop->deferred);
+    loop->deferred[loop->deferred_count++] = p;
+}

@@ -1,0 +1,199 @@
+/* OpenSSL contexts, set up once and never touched again. Read-ahead is on: a record then costs
+ * one read instead of two (header, body); net/stream.c asks SSL_has_pending for that reason. */
+#include "net/tls.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Forward secrecy and authenticated encryption only, for TLS 1.2; 1.3 has nothing else. */
+#define SERVER_CIPHERS_TLS12 "ECDHE+AESGCM:ECDHE+CHACHA20"
+/* Where Debian and its kin keep all authorities in one file. OpenSSL's own default is a folder
+ * with a file each, which is read at handshakes: disk reads on an event loop. */
+#define SYSTEM_CA_FILE "/etc/ssl/certs/ca-certificates.crt"
+
+typedef void session_hook(void *owner, struct ssl_session_st *session);
+
+/* The hook, as the context's ex data: a function pointer cannot be a void pointer in ISO C. */
+struct hook_box {
+    session_hook *hook;
+};
+
+static void hook_box_free(void *parent, void *p, CRYPTO_EX_DATA *data, int index, long number,
+                          void *argument)
+{
+    (void)parent, (void)data, (void)index, (void)number, (void)argument;
+    free(p);
+}
+
+static int hook_index = -1;
+static CRYPTO_ONCE hook_index_once = CRYPTO_ONCE_STATIC_INIT;
+
+static void make_hook_index(void)
+{
+    hook_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, hook_box_free);
+}
+
+static char *why(const char *what, const char *file)
+{
+    unsigned long code = ERR_peek_last_error();
+    const char *reason = ERR_reason_error_string(code);
+    if (ERR_SYSTEM_ERROR(code))
+        reason = strerror(ERR_GET_REASON(code));
+    struct buf text = {0};
+    buf_printf(&text, "%s %s: %s", what, file, reason ? reason : "cannot be used");
+    ERR_clear_error();
+    (void)buf_c(&text);
+    return text.p;
+}
+
+/* Without it OpenSSL asks the terminal. */
+static int no_password(char *to, int size, int writing, void *context)
+{
+    (void)to, (void)size, (void)writing, (void)context;
+    return -1;
+}
+
+static SSL_CTX *context_new(const SSL_METHOD *method)
+{
+    SSL_CTX *context = SSL_CTX_new(method);
+    ASSERT(context);
+    ASSERT(SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1);
+    SSL_CTX_set_options(context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
+    SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                  SSL_MODE_RELEASE_BUFFERS);
+    SSL_CTX_set_read_ahead(context, 1);
+    SSL_CTX_set_default_passwd_cb(context, no_password);
+    return context;
+}
+
+/* RFC 7301: picks http/1.1 when offered; a client that offers only others gets no ALPN answer
+ * and speaks HTTP/1.1 or leaves. */
+static int select_alpn(SSL *tls, const unsigned char **ret, unsigned char *ret_n,
+                       const unsigned char *offered, unsigned n, void *context)
+{
+    (void)tls, (void)context;
+    static const unsigned char http11[] = "\x08http/1.1";
+    unsigned char *chosen;
+    if (SSL_select_next_proto(&chosen, ret_n, http11, sizeof http11 - 1, offered, n) !=
+        OPENSSL_NPN_NEGOTIATED)
+        return SSL_TLSEXT_ERR_NOACK;
+    *ret = chosen;
+    return SSL_TLSEXT_ERR_OK;
+}
+
+struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, char **ret_why)
+{
+    ERR_clear_error();
+    SSL_CTX *context = context_new(TLS_server_method());
+    SSL_CTX_set_options(context, SSL_OP_CIPHER_SERVER_PREFERENCE | SSL_OP_PRIORITIZE_CHACHA);
+    ASSERT(SSL_CTX_set_cipher_list(context, SERVER_CIPHERS_TLS12) == 1);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets only: no state here */
+    ASSERT(SSL_CTX_set_num_tickets(context, 1) == 1);
+    SSL_CTX_set_alpn_select_cb(context, select_alpn, NULL);
+    if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
+        *ret_why = why("certificate file", cert_file);
+    else if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1 ||
+             SSL_CTX_check_private_key(context) != 1)
+        *ret_why = why("key file", key_file);
+    else
+        return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+static int on_session(SSL *tls, SSL_SESSION *session)
+{
+    const struct hook_box *box = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(tls), hook_index);
+    box->hook(SSL_get_app_data(tls), session);
+    return 1; /* the reference is the hook's */
+}
+
+static bool load_authorities(SSL_CTX *context, const char *ca_file, char **ret_why)
+{
+    if (!ca_file && !getenv("SSL_CERT_FILE") && !getenv("SSL_CERT_DIR") &&
+        access(SYSTEM_CA_FILE, R_OK) == 0)
+        ca_file = SYSTEM_CA_FILE;
+    if (ca_file ? SSL_CTX_load_verify_file(context, ca_file) == 1
+                : SSL_CTX_set_default_verify_paths(context) == 1)
+        return true;
+    *ret_why = why("authorities", ca_file ? ca_file : "of the system");
+    return false;
+}
+
+struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why)
+{
+    ERR_clear_error();
+    SSL_CTX *context = context_new(TLS_client_method());
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    static const unsigned char http11[] = "\x08http/1.1";
+    ASSERT(SSL_CTX_set_alpn_protos(context, http11, sizeof http11 - 1) == 0);
+    if (load_authorities(context, ca_file, ret_why))
+        return context;
+    SSL_CTX_free(context);
+    return NULL;
+}
+
+void tls_context_free(struct ssl_ctx_st *context)
+{
+    SSL_CTX_free(context);
+}
+
+void tls_client_set_session_hook(struct ssl_ctx_st *context,
+                                 void (*hook)(void *owner, struct ssl_session_st *session))
+{
+    ASSERT(CRYPTO_THREAD_run_once(&hook_index_once, make_hook_index) == 1 && hook_index >= 0);
+    ASSERT(SSL_CTX_get_ex_data(context, hook_index) == NULL);
+    struct hook_box *box = xmalloc(sizeof *box);
+    box->hook = hook;
+    ASSERT(SSL_CTX_set_ex_data(context, hook_index, box) == 1);
+    SSL_CTX_set_session_cache_mode(context,
+                                   SSL_SESS_CACHE_CLIENT | SSL_SESS_CACHE_NO_INTERNAL_STORE);
+    SSL_CTX_sess_set_new_cb(context, on_session);
+}
+
+void tls_session_free(struct ssl_session_st *session)
+{
+    SSL_SESSION_free(session);
+}
+
+struct ssl_st *tls_server_stream(struct ssl_ctx_st *context)
+{
+    SSL *tls = SSL_new(context);
+    ASSERT(tls);
+    SSL_set_accept_state(tls);
+    return tls;
+}
+
+struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
+                                 const struct address *address, struct ssl_session_st *session,
+                                 void *owner)
+{
+    SSL *tls = SSL_new(context);
+    ASSERT(tls);
+    SSL_set_connect_state(tls);
+    SSL_set_app_data(tls, owner);
+    X509_VERIFY_PARAM *param = SSL_get0_param(tls);
+    if (address) {
+        ASSERT(X509_VERIFY_PARAM_set1_ip(param, address->bytes,
+                                         address->family == AF_INET ? 4 : 16) == 1);
+    } else {
+        X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+        ASSERT(X509_VERIFY_PARAM_set1_host(param, host, 0) == 1);
+        ASSERT(SSL_set_tlsext_host_name(tls, host) == 1);
+    }
+    /* A session that does not fit any more only costs a full handshake. */
+    if (session && SSL_set_session(tls, session) != 1)
+        ERR_clear_error();
+    return tls;
+}
+
+bool tls_resumed(struct ssl_st *tls)
+{
+    return SSL_session_reused(tls) == 1;
+}

@@ -1,0 +1,37 @@
+/* TLS contexts for both sides: TLS 1.2 and later, no compression, no renegotiation. A context
+ * never changes: to reload certificates, make a new one and hand it over; streams made from the
+ * old one keep it alive. Contexts may be shared between threads, streams may not. */
+#pragma once
+
+#include "base/check.h"
+#include "domain/url.h"
+
+struct ssl_ctx_st;
+struct ssl_st;
+struct ssl_session_st;
+
+/* Both files PEM: the certificate first, then its chain; the key without a password. On failure
+ * NULL, and *ret_why is a sentence (free() it). */
+MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file,
+                                             char **ret_why);
+/* Verifies the peer. ca_file NULL: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR of
+ * the environment are honoured). The bundle is parsed once, here. */
+MUST_CHECK struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why);
+void tls_context_free(struct ssl_ctx_st *context); /* NULL too; the caller's reference */
+
+/* Sessions to resume with: called on the loop's thread from inside a call to the stream, with
+ * the `owner` given to tls_client_stream. The hook owns the session (tls_session_free). */
+void tls_client_set_session_hook(struct ssl_ctx_st *context,
+                                 void (*hook)(void *owner, struct ssl_session_st *session));
+void tls_session_free(struct ssl_session_st *session); /* NULL too */
+
+/* For stream_open. */
+struct ssl_st *tls_server_stream(struct ssl_ctx_st *context);
+/* The peer's certificate must be for `host`: a DNS name, also sent as SNI, or, when `address` is
+ * given, that IP address (RFC 6066, section 3: then no SNI). Wildcards cover one whole label
+ * (RFC 6125). session: to resume, not consumed, or NULL. */
+struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
+                                 const struct address *address, struct ssl_session_st *session,
+                                 void *owner);
+/* Whether the handshake resumed a session. */
+bool tls_resumed(struct ssl_st *tls);
