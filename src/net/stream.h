@@ -44,7 +44,8 @@ MUST_CHECK enum stream_result stream_read(struct stream *s, void *to, size_t n, 
  * be offered again (from any address). */
 MUST_CHECK enum stream_result stream_write(struct stream *s, const void *from, size_t n,
                                            size_t *ret_n);
-/* Drives the handshake: OK when done (at once on a plain stream). STREAM_TLS_ERROR: refused by
+/* Drives the handshake, which the owner begins by a first call: OK when done (at once on a plain
+ * stream), AGAIN: call again when `ready` says so. STREAM_TLS_ERROR: refused by
  * us or by the peer, see stream_tls_reason. */
 MUST_CHECK enum stream_result stream_handshake(struct stream *s);
 /* The reason of the last TLS error in words: "certificate has expired", ... Never NULL; static. */

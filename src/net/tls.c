@@ -43,8 +43,9 @@ static char *why(const char *what, const char *file)
 {
     unsigned long code = ERR_peek_last_error();
     const char *reason = ERR_reason_error_string(code);
-    if (ERR_SYSTEM_ERROR(code))
-        reason = strerror(ERR_GET_REASON(code));
+    /* The newest error is the clearest, except when the file itself could not be read. */
+    if (ERR_SYSTEM_ERROR(ERR_peek_error()))
+        reason = strerror(ERR_GET_REASON(ERR_peek_error()));
     struct buf text = {0};
     buf_printf(&text, "%s %s: %s", what, file, reason ? reason : "cannot be used");
     ERR_clear_error();
