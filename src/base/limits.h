@@ -36,3 +36,9 @@
 #define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536
 #define LIMIT_ATTEMPT_HEADER_BYTES 32768
 #define LIMIT_URL_BYTES 2048
+
+/* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */
+#define LIMIT_CONNECTIONS_OUT_PER_LOOP 4096
+#define LIMIT_IDLE_CONNECTIONS_PER_DESTINATION 64
+#define LIMIT_IDLE_CONNECTION_OUT_MS 30000
+#define LIMIT_EXCHANGES_PER_LOOP 2048

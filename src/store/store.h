@@ -170,7 +170,8 @@ struct report_query {
     bool more;
 };
 
-/* One callback (event) as the log shows it. Text is in the query's arena. */
+/* One callback as the log shows it. Text is in the query's arena. Events that owe no callback
+ * (survey_started) are never found and never listed. */
 struct callback_row {
     struct event event;
     enum callback_state state;
@@ -240,6 +241,7 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t commits, commit_micros_total;
     bool accepting; /* false: busy or failed */
+    bool failed;    /* the disk refused a write or a sync: the process must end */
 };
 
 struct store_retention {
