@@ -22,9 +22,7 @@ static inline struct str str_of(const char *c)
 
 static inline bool str_eq(struct str a, struct str b)
 {
-    if (a.p == NULL || b.p == NULL)
-        return a.p == b.p;
-    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
+    return a.n == b.n && (a.p != NULL) == (b.p != NULL) && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
 static inline bool str_is(struct str a, const char *literal)
