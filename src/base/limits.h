@@ -42,3 +42,13 @@
 #define LIMIT_IDLE_CONNECTIONS_PER_DESTINATION 64
 #define LIMIT_IDLE_CONNECTION_OUT_MS 30000
 #define LIMIT_EXCHANGES_PER_LOOP 2048
+
+/* Sending: beyond, the one unused for longest is forgotten (names, sessions, idle connections) or
+ * closed; an answer beyond is class `protocol`. Connections have their option. */
+#define LIMIT_DNS_NAMES 4096
+#define LIMIT_DNS_ADDRESSES 16
+#define LIMIT_DIAL_ADDRESSES 8 /* tried for one connection */
+#define LIMIT_TLS_SESSIONS 1024
+#define LIMIT_TLS_SESSION_MS (60 * 60 * 1000)   /* then the certificate is verified again */
+#define LIMIT_CONNECTION_AGE_MS (5 * 60 * 1000) /* a moved name is followed within it */
+#define LIMIT_INTERIM_ANSWERS 16                /* 1xx before the final one */

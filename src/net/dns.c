@@ -1,0 +1,384 @@
+/* Names to addresses: see dns.h.
+ *
+ * A `dns_name` is one cache entry. It is either being asked (then c-ares owns a callback into it
+ * and it cannot be evicted) or known until `expires_mono_ms`. Askers wait in its list. c-ares
+ * calls back from inside ares_getaddrinfo (hosts file) and ares_process_fd; the callback only
+ * fills the entry and puts it on `answered`, and the askers are told after c-ares has returned:
+ * an asker may then look up, cancel or free what it likes. An entry that is being asked, is on
+ * `answered` or has askers is never evicted. */
+#include "net/dns.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <ares.h>
+#include <arpa/inet.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/time.h>
+
+#define DNS_MAGIC 0x444e5321u
+#define DNS_BUCKETS 1024
+#define DNS_TTL_MIN_MS 1000
+#define DNS_TTL_MAX_MS (5 * 60 * 1000)
+#define DNS_TTL_FAILED_MS 5000
+#define DNS_TRY_MS 1500 /* then again, longer each time */
+#define DNS_TRIES 3
+
+struct dns_name {
+    struct dns *dns;
+    struct dns_name *bucket_next;
+    struct dns_name *older, *newer; /* by last use */
+    struct dns_name *answered_next;
+    struct dns_query *first, *last; /* waiting */
+    bool asking;                    /* c-ares holds a pointer here: stays */
+    bool answered;                  /* on dns->answered: stays */
+    enum dns_status status;
+    int64_t expires_mono_ms;
+    size_t address_count;
+    struct address addresses[LIMIT_DNS_ADDRESSES];
+    size_t name_bytes;
+    char name[];
+};
+
+struct dns_socket {
+    struct io io;
+    struct dns *dns;
+    struct dns_socket *next;
+};
+
+struct dns {
+    uint32_t magic;
+    struct loop *loop;
+    ares_channel channel;
+    struct dns_socket *sockets;
+    struct timer timer;
+    struct hash_secret secret;
+    struct dns_name *oldest, *newest;
+    struct dns_name *answered;
+    size_t count;
+    int64_t queries;
+    struct dns_name *buckets[DNS_BUCKETS];
+};
+
+/* ---- the cache */
+
+static struct dns_name **bucket_of(struct dns *dns, struct str host)
+{
+    struct key128 key = hash_key128(&dns->secret, host.p, host.n);
+    return &dns->buckets[key.lo % DNS_BUCKETS];
+}
+
+static void use_unlink(struct dns *dns, struct dns_name *name)
+{
+    *(name->older ? &name->older->newer : &dns->oldest) = name->newer;
+    *(name->newer ? &name->newer->older : &dns->newest) = name->older;
+}
+
+static void use_link_newest(struct dns *dns, struct dns_name *name)
+{
+    name->newer = NULL;
+    name->older = dns->newest;
+    *(dns->newest ? &dns->newest->newer : &dns->oldest) = name;
+    dns->newest = name;
+}
+
+static void name_free(struct dns *dns, struct dns_name *name)
+{
+    struct dns_name **at = bucket_of(dns, (struct str){name->name, name->name_bytes});
+    while (*at != name)
+        at = &(*at)->bucket_next;
+    *at = name->bucket_next;
+    use_unlink(dns, name);
+    dns->count--;
+    free(name);
+}
+
+/* Full: the entry unused for longest goes. Those being asked or told stay; they are no more than
+ * the exchanges under way, which are bounded elsewhere. */
+static void make_room(struct dns *dns)
+{
+    struct dns_name *name = dns->oldest;
+    while (dns->count >= LIMIT_DNS_NAMES && name) {
+        struct dns_name *newer = name->newer;
+        if (!name->asking && !name->answered && !name->first)
+            name_free(dns, name);
+        name = newer;
+    }
+}
+
+static struct dns_name *name_get(struct dns *dns, struct str host)
+{
+    struct dns_name **bucket = bucket_of(dns, host);
+    for (struct dns_name *name = *bucket; name; name = name->bucket_next) {
+        if (name->name_bytes == host.n && memcmp(name->name, host.p, host.n) == 0) {
+            use_unlink(dns, name);
+            use_link_newest(dns, name);
+            return name;
+        }
+    }
+    make_room(dns);
+    struct dns_name *name = xcalloc(1, sizeof *name + host.n + 1);
+    name->dns = dns;
+    memcpy(name->name, host.p, host.n);
+    name->name_bytes = host.n;
+    name->bucket_next = *bucket;
+    *bucket = name;
+    use_link_newest(dns, name);
+    dns->count++;
+    return name;
+}
+
+static void query_fill(struct dns_query *query, const struct dns_name *name)
+{
+    query->status = name->status;
+    query->address_count = name->address_count;
+    memcpy(query->addresses, name->addresses, name->address_count * sizeof name->addresses[0]);
+}
+
+/* ---- answers of c-ares */
+
+static enum dns_status status_of(int ares_status)
+{
+    switch (ares_status) {
+    case ARES_ENOTFOUND:
+    case ARES_EBADNAME:
+    case ARES_ENONAME: return DNS_NO_SUCH_NAME;
+    case ARES_ENODATA: return DNS_NO_ADDRESS;
+    case ARES_ETIMEOUT:
+    case ARES_ECONNREFUSED: return DNS_NO_ANSWER;
+    default: return DNS_SERVER_FAILED;
+    }
+}
+
+static bool address_of(const struct sockaddr *from, struct address *ret)
+{
+    *ret = (struct address){.family = from->sa_family};
+    if (from->sa_family == AF_INET)
+        memcpy(ret->bytes, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
+    else if (from->sa_family == AF_INET6)
+        memcpy(ret->bytes, &((const struct sockaddr_in6 *)(const void *)from)->sin6_addr, 16);
+    else
+        return false;
+    return true;
+}
+
+static void name_take(struct dns_name *name, const struct ares_addrinfo *found)
+{
+    int64_t ttl_ms = DNS_TTL_MAX_MS;
+    name->address_count = 0;
+    for (const struct ares_addrinfo_node *node = found->nodes; node; node = node->ai_next) {
+        struct address address;
+        if (name->address_count == LIMIT_DNS_ADDRESSES || !address_of(node->ai_addr, &address))
+            continue;
+        name->addresses[name->address_count++] = address;
+        int64_t node_ms = (int64_t)node->ai_ttl * 1000;
+        ttl_ms = node_ms < ttl_ms ? node_ms : ttl_ms;
+    }
+    name->status = name->address_count > 0 ? DNS_OK : DNS_NO_ADDRESS;
+    ttl_ms = ttl_ms < DNS_TTL_MIN_MS ? DNS_TTL_MIN_MS : ttl_ms;
+    name->expires_mono_ms = loop_mono_ms(name->dns->loop) + ttl_ms;
+}
+
+static void on_answer(void *arg, int ares_status, int timeouts, struct ares_addrinfo *found)
+{
+    (void)timeouts;
+    struct dns_name *name = arg;
+    name->asking = false;
+    if (ares_status == ARES_EDESTRUCTION)
+        return; /* dns_free */
+    if (ares_status == ARES_SUCCESS && found) {
+        name_take(name, found);
+    } else {
+        name->status = ares_status == ARES_SUCCESS ? DNS_NO_ADDRESS : status_of(ares_status);
+        name->address_count = 0;
+        name->expires_mono_ms = loop_mono_ms(name->dns->loop) + DNS_TTL_FAILED_MS;
+    }
+    if (found)
+        ares_freeaddrinfo(found);
+    name->answered = true;
+    name->answered_next = name->dns->answered;
+    name->dns->answered = name;
+}
+
+static void query_unlink(struct dns_query *query)
+{
+    struct dns_name *name = query->name;
+    *(query->prev ? &query->prev->next : &name->first) = query->next;
+    *(query->next ? &query->next->prev : &name->last) = query->prev;
+    query->name = NULL;
+}
+
+static void tell_askers(struct dns *dns)
+{
+    while (dns->answered) {
+        struct dns_name *name = dns->answered;
+        while (name->first) {
+            struct dns_query *query = name->first;
+            query_fill(query, name);
+            query_unlink(query);
+            query->done(query);
+        }
+        /* `done` looks names up, which may put others in front of this one. */
+        struct dns_name **at = &dns->answered;
+        while (*at != name)
+            at = &(*at)->answered_next;
+        *at = name->answered_next;
+        name->answered = false;
+    }
+}
+
+/* ---- sockets and time of c-ares */
+
+static void arm_timer(struct dns *dns)
+{
+    struct timeval left;
+    if (ares_timeout(dns->channel, NULL, &left) == NULL) {
+        loop_timer_clear(dns->loop, &dns->timer);
+        return;
+    }
+    int64_t left_ms = (int64_t)left.tv_sec * 1000 + (left.tv_usec + 999) / 1000;
+    loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop) + left_ms);
+}
+
+static void process(struct dns *dns, int read_fd, int write_fd)
+{
+    ares_process_fd(dns->channel, read_fd, write_fd);
+    arm_timer(dns);
+    tell_askers(dns);
+}
+
+static void on_socket(struct io *io, int events)
+{
+    struct dns_socket *socket = CONTAINER_OF(io, struct dns_socket, io);
+    process(socket->dns, events & IO_READ ? io->fd : ARES_SOCKET_BAD,
+            events & IO_WRITE ? io->fd : ARES_SOCKET_BAD);
+}
+
+static void on_timer(struct timer *timer)
+{
+    process(CONTAINER_OF(timer, struct dns, timer), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+}
+
+static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
+{
+    struct dns *dns = arg;
+    struct dns_socket **at = &dns->sockets;
+    while (*at && (*at)->io.fd != fd)
+        at = &(*at)->next;
+    if (!readable && !writable) {
+        struct dns_socket *gone = *at;
+        if (gone) {
+            *at = gone->next;
+            loop_unwatch(dns->loop, &gone->io);
+            loop_free_later(dns->loop, gone);
+        }
+        return;
+    }
+    if (!*at) {
+        *at = xcalloc(1, sizeof **at);
+        (*at)->dns = dns;
+        (*at)->io.fd = fd;
+        (*at)->io.ready = on_socket;
+    }
+    loop_watch(dns->loop, &(*at)->io, (readable ? IO_READ : 0) | (writable ? IO_WRITE : 0));
+}
+
+/* ---- public */
+
+static pthread_once_t library_once = PTHREAD_ONCE_INIT;
+static int library_status;
+
+static void library_init(void)
+{
+    library_status = ares_library_init(ARES_LIB_INIT_ALL);
+}
+
+struct dns *dns_new(struct loop *loop, const char *server, const char **ret_why)
+{
+    pthread_once(&library_once, library_init);
+    struct dns *dns = xcalloc(1, sizeof *dns);
+    dns->magic = DNS_MAGIC;
+    dns->loop = loop;
+    dns->timer.fire = on_timer;
+    env_random(loop_env(loop), dns->secret.bytes, sizeof dns->secret.bytes);
+    struct ares_options options = {.timeout = DNS_TRY_MS,
+                                   .tries = DNS_TRIES,
+                                   .sock_state_cb = on_socket_state,
+                                   .sock_state_cb_data = dns};
+    int mask = ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB;
+#ifdef ARES_OPT_QUERY_CACHE
+    options.qcache_max_ttl = 0; /* one cache is enough, and ours has the bounds */
+    mask |= ARES_OPT_QUERY_CACHE;
+#endif
+    if (library_status != ARES_SUCCESS ||
+        ares_init_options(&dns->channel, &options, mask) != ARES_SUCCESS) {
+        free(dns);
+        *ret_why = "the resolver cannot be set up: is /etc/resolv.conf readable?";
+        return NULL;
+    }
+    if (server && ares_set_servers_ports_csv(dns->channel, server) != ARES_SUCCESS) {
+        ares_destroy(dns->channel);
+        free(dns);
+        *ret_why = "the name server must be given as ADDRESS or ADDRESS:PORT";
+        return NULL;
+    }
+    return dns;
+}
+
+void dns_free(struct dns *dns)
+{
+    CHECK_MAGIC(dns, DNS_MAGIC);
+    ares_destroy(dns->channel); /* calls on_answer and on_socket_state for what is left */
+    while (dns->sockets) {
+        struct dns_socket *gone = dns->sockets;
+        dns->sockets = gone->next;
+        loop_unwatch(dns->loop, &gone->io);
+        free(gone);
+    }
+    loop_timer_clear(dns->loop, &dns->timer);
+    while (dns->oldest) {
+        ASSERT(!dns->oldest->first);
+        name_free(dns, dns->oldest);
+    }
+    free(dns);
+}
+
+bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
+{
+    CHECK_MAGIC(dns, DNS_MAGIC);
+    struct dns_name *name = name_get(dns, host);
+    if (!name->asking && name->expires_mono_ms <= loop_mono_ms(dns->loop)) {
+        name->asking = true;
+        dns->queries++;
+        struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+        ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
+        arm_timer(dns);
+        if (dns->answered) /* from the hosts file: tidied up, and others told, next tick */
+            loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
+    }
+    if (!name->asking && !name->first) {
+        query_fill(query, name);
+        query->name = NULL;
+        return true;
+    }
+    query->name = name;
+    query->next = NULL;
+    query->prev = name->last;
+    *(name->last ? &name->last->next : &name->first) = query;
+    name->last = query;
+    return false;
+}
+
+void dns_cancel(struct dns *dns, struct dns_query *query)
+{
+    CHECK_MAGIC(dns, DNS_MAGIC);
+    if (query->name)
+        query_unlink(query);
+}
+
+int64_t dns_queries(const struct dns *dns)
+{
+    CHECK_MAGIC(dns, DNS_MAGIC);
+    return dns->queries;
+}
