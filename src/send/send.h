@@ -30,7 +30,8 @@ MUST_CHECK struct sender *sender_new(struct loop *loop, const struct sender_opti
                                      char **ret_why);
 void sender_free(struct sender *sender); /* when no exchange is under way */
 
-/* Filled by the caller, valid until `done`; may be cancelled. Texts are the caller's. */
+/* Filled by the caller, valid until `done`; may be cancelled. Texts are the caller's. Zeroed before
+ * the first use; used again, the buffers of the results are cleared and their memory reused. */
 struct exchange {
     const struct url *url;
     struct str headers; /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,

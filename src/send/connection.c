@@ -1,0 +1,332 @@
+/* Bytes out and in, on one connection.
+ *
+ * Reading is wanted all the time, so that an exchange on an idle connection costs one write and
+ * one read and no call about readiness; a close by the peer is seen as it comes. The answer may
+ * come before the request is sent. Whatever finishes a job is the last thing done: `done` may
+ * use this very connection again or close it. */
+#include "send/internal.h"
+
+#include "base/alloc.h"
+#include "net/tls.h"
+#include "send/request.h"
+
+#include <openssl/ssl.h>
+#include <stdlib.h>
+
+static void connection_ready(struct stream *stream, int events);
+static void drain_timer_fire(struct timer *timer);
+
+static void draining_link(struct connection *c)
+{
+    struct sender *s = c->sender;
+    c->state = CONNECTION_DRAINING;
+    c->newer = NULL;
+    c->older = s->draining;
+    if (c->older)
+        c->older->newer = c;
+    s->draining = c;
+}
+
+static void draining_unlink(struct connection *c)
+{
+    *(c->newer ? &c->newer->older : &c->sender->draining) = c->older;
+    if (c->older)
+        c->older->newer = c->newer;
+    c->older = c->newer = NULL;
+    loop_timer_clear(c->sender->loop, &c->timer);
+}
+
+void connection_close(struct connection *c)
+{
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    struct sender *s = c->sender;
+    struct destination *d = c->destination;
+    if (c->state == CONNECTION_IDLE)
+        idle_remove(c);
+    else if (c->state == CONNECTION_DRAINING)
+        draining_unlink(c);
+    stream_close(&c->stream);
+    buf_free(&c->unsent);
+    free(c->tls_why);
+    c->magic = 0;
+    loop_free_later(s->loop, c);
+    s->connections--;
+    d->connections--;
+    destination_drop_if_unused(s, d);
+    line_poke(s);
+}
+
+/* Parts from its job: it is closed, or kept for the next. */
+static void part(struct connection *c, bool reusable)
+{
+    struct job *job = c->job;
+    c->job = NULL;
+    job->connection = NULL;
+    if (reusable)
+        idle_give(c);
+    else
+        connection_close(c);
+}
+
+static void fail(struct connection *c, enum attempt_class class, const char *what)
+{
+    struct job *job = c->job;
+    struct buf where = {0};
+    job_print_where(&where, job);
+    job_settle(job, class, "%s %s", buf_c(&where), what);
+    buf_free(&where);
+    part(c, false);
+    job_finish(job);
+}
+
+/* ---- opening */
+
+static void fail_handshake(struct connection *c, enum stream_result result)
+{
+    struct buf what = {0};
+    const char *reason = stream_tls_reason(&c->stream);
+    if (c->tls_why)
+        buf_printf(&what, "is not trusted: %s", c->tls_why);
+    else if (result != STREAM_TLS_ERROR)
+        buf_add_c(&what, "closed the connection during the TLS handshake: does it speak TLS?");
+    else if (strstr(reason, "wrong version number"))
+        buf_add_c(&what, "does not speak TLS on this port: should the URL begin with http://?");
+    else
+        buf_printf(&what, "and we could not agree on TLS: %s", reason);
+    fail(c, ATTEMPT_TLS, buf_c(&what));
+    buf_free(&what);
+}
+
+static void shake_hands(struct connection *c)
+{
+    enum stream_result result = stream_handshake(&c->stream);
+    if (result == STREAM_OK)
+        connection_send(c, c->job);
+    else if (result != STREAM_AGAIN)
+        fail_handshake(c, result);
+}
+
+void connection_open(struct job *job, int fd, const struct address *address)
+{
+    struct sender *s = job->sender;
+    struct destination *d = job->destination;
+    struct ssl_st *tls = NULL;
+    struct connection *c = xcalloc(1, sizeof *c);
+    c->magic = CONNECTION_MAGIC;
+    c->sender = s;
+    c->destination = d;
+    c->address = *address;
+    c->opened_mono_ms = loop_mono_ms(s->loop);
+    c->timer.fire = drain_timer_fire;
+    c->stream.ready = connection_ready;
+    d->connections++;
+    s->connections++;
+    s->opened++;
+    if (d->https) {
+        tls = tls_client_stream(s->tls, d->host, d->host_is_address ? &d->address : NULL,
+                                sessions_find(s->sessions, d), c);
+        certificate_watch(tls);
+    }
+    stream_open(&c->stream, s->loop, fd, tls);
+    stream_want(&c->stream, IO_READ);
+    if (!tls) {
+        connection_send(c, job);
+        return;
+    }
+    c->state = CONNECTION_HANDSHAKE;
+    c->job = job;
+    job->connection = c;
+    job_set_phase(job, JOB_HANDSHAKE);
+    shake_hands(c);
+}
+
+/* ---- writing */
+
+/* What the socket does not take is kept; a failure is left to reading, which may still find an
+ * answer (a refusal sent before the request was read) or the reason. */
+static void write_part(struct connection *c, const char *p, size_t n)
+{
+    size_t written = 0;
+    while (n > 0) {
+        enum stream_result result = stream_write(&c->stream, p, n, &written);
+        if (result == STREAM_AGAIN)
+            break;
+        if (result != STREAM_OK) {
+            c->write_failed = true;
+            n = 0;
+            break;
+        }
+        p += written;
+        n -= written;
+        c->unsent_at += c->unsent.n > 0 ? written : 0;
+    }
+    if (n > 0 && c->unsent.n == 0) {
+        buf_add(&c->unsent, p, n);
+        stream_want(&c->stream, IO_READ | IO_WRITE);
+    } else if (n == 0 && c->unsent.n > 0) {
+        buf_free(&c->unsent);
+        c->unsent_at = 0;
+        stream_want(&c->stream, IO_READ);
+    }
+}
+
+void connection_send(struct connection *c, struct job *job)
+{
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    struct sender *s = c->sender;
+    struct exchange *x = job->x;
+    c->used = c->state == CONNECTION_IDLE;
+    c->state = CONNECTION_BUSY;
+    c->job = job;
+    job->connection = c;
+    job->address = c->address;
+    job_set_phase(job, JOB_ANSWER);
+    answer_begin(&c->answer, &x->response_headers, &x->response_body);
+    buf_clear(&s->request);
+    request_print(&s->request, buf_str(&c->destination->fixed), x);
+    write_part(c, s->request.p, s->request.n);
+}
+
+/* ---- reading */
+
+static bool is_reusable(struct connection *c, bool all_used)
+{
+    struct sender *s = c->sender;
+    char more[64];
+    size_t n;
+    if (!all_used || !c->answer.keep_alive || c->write_failed || c->unsent.n > 0 ||
+        loop_mono_ms(s->loop) - c->opened_mono_ms >= LIMIT_CONNECTION_AGE_MS)
+        return false;
+    /* Bytes that TLS holds are session tickets, or more than was asked for. */
+    return !c->stream.tls || !SSL_has_pending(c->stream.tls) ||
+           stream_read(&c->stream, more, sizeof more, &n) == STREAM_AGAIN;
+}
+
+static void complete(struct connection *c, bool reusable)
+{
+    struct job *job = c->job;
+    job_settle_by_status(job, "");
+    part(c, reusable);
+    job_finish(job);
+}
+
+/* Enough is kept: the exchange is over, the connection reads on alone until the answer's end. */
+static void drain_alone(struct connection *c)
+{
+    struct job *job = c->job;
+    answer_keep_nothing(&c->answer);
+    c->job = NULL;
+    job->connection = NULL;
+    draining_link(c);
+    loop_timer_set(c->sender->loop, &c->timer, job->deadline_mono_ms);
+    job_settle_by_status(job, "");
+    job_finish(job);
+}
+
+static void drain_timer_fire(struct timer *timer)
+{
+    connection_close(CONTAINER_OF(timer, struct connection, timer));
+}
+
+static void fail_protocol(struct connection *c)
+{
+    struct buf what = {0};
+    buf_add_c(&what, "did not answer in HTTP/1.1 that can be understood: ");
+    answer_print_why(&what, &c->answer);
+    fail(c, ATTEMPT_PROTOCOL, buf_c(&what));
+    buf_free(&what);
+}
+
+/* The peer closed, or the connection broke. */
+static void on_gone(struct connection *c, enum stream_result result)
+{
+    struct job *job = c->job;
+    if (c->state != CONNECTION_BUSY) {
+        connection_close(c);
+        return;
+    }
+    if (c->answer.headers_complete) {
+        complete(c, false); /* how the body ends does not matter */
+        return;
+    }
+    if (answer_begun(&c->answer)) {
+        fail(c, ATTEMPT_RESET, "closed the connection in the middle of its answer's headers");
+        return;
+    }
+    if (c->used && !job->retried && result != STREAM_TLS_ERROR) {
+        /* It closed the idle connection while we took it up: no fault of either side. */
+        job->retried = true;
+        part(c, false);
+        job_open_fresh(job);
+        return;
+    }
+    if (result == STREAM_TLS_ERROR)
+        fail_handshake(c, result); /* TLS 1.3 servers refuse a client after its handshake */
+    else
+        fail(c, ATTEMPT_RESET,
+             result == STREAM_RESET ? "reset the connection without an answer"
+                                    : "closed the connection without an answer");
+}
+
+/* Whether to read on. */
+static bool on_bytes(struct connection *c, const char *p, size_t n)
+{
+    size_t used = 0;
+    if (c->state == CONNECTION_IDLE) { /* nothing was asked: a 408, or worse */
+        connection_close(c);
+        return false;
+    }
+    struct job *job = c->job;
+    enum answer_result result = answer_feed(&c->answer, p, n, &used);
+    if (!c->answer.headers_complete) {
+        if (result == ANSWER_BAD)
+            fail_protocol(c);
+        return result != ANSWER_BAD;
+    }
+    bool reusable = result == ANSWER_DONE && is_reusable(c, used == n);
+    bool over = result != ANSWER_MORE || c->answer.body_bytes > LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
+    if (!job) {
+        if (!over)
+            return true;
+        if (reusable) {
+            draining_unlink(c);
+            c->state = CONNECTION_BUSY;
+            idle_give(c);
+        } else {
+            connection_close(c);
+        }
+        return false;
+    }
+    job->x->status = c->answer.status;
+    if (over) {
+        complete(c, reusable);
+        return false;
+    }
+    if (job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+        drain_alone(c);
+        return false;
+    }
+    job->phase = JOB_BODY; /* the deadline stays */
+    return true;
+}
+
+static void connection_ready(struct stream *stream, int events)
+{
+    struct connection *c = CONTAINER_OF(stream, struct connection, stream);
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    if (c->state == CONNECTION_HANDSHAKE) {
+        shake_hands(c);
+        return;
+    }
+    if ((events & IO_WRITE) && c->unsent.n > 0)
+        write_part(c, c->unsent.p + c->unsent_at, c->unsent.n - c->unsent_at);
+    if (!(events & IO_READ))
+        return;
+    /* Once: what is left is reported again. A full buffer means that more is there. */
+    size_t n = 0;
+    enum stream_result result = stream_read(stream, c->sender->input, INPUT_BYTES, &n);
+    if (result == STREAM_OK)
+        (void)on_bytes(c, c->sender->input, n);
+    else if (result != STREAM_AGAIN)
+        on_gone(c, result);
+}

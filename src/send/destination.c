@@ -1,0 +1,120 @@
+/* Destinations (scheme://host:port) and the connections that lie idle.
+ *
+ * An idle connection is on two lists: its destination's stack (used last, taken first, so that
+ * the surplus of a burst grows old and goes) and the sender's list by time (for the time limit
+ * and for eviction at the bound). */
+#include "send/internal.h"
+
+#include "base/alloc.h"
+#include "send/request.h"
+
+#include <stdlib.h>
+
+static struct destination **bucket_of(struct sender *s, bool https, struct str host, uint16_t port)
+{
+    struct key128 key = hash_key128(&s->secret, host.p, host.n);
+    return &s->destinations[(key.lo ^ port ^ (https ? 0x8000u : 0)) % DESTINATION_BUCKETS];
+}
+
+struct destination *destination_get(struct sender *s, const struct url *url)
+{
+    struct destination **bucket = bucket_of(s, url->https, url->host, url->port);
+    for (struct destination *d = *bucket; d; d = d->bucket_next) {
+        if (d->https == url->https && d->port == url->port && d->host_bytes == url->host.n &&
+            memcmp(d->host, url->host.p, url->host.n) == 0)
+            return d;
+    }
+    struct destination *d = xcalloc(1, sizeof *d + url->host.n + 1);
+    d->https = url->https;
+    d->port = url->port;
+    d->host_is_address = url->host_is_address;
+    d->address = url->address;
+    d->host_bytes = url->host.n;
+    memcpy(d->host, url->host.p, url->host.n);
+    request_print_fixed(&d->fixed, url, s->user_agent);
+    d->bucket_next = *bucket;
+    *bucket = d;
+    return d;
+}
+
+void destination_drop_if_unused(struct sender *s, struct destination *d)
+{
+    if (d->exchanges > 0 || d->connections > 0)
+        return;
+    struct destination **at = bucket_of(s, d->https, (struct str){d->host, d->host_bytes}, d->port);
+    while (*at != d)
+        at = &(*at)->bucket_next;
+    *at = d->bucket_next;
+    buf_free(&d->fixed);
+    free(d);
+}
+
+void idle_remove(struct connection *c)
+{
+    struct sender *s = c->sender;
+    struct destination *d = c->destination;
+    *(c->older ? &c->older->newer : &s->idle_oldest) = c->newer;
+    *(c->newer ? &c->newer->older : &s->idle_newest) = c->older;
+    *(c->shallower ? &c->shallower->deeper : &d->idle_newest) = c->deeper;
+    if (c->deeper)
+        c->deeper->shallower = c->shallower;
+    c->older = c->newer = c->deeper = c->shallower = NULL;
+    d->idle--;
+    s->idle--;
+}
+
+struct connection *idle_take(struct sender *s, struct destination *d)
+{
+    struct connection *c = d->idle_newest;
+    if (!c)
+        return NULL;
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    ASSERT(c->state == CONNECTION_IDLE && c->sender == s);
+    idle_remove(c);
+    return c;
+}
+
+void idle_give(struct connection *c)
+{
+    struct sender *s = c->sender;
+    struct destination *d = c->destination;
+    if (d->idle >= (uint32_t)s->options.idle_per_destination) {
+        connection_close(c);
+        return;
+    }
+    c->state = CONNECTION_IDLE;
+    c->idle_mono_ms = loop_mono_ms(s->loop);
+    c->older = s->idle_newest;
+    *(c->older ? &c->older->newer : &s->idle_oldest) = c;
+    s->idle_newest = c;
+    c->deeper = d->idle_newest;
+    if (c->deeper)
+        c->deeper->shallower = c;
+    d->idle_newest = c;
+    d->idle++;
+    s->idle++;
+    if (s->idle_timer.heap_place == 0)
+        loop_timer_set(s->loop, &s->idle_timer, c->idle_mono_ms + s->options.idle_ms);
+    line_poke(s);
+}
+
+bool idle_close_oldest(struct sender *s)
+{
+    if (!s->idle_oldest)
+        return false;
+    connection_close(s->idle_oldest);
+    return true;
+}
+
+/* Set when the first connection becomes idle and then left alone: taking and giving back, which
+ * happens at each exchange, costs nothing here. */
+void idle_timer_fire(struct timer *timer)
+{
+    struct sender *s = CONTAINER_OF(timer, struct sender, idle_timer);
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    int64_t now = loop_mono_ms(s->loop);
+    while (s->idle_oldest && s->idle_oldest->idle_mono_ms + s->options.idle_ms <= now)
+        connection_close(s->idle_oldest);
+    if (s->idle_oldest)
+        loop_timer_set(s->loop, timer, s->idle_oldest->idle_mono_ms + s->options.idle_ms);
+}

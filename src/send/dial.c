@@ -1,0 +1,97 @@
+/* Connecting to one of several addresses: see dial.h. */
+#include "send/dial.h"
+
+#include "net/socket.h"
+
+#include <unistd.h>
+
+#define HEAD_START_MS 250
+
+static const struct address *source_for(const struct dial *dial, const struct address *to)
+{
+    const struct address *source = to->family == AF_INET ? &dial->source_v4 : &dial->source_v6;
+    return source->family != 0 ? source : NULL;
+}
+
+static void try_close(struct dial *dial, struct dial_try *try)
+{
+    if (try->io.fd < 0)
+        return;
+    loop_unwatch(dial->loop, &try->io);
+    close(try->io.fd);
+    try->io.fd = -1;
+    dial->under_way--;
+}
+
+static void on_connected(struct io *io, int events);
+
+/* Begins with the next address that does not fail on the spot. */
+static void try_next(struct dial *dial)
+{
+    while (dial->begun < dial->address_count) {
+        struct dial_try *try = &dial->tries[dial->begun];
+        struct endpoint to = {dial->addresses[dial->begun++], dial->port};
+        int error = 0, fd = socket_connect(&to, source_for(dial, &to.address), &error);
+        if (fd >= 0) {
+            *try = (struct dial_try){.io = {.fd = fd, .ready = on_connected}, .dial = dial};
+            dial->under_way++;
+            loop_watch(dial->loop, &try->io, IO_WRITE);
+            break;
+        }
+        dial->error = error;
+        dial->failed_last = dial->begun - 1;
+    }
+    if (dial->under_way == 0) /* all failed: said from the timer, never from dial_start */
+        loop_timer_set(dial->loop, &dial->timer, loop_mono_ms(dial->loop));
+    else if (dial->begun < dial->address_count)
+        loop_timer_set(dial->loop, &dial->timer, loop_mono_ms(dial->loop) + HEAD_START_MS);
+    else
+        loop_timer_clear(dial->loop, &dial->timer);
+}
+
+static void on_timer(struct timer *timer)
+{
+    struct dial *dial = CONTAINER_OF(timer, struct dial, timer);
+    if (dial->under_way == 0 && dial->begun == dial->address_count)
+        dial->done(dial, -1, &dial->addresses[dial->failed_last], dial->error);
+    else
+        try_next(dial);
+}
+
+static void on_connected(struct io *io, int events)
+{
+    (void)events;
+    struct dial_try *try = CONTAINER_OF(io, struct dial_try, io);
+    struct dial *dial = try->dial;
+    size_t place = (size_t)(try - dial->tries);
+    int error = socket_connect_error(io->fd);
+    if (error != 0) {
+        try_close(dial, try);
+        dial->error = error;
+        dial->failed_last = place;
+        try_next(dial);
+        return;
+    }
+    int fd = io->fd;
+    loop_unwatch(dial->loop, io);
+    io->fd = -1;
+    dial->under_way--;
+    dial_cancel(dial);
+    dial->done(dial, fd, &dial->addresses[place], 0);
+}
+
+void dial_start(struct dial *dial)
+{
+    ASSERT(dial->address_count > 0 && dial->address_count <= LIMIT_DIAL_ADDRESSES);
+    dial->timer.fire = on_timer;
+    for (size_t i = 0; i < dial->address_count; i++)
+        dial->tries[i].io.fd = -1;
+    try_next(dial);
+}
+
+void dial_cancel(struct dial *dial)
+{
+    for (size_t i = 0; i < dial->begun; i++)
+        try_close(dial, &dial->tries[i]);
+    loop_timer_clear(dial->loop, &dial->timer);
+}

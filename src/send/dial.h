@@ -1,0 +1,35 @@
+/* Connecting to one of several addresses: each gets a head start of 250 ms before the next is
+ * tried beside it, and the first to connect wins (RFC 8305, sections 5 and 6, simplified). */
+#pragma once
+
+#include "base/limits.h"
+#include "domain/url.h"
+#include "net/loop.h"
+
+struct dial;
+
+struct dial_try {
+    struct io io; /* fd -1: over or not begun */
+    struct dial *dial;
+};
+
+/* The caller's memory, zero-initialised, then the upper part filled. */
+struct dial {
+    struct loop *loop;
+    uint16_t port;
+    size_t address_count; /* 1..LIMIT_DIAL_ADDRESSES, in the order to be tried */
+    struct address addresses[LIMIT_DIAL_ADDRESSES];
+    /* The local address to bind for a family; family 0: none. */
+    struct address source_v4, source_v6;
+    /* Never from dial_start. fd >= 0: connected to *address, the caller's from now. -1: every
+     * address failed, the last one, *address, with `error` (an errno). */
+    void (*done)(struct dial *dial, int fd, const struct address *address, int error);
+
+    struct dial_try tries[LIMIT_DIAL_ADDRESSES];
+    size_t begun, under_way, failed_last;
+    int error;
+    struct timer timer;
+};
+
+void dial_start(struct dial *dial);
+void dial_cancel(struct dial *dial); /* closes what is under way; done is not called */

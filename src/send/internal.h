@@ -1,0 +1,159 @@
+/* Inside the sender: what its files share.
+ *
+ *   exchange -> job -> (waiting | opening | connection) -> settled -> done
+ *
+ * A job is the sender's half of an exchange. It takes an idle connection of its destination, or
+ * makes an `opening` (name, addresses, connect) that ends in a new connection, or waits in line
+ * when the sender is at its bound. A destination lives while it has exchanges or connections.
+ *
+ * `done` is called only from the loop, as the last thing that is done with a job; whatever called
+ * job_finish must not touch job or connection afterwards. */
+#pragma once
+
+#include "base/hash.h"
+#include "net/dns.h"
+#include "net/stream.h"
+#include "send/answer.h"
+#include "send/dial.h"
+#include "send/send.h"
+
+#define SENDER_MAGIC 0x53454e44u
+#define JOB_MAGIC 0x4a4f4221u
+#define CONNECTION_MAGIC 0x434f4e4eu
+#define DESTINATION_BUCKETS 4096
+#define INPUT_BYTES 16384
+
+struct connection;
+struct opening;
+struct sessions;
+struct ssl_ctx_st;
+
+struct destination {
+    struct destination *bucket_next;
+    struct connection *idle_newest; /* used last, taken first */
+    uint32_t exchanges, connections, idle;
+    struct buf fixed; /* header lines: request_print_fixed */
+    bool https, host_is_address;
+    uint16_t port;
+    struct address address; /* when host_is_address */
+    size_t host_bytes;
+    char host[]; /* NUL-terminated */
+};
+
+enum job_phase {
+    JOB_WAITING,   /* in line for a connection */
+    JOB_RESOLVING, /* opening */
+    JOB_DIALING,   /* opening */
+    JOB_HANDSHAKE, /* has a connection from here on */
+    JOB_ANSWER,    /* the request is being sent, or was; no complete headers yet */
+    JOB_BODY,      /* the outcome is certain; the body is being kept */
+    JOB_SETTLED,   /* only `done` is left to be called */
+};
+
+struct job {
+    uint32_t magic;
+    enum job_phase phase;
+    struct sender *sender;
+    struct exchange *x;
+    struct destination *destination;
+    struct opening *opening;
+    struct connection *connection;
+    struct timer timer;
+    int64_t started_mono_ms, deadline_mono_ms, connect_deadline_mono_ms;
+    bool retried;            /* the one retry of a stale connection was used */
+    struct job *prev, *next; /* in line */
+    struct address address;  /* being connected, or connected, to; family 0: none yet */
+};
+
+enum connection_state {
+    CONNECTION_HANDSHAKE,
+    CONNECTION_BUSY,
+    CONNECTION_IDLE,
+    CONNECTION_DRAINING, /* no job; the rest of a body is read and dropped */
+};
+
+struct connection {
+    uint32_t magic;
+    enum connection_state state;
+    struct stream stream;
+    struct sender *sender;
+    struct destination *destination;
+    struct job *job; /* HANDSHAKE, BUSY */
+    struct address address;
+    int64_t opened_mono_ms, idle_mono_ms;
+    bool used; /* has carried an exchange before the present one */
+    bool write_failed;
+    struct buf unsent; /* of the request; sent up to unsent_at */
+    size_t unsent_at;
+    struct answer answer;
+    struct timer timer;                    /* DRAINING: its end */
+    struct connection *older, *newer;      /* IDLE, DRAINING: of the sender, by time */
+    struct connection *deeper, *shallower; /* IDLE: of the destination, a stack */
+    char *tls_why;                         /* what is wrong with the certificate, or NULL */
+};
+
+struct sender {
+    uint32_t magic;
+    struct loop *loop;
+    struct sender_options options;
+    struct address *sources;
+    struct cidr *allowed;
+    char *user_agent;
+    size_t next_source;
+    struct dns *dns;
+    struct ssl_ctx_st *tls;
+    struct sessions *sessions;
+    struct hash_secret secret;
+    struct connection *idle_oldest, *idle_newest;
+    struct connection *draining; /* linked by `older` */
+    struct timer idle_timer;
+    struct job *line_first, *line_last;
+    struct timer line_timer;
+    struct buf request; /* scratch */
+    int64_t exchanges, connections, idle, opened, reused;
+    struct destination *destinations[DESTINATION_BUCKETS];
+    char input[INPUT_BYTES]; /* scratch */
+};
+
+/* destination.c: the table, and who is idle. */
+struct destination *destination_get(struct sender *s, const struct url *url);
+void destination_drop_if_unused(struct sender *s, struct destination *d);
+struct connection *idle_take(struct sender *s, struct destination *d); /* NULL: none */
+void idle_give(struct connection *c);
+void idle_remove(struct connection *c);
+bool idle_close_oldest(struct sender *s); /* false: none is idle */
+void idle_timer_fire(struct timer *timer);
+
+/* job.c: the course of an exchange. */
+void job_start(struct sender *s, struct exchange *x);
+void job_open_fresh(struct job *job); /* or waits in line */
+/* The outcome; `done` follows from the loop unless job_finish is called first. */
+void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...) PRINTF_LIKE(3, 4);
+void job_settle_by_status(struct job *job, const char *but); /* but: what went wrong after, or "" */
+void job_finish(struct job *job);                            /* calls done */
+void job_abandon(struct job *job);                           /* without done */
+void job_set_phase(struct job *job, enum job_phase phase);   /* and its deadline */
+void line_poke(struct sender *s); /* a connection was closed or became idle */
+void line_timer_fire(struct timer *timer);
+/* "host (address) port n" of where the job goes. */
+void job_print_where(struct buf *to, const struct job *job);
+
+/* opening.c: from a name to a connected socket. Ends in connection_open or job_settle. */
+void opening_start(struct job *job);
+void opening_cancel(struct opening *opening);
+
+/* connection.c: bytes out and in. */
+void connection_open(struct job *job, int fd, const struct address *address);
+void connection_send(struct connection *c, struct job *job);
+void connection_close(struct connection *c);
+
+/* sessions.c: TLS sessions to resume, kept beyond connections and destinations. */
+struct sessions *sessions_new(struct sender *s);
+void sessions_free(struct sessions *sessions);
+struct ssl_session_st *sessions_find(struct sessions *sessions, const struct destination *d);
+void sessions_put(struct sessions *sessions, const struct destination *d,
+                  struct ssl_session_st *session, bool resumed); /* takes the reference */
+
+/* certificate.c: what is wrong with a receiver's certificate, in words. */
+struct ssl_st;
+void certificate_watch(struct ssl_st *tls); /* its app data is the connection */

@@ -1,0 +1,316 @@
+/* The course of an exchange: start, phases and their deadlines, outcome, end. */
+#include "send/internal.h"
+
+#include "base/alloc.h"
+#include "send/request.h"
+
+#include <stdlib.h>
+
+/* ---- waiting in line */
+
+static void line_join(struct job *job)
+{
+    struct sender *s = job->sender;
+    job_set_phase(job, JOB_WAITING);
+    job->prev = s->line_last;
+    *(s->line_last ? &s->line_last->next : &s->line_first) = job;
+    s->line_last = job;
+}
+
+static void line_leave(struct job *job)
+{
+    struct sender *s = job->sender;
+    *(job->prev ? &job->prev->next : &s->line_first) = job->next;
+    *(job->next ? &job->next->prev : &s->line_last) = job->prev;
+    job->prev = job->next = NULL;
+}
+
+void line_poke(struct sender *s)
+{
+    if (s->line_first && s->line_timer.heap_place == 0)
+        loop_timer_set(s->loop, &s->line_timer, loop_mono_ms(s->loop));
+}
+
+/* ---- the start */
+
+static void job_timer_fire(struct timer *timer);
+
+static void job_go(struct job *job)
+{
+    struct sender *s = job->sender;
+    struct connection *c = idle_take(s, job->destination);
+    if (!c) {
+        job_open_fresh(job);
+        return;
+    }
+    job->x->reused_connection = true;
+    s->reused++;
+    connection_send(c, job);
+}
+
+/* An idle connection is worth less than a job that has none. */
+static bool make_room(struct sender *s)
+{
+    return s->connections < s->options.connections_max || idle_close_oldest(s);
+}
+
+void job_open_fresh(struct job *job)
+{
+    job->x->reused_connection = false;
+    if (make_room(job->sender)) {
+        opening_start(job);
+    } else {
+        line_join(job);
+    }
+}
+
+void line_timer_fire(struct timer *timer)
+{
+    struct sender *s = CONTAINER_OF(timer, struct sender, line_timer);
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    while (s->line_first && (s->line_first->destination->idle_newest || make_room(s))) {
+        struct job *job = s->line_first;
+        line_leave(job);
+        job_go(job);
+    }
+}
+
+void job_start(struct sender *s, struct exchange *x)
+{
+    int64_t now = loop_mono_ms(s->loop);
+    int64_t connect_ms =
+        x->connect_timeout_ms < x->timeout_ms ? x->connect_timeout_ms : x->timeout_ms;
+    struct job *job = xcalloc(1, sizeof *job);
+    job->magic = JOB_MAGIC;
+    job->sender = s;
+    job->x = x;
+    job->started_mono_ms = now;
+    job->deadline_mono_ms = now + x->timeout_ms;
+    job->connect_deadline_mono_ms = now + connect_ms;
+    job->timer.fire = job_timer_fire;
+    job->destination = destination_get(s, x->url);
+    job->destination->exchanges++;
+    s->exchanges++;
+    x->internal = job;
+    request_print_log(&x->request_headers, buf_str(&job->destination->fixed), x);
+    if (s->line_first) { /* nobody overtakes, not even on an idle connection of its own */
+        line_join(job);
+    } else {
+        job_go(job);
+    }
+}
+
+/* ---- deadlines */
+
+void job_set_phase(struct job *job, enum job_phase phase)
+{
+    job->phase = phase;
+    bool connecting = phase == JOB_RESOLVING || phase == JOB_DIALING || phase == JOB_HANDSHAKE;
+    int64_t at = job->deadline_mono_ms;
+    if (connecting && job->connect_deadline_mono_ms < at)
+        at = job->connect_deadline_mono_ms;
+    if (phase == JOB_SETTLED)
+        at = loop_mono_ms(job->sender->loop);
+    if (job->timer.heap_place == 0 || job->timer.at_mono_ms != at)
+        loop_timer_set(job->sender->loop, &job->timer, at);
+}
+
+void job_print_where(struct buf *to, const struct job *job)
+{
+    const struct destination *d = job->destination;
+    buf_add_c(to, d->host);
+    if (!d->host_is_address && job->address.family != 0) {
+        buf_add_c(to, " (");
+        address_print(to, &job->address);
+        buf_add_c(to, ")");
+    }
+    buf_printf(to, " port %u", d->port);
+}
+
+static void settle_late(struct job *job)
+{
+    struct buf where = {0};
+    double connect_s = (double)(job->connect_deadline_mono_ms - job->started_mono_ms) / 1000;
+    double s = (double)job->x->timeout_ms / 1000;
+    const struct connection *c = job->connection;
+    job_print_where(&where, job);
+    const char *at = buf_c(&where);
+    switch (job->phase) {
+    case JOB_WAITING:
+        job_settle(job, ATTEMPT_TIMEOUT,
+                   "All %d connections of this sender were in use for %g s; nothing was sent",
+                   (int)job->sender->options.connections_max, s);
+        break;
+    case JOB_RESOLVING:
+        job_settle(job, ATTEMPT_DNS, "The name %s could not be resolved within %g s",
+                   job->destination->host, connect_s);
+        break;
+    case JOB_DIALING:
+        job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
+                   "No connection to %s within %g s: does a firewall keep us out?", at, connect_s);
+        break;
+    case JOB_HANDSHAKE:
+        job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
+                   "%s took the connection, but the TLS handshake was not complete within %g s", at,
+                   connect_s);
+        break;
+    case JOB_ANSWER:
+        if (answer_begun(&c->answer))
+            job_settle(job, ATTEMPT_TIMEOUT,
+                       "%s began to answer, but its headers were not complete within %g s", at, s);
+        else if (c->unsent.n > 0)
+            job_settle(job, ATTEMPT_TIMEOUT, "%s did not take the whole request within %g s", at,
+                       s);
+        else
+            job_settle(job, ATTEMPT_TIMEOUT,
+                       "%s took the request but sent no answer within %g s: answer 2xx first, work "
+                       "afterwards",
+                       at, s);
+        break;
+    case JOB_BODY: job_settle_by_status(job, "; its body was too slow to be kept whole"); break;
+    case JOB_SETTLED: break;
+    }
+    buf_free(&where);
+}
+
+static void job_timer_fire(struct timer *timer)
+{
+    struct job *job = CONTAINER_OF(timer, struct job, timer);
+    CHECK_MAGIC(job, JOB_MAGIC);
+    settle_late(job);
+    job_finish(job);
+}
+
+/* ---- the outcome */
+
+void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...)
+{
+    struct exchange *x = job->x;
+    struct buf text = {0};
+    va_list ap;
+    ASSERT(job->phase != JOB_SETTLED);
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    size_t n = text.n < sizeof x->detail ? text.n : sizeof x->detail - 1;
+    /* Parts of it come from the network: nothing that could confuse a log or a terminal. */
+    for (size_t i = 0; i < n; i++)
+        x->detail[i] = text.p[i] >= 0x20 && text.p[i] < 0x7f ? text.p[i] : '?';
+    if (n < text.n)
+        memcpy(x->detail + n - 3, "...", 3);
+    x->detail[n] = '\0';
+    x->class = class;
+    buf_free(&text);
+    job_set_phase(job, JOB_SETTLED);
+}
+
+static void settle_redirect(struct job *job, int status)
+{
+    struct str location = header_value(buf_str(&job->x->response_headers), "Location");
+    struct buf target = {0};
+    if (!location.p || location.n == 0) {
+        job_settle(job, ATTEMPT_REDIRECT,
+                   "Answered %d without a Location: redirects are not followed, configure the URL "
+                   "that takes the callback itself",
+                   status);
+        return;
+    }
+    if (location.p[0] == '/' && !str_has_prefix(location, "//"))
+        url_print_destination(&target, job->x->url);
+    url_print_masked(&target, location);
+    job_settle(job, ATTEMPT_REDIRECT,
+               "Answered %d: redirects are not followed, configure this URL instead: %s", status,
+               buf_c(&target));
+    buf_free(&target);
+}
+
+static const char *advice_for(int status)
+{
+    switch (status) {
+    case 401: return "it wants credentials: put them into the URL as user:password@";
+    case 403: return "it refuses us: does a firewall or bot protection stand in front?";
+    case 404: return "nothing is at this path: is the URL right?";
+    case 405: return "the path does not take POST";
+    case 408: return "it says that the request took too long";
+    case 411:
+    case 413: return "it does not take a body of this size";
+    case 415: return "it does not take application/json";
+    case 429: return "it has too many requests; it did not say how long to wait";
+    case 502:
+    case 504: return "the proxy in front of the receiver did not reach it";
+    case 503: return "the receiver is not available";
+    default: return status >= 500 ? "the receiver failed" : "where 2xx means success";
+    }
+}
+
+void job_settle_by_status(struct job *job, const char *but)
+{
+    struct exchange *x = job->x;
+    enum attempt_class class = attempt_class_of_status(x->status);
+    switch (class) {
+    case ATTEMPT_OK:
+        x->class = ATTEMPT_OK;
+        job_set_phase(job, JOB_SETTLED);
+        return;
+    case ATTEMPT_REDIRECT: settle_redirect(job, x->status); return;
+    case ATTEMPT_GONE:
+        job_settle(job, class, "Answered 410 Gone: the receiver wants no callbacks at this URL");
+        return;
+    default: break;
+    }
+    if (x->status == 429 || x->status == 503) {
+        struct str asked = header_value(buf_str(&x->response_headers), "Retry-After");
+        x->retry_after_ms = retry_after_ms(asked, loop_wall_ms(job->sender->loop));
+    }
+    if (x->retry_after_ms >= 0)
+        job_settle(job, class, "Answered %d and asked to wait %.10g s%s", x->status,
+                   (double)x->retry_after_ms / 1000, but);
+    else
+        job_settle(job, class, "Answered %d, %s%s", x->status, advice_for(x->status), but);
+}
+
+/* ---- the end */
+
+static void job_release(struct job *job)
+{
+    struct sender *s = job->sender;
+    ASSERT(!job->opening && !job->connection);
+    loop_timer_clear(s->loop, &job->timer);
+    job->destination->exchanges--;
+    s->exchanges--;
+    destination_drop_if_unused(s, job->destination);
+    job->x->duration_ms = (int32_t)(loop_mono_ms(s->loop) - job->started_mono_ms);
+    job->x->internal = NULL;
+    job->magic = 0;
+    free(job);
+}
+
+/* Gives up whatever the job holds. */
+static void job_let_go(struct job *job)
+{
+    struct opening *opening = job->opening;
+    struct connection *c = job->connection;
+    if (job->sender->line_first == job || job->prev)
+        line_leave(job);
+    job->opening = NULL;
+    job->connection = NULL;
+    if (opening)
+        opening_cancel(opening);
+    if (c)
+        connection_close(c);
+}
+
+void job_finish(struct job *job)
+{
+    struct exchange *x = job->x;
+    ASSERT(job->phase == JOB_SETTLED);
+    job_let_go(job);
+    job_release(job);
+    x->done(x);
+}
+
+void job_abandon(struct job *job)
+{
+    job_let_go(job);
+    job_release(job);
+}

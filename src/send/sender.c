@@ -1,0 +1,131 @@
+/* The outgoing HTTP client: setting up, and the ways in. See send.h, and internal.h for how the
+ * parts hang together. */
+#include "send/internal.h"
+
+#include "base/alloc.h"
+#include "net/tls.h"
+
+#include <stdlib.h>
+
+static void on_session(void *owner, struct ssl_session_st *session)
+{
+    struct connection *c = owner;
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    sessions_put(c->sender->sessions, c->destination, session, tls_resumed(c->stream.tls));
+}
+
+static void *copy_array(const void *from, size_t count, size_t size)
+{
+    void *to = xmalloc(count * size + 1);
+    if (count > 0)
+        memcpy(to, from, count * size);
+    return to;
+}
+
+static bool set_up(struct sender *s, char **ret_why)
+{
+    const char *why = NULL;
+    s->dns = dns_new(s->loop, s->options.dns_server, &why);
+    if (!s->dns) {
+        *ret_why = xstrdup(why);
+        return false;
+    }
+    s->tls = tls_client_new(s->options.ca_file, ret_why);
+    if (!s->tls)
+        return false;
+    tls_client_set_session_hook(s->tls, on_session);
+    s->sessions = sessions_new(s);
+    return true;
+}
+
+static void release(struct sender *s)
+{
+    if (s->sessions)
+        sessions_free(s->sessions);
+    tls_context_free(s->tls);
+    if (s->dns)
+        dns_free(s->dns);
+    loop_timer_clear(s->loop, &s->idle_timer);
+    loop_timer_clear(s->loop, &s->line_timer);
+    buf_free(&s->request);
+    free(s->sources);
+    free(s->allowed);
+    free(s->user_agent);
+    s->magic = 0;
+    free(s);
+}
+
+struct sender *sender_new(struct loop *loop, const struct sender_options *options, char **ret_why)
+{
+    ASSERT(options->connections_max > 0 && options->idle_per_destination >= 0);
+    struct sender *s = xcalloc(1, sizeof *s);
+    s->magic = SENDER_MAGIC;
+    s->loop = loop;
+    s->options = *options;
+    s->sources = copy_array(options->sources, options->source_count, sizeof *options->sources);
+    s->allowed = copy_array(options->allowed, options->allowed_count, sizeof *options->allowed);
+    s->options.sources = s->sources;
+    s->options.allowed = s->allowed;
+    s->user_agent = xstrdup(options->user_agent);
+    s->idle_timer.fire = idle_timer_fire;
+    s->line_timer.fire = line_timer_fire;
+    env_random(loop_env(loop), s->secret.bytes, sizeof s->secret.bytes);
+    if (!set_up(s, ret_why)) {
+        release(s);
+        return NULL;
+    }
+    return s;
+}
+
+void sender_free(struct sender *s)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    ASSERT(s->exchanges == 0);
+    while (idle_close_oldest(s))
+        continue;
+    while (s->draining)
+        connection_close(s->draining);
+    ASSERT(s->connections == 0);
+    release(s);
+}
+
+void sender_start(struct sender *s, struct exchange *x)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    x->class = ATTEMPT_OK;
+    x->status = 0;
+    x->detail[0] = '\0';
+    x->retry_after_ms = -1;
+    x->duration_ms = 0;
+    x->reused_connection = false;
+    buf_clear(&x->request_headers);
+    buf_clear(&x->response_headers);
+    buf_clear(&x->response_body);
+    job_start(s, x);
+}
+
+void sender_cancel(struct sender *s, struct exchange *x)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    struct job *job = x->internal;
+    CHECK_MAGIC(job, JOB_MAGIC);
+    ASSERT(job->sender == s && job->x == x);
+    job_abandon(job);
+}
+
+void exchange_free_results(struct exchange *x)
+{
+    buf_free(&x->request_headers);
+    buf_free(&x->response_headers);
+    buf_free(&x->response_body);
+}
+
+void sender_get_numbers(const struct sender *s, struct sender_numbers *ret)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    *ret = (struct sender_numbers){.connections = s->connections,
+                                   .idle_connections = s->idle,
+                                   .opened = s->opened,
+                                   .reused = s->reused,
+                                   .dns_queries = dns_queries(s->dns)};
+}

@@ -1,0 +1,120 @@
+/* For tests of the sender: one exchange at a time, from a URL to its results. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "send/send.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "receiver.h"
+
+static struct {
+    struct loop *loop;
+    struct sender *sender;
+    struct arena arena; /* of the URLs */
+    struct exchange x;  /* of the last post */
+    int under_way;
+} post;
+
+/* ca_file, dns_server: NULL or as in sender_options. allowed: a CIDR, or NULL. */
+static inline void post_open(const char *allowed, const char *ca_file, const char *dns_server)
+{
+    static struct cidr cidr;
+    struct sender_options options = {.ca_file = ca_file,
+                                     .dns_server = dns_server,
+                                     .user_agent = "postbackd/test",
+                                     .connections_max = 64,
+                                     .idle_per_destination = 8,
+                                     .idle_ms = 30000};
+    if (allowed) {
+        ASSERT(cidr_parse(str_of(allowed), &cidr));
+        options.allowed = &cidr;
+        options.allowed_count = 1;
+    }
+    char *why = NULL;
+    post.loop = loop_new(env_real());
+    post.sender = sender_new(post.loop, &options, &why);
+    if (!post.sender)
+        printf("no sender: %s\n", why);
+    ASSERT(post.sender);
+}
+
+static inline void post_close(void)
+{
+    exchange_free_results(&post.x);
+    post.x = (struct exchange){0};
+    sender_free(post.sender);
+    loop_free(post.loop);
+    arena_free(&post.arena);
+}
+
+static inline void post_done(struct exchange *x)
+{
+    (void)x;
+    if (--post.under_way == 0)
+        loop_stop(post.loop);
+}
+
+static inline struct url *post_url(const char *text)
+{
+    const char *why = NULL;
+    struct url *url = arena_alloc(&post.arena, sizeof *url);
+    if (!url_parse(&post.arena, str_of(text), url, &why)) {
+        printf("%s: %s\n", text, why);
+        abort();
+    }
+    return url;
+}
+
+static inline void post_start(struct exchange *x, const char *url, int64_t timeout_ms)
+{
+    x->url = post_url(url);
+    x->headers = STR("webhook-id: r-1\r\n");
+    x->body = STR("{\"Sig\":\"x\"}");
+    x->timeout_ms = timeout_ms;
+    x->connect_timeout_ms = timeout_ms < 500 ? timeout_ms : 500;
+    x->done = post_done;
+    post.under_way++;
+    sender_start(post.sender, x);
+}
+
+/* %u in the URL becomes the port. */
+static inline void post_to(const char *url_format, unsigned port, int64_t timeout_ms)
+{
+    struct buf url = {0};
+    const char *mark = strstr(url_format, "%u");
+    buf_add(&url, url_format, mark ? (size_t)(mark - url_format) : strlen(url_format));
+    if (mark) {
+        buf_add_int(&url, port);
+        buf_add_c(&url, mark + 2);
+    }
+    post_start(&post.x, buf_c(&url), timeout_ms);
+    loop_run(post.loop);
+    buf_free(&url);
+}
+
+static inline bool post_says(const char *part)
+{
+    if (strstr(post.x.detail, part))
+        return true;
+    printf("detail is: %s\n", post.x.detail);
+    return false;
+}
+
+static inline void post_pause_over(struct timer *timer)
+{
+    (void)timer;
+    loop_stop(post.loop);
+}
+
+/* Lets the loop go on for what no exchange waits for. */
+static inline void post_pause(int64_t ms)
+{
+    struct timer timer = {.fire = post_pause_over};
+    loop_timer_set(post.loop, &timer, env_mono_ms(env_real()) + ms);
+    loop_run(post.loop);
+}
