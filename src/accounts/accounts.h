@@ -26,6 +26,12 @@ enum scope {
 #define SCOPES_PARTNER 0x3fu
 #define SCOPES_ALL 0xffu
 
+/* Every entry begins with its magic number and its references, see entry.h. */
+#define PARTNER_MAGIC 0xacc07001u
+#define APP_MAGIC 0xacc07002u
+#define CLIENT_MAGIC 0xacc07003u
+#define API_KEY_MAGIC 0xacc07004u
+
 struct partner {
     uint32_t magic;
     atomic_uint refs;
@@ -69,12 +75,18 @@ struct client {
 struct api_key {
     uint32_t magic;
     atomic_uint refs;
+    uint32_t key_no; /* 0: the operator's key of the environment, which no list shows */
     uint64_t version;
     uint32_t account_no; /* 0: an operator's */
     uint32_t scopes;
     struct str id, name;
     uint8_t hash[32]; /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
 };
+
+/* The secret that Sig is made with now. */
+struct str app_sig_secret(const struct app *a, int64_t now_ms);
+/* Every secret live now, newest first; returns how many (1 or 2). */
+size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2]);
 
 struct directory;
 

@@ -1,0 +1,187 @@
+/* Life of the write side and of one change; see changes.h. */
+#include "accounts/accounts_state.h"
+
+#include "accounts/document.h"
+#include "accounts/entry.h"
+#include "base/alloc.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+struct accounts *accounts_new(const struct accounts_options *options)
+{
+    struct accounts *accounts = xcalloc(1, sizeof *accounts);
+    accounts->magic = ACCOUNTS_MAGIC;
+    accounts->options = *options;
+    accounts->parser = json_parser_new();
+    return accounts;
+}
+
+void accounts_free(struct accounts *accounts)
+{
+    if (!accounts)
+        return;
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    json_parser_free(accounts->parser);
+    sodium_memzero(accounts, sizeof *accounts);
+    free(accounts);
+}
+
+static void *read_document(struct accounts *accounts, struct arena *arena, enum account_kind kind,
+                           const struct json *document, struct str *ret_why)
+{
+    const uint8_t *key = accounts->options.master_key;
+    struct partner *p = NULL;
+    struct app *a = NULL;
+    struct client *c = NULL;
+    struct api_key *k = NULL;
+    switch (kind) {
+    case ACCOUNT_PARTNER: return document_read_partner(arena, document, &p, ret_why) ? p : NULL;
+    case ACCOUNT_APP: return document_read_app(arena, document, key, &a, ret_why) ? a : NULL;
+    case ACCOUNT_CLIENT: return document_read_client(arena, document, &c, ret_why) ? c : NULL;
+    case ACCOUNT_KEY: return document_read_key(arena, document, &k, ret_why) ? k : NULL;
+    }
+    UNREACHABLE();
+}
+
+static void put_entry(struct directory *d, enum account_kind kind, void *entry)
+{
+    switch (kind) {
+    case ACCOUNT_PARTNER: directory_put_partner(d, entry); return;
+    case ACCOUNT_APP: directory_put_app(d, entry); return;
+    case ACCOUNT_CLIENT: directory_put_client(d, entry); return;
+    case ACCOUNT_KEY: directory_put_key(d, entry); return;
+    }
+    UNREACHABLE();
+}
+
+bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_kind kind,
+                   struct str id, struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    struct json *v = NULL;
+    struct str why = STR_NONE;
+    void *entry = NULL;
+    if (json_parse(accounts->parser, arena, document, &v, &why))
+        entry = read_document(accounts, arena, kind, v, &why);
+    if (entry) {
+        put_entry(accounts->options.directory, kind, entry);
+        return true;
+    }
+    struct buf sentence = {0};
+    buf_printf(&sentence, "stored account entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
+    *ret_why = arena_str(arena, buf_str(&sentence));
+    buf_free(&sentence);
+    return false;
+}
+
+struct fields accounts_fields(struct accounts *accounts, const struct json *body, bool patch,
+                              struct problems *faults)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    ASSERT(!accounts->busy);
+    return (struct fields){.body = body,
+                           .faults = faults,
+                           .patch = patch,
+                           .allowed = accounts->options.allowed,
+                           .allowed_count = accounts->options.allowed_count};
+}
+
+static bool taken(struct directory *d, enum account_kind kind, struct str id)
+{
+    void *entry = NULL;
+    switch (kind) {
+    case ACCOUNT_PARTNER: entry = directory_partner(d, id); break;
+    case ACCOUNT_APP: entry = directory_app(d, id); break;
+    case ACCOUNT_CLIENT: entry = directory_client(d, id); break;
+    case ACCOUNT_KEY: entry = directory_key(d, id); break;
+    }
+    entry_unref(entry);
+    return entry != NULL;
+}
+
+/* 16 characters of 32: 80 random bits, easy to read aloud. */
+static struct str made_id(struct accounts *accounts, struct arena *arena, const char *prefix)
+{
+    static const char alphabet[] = "abcdefghijkmnpqrstuvwxyz23456789";
+    uint8_t random[16];
+    env_random(accounts->options.env, random, sizeof random);
+    size_t prefix_bytes = strlen(prefix);
+    char *id = arena_alloc(arena, prefix_bytes + sizeof random);
+    memcpy(id, prefix, prefix_bytes);
+    for (size_t i = 0; i < sizeof random; i++)
+        id[prefix_bytes + i] = alphabet[random[i] & 31];
+    return (struct str){id, prefix_bytes + sizeof random};
+}
+
+bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum account_kind kind,
+                     const char *name, const char *prefix, struct str *ret_id)
+{
+    struct directory *d = accounts->options.directory;
+    struct str id = STR_NONE;
+    fields_id(f, name, &id);
+    if (id.p && taken(d, kind, id)) {
+        problem_add(f->faults, str_of(name), "conflict", "this id is taken");
+        return false;
+    }
+    if (!id.p && fields_given(f, name))
+        return false;
+    while (!id.p || taken(d, kind, id))
+        id = made_id(accounts, f->faults->arena, prefix);
+    *ret_id = id;
+    return true;
+}
+
+enum change_result accounts_refusal(const struct problems *faults)
+{
+    for (const struct problem *p = faults->first; p; p = p->next)
+        if (strcmp(p->code, "conflict") != 0)
+            return CHANGE_INVALID;
+    return CHANGE_CONFLICT;
+}
+
+static void print_document(struct accounts *accounts, struct change *change)
+{
+    const struct accounts_options *o = &accounts->options;
+    switch (change->kind) {
+    case ACCOUNT_PARTNER: document_print_partner(&change->document, change->partner); return;
+    case ACCOUNT_APP:
+        document_print_app(&change->document, change->app, o->master_key, o->env);
+        return;
+    case ACCOUNT_CLIENT: document_print_client(&change->document, change->client); return;
+    case ACCOUNT_KEY: document_print_key(&change->document, change->key); return;
+    }
+    UNREACHABLE();
+}
+
+void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,
+                    void *entry, struct str id)
+{
+    ASSERT(!accounts->busy);
+    accounts->busy = true;
+    *change = (struct change){.kind = kind, .id = id, .entry = entry};
+    print_document(accounts, change);
+}
+
+void change_apply(struct accounts *accounts, struct change *change)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    ASSERT(accounts->busy && !change->applied);
+    if (change->remove)
+        directory_remove_key(accounts->options.directory, change->id);
+    else
+        put_entry(accounts->options.directory, change->kind, entry_ref(change->entry));
+    change->applied = true;
+}
+
+void change_free(struct accounts *accounts, struct change *change)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    ASSERT(accounts->busy);
+    accounts->busy = false;
+    buf_free(&change->document);
+    entry_unref(change->entry);
+    sodium_memzero(change->key_text, sizeof change->key_text);
+    change->entry = NULL;
+    change->id = STR_NONE;
+}

@@ -1,0 +1,31 @@
+/* What the operations of changes.h share. Internal to accounts/. */
+#pragma once
+
+#include "accounts/changes.h"
+#include "accounts/fields.h"
+
+#define ACCOUNTS_MAGIC 0xacc05747u
+#define NAME_BYTES_MAX 256
+
+struct accounts {
+    uint32_t magic;
+    struct accounts_options options;
+    struct json_parser *parser;
+    bool busy; /* a change has been made and not freed */
+};
+
+struct fields accounts_fields(struct accounts *accounts, const struct json *body, bool patch,
+                              struct problems *faults);
+
+/* The id given in the member `name`, or a new one with the prefix; a conflict is added to the
+ * faults. False: a fault was added. */
+bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum account_kind kind,
+                     const char *name, const char *prefix, struct str *ret_id);
+
+/* Begins the one change there may be and prints its document. The entry's reference becomes the
+ * change's. */
+void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,
+                    void *entry, struct str id);
+
+/* What a failed validation comes to: a taken id is a conflict only when nothing else is wrong. */
+enum change_result accounts_refusal(const struct problems *faults);

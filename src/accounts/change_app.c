@@ -1,0 +1,244 @@
+/* Creating and patching apps, rotating their secrets, disabling their lanes. */
+#include "accounts/accounts_state.h"
+#include "accounts/entry.h"
+#include "accounts/names.h"
+#include "accounts/render.h"
+#include "domain/money.h"
+#include "domain/signature.h"
+
+#include <sodium.h>
+
+#define SECRET_RANDOM_BYTES 32
+#define OVERLAP_SECONDS_MAX (30 * 86400)
+
+static const struct field_rule app_rules[] = {
+    {"AppId", true, false},
+    {"Name", true, true},
+    {"Enabled", true, true},
+    {"CurrencyValue", true, true},
+    {"RewardDecimals", true, true},
+    {"DisqualificationReward", true, true},
+    {"DisqualificationCap", true, true},
+    {"SuccessCallbackUrl", true, true},
+    {"FailureCallbackUrl", true, true},
+    {"OfferCallbackUrl", true, true},
+    {"TimeoutSeconds", true, true},
+    {"MaxConcurrency", true, true},
+    {"RatePerSecond", true, true},
+    {"LegacyFields", true, true},
+    {"ExtendedFields", true, true},
+    {"NegativeAdHoc", true, true},
+    {"CallbackSecret", true, false},
+};
+
+static void app_urls(const struct fields *f, struct app *a)
+{
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
+        const char *name = lane_url_field((enum lane_kind)kind);
+        fields_url(f, name, &a->url[kind]);
+        /* Setting a URL, even to the same value, ends what a 410 began. */
+        if (fields_given(f, name))
+            a->terms.lane_disabled[kind] = false;
+    }
+}
+
+static void app_fields(const struct fields *f, struct app *a)
+{
+    struct app_terms *t = &a->terms;
+    int64_t decimals = t->reward_decimals, cap = t->disqualification_cap;
+    int64_t timeout_s = a->timeout_ms / 1000, concurrency = a->max_concurrency;
+    int64_t rate = a->rate_per_second;
+    fields_text(f, "Name", 1, NAME_BYTES_MAX, &a->name);
+    fields_bool(f, "Enabled", &a->enabled);
+    fields_money(f, "CurrencyValue", 1, MONEY_MAX_CURRENCY_MICROS, &t->currency_micros,
+                 &a->currency_text);
+    fields_int(f, "RewardDecimals", 0, 6, &decimals);
+    fields_money(f, "DisqualificationReward", 0, MONEY_MAX_REWARD_MICROS,
+                 &t->disqualification_reward_micros, NULL);
+    fields_int(f, "DisqualificationCap", 0, 1000, &cap);
+    app_urls(f, a);
+    fields_int(f, "TimeoutSeconds", 3, 30, &timeout_s);
+    fields_int(f, "MaxConcurrency", 1, 256, &concurrency);
+    fields_int_or_null(f, "RatePerSecond", 0, 10000, &rate);
+    fields_bool(f, "LegacyFields", &t->legacy_fields);
+    fields_bool(f, "ExtendedFields", &t->extended_fields);
+    fields_bool(f, "NegativeAdHoc", &t->negative_ad_hoc);
+    t->reward_decimals = (uint8_t)decimals;
+    t->disqualification_cap = (uint32_t)cap;
+    a->timeout_ms = (int32_t)timeout_s * 1000;
+    a->max_concurrency = (int32_t)concurrency;
+    a->rate_per_second = (int32_t)rate;
+}
+
+static struct str made_secret(struct accounts *accounts, struct arena *arena)
+{
+    uint8_t random[SECRET_RANDOM_BYTES];
+    char *text = arena_alloc(arena, SECRET_TEXT_MAX);
+    env_random(accounts->options.env, random, sizeof random);
+    int n = signature_make_secret(random, sizeof random, text);
+    sodium_memzero(random, sizeof random);
+    return (struct str){text, (size_t)n};
+}
+
+static void given_secret(const struct fields *f, struct app *a)
+{
+    const char *why = NULL;
+    struct str secret = STR_NONE;
+    fields_text(f, "CallbackSecret", 8, 256, &secret);
+    if (secret.p && !signature_secret_valid(secret, &why))
+        problem_add(f->faults, STR("CallbackSecret"), "invalid", "%s", why);
+    else
+        a->secret = secret;
+}
+
+static enum change_result app_ready(struct accounts *accounts, const struct app *from,
+                                    struct problems *faults, struct change *ret_change)
+{
+    struct app *entry = NULL;
+    const char *why = NULL;
+    /* Every URL has been accepted before; a rule that has become stricter since is a fault too. */
+    if (!app_pack(from, &entry, &why)) {
+        if (faults)
+            problem_add(faults, STR("SuccessCallbackUrl"), "invalid",
+                        "one of the callback URLs is no longer accepted: %s", why);
+        return CHANGE_INVALID;
+    }
+    accounts_ready(accounts, ret_change, ACCOUNT_APP, entry, entry->id);
+    return CHANGE_READY;
+}
+
+enum change_result change_create_app(struct accounts *accounts, struct str partner_id,
+                                     const struct json *body, struct problems *faults,
+                                     struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    struct partner *partner = directory_partner(accounts->options.directory, partner_id);
+    if (!partner)
+        return CHANGE_NOT_FOUND;
+    struct app a = {
+        .version = 1,
+        .enabled = true,
+        .partner_id = partner->id,
+        .terms = {.account_no = partner->account_no,
+                  .reward_decimals = 2,
+                  .disqualification_cap = 6},
+        .timeout_ms = 10000,
+        .max_concurrency = 32,
+    };
+    if (fields_check(&f, app_rules, ARRAY_LEN(app_rules))) {
+        if (accounts_new_id(accounts, &f, ACCOUNT_APP, "AppId", "a_", &a.id))
+            a.name = a.id;
+        fields_required(&f, "CurrencyValue");
+        app_fields(&f, &a);
+        given_secret(&f, &a);
+    }
+    enum change_result result = CHANGE_READY;
+    if (faults->count) {
+        result = accounts_refusal(faults);
+    } else {
+        if (!a.secret.p)
+            a.secret = made_secret(accounts, faults->arena);
+        a.app_no = directory_next_no(accounts->options.directory, ACCOUNT_APP);
+        a.terms.app_no = a.app_no;
+        result = app_ready(accounts, &a, faults, ret_change);
+    }
+    partner_unref(partner);
+    return result;
+}
+
+enum change_result change_patch_app(struct accounts *accounts, struct str app_id,
+                                    struct str if_match, const struct json *body,
+                                    struct problems *faults, struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, true, faults);
+    struct app *now = directory_app(accounts->options.directory, app_id);
+    enum change_result result = CHANGE_NOT_FOUND;
+    if (!now)
+        return result;
+    struct app a;
+    memcpy(&a, now, sizeof a);
+    if (fields_check(&f, app_rules, ARRAY_LEN(app_rules)))
+        app_fields(&f, &a);
+    a.version++;
+    if (a.enabled && !now->enabled)
+        a.enabled_since_ms = env_wall_ms(accounts->options.env);
+    if (faults->count)
+        result = CHANGE_INVALID;
+    else if (if_match.p && !etag_matches(if_match, now->version))
+        result = CHANGE_STALE;
+    else
+        result = app_ready(accounts, &a, faults, ret_change);
+    app_unref(now);
+    return result;
+}
+
+static const struct field_rule rotation_rules[] = {
+    {"OverlapSeconds", true, false},
+    {"SigSwitch", true, false},
+};
+
+struct rotation {
+    int64_t overlap_s;
+    bool sig_at_end;
+};
+
+static void rotation_fields(const struct fields *f, struct rotation *r)
+{
+    struct str sig_switch = STR("now");
+    if (!fields_check(f, rotation_rules, ARRAY_LEN(rotation_rules)))
+        return;
+    fields_int(f, "OverlapSeconds", 0, OVERLAP_SECONDS_MAX, &r->overlap_s);
+    size_t before = f->faults->count;
+    fields_text(f, "SigSwitch", 0, NAME_BYTES_MAX, &sig_switch);
+    r->sig_at_end = str_is(sig_switch, "end");
+    if (f->faults->count == before && !r->sig_at_end && !str_is(sig_switch, "now"))
+        problem_add(f->faults, STR("SigSwitch"), "invalid", "must be now or end");
+}
+
+enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    struct app *now = directory_app(accounts->options.directory, app_id);
+    struct rotation r = {.overlap_s = 86400};
+    enum change_result result = CHANGE_INVALID;
+    if (!now)
+        return CHANGE_NOT_FOUND;
+    if (body)
+        rotation_fields(&f, &r);
+    if (!faults->count) {
+        int64_t now_ms = env_wall_ms(accounts->options.env);
+        struct app a;
+        memcpy(&a, now, sizeof a);
+        a.version++;
+        a.secret = made_secret(accounts, faults->arena);
+        a.older_secret = r.overlap_s ? app_sig_secret(now, now_ms) : STR_NONE;
+        a.older_secret_until_ms = r.overlap_s ? now_ms + r.overlap_s * 1000 : 0;
+        a.sig_uses_older = r.overlap_s && r.sig_at_end;
+        result = app_ready(accounts, &a, faults, ret_change);
+    }
+    app_unref(now);
+    return result;
+}
+
+enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_no,
+                                       enum lane_kind kind, struct str url,
+                                       struct change *ret_change)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    ASSERT(kind > LANE_NONE && kind < LANE_KINDS);
+    struct app *now = directory_app_by_no(accounts->options.directory, app_no);
+    if (!now)
+        return CHANGE_NOT_FOUND;
+    enum change_result result = CHANGE_STALE;
+    if (str_eq(now->url[kind], url) && !now->terms.lane_disabled[kind]) {
+        struct app a;
+        memcpy(&a, now, sizeof a);
+        /* No field that the API shows changes, so neither does the version. */
+        a.terms.lane_disabled[kind] = true;
+        result = app_ready(accounts, &a, NULL, ret_change);
+    }
+    app_unref(now);
+    return result;
+}

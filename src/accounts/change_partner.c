@@ -1,0 +1,139 @@
+/* Creating and patching partners and clients: few fields, no secrets. */
+#include "accounts/accounts_state.h"
+#include "accounts/entry.h"
+#include "accounts/names.h"
+#include "accounts/render.h"
+
+static const struct field_rule partner_rules[] = {
+    {"PartnerId", true, false},
+    {"Name", true, true},
+    {"Enabled", true, true},
+    {"OperationsUrl", true, true},
+};
+
+static const struct field_rule client_rules[] = {
+    {"ClientId", true, false},
+    {"Name", true, true},
+    {"Integration", true, true},
+    {"Enabled", true, true},
+};
+
+static void partner_fields(const struct fields *f, struct partner *p)
+{
+    fields_text(f, "Name", 1, NAME_BYTES_MAX, &p->name);
+    fields_bool(f, "Enabled", &p->enabled);
+    fields_url(f, "OperationsUrl", &p->operations_url);
+}
+
+enum change_result change_create_partner(struct accounts *accounts, const struct json *body,
+                                         struct problems *faults, struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    struct partner p = {.version = 1, .enabled = true};
+    if (!fields_check(&f, partner_rules, ARRAY_LEN(partner_rules)))
+        return CHANGE_INVALID;
+    if (accounts_new_id(accounts, &f, ACCOUNT_PARTNER, "PartnerId", "p_", &p.id))
+        p.name = p.id;
+    partner_fields(&f, &p);
+    if (faults->count)
+        return accounts_refusal(faults);
+    p.account_no = directory_next_no(accounts->options.directory, ACCOUNT_PARTNER);
+    struct partner *entry = partner_pack(&p);
+    accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
+    return CHANGE_READY;
+}
+
+enum change_result change_patch_partner(struct accounts *accounts, struct str partner_id,
+                                        struct str if_match, const struct json *body,
+                                        struct problems *faults, struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, true, faults);
+    struct partner *now = directory_partner(accounts->options.directory, partner_id);
+    enum change_result result = CHANGE_NOT_FOUND;
+    if (!now)
+        return result;
+    struct partner p;
+    memcpy(&p, now, sizeof p);
+    if (fields_check(&f, partner_rules, ARRAY_LEN(partner_rules)))
+        partner_fields(&f, &p);
+    p.version++;
+    if (faults->count) {
+        result = CHANGE_INVALID;
+    } else if (if_match.p && !etag_matches(if_match, now->version)) {
+        result = CHANGE_STALE;
+    } else {
+        struct partner *entry = partner_pack(&p);
+        accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
+        result = CHANGE_READY;
+    }
+    partner_unref(now);
+    return result;
+}
+
+static void client_fields(const struct fields *f, struct client *c)
+{
+    struct str integration = str_of(integration_name(c->integration));
+    fields_text(f, "Name", 1, NAME_BYTES_MAX, &c->name);
+    fields_bool(f, "Enabled", &c->enabled);
+    size_t before = f->faults->count;
+    fields_text(f, "Integration", 0, NAME_BYTES_MAX, &integration);
+    if (f->faults->count == before && !integration_parse(integration, &c->integration))
+        problem_add(f->faults, STR("Integration"), "invalid",
+                    "must be sdk, iframe or monetization_api");
+}
+
+enum change_result change_create_client(struct accounts *accounts, struct str app_id,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    struct app *app = directory_app(accounts->options.directory, app_id);
+    struct client c = {.version = 1, .enabled = true, .integration = INTEGRATION_SDK};
+    enum change_result result = CHANGE_READY;
+    if (!app)
+        return CHANGE_NOT_FOUND;
+    if (fields_check(&f, client_rules, ARRAY_LEN(client_rules))) {
+        if (accounts_new_id(accounts, &f, ACCOUNT_CLIENT, "ClientId", "c_", &c.id))
+            c.name = c.id;
+        client_fields(&f, &c);
+    }
+    if (faults->count) {
+        result = accounts_refusal(faults);
+    } else {
+        c.client_no = directory_next_no(accounts->options.directory, ACCOUNT_CLIENT);
+        c.app_no = app->app_no;
+        c.account_no = app->terms.account_no;
+        c.app_id = app->id;
+        struct client *entry = client_pack(&c);
+        accounts_ready(accounts, ret_change, ACCOUNT_CLIENT, entry, entry->id);
+    }
+    app_unref(app);
+    return result;
+}
+
+enum change_result change_patch_client(struct accounts *accounts, struct str client_id,
+                                       struct str if_match, const struct json *body,
+                                       struct problems *faults, struct change *ret_change)
+{
+    struct fields f = accounts_fields(accounts, body, true, faults);
+    struct client *now = directory_client(accounts->options.directory, client_id);
+    enum change_result result = CHANGE_NOT_FOUND;
+    if (!now)
+        return result;
+    struct client c;
+    memcpy(&c, now, sizeof c);
+    if (fields_check(&f, client_rules, ARRAY_LEN(client_rules)))
+        client_fields(&f, &c);
+    c.version++;
+    if (faults->count) {
+        result = CHANGE_INVALID;
+    } else if (if_match.p && !etag_matches(if_match, now->version)) {
+        result = CHANGE_STALE;
+    } else {
+        struct client *entry = client_pack(&c);
+        accounts_ready(accounts, ret_change, ACCOUNT_CLIENT, entry, entry->id);
+        result = CHANGE_READY;
+    }
+    client_unref(now);
+    return result;
+}

@@ -1,0 +1,106 @@
+/* The write side of accounts: operations that validate a request and make the new entry with its
+ * document. Nothing is visible before the caller has made the document durable and applies it:
+ *
+ *     result = change_create_app(accounts, partner_id, body, &faults, &change);
+ *     if (result == CHANGE_READY) {
+ *         ...the store keeps change.kind, change.id, change.document (or deletes)...
+ *         change_apply(accounts, &change);      // only after STORE_OK
+ *         ...answer from change.app...
+ *         change_free(accounts, &change);       // also when the store refused
+ *     }
+ *
+ * All of it on ONE thread, one change at a time: between READY and change_free no other change
+ * may be made (asserted), or two creations could be given the same id. Who may ask for what
+ * (scopes, tenancy) is the caller's matter, but for the scopes of new keys. */
+#pragma once
+
+#include "accounts/directory.h"
+#include "accounts/vault.h"
+#include "base/problem.h"
+#include "json/reader.h"
+
+enum change_result {
+    CHANGE_READY,
+    CHANGE_INVALID,   /* 400: see the faults */
+    CHANGE_FORBIDDEN, /* 403: a key may not grant what its maker has not; see the faults */
+    CHANGE_NOT_FOUND, /* 404 */
+    CHANGE_CONFLICT,  /* 409: the id is taken; see the faults */
+    CHANGE_STALE,     /* 412: If-Match names another version; or a 410 from an older URL */
+};
+
+#define KEY_TEXT_PREFIX "pbk_"
+#define KEY_TEXT_BYTES 47 /* the prefix and base64url of 32 bytes */
+
+struct change {
+    enum account_kind kind;
+    bool remove;         /* the document is to be deleted */
+    bool applied;        /* set by change_apply */
+    struct str id;       /* the entry's */
+    struct buf document; /* empty with remove */
+    union {
+        void *entry; /* one reference is the change's */
+        struct partner *partner;
+        struct app *app;
+        struct client *client;
+        struct api_key *key;
+    };
+    char key_text[KEY_TEXT_BYTES + 1]; /* a created key's: to be shown once */
+};
+
+struct accounts_options {
+    struct directory *directory;
+    struct env *env; /* ids, keys, secrets, nonces and the time */
+    uint8_t master_key[MASTER_KEY_BYTES];
+    /* Non-public addresses that a callback URL may write out (--allow-destination); borrowed. */
+    const struct cidr *allowed;
+    size_t allowed_count;
+};
+
+struct accounts;
+struct accounts *accounts_new(const struct accounts_options *options);
+void accounts_free(struct accounts *accounts);
+
+/* One document as the store keeps it, into the directory; at start, in any order. On failure
+ * *ret_why is a sentence in the arena. */
+MUST_CHECK bool accounts_load(struct accounts *accounts, struct arena *arena,
+                              enum account_kind kind, struct str id, struct str document,
+                              struct str *ret_why);
+
+/* `body` and everything it points at must stay valid until the call returns; the faults' arena is
+ * the caller's. if_match: the header, or absent. ret_change is touched only with CHANGE_READY. */
+enum change_result change_create_partner(struct accounts *accounts, const struct json *body,
+                                         struct problems *faults, struct change *ret_change);
+enum change_result change_patch_partner(struct accounts *accounts, struct str partner_id,
+                                        struct str if_match, const struct json *body,
+                                        struct problems *faults, struct change *ret_change);
+enum change_result change_create_app(struct accounts *accounts, struct str partner_id,
+                                     const struct json *body, struct problems *faults,
+                                     struct change *ret_change);
+enum change_result change_patch_app(struct accounts *accounts, struct str app_id,
+                                    struct str if_match, const struct json *body,
+                                    struct problems *faults, struct change *ret_change);
+enum change_result change_create_client(struct accounts *accounts, struct str app_id,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change);
+enum change_result change_patch_client(struct accounts *accounts, struct str client_id,
+                                       struct str if_match, const struct json *body,
+                                       struct problems *faults, struct change *ret_change);
+/* maker_scopes: of the key that asks. A partner's key never gets SCOPE_ADMIN. */
+enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
+                                     uint32_t maker_scopes, const struct json *body,
+                                     struct problems *faults, struct change *ret_change);
+enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
+                                     struct str key_id, struct change *ret_change);
+/* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end"}, or NULL.
+ * The secret that Sig is made with now stays live for the overlap; any other one ends. */
+enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change);
+/* After a 410 from `url`, as it was when the attempt was made. CHANGE_STALE: the lane has another
+ * URL by now, or is disabled already. */
+enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_no,
+                                       enum lane_kind kind, struct str url,
+                                       struct change *ret_change);
+
+void change_apply(struct accounts *accounts, struct change *change);
+void change_free(struct accounts *accounts, struct change *change);

@@ -1,0 +1,42 @@
+/* The directory's other side: filling it. Entries are put in by the thread that makes changes
+ * (changes.h) and read by all; see accounts.h. */
+#pragma once
+
+#include "accounts/accounts.h"
+
+/* The numbers are those of the store's object kinds. */
+enum account_kind {
+    ACCOUNT_PARTNER = 1,
+    ACCOUNT_APP = 2,
+    ACCOUNT_CLIENT = 3,
+    ACCOUNT_KEY = 4,
+};
+#define ACCOUNT_KIND_LAST ACCOUNT_KEY
+
+struct directory *directory_new(void);
+void directory_free(struct directory *d);
+
+/* Takes the caller's reference. An entry of the same id (and number) is replaced. */
+void directory_put_partner(struct directory *d, struct partner *p);
+void directory_put_app(struct directory *d, struct app *a);
+void directory_put_client(struct directory *d, struct client *c);
+void directory_put_key(struct directory *d, struct api_key *k);
+void directory_remove_key(struct directory *d, struct str id);
+
+/* The operator's key of the environment: every scope, stored nowhere. */
+void directory_set_operator_key(struct directory *d, struct str key_text);
+
+/* One more than the highest number in use. */
+uint32_t directory_next_no(struct directory *d, enum account_kind kind);
+
+/* Lists, newest first: entries with numbers below `before_no` (0: from the newest), at most
+ * `limit`, a reference each. Returns how many. */
+size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,
+                               size_t limit);
+size_t directory_list_apps(struct directory *d, uint32_t account_no, uint32_t before_no,
+                           struct app **ret, size_t limit);
+/* app_no 0: all clients of the account. */
+size_t directory_list_clients(struct directory *d, uint32_t account_no, uint32_t app_no,
+                              uint32_t before_no, struct client **ret, size_t limit);
+size_t directory_list_keys(struct directory *d, uint32_t account_no, uint32_t before_no,
+                           struct api_key **ret, size_t limit);

@@ -1,0 +1,133 @@
+/* Entries to documents; see document.h. Numbers come first, then what the API shows, then what only
+ * the service needs. */
+#include "accounts/document.h"
+#include "accounts/names.h"
+#include "json/writer.h"
+
+#include <sodium.h>
+
+static void head(struct json_writer *w, struct buf *to, const char *no_name, uint32_t no,
+                 uint64_t version)
+{
+    json_write_to(w, to);
+    json_object(w);
+    json_key(w, no_name);
+    json_int(w, no);
+    json_key(w, "Version");
+    json_int(w, (int64_t)version);
+}
+
+static void text(struct json_writer *w, const char *name, struct str value)
+{
+    if (!value.p)
+        return;
+    json_key(w, name);
+    json_string(w, value);
+}
+
+static void number(struct json_writer *w, const char *name, int64_t value)
+{
+    json_key(w, name);
+    json_int(w, value);
+}
+
+static void flag(struct json_writer *w, const char *name, bool value)
+{
+    json_key(w, name);
+    json_bool(w, value);
+}
+
+void document_print_partner(struct buf *to, const struct partner *p)
+{
+    struct json_writer w;
+    head(&w, to, "AccountNo", p->account_no, p->version);
+    text(&w, "PartnerId", p->id);
+    text(&w, "Name", p->name);
+    flag(&w, "Enabled", p->enabled);
+    text(&w, "OperationsUrl", p->operations_url);
+    json_end_object(&w);
+}
+
+static void sealed(struct json_writer *w, const char *name, struct str secret,
+                   const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+{
+    struct buf base64 = {0};
+    vault_seal(key, env, secret, &base64);
+    text(w, name, buf_str(&base64));
+    buf_free(&base64);
+}
+
+static void app_secrets(struct json_writer *w, const struct app *a,
+                        const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+{
+    sealed(w, "Secret", a->secret, key, env);
+    if (!a->older_secret.p)
+        return;
+    sealed(w, "OlderSecret", a->older_secret, key, env);
+    number(w, "OlderSecretUntilMs", a->older_secret_until_ms);
+    flag(w, "SigUsesOlder", a->sig_uses_older);
+}
+
+void document_print_app(struct buf *to, const struct app *a, const uint8_t key[MASTER_KEY_BYTES],
+                        struct env *env)
+{
+    struct json_writer w;
+    const struct app_terms *t = &a->terms;
+    head(&w, to, "AppNo", a->app_no, a->version);
+    number(&w, "AccountNo", t->account_no);
+    text(&w, "AppId", a->id);
+    text(&w, "PartnerId", a->partner_id);
+    text(&w, "Name", a->name);
+    flag(&w, "Enabled", a->enabled);
+    number(&w, "EnabledSinceMs", a->enabled_since_ms);
+    json_key(&w, "CurrencyValue");
+    json_raw(&w, a->currency_text);
+    number(&w, "RewardDecimals", t->reward_decimals);
+    json_key(&w, "DisqualificationReward");
+    json_money(&w, t->disqualification_reward_micros, 0);
+    number(&w, "DisqualificationCap", t->disqualification_cap);
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        text(&w, lane_url_field((enum lane_kind)kind), a->url[kind]);
+    json_key(&w, "DisabledLanes");
+    json_array(&w);
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        if (t->lane_disabled[kind])
+            json_int(&w, kind);
+    json_end_array(&w);
+    number(&w, "TimeoutMs", a->timeout_ms);
+    number(&w, "MaxConcurrency", a->max_concurrency);
+    number(&w, "RatePerSecond", a->rate_per_second);
+    flag(&w, "LegacyFields", t->legacy_fields);
+    flag(&w, "ExtendedFields", t->extended_fields);
+    flag(&w, "NegativeAdHoc", t->negative_ad_hoc);
+    app_secrets(&w, a, key, env);
+    json_end_object(&w);
+}
+
+void document_print_client(struct buf *to, const struct client *c)
+{
+    struct json_writer w;
+    head(&w, to, "ClientNo", c->client_no, c->version);
+    number(&w, "AccountNo", c->account_no);
+    number(&w, "AppNo", c->app_no);
+    text(&w, "ClientId", c->id);
+    text(&w, "AppId", c->app_id);
+    text(&w, "Name", c->name);
+    text(&w, "Integration", str_of(integration_name(c->integration)));
+    flag(&w, "Enabled", c->enabled);
+    json_end_object(&w);
+}
+
+void document_print_key(struct buf *to, const struct api_key *k)
+{
+    char hex[2 * sizeof k->hash + 1];
+    sodium_bin2hex(hex, sizeof hex, k->hash, sizeof k->hash);
+    struct json_writer w;
+    head(&w, to, "KeyNo", k->key_no, k->version);
+    number(&w, "AccountNo", k->account_no);
+    text(&w, "KeyId", k->id);
+    text(&w, "Name", k->name);
+    number(&w, "Scopes", k->scopes);
+    text(&w, "Sha256", str_of(hex));
+    json_end_object(&w);
+}

@@ -1,0 +1,246 @@
+/* Documents to entries; see document.h. A document is the store's own, but it may have been edited
+ * by hand or sealed under another master key, so every member is checked and named when wrong. */
+#include "accounts/document.h"
+#include "accounts/entry.h"
+#include "accounts/names.h"
+#include "base/buf.h"
+#include "domain/money.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+/* A document being read; the first member that is missing or wrong is kept. */
+struct reading {
+    struct arena *arena;
+    const struct json *document;
+    const char *wrong;
+};
+
+static void wrong(struct reading *r, const char *name)
+{
+    if (!r->wrong)
+        r->wrong = name;
+}
+
+static struct str text_or_none(struct reading *r, const char *name)
+{
+    const struct json *v = json_member(r->document, name);
+    if (v && v->type != JSON_STRING)
+        wrong(r, name);
+    return v && v->type == JSON_STRING ? v->text : STR_NONE;
+}
+
+static struct str text(struct reading *r, const char *name)
+{
+    struct str s = text_or_none(r, name);
+    if (!s.p)
+        wrong(r, name);
+    return s;
+}
+
+static struct str id(struct reading *r, const char *name)
+{
+    struct str s = text(r, name);
+    if (!account_id_valid(s))
+        wrong(r, name);
+    return s;
+}
+
+static int64_t whole(struct reading *r, const struct json *v, const char *name)
+{
+    char digits[24] = "";
+    if (v && v->type == JSON_NUMBER && v->text.n < sizeof digits)
+        memcpy(digits, v->text.p, v->text.n);
+    char *end = digits;
+    errno = 0;
+    int64_t n = strtoll(digits, &end, 10);
+    if (end == digits || *end != '\0' || errno) {
+        wrong(r, name);
+        return 0;
+    }
+    return n;
+}
+
+static int64_t number(struct reading *r, const char *name, int64_t least, int64_t most)
+{
+    int64_t n = whole(r, json_member(r->document, name), name);
+    if (n >= least && n <= most)
+        return n;
+    wrong(r, name);
+    return least;
+}
+
+static bool flag(struct reading *r, const char *name)
+{
+    const struct json *v = json_member(r->document, name);
+    if (!v || (v->type != JSON_TRUE && v->type != JSON_FALSE)) {
+        wrong(r, name);
+        return false;
+    }
+    return v->type == JSON_TRUE;
+}
+
+static struct str money(struct reading *r, const char *name, int64_t *ret_micros)
+{
+    const struct json *v = json_member(r->document, name);
+    if (!v || v->type != JSON_NUMBER || money_parse(v->text, ret_micros) != MONEY_OK) {
+        wrong(r, name);
+        return STR_NONE;
+    }
+    return v->text;
+}
+
+/* Whether all was well; *ret_why names the member else. */
+static bool done(const struct reading *r, const char *kind, struct str name, struct str *ret_why)
+{
+    if (!r->wrong)
+        return true;
+    struct buf why = {0};
+    buf_printf(&why, "the document of %s %.*s: %s is missing or wrong", kind, STR_ARG(name),
+               r->wrong);
+    *ret_why = arena_str(r->arena, buf_str(&why));
+    buf_free(&why);
+    return false;
+}
+
+bool document_read_partner(struct arena *arena, const struct json *document, struct partner **ret,
+                           struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    struct partner p = {
+        .account_no = (uint32_t)number(&r, "AccountNo", 1, UINT32_MAX),
+        .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
+        .id = id(&r, "PartnerId"),
+        .name = text(&r, "Name"),
+        .enabled = flag(&r, "Enabled"),
+        .operations_url = text_or_none(&r, "OperationsUrl"),
+    };
+    if (!done(&r, "partner", p.id, ret_why))
+        return false;
+    *ret = partner_pack(&p);
+    return true;
+}
+
+static void read_disabled_lanes(struct reading *r, struct app_terms *t)
+{
+    const struct json *lanes = json_member(r->document, "DisabledLanes");
+    if (!lanes || lanes->type != JSON_ARRAY) {
+        wrong(r, "DisabledLanes");
+        return;
+    }
+    for (const struct json *v = lanes->first; v; v = v->next) {
+        int64_t kind = whole(r, v, "DisabledLanes");
+        if (kind <= LANE_NONE || kind >= LANE_KINDS)
+            wrong(r, "DisabledLanes");
+        else
+            t->lane_disabled[kind] = true;
+    }
+}
+
+static void read_app_terms(struct reading *r, struct app *a)
+{
+    struct app_terms *t = &a->terms;
+    t->account_no = (uint32_t)number(r, "AccountNo", 1, UINT32_MAX);
+    t->app_no = a->app_no;
+    a->currency_text = money(r, "CurrencyValue", &t->currency_micros);
+    money(r, "DisqualificationReward", &t->disqualification_reward_micros);
+    t->disqualification_cap = (uint32_t)number(r, "DisqualificationCap", 0, UINT32_MAX);
+    t->reward_decimals = (uint8_t)number(r, "RewardDecimals", 0, 6);
+    t->legacy_fields = flag(r, "LegacyFields");
+    t->extended_fields = flag(r, "ExtendedFields");
+    t->negative_ad_hoc = flag(r, "NegativeAdHoc");
+    read_disabled_lanes(r, t);
+}
+
+static bool read_app_secrets(struct reading *r, struct app *a, const uint8_t key[MASTER_KEY_BYTES])
+{
+    if (!vault_open(key, r->arena, text(r, "Secret"), &a->secret))
+        return false;
+    if (!json_member(r->document, "OlderSecret"))
+        return true;
+    a->older_secret_until_ms = number(r, "OlderSecretUntilMs", 0, INT64_MAX);
+    a->sig_uses_older = flag(r, "SigUsesOlder");
+    return vault_open(key, r->arena, text(r, "OlderSecret"), &a->older_secret);
+}
+
+bool document_read_app(struct arena *arena, const struct json *document,
+                       const uint8_t key[MASTER_KEY_BYTES], struct app **ret, struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    struct app a = {
+        .app_no = (uint32_t)number(&r, "AppNo", 1, UINT32_MAX),
+        .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
+        .id = id(&r, "AppId"),
+        .partner_id = id(&r, "PartnerId"),
+        .name = text(&r, "Name"),
+        .enabled = flag(&r, "Enabled"),
+        .enabled_since_ms = number(&r, "EnabledSinceMs", 0, INT64_MAX),
+        .timeout_ms = (int32_t)number(&r, "TimeoutMs", 1, INT32_MAX),
+        .max_concurrency = (int32_t)number(&r, "MaxConcurrency", 1, INT32_MAX),
+        .rate_per_second = (int32_t)number(&r, "RatePerSecond", 0, INT32_MAX),
+    };
+    read_app_terms(&r, &a);
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        a.url[kind] = text_or_none(&r, lane_url_field((enum lane_kind)kind));
+    bool opened = read_app_secrets(&r, &a, key);
+    if (!done(&r, "app", a.id, ret_why))
+        return false;
+    const char *why = "its Callback Secret cannot be opened: the master key is another one, or "
+                      "the document is damaged";
+    bool good = opened && app_pack(&a, ret, &why);
+    if (!good) {
+        struct buf sentence = {0};
+        buf_printf(&sentence, "the document of app %.*s: %s", STR_ARG(a.id), why);
+        *ret_why = arena_str(arena, buf_str(&sentence));
+        buf_free(&sentence);
+    }
+    sodium_memzero((void *)(uintptr_t)a.secret.p, a.secret.n);
+    sodium_memzero((void *)(uintptr_t)a.older_secret.p, a.older_secret.n);
+    return good;
+}
+
+bool document_read_client(struct arena *arena, const struct json *document, struct client **ret,
+                          struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    struct client c = {
+        .client_no = (uint32_t)number(&r, "ClientNo", 1, UINT32_MAX),
+        .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
+        .account_no = (uint32_t)number(&r, "AccountNo", 1, UINT32_MAX),
+        .app_no = (uint32_t)number(&r, "AppNo", 1, UINT32_MAX),
+        .id = id(&r, "ClientId"),
+        .app_id = id(&r, "AppId"),
+        .name = text(&r, "Name"),
+        .enabled = flag(&r, "Enabled"),
+    };
+    if (!integration_parse(text(&r, "Integration"), &c.integration))
+        wrong(&r, "Integration");
+    if (!done(&r, "client", c.id, ret_why))
+        return false;
+    *ret = client_pack(&c);
+    return true;
+}
+
+bool document_read_key(struct arena *arena, const struct json *document, struct api_key **ret,
+                       struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    struct api_key k = {
+        .key_no = (uint32_t)number(&r, "KeyNo", 1, UINT32_MAX),
+        .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
+        .account_no = (uint32_t)number(&r, "AccountNo", 0, UINT32_MAX),
+        .scopes = (uint32_t)number(&r, "Scopes", 0, SCOPES_ALL),
+        .id = id(&r, "KeyId"),
+        .name = text(&r, "Name"),
+    };
+    struct str hex = text(&r, "Sha256");
+    size_t n = 0;
+    if (!hex.p || sodium_hex2bin(k.hash, sizeof k.hash, hex.p, hex.n, NULL, &n, NULL) != 0 ||
+        n != sizeof k.hash)
+        wrong(&r, "Sha256");
+    if (!done(&r, "key", k.id, ret_why))
+        return false;
+    *ret = api_key_pack(&k);
+    return true;
+}

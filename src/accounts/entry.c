@@ -1,0 +1,167 @@
+/* Reference-counted blocks; see entry.h. The texts of a struct are found by their offsets, so a
+ * kind of entry is copied by one list of them. A block is wiped before it is freed: an app's holds
+ * its Callback Secret. */
+#include "accounts/entry.h"
+
+#include "base/alloc.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+struct block {
+    size_t bytes;
+    size_t pad; /* keeps the entry 16-aligned */
+};
+
+_Static_assert(offsetof(struct partner, refs) == offsetof(struct app, refs) &&
+                   offsetof(struct partner, refs) == offsetof(struct client, refs) &&
+                   offsetof(struct partner, refs) == offsetof(struct api_key, refs),
+               "entries begin alike");
+
+static atomic_uint *entry_refs(void *entry)
+{
+    return (atomic_uint *)(void *)((char *)entry + offsetof(struct partner, refs));
+}
+
+static struct str *text_at(void *entry, size_t offset)
+{
+    return (struct str *)(void *)((char *)entry + offset);
+}
+
+/* `texts` are the offsets of every struct str in the struct of `bytes` bytes. */
+static void *entry_pack(const void *from, size_t bytes, uint32_t magic, const size_t *texts,
+                        size_t text_count)
+{
+    struct str text;
+    size_t all = sizeof(struct block) + bytes;
+    for (size_t i = 0; i < text_count; i++) {
+        memcpy(&text, (const char *)from + texts[i], sizeof text);
+        all += text.n + 1;
+    }
+    struct block *block = xmalloc(all);
+    block->bytes = all;
+    char *entry = (char *)(block + 1);
+    memcpy(entry, from, bytes);
+    char *at = entry + bytes;
+    for (size_t i = 0; i < text_count; i++) {
+        struct str *to = text_at(entry, texts[i]);
+        if (!to->p)
+            continue;
+        if (to->n)
+            memcpy(at, to->p, to->n);
+        at[to->n] = '\0';
+        to->p = at;
+        at += to->n + 1;
+    }
+    memcpy(entry, &magic, sizeof magic);
+    atomic_init(entry_refs(entry), 1);
+    return entry;
+}
+
+void *entry_ref(void *entry)
+{
+    unsigned before = atomic_fetch_add_explicit(entry_refs(entry), 1, memory_order_relaxed);
+    ASSERT(before > 0);
+    return entry;
+}
+
+void entry_unref(void *entry)
+{
+    if (!entry)
+        return;
+    unsigned before = atomic_fetch_sub_explicit(entry_refs(entry), 1, memory_order_acq_rel);
+    ASSERT(before > 0);
+    if (before > 1)
+        return;
+    struct block *block = (struct block *)entry - 1;
+    sodium_memzero(entry, block->bytes - sizeof *block);
+    free(block);
+}
+
+struct partner *partner_pack(const struct partner *from)
+{
+    static const size_t texts[] = {offsetof(struct partner, id), offsetof(struct partner, name),
+                                   offsetof(struct partner, operations_url)};
+    return entry_pack(from, sizeof *from, PARTNER_MAGIC, texts, ARRAY_LEN(texts));
+}
+
+struct client *client_pack(const struct client *from)
+{
+    static const size_t texts[] = {offsetof(struct client, id), offsetof(struct client, name),
+                                   offsetof(struct client, app_id)};
+    return entry_pack(from, sizeof *from, CLIENT_MAGIC, texts, ARRAY_LEN(texts));
+}
+
+struct api_key *api_key_pack(const struct api_key *from)
+{
+    static const size_t texts[] = {offsetof(struct api_key, id), offsetof(struct api_key, name)};
+    return entry_pack(from, sizeof *from, API_KEY_MAGIC, texts, ARRAY_LEN(texts));
+}
+
+#define URL_TEXTS(kind)                                                                            \
+    offsetof(struct app, url[kind]), offsetof(struct app, parsed[kind].host),                      \
+        offsetof(struct app, parsed[kind].target), offsetof(struct app, parsed[kind].userinfo)
+
+bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why)
+{
+    static const size_t texts[] = {
+        offsetof(struct app, id),
+        offsetof(struct app, name),
+        offsetof(struct app, partner_id),
+        offsetof(struct app, currency_text),
+        offsetof(struct app, secret),
+        offsetof(struct app, older_secret),
+        URL_TEXTS(LANE_SUCCESS),
+        URL_TEXTS(LANE_FAILURE),
+        URL_TEXTS(LANE_OFFER),
+    };
+    struct arena arena = {0};
+    struct app filled;
+    memcpy(&filled, from, sizeof filled);
+    bool good = true;
+    for (int kind = 0; kind < LANE_KINDS && good; kind++) {
+        filled.parsed[kind] = (struct url){0};
+        filled.terms.has_url[kind] = kind != LANE_NONE && filled.url[kind].p;
+        if (filled.terms.has_url[kind])
+            good = url_parse(&arena, filled.url[kind], &filled.parsed[kind], ret_why);
+    }
+    if (good)
+        *ret_app = entry_pack(&filled, sizeof filled, APP_MAGIC, texts, ARRAY_LEN(texts));
+    arena_free(&arena);
+    return good;
+}
+
+struct str app_sig_secret(const struct app *a, int64_t now_ms)
+{
+    bool older = a->older_secret.p && a->sig_uses_older && now_ms < a->older_secret_until_ms;
+    return older ? a->older_secret : a->secret;
+}
+
+size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2])
+{
+    ret_secrets[0] = a->secret;
+    if (!a->older_secret.p || now_ms >= a->older_secret_until_ms)
+        return 1;
+    ret_secrets[1] = a->older_secret;
+    return 2;
+}
+
+void partner_unref(struct partner *p)
+{
+    entry_unref(p);
+}
+
+void app_unref(struct app *a)
+{
+    entry_unref(a);
+}
+
+void client_unref(struct client *c)
+{
+    entry_unref(c);
+}
+
+void api_key_unref(struct api_key *k)
+{
+    entry_unref(k);
+}

@@ -1,0 +1,18 @@
+/* Entries of the directory as blocks of memory: one allocation holds the struct and every text it
+ * points at, so that a hundred thousand clients cost little and the last reference frees all.
+ * Internal to accounts/. */
+#pragma once
+
+#include "accounts/accounts.h"
+
+/* Copies of a filled-in template, whose texts may be borrowed from anywhere, with one reference.
+ * `magic` and `refs` of the template do not matter. */
+struct partner *partner_pack(const struct partner *from);
+struct client *client_pack(const struct client *from);
+struct api_key *api_key_pack(const struct api_key *from);
+/* Fills in `parsed` and terms.has_url from `url`. On failure *ret_why says which URL is wrong. */
+MUST_CHECK bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why);
+
+/* Any kind of entry. */
+void *entry_ref(void *entry);
+void entry_unref(void *entry);

@@ -1,0 +1,215 @@
+/* Field checks of the account bodies; see fields.h. Details name the limit that was missed. */
+#include "accounts/fields.h"
+
+#include "accounts/names.h"
+#include "base/buf.h"
+#include "domain/money.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A body of a million unknown members gets this many problems, not a million. */
+#define PROBLEMS_MAX 50
+
+static const struct field_rule *rule_of(const struct field_rule *rules, size_t count,
+                                        struct str name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (str_is(name, rules[i].name))
+            return &rules[i];
+    return NULL;
+}
+
+bool fields_check(const struct fields *f, const struct field_rule *rules, size_t count)
+{
+    if (f->body->type != JSON_OBJECT) {
+        problem_add(f->faults, STR(""), "invalid", "the body must be a JSON object");
+        return false;
+    }
+    uint64_t seen = 0;
+    ASSERT(count <= 64);
+    for (const struct json *m = f->body->first; m && f->faults->count < PROBLEMS_MAX; m = m->next) {
+        const struct field_rule *rule = rule_of(rules, count, m->name);
+        if (!rule || (!rule->create && !rule->patch)) {
+            problem_add(f->faults, m->name, "unknown_field", "there is no such field");
+            continue;
+        }
+        uint64_t bit = UINT64_C(1) << (rule - rules);
+        if (seen & bit)
+            problem_add(f->faults, m->name, "invalid", "the field is given twice");
+        else if (f->patch ? !rule->patch : !rule->create)
+            problem_add(f->faults, m->name, "invalid",
+                        "the field is read-only: it cannot be changed here");
+        seen |= bit;
+    }
+    return true;
+}
+
+bool fields_given(const struct fields *f, const char *name)
+{
+    return json_member(f->body, name) != NULL;
+}
+
+void fields_required(const struct fields *f, const char *name)
+{
+    if (!fields_given(f, name))
+        problem_add(f->faults, str_of(name), "required", "the field is required");
+}
+
+void fields_bool(const struct fields *f, const char *name, bool *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    if (!v)
+        return;
+    if (v->type == JSON_TRUE || v->type == JSON_FALSE)
+        *ret = v->type == JSON_TRUE;
+    else
+        problem_add(f->faults, str_of(name), "invalid", "must be true or false");
+}
+
+static bool whole_number(const struct json *v, int64_t *ret)
+{
+    if (v->type != JSON_NUMBER)
+        return false;
+    for (size_t i = v->text.p[0] == '-'; i < v->text.n; i++)
+        if (v->text.p[i] < '0' || v->text.p[i] > '9')
+            return false;
+    char digits[24] = "";
+    if (v->text.n >= sizeof digits) { /* far out of any range, whichever */
+        *ret = v->text.p[0] == '-' ? INT64_MIN : INT64_MAX;
+        return true;
+    }
+    memcpy(digits, v->text.p, v->text.n);
+    *ret = strtoll(digits, NULL, 10); /* out of range: the nearest end, out of ours too */
+    return true;
+}
+
+void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most, int64_t *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    int64_t n = 0;
+    if (!v)
+        return;
+    if (!whole_number(v, &n))
+        problem_add(f->faults, str_of(name), "invalid", "must be a whole number");
+    else if (n < least || n > most)
+        problem_add(f->faults, str_of(name), "out_of_range", "must be from %" PRId64 " to %" PRId64,
+                    least, most);
+    else
+        *ret = n;
+}
+
+void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
+                        int64_t *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    if (v && v->type == JSON_NULL)
+        *ret = 0;
+    else
+        fields_int(f, name, least, most, ret);
+}
+
+static void money_range(const struct fields *f, const char *name, int64_t least, int64_t most)
+{
+    struct buf from = {0}, to = {0};
+    money_print(&from, least, 0);
+    money_print(&to, most, 0);
+    problem_add(f->faults, str_of(name), "out_of_range", "must be from %s to %s", buf_c(&from),
+                buf_c(&to));
+    buf_free(&from);
+    buf_free(&to);
+}
+
+void fields_money(const struct fields *f, const char *name, int64_t least_micros,
+                  int64_t most_micros, int64_t *ret_micros, struct str *ret_text)
+{
+    const struct json *v = json_member(f->body, name);
+    int64_t micros = 0;
+    if (!v)
+        return;
+    enum money_parse parsed = MONEY_INVALID;
+    if (v->type == JSON_NUMBER || v->type == JSON_STRING)
+        parsed = money_parse(v->text, &micros);
+    if (parsed == MONEY_INVALID) {
+        problem_add(f->faults, str_of(name), "invalid", "must be a decimal number");
+    } else if (parsed == MONEY_TOO_FINE) {
+        problem_add(f->faults, str_of(name), "invalid",
+                    "has more than 6 fractional digits that count");
+    } else if (parsed == MONEY_TOO_LARGE || micros < least_micros || micros > most_micros) {
+        money_range(f, name, least_micros, most_micros);
+    } else {
+        *ret_micros = micros;
+        if (ret_text)
+            *ret_text = v->text;
+    }
+}
+
+void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
+                 struct str *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    if (!v)
+        return;
+    if (v->type != JSON_STRING)
+        problem_add(f->faults, str_of(name), "invalid", "must be a string");
+    else if (v->text.n < least_bytes || v->text.n > most_bytes)
+        problem_add(f->faults, str_of(name), "out_of_range", "must have %zu to %zu bytes",
+                    least_bytes, most_bytes);
+    else
+        *ret = v->text;
+}
+
+void fields_id(const struct fields *f, const char *name, struct str *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    if (!v)
+        return;
+    if (v->type != JSON_STRING || !account_id_valid(v->text))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be 1 to 64 letters, digits, '_' or '-'");
+    else
+        *ret = v->text;
+}
+
+static bool is_masked_form_of(struct str given, struct str current)
+{
+    struct buf masked = {0};
+    if (current.p)
+        url_print_masked(&masked, current);
+    bool same = current.p && str_eq(given, buf_str(&masked));
+    buf_free(&masked);
+    return same;
+}
+
+static bool address_allowed(const struct fields *f, const struct url *url)
+{
+    if (!url->host_is_address || address_is_public(&url->address))
+        return true;
+    for (size_t i = 0; i < f->allowed_count; i++)
+        if (cidr_covers(&f->allowed[i], &url->address))
+            return true;
+    return false;
+}
+
+void fields_url(const struct fields *f, const char *name, struct str *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    struct url url;
+    const char *why = "must be a string or null";
+    if (!v)
+        return;
+    if (v->type == JSON_NULL) {
+        *ret = STR_NONE;
+        return;
+    }
+    if (v->type == JSON_STRING && is_masked_form_of(v->text, *ret))
+        return;
+    if (v->type != JSON_STRING || !url_parse(f->faults->arena, v->text, &url, &why))
+        problem_add(f->faults, str_of(name), "invalid", "%s", why);
+    else if (!address_allowed(f, &url))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "the address is not public; callbacks are only sent to public addresses");
+    else
+        *ret = v->text;
+}

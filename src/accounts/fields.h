@@ -1,0 +1,42 @@
+/* Reading the members of a request body that creates or patches an entry: each checks one field
+ * and, when it is wrong, adds a problem and leaves the output untouched. An absent member leaves
+ * the output untouched too, so outputs hold defaults or current values before. Internal. */
+#pragma once
+
+#include "base/problem.h"
+#include "domain/url.h"
+#include "json/reader.h"
+
+struct fields {
+    const struct json *body;
+    struct problems *faults;
+    bool patch;
+    const struct cidr *allowed; /* non-public addresses that a URL may write out */
+    size_t allowed_count;
+};
+
+struct field_rule {
+    const char *name;
+    bool create, patch; /* where it may be given */
+};
+
+/* One object without unknown, repeated or read-only members. False: the rest is not worth reading
+ * (the body is no object). */
+MUST_CHECK bool fields_check(const struct fields *f, const struct field_rule *rules, size_t count);
+
+bool fields_given(const struct fields *f, const char *name);
+void fields_required(const struct fields *f, const char *name);
+void fields_bool(const struct fields *f, const char *name, bool *ret);
+void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most,
+                int64_t *ret);
+/* null is 0. */
+void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
+                        int64_t *ret);
+/* ret_text may be NULL: the number as it was given. */
+void fields_money(const struct fields *f, const char *name, int64_t least_micros,
+                  int64_t most_micros, int64_t *ret_micros, struct str *ret_text);
+void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
+                 struct str *ret);
+void fields_id(const struct fields *f, const char *name, struct str *ret);
+/* null clears it. A URL as it was shown, with its user info masked, means the one in *ret. */
+void fields_url(const struct fields *f, const char *name, struct str *ret);

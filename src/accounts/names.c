@@ -1,0 +1,72 @@
+/* Tables of names; see names.h. */
+#include "accounts/names.h"
+
+#include "base/limits.h"
+
+const struct scope_entry scope_names[] = {
+    {"reports:read", SCOPE_REPORTS_READ},       {"callbacks:read", SCOPE_CALLBACKS_READ},
+    {"callbacks:write", SCOPE_CALLBACKS_WRITE}, {"apps:read", SCOPE_APPS_READ},
+    {"apps:write", SCOPE_APPS_WRITE},           {"keys:write", SCOPE_KEYS_WRITE},
+    {"events:write", SCOPE_EVENTS_WRITE},       {"admin", SCOPE_ADMIN},
+};
+const size_t scope_count = ARRAY_LEN(scope_names);
+
+static const char *const integrations[] = {
+    [INTEGRATION_SDK] = "sdk",
+    [INTEGRATION_IFRAME] = "iframe",
+    [INTEGRATION_MONETIZATION_API] = "monetization_api",
+};
+
+static const char *const url_fields[LANE_KINDS] = {
+    [LANE_SUCCESS] = "SuccessCallbackUrl",
+    [LANE_FAILURE] = "FailureCallbackUrl",
+    [LANE_OFFER] = "OfferCallbackUrl",
+};
+
+bool scope_parse(struct str name, uint32_t *ret_bit)
+{
+    for (size_t i = 0; i < scope_count; i++) {
+        if (str_is(name, scope_names[i].name)) {
+            *ret_bit = scope_names[i].bit;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *integration_name(enum integration integration)
+{
+    ASSERT(integration >= INTEGRATION_SDK && integration <= INTEGRATION_MONETIZATION_API);
+    return integrations[integration];
+}
+
+bool integration_parse(struct str name, enum integration *ret_integration)
+{
+    for (int i = INTEGRATION_SDK; i <= INTEGRATION_MONETIZATION_API; i++) {
+        if (str_is(name, integrations[i])) {
+            *ret_integration = (enum integration)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool account_id_valid(struct str id)
+{
+    if (!id.p || id.n < 1 || id.n > LIMIT_ID_BYTES)
+        return false;
+    for (size_t i = 0; i < id.n; i++) {
+        char c = id.p[i];
+        bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '_' || c == '-';
+        if (!good)
+            return false;
+    }
+    return true;
+}
+
+const char *lane_url_field(enum lane_kind kind)
+{
+    ASSERT(kind > LANE_NONE && kind < LANE_KINDS);
+    return url_fields[kind];
+}

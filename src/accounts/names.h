@@ -1,0 +1,21 @@
+/* The wire names of what the domain numbers: scopes and integrations. */
+#pragma once
+
+#include "accounts/accounts.h"
+
+struct scope_entry {
+    const char *name;
+    uint32_t bit;
+};
+extern const struct scope_entry scope_names[];
+extern const size_t scope_count;
+
+MUST_CHECK bool scope_parse(struct str name, uint32_t *ret_bit);
+const char *integration_name(enum integration integration);
+MUST_CHECK bool integration_parse(struct str name, enum integration *ret_integration);
+
+/* PartnerId, AppId, ClientId, KeyId: [A-Za-z0-9_-]{1,64}. */
+bool account_id_valid(struct str id);
+
+/* "success", "failure", "offer" <-> the app's field of that lane's URL. */
+const char *lane_url_field(enum lane_kind kind);

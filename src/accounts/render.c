@@ -1,0 +1,114 @@
+/* The shapes of the contract's section 6, in its order of fields. User info of URLs is masked. */
+#include "accounts/render.h"
+
+#include "accounts/names.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void text(struct json_writer *w, const char *name, struct str value)
+{
+    json_key(w, name);
+    json_string(w, value);
+}
+
+static void number(struct json_writer *w, const char *name, int64_t value)
+{
+    json_key(w, name);
+    json_int(w, value);
+}
+
+static void flag(struct json_writer *w, const char *name, bool value)
+{
+    json_key(w, name);
+    json_bool(w, value);
+}
+
+static void url(struct json_writer *w, const char *name, struct str value)
+{
+    struct buf masked = {0};
+    if (value.p)
+        url_print_masked(&masked, value);
+    text(w, name, value.p ? buf_str(&masked) : STR_NONE);
+    buf_free(&masked);
+}
+
+void render_partner(struct json_writer *w, const struct partner *p)
+{
+    json_object(w);
+    text(w, "PartnerId", p->id);
+    text(w, "Name", p->name);
+    flag(w, "Enabled", p->enabled);
+    url(w, "OperationsUrl", p->operations_url);
+    json_end_object(w);
+}
+
+void render_app(struct json_writer *w, const struct app *a, bool with_secret)
+{
+    const struct app_terms *t = &a->terms;
+    json_object(w);
+    text(w, "AppId", a->id);
+    text(w, "Name", a->name);
+    flag(w, "Enabled", a->enabled);
+    json_key(w, "CurrencyValue");
+    json_raw(w, a->currency_text);
+    number(w, "RewardDecimals", t->reward_decimals);
+    json_key(w, "DisqualificationReward");
+    json_money(w, t->disqualification_reward_micros,
+               t->reward_decimals < 2 ? t->reward_decimals : 2);
+    number(w, "DisqualificationCap", t->disqualification_cap);
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        url(w, lane_url_field((enum lane_kind)kind), a->url[kind]);
+    number(w, "TimeoutSeconds", a->timeout_ms / 1000);
+    number(w, "MaxConcurrency", a->max_concurrency);
+    number(w, "RatePerSecond", a->rate_per_second);
+    flag(w, "LegacyFields", t->legacy_fields);
+    flag(w, "ExtendedFields", t->extended_fields);
+    flag(w, "NegativeAdHoc", t->negative_ad_hoc);
+    if (with_secret)
+        text(w, "CallbackSecret", a->secret);
+    json_end_object(w);
+}
+
+void render_client(struct json_writer *w, const struct client *c)
+{
+    json_object(w);
+    text(w, "ClientId", c->id);
+    text(w, "Name", c->name);
+    text(w, "Integration", str_of(integration_name(c->integration)));
+    flag(w, "Enabled", c->enabled);
+    json_end_object(w);
+}
+
+void render_key(struct json_writer *w, const struct api_key *k, struct str key_text)
+{
+    json_object(w);
+    text(w, "KeyId", k->id);
+    text(w, "Name", k->name);
+    json_key(w, "Scopes");
+    json_array(w);
+    for (size_t i = 0; i < scope_count; i++)
+        if (k->scopes & scope_names[i].bit)
+            json_c(w, scope_names[i].name);
+    json_end_array(w);
+    if (key_text.p)
+        text(w, "Key", key_text);
+    json_end_object(w);
+}
+
+void etag_print(char ret_text[ETAG_MAX], uint64_t version)
+{
+    snprintf(ret_text, ETAG_MAX, "\"v%" PRIu64 "\"", version);
+}
+
+bool etag_matches(struct str if_match, uint64_t version)
+{
+    char etag[ETAG_MAX];
+    etag_print(etag, version);
+    if (str_is(str_trim(if_match), "*"))
+        return true;
+    while (if_match.p)
+        if (str_is(str_trim(str_cut(&if_match, ',')), etag))
+            return true;
+    return false;
+}

@@ -1,0 +1,17 @@
+/* Entries as the API answers them (contract, section 6). Each writes one JSON object. Callback
+ * Secrets and the text of keys appear only where they are handed in: at creation. */
+#pragma once
+
+#include "accounts/accounts.h"
+#include "json/writer.h"
+
+void render_partner(struct json_writer *w, const struct partner *p);
+void render_app(struct json_writer *w, const struct app *a, bool with_secret);
+void render_client(struct json_writer *w, const struct client *c);
+void render_key(struct json_writer *w, const struct api_key *k, struct str key_text);
+
+/* The ETag of a version, quotes included, and what If-Match says about it (RFC 9110, section
+ * 13.1.1): "*", or a list with the same strong tag. */
+#define ETAG_MAX 32
+void etag_print(char ret_text[ETAG_MAX], uint64_t version);
+bool etag_matches(struct str if_match, uint64_t version);

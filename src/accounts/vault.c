@@ -1,0 +1,72 @@
+/* Sealing and opening of Callback Secrets. Plain text stays out of every buffer that is not wiped
+ * or the directory's own. */
+#include "accounts/vault.h"
+
+#include <ctype.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+bool master_key_parse(struct str text, uint8_t ret_key[MASTER_KEY_BYTES], const char **ret_why)
+{
+    static const int variants[] = {
+        sodium_base64_VARIANT_ORIGINAL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING,
+        sodium_base64_VARIANT_URLSAFE, sodium_base64_VARIANT_URLSAFE_NO_PADDING};
+    while (text.n && isspace((unsigned char)text.p[text.n - 1]))
+        text.n--;
+    while (text.n && isspace((unsigned char)text.p[0])) {
+        text.p++;
+        text.n--;
+    }
+    uint8_t key[MASTER_KEY_BYTES];
+    size_t n = 0;
+    bool good = text.n == 2 * sizeof key &&
+                sodium_hex2bin(key, sizeof key, text.p, text.n, NULL, &n, NULL) == 0 &&
+                n == sizeof key;
+    for (size_t i = 0; i < ARRAY_LEN(variants) && !good; i++)
+        good =
+            text.n > 0 &&
+            sodium_base642bin(key, sizeof key, text.p, text.n, NULL, &n, NULL, variants[i]) == 0 &&
+            n == sizeof key;
+    if (good)
+        memcpy(ret_key, key, sizeof key);
+    else
+        *ret_why = "the master key must be 64 hexadecimal digits or the base64 of 32 bytes "
+                   "(make one with: openssl rand -hex 32)";
+    sodium_memzero(key, sizeof key);
+    return good;
+}
+
+void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str secret,
+                struct buf *to)
+{
+    struct buf box = {0};
+    size_t n = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES + secret.n;
+    uint8_t *nonce = (uint8_t *)buf_reserve(&box, n);
+    env_random(env, nonce, crypto_secretbox_NONCEBYTES);
+    ASSERT(crypto_secretbox_easy(nonce + crypto_secretbox_NONCEBYTES,
+                                 (const unsigned char *)secret.p, secret.n, nonce, key) == 0);
+    size_t text_bytes = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
+    sodium_bin2base64(buf_reserve(to, text_bytes), text_bytes, nonce, n,
+                      sodium_base64_VARIANT_ORIGINAL);
+    to->n += text_bytes - 1; /* not the NUL */
+    buf_free(&box);
+}
+
+bool vault_open(const uint8_t key[MASTER_KEY_BYTES], struct arena *arena, struct str sealed,
+                struct str *ret_secret)
+{
+    const size_t overhead = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
+    uint8_t *bytes = arena_alloc(arena, sealed.n + 1);
+    size_t n = 0;
+    if (!sealed.p || sodium_base642bin(bytes, sealed.n, sealed.p, sealed.n, NULL, &n, NULL,
+                                       sodium_base64_VARIANT_ORIGINAL) != 0)
+        return false;
+    if (n < overhead)
+        return false;
+    uint8_t *secret = arena_alloc(arena, n - overhead + 1);
+    if (crypto_secretbox_open_easy(secret, bytes + crypto_secretbox_NONCEBYTES,
+                                   n - crypto_secretbox_NONCEBYTES, bytes, key) != 0)
+        return false;
+    *ret_secret = (struct str){(const char *)secret, n - overhead};
+    return true;
+}

@@ -1,0 +1,21 @@
+/* Secrets at rest: encrypted with libsodium's secretbox (XSalsa20-Poly1305) under the master key,
+ * as base64 of nonce and box. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/env.h"
+
+#define MASTER_KEY_BYTES 32
+
+/* 64 hexadecimal digits, or base64 (either alphabet, padded or not) of 32 bytes; white space around
+ * it does not count. On failure *ret_why is a literal that says what is wanted and never repeats
+ * the text. */
+MUST_CHECK bool master_key_parse(struct str text, uint8_t ret_key[MASTER_KEY_BYTES],
+                                 const char **ret_why);
+
+void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str secret,
+                struct buf *to);
+/* False: damaged, or sealed under another master key. */
+MUST_CHECK bool vault_open(const uint8_t key[MASTER_KEY_BYTES], struct arena *arena,
+                           struct str sealed, struct str *ret_secret);

@@ -1,0 +1,143 @@
+/*
+ * A directory with its write side, and JSON bodies from C strings, for the tests of accounts and
+ * of what builds on them. One fixture per test; fixture_close() gives everything back.
+ */
+#pragma once
+
+#include "check.h"
+
+#include "accounts/changes.h"
+#include "accounts/render.h"
+#include "base/env.h"
+
+struct fixture {
+    struct env env;
+    int64_t now_ms;
+    struct rng rng;
+    struct directory *directory;
+    struct accounts *accounts;
+    struct json_parser *parser;
+    struct arena arena;
+    struct problems faults;
+    struct change change;
+    struct cidr allowed;
+};
+
+static inline int64_t fixture_wall_ms(struct env *env)
+{
+    return CONTAINER_OF(env, struct fixture, env)->now_ms;
+}
+
+static inline void fixture_random(struct env *env, void *to, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        ((uint8_t *)to)[i] = (uint8_t)rng_below(&CONTAINER_OF(env, struct fixture, env)->rng, 256);
+}
+
+static inline void fixture_open(struct fixture *f)
+{
+    *f = (struct fixture){.env = {.wall_ms = fixture_wall_ms,
+                                  .mono_ms = fixture_wall_ms,
+                                  .random_bytes = fixture_random},
+                          .now_ms = 1763726400000};
+    rng_seed(&f->rng, 1);
+    f->directory = directory_new();
+    if (!cidr_parse(STR("127.0.0.0/8"), &f->allowed))
+        check_failed(__FILE__, __LINE__, "cidr");
+    struct accounts_options options = {.directory = f->directory,
+                                       .env = &f->env,
+                                       .master_key = {1, 2, 3},
+                                       .allowed = &f->allowed,
+                                       .allowed_count = 1};
+    f->accounts = accounts_new(&options);
+    f->parser = json_parser_new();
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+    accounts_free(f->accounts);
+    directory_free(f->directory);
+    json_parser_free(f->parser);
+    arena_free(&f->arena);
+}
+
+/* A body, with the list of faults emptied for the call that follows. */
+static inline const struct json *fixture_body(struct fixture *f, const char *text)
+{
+    struct json *v = NULL;
+    struct str why = STR_NONE;
+    f->faults = (struct problems){.arena = &f->arena};
+    if (!json_parse(f->parser, &f->arena, str_of(text), &v, &why))
+        check_failed(__FILE__, __LINE__, text);
+    return v;
+}
+
+/* "Field code, Field code": what was found wrong. */
+static inline struct str fixture_faults(struct fixture *f)
+{
+    struct buf text = {0};
+    for (const struct problem *p = f->faults.first; p; p = p->next)
+        buf_printf(&text, "%s%.*s %s", p == f->faults.first ? "" : ", ", STR_ARG(p->field),
+                   p->code);
+    struct str s = arena_str(&f->arena, buf_str(&text));
+    buf_free(&text);
+    return s;
+}
+
+/* Applies a change as if the store had kept it. */
+static inline void fixture_apply(struct fixture *f)
+{
+    change_apply(f->accounts, &f->change);
+    change_free(f->accounts, &f->change);
+}
+
+static inline bool fixture_partner(struct fixture *f, const char *body)
+{
+    if (change_create_partner(f->accounts, fixture_body(f, body), &f->faults, &f->change) !=
+        CHANGE_READY)
+        return false;
+    fixture_apply(f);
+    return true;
+}
+
+static inline bool fixture_app(struct fixture *f, const char *partner, const char *body)
+{
+    if (change_create_app(f->accounts, str_of(partner), fixture_body(f, body), &f->faults,
+                          &f->change) != CHANGE_READY)
+        return false;
+    fixture_apply(f);
+    return true;
+}
+
+static inline bool fixture_client(struct fixture *f, const char *app, const char *body)
+{
+    if (change_create_client(f->accounts, str_of(app), fixture_body(f, body), &f->faults,
+                             &f->change) != CHANGE_READY)
+        return false;
+    fixture_apply(f);
+    return true;
+}
+
+static inline bool fixture_patch_app(struct fixture *f, const char *app, const char *body)
+{
+    if (change_patch_app(f->accounts, str_of(app), STR_NONE, fixture_body(f, body), &f->faults,
+                         &f->change) != CHANGE_READY)
+        return false;
+    fixture_apply(f);
+    return true;
+}
+
+/* The app as the API shows it. */
+static inline struct str fixture_app_json(struct fixture *f, const char *id, bool with_secret)
+{
+    struct buf text = {0};
+    struct json_writer w;
+    struct app *a = directory_app(f->directory, str_of(id));
+    json_write_to(&w, &text);
+    if (a)
+        render_app(&w, a, with_secret);
+    app_unref(a);
+    struct str s = arena_str(&f->arena, buf_str(&text));
+    buf_free(&text);
+    return s;
+}

@@ -1,0 +1,115 @@
+/* Names and classes: what is stored and shown must be said in the contract's words. */
+#include "domain/attempt.h"
+#include "domain/event.h"
+
+#include "check.h"
+
+static void types_have_names_and_lanes(void)
+{
+    static const struct {
+        enum event_type type;
+        const char *name;
+        enum lane_kind lane;
+        bool offer;
+    } rows[] = {
+        {1, "survey_started", LANE_NONE, false},
+        {2, "survey_completed", LANE_SUCCESS, false},
+        {3, "survey_disqualified", LANE_FAILURE, false},
+        {4, "profiler_completed", LANE_SUCCESS, false},
+        {5, "ad_hoc", LANE_SUCCESS, false},
+        {6, "offer_completed", LANE_OFFER, true},
+        {7, "offer_clicked", LANE_OFFER, true},
+        {8, "offer_completion_reversed", LANE_OFFER, true},
+    };
+    CHECK_EQ_INT(ARRAY_LEN(rows), EVENT_TYPE_LAST);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        enum event_type back = 0;
+        CHECK_CSTR(event_type_name(rows[i].type), rows[i].name);
+        CHECK(event_type_parse(str_of(rows[i].name), &back));
+        CHECK_EQ_INT(back, rows[i].type);
+        CHECK_EQ_INT(event_lane(rows[i].type), rows[i].lane);
+        CHECK_EQ_INT(event_type_is_offer(rows[i].type), rows[i].offer);
+    }
+    static const char *const bad[] = {"", "Survey_Completed", "survey_completed ", "survey",
+                                      "none"};
+    enum event_type untouched = EVENT_AD_HOC;
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK(!event_type_parse(str_of(bad[i]), &untouched));
+    CHECK(!event_type_parse(STR_NONE, &untouched));
+    CHECK_EQ_INT(untouched, EVENT_AD_HOC);
+    CHECK_ABORTS((void)event_type_name(0));
+    CHECK_ABORTS((void)event_lane(EVENT_TYPE_LAST + 1));
+}
+
+static void states_reasons_and_lanes_have_names(void)
+{
+    CHECK_CSTR(callback_state_name(CALLBACK_NONE), "none");
+    CHECK_CSTR(callback_state_name(CALLBACK_PENDING), "pending");
+    CHECK_CSTR(callback_state_name(CALLBACK_DELIVERING), "delivering");
+    CHECK_CSTR(callback_state_name(CALLBACK_DELIVERED), "delivered");
+    CHECK_CSTR(callback_state_name(CALLBACK_DEAD), "dead");
+    CHECK_CSTR(callback_state_name(CALLBACK_SKIPPED), "skipped");
+    CHECK(skip_reason_name(SKIP_NONE) == NULL);
+    CHECK_CSTR(skip_reason_name(SKIP_NO_URL), "no_url");
+    CHECK_CSTR(skip_reason_name(SKIP_DISABLED), "disabled");
+    CHECK_CSTR(skip_reason_name(SKIP_IMPORTED), "imported");
+    CHECK_CSTR(lane_kind_name(LANE_SUCCESS), "success");
+    CHECK_CSTR(lane_kind_name(LANE_FAILURE), "failure");
+    CHECK_CSTR(lane_kind_name(LANE_OFFER), "offer");
+    CHECK_EQ_UINT(lane_of(7, LANE_OFFER), 31);
+}
+
+static void attempt_classes_say_what_counts(void)
+{
+    static const struct {
+        enum attempt_class class;
+        const char *name;
+        bool counts;
+    } rows[] = {
+        {0, "ok", false},
+        {1, "dns", true},
+        {2, "destination_refused", true},
+        {3, "refused", true},
+        {4, "connect_timeout", true},
+        {5, "tls", true},
+        {6, "timeout", true},
+        {7, "reset", true},
+        {8, "protocol", false},
+        {9, "redirect", false},
+        {11, "gone", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        CHECK_CSTR(attempt_class_name(rows[i].class), rows[i].name);
+        if (!CHECK_EQ_INT(attempt_counts_against_lane(rows[i].class, 0), rows[i].counts))
+            printf("    for %s\n", rows[i].name);
+    }
+    CHECK_CSTR(attempt_class_name(ATTEMPT_STATUS), "status");
+}
+
+static void statuses_are_classed(void)
+{
+    for (int status = 100; status < 700; status++) {
+        enum attempt_class want = ATTEMPT_STATUS;
+        if (status < 200)
+            want = ATTEMPT_PROTOCOL;
+        else if (status < 300)
+            want = ATTEMPT_OK;
+        else if (status <= 308 && status != 304 && status != 306)
+            want = ATTEMPT_REDIRECT;
+        else if (status == 410)
+            want = ATTEMPT_GONE;
+        if (!CHECK_EQ_INT(attempt_class_of_status(status), want))
+            printf("    for %d\n", status);
+        bool counts = status == 408 || status == 429 || (status >= 500 && status < 600);
+        CHECK_EQ_INT(attempt_counts_against_lane(ATTEMPT_STATUS, status), counts);
+    }
+}
+
+int main(void)
+{
+    RUN(types_have_names_and_lanes);
+    RUN(states_reasons_and_lanes_have_names);
+    RUN(attempt_classes_say_what_counts);
+    RUN(statuses_are_classed);
+    return check_done("event");
+}

@@ -1,0 +1,270 @@
+/* The retry schedule: every attempt of its own, no stretching, Retry-After, odd texts. */
+#include "domain/schedule.h"
+
+#include "base/buf.h"
+
+#include "check.h"
+
+#define SECOND 1000
+#define HOUR (INT64_C(3600) * SECOND)
+#define START INT64_C(1763726400000)
+
+static struct schedule parsed(const char *text)
+{
+    struct schedule s = {0};
+    const char *why = NULL;
+    CHECK(schedule_parse(str_of(text), &s, &why));
+    return s;
+}
+
+static struct rng seeded(uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed);
+    return rng;
+}
+
+static void the_default_is_twelve_attempts_over_73_hours(void)
+{
+    struct schedule s, same = parsed("5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h");
+    schedule_default(&s);
+    CHECK_EQ_INT(s.steps, 11);
+    int64_t sum = 0;
+    for (int i = 0; i < s.steps; i++) {
+        CHECK_EQ_INT(s.step_ms[i], same.step_ms[i]);
+        sum += s.step_ms[i];
+    }
+    CHECK_EQ_INT(sum / HOUR, 72);
+    CHECK_EQ_INT(sum, 72 * HOUR + 51 * 60 * SECOND + 5 * SECOND);
+}
+
+static void reads_every_unit(void)
+{
+    struct schedule s = parsed(" 250ms , 5s,1m,\t2h,1d");
+    CHECK_EQ_INT(s.steps, 5);
+    CHECK_EQ_INT(s.step_ms[0], 250);
+    CHECK_EQ_INT(s.step_ms[1], 5000);
+    CHECK_EQ_INT(s.step_ms[2], 60000);
+    CHECK_EQ_INT(s.step_ms[3], 7200000);
+    CHECK_EQ_INT(s.step_ms[4], 86400000);
+    CHECK_EQ_INT(parsed("30d").step_ms[0], 30 * 24 * HOUR);
+}
+
+static void refuses_odd_texts(void)
+{
+    static const char *const bad[] = {"",
+                                      " ",
+                                      ",",
+                                      "5s,",
+                                      ",5s",
+                                      "5s,,1m",
+                                      "5",
+                                      "s",
+                                      "5 s",
+                                      "5S",
+                                      "5sec",
+                                      "-5s",
+                                      "0s",
+                                      "1.5s",
+                                      "31d",
+                                      "5s 1m",
+                                      "5s;1m",
+                                      "1e3s",
+                                      "+5s",
+                                      "0x5s",
+                                      "99999999999999999999999s",
+                                      "9223372036854775807d"};
+    struct schedule untouched = {.steps = 42};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        const char *why = NULL;
+        if (!CHECK(!schedule_parse(str_of(bad[i]), &untouched, &why)) || !CHECK(why && *why))
+            printf("    for \"%s\"\n", bad[i]);
+    }
+    CHECK_EQ_INT(untouched.steps, 42);
+    struct buf many = {0};
+    for (int i = 0; i < 64; i++)
+        buf_add_c(&many, i ? ",1s" : "1s");
+    struct schedule s;
+    const char *why = NULL;
+    CHECK(schedule_parse(buf_str(&many), &s, &why));
+    buf_add_c(&many, ",1s");
+    CHECK(!schedule_parse(buf_str(&many), &untouched, &why));
+    buf_free(&many);
+}
+
+static void a_dead_receiver_gets_every_attempt(void)
+{
+    struct schedule s;
+    schedule_default(&s);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct rng rng = seeded(seed);
+        struct schedule_place place = {.due_ms = START};
+        int64_t now = START;
+        for (int attempt = 1; attempt <= 12; attempt++) {
+            int64_t began = now;
+            now += 10 * SECOND; /* a time-out longer than the first wait skips nothing */
+            enum schedule_next next = schedule_fail(&s, &place, now, 0, &rng);
+            CHECK_EQ_INT(place.failed_attempts, attempt);
+            CHECK_EQ_INT(next, attempt == 12 ? SCHEDULE_DEAD : SCHEDULE_RETRY);
+            if (attempt == 12)
+                break;
+            int64_t wait = place.due_ms - now, step = s.step_ms[attempt - 1];
+            CHECK(wait >= step - step / 10 && wait <= step + step / 10);
+            CHECK_EQ_INT(place.slot, attempt);
+            CHECK(place.due_ms > began);
+            now = place.due_ms;
+        }
+    }
+}
+
+static void jitter_uses_its_whole_range(void)
+{
+    struct schedule s = parsed("100s,1h");
+    struct rng rng = seeded(7);
+    int64_t least = INT64_MAX, most = 0;
+    for (int i = 0; i < 20000; i++) {
+        struct schedule_place place = {.due_ms = START};
+        CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_RETRY);
+        int64_t wait = place.due_ms - START;
+        least = wait < least ? wait : least;
+        most = wait > most ? wait : most;
+    }
+    CHECK(least >= 90 * SECOND && least < 90 * SECOND + 50);
+    CHECK(most <= 110 * SECOND && most > 110 * SECOND - 50);
+}
+
+static void suspension_passes_over_slots(void)
+{
+    struct schedule s = parsed("5s,1m,5m");
+    struct schedule_place place = {.failed_attempts = 1, .slot = 1, .due_ms = START};
+    CHECK(!schedule_pass(&s, &place, START - 1));
+    CHECK_EQ_INT(place.slot, 1);
+    CHECK(!schedule_pass(&s, &place, START + 59 * SECOND));
+    CHECK_EQ_INT(place.slot, 1);
+    CHECK(!schedule_pass(&s, &place, START + 60 * SECOND));
+    CHECK_EQ_INT(place.slot, 2);
+    CHECK_EQ_INT(place.due_ms, START + 60 * SECOND); /* overdue still */
+    CHECK(!schedule_pass(&s, &place, START + 359 * SECOND));
+    CHECK(schedule_pass(&s, &place, START + 360 * SECOND)); /* the last slot has come */
+    CHECK_EQ_INT(place.slot, 3);
+    CHECK_EQ_INT(place.failed_attempts, 1); /* no attempt was made */
+    CHECK(schedule_pass(&s, &place, START + 1000 * HOUR));
+    CHECK_EQ_INT(place.slot, 3);
+}
+
+/* Tried once in a while by a suspended lane, it ends when its schedule says, not later. */
+static void lateness_never_stretches_the_schedule(void)
+{
+    struct schedule s;
+    schedule_default(&s);
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct rng rng = seeded(seed);
+        struct schedule_place place = {.due_ms = START};
+        int64_t now = START;
+        int tries = 0;
+        for (;;) {
+            now += 7 * HOUR + (int64_t)rng_below(&rng, 5 * (uint64_t)HOUR);
+            if (now < place.due_ms)
+                continue;
+            (void)schedule_pass(&s, &place, now);
+            tries++;
+            if (schedule_fail(&s, &place, now + 10 * SECOND, 0, &rng) == SCHEDULE_DEAD)
+                break;
+        }
+        CHECK(tries < 12);
+        /* 73 h, the jitter of the last waits, and one gap between two tries of the lane */
+        CHECK(now - START <= 73 * HOUR + 7 * HOUR + 12 * HOUR);
+        CHECK(now - START >= 60 * HOUR);
+    }
+}
+
+static void a_late_failure_waits_from_when_it_was_due(void)
+{
+    struct schedule s = parsed("10s,10h,10h");
+    struct rng rng = seeded(3);
+    struct schedule_place place = {.failed_attempts = 1, .slot = 1, .due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START + 4 * HOUR, 0, &rng), SCHEDULE_RETRY);
+    CHECK_EQ_INT(place.slot, 2);
+    CHECK(place.due_ms >= START + 9 * HOUR && place.due_ms <= START + 11 * HOUR);
+    /* Beyond the next slot: that one is passed over. */
+    place = (struct schedule_place){.failed_attempts = 1, .slot = 1, .due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START + 13 * HOUR, 0, &rng), SCHEDULE_RETRY);
+    CHECK_EQ_INT(place.slot, 3);
+    CHECK_EQ_INT(place.failed_attempts, 2);
+    CHECK(place.due_ms >= START + 19 * HOUR && place.due_ms <= START + 21 * HOUR);
+    /* Beyond the last: that was its end. */
+    place = (struct schedule_place){.failed_attempts = 1, .slot = 1, .due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START + 21 * HOUR, 0, &rng), SCHEDULE_DEAD);
+    CHECK_EQ_INT(place.failed_attempts, 2);
+    /* Jitter may put the next slot in the past: it is due now, never before. */
+    for (int i = 0; i < 100; i++) {
+        place = (struct schedule_place){.slot = 1, .due_ms = START};
+        int64_t now = START + 10 * HOUR - SECOND;
+        CHECK_EQ_INT(schedule_fail(&s, &place, now, 0, &rng), SCHEDULE_RETRY);
+        CHECK(place.due_ms >= now);
+    }
+}
+
+static void retry_after_holds_back_within_limits(void)
+{
+    struct schedule s = parsed("5s,1m,5m");
+    struct rng rng = seeded(5);
+    struct schedule_place place = {.due_ms = START};
+    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 65 * SECOND);
+    place.slot = 1;
+    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 360 * SECOND);
+    place.slot = 2;
+    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 300 * SECOND);
+    place.slot = 3;
+    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 0);
+
+    place = (struct schedule_place){.due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START, START + 30 * SECOND, &rng), SCHEDULE_RETRY);
+    CHECK_EQ_INT(place.due_ms, START + 30 * SECOND); /* later than 5 s */
+    place = (struct schedule_place){.due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START, START + SECOND, &rng), SCHEDULE_RETRY);
+    CHECK(place.due_ms >= START + 4500); /* the schedule is later */
+    place = (struct schedule_place){.slot = 3, .failed_attempts = 3, .due_ms = START};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START, START + SECOND, &rng), SCHEDULE_DEAD);
+}
+
+/* The operator restarted with fewer waits. */
+static void a_shorter_schedule_ends_what_is_beyond_it(void)
+{
+    struct schedule s = parsed("5s,1m");
+    struct rng rng = seeded(5);
+    struct schedule_place place = {.slot = 7, .failed_attempts = 7, .due_ms = START};
+    CHECK(!schedule_pass(&s, &place, START - 1));
+    CHECK(schedule_pass(&s, &place, START));
+    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 0);
+    CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_DEAD);
+}
+
+static void one_seed_is_one_run(void)
+{
+    struct schedule s;
+    schedule_default(&s);
+    struct rng a = seeded(9), b = seeded(9);
+    struct schedule_place x = {.due_ms = START}, y = {.due_ms = START};
+    for (int i = 0; i < 11; i++) {
+        CHECK_EQ_INT(schedule_fail(&s, &x, x.due_ms, 0, &a), SCHEDULE_RETRY);
+        CHECK_EQ_INT(schedule_fail(&s, &y, y.due_ms, 0, &b), SCHEDULE_RETRY);
+        CHECK_EQ_INT(x.due_ms, y.due_ms);
+    }
+}
+
+int main(void)
+{
+    RUN(the_default_is_twelve_attempts_over_73_hours);
+    RUN(reads_every_unit);
+    RUN(refuses_odd_texts);
+    RUN(a_dead_receiver_gets_every_attempt);
+    RUN(jitter_uses_its_whole_range);
+    RUN(suspension_passes_over_slots);
+    RUN(lateness_never_stretches_the_schedule);
+    RUN(a_late_failure_waits_from_when_it_was_due);
+    RUN(retry_after_holds_back_within_limits);
+    RUN(a_shorter_schedule_ends_what_is_beyond_it);
+    RUN(one_seed_is_one_run);
+    return check_done("schedule");
+}
