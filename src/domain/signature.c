@@ -23,8 +23,6 @@
 #include <stdlib.h>
 
 #define KEYED_CONTEXTS 256 /* per thread; about 1 KiB each once used */
-#define SECRET_BYTES_MAX 256
-#define SECRET_BYTES_MIN 8
 #define SECRET_PREFIX "whsec_"
 #define SECRET_PREFIX_BYTES (sizeof SECRET_PREFIX - 1)
 
@@ -133,16 +131,17 @@ static int base64_decode(struct str text, uint8_t *to, size_t capacity)
     return (int)n;
 }
 
-/* The HMAC key of a secret; returns its length. */
-static size_t webhook_key(struct str secret, uint8_t to[SECRET_BYTES_MAX])
+size_t signature_webhook_key(struct str secret, uint8_t ret_key[SECRET_BYTES_MAX])
 {
+    ASSERT(secret.n <= SECRET_BYTES_MAX);
     if (str_has_prefix(secret, SECRET_PREFIX)) {
         struct str encoded = {secret.p + SECRET_PREFIX_BYTES, secret.n - SECRET_PREFIX_BYTES};
-        int n = base64_decode(encoded, to, SECRET_BYTES_MAX);
+        int n = base64_decode(encoded, ret_key, SECRET_BYTES_MAX);
         if (n >= 0)
             return (size_t)n;
     }
-    memcpy(to, secret.p, secret.n);
+    if (secret.n > 0)
+        memcpy(ret_key, secret.p, secret.n);
     return secret.n;
 }
 
@@ -152,7 +151,7 @@ static EVP_MAC_CTX *key_context(struct signer *s, struct str secret)
     OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
                            OSSL_PARAM_construct_end()};
     uint8_t key[SECRET_BYTES_MAX];
-    size_t key_n = webhook_key(secret, key);
+    size_t key_n = signature_webhook_key(secret, key);
     EVP_MAC_CTX *ctx = EVP_MAC_CTX_new(s->hmac);
     ASSERT(ctx && EVP_MAC_init(ctx, key, key_n, params) == 1);
     OPENSSL_cleanse(key, sizeof key);

@@ -17,7 +17,13 @@
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES]);
 
-/* "v1,<base64>" with NUL. Key: the base64-decoded bytes after "whsec_", else the secret's bytes. */
+#define SECRET_BYTES_MIN 8
+#define SECRET_BYTES_MAX 256
+/* The key of webhook-signature: the base64-decoded bytes after "whsec_", else the secret's own.
+ * The secret has at most SECRET_BYTES_MAX bytes. Returns the key's length. */
+size_t signature_webhook_key(struct str secret, uint8_t ret_key[SECRET_BYTES_MAX]);
+
+/* "v1,<base64>" with NUL. */
 void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, struct str body,
                        char ret_text[WEBHOOK_SIGNATURE_BYTES]);
 
