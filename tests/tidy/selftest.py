@@ -22,6 +22,7 @@ TABLE = """| folder | part | may include |
 CLEAN = {
     "tests/tidy/layers.txt": LAYERS,
     "docs/architecture.md": TABLE,
+    "README.md": "[a](docs/architecture.md) [b](https://example.org/x) [c](#here)\n",
     "meson.build": "files('src/cli/main.c')",
     "src/base/meson.build": "sources = files('alloc.c')",
     "src/store/meson.build": "sources = files('rows.c', 'sqlite/db.c')",
@@ -78,6 +79,7 @@ PLANTED = [
     ("listed", "src/store/sqlite/other.c", "/* Other. */\n", 1),
     ("listed", "tests/unit/test_other.c", "/* Other. */\n", 1),
     ("listed", "tests/fuzz/fuzz_other.c", "/* Other. */\n", 1),
+    ("link", "docs/notes.md", "Notes\n[one](architecture.md#x) [two](nowhere.md)\n", 2),
     ("exceptions", "tests/tidy/exceptions.txt", "# none\nbanned-call src/x.c:time -- gone\n", 2),
     ("exceptions", "tests/tidy/exceptions.txt", "line-length src/x.c\n", 1),
 ]

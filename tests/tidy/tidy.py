@@ -278,6 +278,18 @@ def check_listed(texts, root):
             yield Finding(text.path, 1, "listed", "in no meson.build", "")
 
 
+def check_links(texts, root):
+    """A relative link in a page leads to a file that is there."""
+    for text in texts:
+        if not text.path.endswith(".md"):
+            continue
+        for number, line in enumerate(text.lines, 1):
+            for target in re.findall(r"\]\(([^)\s#]+)(?:#[^)]*)?\)", line):
+                here = (root / text.path).parent
+                if "://" not in target and not (here / target).exists():
+                    yield Finding(text.path, number, "link", f"leads nowhere: {target}", target)
+
+
 RULES = {
     "layers": check_layers,
     "layers-documented": check_layers_documented,
@@ -290,6 +302,7 @@ RULES = {
     "exact": check_exact,
     "leftover": check_leftovers,
     "listed": check_listed,
+    "link": check_links,
 }
 EXCEPTIONS = "tests/tidy/exceptions.txt"
 
