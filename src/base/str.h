@@ -22,7 +22,9 @@ static inline struct str str_of(const char *c)
 
 static inline bool str_eq(struct str a, struct str b)
 {
-    return a.n == b.n && (a.p != NULL) == (b.p != NULL) && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+    if (a.p == NULL || b.p == NULL)
+        return a.p == b.p;
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
 static inline bool str_is(struct str a, const char *literal)
