@@ -26,8 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Weak: one state for a test program of several files. */
-__attribute__((weak)) struct {
+static struct {
     int tests_passed, tests_failed;
     int checks, failures; /* of the running test */
 } check_state;

@@ -1,0 +1,204 @@
+/* All loops' delivery together: which loop a lane belongs to, and how others reach it.
+ *
+ * A lane belongs to the loop its destination hashes to, so that a destination and all of its
+ * lanes are one loop's. The table of owners says who has a lane now; when its URL moves to
+ * another loop's destination the owner first ends what is under way, then gives it on. */
+#include "delivery/delivery.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/limits.h"
+#include "delivery/dispatcher.h"
+
+#include <stdlib.h>
+
+static int loop_of_url(const struct delivery *delivery, const struct url *url)
+{
+    if (delivery->count == 1)
+        return 0;
+    struct buf name = {0};
+    url_print_destination(&name, url);
+    int loop = (int)(hash_fast(name.p, name.n) % delivery->count);
+    buf_free(&name);
+    return loop;
+}
+
+int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind)
+{
+    return app->url[kind].p ? loop_of_url(delivery, &app->parsed[kind]) : OWNER_NONE;
+}
+
+/* Any thread. */
+static int route(struct delivery *delivery, lane_no lane)
+{
+    int owner = owners_get(delivery->owners, lane);
+    if (owner != OWNER_NONE)
+        return owner;
+    struct app *app = directory_app_by_no(delivery->directory, (uint32_t)(lane / LANE_KINDS));
+    if (app) {
+        owner = delivery_loop_of(delivery, app, (enum lane_kind)(lane % LANE_KINDS));
+        app_unref(app);
+    }
+    if (owner == OWNER_NONE)
+        owner = (int)(lane % delivery->count);
+    return owners_claim(delivery->owners, lane, owner);
+}
+
+/* On the store's thread: runs of callbacks for the same loop are handed over in one go. */
+static void owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
+{
+    struct delivery *delivery = CONTAINER_OF(sink, struct delivery, sink);
+    for (size_t i = 0; i < count;) {
+        int loop = route(delivery, lane_of(callbacks[i]->app_no, callbacks[i]->lane));
+        size_t end = i + 1;
+        while (end < count &&
+               route(delivery, lane_of(callbacks[end]->app_no, callbacks[end]->lane)) == loop)
+            end++;
+        dispatcher_hand(delivery->dispatchers[loop], callbacks + i, end - i);
+        i = end;
+    }
+}
+
+struct delivery *delivery_new_on(const struct delivery_options *options, struct outside **outsides,
+                                 size_t count)
+{
+    ASSERT(count > 0 && count <= OWNERS_LOOPS_MAX);
+    struct delivery *delivery = xcalloc(1, sizeof(*delivery));
+    delivery->store = options->store;
+    delivery->directory = options->directory;
+    delivery->schedule = options->schedule;
+    delivery->disable_lane = options->disable_lane;
+    delivery->context = options->context;
+    delivery->owners = owners_new();
+    delivery->count = count;
+    delivery->sink.owed = owed;
+    atomic_init(&delivery->running, count);
+    delivery->dispatchers = xcalloc(count, sizeof(struct dispatcher *));
+    for (size_t i = 0; i < count; i++)
+        delivery->dispatchers[i] =
+            dispatcher_new(delivery, (int)i, outsides[i], options->allowance_total,
+                           LIMIT_CALLBACKS_IN_RAM / (int64_t)count);
+    return delivery;
+}
+
+struct delivery *delivery_new(const struct delivery_options *options)
+{
+    struct outside **outsides = xcalloc(options->loop_count, sizeof(struct outside *));
+    for (size_t i = 0; i < options->loop_count; i++)
+        outsides[i] = outside_on_loop(options->loops[i], options->senders[i]);
+    struct delivery *delivery = delivery_new_on(options, outsides, options->loop_count);
+    delivery->owns_outsides = true;
+    free(outsides);
+    return delivery;
+}
+
+void delivery_free(struct delivery *delivery)
+{
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct outside *outside = delivery->dispatchers[i]->outside;
+        dispatcher_free(delivery->dispatchers[i]);
+        if (delivery->owns_outsides)
+            outside_on_loop_free(outside);
+    }
+    owners_free(delivery->owners);
+    free(delivery->dispatchers);
+    free(delivery);
+}
+
+struct owed_sink *delivery_sink(struct delivery *delivery)
+{
+    return &delivery->sink;
+}
+
+void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct note note = {
+            .kind = NOTE_WAITING, .number = lanes[i].lane, .due_ms = lanes[i].next_due_ms};
+        dispatcher_tell(delivery->dispatchers[route(delivery, lanes[i].lane)], note);
+    }
+}
+
+static void tell_all(struct delivery *delivery, struct note note)
+{
+    for (size_t i = 0; i < delivery->count; i++)
+        dispatcher_tell(delivery->dispatchers[i], note);
+}
+
+void delivery_app_changed(struct delivery *delivery, uint32_t app_no)
+{
+    tell_all(delivery, (struct note){.kind = NOTE_APP, .number = app_no});
+}
+
+void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped)
+{
+    ASSERT(!delivery->stopped);
+    delivery->reply_to = reply_to;
+    delivery->stopped = stopped;
+    tell_all(delivery, (struct note){.kind = NOTE_STOP});
+}
+
+/* --- questions to one loop -------------------------------------------------------------------- */
+
+struct test_start {
+    struct task task;
+    struct dispatcher *dispatcher;
+    struct delivery_test *test;
+};
+
+static void start_test(struct task *task)
+{
+    struct test_start *start = CONTAINER_OF(task, struct test_start, task);
+    dispatcher_start_test(start->dispatcher, start->test);
+    free(start);
+}
+
+void delivery_send_test(struct delivery *delivery, struct delivery_test *test)
+{
+    int loop = route(delivery, lane_of(test->app_no, test->event.lane));
+    struct test_start *start = xcalloc(1, sizeof(*start));
+    start->task.run = start_test;
+    start->dispatcher = delivery->dispatchers[loop];
+    start->test = test;
+    executor_post(start->dispatcher->outside->executor, &start->task);
+}
+
+struct health_ask {
+    struct task task;
+    struct dispatcher *dispatcher;
+    struct lane_health_query *query;
+};
+
+static void answer_health(struct task *task)
+{
+    struct health_ask *ask = CONTAINER_OF(task, struct health_ask, task);
+    struct lane_health_query *query = ask->query;
+    dispatcher_fill_health(ask->dispatcher, query);
+    free(ask);
+    executor_post(query->reply_to, &query->done);
+}
+
+void delivery_get_health(struct delivery *delivery, struct lane_health_query *query)
+{
+    int loop = route(delivery, query->lane);
+    struct health_ask *ask = xcalloc(1, sizeof(*ask));
+    ask->task.run = answer_health;
+    ask->dispatcher = delivery->dispatchers[loop];
+    ask->query = query;
+    executor_post(ask->dispatcher->outside->executor, &ask->task);
+}
+
+void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)
+{
+    *ret = (struct delivery_numbers){0};
+    for (size_t i = 0; i < delivery->count; i++) {
+        struct dispatcher *d = delivery->dispatchers[i];
+        ret->in_flight += atomic_load_explicit(&d->pub_in_flight, memory_order_relaxed);
+        ret->callbacks_in_ram += atomic_load_explicit(&d->pub_in_ram, memory_order_relaxed);
+        ret->lanes += atomic_load_explicit(&d->pub_lanes, memory_order_relaxed);
+        ret->lanes_suspended += atomic_load_explicit(&d->pub_suspended, memory_order_relaxed);
+        for (size_t c = 0; c < ATTEMPT_CLASSES; c++)
+            ret->attempts[c] += atomic_load_explicit(&d->attempts[c], memory_order_relaxed);
+    }
+}

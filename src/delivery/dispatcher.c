@@ -1,0 +1,414 @@
+/* The driver: lanes in memory, whose turn it is, when to look again.
+ *
+ * The end of a tick, in order: what has fallen due is touched; each touched lane is visited
+ * (lane_decide until it says start or wait); lanes that may start take turns, healthy ones
+ * first, DISPATCHER_QUANTUM starts each; the outcomes of the tick are submitted as one batch;
+ * the next wake-up is set. So one lane, however busy or broken, holds up nobody. */
+#include "delivery/dispatcher.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+#define WALL_JUMP_MS 1000
+#define HEALTH_SWEEP_MS (60 * 60000)
+#define WAKER_LANE 0
+
+struct lane_now dispatcher_now(struct dispatcher *d)
+{
+    int64_t mono_ms = d->outside->mono_ms(d->outside);
+    int64_t wall_ms = d->outside->wall_ms(d->outside);
+    int64_t expected_ms = d->clock_wall_ms + (mono_ms - d->clock_mono_ms);
+    d->clock_wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
+    d->clock_mono_ms = mono_ms;
+    return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
+}
+
+int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
+{
+    int64_t room = d->room_total - d->shared.in_ram - d->room_reserved;
+    if (lane->in_ram >= LANE_ROOM_ALWAYS)
+        room -= d->room_total / 8; /* kept for lanes that have next to nothing yet */
+    return room > 0 ? (int32_t)room : 0;
+}
+
+void dispatcher_touch(struct dispatcher *d, struct lane *lane)
+{
+    if (lane->is_touched)
+        return;
+    lane->is_touched = true;
+    list_push(&d->touched, &lane->touched);
+}
+
+struct lane *dispatcher_find(const struct dispatcher *d, lane_no no)
+{
+    for (struct index_node *n = index_first(&d->lanes, dispatcher_hash(no)); n; n = index_next(n)) {
+        struct lane *lane = CONTAINER_OF(n, struct lane, node);
+        if (lane->no == no)
+            return lane;
+    }
+    return NULL;
+}
+
+struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
+{
+    struct lane *lane = dispatcher_find(d, no);
+    if (lane)
+        return lane;
+    int owner = owners_claim(d->delivery->owners, no, d->index);
+    if (owner != d->index) {
+        struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0};
+        dispatcher_tell(d->delivery->dispatchers[owner], note);
+        return NULL;
+    }
+    struct lane_now now = dispatcher_now(d);
+    lane = lane_new(no, &d->shared, &now);
+    lane->waker.kind = WAKER_LANE;
+    lane->health = dispatcher_find_health(d, no);
+    index_add(&d->lanes, &lane->node, dispatcher_hash(no));
+    dispatcher_refresh(d, lane);
+    return lane;
+}
+
+/* --- settings ------------------------------------------------------------------------------ */
+
+static void join_url(struct dispatcher *d, struct lane *lane, const struct app *app,
+                     enum lane_kind kind)
+{
+    struct destination *to = dispatcher_destination(d, &app->parsed[kind]);
+    if (to == lane->destination)
+        dispatcher_let_destination_go(d, to);
+    else
+        dispatcher_join(d, lane, to);
+}
+
+void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app)
+{
+    enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
+    struct lane_settings s = {.max_concurrency = 1};
+    int owner = OWNER_NONE;
+    if (app) {
+        const struct str *url = &app->url[kind];
+        s = (struct lane_settings){
+            .enabled = app->enabled,
+            .has_url = url->p != NULL,
+            .disabled = app->terms.lane_disabled[kind],
+            .max_concurrency = app->max_concurrency,
+            .rate_per_second = app->rate_per_second,
+            .enabled_since_ms = app->enabled_since_ms,
+            .url_hash = url->p ? hash_fast(url->p, url->n) : 0,
+            .app_version = app->version,
+        };
+        owner = delivery_loop_of(d->delivery, app, kind);
+    }
+    lane->leaving = owner != OWNER_NONE && owner != d->index;
+    if (s.has_url)
+        join_url(d, lane, app, kind);
+    else
+        dispatcher_leave_destination(d, lane);
+    struct lane_now now = dispatcher_now(d);
+    lane_set(lane, &s, &now);
+    dispatcher_touch(d, lane);
+}
+
+void dispatcher_refresh(struct dispatcher *d, struct lane *lane)
+{
+    struct app *app =
+        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    dispatcher_set_lane(d, lane, app);
+    if (app)
+        app_unref(app);
+}
+
+/* --- visits --------------------------------------------------------------------------------- */
+
+static void set_ready(struct dispatcher *d, struct lane *lane, int queue) /* 0: in none */
+{
+    if (lane->ready_queue == queue)
+        return;
+    if (lane->ready_queue)
+        list_remove(&d->ready[lane->ready_queue - 1], &lane->ready);
+    lane->ready_queue = (uint8_t)queue;
+    if (queue)
+        list_push(&d->ready[queue - 1], &lane->ready);
+}
+
+static void set_wanting_room(struct dispatcher *d, struct lane *lane, bool wants)
+{
+    if (lane->is_wanting_room == wants)
+        return;
+    lane->is_wanting_room = wants;
+    if (wants)
+        list_push(&d->wants_room, &lane->wants_room);
+    else
+        list_remove(&d->wants_room, &lane->wants_room);
+}
+
+/* Takes the lane out of the dispatcher and frees it. */
+static void forget(struct dispatcher *d, struct lane *lane)
+{
+    set_ready(d, lane, 0);
+    set_wanting_room(d, lane, false);
+    if (lane->is_touched)
+        list_remove(&d->touched, &lane->touched);
+    wake_heap_clear(&d->heap, &lane->waker);
+    dispatcher_leave_destination(d, lane);
+    if (lane->window.suspended)
+        d->suspended--;
+    index_remove(&d->lanes, &lane->node);
+    lane_free(lane);
+}
+
+static void leave(struct dispatcher *d, struct lane *lane)
+{
+    lane_no no = lane->no;
+    struct app *app = directory_app_by_no(d->delivery->directory, (uint32_t)(no / LANE_KINDS));
+    int owner =
+        app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
+    if (owner == OWNER_NONE || owner == d->index) { /* changed back, or cleared, meanwhile */
+        dispatcher_set_lane(d, lane, app);
+    } else {
+        forget(d, lane);
+        owners_give(d->delivery->owners, no, owner);
+        struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0};
+        dispatcher_tell(d->delivery->dispatchers[owner], note);
+    }
+    if (app)
+        app_unref(app);
+}
+
+static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
+{
+    struct lane_now now = dispatcher_now(d);
+    struct lane_means means = {
+        .seat = dispatcher_has_seat(d, lane_is_sick(lane)),
+        .page_seat = d->pages < DISPATCHER_PAGES,
+        .room = dispatcher_room(d, lane),
+    };
+    lane_ripen(lane, &now);
+    return lane_decide(lane, &now, &means);
+}
+
+/* Waiting, or ready to start something: in the lists and the heap that say for what. */
+static void settle(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
+{
+    bool ready = what->action == LANE_START || (what->needs & LANE_NEEDS_SEAT);
+    set_ready(d, lane, ready ? 1 + lane_is_sick(lane) : 0);
+    set_wanting_room(d, lane, (what->needs & LANE_NEEDS_ROOM) != 0);
+    dispatcher_block(d, lane, (what->needs & LANE_NEEDS_DESTINATION) != 0);
+    if (what->wake_mono_ms == INT64_MAX)
+        wake_heap_clear(&d->heap, &lane->waker);
+    else
+        wake_heap_set(&d->heap, &lane->waker, what->wake_mono_ms);
+    dispatcher_settle_probe(d, lane);
+}
+
+void dispatcher_visit(struct dispatcher *d, struct lane *lane)
+{
+    CHECK_MAGIC(lane, LANE_MAGIC);
+    for (;;) {
+        struct lane_decision what = decide(d, lane);
+        switch (what.action) {
+        case LANE_START:
+        case LANE_WAIT: settle(d, lane, &what); return;
+        case LANE_SKIP: dispatcher_skip(d, lane); break;
+        case LANE_PAGE: dispatcher_page(d, lane, &what); break;
+        case LANE_DROP: lane_drop_queued(lane); break;
+        case LANE_LEAVE: leave(d, lane); return;
+        case LANE_FORGET: forget(d, lane); return;
+        }
+    }
+}
+
+/* One turn of a ready lane; it stands behind the others afterwards, if it has more. */
+static void turn(struct dispatcher *d, struct lane *lane)
+{
+    set_ready(d, lane, 0);
+    for (int i = 0; i < DISPATCHER_QUANTUM; i++) {
+        if (decide(d, lane).action != LANE_START || !dispatcher_start(d, lane))
+            break;
+    }
+    dispatcher_visit(d, lane);
+}
+
+static void run_touched(struct dispatcher *d)
+{
+    struct link *link;
+    while ((link = list_pop(&d->touched)) != NULL) {
+        struct lane *lane = CONTAINER_OF(link, struct lane, touched);
+        lane->is_touched = false;
+        dispatcher_visit(d, lane);
+    }
+}
+
+static void run_ready(struct dispatcher *d)
+{
+    for (int sick = 0; sick < 2; sick++) {
+        while (d->ready[sick].first && dispatcher_has_seat(d, sick)) {
+            turn(d, CONTAINER_OF(d->ready[sick].first, struct lane, ready));
+            run_touched(d);
+        }
+    }
+}
+
+/* Lanes that could not page for want of room: as many as can be served now. */
+static void run_wanting_room(struct dispatcher *d)
+{
+    for (size_t n = d->wants_room.count; n > 0 && d->pages < DISPATCHER_PAGES; n--) {
+        struct link *link = d->wants_room.first;
+        if (!link)
+            break;
+        struct lane *lane = CONTAINER_OF(link, struct lane, wants_room);
+        set_wanting_room(d, lane, false);
+        dispatcher_visit(d, lane);
+        if (d->wants_room.last == link) /* served it was not: nor would the next */
+            break;
+    }
+}
+
+/* --- the tick ------------------------------------------------------------------------------- */
+
+static void wake_due(struct dispatcher *d, int64_t mono_ms)
+{
+    struct waker *waker;
+    while ((waker = wake_heap_pop_due(&d->heap, mono_ms)) != NULL) {
+        if (waker->kind == WAKER_LANE)
+            dispatcher_touch(d, CONTAINER_OF(waker, struct lane, waker));
+        else
+            dispatcher_wake_blocked(d, CONTAINER_OF(waker, struct destination, waker));
+    }
+}
+
+static void touch_node(void *context, struct index_node *node)
+{
+    dispatcher_touch(context, CONTAINER_OF(node, struct lane, node));
+}
+
+/* A wall clock set forward makes due what was to wait; one set back changes nothing here. */
+static void watch_clock(struct dispatcher *d, int64_t expected_wall_ms, const struct lane_now *now)
+{
+    if (now->wall_ms - expected_wall_ms > WALL_JUMP_MS)
+        index_visit(&d->lanes, touch_node, d);
+}
+
+static void publish(struct dispatcher *d)
+{
+    atomic_store_explicit(&d->pub_in_flight, d->in_flight, memory_order_relaxed);
+    atomic_store_explicit(&d->pub_in_ram, d->shared.in_ram, memory_order_relaxed);
+    atomic_store_explicit(&d->pub_lanes, (long long)d->lanes.count, memory_order_relaxed);
+    atomic_store_explicit(&d->pub_suspended, d->suspended, memory_order_relaxed);
+}
+
+static int64_t stop_deadline(const struct dispatcher *d)
+{
+    int64_t at = 0;
+    for (struct link *link = d->tries.first; link; link = link->next) {
+        int64_t ends =
+            CONTAINER_OF(link, struct try, link)->ends_mono_ms + DISPATCHER_STOP_SLACK_MS;
+        at = ends > at ? ends : at;
+    }
+    return at;
+}
+
+static void run_stopping(struct dispatcher *d, int64_t mono_ms)
+{
+    if (d->stopped)
+        return;
+    if (d->tries.count > 0 && mono_ms >= stop_deadline(d))
+        dispatcher_cancel_all(d);
+    dispatcher_submit(d);
+    if (d->tries.count > 0 || d->recordings > 0 || d->pages > 0)
+        return;
+    d->stopped = true;
+    dispatcher_close_inbox(d);
+    struct delivery *all = d->delivery;
+    if (atomic_fetch_sub(&all->running, 1) == 1 && all->stopped)
+        executor_post(all->reply_to, all->stopped);
+}
+
+static void set_wake(struct dispatcher *d, int64_t mono_ms)
+{
+    int64_t at = INT64_MAX;
+    if (d->stopping)
+        at = d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
+    else if (d->lanes.count > 0 || d->healths.count > 0)
+        at = mono_ms + DISPATCHER_CHECK_MS;
+    if (!d->stopping && wake_heap_earliest(&d->heap) < at)
+        at = wake_heap_earliest(&d->heap);
+    d->outside->wake_at(d->outside, at);
+}
+
+static void tick_end(void *context)
+{
+    struct dispatcher *d = context;
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    int64_t wall_before = d->clock_wall_ms, mono_before = d->clock_mono_ms;
+    struct lane_now now = dispatcher_now(d);
+    if (!d->stopping && !d->failed) {
+        watch_clock(d, wall_before + (now.mono_ms - mono_before), &now);
+        wake_due(d, now.mono_ms);
+        run_touched(d);
+        run_wanting_room(d);
+        run_ready(d);
+        dispatcher_submit(d);
+    }
+    if (d->stopping)
+        run_stopping(d, now.mono_ms);
+    if (now.mono_ms - d->health_swept_mono_ms >= HEALTH_SWEEP_MS) {
+        d->health_swept_mono_ms = now.mono_ms;
+        dispatcher_free_healths(d, false);
+    }
+    dispatcher_free_finished(d);
+    set_wake(d, now.mono_ms);
+    publish(d);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
+                                  int64_t seats, int64_t room)
+{
+    ASSERT(seats > 0 && room > 0);
+    struct dispatcher *d = xcalloc(1, sizeof(*d));
+    d->magic = DISPATCHER_MAGIC;
+    d->index = index;
+    d->delivery = delivery;
+    d->outside = outside;
+    d->seats = seats;
+    d->room_total = room;
+    d->clock_mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
+    d->clock_wall_ms = outside->wall_ms(outside);
+    dispatcher_open_inbox(d);
+    outside->context = d;
+    outside->on_tick_end = tick_end;
+    return d;
+}
+
+static void free_lane(void *context, struct index_node *node)
+{
+    struct dispatcher *d = context;
+    struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    lane_drop_queued(lane);
+    forget(d, lane);
+}
+
+void dispatcher_free(struct dispatcher *d)
+{
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    ASSERT(d->tries.count == 0 && d->recordings == 0 && d->pages == 0);
+    d->outside->on_tick_end = NULL;
+    if (!d->stopped)
+        dispatcher_close_inbox(d);
+    dispatcher_free_finished(d);
+    index_visit(&d->lanes, free_lane, d);
+    dispatcher_free_healths(d, true);
+    ASSERT(d->destinations.count == 0);
+    index_free(&d->lanes);
+    index_free(&d->destinations);
+    index_free(&d->healths);
+    wake_heap_free(&d->heap);
+    ASSERT(pthread_mutex_destroy(&d->inbox.lock) == 0);
+    d->magic = 0;
+    free(d);
+}

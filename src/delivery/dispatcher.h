@@ -1,0 +1,168 @@
+/* The driver of one loop's lanes: asks lane_decide what to do and does it. Private to delivery/.
+ *
+ * One dispatcher per loop; everything is the loop's own thread's, but for the inbox and the
+ * published numbers. What happens to a lane touches it; the end of the tick visits the touched
+ * ones, gives turns to those that may start something, and submits the tick's outcomes. */
+#pragma once
+
+#include "delivery/delivery.h"
+#include "delivery/lane.h"
+#include "delivery/outside.h"
+#include "delivery/owners.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define DISPATCHER_MAGIC 0xD15BA7C4u
+#define DISPATCHER_QUANTUM 4      /* starts of one lane's turn */
+#define DISPATCHER_PAGES 64       /* pages under way at once */
+#define DISPATCHER_OUTCOMES 1024  /* a batch that long is submitted before the tick's end */
+#define DISPATCHER_CHECK_MS 60000 /* how long a jump of the wall clock may go unnoticed */
+#define DISPATCHER_STOP_SLACK_MS 2000
+
+enum note_kind { NOTE_WAITING, NOTE_APP, NOTE_STOP };
+struct note {
+    enum note_kind kind;
+    uint64_t number; /* lane or app_no */
+    int64_t due_ms;  /* NOTE_WAITING */
+};
+
+/* What other threads leave for the dispatcher. Not linked through callback.next: the store may
+ * hand over again what still stands in a lane's queue. */
+struct inbox {
+    pthread_mutex_t lock;
+    struct task task;
+    bool posted, closed;
+    struct callback **callbacks;
+    size_t count, capacity;
+    struct note *notes;
+    size_t note_count, note_capacity;
+};
+
+/* One exchange under way. */
+struct
+try {
+    struct exchange x;
+    struct dispatcher *dispatcher;
+    struct link link;
+    struct lane *lane; /* NULL: a test callback */
+    struct callback *callback;
+    struct delivery_test *test;
+    struct destination *destination;
+    struct app *app;
+    struct url url; /* a test's own; else the app's is used */
+    struct buf headers, body;
+    int64_t at_wall_ms, ends_mono_ms;
+    bool is_probe; /* granted by a dead destination */
+    bool is_shut;  /* the one try of a lane that was shut */
+    bool is_sick;  /* counted among the sick lanes' seats */
+};
+
+struct recording;
+
+struct dispatcher {
+    uint32_t magic;
+    int index;
+    struct delivery *delivery;
+    struct outside *outside;
+    struct index lanes, destinations, healths;
+    struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
+    struct wake_heap heap;
+    struct lane_shared shared;
+    int64_t room_total, room_reserved;
+    int32_t pages;
+    int64_t seats, in_flight, sick_in_flight;
+    struct list tries;
+    struct list finished; /* tries to be freed at the tick's end */
+    struct recording *gathering;
+    int32_t recordings;
+    int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
+    bool failed, stopping, stopped, cancelled;
+    int64_t suspended;
+    struct inbox inbox;
+    /* Published for any thread at the end of each tick. */
+    atomic_llong pub_in_flight, pub_in_ram, pub_lanes, pub_suspended, attempts[ATTEMPT_CLASSES];
+};
+
+struct delivery {
+    struct store *store;
+    struct directory *directory;
+    struct schedule schedule;
+    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind);
+    void *context;
+    struct owners *owners;
+    struct dispatcher **dispatchers;
+    size_t count;
+    struct owed_sink sink;
+    bool owns_outsides;
+    /* stopping */
+    atomic_size_t running;
+    struct executor *reply_to;
+    struct task *stopped;
+};
+
+/* delivery.h on outsides of the caller's; loops and senders in the options are not looked at.
+ * The outsides stay the caller's. */
+struct delivery *delivery_new_on(const struct delivery_options *options, struct outside **outsides,
+                                 size_t count);
+/* The loop a URL's lane belongs to; OWNER_NONE without a URL. */
+int delivery_loop_of(const struct delivery *delivery, const struct app *app, enum lane_kind kind);
+
+/* dispatcher.c */
+struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
+                                  int64_t seats, int64_t room);
+void dispatcher_free(struct dispatcher *d);
+/* The wall clock, but never going back and never slower than the monotonic one: what is due
+ * stays due when somebody sets the clock. */
+struct lane_now dispatcher_now(struct dispatcher *d);
+int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
+void dispatcher_touch(struct dispatcher *d, struct lane *lane);
+/* NULL: another loop's, told so. */
+struct lane *dispatcher_lane(struct dispatcher *d, lane_no no);
+struct lane *dispatcher_find(const struct dispatcher *d, lane_no no); /* NULL: not in memory */
+static inline uint64_t dispatcher_hash(lane_no no)
+{
+    return hash_fast(&no, sizeof(no));
+}
+/* Reads the lane's settings off its app (NULL: gone) and joins the destination of its URL. */
+void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
+void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
+void dispatcher_visit(struct dispatcher *d, struct lane *lane);
+
+/* dispatcher_destination.c */
+struct destination *dispatcher_destination(struct dispatcher *d, const struct url *url);
+void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to);
+void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to);
+void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);
+void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked);
+void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to); /* the next one */
+void dispatcher_judge_destination(struct dispatcher *d, struct try *t);
+void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane);
+
+/* dispatcher_try.c */
+bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
+/* False: the settings had changed; decide again. */
+bool dispatcher_start(struct dispatcher *d, struct lane *lane);
+void dispatcher_skip(struct dispatcher *d, struct lane *lane);
+void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
+void dispatcher_cancel_all(struct dispatcher *d);
+void dispatcher_free_finished(struct dispatcher *d);
+
+/* dispatcher_health.c */
+void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);
+void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query);
+void dispatcher_free_healths(struct dispatcher *d, bool all);
+struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
+
+/* dispatcher_store.c */
+void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
+/* Adds one outcome; its attempt's texts are copied. */
+void dispatcher_record(struct dispatcher *d, const struct outcome *outcome);
+void dispatcher_submit(struct dispatcher *d);
+
+/* dispatcher_inbox.c */
+void dispatcher_open_inbox(struct dispatcher *d);
+void dispatcher_close_inbox(struct dispatcher *d);
+/* Any thread. Takes the references; after the inbox was closed they are let go. */
+void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t count);
+void dispatcher_tell(struct dispatcher *d, struct note note);

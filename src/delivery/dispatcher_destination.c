@@ -1,0 +1,145 @@
+/* Destinations of one dispatcher: who waits for whom, and what the fate of one try means for all
+ * lanes on the same host. */
+#include "delivery/dispatcher.h"
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "base/log.h"
+
+struct destination *dispatcher_destination(struct dispatcher *d, const struct url *url)
+{
+    struct buf name = {0};
+    url_print_destination(&name, url);
+    uint64_t hash = hash_fast(name.p, name.n);
+    struct destination *to = NULL;
+    for (struct index_node *n = index_first(&d->destinations, hash); n && !to; n = index_next(n)) {
+        struct destination *at = CONTAINER_OF(n, struct destination, node);
+        if (str_eq(str_of(at->name), buf_str(&name)))
+            to = at;
+    }
+    if (!to) {
+        to = destination_new(name.p, name.n);
+        index_add(&d->destinations, &to->node, hash);
+    }
+    to->waker.kind = 1;
+    to->refs++;
+    buf_free(&name);
+    return to;
+}
+
+void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to)
+{
+    CHECK_MAGIC(to, DESTINATION_MAGIC);
+    ASSERT(to->refs > 0);
+    if (--to->refs > 0)
+        return;
+    wake_heap_clear(&d->heap, &to->waker);
+    index_remove(&d->destinations, &to->node);
+    destination_free(to);
+}
+
+/* A dead destination with lanes that want to try it is looked at when its next try is due. */
+static void schedule_probe(struct dispatcher *d, struct destination *to)
+{
+    if (to->dead && to->blocked.count > 0 && !to->probe_holder)
+        wake_heap_set(&d->heap, &to->waker, to->probe_mono_ms);
+    else
+        wake_heap_clear(&d->heap, &to->waker);
+}
+
+void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to)
+{
+    struct link *link = list_pop(&to->blocked);
+    if (!link)
+        return;
+    struct lane *lane = CONTAINER_OF(link, struct lane, blocked);
+    lane->is_blocked = false;
+    dispatcher_touch(d, lane);
+}
+
+void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked)
+{
+    struct destination *to = lane->destination;
+    if (!to)
+        return;
+    /* One that waits already keeps its place, however often it is looked at. */
+    if (blocked && !lane->is_blocked)
+        list_push(&to->blocked, &lane->blocked);
+    else if (!blocked && lane->is_blocked)
+        list_remove(&to->blocked, &lane->blocked);
+    lane->is_blocked = blocked;
+    schedule_probe(d, to);
+}
+
+void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to)
+{
+    dispatcher_leave_destination(d, lane);
+    lane->destination = to; /* with the caller's reference */
+    list_push(&to->lanes, &lane->at_destination);
+}
+
+static void give_probe_back(struct dispatcher *d, struct destination *to, const struct lane *lane)
+{
+    if (to->probe_holder != lane)
+        return;
+    to->probe_holder = NULL;
+    schedule_probe(d, to);
+}
+
+void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
+{
+    struct destination *to = lane->destination;
+    if (!to)
+        return;
+    dispatcher_block(d, lane, false);
+    give_probe_back(d, to, lane);
+    list_remove(&to->lanes, &lane->at_destination);
+    lane->destination = NULL;
+    dispatcher_let_destination_go(d, to);
+}
+
+/* After a visit: a lane that was granted the one try of a dead destination and turned out to
+ * have nothing for it lets the next one have it. */
+void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane)
+{
+    struct destination *to = lane->destination;
+    if (to && to->probe_holder == lane && !lane->page_asked && !lane->probe_ready &&
+        lane->in_flight == 0)
+        give_probe_back(d, to, lane);
+}
+
+static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mono_ms)
+{
+    log_info("destination_reached", LOG_C("destination", to->name));
+    for (struct link *link = to->lanes.first; link; link = link->next) {
+        struct lane *lane = CONTAINER_OF(link, struct lane, at_destination);
+        /* What suspended them was most likely the host: let each try one callback now. */
+        if (lane->window.suspended && lane->window.probe_mono_ms > now_mono_ms)
+            lane->window.probe_mono_ms = now_mono_ms;
+        dispatcher_touch(d, lane);
+    }
+}
+
+void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
+{
+    struct destination *to = t->destination;
+    int64_t now_mono_ms = dispatcher_now(d).mono_ms;
+    if (t->is_probe && to->probe_holder == t->lane)
+        to->probe_holder = NULL;
+    if (!destination_is_judged_by(t->x.class)) {
+        /* A time-out or a reset may have come before or after the connection: it says neither. */
+        bool answered = t->x.class != ATTEMPT_TIMEOUT && t->x.class != ATTEMPT_RESET;
+        if (answered && destination_reached(to))
+            reopen(d, to, now_mono_ms);
+        else if (!answered && t->is_probe)
+            (void)destination_failed(to, true, now_mono_ms, d->outside->rng);
+    } else if (destination_failed(to, t->is_probe, now_mono_ms, d->outside->rng)) {
+        log_info("destination_dead", LOG_C("destination", to->name),
+                 LOG_C("class", attempt_class_name(t->x.class)));
+        for (struct link *link = to->lanes.first; link; link = link->next)
+            dispatcher_touch(d, CONTAINER_OF(link, struct lane, at_destination));
+    }
+    if (!to->dead)
+        dispatcher_wake_blocked(d, to);
+    schedule_probe(d, to);
+}

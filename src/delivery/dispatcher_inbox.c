@@ -1,0 +1,150 @@
+/* What other threads leave for a dispatcher: callbacks that the store hands over, and notes.
+ * One task is posted when the inbox stops being empty, so a burst costs one wake-up. */
+#include "delivery/dispatcher.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+static void lock(struct inbox *in)
+{
+    ASSERT(pthread_mutex_lock(&in->lock) == 0);
+}
+
+static void unlock(struct inbox *in)
+{
+    ASSERT(pthread_mutex_unlock(&in->lock) == 0);
+}
+
+/* Under the lock: true when the task has to be posted. */
+static bool announce(struct inbox *in)
+{
+    bool post = !in->posted;
+    in->posted = true;
+    return post;
+}
+
+void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t count)
+{
+    struct inbox *in = &d->inbox;
+    lock(in);
+    if (in->closed) {
+        unlock(in);
+        for (size_t i = 0; i < count; i++)
+            callback_unref(callbacks[i]);
+        return;
+    }
+    in->callbacks =
+        xgrow(in->callbacks, &in->capacity, in->count + count, sizeof(struct callback *));
+    for (size_t i = 0; i < count; i++)
+        in->callbacks[in->count++] = callbacks[i];
+    /* Posted under the lock: closing waits for it, and posting never blocks. */
+    if (announce(in))
+        executor_post(d->outside->executor, &in->task);
+    unlock(in);
+}
+
+void dispatcher_tell(struct dispatcher *d, struct note note)
+{
+    struct inbox *in = &d->inbox;
+    lock(in);
+    if (!in->closed) {
+        in->notes = xgrow(in->notes, &in->note_capacity, in->note_count + 1, sizeof(struct note));
+        in->notes[in->note_count++] = note;
+        if (announce(in))
+            executor_post(d->outside->executor, &in->task);
+    }
+    unlock(in);
+}
+
+static void take_callbacks(struct dispatcher *d, struct callback **callbacks, size_t count)
+{
+    struct lane_now now = dispatcher_now(d);
+    for (size_t i = 0; i < count; i++) {
+        struct callback *c = callbacks[i];
+        struct lane *lane = dispatcher_lane(d, lane_of(c->app_no, c->lane));
+        if (!lane || d->stopping) { /* whose it is pages it; stopping: found after the restart */
+            callback_unref(c);
+            continue;
+        }
+        lane_offer(lane, c, dispatcher_room(d, lane), &now);
+        dispatcher_touch(d, lane);
+    }
+}
+
+static void touch_app(struct dispatcher *d, uint32_t app_no)
+{
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
+        struct lane *lane = dispatcher_find(d, lane_of(app_no, (enum lane_kind)kind));
+        if (lane)
+            dispatcher_refresh(d, lane);
+    }
+}
+
+static void stop(struct dispatcher *d)
+{
+    d->stopping = true;
+}
+
+static void take_note(struct dispatcher *d, const struct note *note)
+{
+    struct lane *lane;
+    switch (note->kind) {
+    case NOTE_WAITING:
+        lane = dispatcher_lane(d, note->number);
+        if (lane) {
+            lane_note_waiting(lane, note->due_ms);
+            dispatcher_touch(d, lane);
+        }
+        break;
+    case NOTE_APP: touch_app(d, (uint32_t)note->number); break;
+    case NOTE_STOP: stop(d); break;
+    }
+}
+
+static void run(struct task *task)
+{
+    struct inbox *in = CONTAINER_OF(task, struct inbox, task);
+    struct dispatcher *d = CONTAINER_OF(in, struct dispatcher, inbox);
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    lock(in);
+    struct callback **callbacks = in->callbacks;
+    size_t count = in->count;
+    struct note *notes = in->notes;
+    size_t note_count = in->note_count;
+    in->callbacks = NULL;
+    in->notes = NULL;
+    in->count = in->capacity = in->note_count = in->note_capacity = 0;
+    in->posted = false;
+    unlock(in);
+    take_callbacks(d, callbacks, count);
+    for (size_t i = 0; i < note_count; i++)
+        take_note(d, &notes[i]);
+    free(callbacks);
+    free(notes);
+}
+
+void dispatcher_open_inbox(struct dispatcher *d)
+{
+    ASSERT(pthread_mutex_init(&d->inbox.lock, NULL) == 0);
+    d->inbox.task.run = run;
+}
+
+void dispatcher_close_inbox(struct dispatcher *d)
+{
+    struct inbox *in = &d->inbox;
+    lock(in);
+    in->closed = true;
+    struct callback **callbacks = in->callbacks;
+    size_t count = in->count;
+    in->callbacks = NULL;
+    in->count = in->capacity = 0;
+    free(in->notes);
+    in->notes = NULL;
+    in->note_count = in->note_capacity = 0;
+    unlock(in);
+    for (size_t i = 0; i < count; i++)
+        callback_unref(callbacks[i]);
+    free(callbacks);
+}

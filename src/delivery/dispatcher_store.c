@@ -1,0 +1,178 @@
+/* Between the lanes and the store: pages of due callbacks in, batches of outcomes out. */
+#include "delivery/dispatcher.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+/* --- pages ----------------------------------------------------------------------------------- */
+
+struct page_request {
+    struct due_page page;
+    struct dispatcher *dispatcher;
+    int32_t reserved;
+};
+
+static bool store_has_failed(struct dispatcher *d, enum store_status status)
+{
+    if (status != STORE_FAILED)
+        return false;
+    if (!d->failed)
+        log_error("delivery_store_failed", LOG_INT("loop", d->index));
+    d->failed = true;
+    return true;
+}
+
+/* After a failed try of a shut lane: what has passed its last slot is dead without another. */
+static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c)
+{
+    struct schedule_place place = c->place;
+    if (c->was_delivered || c->manual || held_find(&lane->held, c->event_no))
+        return false;
+    lane_settle_place(lane, &place);
+    if (!schedule_pass(&d->delivery->schedule, &place, lane->sweep_failed_ms))
+        return false;
+    struct outcome dead = {
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .state = CALLBACK_DEAD,
+        .place = place,
+    };
+    lane_sweep_take(lane, c->event_no);
+    dispatcher_record(d, &dead);
+    return true;
+}
+
+static size_t use_items(struct dispatcher *d, struct lane *lane, const struct due_page *page)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < page->count; i++) {
+        struct callback *c = page->items[i];
+        CHECK_MAGIC(c, CALLBACK_MAGIC);
+        if (d->stopping || d->failed) {
+            callback_unref(c);
+        } else if (lane->page_kind == PAGE_SWEEP) {
+            taken += sweep_item(d, lane, c);
+            callback_unref(c);
+        } else if (lane_page_take(lane, c)) {
+            taken++;
+        } else {
+            callback_unref(c);
+        }
+    }
+    return taken;
+}
+
+static void page_done(struct task *task)
+{
+    struct page_request *request =
+        CONTAINER_OF(CONTAINER_OF(task, struct due_page, done), struct page_request, page);
+    struct dispatcher *d = request->dispatcher;
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    struct lane *lane = dispatcher_find(d, request->page.lane);
+    ASSERT(lane);
+    struct lane_now now = dispatcher_now(d);
+    d->pages--;
+    d->room_reserved -= request->reserved;
+    if (request->page.status == STORE_OK) {
+        size_t taken = use_items(d, lane, &request->page);
+        lane_page_ended(lane, &request->page, taken, &now);
+    } else {
+        (void)store_has_failed(d, request->page.status);
+        lane_page_failed(lane, &now);
+    }
+    dispatcher_touch(d, lane);
+    free(request->page.items);
+    free(request);
+}
+
+void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
+{
+    struct page_request *request = xcalloc(1, sizeof(*request));
+    bool sweep = what->page_kind == PAGE_SWEEP;
+    request->dispatcher = d;
+    request->page = (struct due_page){
+        .done = {.run = page_done},
+        .reply_to = d->outside->executor,
+        .lane = lane->no,
+        .due_until_ms = what->page_until_ms,
+        .after_due_ms = sweep ? lane->sweep_due_ms : lane->scan_due_ms,
+        .after_event_no = sweep ? lane->sweep_event_no : lane->scan_event_no,
+        .limit = what->page_limit,
+    };
+    if (!sweep)
+        request->reserved = (int32_t)what->page_limit;
+    d->room_reserved += request->reserved;
+    d->pages++;
+    if (what->page_kind == PAGE_PROBE && lane->destination->dead)
+        lane->destination->probe_holder = lane;
+    lane_page_asked(lane, what->page_kind);
+    store_page(d->delivery->store, &request->page);
+}
+
+/* --- outcomes -------------------------------------------------------------------------------- */
+
+struct recording {
+    struct outcome_batch batch;
+    struct dispatcher *dispatcher;
+    size_t capacity;
+};
+
+static void recorded(struct task *task)
+{
+    struct recording *r =
+        CONTAINER_OF(CONTAINER_OF(task, struct outcome_batch, done), struct recording, batch);
+    struct dispatcher *d = r->dispatcher;
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    (void)store_has_failed(d, r->batch.status);
+    struct lane_now now = dispatcher_now(d);
+    for (size_t i = 0; i < r->batch.count; i++) {
+        const struct outcome *o = &r->batch.items[i];
+        struct lane *lane = dispatcher_find(d, o->lane);
+        ASSERT(lane);
+        lane_recorded(lane, o->event_no, o->state, o->place.due_ms, &now);
+        dispatcher_touch(d, lane);
+    }
+    d->recordings--;
+    arena_free(&r->batch.arena);
+    free(r->batch.items);
+    free(r);
+}
+
+void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
+{
+    if (!d->gathering) {
+        d->gathering = xcalloc(1, sizeof(*d->gathering));
+        d->gathering->dispatcher = d;
+        d->recordings++;
+    }
+    struct recording *r = d->gathering;
+    struct outcome_batch *b = &r->batch;
+    b->items = xgrow(b->items, &r->capacity, b->count + 1, sizeof(struct outcome));
+    struct outcome *o = &b->items[b->count++];
+    *o = *outcome;
+    if (o->has_attempt) {
+        struct attempt *a = &o->attempt;
+        a->url = arena_str(&b->arena, a->url);
+        a->detail = arena_str(&b->arena, a->detail);
+        a->request_headers = arena_str(&b->arena, a->request_headers);
+        a->response_headers = arena_str(&b->arena, a->response_headers);
+        a->response_body = arena_str(&b->arena, a->response_body);
+    }
+    if (b->count >= DISPATCHER_OUTCOMES)
+        dispatcher_submit(d);
+}
+
+void dispatcher_submit(struct dispatcher *d)
+{
+    struct recording *r = d->gathering;
+    if (!r)
+        return;
+    d->gathering = NULL;
+    r->batch.done.run = recorded;
+    r->batch.reply_to = d->outside->executor;
+    store_record(d->delivery->store, &r->batch);
+}

@@ -1,0 +1,360 @@
+/* One attempt of one callback, from the lane's turn to the outcome. */
+#include "delivery/dispatcher.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/log.h"
+#include "delivery/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CONNECT_TIMEOUT_MS 5000
+
+bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
+{
+    /* Sick lanes hold at most half of the seats, since theirs are the ones that hang until the
+     * deadline; healthy ones leave a sixteenth for them, or nobody would ever get well. */
+    int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
+    int64_t most_healthy = d->seats - d->seats / 16;
+    if (d->failed || d->stopping || d->in_flight >= d->seats)
+        return false;
+    return sick ? d->sick_in_flight < most_sick : d->in_flight - d->sick_in_flight < most_healthy;
+}
+
+static void done(struct exchange *x);
+
+static struct try *try_new(struct dispatcher *d, struct app *app, const struct url *url,
+                           const struct request_source *from)
+{
+    struct try *t = xcalloc(1, sizeof(*t));
+    t->dispatcher = d;
+    t->app = app;
+    t->at_wall_ms = d->outside->wall_ms(d->outside);
+    request_build(&t->headers, &t->body, from, app, t->at_wall_ms);
+    int64_t timeout_ms = app->timeout_ms;
+    t->ends_mono_ms = dispatcher_now(d).mono_ms + timeout_ms;
+    t->x.url = url;
+    t->x.headers = buf_str(&t->headers);
+    t->x.body = buf_str(&t->body);
+    t->x.timeout_ms = timeout_ms;
+    t->x.connect_timeout_ms = timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS;
+    t->x.done = done;
+    t->x.retry_after_ms = -1;
+    list_push(&d->tries, &t->link);
+    return t;
+}
+
+bool dispatcher_start(struct dispatcher *d, struct lane *lane)
+{
+    enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
+    struct app *app =
+        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    if (!app || app->version != lane->settings.app_version) {
+        dispatcher_set_lane(d, lane, app);
+        if (app)
+            app_unref(app);
+        return false;
+    }
+    struct lane_now now = dispatcher_now(d);
+    bool shut = lane_mode(lane) == LANE_SHUT;
+    struct callback *c = lane_take(lane);
+    lane_count_start(lane, &now);
+    lane_settle_place(lane, &c->place);
+    if (shut)
+        (void)schedule_pass(&d->delivery->schedule, &c->place, now.wall_ms);
+    struct request_source from = {
+        .event_id = c->event_id,
+        .panelist_id = c->panelist_id,
+        .body = c->body,
+        .signature_offset = c->signature_offset,
+        .is_test = c->is_test,
+        .number = c->attempts_made + 1,
+        .occurred_ms = c->occurred_ms,
+    };
+    struct try *t = try_new(d, app, &app->parsed[kind], &from);
+    t->lane = lane;
+    t->callback = c;
+    t->is_shut = shut;
+    t->is_sick = lane_is_sick(lane);
+    t->destination = lane->destination;
+    t->destination->refs++;
+    t->destination->in_flight++;
+    if (t->destination->dead) {
+        t->is_probe = true;
+        t->destination->probe_holder = lane;
+    }
+    d->in_flight++;
+    d->sick_in_flight += t->is_sick;
+    d->outside->start(d->outside, &t->x);
+    return true;
+}
+
+/* --- the end of one ---------------------------------------------------------------------- */
+
+static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_now *now)
+{
+    struct lane *lane = t->lane;
+    struct window *w = &lane->window;
+    bool was_suspended = w->suspended;
+    bool against = t->x.class != ATTEMPT_OK && attempt_counts_against_lane(t->x.class, t->x.status);
+    if (against) {
+        /* What was under way when the lane was suspended says nothing new. */
+        if (!was_suspended || t->is_shut)
+            (void)window_failed(w, now->mono_ms, d->outside->rng);
+    } else if (t->x.class == ATTEMPT_OK || was_suspended) {
+        /* Any answer that does not speak of the receiver's health shows that it is up. */
+        window_succeeded(w, lane->settings.max_concurrency);
+        lane->sweep_failed_ms = 0;
+    }
+    if (w->suspended != was_suspended) {
+        d->suspended += w->suspended ? 1 : -1;
+        log_info(w->suspended ? "lane_suspended" : "lane_reopened", LOG_STR("app", t->app->id),
+                 LOG_C("lane", lane_kind_name(t->callback->lane)),
+                 LOG_C("class", attempt_class_name(t->x.class)), LOG_INT("status", t->x.status));
+    }
+    if (against && lane_mode(lane) == LANE_SHUT)
+        lane->sweep_failed_ms = now->wall_ms;
+}
+
+/* How long the whole lane has to hold still, and until when (wall) this callback; 0: not asked. */
+static int64_t obey_retry_after(struct dispatcher *d, struct try *t, const struct lane_now *now)
+{
+    if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
+        return 0;
+    int64_t limit_ms = schedule_retry_after_limit(&d->delivery->schedule, &t->callback->place);
+    int64_t asked_ms = t->x.retry_after_ms < limit_ms ? t->x.retry_after_ms : limit_ms;
+    if (t->lane->paused_until_mono_ms < now->mono_ms + asked_ms)
+        t->lane->paused_until_mono_ms = now->mono_ms + asked_ms;
+    return now->wall_ms + asked_ms;
+}
+
+/* What becomes of the callback; moves its place when it waits for another try. */
+static enum callback_state conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
+                                    const struct lane_now *now)
+{
+    struct callback *c = t->callback;
+    if (t->x.class == ATTEMPT_OK || c->was_delivered)
+        return CALLBACK_DELIVERED;
+    if (t->x.class == ATTEMPT_GONE)
+        return CALLBACK_DEAD;
+    enum schedule_next next = schedule_fail(&d->delivery->schedule, &c->place, now->wall_ms,
+                                            not_before_ms, d->outside->rng);
+    if (lane_is_asked_again(t->lane, c->event_no)) { /* a resend came while it was tried */
+        if (next == SCHEDULE_DEAD)
+            c->place = (struct schedule_place){0};
+        c->place.due_ms = now->wall_ms > not_before_ms ? now->wall_ms : not_before_ms;
+        c->manual = true;
+        return CALLBACK_PENDING;
+    }
+    return next == SCHEDULE_DEAD ? CALLBACK_DEAD : CALLBACK_PENDING;
+}
+
+static void set_gone(struct dispatcher *d, struct try *t)
+{
+    if (!lane_set_gone(t->lane))
+        return;
+    log_info("lane_gone", LOG_STR("app", t->app->id),
+             LOG_C("lane", lane_kind_name(t->callback->lane)));
+    if (d->delivery->disable_lane)
+        d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane);
+}
+
+/* Borrowed texts; url is the caller's buffer. */
+static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struct buf *url)
+{
+    url_print_masked(url, t->app->url[kind]);
+    return (struct attempt){
+        .at_ms = t->at_wall_ms,
+        .duration_ms = t->x.duration_ms,
+        .status = t->x.status,
+        .class = t->x.class,
+        .url = buf_str(url),
+        .detail = str_of(t->x.detail),
+        .request_headers = buf_str(&t->x.request_headers),
+        .response_headers = buf_str(&t->x.response_headers),
+        .response_body = buf_str(&t->x.response_body),
+    };
+}
+
+static void let_seats_go(struct dispatcher *d, struct try *t)
+{
+    d->in_flight--;
+    d->sick_in_flight -= t->is_sick;
+    t->destination->in_flight--;
+}
+
+static void finish(struct dispatcher *d, struct try *t)
+{
+    struct lane *lane = t->lane;
+    struct callback *c = t->callback;
+    struct lane_now now = dispatcher_now(d);
+    struct buf url = {0};
+    let_seats_go(d, t);
+    dispatcher_count(d, t, &now);
+    judge_lane(d, t, &now);
+    dispatcher_judge_destination(d, t);
+    if (t->x.class == ATTEMPT_GONE)
+        set_gone(d, t);
+    struct outcome outcome = {
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .has_attempt = true,
+        .attempt = attempt_of(t, c->lane, &url),
+    };
+    outcome.attempt.number = ++c->attempts_made;
+    outcome.attempt.manual = c->manual;
+    c->manual = false;
+    int64_t not_before_ms = obey_retry_after(d, t, &now);
+    outcome.state = conclude(d, t, not_before_ms, &now);
+    outcome.place = c->place;
+    dispatcher_record(d, &outcome);
+    lane_finish(lane, c,
+                outcome.state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL,
+                dispatcher_room(d, lane), &now);
+    dispatcher_let_destination_go(d, t->destination);
+    dispatcher_touch(d, lane);
+    buf_free(&url);
+}
+
+static void finish_test(struct try *t)
+{
+    struct delivery_test *test = t->test;
+    struct buf url = {0};
+    test->attempt = attempt_of(t, test->event.lane, &url);
+    test->attempt.number = 1;
+    struct attempt *a = &test->attempt;
+    if (test->url.p) {
+        buf_clear(&url);
+        url_print_masked(&url, test->url);
+        a->url = buf_str(&url);
+    }
+    a->url = arena_str(&test->arena, a->url);
+    a->detail = arena_str(&test->arena, a->detail);
+    a->request_headers = arena_str(&test->arena, a->request_headers);
+    a->response_headers = arena_str(&test->arena, a->response_headers);
+    a->response_body = arena_str(&test->arena, a->response_body);
+    buf_free(&url);
+    executor_post(test->reply_to, &test->done);
+}
+
+static void done(struct exchange *x)
+{
+    struct try *t = CONTAINER_OF(x, struct try, x);
+    struct dispatcher *d = t->dispatcher;
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    list_remove(&d->tries, &t->link);
+    list_push(&d->finished, &t->link);
+    if (t->test)
+        finish_test(t);
+    else
+        finish(d, t);
+}
+
+void dispatcher_free_finished(struct dispatcher *d)
+{
+    struct link *link;
+    while ((link = list_pop(&d->finished)) != NULL) {
+        struct try *t = CONTAINER_OF(link, struct try, link);
+        exchange_free_results(&t->x);
+        buf_free(&t->headers);
+        buf_free(&t->body);
+        app_unref(t->app);
+        free(t);
+    }
+}
+
+/* --- without an exchange ------------------------------------------------------------------ */
+
+void dispatcher_skip(struct dispatcher *d, struct lane *lane)
+{
+    struct callback *c = lane_take(lane);
+    struct lane_now now = dispatcher_now(d);
+    struct outcome outcome = {
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED,
+        .place = c->place,
+    };
+    if (!c->was_delivered)
+        outcome.reason = lane->settings.has_url ? SKIP_DISABLED : SKIP_NO_URL;
+    dispatcher_record(d, &outcome);
+    lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
+}
+
+static void cancel(struct dispatcher *d, struct try *t)
+{
+    struct lane_now now = dispatcher_now(d);
+    d->outside->cancel(d->outside, &t->x);
+    if (t->test) {
+        t->x.class = ATTEMPT_TIMEOUT;
+        snprintf(t->x.detail, sizeof(t->x.detail), "%s", "The service is stopping.");
+        finish_test(t);
+        return;
+    }
+    let_seats_go(d, t);
+    if (t->destination->probe_holder == t->lane)
+        t->destination->probe_holder = NULL;
+    lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
+    dispatcher_let_destination_go(d, t->destination);
+}
+
+void dispatcher_cancel_all(struct dispatcher *d)
+{
+    struct link *link;
+    while ((link = list_pop(&d->tries)) != NULL) {
+        list_push(&d->finished, link);
+        cancel(d, CONTAINER_OF(link, struct try, link));
+    }
+}
+
+/* --- test callbacks ------------------------------------------------------------------------ */
+
+static void refuse_test(struct delivery_test *test, const char *why)
+{
+    test->attempt = (struct attempt){
+        .number = 1,
+        .class = ATTEMPT_PROTOCOL,
+        .url = arena_str(&test->arena, test->url),
+        .detail = arena_str(&test->arena, str_of(why)),
+    };
+    executor_post(test->reply_to, &test->done);
+}
+
+void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
+{
+    const struct event *e = &test->event;
+    const char *why = "No URL is configured for this kind of callback.";
+    struct app *app = directory_app_by_no(d->delivery->directory, test->app_no);
+    if (!app || d->stopping) {
+        if (app)
+            app_unref(app);
+        refuse_test(test, app ? "The service is stopping." : "The app does not exist.");
+        return;
+    }
+    struct url own;
+    bool has_own = test->url.p && url_parse(&test->arena, test->url, &own, &why);
+    if (!has_own && (test->url.p || !app->url[e->lane].p)) {
+        app_unref(app);
+        refuse_test(test, why);
+        return;
+    }
+    struct request_source from = {
+        .event_id = e->event_id,
+        .panelist_id = e->panelist_id,
+        .body = e->body,
+        .signature_offset = e->signature_offset,
+        .is_test = true,
+        .number = 1,
+        .occurred_ms = e->occurred_ms,
+    };
+    struct try *t = try_new(d, app, &app->parsed[e->lane], &from);
+    if (has_own) {
+        t->url = own;
+        t->x.url = &t->url;
+    }
+    t->test = test;
+    d->outside->start(d->outside, &t->x);
+}

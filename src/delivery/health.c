@@ -1,0 +1,121 @@
+/* Rings of slots: slot = time / width modulo the ring's length. Slots that have been skipped
+ * since the last try are cleared before anything is added or read, so no timer is needed. */
+#include "delivery/health.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_MS INT64_C(60000)
+#define WIDTH_HOUR_MS (5 * MINUTE_MS)
+#define WIDTH_DAY_MS (60 * MINUTE_MS)
+#define WIDTH_LATENCY_MS (15 * MINUTE_MS)
+
+struct health *health_new(lane_no lane, int64_t now_mono_ms)
+{
+    struct health *h = xcalloc(1, sizeof(*h));
+    h->lane = lane;
+    h->last_mono_ms = now_mono_ms;
+    return h;
+}
+
+void health_free(struct health *h)
+{
+    free(h->last_detail);
+    free(h);
+}
+
+static void clear_skipped(void *ring, size_t slots, size_t slot_bytes, int64_t width_ms,
+                          int64_t from_mono_ms, int64_t to_mono_ms)
+{
+    int64_t from = from_mono_ms / width_ms, to = to_mono_ms / width_ms;
+    for (int64_t i = from + 1; i <= to && i <= from + (int64_t)slots; i++)
+        memset((char *)ring + (size_t)(i % (int64_t)slots) * slot_bytes, 0, slot_bytes);
+}
+
+static void advance(struct health *h, int64_t now_mono_ms)
+{
+    int64_t from = h->last_mono_ms;
+    clear_skipped(h->hour, HEALTH_SLOTS_1H, sizeof(h->hour[0]), WIDTH_HOUR_MS, from, now_mono_ms);
+    clear_skipped(h->day, HEALTH_SLOTS_24H, sizeof(h->day[0]), WIDTH_DAY_MS, from, now_mono_ms);
+    clear_skipped(h->latency, HEALTH_LATENCY_SLOTS, sizeof(h->latency[0]), WIDTH_LATENCY_MS, from,
+                  now_mono_ms);
+    h->last_mono_ms = now_mono_ms;
+}
+
+/* Class k covers up to upper_ms(k): 2^(k/4) with the quarters in between. */
+static int32_t upper_ms(int32_t k)
+{
+    static const int32_t quarter[4] = {1000, 1189, 1414, 1682};
+    return (int32_t)((int64_t)quarter[k % 4] * (INT64_C(1) << (k / 4)) / 1000);
+}
+
+static int32_t latency_class(int32_t ms)
+{
+    int32_t k = 0;
+    while (k < HEALTH_LATENCIES - 1 && upper_ms(k) < ms)
+        k++;
+    return k;
+}
+
+void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms)
+{
+    advance(h, now_mono_ms);
+    h->hour[now_mono_ms / WIDTH_HOUR_MS % HEALTH_SLOTS_1H][success]++;
+    h->day[now_mono_ms / WIDTH_DAY_MS % HEALTH_SLOTS_24H][success]++;
+    h->latency[now_mono_ms / WIDTH_LATENCY_MS % HEALTH_LATENCY_SLOTS][latency_class(duration_ms)]++;
+}
+
+void health_add_error(struct health *h, enum attempt_class c, const char *detail, int64_t wall_ms)
+{
+    h->last_class = c;
+    h->last_error_ms = wall_ms;
+    free(h->last_detail);
+    h->last_detail = xstrdup(detail);
+}
+
+bool health_is_stale(const struct health *h, int64_t now_mono_ms)
+{
+    return now_mono_ms - h->last_mono_ms > HEALTH_SLOTS_24H * WIDTH_DAY_MS;
+}
+
+static int32_t percentile(const int64_t counts[HEALTH_LATENCIES], int64_t total, int64_t percent)
+{
+    int64_t rank = (total * percent + 99) / 100, seen = 0;
+    if (total == 0)
+        return 0;
+    for (int32_t k = 0; k < HEALTH_LATENCIES; k++) {
+        seen += counts[k];
+        if (seen >= rank)
+            return upper_ms(k);
+    }
+    return upper_ms(HEALTH_LATENCIES - 1);
+}
+
+struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms)
+{
+    struct health_summary s = {0};
+    /* A copy: looking is not a try, and must not keep the record from growing stale. */
+    struct health copy = *h;
+    advance(&copy, now_mono_ms);
+    for (size_t i = 0; i < HEALTH_SLOTS_1H; i++) {
+        s.failed_1h += copy.hour[i][0];
+        s.succeeded_1h += copy.hour[i][1];
+    }
+    for (size_t i = 0; i < HEALTH_SLOTS_24H; i++) {
+        s.failed_24h += copy.day[i][0];
+        s.succeeded_24h += copy.day[i][1];
+    }
+    int64_t counts[HEALTH_LATENCIES] = {0}, total = 0;
+    for (size_t i = 0; i < HEALTH_LATENCY_SLOTS; i++) {
+        for (size_t k = 0; k < HEALTH_LATENCIES; k++) {
+            counts[k] += copy.latency[i][k];
+            total += copy.latency[i][k];
+        }
+    }
+    s.p50_ms = percentile(counts, total, 50);
+    s.p95_ms = percentile(counts, total, 95);
+    s.p99_ms = percentile(counts, total, 99);
+    return s;
+}

@@ -1,0 +1,36 @@
+/* How a lane has been doing: successes and failures of the last hour and day, latencies of the
+ * last hour, the last failure in words. Kept only for lanes tried within the last day. */
+#pragma once
+
+#include "delivery/index.h"
+#include "domain/attempt.h"
+#include "domain/event.h"
+
+#define HEALTH_SLOTS_1H 12     /* of 5 minutes */
+#define HEALTH_SLOTS_24H 24    /* of an hour */
+#define HEALTH_LATENCY_SLOTS 4 /* of 15 minutes */
+#define HEALTH_LATENCIES 60    /* four to each doubling, from 1 ms to 32 s */
+
+struct health {
+    struct index_node node;
+    lane_no lane;
+    int64_t last_mono_ms;
+    uint32_t hour[HEALTH_SLOTS_1H][2]; /* 0: failures, 1: successes */
+    uint32_t day[HEALTH_SLOTS_24H][2];
+    uint32_t latency[HEALTH_LATENCY_SLOTS][HEALTH_LATENCIES];
+    enum attempt_class last_class;
+    int64_t last_error_ms; /* wall; 0: no failure yet */
+    char *last_detail;     /* owned; NULL: none */
+};
+
+struct health *health_new(lane_no lane, int64_t now_mono_ms);
+void health_free(struct health *h);
+void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms);
+void health_add_error(struct health *h, enum attempt_class c, const char *detail, int64_t wall_ms);
+bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* a day without a try */
+
+struct health_summary {
+    int64_t succeeded_1h, failed_1h, succeeded_24h, failed_24h;
+    int32_t p50_ms, p95_ms, p99_ms; /* 0: no answer within the hour; upper ends of their classes */
+};
+struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms);

@@ -1,0 +1,409 @@
+/* The moves of a lane's state. See lane.h for the invariant they keep.
+ *
+ *   sink --offer--> fresh ---take--> in flight --finish--> retries --ripen--> due --take--> ...
+ *                     |                                 \-> (store)
+ *   store --page--> due        drop: fresh, due, retries -> (store), noted in next_due_ms */
+#include "delivery/lane.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/limits.h"
+
+#include <stdlib.h>
+
+#define RAM_PER_SEAT 32 /* in memory for each exchange the window allows */
+#define RAM_SECONDS 10  /* or what the rate lets out in that time, if less */
+#define RAM_LEAST 64
+#define RATE_BURST_MICROS 20000
+#define EMPTY_SCAN_WAIT_MS 10 /* doubles */
+#define EMPTY_SCAN_DOUBLINGS 9
+#define BUSY_WAIT_MS 1000
+
+struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now)
+{
+    struct lane *lane = xcalloc(1, sizeof(*lane));
+    lane->magic = LANE_MAGIC;
+    lane->no = no;
+    lane->shared = shared;
+    lane->next_due_ms = INT64_MAX;
+    lane->dropped_due_ms = INT64_MAX;
+    lane->settings.max_concurrency = 1;
+    lane->touched_mono_ms = now->mono_ms;
+    window_init(&lane->window);
+    return lane;
+}
+
+void lane_free(struct lane *lane)
+{
+    CHECK_MAGIC(lane, LANE_MAGIC);
+    ASSERT(lane->held.count == 0 && lane->in_ram == 0 && lane->in_flight == 0);
+    ASSERT(lane->destination == NULL && !lane->page_asked && lane->waker.place == 0);
+    held_free(&lane->held);
+    lane->magic = 0;
+    free(lane);
+}
+
+enum lane_mode lane_mode(const struct lane *lane)
+{
+    if (lane->leaving)
+        return LANE_LEAVING;
+    if (!lane->settings.enabled)
+        return LANE_HALTED;
+    if (!lane->settings.has_url || lane->settings.disabled || lane->gone)
+        return LANE_DRAINING;
+    ASSERT(lane->destination);
+    if (lane->window.suspended || lane->destination->dead)
+        return LANE_SHUT;
+    return LANE_OPEN;
+}
+
+bool lane_is_sick(const struct lane *lane)
+{
+    return lane->window.suspended || lane->window.failed_run > 0 ||
+           (lane->destination && lane->destination->failed_run > 0);
+}
+
+int32_t lane_ram_goal(const struct lane *lane)
+{
+    int64_t goal = (int64_t)lane->window.size * RAM_PER_SEAT;
+    int64_t rated = (int64_t)lane->settings.rate_per_second * RAM_SECONDS;
+    if (rated > 0 && rated < goal)
+        goal = rated;
+    if (goal < RAM_LEAST)
+        goal = RAM_LEAST;
+    return goal < LIMIT_LANE_CALLBACKS_IN_RAM ? (int32_t)goal : LIMIT_LANE_CALLBACKS_IN_RAM;
+}
+
+int32_t lane_queued(const struct lane *lane)
+{
+    return lane->fresh.count + lane->due.count;
+}
+
+bool lane_is_idle(const struct lane *lane)
+{
+    return lane->held.count == 0 && lane->next_due_ms == INT64_MAX && !lane->page_asked;
+}
+
+void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
+{
+    bool moved = settings->url_hash != lane->settings.url_hash;
+    lane->settings = *settings;
+    if (lane->settings.max_concurrency < 1)
+        lane->settings.max_concurrency = 1;
+    /* Marking a lane disabled is one change of the app and enabling it again is another: from
+     * two versions on the directory knows better, even if only the end of both was seen. */
+    if (lane->gone && (settings->disabled || settings->app_version >= lane->gone_version + 2))
+        lane->gone = false;
+    if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
+        lane->window.probe_mono_ms = now->mono_ms;
+    lane->touched_mono_ms = now->mono_ms;
+}
+
+bool lane_set_gone(struct lane *lane)
+{
+    if (lane->gone || lane->settings.disabled)
+        return false;
+    lane->gone = true;
+    lane->gone_version = lane->settings.app_version;
+    return true;
+}
+
+void lane_note_waiting(struct lane *lane, int64_t due_ms)
+{
+    if (due_ms < lane->next_due_ms)
+        lane->next_due_ms = due_ms;
+    if (due_ms < lane->dropped_due_ms)
+        lane->dropped_due_ms = due_ms;
+}
+
+static void remember(struct lane *lane, struct callback *c, enum held_place place)
+{
+    struct held_entry *e = held_add(&lane->held, c->event_no);
+    e->callback = c;
+    e->place = (uint8_t)place;
+    lane->in_ram++;
+    lane->shared->in_ram++;
+}
+
+/* The entry has left memory and nothing of it is being recorded. */
+static void release(struct lane *lane, struct held_entry *e)
+{
+    ASSERT(e->place == HELD_GONE && e->recording == 0);
+    if (e->again)
+        lane_note_waiting(lane, 0);
+    e->again = false;
+    if (lane->page_asked)
+        lane->lingering++;
+    else
+        held_remove(&lane->held, e->event_no);
+}
+
+/* Lets go of the callback's memory; the entry stays as long as it must. */
+static void leave_memory(struct lane *lane, struct held_entry *e)
+{
+    struct callback *c = e->callback;
+    bool recording = e->recording > 0;
+    e->callback = NULL;
+    e->place = HELD_GONE;
+    lane->in_ram--;
+    lane->shared->in_ram--;
+    if (!recording)
+        release(lane, e);
+    callback_unref(c);
+}
+
+static void offer_again(struct lane *lane, struct held_entry *e, struct callback *c)
+{
+    switch ((enum held_place)e->place) {
+    case HELD_QUEUED: e->callback->manual |= c->manual; break;
+    case HELD_RETRY: /* a resend of a waiting one: due now */
+        retries_remove(&lane->retries, e->callback);
+        e->callback->place = c->place;
+        e->callback->manual |= c->manual;
+        e->place = HELD_QUEUED;
+        callback_queue_push(&lane->due, e->callback);
+        break;
+    case HELD_IN_FLIGHT:
+    case HELD_GONE:
+        /* Its outcome may be recorded before or after this: only the store knows. */
+        e->again = true;
+        if (e->place == HELD_GONE && e->recording == 0)
+            lane_note_waiting(lane, 0);
+        break;
+    }
+    callback_unref(c);
+}
+
+void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now)
+{
+    CHECK_MAGIC(lane, LANE_MAGIC);
+    CHECK_MAGIC(c, CALLBACK_MAGIC);
+    lane->touched_mono_ms = now->mono_ms;
+    struct held_entry *e = held_find(&lane->held, c->event_no);
+    if (e) {
+        offer_again(lane, e, c);
+        return;
+    }
+    enum lane_mode mode = lane_mode(lane);
+    bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING;
+    if (!wanted || room <= 0 || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
+        lane_note_waiting(lane, c->place.due_ms);
+        callback_unref(c);
+        return;
+    }
+    remember(lane, c, HELD_QUEUED);
+    callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
+}
+
+static void drop(struct lane *lane, struct callback *c)
+{
+    lane_note_waiting(lane, c->place.due_ms);
+    leave_memory(lane, held_find(&lane->held, c->event_no));
+}
+
+void lane_drop_queued(struct lane *lane)
+{
+    struct callback *c;
+    while ((c = callback_queue_pop(&lane->fresh)) || (c = callback_queue_pop(&lane->due)) ||
+           (c = retries_pop(&lane->retries)))
+        drop(lane, c);
+    lane->probe_ready = false;
+}
+
+void lane_ripen(struct lane *lane, const struct lane_now *now)
+{
+    while (retries_earliest(&lane->retries) <= now->mono_ms) {
+        struct callback *c = retries_pop(&lane->retries);
+        if (!c)
+            break;
+        held_find(&lane->held, c->event_no)->place = HELD_QUEUED;
+        callback_queue_push(&lane->due, c);
+    }
+}
+
+struct callback *lane_take(struct lane *lane)
+{
+    bool fresh = lane->due.count == 0 || (lane->fresh.count > 0 && !lane->took_fresh);
+    struct callback *c = callback_queue_pop(fresh ? &lane->fresh : &lane->due);
+    ASSERT(c);
+    lane->took_fresh = fresh;
+    lane->probe_ready = false;
+    held_find(&lane->held, c->event_no)->place = HELD_IN_FLIGHT;
+    lane->in_flight++;
+    return c;
+}
+
+void lane_count_start(struct lane *lane, const struct lane_now *now)
+{
+    if (lane->settings.rate_per_second <= 0)
+        return;
+    int64_t apart = 1000000 / lane->settings.rate_per_second;
+    int64_t burst = apart < RATE_BURST_MICROS ? RATE_BURST_MICROS : 0;
+    int64_t earliest = now->mono_ms * 1000 - burst;
+    if (lane->rate_next_micros < earliest)
+        lane->rate_next_micros = earliest;
+    lane->rate_next_micros += apart;
+}
+
+void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,
+                 const struct lane_now *now)
+{
+    struct held_entry *e = held_find(&lane->held, c->event_no);
+    ASSERT(e && e->place == HELD_IN_FLIGHT && lane->in_flight > 0);
+    lane->in_flight--;
+    lane->touched_mono_ms = now->mono_ms;
+    e->again = false;
+    if (how == LANE_FINISH_CANCELLED) {
+        drop(lane, c);
+        return;
+    }
+    e->recording++;
+    int64_t wait_ms = c->place.due_ms - now->wall_ms;
+    if (how == LANE_FINISH_WAITING && lane_mode(lane) == LANE_OPEN && room > 0 &&
+        wait_ms <= LANE_RETRY_IN_RAM_MS) {
+        e->place = HELD_RETRY;
+        retries_add(&lane->retries, c, now->mono_ms + (wait_ms > 0 ? wait_ms : 0));
+        return;
+    }
+    leave_memory(lane, e);
+}
+
+bool lane_is_asked_again(const struct lane *lane, uint64_t event_no)
+{
+    const struct held_entry *e = held_find(&lane->held, event_no);
+    return e && e->again;
+}
+
+void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,
+                   const struct lane_now *now)
+{
+    struct held_entry *e = held_find(&lane->held, event_no);
+    ASSERT(e && e->recording > 0);
+    lane->touched_mono_ms = now->mono_ms;
+    e->recording--;
+    if (e->recording > 0 || e->place != HELD_GONE)
+        return;
+    if (state == CALLBACK_PENDING)
+        lane_note_waiting(lane, due_ms);
+    release(lane, e);
+}
+
+void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
+{
+    ASSERT(!lane->page_asked && lane->lingering == 0);
+    lane->page_asked = true;
+    lane->page_kind = (uint8_t)kind;
+    if (kind != PAGE_SWEEP && lane->scan_due_ms == 0 && lane->scan_event_no == 0)
+        lane->dropped_due_ms = INT64_MAX;
+}
+
+bool lane_page_take(struct lane *lane, struct callback *c)
+{
+    ASSERT(lane->page_asked);
+    if (held_find(&lane->held, c->event_no))
+        return false;
+    enum lane_mode mode = lane_mode(lane);
+    bool probe = lane->page_kind == PAGE_PROBE;
+    bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING ||
+                  (mode == LANE_SHUT && probe && lane_queued(lane) == 0);
+    if (!wanted || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
+        lane_note_waiting(lane, c->place.due_ms);
+        return false;
+    }
+    remember(lane, c, HELD_QUEUED);
+    callback_queue_push(&lane->due, c);
+    lane->probe_ready = mode == LANE_SHUT;
+    return true;
+}
+
+void lane_sweep_take(struct lane *lane, uint64_t event_no)
+{
+    struct held_entry *e = held_add(&lane->held, event_no);
+    e->place = HELD_GONE;
+    e->recording = 1;
+}
+
+/* The page under way has come: entries that only waited for it may go. */
+static void release_lingering(struct lane *lane)
+{
+    /* Removal shifts later entries back, so the slot is looked at again. */
+    for (uint32_t i = 0; i < lane->held.capacity && lane->lingering > 0;) {
+        const struct held_entry *e = &lane->held.slots[i];
+        if (e->event_no && e->place == HELD_GONE && e->recording == 0) {
+            held_remove(&lane->held, e->event_no);
+            lane->lingering--;
+        } else {
+            i++;
+        }
+    }
+    ASSERT(lane->lingering == 0);
+}
+
+static void sweep_ended(struct lane *lane, const struct due_page *page, size_t taken)
+{
+    if (page->more) {
+        lane->sweep_due_ms = page->last_due_ms;
+        lane->sweep_event_no = page->last_event_no;
+    } else {
+        lane->sweep_due_ms = 0;
+        lane->sweep_event_no = 0;
+    }
+    /* As long as it pays the sweep goes on at once; else the next failed try takes it up. */
+    if (!page->more || taken == 0)
+        lane->sweep_failed_ms = 0;
+}
+
+static void scan_ended(struct lane *lane, const struct due_page *page, size_t taken,
+                       const struct lane_now *now)
+{
+    bool probe_found = lane->page_kind == PAGE_PROBE && taken > 0;
+    if (probe_found) { /* the rest of the page was not looked at */
+        lane->scan_due_ms = 0;
+        lane->scan_event_no = 0;
+        lane_note_waiting(lane, page->due_until_ms);
+        return;
+    }
+    if (taken > 0)
+        lane->empty_scans = 0;
+    if (page->more) {
+        lane->scan_due_ms = page->last_due_ms;
+        lane->scan_event_no = page->last_event_no;
+        return;
+    }
+    lane->scan_due_ms = 0;
+    lane->scan_event_no = 0;
+    lane->next_due_ms =
+        page->next_due_ms < lane->dropped_due_ms ? page->next_due_ms : lane->dropped_due_ms;
+    if (taken > 0 || lane->next_due_ms > now->wall_ms)
+        return;
+    /* Something is due, but all the store shows is in hand already: no hurry. */
+    lane->page_not_before_mono_ms = now->mono_ms + (EMPTY_SCAN_WAIT_MS << lane->empty_scans);
+    if (lane->empty_scans < EMPTY_SCAN_DOUBLINGS)
+        lane->empty_scans++;
+}
+
+void lane_page_ended(struct lane *lane, const struct due_page *page, size_t taken,
+                     const struct lane_now *now)
+{
+    ASSERT(lane->page_asked);
+    lane->page_asked = false;
+    release_lingering(lane);
+    if (lane->page_kind == PAGE_SWEEP)
+        sweep_ended(lane, page, taken);
+    else
+        scan_ended(lane, page, taken, now);
+}
+
+void lane_page_failed(struct lane *lane, const struct lane_now *now)
+{
+    ASSERT(lane->page_asked);
+    lane->page_asked = false;
+    release_lingering(lane);
+    lane->page_not_before_mono_ms = now->mono_ms + BUSY_WAIT_MS;
+}
+
+void lane_settle_place(const struct lane *lane, struct schedule_place *place)
+{
+    if (place->due_ms < lane->settings.enabled_since_ms)
+        place->due_ms = lane->settings.enabled_since_ms;
+}

@@ -1,0 +1,184 @@
+/* One lane: the queue of one configured URL. What it has in memory, what it knows to wait in the
+ * store, how many it may have under way.
+ *
+ * Everything here is state and pure moves of it: no clock, no I/O. lane_decide.c says what to do
+ * next as a function of (lane, now); the dispatcher does it.
+ *
+ * The invariant that keeps a callback from being lost: each pending callback of the lane is
+ * either held (held.h), or the next scan of the store will meet it: a scan begins at next_due_ms
+ * at the latest, and what left memory during a scan is remembered in dropped_due_ms. */
+#pragma once
+
+#include "delivery/destination.h"
+#include "delivery/health.h"
+#include "delivery/held.h"
+#include "delivery/queue.h"
+#include "domain/window.h"
+#include "store/store.h"
+
+#define LANE_MAGIC 0x1A4E1A4Eu
+#define LANE_RETRY_IN_RAM_MS 10000 /* a retry due within that may wait in memory */
+#define LANE_IDLE_MS 60000         /* nothing in hand, nothing waiting: forgotten after that */
+#define LANE_IDLE_SUSPENDED_MS 600000
+#define LANE_ROOM_ALWAYS 16 /* what a lane gets even when memory is nearly full */
+
+/* docs/state.md has the moves. The first that applies, top down. */
+enum lane_mode {
+    LANE_LEAVING,  /* its URL belongs to another loop now: ends what is under way, then moves */
+    LANE_HALTED,   /* the app is disabled: waits, its schedules stopped */
+    LANE_DRAINING, /* no URL, or disabled by a 410: what waits is skipped */
+    LANE_SHUT,     /* suspended, or its destination is dead: one try at a time */
+    LANE_OPEN,
+};
+
+/* The app's settings as far as its lanes need them between attempts. */
+struct lane_settings {
+    bool enabled, has_url, disabled;
+    int32_t max_concurrency, rate_per_second;
+    int64_t enabled_since_ms;
+    uint64_t url_hash, app_version;
+};
+
+enum lane_page_kind {
+    PAGE_FILL,  /* due ones, to be tried */
+    PAGE_DRAIN, /* all, to be skipped */
+    PAGE_PROBE, /* one due, to be the next try of a lane that is shut */
+    PAGE_SWEEP, /* after such a try failed: those whose last slot has passed are dead */
+};
+
+/* What the lanes of one dispatcher share. */
+struct lane_shared {
+    int64_t in_ram; /* callbacks in memory */
+};
+
+struct lane {
+    uint32_t magic;
+    bool leaving;
+    bool gone;       /* answered 410; true until the directory shows it */
+    bool took_fresh; /* queues take turns: the last one came from `fresh` */
+    bool page_asked;
+    bool probe_ready; /* shut: the one in `due` is the next try */
+    uint8_t page_kind;
+    uint8_t empty_scans;
+    uint32_t lingering; /* held entries that only wait for the page under way */
+    lane_no no;
+    struct index_node node;
+    struct waker waker;
+    struct link at_destination, blocked, touched, ready, wants_room;
+    uint8_t ready_queue; /* 0: in none; else the dispatcher's queue, from 1 */
+    bool is_blocked, is_touched, is_wanting_room;
+
+    struct lane_shared *shared;
+    struct destination *destination; /* NULL: no URL */
+    struct lane_settings settings;
+    uint64_t gone_version; /* the app's when the 410 came */
+    struct window window;
+    struct callback_queue fresh, due;
+    struct retries retries;
+    struct held held;
+    struct health *health; /* NULL: never tried since it was last forgotten */
+    int32_t in_flight, in_ram;
+
+    /* What is known of the store. */
+    int64_t next_due_ms;    /* something may be due from then on; INT64_MAX: nothing */
+    int64_t dropped_due_ms; /* the same, of what was dropped since the scan began */
+    int64_t scan_due_ms;    /* where the scan stands */
+    uint64_t scan_event_no;
+    int64_t sweep_failed_ms; /* 0: no sweep wanted; else when the last try failed */
+    int64_t sweep_due_ms;
+    uint64_t sweep_event_no;
+
+    int64_t page_not_before_mono_ms;
+    int64_t paused_until_mono_ms; /* Retry-After */
+    int64_t rate_next_micros;     /* monotonic: when the rate allows the next start */
+    int64_t touched_mono_ms;
+};
+
+struct lane_now {
+    int64_t wall_ms; /* never goes back, see dispatcher_now */
+    int64_t mono_ms;
+};
+
+struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now);
+void lane_free(struct lane *lane); /* nothing held, not at a destination */
+enum lane_mode lane_mode(const struct lane *lane);
+bool lane_is_sick(const struct lane *lane); /* its retries give way to healthy lanes */
+int32_t lane_ram_goal(const struct lane *lane);
+int32_t lane_queued(const struct lane *lane);
+/* True when nothing is left that the lane would be needed for. */
+bool lane_is_idle(const struct lane *lane);
+
+void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now);
+/* A 410: skips from now on, until the directory says otherwise. True the first time. */
+bool lane_set_gone(struct lane *lane);
+
+/* A callback handed over by the store; takes the reference. room: how many more may be in memory.
+ */
+void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now);
+/* Something may be due in the store from due_ms on. */
+void lane_note_waiting(struct lane *lane, int64_t due_ms);
+/* Gives everything queued back to the store. */
+void lane_drop_queued(struct lane *lane);
+/* Retries whose time has come join the queue. */
+void lane_ripen(struct lane *lane, const struct lane_now *now);
+
+/* The next to try (or to skip); in flight until lane_finish. */
+struct callback *lane_take(struct lane *lane);
+void lane_count_start(struct lane *lane, const struct lane_now *now); /* towards the rate */
+enum lane_finish {
+    LANE_FINISH_FINAL,     /* recorded: delivered, dead or skipped */
+    LANE_FINISH_WAITING,   /* recorded: pending; kept in memory when its time is near */
+    LANE_FINISH_CANCELLED, /* nothing recorded: still due in the store */
+};
+void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,
+                 const struct lane_now *now);
+/* Whether the one in flight has been handed over anew meanwhile (a resend). */
+bool lane_is_asked_again(const struct lane *lane, uint64_t event_no);
+/* An outcome of this lane is durable. */
+void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,
+                   const struct lane_now *now);
+
+/* A page was asked for. */
+void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
+/* Takes over (a reference of) one item of the page just come; false: not wanted, the caller's. */
+bool lane_page_take(struct lane *lane, struct callback *c);
+/* One item of a sweep is dead without a try: recorded by the caller. */
+void lane_sweep_take(struct lane *lane, uint64_t event_no);
+/* The page is used up. taken: how many of its items were of use. */
+void lane_page_ended(struct lane *lane, const struct due_page *page, size_t taken,
+                     const struct lane_now *now);
+void lane_page_failed(struct lane *lane, const struct lane_now *now); /* the store was busy */
+
+/* Slots that passed while the app was disabled do not count: the schedule stood still. */
+void lane_settle_place(const struct lane *lane, struct schedule_place *place);
+
+/* --- deciding (lane_decide.c) ------------------------------------------------------------ */
+
+enum lane_action {
+    LANE_WAIT,  /* for wake_mono_ms, for what `needs` says, or for what is under way */
+    LANE_START, /* take one and try it */
+    LANE_SKIP,  /* take one and record it as skipped */
+    LANE_PAGE,  /* ask the store: page_* */
+    LANE_DROP,  /* give what is queued back to the store */
+    LANE_LEAVE, /* hand the lane over to its new loop */
+    LANE_FORGET,
+};
+enum lane_need { LANE_NEEDS_SEAT = 1, LANE_NEEDS_DESTINATION = 2, LANE_NEEDS_ROOM = 4 };
+
+struct lane_means { /* what the dispatcher can give */
+    bool seat;      /* an exchange more */
+    bool page_seat; /* a page more */
+    int32_t room;   /* callbacks more in memory */
+};
+
+struct lane_decision {
+    enum lane_action action;
+    unsigned needs;       /* enum lane_need */
+    int64_t wake_mono_ms; /* INT64_MAX: no time to wait for */
+    enum lane_page_kind page_kind;
+    uint32_t page_limit;
+    int64_t page_until_ms;
+};
+
+struct lane_decision lane_decide(const struct lane *lane, const struct lane_now *now,
+                                 const struct lane_means *means);

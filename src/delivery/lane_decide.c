@@ -1,0 +1,205 @@
+/* What a lane does next: a pure function of (lane, now, what the dispatcher can give).
+ *
+ * One action at a time; the dispatcher does it and asks again, until the answer is to wait. Pages
+ * come before starts, since they take a while and exchanges may run meanwhile. */
+#include "delivery/lane.h"
+
+#include "base/limits.h"
+
+#define PAGE_LEAST 16
+#define PROBE_PAGE 4 /* the oldest due may be in hand still: look a little further */
+
+static struct lane_decision act(enum lane_action action)
+{
+    return (struct lane_decision){.action = action, .wake_mono_ms = INT64_MAX};
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void wake_by(struct lane_decision *d, int64_t mono_ms)
+{
+    if (mono_ms < d->wake_mono_ms)
+        d->wake_mono_ms = mono_ms;
+}
+
+/* A stored time as one to wait for. */
+static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
+{
+    return wall_ms <= now->wall_ms ? now->mono_ms : now->mono_ms + (wall_ms - now->wall_ms);
+}
+
+/* When the pause of a Retry-After and the rate allow the next start. */
+static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
+{
+    int64_t at = later(now->mono_ms, lane->paused_until_mono_ms);
+    if (lane->settings.rate_per_second > 0)
+        at = later(at, (lane->rate_next_micros + 999) / 1000);
+    return at;
+}
+
+static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64_t until_ms)
+{
+    struct lane_decision d = act(LANE_PAGE);
+    d.page_kind = kind;
+    d.page_limit = limit < LIMIT_PAGE_CALLBACKS ? limit : LIMIT_PAGE_CALLBACKS;
+    d.page_until_ms = until_ms;
+    return d;
+}
+
+/* True when a page of due ones should be asked for; else *d says what it waits for. */
+static bool fill(const struct lane *lane, const struct lane_now *now,
+                 const struct lane_means *means, int64_t at_mono_ms, struct lane_decision *d)
+{
+    if (lane->page_asked)
+        return false;
+    at_mono_ms = later(at_mono_ms, lane->page_not_before_mono_ms);
+    if (at_mono_ms > now->mono_ms) {
+        wake_by(d, at_mono_ms);
+        return false;
+    }
+    int32_t goal = lane_ram_goal(lane);
+    if (lane->in_ram > goal / 2)
+        return false; /* enough; looked at again as they finish */
+    if (!means->page_seat || means->room < PAGE_LEAST) {
+        d->needs |= LANE_NEEDS_ROOM;
+        return false;
+    }
+    int32_t limit = goal - lane->in_ram < means->room ? goal - lane->in_ram : means->room;
+    struct lane_decision asked = page(PAGE_FILL, (uint32_t)limit, now->wall_ms);
+    *d = asked;
+    return true;
+}
+
+static struct lane_decision decide_open(const struct lane *lane, const struct lane_now *now,
+                                        const struct lane_means *means)
+{
+    struct lane_decision d = act(LANE_WAIT);
+    if (lane->next_due_ms != INT64_MAX &&
+        fill(lane, now, means, later(mono_of(lane->next_due_ms, now), lane->paused_until_mono_ms),
+             &d))
+        return d;
+    wake_by(&d, retries_earliest(&lane->retries));
+    if (lane_queued(lane) == 0)
+        return d;
+    int64_t start_at = start_mono_ms(lane, now);
+    int32_t allowance =
+        window_allowance(&lane->window, lane->settings.max_concurrency, now->mono_ms);
+    if (start_at > now->mono_ms)
+        wake_by(&d, start_at);
+    else if (lane->in_flight >= allowance)
+        ; /* looked at again as they finish */
+    else if (!destination_has_seat(lane->destination))
+        d.needs |= LANE_NEEDS_DESTINATION;
+    else if (!means->seat)
+        d.needs |= LANE_NEEDS_SEAT;
+    else
+        return act(LANE_START);
+    return d;
+}
+
+static bool destination_allows(const struct lane *lane, const struct lane_now *now)
+{
+    const struct destination *to = lane->destination;
+    return to->dead ? destination_grants_probe(to, lane, now->mono_ms) : destination_has_seat(to);
+}
+
+/* The one try that is ready: it starts, waits for a seat, or is no longer wanted. */
+static struct lane_decision decide_probe(const struct lane *lane, const struct lane_now *now,
+                                         const struct lane_means *means, int64_t probe_at)
+{
+    if (probe_at > now->mono_ms || lane->in_flight > 0 || !destination_allows(lane, now))
+        return act(LANE_DROP);
+    if (means->seat)
+        return act(LANE_START);
+    struct lane_decision d = act(LANE_WAIT);
+    d.needs = LANE_NEEDS_SEAT;
+    return d;
+}
+
+static struct lane_decision decide_shut(const struct lane *lane, const struct lane_now *now,
+                                        const struct lane_means *means)
+{
+    int64_t probe_at = start_mono_ms(lane, now);
+    if (lane->window.suspended)
+        probe_at = later(probe_at, lane->window.probe_mono_ms);
+    if (lane->probe_ready)
+        return decide_probe(lane, now, means, probe_at);
+    if (lane_queued(lane) > 0 || lane->retries.count > 0)
+        return act(LANE_DROP);
+    struct lane_decision d = act(LANE_WAIT);
+    if (lane->page_asked)
+        return d;
+    if (lane->sweep_failed_ms != 0) {
+        if (means->page_seat)
+            return page(PAGE_SWEEP, LIMIT_PAGE_CALLBACKS, lane->sweep_failed_ms);
+        d.needs |= LANE_NEEDS_ROOM;
+        return d;
+    }
+    if (lane->next_due_ms == INT64_MAX || lane->in_flight > 0)
+        return d;
+    int64_t at =
+        later(later(probe_at, mono_of(lane->next_due_ms, now)), lane->page_not_before_mono_ms);
+    if (at > now->mono_ms)
+        wake_by(&d, at);
+    else if (!destination_allows(lane, now))
+        d.needs |= LANE_NEEDS_DESTINATION;
+    else if (!means->page_seat)
+        d.needs |= LANE_NEEDS_ROOM;
+    else
+        return page(PAGE_PROBE, PROBE_PAGE, now->wall_ms);
+    return d;
+}
+
+static struct lane_decision decide_draining(const struct lane *lane, const struct lane_now *now,
+                                            const struct lane_means *means)
+{
+    if (lane_queued(lane) > 0)
+        return act(LANE_SKIP);
+    if (lane->retries.count > 0)
+        return act(LANE_DROP);
+    struct lane_decision d = act(LANE_WAIT);
+    if (lane->next_due_ms == INT64_MAX || lane->page_asked)
+        return d;
+    if (lane->page_not_before_mono_ms > now->mono_ms)
+        wake_by(&d, lane->page_not_before_mono_ms);
+    else if (!means->page_seat || means->room < PAGE_LEAST)
+        d.needs |= LANE_NEEDS_ROOM;
+    else
+        return page(PAGE_DRAIN, (uint32_t)means->room, INT64_MAX);
+    return d;
+}
+
+static struct lane_decision decide_leaving(const struct lane *lane)
+{
+    if (lane_queued(lane) > 0 || lane->retries.count > 0)
+        return act(LANE_DROP);
+    /* The new loop may page only when all outcomes of this one are durable. */
+    return act(lane->held.count == 0 && !lane->page_asked ? LANE_LEAVE : LANE_WAIT);
+}
+
+struct lane_decision lane_decide(const struct lane *lane, const struct lane_now *now,
+                                 const struct lane_means *means)
+{
+    struct lane_decision d = act(LANE_WAIT);
+    switch (lane_mode(lane)) {
+    case LANE_LEAVING: return decide_leaving(lane);
+    case LANE_HALTED:
+        if (lane_queued(lane) > 0 || lane->retries.count > 0)
+            return act(LANE_DROP);
+        break;
+    case LANE_DRAINING: d = decide_draining(lane, now, means); break;
+    case LANE_SHUT: d = decide_shut(lane, now, means); break;
+    case LANE_OPEN: d = decide_open(lane, now, means); break;
+    }
+    if (d.action == LANE_WAIT && lane_is_idle(lane) && !lane->gone) {
+        int64_t idle_ms = lane->window.suspended ? LANE_IDLE_SUSPENDED_MS : LANE_IDLE_MS;
+        int64_t until = later(lane->touched_mono_ms + idle_ms, lane->paused_until_mono_ms);
+        if (until <= now->mono_ms)
+            return act(LANE_FORGET);
+        wake_by(&d, until);
+    }
+    return d;
+}

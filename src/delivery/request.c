@@ -1,0 +1,51 @@
+/* All bytes of the body are fixed at acceptance but those of Sig (and Signature): a retry days
+ * later, after a rotation, is signed with what the partner has then. EventIds are plain ASCII
+ * without spaces (contract, section 1), so they can stand in a header as they are. */
+#include "delivery/request.h"
+
+#include "domain/clock.h"
+#include "domain/payload.h"
+#include "domain/signature.h"
+
+static bool older_is_live(const struct app *app, int64_t wall_ms)
+{
+    return app->older_secret.p && wall_ms < app->older_secret_until_ms;
+}
+
+struct str request_sig_secret(const struct app *app, int64_t wall_ms)
+{
+    return app->sig_uses_older && older_is_live(app, wall_ms) ? app->older_secret : app->secret;
+}
+
+void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
+                   const struct app *app, int64_t wall_ms)
+{
+    char hex[SIG_HEX_BYTES];
+    signature_sig(from->panelist_id, from->event_id, request_sig_secret(app, wall_ms), hex);
+    size_t begin = body->n;
+    buf_add_str(body, from->body);
+    payload_sign(body->p + begin, from->signature_offset, hex);
+    struct str signed_body = {body->p + begin, body->n - begin};
+
+    int64_t timestamp_s = wall_ms / 1000;
+    char text[WEBHOOK_SIGNATURE_BYTES];
+    buf_add_c(headers, "webhook-id: ");
+    buf_add_str(headers, from->event_id);
+    buf_add_c(headers, "\r\nwebhook-timestamp: ");
+    buf_add_int(headers, timestamp_s);
+    buf_add_c(headers, "\r\nwebhook-signature: ");
+    signature_webhook(app->secret, from->event_id, timestamp_s, signed_body, text);
+    buf_add_c(headers, text);
+    if (older_is_live(app, wall_ms)) {
+        buf_add_char(headers, ' ');
+        signature_webhook(app->older_secret, from->event_id, timestamp_s, signed_body, text);
+        buf_add_c(headers, text);
+    }
+    buf_add_c(headers, "\r\nPostbackd-Attempt: ");
+    buf_add_int(headers, from->number);
+    buf_add_c(headers, "\r\nPostbackd-Event-Time: ");
+    clock_print(headers, from->occurred_ms);
+    buf_add_c(headers, "\r\n");
+    if (from->is_test)
+        buf_add_c(headers, "Postbackd-Test: true\r\n");
+}

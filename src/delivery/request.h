@@ -1,0 +1,19 @@
+/* The request of one attempt: headers and signed body. Contract, section 4, "Signatures". */
+#pragma once
+
+#include "accounts/accounts.h"
+#include "base/buf.h"
+
+struct request_source {
+    struct str event_id, panelist_id, body; /* body with zeros where Sig goes */
+    uint16_t signature_offset;
+    bool is_test;
+    int32_t number; /* of the attempt, from 1 */
+    int64_t occurred_ms;
+};
+
+/* Appends the header lines ("Name: value\r\n") and the body with its signature as of wall_ms. */
+void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
+                   const struct app *app, int64_t wall_ms);
+/* The secret Sig is made with at that time: a rotation may keep the older one for its overlap. */
+struct str request_sig_secret(const struct app *app, int64_t wall_ms);

@@ -1,0 +1,164 @@
+/* The store of delivery_world.h: rows in a list, answers late. It keeps the contract of store.h and
+ * no more: records take effect in order, some time after they were asked for; a page is read at
+ * some moment between asking and answering. */
+#pragma once
+
+#include "delivery_world_outside.h"
+
+static inline struct callback *world_callback(const struct world_row *row)
+{
+    char id[32], body[] = "{\"Sig\":\"00000000000000000000000000000000\",\"PanelistId\":\"p\"}";
+    snprintf(id, sizeof(id), "e-%llu", (unsigned long long)row->event_no);
+    struct event e = {
+        .account_no = 1,
+        .app_no = (uint32_t)(row->lane / LANE_KINDS),
+        .event_no = row->event_no,
+        .type = EVENT_SURVEY_COMPLETED,
+        .lane = (enum lane_kind)(row->lane % LANE_KINDS),
+        .accepted_ms = row->place.due_ms,
+        .occurred_ms = WORLD_START_WALL_MS,
+        .event_id = str_of(id),
+        .panelist_id = STR("p"),
+        .body = str_of(body),
+    };
+    struct callback *c = callback_new(&e);
+    c->place = row->place;
+    c->attempts_made = row->attempts;
+    c->was_delivered = row->was_delivered;
+    c->manual = row->manual;
+    return c;
+}
+
+static inline void world_apply(struct world *w, struct outcome_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct outcome *o = &batch->items[i];
+        struct world_row *row = world_row(w, (uint32_t)(o->lane / LANE_KINDS), o->event_no);
+        ASSERT(row);
+        if (o->has_attempt) {
+            row->attempts++;
+            row->oks += o->attempt.class == ATTEMPT_OK;
+            if (!row->first_try_wall_ms)
+                row->first_try_wall_ms = o->attempt.at_ms;
+            row->last_try_wall_ms = o->attempt.at_ms;
+            row->last_class = o->attempt.class;
+            ASSERT(o->attempt.number == row->attempts);
+        }
+        row->state = o->state;
+        row->reason = o->reason;
+        row->place = o->place;
+        row->manual = false;
+        if (o->state == CALLBACK_DELIVERED)
+            row->was_delivered = false;
+    }
+    w->records += (int64_t)batch->count;
+    batch->status = STORE_OK;
+}
+
+static inline bool world_behind(const struct world_row *a, int64_t due_ms, uint64_t event_no)
+{
+    return a->place.due_ms > due_ms || (a->place.due_ms == due_ms && a->event_no > event_no);
+}
+
+static inline int world_compare(const void *a, const void *b)
+{
+    const struct world_row *x = *(struct world_row *const *)a, *y = *(struct world_row *const *)b;
+    if (x->place.due_ms != y->place.due_ms)
+        return x->place.due_ms < y->place.due_ms ? -1 : 1;
+    return x->event_no < y->event_no ? -1 : x->event_no > y->event_no;
+}
+
+static inline void world_read(struct world *w, struct due_page *p)
+{
+    p->status = w->page_status;
+    p->next_due_ms = INT64_MAX;
+    if (p->status != STORE_OK)
+        return;
+    struct world_row **found = xcalloc(w->row_count + 1, sizeof(*found));
+    size_t n = 0;
+    for (size_t i = 0; i < w->row_count; i++) {
+        struct world_row *row = &w->rows[i];
+        if (row->lane != p->lane || row->state != CALLBACK_PENDING)
+            continue;
+        if (row->place.due_ms > p->due_until_ms) {
+            if (row->place.due_ms < p->next_due_ms)
+                p->next_due_ms = row->place.due_ms;
+        } else if (world_behind(row, p->after_due_ms, p->after_event_no)) {
+            found[n++] = row;
+        }
+    }
+    qsort(found, n, sizeof(*found), world_compare);
+    p->more = n > p->limit;
+    p->count = p->more ? p->limit : n;
+    p->items = xcalloc(p->count + 1, sizeof(*p->items));
+    for (size_t i = 0; i < p->count; i++)
+        p->items[i] = world_callback(found[i]);
+    if (p->count) {
+        p->last_due_ms = found[p->count - 1]->place.due_ms;
+        p->last_event_no = found[p->count - 1]->event_no;
+    }
+    free(found);
+}
+
+static inline void world_add_job(struct world *w, struct world_store_job job)
+{
+    struct world_store_job *j = xcalloc(1, sizeof(*j));
+    *j = job;
+    int64_t most = w->store_delay_ms;
+    j->read_mono_ms = w->mono_ms + (most ? (int64_t)rng_below(&w->rng, (uint64_t)most + 1) : 0);
+    j->done_mono_ms =
+        j->read_mono_ms + (most ? (int64_t)rng_below(&w->rng, (uint64_t)most + 1) : 0);
+    struct world_store_job **at = &w->jobs;
+    while (*at) {
+        /* Records take effect and are done in the order asked for. */
+        if (job.batch && (*at)->batch) {
+            if (j->read_mono_ms < (*at)->read_mono_ms)
+                j->read_mono_ms = (*at)->read_mono_ms;
+            if (j->done_mono_ms < (*at)->done_mono_ms)
+                j->done_mono_ms = (*at)->done_mono_ms;
+        }
+        at = &(*at)->next;
+    }
+    if (j->done_mono_ms < j->read_mono_ms)
+        j->done_mono_ms = j->read_mono_ms;
+    *at = j;
+}
+
+static inline void world_record(struct store *s, struct outcome_batch *batch)
+{
+    struct world *w = CONTAINER_OF(s, struct world, store);
+    world_add_job(w, (struct world_store_job){.batch = batch});
+}
+
+static inline void world_page(struct store *s, struct due_page *page)
+{
+    struct world *w = CONTAINER_OF(s, struct world, store);
+    w->pages_asked++;
+    world_add_job(w, (struct world_store_job){.page = page});
+}
+
+static inline void world_run_store(struct world *w)
+{
+    for (struct world_store_job *j = w->jobs; j; j = j->next) {
+        if (j->read || j->read_mono_ms > w->mono_ms)
+            continue;
+        j->read = true;
+        if (j->batch)
+            world_apply(w, j->batch);
+        else
+            world_read(w, j->page);
+    }
+    for (struct world_store_job **at = &w->jobs; *at;) {
+        struct world_store_job *j = *at;
+        if (!j->read || j->done_mono_ms > w->mono_ms) {
+            at = &j->next;
+            continue;
+        }
+        *at = j->next;
+        if (j->batch)
+            executor_post(j->batch->reply_to, &j->batch->done);
+        else
+            executor_post(j->page->reply_to, &j->page->done);
+        free(j);
+    }
+}

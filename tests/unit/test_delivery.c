@@ -1,0 +1,456 @@
+/* Delivery as a whole, in a small world with virtual time (delivery_world.h). */
+#include "delivery_world.h"
+
+static void delivers_what_is_handed_over(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 100; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 100);
+    CHECK_EQ_INT(w->starts, 100);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    /* A lane with nothing to do is forgotten. */
+    struct delivery_numbers n;
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.lanes, 1);
+    CHECK_EQ_INT(n.attempts[ATTEMPT_OK], 100);
+    world_run(w, 3 * MINUTE);
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.lanes, 0);
+    world_close(w);
+}
+
+static void follows_the_schedule_then_gives_up(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h");
+    w->answer = world_always_404;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->rows[0].attempts, 1);
+    world_run(w, 4 * SECOND);
+    CHECK_EQ_INT(w->rows[0].attempts, 2);
+    world_run(w, 80 * HOUR);
+    CHECK_EQ_INT(w->rows[0].state, CALLBACK_DEAD);
+    CHECK_EQ_INT(w->rows[0].attempts, 12);
+    int64_t span = w->rows[0].last_try_wall_ms - w->rows[0].first_try_wall_ms;
+    CHECK(span > 65 * HOUR && span < 81 * HOUR);
+    /* Waiting costs next to nothing: a page per try, not one per minute. */
+    CHECK(w->pages_asked < 60);
+    world_close(w);
+}
+
+static void suspends_and_reopens(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h");
+    w->answer = world_always_500;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 200; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    struct delivery_numbers n;
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.lanes_suspended, 1);
+    CHECK_EQ_INT(n.callbacks_in_ram, 0);
+    int64_t tries = w->starts;
+    CHECK(tries <= 8);
+    w->in_flight_max = 0;
+    world_run(w, 3 * MINUTE);
+    /* 5, 10, 20, 40, 60 s apart: one at a time. */
+    CHECK(w->starts - tries >= 4 && w->starts - tries <= 7);
+    CHECK_EQ_INT(w->in_flight_max, 1);
+    int32_t attempts[200];
+    for (size_t i = 0; i < 200; i++)
+        attempts[i] = w->rows[i].attempts;
+    w->answer = world_ok;
+    world_run(w, 70 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED) + world_count(w, CALLBACK_PENDING), 200);
+    world_run(w, 10 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
+    for (size_t i = 0; i < 200; i++)
+        CHECK_EQ_INT(w->rows[i].attempts, attempts[i] + 1);
+    world_close(w);
+}
+
+/* The receiver never comes back: everything is dead at about the schedule's end, though only
+ * one at a time was tried; nothing was made to wait longer than that. */
+static void suspension_does_not_stretch_the_schedule(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m,10m");
+    w->answer = world_always_500;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 3000; i++)
+        world_accept(w, 1, i);
+    world_run(w, 10 * MINUTE);
+    CHECK(world_count(w, CALLBACK_PENDING) > 2900);
+    world_run(w, 10 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 3000);
+    for (size_t i = 0; i < w->row_count; i++)
+        CHECK(w->rows[i].attempts <= 5);
+    world_close(w);
+}
+
+static void reopened_lane_tries_every_overdue_one(void)
+{
+    struct world *w = world_open(1, "1s,2s,3s,1h");
+    w->answer = world_always_500;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 500; i++)
+        world_accept(w, 1, i);
+    world_run(w, 5 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 500);
+    w->answer = world_always_404; /* up again, but no use to anybody */
+    int64_t before[500];
+    for (size_t i = 0; i < 500; i++)
+        before[i] = w->rows[i].attempts;
+    world_run(w, 2 * HOUR);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 500);
+    for (size_t i = 0; i < 500; i++)
+        CHECK(w->rows[i].attempts > before[i]);
+    world_close(w);
+}
+
+static void a_dead_host_costs_one_try_at_a_time(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h,2h");
+    w->answer = world_refused;
+    for (uint32_t app = 1; app <= 500; app++) {
+        world_set_app(w, app, 7);
+        for (uint64_t i = 1; i <= 4; i++)
+            world_accept(w, app, i);
+    }
+    world_run(w, 2 * SECOND);
+    int64_t tries = w->starts;
+    CHECK(tries <= 80); /* what was under way when it died */
+    w->in_flight_max = 0;
+    world_run(w, 10 * MINUTE);
+    CHECK(w->starts - tries <= 16);
+    CHECK(w->starts - tries >= 9);
+    CHECK_EQ_INT(w->in_flight_max, 1);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    w->answer = world_ok;
+    world_run(w, 2 * MINUTE);
+    CHECK(world_count(w, CALLBACK_DELIVERED) > 1980);
+    world_run(w, 15 * MINUTE); /* the few that were tried wait for their slots */
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 2000);
+    world_close(w);
+}
+
+static struct world_answer hangs_for_1(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (app == 1)
+        return (struct world_answer){ATTEMPT_TIMEOUT, 0, -1, -1};
+    return world_ok(w, x, app);
+}
+
+static void a_hanging_lane_does_not_hold_up_a_healthy_one(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m");
+    w->answer = hangs_for_1;
+    world_set_app(w, 1, 1);
+    world_set_app(w, 2, 1); /* on the same host */
+    for (uint64_t i = 1; i <= 2000; i++)
+        world_accept(w, 1, i);
+    for (uint64_t i = 1; i <= 500; i++)
+        world_accept(w, 2, i);
+    world_run(w, 2 * SECOND);
+    size_t delivered = 0;
+    for (size_t i = 0; i < w->row_count; i++)
+        delivered += w->rows[i].lane / LANE_KINDS == 2 && w->rows[i].state == CALLBACK_DELIVERED;
+    CHECK_EQ_UINT(delivered, 500);
+    world_close(w);
+}
+
+static struct world_answer hangs_but_for_70(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (app != 70)
+        return (struct world_answer){ATTEMPT_TIMEOUT, 0, -1, -1};
+    return world_ok(w, x, app);
+}
+
+/* Seats are scarce, and the lanes that have failed before would hang in all of them. */
+static void sick_lanes_hold_at_most_half_of_the_seats(void)
+{
+    struct world *w = world_open(1, "1s,1s,1s,1s,1s,1s,1s,1s,1s,1s,1h");
+    w->answer = world_refused;
+    for (uint32_t app = 1; app <= 60; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 2; i++)
+            world_accept(w, app, i);
+    }
+    world_run(w, 500);
+    CHECK_EQ_INT(w->starts, 120);
+    w->answer = hangs_but_for_70;
+    w->in_flight_max = 0;
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->in_flight_max, 32);
+    world_set_app(w, 70, 70);
+    for (uint64_t i = 1; i <= 300; i++)
+        world_accept(w, 70, i);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->tries[70], 300);
+    world_close(w);
+}
+
+static struct world_answer busy_for_a_while(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (w->mono_ms < WORLD_START_MONO_MS + 20 * SECOND)
+        return (struct world_answer){ATTEMPT_STATUS, 429, 5, 20 * SECOND};
+    return world_ok(w, x, app);
+}
+
+static void retry_after_pauses_the_lane(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m");
+    w->answer = busy_for_a_while;
+    world_set_app(w, 1, 1)->max_concurrency = 1;
+    for (uint64_t i = 1; i <= 20; i++)
+        world_accept(w, 1, i);
+    world_run(w, 19 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 3 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 20);
+    world_close(w);
+}
+
+static struct world_answer busy_for_ever(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 503, 5, 1000 * HOUR};
+}
+
+static void retry_after_is_bounded_by_the_next_two_steps(void)
+{
+    struct world *w = world_open(1, "10s,20s,1h");
+    w->answer = busy_for_ever;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 29 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    world_close(w);
+}
+
+static struct world_answer gone(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_GONE, 410, 50, -1};
+}
+
+static void a_410_ends_the_lane(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = gone;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 3000; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->disables_asked, 1);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 4); /* the first window */
+    CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 2996);
+    CHECK_EQ_INT(w->rows[2999].reason, SKIP_DISABLED);
+    /* Disabled and enabled again before the lane looked: it follows the directory. */
+    w->answer = world_ok;
+    world_set_app(w, 1, 1);
+    world_set_app(w, 1, 1);
+    delivery_app_changed(w->delivery, 1);
+    world_accept(w, 1, 3001);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->rows[3000].state, CALLBACK_DELIVERED);
+    world_close(w);
+}
+
+static void a_disabled_app_waits_with_its_schedule_stopped(void)
+{
+    struct world *w = world_open(1, "5s,10s");
+    w->answer = world_always_404;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 10; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 10);
+    world_set_app(w, 1, 1)->enabled = false;
+    delivery_app_changed(w->delivery, 1);
+    world_accept(w, 1, 11);
+    world_run(w, 5 * HOUR);
+    CHECK_EQ_INT(w->starts, 10);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    world_set_app(w, 1, 1)->enabled_since_ms = world_wall(&w->loops[0].outside);
+    delivery_app_changed(w->delivery, 1);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 21);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 11); /* none lost its last slot meanwhile */
+    world_run(w, 1 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 11);
+    CHECK_EQ_INT(w->rows[0].attempts, 3);
+    CHECK_EQ_INT(w->rows[10].attempts, 3);
+    world_close(w);
+}
+
+static void a_cleared_url_skips_what_waits(void)
+{
+    struct world *w = world_open(1, "5s,1h");
+    w->answer = world_always_404;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 600; i++)
+        world_accept(w, 1, i);
+    world_run(w, 30 * SECOND); /* all wait for an hour now */
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 600);
+    world_set_app(w, 1, -1);
+    delivery_app_changed(w->delivery, 1);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 600);
+    CHECK_EQ_INT(w->rows[0].reason, SKIP_NO_URL);
+    world_close(w);
+}
+
+static void waiting_ones_follow_a_changed_url(void)
+{
+    for (size_t loops = 1; loops <= 3; loops += 2) {
+        struct world *w = world_open(loops, "5s,30s,30s,1h");
+        w->answer = world_always_404;
+        world_set_app(w, 1, 0);
+        for (uint64_t i = 1; i <= 100; i++)
+            world_accept(w, 1, i);
+        world_run(w, 1 * SECOND);
+        /* Through many hosts, so that with three loops it moves between them. */
+        for (int host = 1; host <= 12; host++) {
+            world_set_app(w, 1, host);
+            delivery_app_changed(w->delivery, 1);
+            world_accept(w, 1, (uint64_t)(100 + host));
+            world_run(w, 300);
+        }
+        w->answer = world_ok;
+        world_run(w, 1 * MINUTE);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 112);
+        for (size_t i = 0; i < w->row_count; i++)
+            CHECK_EQ_INT(w->rows[i].oks, 1);
+        world_close(w);
+    }
+}
+
+static void spreads_over_three_loops(void)
+{
+    struct world *w = world_open(3, "5s,1m");
+    w->store_delay_ms = 20;
+    for (uint32_t app = 1; app <= 90; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 30; i++)
+            world_accept(w, app, i);
+    }
+    world_run(w, 5 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 2700);
+    CHECK_EQ_INT(w->starts, 2700);
+    for (size_t i = 0; i < 3; i++)
+        CHECK(w->delivery->dispatchers[i]->lanes.count > 10);
+    world_close(w);
+}
+
+static void recovers_a_backlog(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    static struct lane_backlog backlog[500];
+    for (uint32_t app = 1; app <= 500; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 12; i++)
+            world_add_row(w, app, i);
+        backlog[app - 1] = (struct lane_backlog){lane_of(app, LANE_SUCCESS), WORLD_START_WALL_MS};
+    }
+    delivery_recover(w->delivery, backlog, 500);
+    world_run(w, 900);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 6000);
+    CHECK_EQ_INT(w->starts, 6000);
+    world_close(w);
+}
+
+static void concurrency_and_rate_are_kept(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = world_slow;
+    struct app *app = world_set_app(w, 1, 1);
+    app->max_concurrency = 3;
+    app = world_set_app(w, 2, 2);
+    app->rate_per_second = 5;
+    for (uint64_t i = 1; i <= 200; i++) {
+        world_accept(w, 1, i);
+        world_accept(w, 2, i);
+    }
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_INT(w->app_in_flight_max[1], 3);
+    CHECK(w->tries[1] >= 95 && w->tries[1] <= 102);
+    CHECK(w->tries[2] >= 49 && w->tries[2] <= 52);
+    world_close(w);
+}
+
+static void resend(struct world *w, struct world_row *row)
+{
+    row->was_delivered = row->state == CALLBACK_DELIVERED;
+    if (row->state != CALLBACK_PENDING)
+        row->place = (struct schedule_place){0};
+    row->state = CALLBACK_PENDING;
+    row->manual = true;
+    row->place.due_ms = world_wall(&w->loops[0].outside);
+    world_hand_over(w, row);
+}
+
+static void resends(void)
+{
+    struct world *w = world_open(1, "5s,1h");
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->rows[0].state, CALLBACK_DELIVERED);
+    w->answer = world_always_404;
+    resend(w, &w->rows[0]); /* one extra try, and it stays delivered */
+    world_run(w, 1 * MINUTE);
+    CHECK_EQ_INT(w->rows[0].state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[0].attempts, 2);
+
+    world_accept(w, 1, 2);
+    world_run(w, 1 * SECOND); /* waits in memory for its second try */
+    CHECK_EQ_INT(w->rows[1].attempts, 1);
+    resend(w, &w->rows[1]); /* due now */
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->rows[1].attempts, 2);
+    world_run(w, 1 * MINUTE); /* waits in the store */
+    CHECK_EQ_INT(w->rows[1].state, CALLBACK_PENDING);
+    w->answer = world_slow;
+    resend(w, &w->rows[1]);
+    world_run(w, 100);
+    resend(w, &w->rows[1]); /* while it is being tried */
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->rows[1].state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(w->rows[1].attempts, 3);
+    world_close(w);
+}
+
+int main(void)
+{
+    log_set(LOG_ERROR, false);
+    RUN(delivers_what_is_handed_over);
+    RUN(follows_the_schedule_then_gives_up);
+    RUN(suspends_and_reopens);
+    RUN(suspension_does_not_stretch_the_schedule);
+    RUN(reopened_lane_tries_every_overdue_one);
+    RUN(a_dead_host_costs_one_try_at_a_time);
+    RUN(a_hanging_lane_does_not_hold_up_a_healthy_one);
+    RUN(sick_lanes_hold_at_most_half_of_the_seats);
+    RUN(retry_after_pauses_the_lane);
+    RUN(retry_after_is_bounded_by_the_next_two_steps);
+    RUN(a_410_ends_the_lane);
+    RUN(a_disabled_app_waits_with_its_schedule_stopped);
+    RUN(a_cleared_url_skips_what_waits);
+    RUN(waiting_ones_follow_a_changed_url);
+    RUN(spreads_over_three_loops);
+    RUN(recovers_a_backlog);
+    RUN(concurrency_and_rate_are_kept);
+    RUN(resends);
+    return check_done("delivery");
+}

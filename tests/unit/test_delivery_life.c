@@ -1,0 +1,200 @@
+/* Delivery over time: bounds, clocks that jump, stopping, test callbacks, health. */
+#include "delivery_world.h"
+
+static void memory_is_bounded(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = world_slow;
+    for (uint32_t app = 1; app <= 4; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 3000; i++)
+            world_accept(w, app, i);
+    }
+    int64_t most = 0;
+    for (int i = 0; i < 2000 && world_count(w, CALLBACK_PENDING) > 0; i++) {
+        world_run(w, 100);
+        if (world_in_ram(w) > most)
+            most = world_in_ram(w);
+    }
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 12000);
+    CHECK_EQ_INT(w->starts, 12000);
+    CHECK(most <= 4 * 1024);
+    CHECK(w->in_flight_max <= 64);
+    world_close(w);
+}
+
+static void a_clock_set_forward_or_back_neither_stalls_nor_spins(void)
+{
+    for (int back = 0; back < 2; back++) {
+        struct world *w = world_open(1, "20s,30s,1m,2m");
+        w->answer = world_always_404;
+        world_set_app(w, 1, 1);
+        for (uint64_t i = 1; i <= 50; i++)
+            world_accept(w, 1, i);
+        world_run(w, 5 * SECOND);
+        CHECK_EQ_INT(w->starts, 50);
+        w->wall_skew_ms = back ? -24 * HOUR : 24 * HOUR;
+        world_run(w, 90 * SECOND);
+        CHECK(w->starts >= 100);
+        CHECK(w->starts <= 200);
+        CHECK(w->pages_asked < 100);
+        world_run(w, 10 * MINUTE);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 50);
+        world_close(w);
+    }
+}
+
+static void stops_after_what_is_under_way(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = world_slow;
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 50; i++)
+        world_accept(w, 1, i);
+    world_run(w, 100);
+    CHECK_EQ_INT(w->in_flight, 4);
+    w->stopped_task.run = world_stopped;
+    delivery_stop(w->delivery, &w->loops[0].executor, &w->stopped_task);
+    world_run(w, 100);
+    CHECK(!w->stopped);
+    world_run(w, 1 * SECOND);
+    CHECK(w->stopped);
+    CHECK_EQ_INT(w->starts, 4);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 4);
+    world_accept(w, 1, 51); /* nobody listens any more: it stays in the store */
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 4);
+    world_close(w);
+}
+
+static struct world_answer never_ends(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_OK, 200, 1000 * HOUR, -1};
+}
+
+static void stopping_has_an_end(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = never_ends; /* not even the sender's deadline */
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 1 * SECOND);
+    w->stopped_task.run = world_stopped;
+    delivery_stop(w->delivery, &w->loops[0].executor, &w->stopped_task);
+    world_run(w, 10 * SECOND);
+    CHECK(!w->stopped);
+    world_run(w, 2 * SECOND);
+    CHECK(w->stopped);
+    CHECK_EQ_INT(w->rows[0].state, CALLBACK_PENDING);
+    world_close(w);
+}
+
+static bool answered;
+static void answer_came(struct task *task)
+{
+    (void)task;
+    answered = true;
+}
+
+static void test_callbacks_answer_inline(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = world_always_500;
+    world_set_app(w, 1, 1);
+    struct delivery_test test = {
+        .done = {.run = answer_came},
+        .reply_to = &w->loops[0].executor,
+        .app_no = 1,
+        .event = {.event_id = STR("test_1"),
+                  .panelist_id = STR("p"),
+                  .lane = LANE_SUCCESS,
+                  .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}")},
+    };
+    answered = false;
+    delivery_send_test(w->delivery, &test);
+    world_run(w, 1 * SECOND);
+    CHECK(answered);
+    CHECK_EQ_INT(test.attempt.class, ATTEMPT_STATUS);
+    CHECK_EQ_INT(test.attempt.status, 500);
+    CHECK_EQ_INT(test.attempt.number, 1);
+    CHECK_STR(test.attempt.url, "http://host1/app1/cb");
+    CHECK_EQ_INT(w->records, 0);
+    test.event.lane = LANE_OFFER; /* no URL there */
+    answered = false;
+    delivery_send_test(w->delivery, &test);
+    world_run(w, 1 * SECOND);
+    CHECK(answered);
+    CHECK_EQ_INT(w->starts, 1);
+    CHECK_EQ_INT(test.attempt.status, 0);
+    CHECK(test.attempt.detail.n > 0);
+    arena_free(&test.arena);
+    world_close(w);
+}
+
+static void health_is_told(void)
+{
+    struct world *w = world_open(1, "5s,1m,1h");
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 10; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    w->answer = world_always_500;
+    for (uint64_t i = 11; i <= 30; i++)
+        world_accept(w, 1, i);
+    world_run(w, 2 * SECOND);
+    struct lane_health_query q = {
+        .done = {.run = answer_came},
+        .reply_to = &w->loops[0].executor,
+        .lane = lane_of(1, LANE_SUCCESS),
+    };
+    answered = false;
+    delivery_get_health(w->delivery, &q);
+    world_run(w, 1);
+    CHECK(answered);
+    CHECK(q.health.known);
+    CHECK(q.health.suspended);
+    CHECK_EQ_INT(q.health.succeeded_1h, 10);
+    CHECK(q.health.failed_1h >= 3);
+    CHECK_EQ_INT(q.health.last_class, ATTEMPT_STATUS);
+    CHECK_CSTR(q.health.last_detail, "No luck.");
+    CHECK(q.health.next_try_ms > world_wall(&w->loops[0].outside));
+    CHECK(q.health.latency_p50_ms >= 4 && q.health.latency_p50_ms <= 6);
+    world_run(w, 30 * HOUR);
+    delivery_get_health(w->delivery, &q);
+    world_run(w, 1);
+    CHECK_EQ_INT(q.health.succeeded_1h, 0);
+    CHECK_EQ_INT(q.health.succeeded_24h, 0);
+    world_close(w);
+}
+
+static void a_busy_store_is_asked_again(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    world_set_app(w, 1, 1);
+    world_add_row(w, 1, 1);
+    w->page_status = STORE_BUSY;
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), WORLD_START_WALL_MS};
+    delivery_recover(w->delivery, &backlog, 1);
+    world_run(w, 5 * SECOND);
+    CHECK(w->pages_asked >= 4 && w->pages_asked <= 6);
+    w->page_status = STORE_OK;
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 1);
+    world_close(w);
+}
+
+int main(void)
+{
+    log_set(LOG_ERROR, false);
+    RUN(memory_is_bounded);
+    RUN(a_clock_set_forward_or_back_neither_stalls_nor_spins);
+    RUN(stops_after_what_is_under_way);
+    RUN(stopping_has_an_end);
+    RUN(test_callbacks_answer_inline);
+    RUN(health_is_told);
+    RUN(a_busy_store_is_asked_again);
+    return check_done("delivery_life");
+}
