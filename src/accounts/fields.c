@@ -3,6 +3,7 @@
 
 #include "accounts/names.h"
 #include "base/buf.h"
+#include "base/limits.h"
 #include "domain/money.h"
 
 #include <errno.h>
@@ -32,7 +33,8 @@ bool fields_check(const struct fields *f, const struct field_rule *rules, size_t
     for (const struct json *m = f->body->first; m && f->faults->count < PROBLEMS_MAX; m = m->next) {
         const struct field_rule *rule = rule_of(rules, count, m->name);
         if (!rule || (!rule->create && !rule->patch)) {
-            problem_add(f->faults, m->name, "unknown_field", "there is no such field");
+            problem_add(f->faults, str_utf8_prefix(m->name, LIMIT_TEXT_BYTES), "unknown_field",
+                        "there is no such field");
             continue;
         }
         uint64_t bit = UINT64_C(1) << (rule - rules);

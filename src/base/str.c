@@ -50,6 +50,16 @@ struct str str_trim(struct str s)
     return s;
 }
 
+struct str str_utf8_prefix(struct str s, size_t most_bytes)
+{
+    if (s.n <= most_bytes)
+        return s;
+    s.n = most_bytes;
+    while (s.n && ((unsigned char)s.p[s.n] & 0xc0) == 0x80)
+        s.n--;
+    return s;
+}
+
 /* The length of the valid sequence at p (1..4), or 0. RFC 3629, section 4. */
 static size_t utf8_sequence(const unsigned char *p, size_t left)
 {

@@ -22,7 +22,9 @@ static inline struct str str_of(const char *c)
 
 static inline bool str_eq(struct str a, struct str b)
 {
-    return a.n == b.n && (a.p != NULL) == (b.p != NULL) && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+    if (a.p == NULL || b.p == NULL)
+        return a.p == b.p;
+    return a.n == b.n && memcmp(a.p, b.p, a.n) == 0;
 }
 
 static inline bool str_is(struct str a, const char *literal)
@@ -39,6 +41,10 @@ bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
  * becomes absent). */
 struct str str_cut(struct str *rest, char sep);
 struct str str_trim(struct str s); /* ASCII space and tab at both ends */
+
+/* The longest beginning of valid UTF-8 text that has at most that many bytes and cuts no character:
+ * for showing what may be too long to show. */
+struct str str_utf8_prefix(struct str s, size_t most_bytes);
 
 /* Valid UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
 bool str_is_utf8(struct str s);

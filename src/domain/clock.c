@@ -65,7 +65,7 @@ struct scan {
 
 static struct scan scan_of(struct str s)
 {
-    return (struct scan){s.p, s.p + s.n, s.p != NULL};
+    return s.p ? (struct scan){s.p, s.p + s.n, true} : (struct scan){"", "", false};
 }
 
 static int scan_digits(struct scan *s, int n)
@@ -311,7 +311,10 @@ bool clock_parse_http_date(struct str text, int64_t *ret_ms)
         ms = scan_asctime_date(&s, &date);
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
-    *ret_ms = ms + days_of_civil(date) * DAY_MS;
+    ms += days_of_civil(date) * DAY_MS;
+    if (clock_day(ms) > LAST_DAY) /* by its leap second */
+        return false;
+    *ret_ms = ms;
     return true;
 }
 

@@ -118,7 +118,7 @@ int socket_listen(const struct endpoint *at, int *ret_errno)
 
 int socket_accept(int listen_fd, struct endpoint *ret_peer, int *ret_errno)
 {
-    struct sockaddr_storage peer;
+    struct sockaddr_storage peer = {0};
     socklen_t n = sizeof peer;
     int fd = accept4(listen_fd, (struct sockaddr *)&peer, &n, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd < 0) {
@@ -169,7 +169,7 @@ int socket_connect_error(int fd)
 
 bool socket_local(int fd, struct endpoint *ret)
 {
-    struct sockaddr_storage here;
+    struct sockaddr_storage here = {0};
     socklen_t n = sizeof here;
     return getsockname(fd, (struct sockaddr *)&here, &n) == 0 && from_kernel(&here, ret);
 }

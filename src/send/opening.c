@@ -171,7 +171,7 @@ static void settle_unresolved(struct job *job, enum dns_status status)
         [DNS_OK] = "",
         [DNS_NO_SUCH_NAME] = "does not exist: is it spelled right?",
         [DNS_NO_ADDRESS] = "has no address (neither A nor AAAA)",
-        [DNS_NO_ANSWER] = "could not be resolved: its name servers do not answer",
+        [DNS_NO_ANSWER] = "could not be resolved: its name servers do not answer, or fail",
         [DNS_SERVER_FAILED] = "could not be resolved: its name servers fail",
     };
     job_settle(job, ATTEMPT_DNS, "The name %s %s", job->destination->host, words[status]);

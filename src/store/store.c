@@ -115,6 +115,12 @@ size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes)
     return s->ops->backlog(s, ret_lanes);
 }
 
+const struct hash_secret *store_hash_secret(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    return s->ops->hash_secret(s);
+}
+
 void store_start(struct store *s, struct owed_sink *sink)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

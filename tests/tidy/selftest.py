@@ -35,7 +35,7 @@ CLEAN = {
                         '// double, getrandom()\n'
                         'static const char *a = "strcpy(x) /* \\" double";\n'
                         "int f(struct s *s)\n{\n    return s->time(1) + s.malloc(2) + xtime(3);\n}\n",
-    "src/store/sqlite/db.c": "/* The file. */\n" + "int g(void)\n{\n" + "    g();\n" * 68 + "}\n",
+    "src/store/sqlite/db.c": '/* The file. */\n#include "store/sqlite/db.h"\n' + "int g(void)\n{\n" + "    g();\n" * 68 + "}\n",
     "src/cli/main.c": '/* Entry. */\n#include "store/rows.h"\nint main(void) { printf("x"); }\n',
     "tests/unit/test_rows.c": "/* A test. */\nint main(void) { strcpy(a, b); }\n",
     "src/domain/x.h": "#pragma once\n#include <stdint.h>\n",
@@ -46,6 +46,7 @@ ROWS = "src/store/rows.c"
 PLANTED = [
     ("layers", ROWS, '/* Rows. */\n\n#include "cli/main.h"\n', 3),
     ("layers", ROWS, '/* Rows. */\n#include "nowhere/x.h"\n', 2),
+    ("layers", "src/cli/main.c", '/* Entry. */\n#include "store/sqlite/db.h"\n', 2),
     ("layers", "src/domain/x.h", '#pragma once\n#include "store/rows.h"\n', 2),
     ("layers", "src/new/x.h", "#pragma once\n", 1),
     ("layers-documented", "docs/architecture.md", TABLE.replace("| domain |", "| base |"), 5),

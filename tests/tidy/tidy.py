@@ -138,6 +138,9 @@ def check_layers(texts, root):
             elif target not in closed[text.folder]:
                 yield Finding(text.path, number, "layers",
                               f"{text.folder} may not include {target}", target)
+            elif "/" in match.group(2) and target != text.folder:
+                yield Finding(text.path, number, "layers",
+                              f"a folder below {target} is {target}'s own", target)
 
 
 def check_layers_documented(_texts, root):

@@ -106,13 +106,18 @@ static inline uint16_t receiver_listen(int *ret_fd, const char *where, int backl
 }
 
 /* The upper part filled, `serve` NULL: receiver_answer. */
-static inline void receiver_start(struct receiver *r)
+static inline void receiver_start_at(struct receiver *r, const char *where)
 {
     if (!r->serve)
         r->serve = receiver_answer;
     atomic_store(&r->fd, -1);
-    r->port = receiver_listen(&r->listen_fd, "127.0.0.1", 16);
+    r->port = receiver_listen(&r->listen_fd, where, 16);
     ASSERT(pthread_create(&r->thread, NULL, receiver_run, r) == 0);
+}
+
+static inline void receiver_start(struct receiver *r)
+{
+    receiver_start_at(r, "127.0.0.1");
 }
 
 static inline void receiver_stop(struct receiver *r)

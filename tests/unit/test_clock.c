@@ -200,6 +200,7 @@ static void refuses_other_http_dates(void)
         "Sun, 31 Feb 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 24:49:37 GMT",
         "Sun, 06 Nov 1994 08:49:61 GMT",
+        "Fri, 31 Dec 9999 23:59:60 GMT",
         "Sun, 06 Nov 1994 08:49:37 GMT ",
         "Sun Nov 6 08:49:37 1994",
         "Sun Nov  6 08:49:37 94",

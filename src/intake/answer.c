@@ -1,0 +1,115 @@
+/* Joins what intake rejected with what the store decided, in the order of the request. Both lists
+ * ascend, so this is one merge. */
+#include "intake/answer.h"
+
+#include "json/writer.h"
+
+static void error(struct json_writer *w, struct str field, const char *code, struct str detail)
+{
+    json_object(w);
+    json_key(w, "Field");
+    json_string(w, field);
+    json_key(w, "Code");
+    json_c(w, code);
+    json_key(w, "Detail");
+    json_string(w, detail);
+    json_end_object(w);
+}
+
+static void begin_rejection(struct json_writer *w, uint32_t index, struct str event_id)
+{
+    json_object(w);
+    json_key(w, "Index");
+    json_int(w, index);
+    json_key(w, "EventId");
+    json_string(w, event_id);
+    json_key(w, "Errors");
+    json_array(w);
+}
+
+static void end_rejection(struct json_writer *w)
+{
+    json_end_array(w);
+    json_end_object(w);
+}
+
+static void by_intake(struct json_writer *w, const struct intake_rejection *r)
+{
+    begin_rejection(w, r->index, r->event_id);
+    for (const struct problem *p = r->errors; p; p = p->next)
+        error(w, p->field, p->code, p->detail);
+    end_rejection(w);
+}
+
+static void by_store(struct json_writer *w, uint32_t index, const struct candidate *c,
+                     const struct verdict *v)
+{
+    begin_rejection(w, index, c->event_id);
+    switch (v->kind) {
+    case VERDICT_ACCEPTED:
+    case VERDICT_DUPLICATE: UNREACHABLE();
+    case VERDICT_CONFLICT:
+        error(w, STR("EventId"), "conflict",
+              STR("an event with this EventId and other content was accepted before"));
+        break;
+    case VERDICT_OUTSIDE_TIME_WINDOW:
+        error(w, STR("Timestamp"), "out_of_range",
+              STR("must be at most 90 days in the past and 5 minutes in the future"));
+        break;
+    case VERDICT_ORIGINAL_NOT_FOUND:
+        error(w, STR("OriginalRewardId"), "original_not_found",
+              STR("the app has no offer_completed event with this id"));
+        break;
+    case VERDICT_ALREADY_REVERSED:
+        error(w, STR("OriginalRewardId"), "already_reversed",
+              STR("the event with this id has been reversed already"));
+        break;
+    case VERDICT_MISMATCH:
+        error(w, str_of(v->field), "invalid",
+              STR("must be what the reversed event has, or be left out"));
+        break;
+    }
+    end_rejection(w);
+}
+
+static bool is_rejected(const struct verdict *v)
+{
+    return v->kind != VERDICT_ACCEPTED && v->kind != VERDICT_DUPLICATE;
+}
+
+static struct intake_counts count(const struct intake_items *items, const struct verdict *verdicts)
+{
+    struct intake_counts n = {.rejected = items->rejected_count};
+    for (size_t i = 0; i < items->count; i++) {
+        n.accepted += verdicts[i].kind == VERDICT_ACCEPTED;
+        n.duplicates += verdicts[i].kind == VERDICT_DUPLICATE;
+        n.rejected += is_rejected(&verdicts[i]);
+    }
+    return n;
+}
+
+struct intake_counts intake_answer(struct buf *to, const struct intake_items *items,
+                                   const struct verdict *verdicts)
+{
+    struct intake_counts n = count(items, verdicts);
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    json_key(&w, "Accepted");
+    json_int(&w, (int64_t)n.accepted);
+    json_key(&w, "Duplicates");
+    json_int(&w, (int64_t)n.duplicates);
+    json_key(&w, "Rejected");
+    json_array(&w);
+    size_t of_intake = 0;
+    for (size_t i = 0; i <= items->count; i++) {
+        uint32_t before = i < items->count ? items->indexes[i] : UINT32_MAX;
+        while (of_intake < items->rejected_count && items->rejected[of_intake].index < before)
+            by_intake(&w, &items->rejected[of_intake++]);
+        if (i < items->count && is_rejected(&verdicts[i]))
+            by_store(&w, items->indexes[i], &items->items[i], &verdicts[i]);
+    }
+    json_end_array(&w);
+    json_end_object(&w);
+    return n;
+}

@@ -1,0 +1,224 @@
+/* From a body to items: reads the JSON, finds each item's client, and sorts the judged items into
+ * candidates and rejections. The directory is locked once for the whole batch; the settings of
+ * each app are copied once per batch, so that candidates hold no reference to the directory. */
+#include "intake/intake.h"
+
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "intake/content.h"
+#include "intake/item.h"
+
+#include <stdlib.h>
+
+#define INTAKE_MAGIC 0x14ea4eedu
+#define TERMS_CACHE 64 /* by app_no; a collision costs a copy */
+
+struct intake {
+    uint32_t magic;
+    struct directory *directory;
+    struct hash_secret secret;
+    struct json_parser *parser;
+    struct buf scratch; /* of content hashes */
+};
+
+/* One request being read. */
+struct reading {
+    struct intake *intake;
+    const struct intake_request *request;
+    struct arena *arena;
+    const struct app_terms *terms[TERMS_CACHE];
+    struct intake_items out;
+    uint32_t next_index;
+};
+
+struct intake *intake_new(struct directory *directory, const struct hash_secret *secret)
+{
+    struct intake *intake = xcalloc(1, sizeof *intake);
+    intake->magic = INTAKE_MAGIC;
+    intake->directory = directory;
+    intake->secret = *secret;
+    intake->parser = json_parser_new();
+    return intake;
+}
+
+void intake_free(struct intake *intake)
+{
+    if (!intake)
+        return;
+    CHECK_MAGIC(intake, INTAKE_MAGIC);
+    json_parser_free(intake->parser);
+    buf_free(&intake->scratch);
+    intake->magic = 0;
+    free(intake);
+}
+
+enum intake_format intake_format_of(struct str content_type)
+{
+    struct str type = str_trim(str_cut(&content_type, ';'));
+    if (!type.p || str_eq_nocase(type, "application/json"))
+        return INTAKE_JSON;
+    if (str_eq_nocase(type, "application/x-ndjson"))
+        return INTAKE_NDJSON;
+    return INTAKE_UNSUPPORTED;
+}
+
+/* Under the directory's lock. */
+static const struct app_terms *terms_of(struct reading *r, uint32_t app_no)
+{
+    const struct app_terms **cached = &r->terms[app_no % TERMS_CACHE];
+    if (*cached && (*cached)->app_no == app_no)
+        return *cached;
+    const struct app *app = directory_app_locked(r->intake->directory, app_no);
+    ASSERT(app != NULL);
+    struct app_terms *copy = arena_alloc(r->arena, sizeof *copy);
+    *copy = app->terms;
+    *cached = copy;
+    return copy;
+}
+
+/* The client may be unknown, or it or its partner disabled. A disabled app's events are taken:
+ * its callbacks wait. */
+static void find_client(struct reading *r, const struct json *id, struct problems *faults,
+                        struct item_client *ret, struct str *ret_id)
+{
+    struct directory *d = r->intake->directory;
+    if (!id)
+        return;
+    if (id->type != JSON_STRING) {
+        problem_add(faults, STR("ClientId"), "invalid", "must be a string");
+        return;
+    }
+    const struct client *client = directory_client_locked(d, id->text);
+    uint32_t only = r->request->account_no;
+    if (!client || (only && client->account_no != only)) {
+        problem_add(faults, STR("ClientId"), "unknown_client", "there is no such client");
+        return;
+    }
+    const struct partner *partner = directory_partner_locked(d, client->account_no);
+    ASSERT(partner != NULL);
+    if (!client->enabled || !partner->enabled)
+        problem_add(faults, STR("ClientId"), "disabled",
+                    client->enabled ? "the client's partner is disabled"
+                                    : "the client is disabled");
+    ret->terms = terms_of(r, client->app_no);
+    ret->client_no = client->client_no;
+    ret->integration = client->integration;
+    *ret_id = id->text;
+}
+
+static void reject(struct reading *r, uint32_t index, struct str event_id,
+                   const struct problem *errors)
+{
+    r->out.rejected[r->out.rejected_count++] =
+        (struct intake_rejection){.index = index, .event_id = event_id, .errors = errors};
+}
+
+static void read_item(struct reading *r, const struct json *object)
+{
+    struct problems faults = {.arena = r->arena};
+    struct item item;
+    struct item_client client = {0};
+    struct str client_id = STR_NONE;
+    struct candidate *c = &r->out.items[r->out.count];
+    uint32_t index = r->next_index++;
+    item_find(object, &faults, &item);
+    if (object->type == JSON_OBJECT) {
+        find_client(r, item.field[FIELD_CLIENT_ID], &faults, &client, &client_id);
+        item_judge(&item, &client, r->request->now_ms, r->request->imported, &faults, c);
+    }
+    if (faults.count) {
+        reject(r, index, item_event_id(&item), faults.first);
+        return;
+    }
+    c->client_id = client_id;
+    c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
+    c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
+    r->out.indexes[r->out.count++] = index;
+}
+
+static void make_room(struct reading *r, size_t items)
+{
+    r->out.items = arena_alloc(r->arena, items * sizeof *r->out.items);
+    r->out.indexes = arena_alloc(r->arena, items * sizeof *r->out.indexes);
+    r->out.rejected = arena_alloc(r->arena, items * sizeof *r->out.rejected);
+}
+
+static enum intake_result read_json(struct reading *r, struct str *ret_why)
+{
+    struct json *v = NULL;
+    if (!json_parse(r->intake->parser, r->arena, r->request->body, &v, ret_why))
+        return INTAKE_UNREADABLE;
+    if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
+        *ret_why = STR("the body must be one event or an array of events");
+        return INTAKE_UNREADABLE;
+    }
+    size_t items = v->type == JSON_ARRAY ? v->count : 1;
+    if (items > LIMIT_EVENTS_PER_REQUEST)
+        return INTAKE_TOO_MANY;
+    make_room(r, items);
+    directory_read_lock(r->intake->directory);
+    if (v->type == JSON_OBJECT)
+        read_item(r, v);
+    else
+        for (const struct json *e = v->first; e; e = e->next)
+            read_item(r, e);
+    directory_read_unlock(r->intake->directory);
+    return INTAKE_READ;
+}
+
+/* The next line that is not empty; absent at the end. */
+static struct str next_line(struct str *rest)
+{
+    while (rest->p) {
+        struct str line = str_cut(rest, '\n');
+        if (line.n && line.p[line.n - 1] == '\r')
+            line.n--;
+        if (str_trim(line).n)
+            return line;
+    }
+    return STR_NONE;
+}
+
+static void read_line(struct reading *r, struct str line)
+{
+    struct json *v = NULL;
+    struct str why = STR_NONE;
+    if (json_parse(r->intake->parser, r->arena, line, &v, &why)) {
+        read_item(r, v);
+        return;
+    }
+    struct problems faults = {.arena = r->arena};
+    problem_add(&faults, STR(""), "invalid", "the line is not JSON: %.*s", STR_ARG(why));
+    reject(r, r->next_index++, STR_NONE, faults.first);
+}
+
+static enum intake_result read_ndjson(struct reading *r)
+{
+    size_t lines = 0;
+    struct str rest = r->request->body;
+    while (next_line(&rest).p)
+        lines++;
+    if (lines > LIMIT_EVENTS_PER_REQUEST)
+        return INTAKE_TOO_MANY;
+    make_room(r, lines);
+    rest = r->request->body;
+    directory_read_lock(r->intake->directory);
+    for (struct str line = next_line(&rest); line.p; line = next_line(&rest))
+        read_line(r, line);
+    directory_read_unlock(r->intake->directory);
+    return INTAKE_READ;
+}
+
+enum intake_result intake_read(struct intake *intake, const struct intake_request *request,
+                               struct arena *arena, struct intake_items *ret_items,
+                               struct str *ret_why)
+{
+    CHECK_MAGIC(intake, INTAKE_MAGIC);
+    ASSERT(request->format != INTAKE_UNSUPPORTED);
+    struct reading r = {.intake = intake, .request = request, .arena = arena};
+    enum intake_result result =
+        request->format == INTAKE_NDJSON ? read_ndjson(&r) : read_json(&r, ret_why);
+    if (result == INTAKE_READ)
+        *ret_items = r.out;
+    return result;
+}

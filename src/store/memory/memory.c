@@ -1,0 +1,453 @@
+/* The store as plainly as it can be written: what every other one must agree with.
+ *
+ * It knows no index, no batch that is more than its items, and no disk. Every question is
+ * answered by looking at everything there is, in the words of the contract. Speed does not
+ * matter here; being obviously right does. */
+#include "store/memory/memory.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+#include "domain/payload.h"
+#include "domain/rules.h"
+
+#include <stdlib.h>
+
+struct memory_store *memory_of(struct store *s)
+{
+    struct memory_store *m = CONTAINER_OF(s, struct memory_store, store);
+    CHECK_MAGIC(m, MEMORY_STORE_MAGIC);
+    return m;
+}
+
+struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->entries[i]->event.account_no == account_no &&
+            str_eq(m->entries[i]->event.event_id, event_id))
+            return m->entries[i];
+    return NULL;
+}
+
+struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no)
+{
+    for (size_t i = 0; i < m->count; i++)
+        if (m->entries[i]->event.account_no == account_no &&
+            m->entries[i]->event.event_no == event_no)
+            return m->entries[i];
+    return NULL;
+}
+
+struct callback *memory_callback(const struct entry *e)
+{
+    struct callback *c = callback_new(&e->event);
+    c->place = e->place;
+    c->attempts_made = e->attempts;
+    c->manual = e->manual;
+    c->was_delivered = e->state == CALLBACK_DELIVERED;
+    return c;
+}
+
+/* --- what has become due, for the sink ----------------------------------------------------- */
+
+struct owed_list {
+    struct callback **items;
+    size_t count, capacity;
+};
+
+static void owe(struct owed_list *list, const struct entry *e)
+{
+    list->items = xgrow(list->items, &list->capacity, list->count + 1, sizeof(struct callback *));
+    list->items[list->count++] = memory_callback(e);
+}
+
+/* Without the lock: the sink is somebody else's code. */
+static void hand_over(struct memory_store *m, struct owed_list *list)
+{
+    if (list->count)
+        m->sink->owed(m->sink, list->items, list->count);
+    free(list->items);
+}
+
+/* --- taking in ------------------------------------------------------------------------------ */
+
+/* Payments by the disqualification rule to this (app, panelist) in the 24 h up to the event. */
+static uint32_t count_payments(const struct memory_store *m, const struct candidate *c)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct event *e = &m->entries[i]->event;
+        n += e->counts_for_cap && e->app_no == c->terms->app_no &&
+             str_eq(e->panelist_id, c->panelist_id) && e->occurred_ms <= c->occurred_ms &&
+             e->occurred_ms > c->occurred_ms - DAY_MS;
+    }
+    return n;
+}
+
+static bool is_reversed(const struct memory_store *m, const struct event *original)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct event *e = &m->entries[i]->event;
+        if (e->type == EVENT_OFFER_COMPLETION_REVERSED && e->account_no == original->account_no &&
+            e->original_no == original->event_no)
+            return true;
+    }
+    return false;
+}
+
+static uint64_t next_event_no(const struct memory_store *m, uint32_t account_no)
+{
+    uint64_t last = 0;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->entries[i]->event.account_no == account_no)
+            last = m->entries[i]->event.event_no;
+    return last + 1;
+}
+
+static void print_body(struct memory_store *m, const struct candidate *c, struct event *e)
+{
+    struct payload_options o = {
+        .client_id = c->client_id,
+        .legacy_fields = c->terms->legacy_fields,
+        .extended_fields = c->terms->extended_fields,
+        .integration = c->integration,
+    };
+    struct buf body = {0};
+    e->signature_offset = payload_print(&body, e, &o);
+    e->body = arena_str(&m->arena, buf_str(&body));
+    buf_free(&body);
+}
+
+static void keep_texts(struct memory_store *m, struct event *e)
+{
+    struct str *texts[] = {&e->event_id,      &e->panelist_id,        &e->session_id,
+                           &e->mid,           &e->offer_title,        &e->offer_goal_id,
+                           &e->reason,        &e->original_reward_id};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(&m->arena, *texts[i]);
+}
+
+static bool is_pending(struct memory_store *m, uint32_t account_no, uint64_t event_no)
+{
+    return memory_find_no(m, account_no, event_no)->state == CALLBACK_PENDING;
+}
+
+static struct entry *add_entry(struct memory_store *m, const struct event *event)
+{
+    struct entry *e = xcalloc(1, sizeof *e);
+    e->event = *event;
+    keep_texts(m, &e->event);
+    e->state = event->state;
+    e->reason = event->reason_skipped;
+    e->place.due_ms = event->accepted_ms;
+    if (e->state == CALLBACK_PENDING) {
+        bool held = event->original_no && is_pending(m, event->account_no, event->original_no);
+        e->wait = held ? WAIT_HELD : WAIT_DUE;
+    }
+    m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
+    m->entries[m->count++] = e;
+    return e;
+}
+
+static struct verdict take_in(struct memory_store *m, const struct candidate *c,
+                              int64_t accepted_ms, struct owed_list *owed)
+{
+    uint32_t account_no = c->terms->account_no;
+    const struct entry *same = memory_find(m, account_no, c->event_id);
+    if (same) {
+        bool equal = key128_eq(same->event.content, c->content);
+        return (struct verdict){.kind = equal ? VERDICT_DUPLICATE : VERDICT_CONFLICT,
+                                .event_no = equal ? same->event.event_no : 0};
+    }
+    const struct entry *original = NULL;
+    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        original = memory_find(m, account_no, c->original_reward_id);
+    uint32_t payments = rules_needs_payments(c) ? count_payments(m, c) : 0;
+    struct event e;
+    struct verdict v =
+        rules_decide(c, payments, original ? &original->event : NULL,
+                     original && is_reversed(m, &original->event), accepted_ms, &e);
+    if (v.kind != VERDICT_ACCEPTED)
+        return v;
+    v.event_no = e.event_no = next_event_no(m, account_no);
+    if (e.lane != LANE_NONE)
+        print_body(m, c, &e);
+    const struct entry *added = add_entry(m, &e);
+    if (added->wait == WAIT_DUE)
+        owe(owed, added);
+    return v;
+}
+
+static void memory_submit(struct store *s, struct intake_batch *batch)
+{
+    struct memory_store *m = memory_of(s);
+    struct owed_list owed = {0};
+    batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts);
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->verdicts[i] = take_in(m, &batch->items[i], batch->received_ms, &owed);
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    batch->status = STORE_OK;
+    executor_post(batch->reply_to, &batch->done);
+    hand_over(m, &owed);
+}
+
+/* --- outcomes ------------------------------------------------------------------------------- */
+
+static void keep_attempt(struct memory_store *m, struct entry *e, const struct attempt *attempt)
+{
+    struct attempt a = *attempt;
+    a.url = arena_str(&m->arena, a.url);
+    a.detail = arena_str(&m->arena, a.detail);
+    a.request_headers = arena_str(&m->arena, a.request_headers);
+    a.response_headers = arena_str(&m->arena, a.response_headers);
+    a.response_body = arena_str(&m->arena, a.response_body);
+    e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);
+    e->log[e->log_count++] = a;
+    if (a.number > e->attempts)
+        e->attempts = a.number;
+}
+
+/* A callback's totals go up once, whatever becomes of it by resends. */
+static void count_final(struct memory_store *m, struct entry *e)
+{
+    if (e->state == CALLBACK_DELIVERED && !e->was_counted_delivered) {
+        e->was_counted_delivered = true;
+        m->delivered++;
+    }
+    if (e->state == CALLBACK_DEAD && !e->was_counted_dead) {
+        e->was_counted_dead = true;
+        m->dead++;
+    }
+}
+
+/* The original is final: its reversal, if it was held back, is due now. */
+static void let_go_reversal(struct memory_store *m, const struct entry *original,
+                            struct owed_list *owed)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        struct entry *e = m->entries[i];
+        if (e->wait == WAIT_HELD && e->event.account_no == original->event.account_no &&
+            e->event.original_no == original->event.event_no) {
+            e->wait = WAIT_DUE;
+            owe(owed, e);
+        }
+    }
+}
+
+/* Without a body there is nothing to send any more. */
+static void stop_waiting(struct entry *e)
+{
+    e->wait = WAIT_NOT;
+    if (e->state != CALLBACK_PENDING)
+        return;
+    e->state = CALLBACK_SKIPPED;
+    e->reason = SKIP_DISABLED;
+}
+
+static void take_outcome(struct memory_store *m, const struct outcome *o, struct owed_list *owed)
+{
+    struct entry *e = memory_find_no(m, o->account_no, o->event_no);
+    if (!e)
+        return;
+    if (o->has_attempt)
+        keep_attempt(m, e, &o->attempt);
+    e->state = o->state;
+    e->reason = o->reason;
+    e->place = o->place;
+    e->manual = false;
+    e->wait = o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
+    if (!e->event.body.p)
+        stop_waiting(e); /* its panelist was erased during the attempt */
+    count_final(m, e);
+    if (e->state != CALLBACK_PENDING)
+        let_go_reversal(m, e, owed);
+}
+
+static void memory_record(struct store *s, struct outcome_batch *batch)
+{
+    struct memory_store *m = memory_of(s);
+    struct owed_list owed = {0};
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < batch->count; i++)
+        take_outcome(m, &batch->items[i], &owed);
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    batch->status = STORE_OK;
+    executor_post(batch->reply_to, &batch->done);
+    hand_over(m, &owed);
+}
+
+static void memory_resend(struct store *s, struct resend *resend)
+{
+    struct memory_store *m = memory_of(s);
+    struct owed_list owed = {0};
+    pthread_mutex_lock(&m->lock);
+    struct entry *e = memory_find(m, resend->account_no, resend->event_id);
+    resend->status = STORE_NOT_FOUND;
+    if (e && e->event.lane != LANE_NONE && e->event.body.p) {
+        resend->status = STORE_OK;
+        if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
+            e->place = (struct schedule_place){0};
+            e->state = CALLBACK_PENDING;
+            e->reason = SKIP_NONE;
+        }
+        e->place.due_ms = resend->now_ms;
+        e->manual = true;
+        bool held = e->event.original_no && e->state == CALLBACK_PENDING &&
+                    is_pending(m, e->event.account_no, e->event.original_no);
+        e->wait = held ? WAIT_HELD : WAIT_DUE;
+        if (!held)
+            owe(&owed, e);
+    }
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    executor_post(resend->reply_to, &resend->done);
+    hand_over(m, &owed);
+}
+
+/* --- accounts and erasing ------------------------------------------------------------------- */
+
+static struct object *find_object(struct memory_store *m, enum object_kind kind, struct str id)
+{
+    for (size_t i = 0; i < m->object_count; i++)
+        if (m->objects[i].kind == kind && str_eq(m->objects[i].id, id))
+            return &m->objects[i];
+    return NULL;
+}
+
+static void memory_change_object(struct store *s, struct object_change *change)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    struct object *o = find_object(m, change->kind, change->id);
+    change->status = STORE_OK;
+    if (!change->document.p && (!o || !o->document.p)) {
+        change->status = STORE_NOT_FOUND;
+    } else if (o) {
+        o->document = arena_str(&m->arena, change->document);
+    } else {
+        m->objects =
+            xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
+        m->objects[m->object_count++] =
+            (struct object){change->kind, arena_str(&m->arena, change->id),
+                            arena_str(&m->arena, change->document)};
+    }
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    executor_post(change->reply_to, &change->done);
+}
+
+static void memory_visit_objects(struct store *s, object_visitor visit, void *context)
+{
+    struct memory_store *m = memory_of(s);
+    for (size_t i = 0; i < m->object_count; i++)
+        if (m->objects[i].document.p)
+            visit(context, m->objects[i].kind, m->objects[i].id, m->objects[i].document);
+}
+
+/* A name no panelist has, the same for all events of one erasure: days keep their counts. */
+static struct str make_replacement(struct memory_store *m)
+{
+    unsigned char random[12];
+    env_random(m->env, random, sizeof random);
+    struct buf b = {0};
+    buf_add_c(&b, "erased-");
+    for (size_t i = 0; i < sizeof random; i++)
+        buf_printf(&b, "%02x", random[i]);
+    struct str name = arena_str(&m->arena, buf_str(&b));
+    buf_free(&b);
+    return name;
+}
+
+static void erase_entry(struct entry *e, struct str replacement)
+{
+    e->event.panelist_id = replacement;
+    e->event.session_id = STR_NONE;
+    e->event.mid = STR_NONE;
+    e->event.body = STR_NONE;
+    e->event.signature_offset = 0;
+    stop_waiting(e);
+    for (size_t i = 0; i < e->log_count; i++) {
+        e->log[i].request_headers = STR_NONE;
+        e->log[i].response_headers = STR_NONE;
+        e->log[i].response_body = STR_NONE;
+    }
+}
+
+static void memory_erase(struct store *s, struct erase *erase)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    struct str replacement = make_replacement(m);
+    erase->erased = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        struct entry *e = m->entries[i];
+        if (e->event.account_no != erase->account_no ||
+            !str_eq(e->event.panelist_id, erase->panelist_id))
+            continue;
+        erase_entry(e, replacement);
+        erase->erased++;
+    }
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    erase->status = STORE_OK;
+    executor_post(erase->reply_to, &erase->done);
+}
+
+/* --- life ----------------------------------------------------------------------------------- */
+
+static void memory_start(struct store *s, struct owed_sink *sink)
+{
+    memory_of(s)->sink = sink;
+}
+
+static const struct hash_secret *memory_hash_secret(struct store *s)
+{
+    return &memory_of(s)->secret;
+}
+
+static void memory_close(struct store *s)
+{
+    struct memory_store *m = memory_of(s);
+    for (size_t i = 0; i < m->count; i++) {
+        free(m->entries[i]->log);
+        free(m->entries[i]);
+    }
+    free(m->entries);
+    free(m->objects);
+    arena_free(&m->arena);
+    pthread_mutex_destroy(&m->lock);
+    m->magic = 0;
+    s->magic = 0;
+    free(m);
+}
+
+static const struct store_ops memory_ops = {
+    .submit = memory_submit,
+    .record = memory_record,
+    .page = memory_page,
+    .change_object = memory_change_object,
+    .report = memory_report,
+    .get_callback = memory_get_callback,
+    .list_callbacks = memory_list_callbacks,
+    .resend = memory_resend,
+    .erase = memory_erase,
+    .numbers = memory_numbers,
+    .visit_objects = memory_visit_objects,
+    .backlog = memory_backlog,
+    .hash_secret = memory_hash_secret,
+    .start = memory_start,
+    .close = memory_close,
+};
+
+struct store *memory_store_open(struct env *env)
+{
+    struct memory_store *m = xcalloc(1, sizeof *m);
+    m->magic = MEMORY_STORE_MAGIC;
+    m->store = (struct store){STORE_MAGIC, &memory_ops};
+    m->env = env;
+    ASSERT(pthread_mutex_init(&m->lock, NULL) == 0);
+    env_random(env, m->secret.bytes, sizeof m->secret.bytes);
+    return &m->store;
+}

@@ -1,0 +1,62 @@
+/* The oracle's own data: plain arrays, searched from end to end. Everything here is read and
+ * changed with the lock held. */
+#pragma once
+
+#include "store/store_open.h"
+
+#include <pthread.h>
+
+/* Whether and how a callback waits; see struct due_page. */
+enum wait_kind {
+    WAIT_NOT,
+    WAIT_DUE,  /* in its lane, from place.due_ms on */
+    WAIT_HELD, /* a reversal whose original is still pending */
+};
+
+struct entry {
+    struct event event; /* texts in the store's arena; as accepted, but for what was erased */
+    enum callback_state state;
+    enum skip_reason reason;
+    enum wait_kind wait; /* a delivered one that waits: the extra try of a resend */
+    bool manual;
+    bool was_counted_delivered, was_counted_dead;
+    struct schedule_place place;
+    int32_t attempts; /* made so far */
+    struct attempt *log;
+    size_t log_count, log_capacity;
+};
+
+struct object {
+    enum object_kind kind;
+    struct str id, document; /* absent document: deleted */
+};
+
+#define MEMORY_STORE_MAGIC 0x3E305703u
+struct memory_store {
+    struct store store;
+    uint32_t magic;
+    struct env *env;
+    struct owed_sink *sink;
+    struct hash_secret secret;
+    pthread_mutex_t lock;
+    struct arena arena;
+    struct entry **entries; /* in commit order */
+    size_t count, capacity;
+    struct object *objects;
+    size_t object_count, object_capacity;
+    int64_t delivered, dead, commits;
+};
+
+struct memory_store *memory_of(struct store *s);
+struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id);
+struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
+/* One reference, the caller's. */
+struct callback *memory_callback(const struct entry *e);
+
+/* The slots that only read (read.c). */
+void memory_page(struct store *s, struct due_page *page);
+void memory_report(struct store *s, struct report_query *query);
+void memory_get_callback(struct store *s, struct callback_get *get);
+void memory_list_callbacks(struct store *s, struct callback_list *list);
+void memory_numbers(struct store *s, struct store_numbers *ret);
+size_t memory_backlog(struct store *s, struct lane_backlog **ret_lanes);

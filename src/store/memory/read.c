@@ -1,0 +1,301 @@
+/* The oracle's answers: each looks at every entry and keeps what the question names. */
+#include "store/memory/memory.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+/* --- due callbacks -------------------------------------------------------------------------- */
+
+static lane_no entry_lane(const struct entry *e)
+{
+    return lane_of(e->event.app_no, e->event.lane);
+}
+
+/* By (due time, event number). */
+static int compare_due(const void *a, const void *b)
+{
+    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
+    if (x->place.due_ms != y->place.due_ms)
+        return x->place.due_ms < y->place.due_ms ? -1 : 1;
+    return x->event.event_no < y->event.event_no ? -1 : x->event.event_no > y->event.event_no;
+}
+
+static bool is_behind(const struct entry *e, const struct due_page *page)
+{
+    if (page->after_due_ms == 0 && page->after_event_no == 0)
+        return true;
+    return e->place.due_ms > page->after_due_ms ||
+           (e->place.due_ms == page->after_due_ms && e->event.event_no > page->after_event_no);
+}
+
+/* What waits in the lane, in order, whenever it is due; malloc'ed. */
+static size_t waiting(const struct memory_store *m, lane_no lane, struct entry ***ret)
+{
+    struct entry **found = xmalloc((m->count + 1) * sizeof(struct entry *));
+    size_t n = 0;
+    for (size_t i = 0; i < m->count; i++)
+        if (m->entries[i]->wait == WAIT_DUE && entry_lane(m->entries[i]) == lane)
+            found[n++] = m->entries[i];
+    qsort(found, n, sizeof(struct entry *), compare_due);
+    *ret = found;
+    return n;
+}
+
+void memory_page(struct store *s, struct due_page *page)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    struct entry **found;
+    size_t n = waiting(m, page->lane, &found);
+    page->items = xmalloc(page->limit * sizeof(struct callback *));
+    page->count = 0;
+    page->more = false;
+    page->next_due_ms = INT64_MAX;
+    page->last_due_ms = page->after_due_ms;
+    page->last_event_no = page->after_event_no;
+    for (size_t i = 0; i < n; i++) {
+        struct entry *e = found[i];
+        if (!is_behind(e, page))
+            continue;
+        if (e->place.due_ms > page->due_until_ms) {
+            page->next_due_ms = e->place.due_ms;
+            break;
+        }
+        if (page->count == page->limit) {
+            page->more = true;
+            page->next_due_ms = e->place.due_ms;
+            break;
+        }
+        page->items[page->count++] = memory_callback(e);
+        page->last_due_ms = e->place.due_ms;
+        page->last_event_no = e->event.event_no;
+    }
+    free(found);
+    pthread_mutex_unlock(&m->lock);
+    page->status = STORE_OK;
+    executor_post(page->reply_to, &page->done);
+}
+
+size_t memory_backlog(struct store *s, struct lane_backlog **ret_lanes)
+{
+    struct memory_store *m = memory_of(s);
+    struct lane_backlog *lanes = xmalloc((m->count + 1) * sizeof *lanes);
+    size_t n = 0;
+    for (size_t i = 0; i < m->count; i++) {
+        const struct entry *e = m->entries[i];
+        if (e->wait != WAIT_DUE)
+            continue;
+        size_t at = 0;
+        while (at < n && lanes[at].lane != entry_lane(e))
+            at++;
+        if (at == n)
+            lanes[n++] = (struct lane_backlog){entry_lane(e), e->place.due_ms};
+        if (e->place.due_ms < lanes[at].next_due_ms)
+            lanes[at].next_due_ms = e->place.due_ms;
+    }
+    *ret_lanes = lanes;
+    return n;
+}
+
+/* --- reports -------------------------------------------------------------------------------- */
+
+static bool is_asked_for(const struct report_query *q, const struct event *e)
+{
+    int32_t day = clock_day(e->occurred_ms);
+    if (e->account_no != q->account_no || day < q->first_day || day > q->last_day)
+        return false;
+    if (e->is_test && !q->include_test)
+        return false;
+    if (day < q->after_day || (day == q->after_day && e->client_no <= q->after_client_no))
+        return false;
+    if (!q->client_nos)
+        return true;
+    for (size_t i = 0; i < q->client_count; i++)
+        if (q->client_nos[i] == e->client_no)
+            return true;
+    return false;
+}
+
+/* An earlier start of the same panelist on the same day at the same client? */
+static bool was_active(const struct memory_store *m, const struct report_query *q, size_t upto)
+{
+    const struct event *e = &m->entries[upto]->event;
+    for (size_t i = 0; i < upto; i++) {
+        const struct event *other = &m->entries[i]->event;
+        if (other->type == EVENT_SURVEY_STARTED && is_asked_for(q, other) &&
+            other->client_no == e->client_no &&
+            clock_day(other->occurred_ms) == clock_day(e->occurred_ms) &&
+            str_eq(other->panelist_id, e->panelist_id))
+            return true;
+    }
+    return false;
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct report_row *x = a, *y = b;
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
+    return x->client_no < y->client_no ? -1 : x->client_no > y->client_no;
+}
+
+static struct report_row *row_of(struct report_query *q, size_t *capacity, const struct event *e)
+{
+    int32_t day = clock_day(e->occurred_ms);
+    for (size_t i = 0; i < q->count; i++)
+        if (q->rows[i].day == day && q->rows[i].client_no == e->client_no)
+            return &q->rows[i];
+    q->rows = xgrow(q->rows, capacity, q->count + 1, sizeof *q->rows);
+    struct report_row *row = &q->rows[q->count++];
+    *row = (struct report_row){.day = day, .client_no = e->client_no};
+    return row;
+}
+
+void memory_report(struct store *s, struct report_query *q)
+{
+    struct memory_store *m = memory_of(s);
+    size_t capacity = 0;
+    q->rows = NULL;
+    q->count = 0;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct event *e = &m->entries[i]->event;
+        if (!is_asked_for(q, e))
+            continue;
+        struct report_row *row = row_of(q, &capacity, e);
+        int product = event_type_is_offer(e->type) ? 1 : 0;
+        row->earnings_micros[product] += e->revenue_micros;
+        row->conversions[product] += e->reward_micros > 0 && e->revenue_micros > 0;
+        if (e->type == EVENT_SURVEY_STARTED) {
+            row->survey_starts++;
+            row->active_panelists += !was_active(m, q, i);
+        }
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (q->count)
+        qsort(q->rows, q->count, sizeof *q->rows, compare_rows);
+    q->more = q->count > q->limit;
+    if (q->more)
+        q->count = q->limit;
+    q->status = STORE_OK;
+    executor_post(q->reply_to, &q->done);
+}
+
+/* --- the log of callbacks ------------------------------------------------------------------- */
+
+static void copy_event(struct arena *a, struct event *e)
+{
+    struct str *texts[] = {&e->event_id,    &e->panelist_id,   &e->session_id,
+                           &e->mid,         &e->offer_title,   &e->offer_goal_id,
+                           &e->reason,      &e->original_reward_id, &e->body};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(a, *texts[i]);
+}
+
+static struct callback_row make_row(struct arena *a, const struct entry *e)
+{
+    struct callback_row row = {
+        .event = e->event,
+        .state = e->state,
+        .reason = e->reason,
+        .next_attempt_ms = e->state == CALLBACK_PENDING ? e->place.due_ms : 0,
+        .attempts = e->attempts,
+    };
+    copy_event(a, &row.event);
+    return row;
+}
+
+static void copy_log(struct arena *a, const struct entry *e, struct callback_row *row)
+{
+    row->log_count = e->log_count;
+    row->log = arena_alloc(a, e->log_count * sizeof *row->log);
+    for (size_t i = 0; i < e->log_count; i++) {
+        struct attempt at = e->log[i];
+        at.url = arena_str(a, at.url);
+        at.detail = arena_str(a, at.detail);
+        at.request_headers = arena_str(a, at.request_headers);
+        at.response_headers = arena_str(a, at.response_headers);
+        at.response_body = arena_str(a, at.response_body);
+        row->log[i] = at;
+    }
+}
+
+void memory_get_callback(struct store *s, struct callback_get *get)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    const struct entry *e = memory_find(m, get->account_no, get->event_id);
+    get->status = STORE_NOT_FOUND;
+    if (e && e->event.lane != LANE_NONE) {
+        get->status = STORE_OK;
+        get->row = make_row(&get->arena, e);
+        copy_log(&get->arena, e, &get->row);
+    }
+    pthread_mutex_unlock(&m->lock);
+    executor_post(get->reply_to, &get->done);
+}
+
+static bool is_listed(const struct callback_list *l, const struct entry *entry)
+{
+    const struct event *e = &entry->event;
+    if (e->account_no != l->account_no || e->lane == LANE_NONE)
+        return false;
+    if (l->after_event_no && (l->order == LIST_NEWEST_FIRST ? e->event_no >= l->after_event_no
+                                                            : e->event_no <= l->after_event_no))
+        return false;
+    return (!l->event_id.p || str_eq(l->event_id, e->event_id)) &&
+           (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
+           (!l->type || l->type == e->type) && (!l->state || l->state == entry->state) &&
+           (!l->app_no || l->app_no == e->app_no) &&
+           (!l->accepted_from_ms || e->accepted_ms >= l->accepted_from_ms) &&
+           (!l->accepted_to_ms || e->accepted_ms < l->accepted_to_ms);
+}
+
+void memory_list_callbacks(struct store *s, struct callback_list *l)
+{
+    struct memory_store *m = memory_of(s);
+    l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
+    l->count = 0;
+    l->more = false;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        bool newest_first = l->order == LIST_NEWEST_FIRST;
+        const struct entry *e = m->entries[newest_first ? m->count - 1 - i : i];
+        if (!is_listed(l, e))
+            continue;
+        if (l->count == l->limit) {
+            l->more = true;
+            break;
+        }
+        l->rows[l->count++] = make_row(&l->arena, e);
+    }
+    pthread_mutex_unlock(&m->lock);
+    l->status = STORE_OK;
+    executor_post(l->reply_to, &l->done);
+}
+
+/* --- numbers -------------------------------------------------------------------------------- */
+
+void memory_numbers(struct store *s, struct store_numbers *ret)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    *ret = (struct store_numbers){
+        .events_accepted = (int64_t)m->count,
+        .callbacks_delivered = m->delivered,
+        .callbacks_dead = m->dead,
+        .commits = m->commits,
+        .accepting = true,
+    };
+    for (size_t i = 0; i < m->count; i++) {
+        const struct entry *e = m->entries[i];
+        if (e->state != CALLBACK_PENDING)
+            continue;
+        ret->callbacks_pending++;
+        if (ret->oldest_pending_ms == 0 || e->event.accepted_ms < ret->oldest_pending_ms)
+            ret->oldest_pending_ms = e->event.accepted_ms;
+    }
+    pthread_mutex_unlock(&m->lock);
+}

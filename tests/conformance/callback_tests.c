@@ -1,0 +1,305 @@
+/* Owed callbacks: who is handed what and when, what a lane finds by paging, what outcomes and
+ * resends leave behind. */
+#include "suite.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+
+#define LANE_A_SUCCESS lane_of(APP_A1, LANE_SUCCESS)
+#define LANE_A_OFFER lane_of(APP_A1, LANE_OFFER)
+
+static void record_one(struct subject *s, struct outcome o)
+{
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+}
+
+/* One page of a lane, as "event number" text like "1 2 3+" (+: more). */
+static const char *page_text(struct subject *s, lane_no lane, int64_t until, int64_t after_due,
+                             uint64_t after_no, uint32_t limit, int64_t *ret_next)
+{
+    static char text[4096];
+    struct due_page page = {.lane = lane,
+                            .due_until_ms = until,
+                            .after_due_ms = after_due,
+                            .after_event_no = after_no,
+                            .limit = limit};
+    subject_page(s, &page);
+    size_t n = 0;
+    for (size_t i = 0; i < page.count; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu", i ? " " : "",
+                              (unsigned long long)page.items[i]->event_no);
+    snprintf(text + n, sizeof text - n, "%s", page.more ? "+" : "");
+    if (page.count) {
+        CHECK_EQ_UINT(page.last_event_no, page.items[page.count - 1]->event_no);
+        CHECK_EQ_INT(page.last_due_ms, page.items[page.count - 1]->place.due_ms);
+    }
+    if (ret_next)
+        *ret_next = page.next_due_ms;
+    drop_callbacks(page.items, page.count);
+    return text;
+}
+
+static const char *due_now(struct subject *s, lane_no lane)
+{
+    return page_text(s, lane, BASE_MS + DAY, 0, 0, 100, NULL);
+}
+
+static void the_sink_gets_what_is_owed(struct subject *s)
+{
+    struct candidate items[] = {item(EVENT_SURVEY_STARTED, "s-1"),
+                                item(EVENT_SURVEY_COMPLETED, "r-1"),
+                                item_of(APP_A2, EVENT_SURVEY_COMPLETED, "no-url"),
+                                item_of(APP_B1, EVENT_SURVEY_DISQUALIFIED, "disabled"),
+                                item(EVENT_OFFER_CLICKED, "c-1")};
+    struct verdict v[ARRAY_LEN(items)];
+    REQUIRE(subject_submit(s, items, ARRAY_LEN(items), BASE_MS, v) == STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 2, &owed);
+    REQUIRE(n == 2);
+    const struct callback *c = owed[0];
+    CHECK_EQ_UINT(c->account_no, ACCOUNT_A);
+    CHECK_EQ_UINT(c->app_no, APP_A1);
+    CHECK_EQ_UINT(c->event_no, 2);
+    CHECK_EQ_INT(c->lane, LANE_SUCCESS);
+    CHECK_EQ_INT(c->type, EVENT_SURVEY_COMPLETED);
+    CHECK_STR(c->event_id, "r-1");
+    CHECK_STR(c->panelist_id, "panelist");
+    CHECK_EQ_INT(c->place.due_ms, BASE_MS);
+    CHECK(c->body.n > 100 && !c->manual && !c->was_delivered && c->attempts_made == 0);
+    CHECK_STR(owed[1]->event_id, "c-1");
+    CHECK_EQ_INT(owed[1]->lane, LANE_OFFER);
+    drop_callbacks(owed, n);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_B, "disabled").reason, SKIP_DISABLED);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "2"); /* dropped by the sink, found by paging */
+    CHECK_CSTR(due_now(s, lane_of(APP_A2, LANE_SUCCESS)), "");
+    CHECK_CSTR(due_now(s, lane_of(APP_B1, LANE_FAILURE)), "");
+}
+
+static void imported_events_are_not_delivered(struct subject *s)
+{
+    struct candidate c = item(EVENT_SURVEY_COMPLETED, "old");
+    c.deliver = false;
+    c.occurred_ms = BASE_MS - 2000 * DAY;
+    CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_ACCEPTED);
+    struct callback_row row = row_of(s, ACCOUNT_A, "old");
+    CHECK_EQ_INT(row.state, CALLBACK_SKIPPED);
+    CHECK_EQ_INT(row.reason, SKIP_IMPORTED);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
+}
+
+static void submit_completions(struct subject *s, int count)
+{
+    struct candidate items[64];
+    struct verdict v[64];
+    char ids[64][16];
+    for (int i = 0; i < count; i++) {
+        snprintf(ids[i], sizeof ids[i], "r-%d", i + 1);
+        items[i] = item(EVENT_SURVEY_COMPLETED, ids[i]);
+    }
+    CHECK_EQ_INT(subject_submit(s, items, (size_t)count, BASE_MS, v), STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, (size_t)count, &owed);
+    CHECK_EQ_UINT(n, (size_t)count);
+    drop_callbacks(owed, n);
+}
+
+static struct outcome retry_at(uint64_t event_no, int32_t number, int64_t due_ms)
+{
+    return outcome_of(ACCOUNT_A, event_no, LANE_SUCCESS, APP_A1, number, CALLBACK_PENDING, due_ms);
+}
+
+static struct outcome final(uint64_t event_no, int32_t number, enum callback_state state)
+{
+    return outcome_of(ACCOUNT_A, event_no, LANE_SUCCESS, APP_A1, number, state, 0);
+}
+
+static void pages_by_due_time(struct subject *s)
+{
+    submit_completions(s, 6);
+    record_one(s, retry_at(2, 1, BASE_MS + 5000));
+    record_one(s, retry_at(3, 1, BASE_MS - 7));
+    record_one(s, final(4, 1, CALLBACK_DELIVERED));
+    record_one(s, retry_at(5, 1, BASE_MS + 60000));
+    int64_t next = 0;
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, BASE_MS, 0, 0, 100, &next), "3 1 6");
+    CHECK_EQ_INT(next, BASE_MS + 5000);
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, BASE_MS, 0, 0, 2, NULL), "3 1+");
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, BASE_MS, BASE_MS, 1, 2, NULL), "6");
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, BASE_MS + 5000, BASE_MS, 6, 2, &next), "2");
+    CHECK_EQ_INT(next, BASE_MS + 60000);
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, BASE_MS + DAY, 0, 0, 100, &next), "3 1 6 2 5");
+    CHECK(next == INT64_MAX);
+    CHECK_CSTR(page_text(s, LANE_A_OFFER, BASE_MS + DAY, 0, 0, 100, &next), "");
+    CHECK(next == INT64_MAX);
+}
+
+static void outcomes_are_kept_with_their_attempts(struct subject *s)
+{
+    submit_completions(s, 3);
+    record_one(s, retry_at(1, 1, BASE_MS + 5000));
+    struct callback_row row = row_of(s, ACCOUNT_A, "r-1");
+    CHECK_EQ_INT(row.state, CALLBACK_PENDING);
+    CHECK_EQ_INT(row.next_attempt_ms, BASE_MS + 5000);
+    CHECK_EQ_INT(row.attempts, 1);
+    struct outcome both[2] = {final(1, 2, CALLBACK_DELIVERED), final(2, 1, CALLBACK_DEAD)};
+    CHECK_EQ_INT(subject_record(s, both, 2), STORE_OK);
+    struct outcome skipped = {.account_no = ACCOUNT_A,
+                              .event_no = 3,
+                              .lane = LANE_A_SUCCESS,
+                              .state = CALLBACK_SKIPPED,
+                              .reason = SKIP_DISABLED};
+    record_one(s, skipped);
+    row = row_of(s, ACCOUNT_A, "r-1");
+    CHECK_EQ_INT(row.state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(row.next_attempt_ms, 0);
+    CHECK_EQ_INT(row.attempts, 2);
+    REQUIRE(row.log_count == 2);
+    const struct attempt *a = &row.log[0];
+    CHECK_EQ_INT(a->number, 1);
+    CHECK_EQ_INT(a->status, 503);
+    CHECK_EQ_INT(a->class, ATTEMPT_STATUS);
+    CHECK_EQ_INT(a->at_ms, BASE_MS + 1);
+    CHECK_EQ_INT(a->duration_ms, 12);
+    CHECK_STR(a->url, "http://receiver.example/cb");
+    CHECK_STR(a->detail, "The receiver answered 503.");
+    CHECK_STR(a->request_headers, "Postbackd-Attempt: 1\n");
+    CHECK_STR(a->response_headers, "Server: x\n");
+    CHECK_STR(a->response_body, "\xff not text");
+    CHECK_EQ_INT(row.log[1].status, 200);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_DEAD);
+    row = row_of(s, ACCOUNT_A, "r-3");
+    CHECK(row.state == CALLBACK_SKIPPED && row.reason == SKIP_DISABLED && row.log_count == 0);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
+}
+
+static void check_owed_one(struct subject *s, uint64_t event_no, bool manual, bool was_delivered,
+                           int32_t attempts, int32_t slot)
+{
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 1, &owed);
+    if (CHECK(n == 1)) {
+        CHECK_EQ_UINT(owed[0]->event_no, event_no);
+        CHECK_EQ_INT(owed[0]->manual, manual);
+        CHECK_EQ_INT(owed[0]->was_delivered, was_delivered);
+        CHECK_EQ_INT(owed[0]->attempts_made, attempts);
+        CHECK_EQ_INT(owed[0]->place.slot, slot);
+    }
+    drop_callbacks(owed, n);
+}
+
+static void resends_in_every_state(struct subject *s)
+{
+    submit_completions(s, 3);
+    record_one(s, retry_at(1, 1, BASE_MS + 5000));
+    record_one(s, final(2, 7, CALLBACK_DEAD));
+    record_one(s, final(3, 1, CALLBACK_DELIVERED));
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "nothing", BASE_MS), STORE_NOT_FOUND);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_B, "r-1", BASE_MS), STORE_NOT_FOUND);
+
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS + 10), STORE_OK);
+    check_owed_one(s, 1, true, false, 1, 1); /* due now, where it stood */
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-1").next_attempt_ms, BASE_MS + 10);
+
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-2", BASE_MS + 20), STORE_OK);
+    check_owed_one(s, 2, true, false, 7, 0); /* a fresh schedule */
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_PENDING);
+
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-3", BASE_MS + 30), STORE_OK);
+    check_owed_one(s, 3, true, true, 1, 1); /* one extra try */
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-3").state, CALLBACK_DELIVERED);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1 2 3");
+    struct outcome extra = final(3, 2, CALLBACK_DELIVERED);
+    extra.attempt.manual = true;
+    record_one(s, extra);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1 2");
+    struct callback_row row = row_of(s, ACCOUNT_A, "r-3");
+    CHECK(row.attempts == 2 && row.log_count == 2 && row.log[1].manual);
+    struct store_numbers numbers;
+    store_get_numbers(s->store, &numbers);
+    CHECK_EQ_INT(numbers.callbacks_delivered, 1); /* counted once */
+}
+
+static void a_reversal_waits_for_its_original(struct subject *s)
+{
+    struct candidate items[2] = {item(EVENT_OFFER_COMPLETED, "o-1"), reversal("x-1", "o-1")};
+    struct verdict v[2];
+    REQUIRE(subject_submit(s, items, 2, BASE_MS, v) == STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 1, &owed);
+    CHECK(n == 1 && owed[0]->event_no == 1);
+    drop_callbacks(owed, n);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "x-1").state, CALLBACK_PENDING);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
+    record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 1, CALLBACK_PENDING, BASE_MS + 5));
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
+    record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 2, CALLBACK_DELIVERED, 0));
+    check_owed_one(s, 2, false, false, 0, 0);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
+}
+
+static void a_reversal_of_a_final_one_is_due_at_once(struct subject *s)
+{
+    CHECK_EQ_INT(submit_one(s, item(EVENT_OFFER_COMPLETED, "o-1")).kind, VERDICT_ACCEPTED);
+    record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 1, CALLBACK_DEAD, 0));
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 1, &owed);
+    drop_callbacks(owed, n);
+    CHECK_EQ_INT(submit_one(s, reversal("x-1", "o-1")).kind, VERDICT_ACCEPTED);
+    check_owed_one(s, 2, false, false, 0, 0);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
+}
+
+static void waiting_callbacks_survive(struct subject *s)
+{
+    if (!s->keeps) {
+        CHECK(!s->keeps);
+        return;
+    }
+    submit_completions(s, 5);
+    struct candidate items[2] = {item(EVENT_OFFER_COMPLETED, "o-1"), reversal("x-1", "o-1")};
+    struct verdict v[2];
+    REQUIRE(subject_submit(s, items, 2, BASE_MS, v) == STORE_OK);
+    record_one(s, retry_at(1, 3, BASE_MS + 5000));
+    record_one(s, final(2, 1, CALLBACK_DELIVERED));
+    record_one(s, final(3, 1, CALLBACK_DELIVERED));
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-3", BASE_MS + 1), STORE_OK);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-4", BASE_MS + 2), STORE_OK);
+    for (int round = 0; round < 2; round++) {
+        subject_reopen(s);
+        CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "5 3 4 1");
+        CHECK_CSTR(due_now(s, LANE_A_OFFER), "6");
+    }
+    struct due_page page = {
+        .lane = LANE_A_SUCCESS, .due_until_ms = BASE_MS + DAY, .limit = LIMIT_PAGE_CALLBACKS};
+    subject_page(s, &page);
+    REQUIRE(page.count == 4);
+    CHECK(page.items[1]->was_delivered && page.items[1]->manual);
+    CHECK(!page.items[2]->was_delivered && page.items[2]->manual);
+    CHECK(page.items[3]->attempts_made == 3 && page.items[3]->place.slot == 3);
+    CHECK(page.items[0]->body.n > 100);
+    drop_callbacks(page.items, page.count);
+
+    struct lane_backlog *lanes;
+    size_t n = store_backlog(s->store, &lanes);
+    CHECK_EQ_UINT(n, 2);
+    for (size_t i = 0; i < n; i++)
+        CHECK(lanes[i].next_due_ms == BASE_MS &&
+              (lanes[i].lane == LANE_A_SUCCESS || lanes[i].lane == LANE_A_OFFER));
+    free(lanes);
+    record_one(s, outcome_of(ACCOUNT_A, 6, LANE_OFFER, APP_A1, 1, CALLBACK_DEAD, 0));
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "7");
+}
+
+void run_callback_tests(void)
+{
+    RUN_FRESH(the_sink_gets_what_is_owed);
+    RUN_FRESH(imported_events_are_not_delivered);
+    RUN_FRESH(pages_by_due_time);
+    RUN_FRESH(outcomes_are_kept_with_their_attempts);
+    RUN_FRESH(resends_in_every_state);
+    RUN_FRESH(a_reversal_waits_for_its_original);
+    RUN_FRESH(a_reversal_of_a_final_one_is_due_at_once);
+    RUN_FRESH(waiting_callbacks_survive);
+}

@@ -1,0 +1,18 @@
+/*
+ * The same question to two stores; differences are printed and counted as failed checks. Each
+ * returns whether the answers were the same.
+ */
+#pragma once
+
+#include "subject.h"
+
+bool compare_row(const struct callback_row *a, const struct callback_row *b);
+bool compare_get(struct subject *a, struct subject *b, uint32_t account_no, const char *event_id);
+bool compare_list(struct subject *a, struct subject *b, const struct callback_list *query);
+bool compare_report(struct subject *a, struct subject *b, const struct report_query *query);
+/* The first store's page is handed out; the caller drops it. */
+bool compare_page(struct subject *a, struct subject *b, const struct due_page *query,
+                  struct due_page *ret_page);
+/* What both sinks were given since the last call. */
+bool compare_owed(struct subject *a, struct subject *b);
+bool compare_numbers(struct subject *a, struct subject *b);

@@ -1,0 +1,82 @@
+/*
+ * conformance STORE [SEEDS [STEPS [FIRST-SEED]]]: every test of the store contract on one kind of
+ * store (memory, sqlite), then SEEDS random runs against the oracle.
+ */
+#include "openers.h"
+#include "suite.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+struct subject *subject_under_test;
+static struct test_env current_env;
+static struct arena row_arena;
+
+struct subject *fresh(void)
+{
+    test_env_init(&current_env, 1);
+    subject_open(subject_under_test, &current_env);
+    return subject_under_test;
+}
+
+void done_with(struct subject *s)
+{
+    subject_close(s);
+    arena_free(&row_arena);
+    pthread_mutex_destroy(&current_env.lock);
+}
+
+static void (*fresh_test)(struct subject *s);
+
+static void run_on_fresh(void)
+{
+    struct subject *s = fresh();
+    fresh_test(s);
+    done_with(s);
+}
+
+void run_fresh(void (*test)(struct subject *s), const char *name)
+{
+    fresh_test = test;
+    check_run(run_on_fresh, name);
+}
+
+struct verdict submit_one(struct subject *s, struct candidate c)
+{
+    struct verdict v = {0};
+    CHECK_EQ_INT(subject_submit(s, &c, 1, BASE_MS, &v), STORE_OK);
+    return v;
+}
+
+struct callback_row row_of(struct subject *s, uint32_t account_no, const char *event_id)
+{
+    arena_free(&row_arena);
+    struct callback_get get = {.account_no = account_no, .event_id = str_of(event_id)};
+    subject_get(s, &get);
+    row_arena = get.arena;
+    if (get.status == STORE_OK)
+        return get.row;
+    CHECK_EQ_INT(get.status, STORE_NOT_FOUND);
+    return (struct callback_row){0};
+}
+
+int main(int argc, char **argv)
+{
+    struct subject subject;
+    if (argc < 2 || !opener_find(argv[1], &subject)) {
+        fprintf(stderr, "usage: %s STORE [SEEDS [STEPS [FIRST-SEED]]]\n", argv[0]);
+        return 2;
+    }
+    int seeds = argc > 2 ? atoi(argv[2]) : 5;
+    int steps = argc > 3 ? atoi(argv[3]) : 300;
+    uint64_t first = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    subject_under_test = &subject;
+    run_intake_tests();
+    run_callback_tests();
+    run_reading_tests();
+    run_differential_tests(first, seeds, steps);
+    char name[64];
+    snprintf(name, sizeof name, "conformance_%s", argv[1]);
+    return check_done(name);
+}

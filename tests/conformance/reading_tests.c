@@ -1,0 +1,290 @@
+/* Reports, lists, objects, erasing, numbers: what is read back, before and after a restart. */
+#include "suite.h"
+
+#include "base/buf.h"
+#include "base/check.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+#define TODAY ((int32_t)(BASE_MS / DAY))
+
+/* Rows as text: "day-offset client starts active conversions survey+offer earnings\n". */
+static const char *report_text(struct subject *s, struct report_query q)
+{
+    static struct buf b;
+    buf_clear(&b);
+    if (q.limit == 0)
+        q.limit = 1000;
+    q.after_day = q.after_day ? q.after_day : INT32_MIN;
+    subject_report(s, &q);
+    for (size_t i = 0; i < q.count; i++) {
+        const struct report_row *r = &q.rows[i];
+        buf_printf(&b, "%d %u %lld %lld %lld+%lld %lld+%lld;", r->day - TODAY, r->client_no,
+                   (long long)r->survey_starts, (long long)r->active_panelists,
+                   (long long)r->conversions[0], (long long)r->conversions[1],
+                   (long long)r->earnings_micros[0], (long long)r->earnings_micros[1]);
+    }
+    buf_add_c(&b, q.more ? "+" : "");
+    free(q.rows);
+    return buf_c(&b);
+}
+
+static struct report_query report_of(uint32_t account_no)
+{
+    return (struct report_query){
+        .account_no = account_no, .first_day = TODAY - 400, .last_day = TODAY + 1};
+}
+
+static void submit_traffic(struct subject *s)
+{
+    struct candidate items[16];
+    size_t n = 0;
+    items[n++] = item(EVENT_SURVEY_STARTED, "s-1");
+    items[n++] = item(EVENT_SURVEY_STARTED, "s-2"); /* the same panelist */
+    items[n] = item(EVENT_SURVEY_STARTED, "s-3");
+    items[n++].panelist_id = STR("other");
+    items[n] = item(EVENT_SURVEY_STARTED, "s-4");
+    items[n].is_test = true;
+    items[n++].panelist_id = STR("tester");
+    items[n] = item(EVENT_SURVEY_STARTED, "s-5"); /* a live one, seen as a test too */
+    items[n++].is_test = true;
+    items[n++] = item(EVENT_SURVEY_COMPLETED, "r-1");
+    items[n++] = item(EVENT_OFFER_COMPLETED, "o-1");
+    items[n] = reversal("x-1", "o-1");
+    items[n++].occurred_ms = BASE_MS - DAY; /* its own day */
+    items[n] = item(EVENT_SURVEY_DISQUALIFIED, "d-1"); /* a reward without revenue */
+    items[n++].occurred_ms = TODAY * DAY - 1;          /* the last millisecond of yesterday */
+    items[n] = item(EVENT_OFFER_CLICKED, "c-1");
+    items[n++].occurred_ms = TODAY * DAY;
+    items[n++] = item_of(APP_A2, EVENT_PROFILER_COMPLETED, "p-1");
+    items[n] = item_of(APP_A2, EVENT_SURVEY_COMPLETED, "t-1");
+    items[n].is_test = true;
+    items[n++].occurred_ms = BASE_MS - 5 * DAY;
+    items[n++] = item_of(APP_B1, EVENT_SURVEY_STARTED, "b-1");
+    struct verdict v[16];
+    CHECK_EQ_INT(subject_submit(s, items, n, BASE_MS, v), STORE_OK);
+    for (size_t i = 0; i < n; i++)
+        CHECK_EQ_INT(v[i].kind, VERDICT_ACCEPTED);
+}
+
+static void check_reports(struct subject *s)
+{
+    struct report_query q = report_of(ACCOUNT_A);
+    CHECK_CSTR(report_text(s, q), "-1 110 0 0 0+0 0+-1250000;"
+                                  "0 110 3 2 1+1 1250000+1250000;"
+                                  "0 120 0 0 0+0 0+0;");
+    q.include_test = true;
+    CHECK_CSTR(report_text(s, q), "-5 120 0 0 1+0 1250000+0;"
+                                  "-1 110 0 0 0+0 0+-1250000;"
+                                  "0 110 5 3 1+1 1250000+1250000;"
+                                  "0 120 0 0 0+0 0+0;");
+    q = report_of(ACCOUNT_A);
+    uint32_t clients[] = {5, 120, 999};
+    q.client_nos = clients;
+    q.client_count = 3;
+    CHECK_CSTR(report_text(s, q), "0 120 0 0 0+0 0+0;");
+    q = report_of(ACCOUNT_A);
+    q.first_day = q.last_day = TODAY - 1;
+    CHECK_CSTR(report_text(s, q), "-1 110 0 0 0+0 0+-1250000;");
+    q = report_of(ACCOUNT_A);
+    q.limit = 2;
+    CHECK_CSTR(report_text(s, q), "-1 110 0 0 0+0 0+-1250000;0 110 3 2 1+1 1250000+1250000;+");
+    q.after_day = TODAY;
+    q.after_client_no = 110;
+    CHECK_CSTR(report_text(s, q), "0 120 0 0 0+0 0+0;");
+    CHECK_CSTR(report_text(s, report_of(ACCOUNT_B)), "0 210 1 1 0+0 0+0;");
+    CHECK_CSTR(report_text(s, report_of(3)), "");
+}
+
+static void reports_see_everything_acknowledged(struct subject *s)
+{
+    submit_traffic(s);
+    check_reports(s);
+    if (s->keeps) {
+        subject_reopen(s);
+        check_reports(s);
+        /* Across the restart the same panelist is the same. */
+        CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_STARTED, "s-9")).kind, VERDICT_ACCEPTED);
+        CHECK(strstr(report_text(s, report_of(ACCOUNT_A)), "0 110 4 2 1+1") != NULL);
+    }
+}
+
+static const char *list_text(struct subject *s, struct callback_list l)
+{
+    static struct buf b;
+    buf_clear(&b);
+    if (l.limit == 0)
+        l.limit = 100;
+    if (l.account_no == 0)
+        l.account_no = ACCOUNT_A;
+    subject_list(s, &l);
+    CHECK_EQ_INT(l.status, STORE_OK);
+    for (size_t i = 0; i < l.count; i++) {
+        buf_add_c(&b, i ? " " : "");
+        buf_add_str(&b, l.rows[i].event.event_id);
+    }
+    buf_add_c(&b, l.more ? "+" : "");
+    arena_free(&l.arena);
+    return buf_c(&b);
+}
+
+static void check_lists(struct subject *s)
+{
+    CHECK_CSTR(list_text(s, (struct callback_list){0}), "t-1 p-1 c-1 d-1 x-1 o-1 r-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.order = LIST_OLDEST_FIRST}),
+               "r-1 o-1 x-1 d-1 c-1 p-1 t-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.limit = 3}), "t-1 p-1 c-1+");
+    uint64_t no = row_of(s, ACCOUNT_A, "c-1").event.event_no;
+    CHECK_CSTR(list_text(s, (struct callback_list){.limit = 4, .after_event_no = no}),
+               "d-1 x-1 o-1 r-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.after_event_no = no,
+                                                   .order = LIST_OLDEST_FIRST}),
+               "p-1 t-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.event_id = STR("o-1")}), "o-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.event_id = STR("o-")}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("panelist"), .limit = 2}),
+               "t-1 p-1+");
+    CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("nobody")}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.type = EVENT_OFFER_COMPLETED}), "o-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.state = CALLBACK_SKIPPED}), "t-1 p-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.state = CALLBACK_DELIVERED}), "r-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.app_no = APP_A2}), "t-1 p-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.app_no = APP_A1,
+                                                   .state = CALLBACK_PENDING,
+                                                   .type = EVENT_OFFER_CLICKED}),
+               "c-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_from_ms = BASE_MS,
+                                                   .accepted_to_ms = BASE_MS + 1,
+                                                   .limit = 1}),
+               "t-1+");
+    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_to_ms = BASE_MS}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_from_ms = BASE_MS + 1}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.account_no = ACCOUNT_B}), "");
+}
+
+static void lists_and_filters(struct subject *s)
+{
+    submit_traffic(s);
+    uint64_t no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
+    struct outcome o =
+        outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    check_lists(s);
+    if (s->keeps) {
+        subject_reopen(s);
+        check_lists(s);
+    }
+}
+
+static void add_object(void *context, enum object_kind kind, struct str id, struct str document)
+{
+    buf_printf(context, "%d/%.*s=%.*s;", (int)kind, STR_ARG(id), STR_ARG(document));
+}
+
+static bool has_object(struct subject *s, const char *want, size_t count)
+{
+    struct buf b = {0};
+    store_visit_objects(s->store, add_object, &b);
+    bool found = strstr(buf_c(&b), want) != NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < b.n; i++)
+        n += b.p[i] == ';';
+    buf_free(&b);
+    return found && n == count;
+}
+
+static void objects_are_kept(struct subject *s)
+{
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "one", "{\"a\":1}"), STORE_OK);
+    CHECK_EQ_INT(subject_object(s, OBJECT_KEY, "one", "{\"k\":1}"), STORE_OK);
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "two", "{}"), STORE_OK);
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "one", "{\"a\":2}"), STORE_OK);
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "two", NULL), STORE_OK);
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "two", NULL), STORE_NOT_FOUND);
+    CHECK_EQ_INT(subject_object(s, OBJECT_APP, "never", NULL), STORE_NOT_FOUND);
+    if (!s->keeps) {
+        CHECK(has_object(s, "2/one={\"a\":2};", 2));
+        return;
+    }
+    for (int round = 0; round < 2; round++) { /* visiting is for the start: right after opening */
+        store_close(s->store);
+        s->store = s->open(s);
+        REQUIRE(s->store);
+        CHECK(has_object(s, "2/one={\"a\":2};", 2));
+        CHECK(has_object(s, "4/one={\"k\":1};", 2));
+        store_start(s->store, &s->sink);
+    }
+}
+
+static void erasing_leaves_the_money(struct subject *s)
+{
+    submit_traffic(s);
+    struct outcome o = outcome_of(ACCOUNT_A, row_of(s, ACCOUNT_A, "r-1").event.event_no,
+                                  LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    int64_t erased = -1;
+    CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
+    CHECK_EQ_INT(erased, 10);
+    check_reports(s);
+    CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("panelist")}), "");
+    struct callback_row row = row_of(s, ACCOUNT_A, "r-1");
+    CHECK(row.state == CALLBACK_DELIVERED && row.event.body.n == 0);
+    CHECK(row.event.panelist_id.n > 0 && !str_is(row.event.panelist_id, "panelist"));
+    CHECK(row.event.session_id.p == NULL && row.event.mid.p == NULL);
+    CHECK_EQ_INT(row.event.revenue_micros, 1250000);
+    CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
+    CHECK_EQ_INT(erased, 0);
+    CHECK_EQ_INT(subject_erase(s, ACCOUNT_B, "nobody", &erased), STORE_OK);
+    CHECK_EQ_INT(erased, 0);
+    /* Later events of that name are a new panelist's. */
+    CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, "r-9")).kind, VERDICT_ACCEPTED);
+    CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("panelist")}), "r-9");
+}
+
+static void numbers_add_up(struct subject *s)
+{
+    submit_traffic(s);
+    struct store_numbers n;
+    store_get_numbers(s->store, &n);
+    CHECK_EQ_INT(n.events_accepted, 13);
+    CHECK_EQ_INT(n.callbacks_pending, 5);
+    CHECK_EQ_INT(n.oldest_pending_ms, BASE_MS);
+    CHECK(n.accepting && !n.failed);
+    uint64_t no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
+    struct outcome o = outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DEAD, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    store_get_numbers(s->store, &n);
+    CHECK_EQ_INT(n.callbacks_dead, 1);
+    CHECK_EQ_INT(n.callbacks_delivered, 0);
+    CHECK_EQ_INT(n.callbacks_pending, 4);
+    CHECK(n.commits >= 2);
+}
+
+static void duplicates_survive(struct subject *s)
+{
+    submit_traffic(s);
+    if (s->keeps)
+        subject_reopen(s);
+    CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, "r-1")).kind, VERDICT_DUPLICATE);
+    struct candidate c = item(EVENT_SURVEY_COMPLETED, "r-1");
+    c.revenue_micros++;
+    CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_CONFLICT);
+    CHECK_EQ_INT(submit_one(s, reversal("x-2", "o-1")).kind, VERDICT_ALREADY_REVERSED);
+    struct verdict v = submit_one(s, item(EVENT_SURVEY_COMPLETED, "r-2"));
+    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
+    CHECK_EQ_UINT(v.event_no, 13); /* numbers go on without a gap */
+    if (s->keeps)
+        subject_reopen(s);
+    CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, "r-2")).kind, VERDICT_DUPLICATE);
+}
+
+void run_reading_tests(void)
+{
+    RUN_FRESH(reports_see_everything_acknowledged);
+    RUN_FRESH(lists_and_filters);
+    RUN_FRESH(objects_are_kept);
+    RUN_FRESH(erasing_leaves_the_money);
+    RUN_FRESH(numbers_add_up);
+    RUN_FRESH(duplicates_survive);
+}

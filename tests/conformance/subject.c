@@ -1,0 +1,329 @@
+#include "subject.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+/* --- the environment ------------------------------------------------------------------------ */
+
+static int64_t test_wall_ms(struct env *env)
+{
+    struct test_env *e = CONTAINER_OF(env, struct test_env, env);
+    pthread_mutex_lock(&e->lock);
+    int64_t ms = e->wall_ms;
+    pthread_mutex_unlock(&e->lock);
+    return ms;
+}
+
+static int64_t test_mono_ms(struct env *env)
+{
+    (void)env;
+    return env_mono_ms(env_real());
+}
+
+static void test_random(struct env *env, void *to, size_t n)
+{
+    struct test_env *e = CONTAINER_OF(env, struct test_env, env);
+    pthread_mutex_lock(&e->lock);
+    for (size_t i = 0; i < n; i++)
+        ((unsigned char *)to)[i] = (unsigned char)rng_next(&e->rng);
+    pthread_mutex_unlock(&e->lock);
+}
+
+void test_env_init(struct test_env *e, uint64_t seed)
+{
+    *e = (struct test_env){.env = {test_wall_ms, test_mono_ms, test_random}, .wall_ms = BASE_MS};
+    rng_seed(&e->rng, seed);
+    pthread_mutex_init(&e->lock, NULL);
+}
+
+/* --- what the store calls, on its own threads ----------------------------------------------- */
+
+static void subject_post(struct executor *executor, struct task *task)
+{
+    struct subject *s = CONTAINER_OF(executor, struct subject, executor);
+    pthread_mutex_lock(&s->lock);
+    task->next = NULL;
+    if (s->last)
+        s->last->next = task;
+    else
+        s->first = task;
+    s->last = task;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void subject_owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
+{
+    struct subject *s = CONTAINER_OF(sink, struct subject, sink);
+    pthread_mutex_lock(&s->lock);
+    s->owed =
+        xgrow(s->owed, &s->owed_capacity, s->owed_count + count, sizeof(struct callback *));
+    memcpy(s->owed + s->owed_count, callbacks, count * sizeof(struct callback *));
+    s->owed_count += count;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* --- life ------------------------------------------------------------------------------------ */
+
+static void open_store(struct subject *s)
+{
+    s->store = s->open(s);
+    if (!s->store) {
+        fprintf(stderr, "%s: the store cannot be opened\n", s->name);
+        abort();
+    }
+    store_start(s->store, &s->sink);
+}
+
+void subject_open(struct subject *s, struct test_env *env)
+{
+    s->env = env;
+    s->executor.post = subject_post;
+    s->sink.owed = subject_owed;
+    s->first = s->last = NULL;
+    s->owed = NULL;
+    s->owed_count = s->owed_capacity = 0;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->changed, NULL);
+    open_store(s);
+}
+
+static void drop_owed(struct subject *s)
+{
+    drop_callbacks(s->owed, s->owed_count);
+    s->owed = NULL;
+    s->owed_count = s->owed_capacity = 0;
+}
+
+void subject_close(struct subject *s)
+{
+    store_close(s->store);
+    s->store = NULL;
+    drop_owed(s);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->changed);
+    if (s->clean)
+        s->clean(s);
+}
+
+void subject_reopen(struct subject *s)
+{
+    ASSERT(s->keeps);
+    store_close(s->store);
+    drop_owed(s);
+    open_store(s);
+}
+
+void subject_wait(struct subject *s, const struct task *done)
+{
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        struct task *before = NULL, *t = s->first;
+        while (t && t != done) {
+            before = t;
+            t = t->next;
+        }
+        if (t) {
+            if (before)
+                before->next = t->next;
+            else
+                s->first = t->next;
+            if (s->last == t)
+                s->last = before;
+            break;
+        }
+        pthread_cond_wait(&s->changed, &s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+size_t subject_take_owed(struct subject *s, size_t count, struct callback ***ret)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 10;
+    pthread_mutex_lock(&s->lock);
+    while (s->owed_count < count && pthread_cond_timedwait(&s->changed, &s->lock, &until) == 0)
+        ;
+    size_t n = s->owed_count;
+    *ret = s->owed;
+    s->owed = NULL;
+    s->owed_count = s->owed_capacity = 0;
+    pthread_mutex_unlock(&s->lock);
+    return n;
+}
+
+void drop_callbacks(struct callback **callbacks, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        callback_unref(callbacks[i]);
+    free(callbacks);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static void never_run(struct task *task)
+{
+    (void)task; /* subject_wait takes tasks off the list without running them */
+    UNREACHABLE();
+}
+
+static void add_member(struct buf *b, const char *name, struct str value)
+{
+    if (value.p)
+        buf_printf(b, "%s=%zu:%.*s;", name, value.n, STR_ARG(value));
+}
+
+/* All members as sent: what decides between a duplicate and a conflict. */
+static struct key128 content_of(const struct hash_secret *secret, const struct candidate *c)
+{
+    struct buf b = {0};
+    buf_printf(&b, "%d;%d;%lld;", (int)c->type, c->is_test, (long long)c->occurred_ms);
+    buf_printf(&b, "%d:%lld;%d:%lld;%lld;", c->has_revenue, (long long)c->revenue_micros,
+               c->has_reward, (long long)c->reward_micros, (long long)c->offer_id);
+    add_member(&b, "client", c->client_id);
+    add_member(&b, "panelist", c->panelist_id);
+    add_member(&b, "session", c->session_id);
+    add_member(&b, "mid", c->mid);
+    add_member(&b, "title", c->offer_title);
+    add_member(&b, "goal", c->offer_goal_id);
+    add_member(&b, "original", c->original_reward_id);
+    add_member(&b, "reason", c->reason);
+    struct key128 key = hash_key128(secret, b.p, b.n);
+    buf_free(&b);
+    return key;
+}
+
+static void copy_texts(struct arena *a, struct candidate *c)
+{
+    struct str *texts[] = {&c->event_id,           &c->client_id,     &c->panelist_id,
+                           &c->session_id,         &c->mid,           &c->offer_title,
+                           &c->offer_goal_id,      &c->original_reward_id, &c->reason};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(a, *texts[i]);
+}
+
+struct intake_batch *subject_make_batch(struct subject *s, const struct candidate *items,
+                                        size_t count, int64_t received_ms)
+{
+    const struct hash_secret *secret = store_hash_secret(s->store);
+    struct intake_batch *b = xcalloc(1, sizeof *b);
+    b->done.run = never_run;
+    b->reply_to = &s->executor;
+    b->received_ms = received_ms;
+    b->count = count;
+    b->items = arena_alloc(&b->arena, count * sizeof *b->items);
+    for (size_t i = 0; i < count; i++) {
+        struct candidate *c = &b->items[i];
+        *c = items[i];
+        copy_texts(&b->arena, c);
+        c->key = event_key(secret, c->terms->account_no, c->event_id);
+        c->content = content_of(secret, c);
+    }
+    return b;
+}
+
+void free_batch(struct intake_batch *batch)
+{
+    arena_free(&batch->arena);
+    free(batch);
+}
+
+enum store_status subject_submit(struct subject *s, const struct candidate *items, size_t count,
+                                 int64_t received_ms, struct verdict *ret_verdicts)
+{
+    struct intake_batch *b = subject_make_batch(s, items, count, received_ms);
+    store_submit(s->store, b);
+    subject_wait(s, &b->done);
+    enum store_status status = b->status;
+    if (status == STORE_OK)
+        memcpy(ret_verdicts, b->verdicts, count * sizeof *ret_verdicts);
+    free_batch(b);
+    return status;
+}
+
+enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count)
+{
+    struct outcome_batch b = {.done.run = never_run, .reply_to = &s->executor, .count = count};
+    b.items = arena_alloc(&b.arena, count * sizeof *b.items);
+    memcpy(b.items, items, count * sizeof *b.items);
+    store_record(s->store, &b);
+    subject_wait(s, &b.done);
+    arena_free(&b.arena);
+    return b.status;
+}
+
+void subject_page(struct subject *s, struct due_page *page)
+{
+    page->done.run = never_run;
+    page->reply_to = &s->executor;
+    store_page(s->store, page);
+    subject_wait(s, &page->done);
+}
+
+void subject_report(struct subject *s, struct report_query *query)
+{
+    query->done.run = never_run;
+    query->reply_to = &s->executor;
+    store_report(s->store, query);
+    subject_wait(s, &query->done);
+}
+
+void subject_get(struct subject *s, struct callback_get *get)
+{
+    get->done.run = never_run;
+    get->reply_to = &s->executor;
+    store_get_callback(s->store, get);
+    subject_wait(s, &get->done);
+}
+
+void subject_list(struct subject *s, struct callback_list *list)
+{
+    list->done.run = never_run;
+    list->reply_to = &s->executor;
+    store_list_callbacks(s->store, list);
+    subject_wait(s, &list->done);
+}
+
+enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
+                                 int64_t now_ms)
+{
+    struct resend r = {.done.run = never_run,
+                       .reply_to = &s->executor,
+                       .account_no = account_no,
+                       .event_id = str_of(event_id),
+                       .now_ms = now_ms};
+    store_resend(s->store, &r);
+    subject_wait(s, &r.done);
+    return r.status;
+}
+
+enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
+                                int64_t *ret_erased)
+{
+    struct erase e = {.done.run = never_run,
+                      .reply_to = &s->executor,
+                      .account_no = account_no,
+                      .panelist_id = str_of(panelist_id)};
+    store_erase(s->store, &e);
+    subject_wait(s, &e.done);
+    *ret_erased = e.erased;
+    return e.status;
+}
+
+enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
+                                 const char *document)
+{
+    struct object_change c = {.done.run = never_run,
+                              .reply_to = &s->executor,
+                              .kind = kind,
+                              .id = str_of(id),
+                              .document = str_of(document)};
+    store_change_object(s->store, &c);
+    subject_wait(s, &c.done);
+    return c.status;
+}

@@ -1,0 +1,73 @@
+/*
+ * A store under test, driven from one thread as if it answered at once: every helper asks, waits
+ * for `done`, and hands out what came back. What the store gives to its sink is kept in order.
+ *
+ * Items are store-independent: the key and the content hash are computed here for the store they
+ * are submitted to.
+ */
+#pragma once
+
+#include "base/env.h"
+#include "store/store_open.h"
+
+#include <pthread.h>
+
+#define DAY ((int64_t)86400000)
+#define BASE_MS ((int64_t)1763726400000) /* 2025-11-21T12:00:00Z: "now" at the start of a test */
+
+/* A clock that stands still unless told, and randomness from a seed; mono_ms is the real one. */
+struct test_env {
+    struct env env;
+    int64_t wall_ms;
+    struct rng rng;
+    pthread_mutex_t lock;
+};
+void test_env_init(struct test_env *e, uint64_t seed);
+
+struct subject {
+    const char *name;
+    struct store *(*open)(struct subject *s);
+    void (*clean)(struct subject *s); /* removes what the store left behind; may be NULL */
+    void *context;
+    bool keeps; /* what was recorded is there after close and open */
+
+    struct test_env *env;
+    struct store *store;
+    struct executor executor;
+    struct owed_sink sink;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct task *first, *last;
+    struct callback **owed; /* what the sink was given and nobody has taken */
+    size_t owed_count, owed_capacity;
+};
+
+void subject_open(struct subject *s, struct test_env *env); /* opens and starts; fails loudly */
+void subject_close(struct subject *s);
+void subject_reopen(struct subject *s); /* only where keeps */
+/* Waits for a task this subject's store was asked to post. */
+void subject_wait(struct subject *s, const struct task *done);
+/* Waits until the sink was given `count` callbacks (or a few seconds have passed: fewer), then
+ * hands them over, malloc'ed; the references are the caller's. */
+size_t subject_take_owed(struct subject *s, size_t count, struct callback ***ret);
+void drop_callbacks(struct callback **callbacks, size_t count); /* unrefs and frees the array */
+
+/* Into ret_verdicts, count of them. */
+enum store_status subject_submit(struct subject *s, const struct candidate *items, size_t count,
+                                 int64_t received_ms, struct verdict *ret_verdicts);
+/* Like subject_submit, but the batch's memory is the caller's to keep until done; for what may
+ * never be answered. */
+struct intake_batch *subject_make_batch(struct subject *s, const struct candidate *items,
+                                        size_t count, int64_t received_ms);
+void free_batch(struct intake_batch *batch);
+enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
+void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
+void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
+void subject_get(struct subject *s, struct callback_get *get);     /* the caller frees the arena */
+void subject_list(struct subject *s, struct callback_list *list);  /* the same */
+enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
+                                 int64_t now_ms);
+enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
+                                int64_t *ret_erased);
+enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
+                                 const char *document);

@@ -1,0 +1,27 @@
+/*
+ * The tests every store must pass. Each runs on a fresh store of `subject_under_test`.
+ */
+#pragma once
+
+#include "../unit/check.h"
+#include "subject.h"
+#include "world.h"
+
+extern struct subject *subject_under_test;
+
+void run_intake_tests(void);   /* verdicts, rewards, reversals, the cap */
+void run_callback_tests(void); /* the sink, paging, outcomes, resend */
+void run_reading_tests(void);  /* reports, lists, objects, erasing, numbers, reopening */
+/* Random requests to the store and to the oracle, compared at every step. */
+void run_differential_tests(uint64_t first_seed, int seeds, int steps);
+
+/* A fresh store for one test, with a clock that stands at BASE_MS. */
+struct subject *fresh(void);
+void done_with(struct subject *s);
+void run_fresh(void (*test)(struct subject *s), const char *name);
+#define RUN_FRESH(test) run_fresh(test, #test)
+
+/* The verdict on one item, submitted alone at BASE_MS. */
+struct verdict submit_one(struct subject *s, struct candidate c);
+/* The callback's row, or a zeroed one; texts live until the subject's next call of this. */
+struct callback_row row_of(struct subject *s, uint32_t account_no, const char *event_id);
