@@ -2,7 +2,8 @@
 #
 # tools/packages.sh LIST...: installs what tools/packages-LIST.txt asks for and this system lacks.
 # A line of a list is a Debian package, or alternatives `a | b`: any of them installed will do;
-# otherwise the first one that this release has. When nothing is missing it only asks dpkg once.
+# otherwise the first one that this release has. `command:x` is a program on the PATH, however it
+# came there. When nothing is missing it only asks dpkg once.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -21,6 +22,7 @@ missing=()
 for line in "${wanted[@]}"; do
     for name in ${line//|/ }; do
         [[ $installed != *" $name "* ]] || continue 2
+        [[ $name != command:* ]] || ! command -v "${name#command:}" >/dev/null || continue 2
     done
     missing+=("$line")
 done
@@ -45,6 +47,7 @@ apt_get update
 names=()
 for line in "${missing[@]}"; do
     for name in ${line//|/ }; do
+        [[ $name != command:* ]] || continue
         if apt-cache show --no-all-versions "$name" >/dev/null 2>&1; then
             names+=("$name")
             continue 2

@@ -1,0 +1,71 @@
+# Verifies a postbackd callback. Python 3.8 or newer, no packages.
+#
+#   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
+#     python3 verify.py < body.json
+#
+# In a web framework, take the raw bytes of the body (request.get_data() in Flask, request.body in
+# Django): a body that was parsed and written again is not the one that was signed.
+import base64
+import hashlib
+import hmac
+import json
+import os
+import sys
+import time
+
+TOLERANCE_S = 300
+
+
+def check_sig(body, secret):
+    """None when Sig is right, else why not."""
+    try:
+        fields = json.loads(body.decode("utf-8"))
+    except ValueError:
+        return "the body is not JSON"
+    parts = [fields.get(name) if isinstance(fields, dict) else None
+             for name in ("PanelistId", "RewardId", "Sig")]
+    if not all(isinstance(part, str) for part in parts):
+        return "PanelistId, RewardId or Sig is missing"
+    panelist_id, reward_id, sig = parts
+    want = hashlib.md5((panelist_id + reward_id + secret).encode("utf-8")).hexdigest()
+    if not hmac.compare_digest(sig.encode("utf-8"), want.encode("utf-8")):
+        return "another secret, or altered ids"
+    return None
+
+
+def check_webhook(body, webhook_id, timestamp, signatures, secret, now):
+    """None when one of the signatures in the header is right and fresh, else why not."""
+    if not (webhook_id and timestamp and signatures):
+        return "a webhook- header is missing"
+    if not (timestamp.isascii() and timestamp.isdigit()):
+        return "webhook-timestamp is not a number"
+    if abs(now - int(timestamp)) > TOLERANCE_S:
+        return "webhook-timestamp is too old or new"
+    if secret.startswith("whsec_"):
+        key = base64.b64decode(secret[len("whsec_"):])
+    else:
+        key = secret.encode("utf-8")
+    signed = f"{webhook_id}.{timestamp}.".encode("utf-8") + body
+    want = b"v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest())
+    if not any(hmac.compare_digest(given.encode("utf-8"), want) for given in signatures.split(" ")):
+        return "another secret, or an altered id, time or body"
+    return None
+
+
+def main():
+    body = sys.stdin.buffer.read()
+    secret = os.environ.get("CALLBACK_SECRET", "")
+    headers = [os.environ.get(name)
+               for name in ("WEBHOOK_ID", "WEBHOOK_TIMESTAMP", "WEBHOOK_SIGNATURE")]
+    now = int(os.environ.get("NOW", time.time()))
+    results = {
+        "Sig": check_sig(body, secret),
+        "webhook-signature": check_webhook(body, *headers, secret, now),
+    }
+    for name, why in results.items():
+        print(f"{name} wrong: {why}" if why else f"{name} ok")
+    return 1 if any(results.values()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
