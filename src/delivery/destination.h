@@ -6,8 +6,8 @@
 #include "base/env.h"
 #include "base/str.h"
 #include "delivery/heap.h"
-#include "delivery/index.h"
 #include "delivery/list.h"
+#include "delivery/lookup.h"
 #include "domain/attempt.h"
 
 struct lane;
@@ -21,7 +21,7 @@ struct lane;
 
 struct destination {
     uint32_t magic;
-    struct index_node node;
+    struct lookup_node node;
     struct waker waker;  /* dead: the next probe */
     char *name;          /* scheme://host:port */
     uint32_t refs;       /* lanes and exchanges */

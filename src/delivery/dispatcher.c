@@ -43,7 +43,8 @@ void dispatcher_touch(struct dispatcher *d, struct lane *lane)
 
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no)
 {
-    for (struct index_node *n = index_first(&d->lanes, dispatcher_hash(no)); n; n = index_next(n)) {
+    for (struct lookup_node *n = lookup_first(&d->lanes, dispatcher_hash(no)); n;
+         n = lookup_next(n)) {
         struct lane *lane = CONTAINER_OF(n, struct lane, node);
         if (lane->no == no)
             return lane;
@@ -66,7 +67,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     lane = lane_new(no, &d->shared, &now);
     lane->waker.kind = WAKER_LANE;
     lane->health = dispatcher_find_health(d, no);
-    index_add(&d->lanes, &lane->node, dispatcher_hash(no));
+    lookup_add(&d->lanes, &lane->node, dispatcher_hash(no));
     dispatcher_refresh(d, lane);
     return lane;
 }
@@ -156,7 +157,7 @@ static void forget(struct dispatcher *d, struct lane *lane)
     dispatcher_leave_destination(d, lane);
     if (lane->window.suspended)
         d->suspended--;
-    index_remove(&d->lanes, &lane->node);
+    lookup_remove(&d->lanes, &lane->node);
     lane_free(lane);
 }
 
@@ -280,7 +281,7 @@ static void wake_due(struct dispatcher *d, int64_t mono_ms)
     }
 }
 
-static void touch_node(void *context, struct index_node *node)
+static void touch_node(void *context, struct lookup_node *node)
 {
     dispatcher_touch(context, CONTAINER_OF(node, struct lane, node));
 }
@@ -289,7 +290,7 @@ static void touch_node(void *context, struct index_node *node)
 static void watch_clock(struct dispatcher *d, int64_t expected_wall_ms, const struct lane_now *now)
 {
     if (now->wall_ms - expected_wall_ms > WALL_JUMP_MS)
-        index_visit(&d->lanes, touch_node, d);
+        lookup_visit(&d->lanes, touch_node, d);
 }
 
 static void publish(struct dispatcher *d)
@@ -385,7 +386,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     return d;
 }
 
-static void free_lane(void *context, struct index_node *node)
+static void free_lane(void *context, struct lookup_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -401,12 +402,12 @@ void dispatcher_free(struct dispatcher *d)
     if (!d->stopped)
         dispatcher_close_inbox(d);
     dispatcher_free_finished(d);
-    index_visit(&d->lanes, free_lane, d);
+    lookup_visit(&d->lanes, free_lane, d);
     dispatcher_free_healths(d, true);
     ASSERT(d->destinations.count == 0);
-    index_free(&d->lanes);
-    index_free(&d->destinations);
-    index_free(&d->healths);
+    lookup_free(&d->lanes);
+    lookup_free(&d->destinations);
+    lookup_free(&d->healths);
     wake_heap_free(&d->heap);
     ASSERT(pthread_mutex_destroy(&d->inbox.lock) == 0);
     d->magic = 0;

@@ -65,7 +65,7 @@ struct dispatcher {
     int index;
     struct delivery *delivery;
     struct outside *outside;
-    struct index lanes, destinations, healths;
+    struct lookup lanes, destinations, healths;
     struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
     struct lane_shared shared;

@@ -12,14 +12,15 @@ struct destination *dispatcher_destination(struct dispatcher *d, const struct ur
     url_print_destination(&name, url);
     uint64_t hash = hash_fast(name.p, name.n);
     struct destination *to = NULL;
-    for (struct index_node *n = index_first(&d->destinations, hash); n && !to; n = index_next(n)) {
+    for (struct lookup_node *n = lookup_first(&d->destinations, hash); n && !to;
+         n = lookup_next(n)) {
         struct destination *at = CONTAINER_OF(n, struct destination, node);
         if (str_eq(str_of(at->name), buf_str(&name)))
             to = at;
     }
     if (!to) {
         to = destination_new(name.p, name.n);
-        index_add(&d->destinations, &to->node, hash);
+        lookup_add(&d->destinations, &to->node, hash);
     }
     to->waker.kind = 1;
     to->refs++;
@@ -34,7 +35,7 @@ void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to)
     if (--to->refs > 0)
         return;
     wake_heap_clear(&d->heap, &to->waker);
-    index_remove(&d->destinations, &to->node);
+    lookup_remove(&d->destinations, &to->node);
     destination_free(to);
 }
 

@@ -7,8 +7,8 @@
 
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no)
 {
-    for (struct index_node *n = index_first(&d->healths, dispatcher_hash(no)); n;
-         n = index_next(n)) {
+    for (struct lookup_node *n = lookup_first(&d->healths, dispatcher_hash(no)); n;
+         n = lookup_next(n)) {
         struct health *h = CONTAINER_OF(n, struct health, node);
         if (h->lane == no)
             return h;
@@ -21,7 +21,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     struct lane *lane = t->lane;
     if (!lane->health) {
         lane->health = health_new(lane->no, now->mono_ms);
-        index_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
+        lookup_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
     }
     bool good = t->x.class == ATTEMPT_OK;
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
@@ -37,7 +37,7 @@ struct sweep {
     bool all;
 };
 
-static void sweep_one(void *context, struct index_node *node)
+static void sweep_one(void *context, struct lookup_node *node)
 {
     struct sweep *s = context;
     struct health *h = CONTAINER_OF(node, struct health, node);
@@ -46,14 +46,14 @@ static void sweep_one(void *context, struct index_node *node)
     struct lane *lane = dispatcher_find(s->dispatcher, h->lane);
     if (lane)
         lane->health = NULL;
-    index_remove(&s->dispatcher->healths, node);
+    lookup_remove(&s->dispatcher->healths, node);
     health_free(h);
 }
 
 void dispatcher_free_healths(struct dispatcher *d, bool all)
 {
     struct sweep s = {d, dispatcher_now(d).mono_ms, all};
-    index_visit(&d->healths, sweep_one, &s);
+    lookup_visit(&d->healths, sweep_one, &s);
 }
 
 static void fill_from_lane(struct lane_health *to, const struct lane *lane,

@@ -2,7 +2,7 @@
  * last hour, the last failure in words. Kept only for lanes tried within the last day. */
 #pragma once
 
-#include "delivery/index.h"
+#include "delivery/lookup.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
 
@@ -12,7 +12,7 @@
 #define HEALTH_LATENCIES 60    /* four to each doubling, from 1 ms to 32 s */
 
 struct health {
-    struct index_node node;
+    struct lookup_node node;
     lane_no lane;
     int64_t last_mono_ms;
     uint32_t hour[HEALTH_SLOTS_1H][2]; /* 0: failures, 1: successes */

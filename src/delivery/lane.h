@@ -62,7 +62,7 @@ struct lane {
     uint8_t empty_scans;
     uint32_t lingering; /* held entries that only wait for the page under way */
     lane_no no;
-    struct index_node node;
+    struct lookup_node node;
     struct waker waker;
     struct link at_destination, blocked, touched, ready, wants_room;
     uint8_t ready_queue; /* 0: in none; else the dispatcher's queue, from 1 */
