@@ -1,0 +1,103 @@
+/* The applier: writes frozen memtables to SQLite, checkpoints its WAL off the commit path, and
+ * purges what is too old. A full disk is waited out: the memtable stays, the active one fills,
+ * and intake is refused as busy until there is room again. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/log.h"
+
+#include <stdlib.h>
+
+#include "store/sqlite/schema.h"
+
+#define RETRY_MS 1000
+#define PURGE_INTERVAL_MS (60 * 60 * 1000)
+
+void applier_publish_numbers(struct sqlite_store *s)
+{
+    struct numbers *n = &s->numbers;
+    const struct apply_counters *c = &s->apply.counters;
+    atomic_store(&n->delivered, c->delivered);
+    atomic_store(&n->dead, c->dead);
+    atomic_store(&n->pending, c->pending);
+    atomic_store(&n->oldest_pending_ms,
+                 sql_get_int(&s->apply.sql, "SELECT min(accepted_ms) FROM event WHERE state=1", 0));
+}
+
+/* A checkpoint that has put the whole WAL into the database file, synced, makes the journal's
+ * part up to the applied position superfluous: SQLite has it, power cuts included. */
+void applier_checkpoint(struct sqlite_store *s, bool all)
+{
+    struct sql *q = &s->apply.sql;
+    struct journal_position position = meta_get_position(q);
+    int frames = -1, done = -1;
+    int mode = all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
+    int code = sqlite3_wal_checkpoint_v2(q->db, NULL, mode, &frames, &done);
+    if (code == SQLITE_OK && frames == done && !sql_failed(q))
+        journal_release(s->journal, position);
+    else if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
+        log_warning("checkpoint_failed", LOG_C("why", sqlite3_errmsg(q->db)));
+}
+
+static int count_wal_pages(void *pages, sqlite3 *db, const char *name, int count)
+{
+    (void)db;
+    (void)name;
+    *(int *)pages = count;
+    return SQLITE_OK;
+}
+
+static void apply_one(struct sqlite_store *s, struct memtable *m)
+{
+    bool good;
+    while (!(good = apply_memtable(&s->apply, m)) && apply_passing(&s->apply) &&
+           !atomic_load(&s->closing)) {
+        if (!atomic_exchange(&s->numbers.blocked, true))
+            log_warning("apply_blocked", LOG_C("why", s->apply.sql.why));
+        apply_recover(&s->apply);
+        struct request_list none = queue_take_all(&s->nap, RETRY_MS);
+        ASSERT(!none.first);
+    }
+    if (good) {
+        if (atomic_exchange(&s->numbers.blocked, false))
+            log_info("apply_goes_on", LOG_INT("events", (int64_t)m->event_count));
+        applier_publish_numbers(s);
+    }
+    struct request *r = request_new(REQUEST_APPLIED, m);
+    r->id = good && !sql_failed(&s->apply.sql);
+    queue_post(&s->to_writer, r);
+}
+
+static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
+{
+    int64_t now_ms = env_mono_ms(s->env);
+    if (now_ms < *next_mono_ms)
+        return;
+    *next_mono_ms = now_ms + PURGE_INTERVAL_MS;
+    purge_run(&s->apply, &s->retention, env_wall_ms(s->env));
+}
+
+void *applier_main(void *arg)
+{
+    struct sqlite_store *s = arg;
+    CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    int wal_pages = 0;
+    int64_t next_purge_mono_ms = 0;
+    sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);
+    for (;;) {
+        struct request_list todo = queue_take_all(&s->to_applier, PURGE_INTERVAL_MS);
+        struct request *r = request_list_take(&todo);
+        ASSERT(!todo.first);
+        if (r && r->kind == REQUEST_STOP) {
+            free(r);
+            break;
+        }
+        if (r)
+            apply_one(s, r->what);
+        free(r);
+        if (!sql_failed(&s->apply.sql) && wal_pages >= CHECKPOINT_PAGES)
+            applier_checkpoint(s, false);
+        purge_when_due(s, &next_purge_mono_ms);
+    }
+    sqlite3_wal_hook(s->apply.sql.db, NULL, NULL);
+    return NULL;
+}

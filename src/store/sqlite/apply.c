@@ -1,0 +1,170 @@
+/* The transaction of one memtable: its steps in order, then the position and the counters. */
+#include "store/sqlite/apply.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#include "store/sqlite/row.h"
+#include "store/sqlite/schema.h"
+
+static void prepare(struct apply *a)
+{
+    struct sql *q = &a->sql;
+    a->add_event = sql_prepare(q, ROW_INSERT);
+    a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
+    a->set_status = sql_prepare(
+        q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
+           "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
+           " WHERE id=?");
+    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due VALUES(?,?,?)");
+    a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
+    a->add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
+    a->add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap VALUES(?,?,?,?)");
+    a->find_report = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
+                                    " AND client_no=?");
+    a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
+                                   "?,?,?,?,?,?,?,?)");
+    a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
+    a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
+}
+
+static void load_counters(struct apply *a)
+{
+    struct sql *q = &a->sql;
+    a->generation = (uint64_t)meta_get_int(q, "generation", 0);
+    a->counters = (struct apply_counters){
+        .accepted = meta_get_int(q, "events_accepted", 0),
+        .delivered = meta_get_int(q, "callbacks_delivered", 0),
+        .dead = meta_get_int(q, "callbacks_dead", 0),
+        .pending = meta_get_int(q, "callbacks_pending", 0),
+    };
+}
+
+static void load_open_segment(struct apply *a)
+{
+    a->segment.no = 0;
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms FROM segment"
+                                           " ORDER BY no DESC LIMIT 1");
+    if (sql_row(&a->sql, s)) {
+        a->segment.no = (uint32_t)sql_int(s, 0);
+        a->segment.keys = sql_int(s, 1);
+        a->segment.first_accepted_ms = sql_int(s, 2);
+        sql_reset(s);
+    }
+    sql_finalize(s);
+}
+
+void apply_drop_cached(struct apply *a)
+{
+    sql_finalize(a->segment.add_key);
+    sql_finalize(a->segment.add_body);
+    sql_finalize(a->segment.add_panelist);
+    a->segment.add_key = a->segment.add_body = a->segment.add_panelist = NULL;
+    sql_finalize(a->active.find);
+    sql_finalize(a->active.add);
+    sql_finalize(a->active.update);
+    a->active.find = a->active.add = a->active.update = NULL;
+    sql_finalize(a->attempt.add);
+    a->attempt.add = NULL;
+}
+
+void apply_open(struct apply *a)
+{
+    meta_get_secret(&a->sql, &a->secret);
+    load_counters(a);
+    load_open_segment(a);
+    prepare(a);
+}
+
+void apply_close(struct apply *a)
+{
+    sql_close(&a->sql);
+    free(a->panelists);
+    free(a->order);
+    free(a->due);
+    *a = (struct apply){0};
+}
+
+void *apply_order(struct apply *a, size_t count, size_t size)
+{
+    a->order = xgrow(a->order, &a->order_capacity, count * size + 1, 1);
+    return a->order;
+}
+
+void apply_count(struct apply *a, enum callback_state before, enum callback_state after,
+                 unsigned counted)
+{
+    a->counters.pending += (after == CALLBACK_PENDING) - (before == CALLBACK_PENDING);
+    a->counters.delivered += (counted & COUNTED_DELIVERED) != 0;
+    a->counters.dead += (counted & COUNTED_DEAD) != 0;
+}
+
+void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
+{
+    a->due = xgrow(a->due, &a->due_capacity, a->due_count + 1, sizeof *a->due);
+    a->due[a->due_count++] = (struct apply_due){lane, due_ms, id};
+}
+
+static void hash_panelists(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    a->panelists = xgrow(a->panelists, &a->panelist_capacity, m->event_count, sizeof *a->panelists);
+    for (size_t i = 0; i < m->event_count; i++)
+        a->panelists[i] =
+            panelist_key(&a->secret, m->events[i].account_no, m->events[i].panelist_id);
+}
+
+static void apply_meta(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    struct sql *q = &a->sql;
+    a->counters.accepted += (int64_t)m->event_count;
+    meta_set_int(q, "generation", (int64_t)m->generation);
+    meta_set_int(q, "journal_segment", (int64_t)m->end.segment);
+    meta_set_int(q, "journal_offset", (int64_t)m->end.offset_bytes);
+    meta_set_int(q, "last_accepted_ms", m->last_accepted_ms);
+    meta_set_int(q, "events_accepted", a->counters.accepted);
+    meta_set_int(q, "callbacks_delivered", a->counters.delivered);
+    meta_set_int(q, "callbacks_dead", a->counters.dead);
+    meta_set_int(q, "callbacks_pending", a->counters.pending);
+}
+
+bool apply_memtable(struct apply *a, struct memtable *m)
+{
+    CHECK_MAGIC(m, MEMTABLE_MAGIC);
+    struct apply_counters before = a->counters;
+    a->m = m;
+    a->due_count = 0;
+    hash_panelists(a);
+    sql_exec(&a->sql, "BEGIN IMMEDIATE");
+    apply_keys(a);
+    apply_rows(a);
+    apply_reports(a);
+    apply_attempts(a);
+    apply_objects(a);
+    apply_erases(a);
+    apply_meta(a);
+    sql_exec(&a->sql, "COMMIT");
+    a->m = NULL;
+    if (!sql_failed(&a->sql)) {
+        a->generation = m->generation;
+        m->segment = a->segment.no;
+        return true;
+    }
+    a->counters = before;
+    return false;
+}
+
+bool apply_passing(const struct apply *a)
+{
+    int code = a->sql.code & 0xff;
+    return code == SQLITE_FULL || code == SQLITE_BUSY || code == SQLITE_LOCKED;
+}
+
+void apply_recover(struct apply *a)
+{
+    sql_recover(&a->sql);
+    apply_drop_cached(a);
+    load_open_segment(a);
+}

@@ -1,0 +1,79 @@
+/* Writing whole memtables to SQLite: one transaction each, every tree in its own order, with the
+ * journal's position in the same transaction, so that replaying is exactly once. Used by the
+ * applier thread, by recovery and by the backup. */
+#pragma once
+
+#include "store/sqlite/memtable.h"
+#include "store/sqlite/sql.h"
+
+/* Kept in the meta table; how the store's numbers survive a restart. */
+struct apply_counters {
+    int64_t accepted, delivered, dead, pending;
+};
+
+struct apply_due {
+    lane_no lane;
+    int64_t due_ms;
+    uint64_t id;
+};
+
+struct apply {
+    struct sql sql;
+    struct hash_secret secret;
+    uint64_t generation; /* of the memtable applied last */
+    struct apply_counters counters;
+    struct {
+        uint32_t no;
+        int64_t keys, first_accepted_ms;
+        sqlite3_stmt *add_key, *add_body, *add_panelist;
+    } segment; /* the open one; 0: none yet */
+    struct {
+        int64_t day;
+        sqlite3_stmt *find, *add, *update;
+    } active;
+    struct {
+        int64_t day;
+        sqlite3_stmt *add;
+    } attempt;
+    sqlite3_stmt *add_event, *find_status, *set_status, *add_due, *drop_due, *add_reversal,
+        *add_cap, *find_report, *set_report, *set_object, *drop_object;
+    /* Room that is kept from one memtable to the next. */
+    struct key128 *panelists; /* by event */
+    void *order;              /* what is being sorted */
+    size_t panelist_capacity, order_capacity;
+    struct apply_due *due;
+    size_t due_count, due_capacity;
+    /* The transaction under way. */
+    struct memtable *m;
+    int64_t erased;
+};
+
+/* a->sql is open and migrated; reads where the store stands. */
+void apply_open(struct apply *a);
+void apply_close(struct apply *a);
+
+/* True: committed, and m->segment is set. False: nothing of it is stored; apply_passing() says
+ * whether to try again. */
+MUST_CHECK bool apply_memtable(struct apply *a, struct memtable *m);
+/* Whether the failure may pass by itself: a full disk, a lock held by a sqlite3 shell. */
+bool apply_passing(const struct apply *a);
+
+/* After such a failure: forgets it, and what the rolled-back transaction had begun. */
+void apply_recover(struct apply *a);
+/* Statements on tables that come and go are made again when needed. */
+void apply_drop_cached(struct apply *a);
+
+/* Steps of apply_memtable. */
+void apply_keys(struct apply *a);     /* apply_keys.c: segments, keys, bodies, panelists */
+void apply_rows(struct apply *a);     /* apply_rows.c: event rows and states, due */
+void apply_reports(struct apply *a);  /* apply_reports.c: report rows and active panelists */
+void apply_attempts(struct apply *a); /* apply_rest.c */
+void apply_objects(struct apply *a);  /* apply_rest.c */
+void apply_erases(struct apply *a);   /* apply_erase.c */
+
+/* Room for `count` elements of `size` bytes, until the next call. */
+void *apply_order(struct apply *a, size_t count, size_t size);
+/* `counted`: the COUNTED_ bits that are new. */
+void apply_count(struct apply *a, enum callback_state before, enum callback_state after,
+                 unsigned counted);
+void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);

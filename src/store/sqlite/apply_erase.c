@@ -1,0 +1,143 @@
+/* Erasing a panelist: whatever says who it was goes, in every table; what counts money stays.
+ *
+ * A callback that still waits cannot be sent without its body: it becomes skipped, reason
+ * disabled. Sets of active panelists and the payments of the cap hold keyed hashes, and these go
+ * too: the set gets the hash of the replacement, so that the day keeps its count. */
+#include "store/sqlite/apply.h"
+
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/sqlite/row.h"
+
+struct erasing {
+    const struct mem_erase *what;
+    struct key128 before, after; /* panelist keys */
+    sqlite3_stmt *clear;
+};
+
+static bool table_exists(struct sql *q, const char *kind, int64_t number)
+{
+    sqlite3_stmt *s =
+        sql_prepare_f(q, "SELECT 1 FROM sqlite_schema WHERE name='%s_%" PRId64 "'", kind, number);
+    bool found = sql_row(q, s);
+    sql_finalize(s);
+    return found;
+}
+
+static void erase_active(struct apply *a, const struct erasing *e, int64_t day, int64_t client_no)
+{
+    if (!table_exists(&a->sql, "active", day))
+        return;
+    sql_exec_f(&a->sql,
+               "UPDATE OR IGNORE \"active_%" PRId64 "\" SET hi=%" PRId64 ",lo=%" PRId64
+               " WHERE client_no=%" PRId64 " AND hi=%" PRId64 " AND lo=%" PRId64,
+               day, (int64_t)e->after.hi, (int64_t)e->after.lo, client_no, (int64_t)e->before.hi,
+               (int64_t)e->before.lo);
+}
+
+static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id)
+{
+    struct sql *q = &a->sql;
+    struct callback_status before;
+    sql_bind_int(a->find_status, 1, (int64_t)id);
+    if (!sql_row(q, a->find_status))
+        return;
+    status_read(a->find_status, &before);
+    int64_t type = sql_int(a->find_status, STATUS_TYPE_COLUMN);
+    int64_t client_no = sql_int(a->find_status, STATUS_CLIENT_COLUMN);
+    int64_t occurred_ms = sql_int(a->find_status, STATUS_OCCURRED_COLUMN);
+    sql_reset(a->find_status);
+    if (type == EVENT_SURVEY_STARTED)
+        erase_active(a, e, clock_day(occurred_ms), client_no);
+    if (type == EVENT_SURVEY_DISQUALIFIED)
+        sql_exec_f(q,
+                   "DELETE FROM cap WHERE app_no=%" PRIu64 " AND panelist_hash=%" PRId64
+                   " AND occurred_ms=%" PRId64 " AND id=%" PRIu64,
+                   before.lane / LANE_KINDS, (int64_t)e->before.hi, occurred_ms, id);
+    if (before.queue == QUEUE_DUE)
+        sql_exec_f(q,
+                   "DELETE FROM due WHERE lane=%" PRIu64 " AND due_ms=%" PRId64 " AND id=%" PRIu64,
+                   before.lane, before.place.due_ms, id);
+    if (before.queue != QUEUE_NONE)
+        sql_exec_f(q, "UPDATE event SET queue=0 WHERE id=%" PRIu64, id);
+    if (before.state != CALLBACK_PENDING)
+        return;
+    sql_exec_f(q, "UPDATE event SET state=%d,reason=%d WHERE id=%" PRIu64, CALLBACK_SKIPPED,
+               SKIP_DISABLED, id);
+    apply_count(a, CALLBACK_PENDING, CALLBACK_SKIPPED, 0);
+}
+
+/* What partners' servers answered may repeat the id. */
+static void erase_attempts(struct apply *a, uint64_t id)
+{
+    struct sql *q = &a->sql;
+    sqlite3_stmt *s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
+                                     " AND name GLOB 'attempt_*'");
+    while (sql_row(q, s)) {
+        struct str name = sql_str(s, 0);
+        sql_exec_f(q,
+                   "UPDATE %.*s SET request_headers=NULL,response_headers=NULL,"
+                   "response_body=NULL WHERE id=%" PRIu64,
+                   STR_ARG(name), id);
+    }
+    sql_finalize(s);
+}
+
+/* The events of the panelist in one segment; the hash may be another's too, so the row's own
+ * text decides. */
+static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t segment,
+                             bool has_bodies)
+{
+    struct sql *q = &a->sql;
+    int64_t hash = (int64_t)e->before.hi;
+    uint64_t upto = event_id_of(e->what->account_no, e->what->upto_event_no);
+    sqlite3_stmt *find =
+        sql_prepare_f(q, "SELECT id FROM panelist_%u WHERE hash=? AND id<=?", segment);
+    sql_bind_int(find, 1, hash);
+    sql_bind_int(find, 2, (int64_t)upto);
+    while (sql_row(q, find)) {
+        uint64_t id = (uint64_t)sql_int(find, 0);
+        sql_bind_str(e->clear, 1, e->what->replacement);
+        sql_bind_int(e->clear, 2, (int64_t)id);
+        sql_bind_str(e->clear, 3, e->what->panelist_id);
+        sql_run(q, e->clear);
+        if (sqlite3_changes(q->db) == 0)
+            continue;
+        a->erased++;
+        erase_callback(a, e, id);
+        erase_attempts(a, id);
+        if (has_bodies)
+            sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);
+    }
+    sql_finalize(find);
+    sql_exec_f(q, "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id<=%" PRIu64, segment, hash,
+               upto);
+}
+
+static void apply_erase(struct apply *a, const struct mem_erase *what)
+{
+    struct erasing e = {
+        .what = what,
+        .before = panelist_key(&a->secret, what->account_no, what->panelist_id),
+        .after = panelist_key(&a->secret, what->account_no, what->replacement),
+        .clear = sql_prepare(&a->sql, "UPDATE event SET panelist_id=?,session_id=NULL,mid=NULL,"
+                                      "segment=0,signature_offset=0 WHERE id=? AND panelist_id=?"),
+    };
+    a->erased = 0;
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
+    while (sql_row(&a->sql, s))
+        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), sql_int(s, 1) != 0);
+    sql_finalize(s);
+    sql_finalize(e.clear);
+    if (what->request)
+        what->request->erased = a->erased;
+}
+
+void apply_erases(struct apply *a)
+{
+    for (size_t i = 0; i < a->m->erase_count; i++)
+        apply_erase(a, &a->m->erases[i]);
+}

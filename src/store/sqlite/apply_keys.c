@@ -1,0 +1,121 @@
+/* Keys, bodies and panelists, which live in segments: a segment is closed when it has its keys or
+ * its age, and a memtable is never split between two. */
+#include "store/sqlite/apply.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/sqlite/filter.h"
+#include "store/sqlite/schema.h"
+
+#define SEGMENT_DAYS 30
+
+/* The filter of a segment that is full, so that a start need not read its keys. */
+static void seal_segment(struct apply *a)
+{
+    struct filter filter;
+    filter_init(&filter, (size_t)a->segment.keys);
+    sqlite3_stmt *s = sql_prepare_f(&a->sql, "SELECT hi,lo FROM key_%u", a->segment.no);
+    while (sql_row(&a->sql, s))
+        filter_add(&filter, (struct key128){(uint64_t)sql_int(s, 0), (uint64_t)sql_int(s, 1)});
+    sql_finalize(s);
+    s = sql_prepare(&a->sql, "UPDATE segment SET filter=? WHERE no=?");
+    sql_bind_blob(s, 1, filter_bytes(&filter));
+    sql_bind_int(s, 2, a->segment.no);
+    sql_run(&a->sql, s);
+    sql_finalize(s);
+    filter_free(&filter);
+}
+
+static void begin_segment(struct apply *a, int64_t accepted_ms)
+{
+    if (a->segment.no > 0)
+        seal_segment(a);
+    sql_finalize(a->segment.add_key);
+    sql_finalize(a->segment.add_body);
+    sql_finalize(a->segment.add_panelist);
+    a->segment.add_key = a->segment.add_body = a->segment.add_panelist = NULL;
+    a->segment.no++;
+    a->segment.keys = 0;
+    a->segment.first_accepted_ms = accepted_ms;
+    schema_create_segment(&a->sql, a->segment.no);
+    sql_exec_f(&a->sql, "INSERT INTO segment VALUES(%u,0,%" PRId64 ",%" PRId64 ",1,NULL)",
+               a->segment.no, accepted_ms, accepted_ms);
+}
+
+static void open_segment(struct apply *a)
+{
+    int64_t accepted_ms = a->m->events[0].accepted_ms;
+    if (a->segment.no == 0 || a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
+        accepted_ms - a->segment.first_accepted_ms > SEGMENT_DAYS * DAY_MS)
+        begin_segment(a, accepted_ms);
+    if (a->segment.add_key)
+        return;
+    uint32_t no = a->segment.no;
+    a->segment.add_key = sql_prepare_f(&a->sql, "INSERT INTO key_%u VALUES(?,?,?,?,?)", no);
+    a->segment.add_body = sql_prepare_f(&a->sql, "INSERT INTO body_%u VALUES(?,?)", no);
+    a->segment.add_panelist =
+        sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u VALUES(?,?)", no);
+}
+
+struct hash_order {
+    int64_t hash;
+    const struct event *event;
+};
+
+static int by_hash(const void *x, const void *y)
+{
+    const struct hash_order *a = x, *b = y;
+    return (a->hash > b->hash) - (a->hash < b->hash);
+}
+
+static void add_keys(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
+    for (size_t i = 0; i < m->event_count; i++)
+        order[i] = (struct hash_order){(int64_t)m->events[i].key.hi, &m->events[i]};
+    qsort(order, m->event_count, sizeof *order, by_hash);
+    for (size_t i = 0; i < m->event_count; i++) {
+        const struct event *e = order[i].event;
+        sqlite3_stmt *s = a->segment.add_key;
+        sql_bind_int(s, 1, (int64_t)e->key.hi);
+        sql_bind_int(s, 2, (int64_t)e->key.lo);
+        sql_bind_int(s, 3, (int64_t)e->content.hi);
+        sql_bind_int(s, 4, (int64_t)e->content.lo);
+        sql_bind_int(s, 5, (int64_t)event_id_of(e->account_no, e->event_no));
+        sql_run(&a->sql, s);
+    }
+}
+
+static void add_panelists(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
+    for (size_t i = 0; i < m->event_count; i++)
+        order[i] = (struct hash_order){(int64_t)a->panelists[i].hi, &m->events[i]};
+    qsort(order, m->event_count, sizeof *order, by_hash);
+    for (size_t i = 0; i < m->event_count; i++) {
+        const struct event *e = order[i].event;
+        sql_bind_int(a->segment.add_panelist, 1, order[i].hash);
+        sql_bind_int(a->segment.add_panelist, 2, (int64_t)event_id_of(e->account_no, e->event_no));
+        sql_run(&a->sql, a->segment.add_panelist);
+    }
+}
+
+void apply_keys(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    if (m->event_count == 0)
+        return;
+    open_segment(a);
+    add_keys(a);
+    add_panelists(a);
+    a->segment.keys += (int64_t)m->event_count;
+    sql_exec_f(&a->sql,
+               "UPDATE segment SET keys=%" PRId64 ",last_accepted_ms=%" PRId64 " WHERE no=%u",
+               a->segment.keys, m->events[m->event_count - 1].accepted_ms, a->segment.no);
+}

@@ -1,0 +1,150 @@
+/* Report rows: the events of a memtable in the order (day, account, client, panelist), summed per
+ * row, each row read, added to and written once. The sets of active panelists have a table per
+ * day, dropped whole when the day is old; the counts stay in the report row. */
+#include "store/sqlite/apply.h"
+
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/sqlite/report_row.h"
+#include "store/sqlite/schema.h"
+
+struct report_order {
+    int32_t day;
+    uint32_t account_no, client_no;
+    struct key128 panelist;
+    const struct event *event;
+};
+
+static int by_report(const void *x, const void *y)
+{
+    const struct report_order *a = x, *b = y;
+    if (a->day != b->day)
+        return a->day < b->day ? -1 : 1;
+    if (a->account_no != b->account_no)
+        return a->account_no < b->account_no ? -1 : 1;
+    if (a->client_no != b->client_no)
+        return a->client_no < b->client_no ? -1 : 1;
+    if (a->panelist.hi != b->panelist.hi)
+        return (int64_t)a->panelist.hi < (int64_t)b->panelist.hi ? -1 : 1;
+    if (a->panelist.lo != b->panelist.lo)
+        return (int64_t)a->panelist.lo < (int64_t)b->panelist.lo ? -1 : 1;
+    return 0;
+}
+
+static bool same_row(const struct report_order *a, const struct report_order *b)
+{
+    return a->day == b->day && a->account_no == b->account_no && a->client_no == b->client_no;
+}
+
+static void open_active_day(struct apply *a, int64_t day)
+{
+    if (a->active.add && a->active.day == day)
+        return;
+    sql_finalize(a->active.find);
+    sql_finalize(a->active.add);
+    sql_finalize(a->active.update);
+    a->active.day = day;
+    schema_create_active_day(&a->sql, day);
+    a->active.find = sql_prepare_f(&a->sql,
+                                   "SELECT bits FROM \"active_%" PRId64 "\""
+                                   " WHERE client_no=? AND hi=? AND lo=?",
+                                   day);
+    a->active.add =
+        sql_prepare_f(&a->sql, "INSERT INTO \"active_%" PRId64 "\" VALUES(?,?,?,?)", day);
+    a->active.update = sql_prepare_f(&a->sql,
+                                     "UPDATE \"active_%" PRId64 "\" SET bits=?4"
+                                     " WHERE client_no=?1 AND hi=?2 AND lo=?3",
+                                     day);
+}
+
+static void bind_panelist(sqlite3_stmt *s, const struct report_order *at)
+{
+    sql_bind_int(s, 1, at->client_no);
+    sql_bind_int(s, 2, (int64_t)at->panelist.hi);
+    sql_bind_int(s, 3, (int64_t)at->panelist.lo);
+}
+
+/* One panelist who started surveys (bits: 1 live, 2 test) on that day. */
+static void add_active(struct apply *a, const struct report_order *at, int64_t bits,
+                       struct report_sums *sums)
+{
+    open_active_day(a, at->day);
+    bind_panelist(a->active.find, at);
+    int64_t before = 0;
+    if (sql_row(&a->sql, a->active.find)) {
+        before = sql_int(a->active.find, 0);
+        sql_reset(a->active.find);
+    }
+    if ((before | bits) == before)
+        return;
+    sums->active_any += before == 0;
+    sums->active_live += (before & 1) == 0 && (bits & 1) != 0;
+    sqlite3_stmt *s = before == 0 ? a->active.add : a->active.update;
+    bind_panelist(s, at);
+    sql_bind_int(s, 4, before | bits);
+    sql_run(&a->sql, s);
+}
+
+static void add_event(struct report_sums *sums, const struct event *e)
+{
+    struct report_part *part = e->is_test ? &sums->test : &sums->live;
+    int product = event_type_is_offer(e->type) ? 1 : 0;
+    part->events++;
+    part->starts += e->type == EVENT_SURVEY_STARTED;
+    part->conversions[product] += e->reward_micros > 0 && e->revenue_micros > 0;
+    part->earnings_micros[product] += e->revenue_micros;
+}
+
+/* Adds the events of one row, order[0..count). */
+static void apply_row(struct apply *a, const struct report_order *order, size_t count)
+{
+    struct report_sums sums = {0};
+    sql_bind_int(a->find_report, 1, order->account_no);
+    sql_bind_int(a->find_report, 2, order->day);
+    sql_bind_int(a->find_report, 3, order->client_no);
+    if (sql_row(&a->sql, a->find_report)) {
+        report_sums_read(a->find_report, &sums);
+        sql_reset(a->find_report);
+    }
+    int64_t bits = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = order[i].event;
+        add_event(&sums, e);
+        if (e->type == EVENT_SURVEY_STARTED)
+            bits |= e->is_test ? 2 : 1;
+        bool last = i + 1 == count || !key128_eq(order[i].panelist, order[i + 1].panelist);
+        if (last && bits != 0)
+            add_active(a, &order[i], bits, &sums);
+        if (last)
+            bits = 0;
+    }
+    sql_bind_int(a->set_report, 1, order->account_no);
+    sql_bind_int(a->set_report, 2, order->day);
+    sql_bind_int(a->set_report, 3, order->client_no);
+    report_sums_bind(a->set_report, &sums);
+    sql_run(&a->sql, a->set_report);
+}
+
+void apply_reports(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    if (m->event_count == 0)
+        return;
+    struct report_order *order = apply_order(a, m->event_count, sizeof *order);
+    for (size_t i = 0; i < m->event_count; i++) {
+        const struct event *e = &m->events[i];
+        order[i] = (struct report_order){clock_day(e->occurred_ms), e->account_no, e->client_no,
+                                         a->panelists[i], e};
+    }
+    qsort(order, m->event_count, sizeof *order, by_report);
+    size_t start = 0;
+    for (size_t i = 1; i <= m->event_count; i++) {
+        if (i < m->event_count && same_row(&order[start], &order[i]))
+            continue;
+        apply_row(a, order + start, i - start);
+        start = i;
+    }
+}

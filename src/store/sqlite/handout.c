@@ -1,0 +1,58 @@
+/* Handing out: what the group that has just become durable made due goes to the sink, in one
+ * call. The sink may drop any of it; paging finds it again. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+struct handout {
+    struct callback **items;
+    size_t count, capacity;
+};
+
+static void add(struct handout *out, const struct event *e, const struct callback_status *status)
+{
+    struct callback *c = callback_new(e);
+    c->place = status->place;
+    c->attempts_made = status->attempts > 0 ? status->attempts : 0;
+    c->manual = status->manual;
+    c->was_delivered = status->state == CALLBACK_DELIVERED;
+    out->items = xgrow(out->items, &out->capacity, out->count + 1, sizeof(struct callback *));
+    out->items[out->count++] = c;
+}
+
+static void add_new_events(struct sqlite_store *s, struct handout *out)
+{
+    const struct memtable *m = s->view.active;
+    for (size_t i = s->writer.first_event; i < m->event_count; i++) {
+        const struct event *e = &m->events[i];
+        if (e->state != CALLBACK_PENDING)
+            continue;
+        const struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
+        if (entry->status.queue == QUEUE_DUE && !entry->status.manual)
+            add(out, e, &entry->status);
+    }
+}
+
+/* Released reversals and resends. */
+static void add_woken(struct sqlite_store *s, struct handout *out)
+{
+    for (size_t i = 0; i < s->view.woken_count; i++) {
+        struct event e;
+        struct callback_status status;
+        if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &status) &&
+            status.queue == QUEUE_DUE && e.body.p)
+            add(out, &e, &status);
+    }
+}
+
+void writer_hand_out(struct sqlite_store *s)
+{
+    struct handout out = {0};
+    add_new_events(s, &out);
+    add_woken(s, &out);
+    if (out.count > 0)
+        s->sink->owed(s->sink, out.items, out.count);
+    free(out.items);
+}

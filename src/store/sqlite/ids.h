@@ -1,0 +1,42 @@
+/* One number for an event of the installation: account_no in the upper 23 bits, event_no in the
+ * lower 40. It is the INTEGER PRIMARY KEY of the tables of events and bodies: rows lie by account,
+ * then in the order of acceptance, in SQLite's cheapest kind of tree. */
+#pragma once
+
+#include "base/check.h"
+#include "domain/event.h"
+
+#define EVENT_NO_BITS 40
+#define EVENT_NO_LAST ((UINT64_C(1) << EVENT_NO_BITS) - 1)
+#define ACCOUNT_NO_LAST ((UINT32_C(1) << 23) - 1)
+
+static inline uint64_t event_id_of(uint32_t account_no, uint64_t event_no)
+{
+    ASSERT(account_no > 0 && account_no <= ACCOUNT_NO_LAST);
+    ASSERT(event_no <= EVENT_NO_LAST);
+    return ((uint64_t)account_no << EVENT_NO_BITS) | event_no;
+}
+
+static inline uint32_t account_of_id(uint64_t id)
+{
+    return (uint32_t)(id >> EVENT_NO_BITS);
+}
+
+static inline uint64_t event_no_of_id(uint64_t id)
+{
+    return id & EVENT_NO_LAST;
+}
+
+/* What panelists are counted, searched and capped by; the account keeps two partners' users with
+ * the same name apart. */
+static inline struct key128 panelist_key(const struct hash_secret *secret, uint32_t account_no,
+                                         struct str panelist_id)
+{
+    char bytes[4 + LIMIT_PANELIST_ID_BYTES];
+    size_t n = panelist_id.n < LIMIT_PANELIST_ID_BYTES ? panelist_id.n : LIMIT_PANELIST_ID_BYTES;
+    for (int i = 0; i < 4; i++)
+        bytes[i] = (char)(account_no >> (8 * i));
+    if (n > 0)
+        memcpy(bytes + 4, panelist_id.p, n);
+    return hash_key128(secret, bytes, 4 + n);
+}

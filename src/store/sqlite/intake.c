@@ -1,0 +1,165 @@
+/* Deciding about changes: from what was asked to records of the journal's group and the active
+ * memtable, both at once. Nothing here is durable yet; the writer commits the group. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "domain/payload.h"
+#include "domain/rules.h"
+
+#include <inttypes.h>
+
+struct original {
+    bool found, reversed;
+    struct event event;
+};
+
+static void find_original(struct sqlite_store *s, const struct candidate *c, struct original *ret)
+{
+    struct view *v = &s->view;
+    struct key_found found;
+    struct callback_status status;
+    *ret = (struct original){0};
+    if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
+        return;
+    struct key128 key = event_key(&v->secret, c->terms->account_no, c->original_reward_id);
+    if (!view_key(v, key, &found) ||
+        !view_event(v, found.id, &s->writer.scratch, &ret->event, &status))
+        return;
+    ret->found = true;
+    ret->reversed = view_reversal(v, found.id) != 0;
+}
+
+static struct str print_body(struct sqlite_store *s, const struct candidate *c, struct event *e)
+{
+    struct payload_options options = {
+        .client_id = c->client_id,
+        .legacy_fields = c->terms->legacy_fields,
+        .extended_fields = c->terms->extended_fields,
+        .integration = c->integration,
+    };
+    buf_clear(&s->writer.body);
+    e->signature_offset = payload_print(&s->writer.body, e, &options);
+    return buf_str(&s->writer.body);
+}
+
+static struct verdict decide(struct sqlite_store *s, const struct candidate *c, int64_t now_ms)
+{
+    struct view *v = &s->view;
+    struct key_found found;
+    if (view_key(v, c->key, &found)) {
+        bool same = key128_eq(found.content, c->content);
+        return (struct verdict){
+            .kind = same ? VERDICT_DUPLICATE : VERDICT_CONFLICT,
+            .event_no = same ? event_no_of_id(found.id) : 0,
+        };
+    }
+    struct original original = {0};
+    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        find_original(s, c, &original);
+    uint32_t payments = rules_needs_payments(c) ? view_payments(v, c) : 0;
+    struct event e;
+    struct verdict verdict = rules_decide(c, payments, original.found ? &original.event : NULL,
+                                          original.reversed, now_ms, &e);
+    if (verdict.kind != VERDICT_ACCEPTED)
+        return verdict;
+    e.event_no = view_last_event_no(v, e.account_no) + 1;
+    verdict.event_no = e.event_no;
+    if (e.lane != LANE_NONE)
+        e.body = print_body(s, c, &e);
+    record_add_event(&s->writer.group, &e);
+    view_add_event(v, &e);
+    return verdict;
+}
+
+/* An upper bound of a batch's records; the body repeats the event's texts, escaped. */
+static size_t records_bytes_most(const struct intake_batch *batch)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct candidate *c = &batch->items[i];
+        size_t texts = c->event_id.n + c->panelist_id.n + c->session_id.n + c->mid.n +
+                       c->offer_title.n + c->offer_goal_id.n + c->original_reward_id.n +
+                       c->reason.n + c->client_id.n;
+        bytes += 1024 + texts * 7;
+    }
+    return bytes;
+}
+
+bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch)
+{
+    return journal_ready(s->journal, s->writer.group.n + records_bytes_most(batch));
+}
+
+void writer_intake(struct sqlite_store *s, struct intake_batch *batch)
+{
+    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
+    /* The order of acceptance is the order of event numbers, whatever the clock does. */
+    int64_t now_ms = batch->received_ms;
+    if (now_ms < s->view.last_accepted_ms)
+        now_ms = s->view.last_accepted_ms;
+    batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
+    for (size_t i = 0; i < batch->count; i++)
+        batch->verdicts[i] = decide(s, &batch->items[i], now_ms);
+    batch->status = STORE_OK;
+}
+
+void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        record_add_outcome(&s->writer.group, &batch->items[i]);
+        view_add_outcome(&s->view, &batch->items[i]);
+    }
+}
+
+void writer_object(struct sqlite_store *s, struct object_change *change)
+{
+    change->status = STORE_NOT_FOUND;
+    if (!change->document.p && !view_has_object(&s->view, change->kind, change->id))
+        return;
+    change->status = STORE_OK;
+    record_add_object(&s->writer.group, change->kind, change->id, change->document);
+    view_add_object(&s->view, change->kind, change->id, change->document);
+}
+
+void writer_resend(struct sqlite_store *s, struct resend *resend)
+{
+    struct view *v = &s->view;
+    struct key_found found;
+    struct event e;
+    struct callback_status status;
+    resend->status = STORE_NOT_FOUND;
+    if (resend->event_id.n > LIMIT_EVENT_ID_BYTES ||
+        !view_key(v, event_key(&v->secret, resend->account_no, resend->event_id), &found) ||
+        !view_event(v, found.id, &s->writer.scratch, &e, &status))
+        return;
+    if (e.lane == LANE_NONE || !e.body.p)
+        return;
+    struct record_resend r = {
+        .account_no = e.account_no,
+        .event_no = e.event_no,
+        .lane = lane_of(e.app_no, e.lane),
+        .was_delivered = status.state == CALLBACK_DELIVERED,
+        .due_ms = resend->now_ms,
+    };
+    record_add_resend(&s->writer.group, &r);
+    view_add_resend(v, &r);
+    resend->status = STORE_OK;
+}
+
+void writer_erase(struct sqlite_store *s, struct erase *erase)
+{
+    unsigned char random[12];
+    env_random(s->env, random, sizeof random);
+    struct buf name = {0};
+    buf_add_c(&name, "erased-");
+    for (size_t i = 0; i < sizeof random; i++)
+        buf_printf(&name, "%02x", random[i]);
+    struct record_erase r = {
+        .account_no = erase->account_no,
+        .panelist_id = erase->panelist_id,
+        .replacement = buf_str(&name),
+    };
+    erase->erased = 0;
+    record_add_erase(&s->writer.group, &r);
+    view_add_erase(&s->view, &r, erase);
+    buf_free(&name);
+}

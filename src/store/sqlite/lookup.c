@@ -1,0 +1,217 @@
+/* Point look-ups. A body whose segment has been purged is absent, not an error. */
+#include "store/sqlite/lookup.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#include "store/sqlite/schema.h"
+
+bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
+{
+    *l = (struct lookup){0};
+    if (!sql_open(&l->sql, path, vfs, false, ret_why))
+        return false;
+    schema_configure(&l->sql, false, SCHEMA_CACHE_KIB_READER);
+    lookup_prepare(l);
+    if (!sql_failed(&l->sql))
+        return true;
+    *ret_why = xstrdup(l->sql.why);
+    lookup_close(l);
+    return false;
+}
+
+void lookup_prepare(struct lookup *l)
+{
+    l->row = sql_prepare(&l->sql, "SELECT " ROW_COLUMNS " FROM event WHERE id=?");
+    l->status = sql_prepare(&l->sql, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
+    l->reversal = sql_prepare(&l->sql, "SELECT id FROM reversal WHERE original_id=?");
+    l->payments = sql_prepare(&l->sql, "SELECT count(*) FROM cap WHERE app_no=? AND"
+                                       " panelist_hash=? AND occurred_ms>? AND occurred_ms<=?"
+                                       " AND id<?");
+    l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
+}
+
+void lookup_close(struct lookup *l)
+{
+    for (size_t i = 0; i < l->segment_count; i++)
+        filter_free(&l->segments[i].filter);
+    free(l->segments);
+    sql_close(&l->sql);
+    *l = (struct lookup){0};
+}
+
+/* --- keys ----------------------------------------------------------------------------------- */
+
+static size_t segment_capacity(void)
+{
+    return LIMIT_KEYS_PER_SEGMENT + 2 * LIMIT_MEMTABLE_EVENTS;
+}
+
+struct key_segment *lookup_segment(struct lookup *l, uint32_t no)
+{
+    for (size_t i = l->segment_count; i > 0; i--) {
+        if (l->segments[i - 1].no == no)
+            return &l->segments[i - 1];
+    }
+    ASSERT(l->segment_count == 0 || l->segments[l->segment_count - 1].no < no);
+    l->segments =
+        xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
+    struct key_segment *segment = &l->segments[l->segment_count++];
+    *segment = (struct key_segment){.no = no};
+    filter_init(&segment->filter, segment_capacity());
+    return segment;
+}
+
+static void rebuild(struct lookup *l, struct key_segment *segment)
+{
+    filter_init(&segment->filter, segment_capacity());
+    sqlite3_stmt *s = sql_prepare_f(&l->sql, "SELECT hi,lo FROM key_%u", segment->no);
+    while (sql_row(&l->sql, s))
+        filter_add(&segment->filter,
+                   (struct key128){(uint64_t)sql_int(s, 0), (uint64_t)sql_int(s, 1)});
+    sql_finalize(s);
+}
+
+void lookup_load_segments(struct lookup *l)
+{
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter FROM segment ORDER BY no");
+    while (sql_row(&l->sql, s)) {
+        l->segments =
+            xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
+        struct key_segment *segment = &l->segments[l->segment_count++];
+        *segment = (struct key_segment){.no = (uint32_t)sql_int(s, 0)};
+        if (!filter_load(&segment->filter, sql_str(s, 1)))
+            rebuild(l, segment);
+    }
+    sql_finalize(s);
+}
+
+bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
+{
+    for (size_t i = l->segment_count; i > 0; i--) {
+        struct key_segment *segment = &l->segments[i - 1];
+        if (!filter_may_have(&segment->filter, key))
+            continue;
+        if (!segment->find)
+            segment->find = sql_prepare_f(
+                &l->sql, "SELECT content_hi,content_lo,id FROM key_%u WHERE hi=? AND lo=?",
+                segment->no);
+        sql_bind_int(segment->find, 1, (int64_t)key.hi);
+        sql_bind_int(segment->find, 2, (int64_t)key.lo);
+        if (!sql_row(&l->sql, segment->find))
+            continue;
+        *ret = (struct key_found){
+            .content = {(uint64_t)sql_int(segment->find, 0), (uint64_t)sql_int(segment->find, 1)},
+            .id = (uint64_t)sql_int(segment->find, 2),
+        };
+        sql_reset(segment->find);
+        return true;
+    }
+    return false;
+}
+
+/* --- events --------------------------------------------------------------------------------- */
+
+bool lookup_row(struct lookup *l, uint64_t id, struct row *ret)
+{
+    sql_reset(l->row);
+    sql_bind_int(l->row, 1, (int64_t)id);
+    if (!sql_row(&l->sql, l->row))
+        return false;
+    row_read(l->row, ret);
+    return true;
+}
+
+bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret)
+{
+    sql_bind_int(l->status, 1, (int64_t)id);
+    if (!sql_row(&l->sql, l->status))
+        return false;
+    status_read(l->status, ret);
+    sql_reset(l->status);
+    return true;
+}
+
+static sqlite3_stmt *body_statement(struct lookup *l, uint32_t segment)
+{
+    for (size_t i = 0; i < BODY_STATEMENTS; i++) {
+        if (l->bodies[i].find && l->bodies[i].segment == segment)
+            return l->bodies[i].find;
+    }
+    /* Purged ones have no table; asking the schema first keeps that apart from a failure. */
+    sqlite3_stmt *known = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
+    sql_bind_int(known, 1, segment);
+    bool has = sql_row(&l->sql, known) && sql_int(known, 0) != 0;
+    sql_finalize(known);
+    if (!has)
+        return NULL;
+    size_t at = l->next_body++ % BODY_STATEMENTS;
+    sql_finalize(l->bodies[at].find);
+    l->bodies[at].segment = segment;
+    l->bodies[at].find = sql_prepare_f(&l->sql, "SELECT body FROM body_%u WHERE id=?", segment);
+    return l->bodies[at].find;
+}
+
+struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
+{
+    struct str body = STR_NONE;
+    sqlite3_stmt *s = segment > 0 ? body_statement(l, segment) : NULL;
+    sql_bind_int(s, 1, (int64_t)id);
+    if (sql_row(&l->sql, s)) {
+        body = arena_str(arena, sql_str(s, 0));
+        sql_reset(s);
+    } else if ((l->sql.code & 0xff) == SQLITE_ERROR) {
+        sql_forget(&l->sql); /* purged since the statement was made */
+    }
+    return body;
+}
+
+uint64_t lookup_reversal(struct lookup *l, uint64_t original_id)
+{
+    uint64_t id = 0;
+    sql_bind_int(l->reversal, 1, (int64_t)original_id);
+    if (sql_row(&l->sql, l->reversal)) {
+        id = (uint64_t)sql_int(l->reversal, 0);
+        sql_reset(l->reversal);
+    }
+    return id;
+}
+
+uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
+                         int64_t after_ms, int64_t until_ms, uint64_t before_id)
+{
+    uint32_t count = 0;
+    sql_bind_int(l->payments, 1, app_no);
+    sql_bind_int(l->payments, 2, (int64_t)panelist_hash);
+    sql_bind_int(l->payments, 3, after_ms);
+    sql_bind_int(l->payments, 4, until_ms);
+    sql_bind_int(l->payments, 5, (int64_t)before_id);
+    if (sql_row(&l->sql, l->payments)) {
+        count = (uint32_t)sql_int(l->payments, 0);
+        sql_reset(l->payments);
+    }
+    return count;
+}
+
+bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id)
+{
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT 1 FROM object WHERE kind=? AND id=?");
+    sql_bind_int(s, 1, kind);
+    sql_bind_str(s, 2, id);
+    bool found = sql_row(&l->sql, s);
+    sql_finalize(s);
+    return found;
+}
+
+uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no)
+{
+    uint64_t last = 0;
+    sql_bind_int(l->last_no, 1, (int64_t)event_id_of(account_no, 0));
+    sql_bind_int(l->last_no, 2, (int64_t)event_id_of(account_no, EVENT_NO_LAST));
+    if (sql_row(&l->sql, l->last_no)) {
+        last = event_no_of_id((uint64_t)sql_int(l->last_no, 0));
+        sql_reset(l->last_no);
+    }
+    return last;
+}

@@ -1,0 +1,53 @@
+/* Look-ups in SQLite by id and by key, on a read connection of the one thread that owns it: the
+ * writer's own, each reader's own, the backup's. */
+#pragma once
+
+#include "store/sqlite/filter.h"
+#include "store/sqlite/row.h"
+
+struct key_segment {
+    uint32_t no;
+    struct filter filter; /* no blocks: always ask SQLite */
+    sqlite3_stmt *find;
+};
+
+struct key_found {
+    uint64_t id;
+    struct key128 content;
+};
+
+#define BODY_STATEMENTS 8
+
+struct lookup {
+    struct sql sql;
+    sqlite3_stmt *row, *status, *reversal, *payments, *last_no;
+    struct {
+        uint32_t segment;
+        sqlite3_stmt *find;
+    } bodies[BODY_STATEMENTS]; /* of the segments asked last */
+    size_t next_body;
+    struct key_segment *segments; /* by number */
+    size_t segment_count, segment_capacity;
+};
+
+/* Opens a reading connection. */
+MUST_CHECK bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why);
+/* The statements on a connection that is open already (l->sql). */
+void lookup_prepare(struct lookup *l);
+void lookup_close(struct lookup *l);
+
+/* Loads the filters of all segments, rebuilding the open one's. */
+void lookup_load_segments(struct lookup *l);
+/* The segment of that number, added when it is new. */
+struct key_segment *lookup_segment(struct lookup *l, uint32_t no);
+bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret);
+
+/* Borrowed from the statement: valid until the next look-up of the same kind. */
+bool lookup_row(struct lookup *l, uint64_t id, struct row *ret);
+bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret);
+struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena);
+uint64_t lookup_reversal(struct lookup *l, uint64_t original_id); /* 0: none */
+uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
+                         int64_t after_ms, int64_t until_ms, uint64_t before_id);
+bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id);
+uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no);

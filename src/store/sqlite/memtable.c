@@ -1,0 +1,261 @@
+/* The memtable: flat arrays in the order of the journal, and maps from ids to their places. */
+#include "store/sqlite/memtable.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+struct memtable *memtable_new(uint64_t generation)
+{
+    struct memtable *m = xcalloc(1, sizeof *m);
+    m->magic = MEMTABLE_MAGIC;
+    m->generation = generation;
+    return m;
+}
+
+void memtable_free(struct memtable *m)
+{
+    if (!m)
+        return;
+    CHECK_MAGIC(m, MEMTABLE_MAGIC);
+    arena_free(&m->arena);
+    free(m->events);
+    free(m->entries);
+    free(m->attempts);
+    free(m->objects);
+    free(m->erases);
+    free(m->payments);
+    free(m->lanes);
+    idmap_free(&m->by_id);
+    idmap_free(&m->by_key);
+    idmap_free(&m->reversals);
+    idmap_free(&m->capped);
+    idmap_free(&m->by_lane);
+    m->magic = 0;
+    free(m);
+}
+
+/* --- looking up ----------------------------------------------------------------------------- */
+
+struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id)
+{
+    const uint64_t *at = idmap_find(&m->by_id, id);
+    return at ? &m->entries[*at] : NULL;
+}
+
+/* The map has 64 bits of the key; where two keys share them, the second stands at the next
+ * number, and so on. */
+static uint64_t key_start(struct key128 key)
+{
+    return key.lo ? key.lo : 1;
+}
+
+static uint64_t key_step(uint64_t at)
+{
+    return at + 1 ? at + 1 : 1;
+}
+
+const struct event *memtable_event_by_key(const struct memtable *m, struct key128 key)
+{
+    for (uint64_t at = key_start(key);; at = key_step(at)) {
+        const uint64_t *index = idmap_find(&m->by_key, at);
+        if (!index)
+            return NULL;
+        if (key128_eq(m->events[*index].key, key))
+            return &m->events[*index];
+    }
+}
+
+static void add_key(struct memtable *m, struct key128 key, size_t index)
+{
+    for (uint64_t at = key_start(key);; at = key_step(at)) {
+        bool is_new = false;
+        uint64_t *value = idmap_put(&m->by_key, at, &is_new);
+        if (is_new) {
+            *value = index;
+            return;
+        }
+    }
+}
+
+const struct mem_lane *memtable_lane(const struct memtable *m, lane_no lane)
+{
+    const uint64_t *at = idmap_find(&m->by_lane, lane);
+    return at ? &m->lanes[*at] : NULL;
+}
+
+uint64_t memtable_reversal(const struct memtable *m, uint64_t original_id)
+{
+    const uint64_t *id = idmap_find(&m->reversals, original_id);
+    return id ? *id : 0;
+}
+
+static uint64_t cap_key(uint32_t app_no, uint64_t panelist_hash)
+{
+    uint64_t key = panelist_hash ^ ((uint64_t)app_no * 0x9e3779b97f4a7c15u);
+    return key ? key : 1;
+}
+
+uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
+                           int64_t after_ms, int64_t until_ms, uint64_t *least_id)
+{
+    uint32_t found = 0;
+    const uint64_t *head = idmap_find(&m->capped, cap_key(app_no, panelist_hash));
+    for (uint64_t at = head ? *head : 0; at != 0; at = m->payments[at - 1].next) {
+        const struct mem_payment *p = &m->payments[at - 1];
+        if (p->app_no != app_no || p->panelist_hash != panelist_hash)
+            continue;
+        if (p->id < *least_id)
+            *least_id = p->id;
+        if (p->occurred_ms > after_ms && p->occurred_ms <= until_ms)
+            found++;
+    }
+    return found;
+}
+
+/* --- filling -------------------------------------------------------------------------------- */
+
+static void lane_count(struct memtable *m, const struct callback_status *status, int change)
+{
+    if (status->queue != QUEUE_DUE)
+        return;
+    bool is_new = false;
+    uint64_t *at = idmap_put(&m->by_lane, status->lane, &is_new);
+    if (is_new) {
+        m->lanes = xgrow(m->lanes, &m->lane_capacity, m->lane_count + 1, sizeof *m->lanes);
+        *at = m->lane_count;
+        m->lanes[m->lane_count++] = (struct mem_lane){0, INT64_MAX};
+    }
+    struct mem_lane *lane = &m->lanes[*at];
+    lane->count += change;
+    ASSERT(lane->count >= 0);
+    if (lane->count == 0)
+        lane->least_due_ms = INT64_MAX;
+    else if (change > 0 && status->place.due_ms < lane->least_due_ms)
+        lane->least_due_ms = status->place.due_ms;
+}
+
+static struct mem_entry *new_entry(struct memtable *m, uint64_t id)
+{
+    bool is_new = false;
+    uint64_t *at = idmap_put(&m->by_id, id, &is_new);
+    ASSERT(is_new);
+    m->entries = xgrow(m->entries, &m->entry_capacity, m->entry_count + 1, sizeof *m->entries);
+    *at = m->entry_count;
+    struct mem_entry *e = &m->entries[m->entry_count++];
+    *e = (struct mem_entry){.id = id, .event = -1};
+    return e;
+}
+
+static void copy_event(struct memtable *m, struct event *to, const struct event *from)
+{
+    *to = *from;
+    struct str *texts[] = {&to->event_id, &to->panelist_id,        &to->session_id,
+                           &to->mid,      &to->offer_title,        &to->offer_goal_id,
+                           &to->reason,   &to->original_reward_id, &to->body};
+    size_t bytes = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        bytes += texts[i]->n;
+    char *at = arena_alloc(&m->arena, bytes + 1);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (!texts[i]->p)
+            continue;
+        if (texts[i]->n > 0)
+            memcpy(at, texts[i]->p, texts[i]->n);
+        texts[i]->p = at;
+        at += texts[i]->n;
+    }
+}
+
+static void add_payment(struct memtable *m, const struct event *e, uint64_t id,
+                        uint64_t panelist_hash)
+{
+    bool is_new = false;
+    uint64_t *head = idmap_put(&m->capped, cap_key(e->app_no, panelist_hash), &is_new);
+    m->payments =
+        xgrow(m->payments, &m->payment_capacity, m->payment_count + 1, sizeof *m->payments);
+    m->payments[m->payment_count++] = (struct mem_payment){
+        .id = id,
+        .app_no = e->app_no,
+        .panelist_hash = panelist_hash,
+        .occurred_ms = e->occurred_ms,
+        .next = (size_t)*head,
+    };
+    *head = m->payment_count;
+}
+
+void memtable_add_event(struct memtable *m, const struct event *e, bool held,
+                        uint64_t panelist_hash)
+{
+    uint64_t id = event_id_of(e->account_no, e->event_no);
+    m->events = xgrow(m->events, &m->event_capacity, m->event_count + 1, sizeof *m->events);
+    copy_event(m, &m->events[m->event_count], e);
+    struct mem_entry *entry = new_entry(m, id);
+    entry->event = (int64_t)m->event_count;
+    entry->status = (struct callback_status){
+        .lane = lane_of(e->app_no, e->lane),
+        .state = e->state,
+        .reason = e->reason_skipped,
+        .queue = e->state != CALLBACK_PENDING ? QUEUE_NONE
+                 : held                       ? QUEUE_HELD
+                                              : QUEUE_DUE,
+        .place = {.due_ms = e->accepted_ms},
+    };
+    lane_count(m, &entry->status, 1);
+    add_key(m, e->key, m->event_count);
+    m->event_count++;
+    m->operations++;
+    if (e->counts_for_cap)
+        add_payment(m, e, id, panelist_hash);
+    if (e->original_no != 0) {
+        bool is_new = false;
+        *idmap_put(&m->reversals, event_id_of(e->account_no, e->original_no), &is_new) = id;
+    }
+}
+
+void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_status *status)
+{
+    struct mem_entry *entry = memtable_entry(m, id);
+    if (!entry)
+        entry = new_entry(m, id);
+    else
+        lane_count(m, &entry->status, -1);
+    entry->status = *status;
+    entry->counted |= counted_bit(status->state);
+    lane_count(m, &entry->status, 1);
+    m->operations++;
+}
+
+void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt *attempt)
+{
+    m->attempts =
+        xgrow(m->attempts, &m->attempt_capacity, m->attempt_count + 1, sizeof *m->attempts);
+    struct mem_attempt *to = &m->attempts[m->attempt_count++];
+    *to = (struct mem_attempt){id, *attempt};
+    to->attempt.url = arena_str(&m->arena, attempt->url);
+    to->attempt.detail = arena_str(&m->arena, attempt->detail);
+    to->attempt.request_headers = arena_str(&m->arena, attempt->request_headers);
+    to->attempt.response_headers = arena_str(&m->arena, attempt->response_headers);
+    to->attempt.response_body = arena_str(&m->arena, attempt->response_body);
+    m->operations++;
+}
+
+void memtable_add_object(struct memtable *m, enum object_kind kind, struct str id,
+                         struct str document)
+{
+    m->objects = xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
+    m->objects[m->object_count++] =
+        (struct mem_object){kind, arena_str(&m->arena, id), arena_str(&m->arena, document)};
+    m->operations++;
+}
+
+struct mem_erase *memtable_add_erase(struct memtable *m, const struct mem_erase *erase)
+{
+    m->erases = xgrow(m->erases, &m->erase_capacity, m->erase_count + 1, sizeof *m->erases);
+    struct mem_erase *to = &m->erases[m->erase_count++];
+    *to = *erase;
+    to->panelist_id = arena_str(&m->arena, erase->panelist_id);
+    to->replacement = arena_str(&m->arena, erase->replacement);
+    m->operations++;
+    return to;
+}

@@ -1,0 +1,216 @@
+/* Pages of due callbacks: read from SQLite by the page reader, then looked over by the writer,
+ * which knows what has become of them since.
+ *
+ * The snapshot that was read may be older than what the writer has let go of (a memtable that
+ * was applied meanwhile is gone, and with it the news): then it is read again. And where the
+ * memtables hold waiting callbacks of the lane that belong on this page, it is read again once,
+ * behind a barrier, after which everything acknowledged before the page was asked is in SQLite. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#include "store/sqlite/schema.h"
+
+struct page_work {
+    struct due_page *page;
+    struct callback **items;
+    size_t count;
+    uint64_t generation; /* of the snapshot */
+    bool more, behind_barrier, failed;
+    bool going_on; /* the page is being filled up, behind its last row */
+    int64_t last_due_ms, next_due_ms;
+    uint64_t last_event_no;
+};
+
+struct page_work *page_work_new(struct due_page *page)
+{
+    struct page_work *w = xcalloc(1, sizeof *w);
+    w->page = page;
+    return w;
+}
+
+static void drop_items(struct page_work *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        callback_unref(w->items[i]);
+    free(w->items);
+    w->items = NULL;
+    w->count = 0;
+}
+
+void page_work_free(struct page_work *w)
+{
+    drop_items(w);
+    free(w);
+}
+
+/* --- the page reader -------------------------------------------------------------------------- */
+
+static void read_one(struct lookup *l, struct page_work *w, uint64_t id, int64_t due_ms)
+{
+    struct arena scratch = {0};
+    struct row row;
+    if (lookup_row(l, id, &row)) {
+        row.event.body = lookup_body(l, id, row.segment, &scratch);
+        if (row.event.body.p) {
+            struct callback *c = callback_new(&row.event);
+            c->place = row.status.place;
+            c->place.due_ms = due_ms;
+            c->attempts_made = row.status.attempts;
+            c->manual = row.status.manual;
+            c->was_delivered = row.status.state == CALLBACK_DELIVERED;
+            w->items[w->count++] = c;
+        }
+        sql_reset(l->row);
+    }
+    arena_free(&scratch);
+}
+
+/* The due table is (lane, due_ms, id), and a lane is of one account, so behind (due, event_no)
+ * is behind (due, id) with the account that any row of the lane tells. */
+static int64_t position_id(struct lookup *l, const struct page_work *w)
+{
+    if (w->last_event_no == 0)
+        return 0;
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT id FROM due WHERE lane=? LIMIT 1");
+    sql_bind_int(s, 1, (int64_t)w->page->lane);
+    uint64_t id = 0;
+    if (sql_row(&l->sql, s))
+        id = event_id_of(account_of_id((uint64_t)sql_int(s, 0)), w->last_event_no);
+    sql_finalize(s);
+    return (int64_t)id;
+}
+
+static void read_due(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
+{
+    struct due_page *page = w->page;
+    size_t seen = w->count;
+    sql_bind_int(due, 1, (int64_t)page->lane);
+    sql_bind_int(due, 2, w->last_due_ms);
+    sql_bind_int(due, 3, position_id(l, w));
+    w->more = false;
+    w->next_due_ms = INT64_MAX;
+    while (sql_row(&l->sql, due)) {
+        int64_t due_ms = sql_int(due, 0);
+        uint64_t id = (uint64_t)sql_int(due, 1);
+        if (due_ms > page->due_until_ms || seen == page->limit) {
+            w->more = due_ms <= page->due_until_ms;
+            w->next_due_ms = due_ms;
+            break;
+        }
+        seen++;
+        read_one(l, w, id, due_ms);
+        w->last_due_ms = due_ms;
+        w->last_event_no = event_no_of_id(id);
+    }
+    sql_reset(due);
+}
+
+static void page_read(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
+{
+    if (!w->going_on) {
+        drop_items(w);
+        w->items = xcalloc(w->page->limit, sizeof(struct callback *));
+        w->last_due_ms = w->page->after_due_ms;
+        w->last_event_no = w->page->after_event_no;
+        w->generation = UINT64_MAX;
+    }
+    sql_exec(&l->sql, "BEGIN");
+    uint64_t generation = (uint64_t)meta_get_int(&l->sql, "generation", 0);
+    if (generation < w->generation)
+        w->generation = generation;
+    read_due(l, due, w);
+    sql_exec(&l->sql, "COMMIT");
+    w->failed = sql_failed(&l->sql);
+    if (w->failed)
+        sql_recover(&l->sql);
+}
+
+void *pages_main(void *arg)
+{
+    struct sqlite_store *s = arg;
+    CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    sqlite3_stmt *due =
+        sql_prepare(&s->pages.sql, "SELECT due_ms,id FROM due WHERE lane=?1 AND due_ms>=?2"
+                                   " AND (due_ms,id)>(?2,?3) ORDER BY due_ms,id");
+    struct request *r;
+    for (; (r = queue_take(&s->to_pages))->kind != REQUEST_STOP;) {
+        page_read(&s->pages, due, r->page);
+        queue_post(&s->to_writer, r);
+    }
+    free(r);
+    return NULL;
+}
+
+/* --- the writer ------------------------------------------------------------------------------- */
+
+/* Whether the callback still waits where the snapshot had it. */
+static bool still_waits(const struct view *v, const struct callback *c)
+{
+    uint64_t id = event_id_of(c->account_no, c->event_no);
+    const struct mem_entry *entry = memtable_entry(v->active, id);
+    if (!entry && v->frozen)
+        entry = memtable_entry(v->frozen, id);
+    return !entry ||
+           (entry->status.queue == QUEUE_DUE && entry->status.place.due_ms == c->place.due_ms);
+}
+
+/* The first due time in the lane that only the memtables know, or INT64_MAX. */
+static int64_t least_due_in_memory(const struct view *v, lane_no lane)
+{
+    int64_t least_ms = INT64_MAX;
+    const struct memtable *layers[] = {v->active, v->frozen};
+    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+        const struct mem_lane *at = layers[i] ? memtable_lane(layers[i], lane) : NULL;
+        if (at && at->count > 0 && at->least_due_ms < least_ms)
+            least_ms = at->least_due_ms;
+    }
+    return least_ms;
+}
+
+/* Drops what has been settled since. */
+static void drop_settled(const struct view *v, struct page_work *w)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < w->count; i++) {
+        if (still_waits(v, w->items[i]))
+            w->items[kept++] = w->items[i];
+        else
+            callback_unref(w->items[i]);
+    }
+    w->count = kept;
+}
+
+enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
+{
+    struct due_page *page = w->page;
+    page->items = NULL;
+    page->count = 0;
+    if (w->failed)
+        return PAGE_FAILED;
+    w->going_on = false;
+    if (w->generation < s->writer.applied_generation)
+        return PAGE_READ_AGAIN;
+    int64_t memory_due_ms = least_due_in_memory(&s->view, page->lane);
+    bool belongs =
+        memory_due_ms <= page->due_until_ms && (!w->more || memory_due_ms <= w->last_due_ms);
+    if (belongs && !w->behind_barrier) {
+        w->behind_barrier = true;
+        return PAGE_READ_BEHIND_BARRIER;
+    }
+    drop_settled(&s->view, w);
+    w->going_on = w->more && w->count < page->limit;
+    if (w->going_on)
+        return PAGE_READ_AGAIN;
+    page->items = w->items;
+    page->count = w->count;
+    page->more = w->more || memory_due_ms <= page->due_until_ms;
+    page->last_due_ms = w->last_due_ms;
+    page->last_event_no = w->last_event_no;
+    page->next_due_ms = w->next_due_ms < memory_due_ms ? w->next_due_ms : memory_due_ms;
+    w->items = NULL;
+    w->count = 0;
+    return PAGE_DONE;
+}

@@ -1,0 +1,76 @@
+/* What is too old goes whole: a day of attempts, a day's set of active panelists, a segment's
+ * bodies. Nothing is deleted row by row but the payments of the cap, which are few. What is not
+ * final is never purged. A purge that fails is tried again in an hour. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/log.h"
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* The last try of a callback is at most about 73 h after its acceptance. */
+#define SCHEDULE_DAYS 4
+#define CAP_DAYS (LIMIT_EVENT_AGE_DAYS + 2)
+
+/* Drops the first table NAME_<day> older than before_day; true: dropped one, ask again. */
+static bool drop_day(struct apply *a, const char *name, int64_t before_day)
+{
+    struct sql *q = &a->sql;
+    sqlite3_stmt *s =
+        sql_prepare_f(q,
+                      "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB '%s_*'"
+                      " AND CAST(substr(name, %zu) AS INT) < %" PRId64 " LIMIT 1",
+                      name, strlen(name) + 2, before_day);
+    char table[64] = "";
+    if (sql_row(q, s))
+        snprintf(table, sizeof table, "%.*s", STR_ARG(sql_str(s, 0)));
+    sql_finalize(s);
+    if (!table[0])
+        return false;
+    apply_drop_cached(a);
+    sql_exec_f(q, "DROP TABLE \"%s\"", table);
+    return !sql_failed(q);
+}
+
+/* The first segment whose bodies nobody needs; 0: none. The open one is never. */
+static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
+{
+    sqlite3_stmt *s =
+        sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies=1 AND filter IS NOT NULL AND"
+                             " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM event"
+                             " WHERE state=1 AND event.segment=no) LIMIT 1");
+    sql_bind_int(s, 1, before_ms);
+    int64_t no = sql_row(&a->sql, s) ? sql_int(s, 0) : 0;
+    sql_finalize(s);
+    return no;
+}
+
+static void drop_bodies(struct apply *a, int64_t segment)
+{
+    struct sql *q = &a->sql;
+    sql_exec(q, "BEGIN IMMEDIATE");
+    sql_exec_f(q, "UPDATE segment SET has_bodies=0 WHERE no=%" PRId64, segment);
+    sql_exec_f(q, "DROP TABLE body_%" PRId64, segment);
+    sql_exec(q, "COMMIT");
+}
+
+void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms)
+{
+    struct sql *q = &a->sql;
+    if (sql_failed(q))
+        return;
+    int64_t today = clock_day(now_ms);
+    while (drop_day(a, "attempt", today - keep->attempts_days))
+        ;
+    while (drop_day(a, "active", today - keep->panelists_days))
+        ;
+    int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
+    for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
+        drop_bodies(a, no);
+    sql_exec_f(q, "DELETE FROM cap WHERE occurred_ms<%" PRId64, now_ms - CAP_DAYS * DAY_MS);
+    if (sql_failed(q)) {
+        log_warning("purge_failed", LOG_C("why", q->why));
+        apply_recover(a);
+    }
+}

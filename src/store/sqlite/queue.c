@@ -1,0 +1,109 @@
+/* Mutex and condition; a thread takes the whole list, so that the lock is held for moments. */
+#include "store/sqlite/queue.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <time.h>
+
+void request_list_add(struct request_list *list, struct request *r)
+{
+    r->next = NULL;
+    if (list->last)
+        list->last->next = r;
+    else
+        list->first = r;
+    list->last = r;
+}
+
+struct request *request_list_take(struct request_list *list)
+{
+    struct request *r = list->first;
+    if (!r)
+        return NULL;
+    list->first = r->next;
+    if (!list->first)
+        list->last = NULL;
+    r->next = NULL;
+    return r;
+}
+
+void request_list_join(struct request_list *to, struct request_list *more)
+{
+    if (!more->first)
+        return;
+    if (to->last)
+        to->last->next = more->first;
+    else
+        to->first = more->first;
+    to->last = more->last;
+    *more = (struct request_list){0};
+}
+
+struct request *request_new(enum request_kind kind, void *what)
+{
+    struct request *r = xcalloc(1, sizeof *r);
+    r->kind = kind;
+    r->what = what;
+    return r;
+}
+
+void queue_init(struct queue *q)
+{
+    pthread_condattr_t attributes;
+    ASSERT(pthread_condattr_init(&attributes) == 0);
+    ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    ASSERT(pthread_mutex_init(&q->mutex, NULL) == 0);
+    ASSERT(pthread_cond_init(&q->wake, &attributes) == 0);
+    pthread_condattr_destroy(&attributes);
+    q->list = (struct request_list){0};
+}
+
+void queue_destroy(struct queue *q)
+{
+    ASSERT(!q->list.first);
+    pthread_cond_destroy(&q->wake);
+    pthread_mutex_destroy(&q->mutex);
+}
+
+void queue_post(struct queue *q, struct request *r)
+{
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    bool was_empty = !q->list.first;
+    request_list_add(&q->list, r);
+    if (was_empty)
+        pthread_cond_signal(&q->wake);
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+}
+
+/* How long a thread waits is the machine's own matter, whatever clock the store is given. */
+static struct timespec deadline_after(int64_t wait_ms)
+{
+    int64_t at_ms = env_mono_ms(env_real()) + wait_ms;
+    return (struct timespec){.tv_sec = (time_t)(at_ms / 1000),
+                             .tv_nsec = (long)(at_ms % 1000) * 1000000};
+}
+
+struct request_list queue_take_all(struct queue *q, int64_t wait_ms)
+{
+    struct timespec until = deadline_after(wait_ms < 0 ? 0 : wait_ms);
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    int code = 0;
+    while (!q->list.first && code == 0 && wait_ms != 0)
+        code = wait_ms < 0 ? pthread_cond_wait(&q->wake, &q->mutex)
+                           : pthread_cond_timedwait(&q->wake, &q->mutex, &until);
+    struct request_list all = q->list;
+    q->list = (struct request_list){0};
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+    return all;
+}
+
+struct request *queue_take(struct queue *q)
+{
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    while (!q->list.first)
+        ASSERT(pthread_cond_wait(&q->wake, &q->mutex) == 0);
+    struct request *r = request_list_take(&q->list);
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+    return r;
+}

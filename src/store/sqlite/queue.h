@@ -1,0 +1,55 @@
+/* Requests handed to one thread of the store: many post, one takes all that is there. */
+#pragma once
+
+#include "base/env.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum request_kind {
+    REQUEST_INTAKE,
+    REQUEST_OUTCOMES,
+    REQUEST_OBJECT,
+    REQUEST_RESEND,
+    REQUEST_ERASE,
+    REQUEST_PAGE,
+    REQUEST_REPORT,
+    REQUEST_GET,
+    REQUEST_LIST,
+    REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
+    REQUEST_APPLY,   /* to the applier */
+    REQUEST_STOP,
+};
+
+/* One hop-over between threads, around whatever was asked for. Made when it is asked, freed when
+ * it is answered. */
+struct request {
+    struct request *next;
+    enum request_kind kind;
+    void *what;             /* the asker's struct, by kind */
+    struct page_work *page; /* REQUEST_PAGE */
+    uint64_t id;            /* REQUEST_GET, REQUEST_LIST: of the event asked for; 0: none */
+};
+
+struct request_list {
+    struct request *first, *last;
+};
+
+void request_list_add(struct request_list *list, struct request *r);
+struct request *request_list_take(struct request_list *list);               /* NULL: empty */
+void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
+struct request *request_new(enum request_kind kind, void *what);
+
+struct queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    struct request_list list;
+};
+
+void queue_init(struct queue *q);
+void queue_destroy(struct queue *q);
+void queue_post(struct queue *q, struct request *r);
+/* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
+struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
+/* One request, waiting for ever. */
+struct request *queue_take(struct queue *q);

@@ -1,0 +1,109 @@
+/* The API's reader: what it reads is behind the read barrier, so SQLite alone has the answer. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/sqlite/report_row.h"
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+static int by_number(const void *x, const void *y)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return (a > b) - (a < b);
+}
+
+static bool client_wanted(const struct report_query *q, uint32_t client_no)
+{
+    return !q->client_nos || bsearch(&client_no, q->client_nos, q->client_count,
+                                     sizeof *q->client_nos, by_number) != NULL;
+}
+
+static struct report_row report_row_of(const struct report_query *q, sqlite3_stmt *s,
+                                       const struct report_sums *sums)
+{
+    struct report_row row = {
+        .day = (int32_t)sql_int(s, 1),
+        .client_no = (uint32_t)sql_int(s, 2),
+        .survey_starts = sums->live.starts,
+        .active_panelists = q->include_test ? sums->active_any : sums->active_live,
+    };
+    for (int i = 0; i < 2; i++) {
+        row.conversions[i] = sums->live.conversions[i];
+        row.earnings_micros[i] = sums->live.earnings_micros[i];
+        if (q->include_test) {
+            row.conversions[i] += sums->test.conversions[i];
+            row.earnings_micros[i] += sums->test.earnings_micros[i];
+        }
+    }
+    if (q->include_test)
+        row.survey_starts += sums->test.starts;
+    return row;
+}
+
+enum store_status read_report(struct lookup *l, struct report_query *q)
+{
+    size_t capacity = 0;
+    q->rows = NULL;
+    q->count = 0;
+    q->more = false;
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT * FROM report WHERE account_no=?1 AND day>=?2"
+                                           " AND day<=?3 AND (day,client_no)>(?4,?5)"
+                                           " ORDER BY day,client_no");
+    bool from_start = q->after_day < q->first_day;
+    sql_bind_int(s, 1, q->account_no);
+    sql_bind_int(s, 2, from_start ? q->first_day : q->after_day);
+    sql_bind_int(s, 3, q->last_day);
+    sql_bind_int(s, 4, q->after_day);
+    sql_bind_int(s, 5, q->after_client_no);
+    while (!q->more && sql_row(&l->sql, s)) {
+        struct report_sums sums;
+        report_sums_read(s, &sums);
+        bool any = sums.live.events > 0 || q->include_test;
+        if (!any || !client_wanted(q, (uint32_t)sql_int(s, 2)))
+            continue;
+        q->more = q->count == q->limit;
+        if (q->more)
+            break;
+        q->rows = xgrow(q->rows, &capacity, q->count + 1, sizeof *q->rows);
+        q->rows[q->count++] = report_row_of(q, s, &sums);
+    }
+    sql_finalize(s);
+    return STORE_OK;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+static enum store_status read_one(struct sqlite_store *s, const struct request *r)
+{
+    struct lookup *l = &s->reads;
+    if (r->kind == REQUEST_REPORT)
+        return read_report(l, r->what);
+    if (r->kind == REQUEST_GET)
+        return read_callback(l, r->id, r->what);
+    ASSERT(r->kind == REQUEST_LIST);
+    return read_list(l, &s->view.secret, r->id, r->what);
+}
+
+void *reads_main(void *arg)
+{
+    struct sqlite_store *s = arg;
+    CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    struct sql *q = &s->reads.sql;
+    struct request *r;
+    for (; (r = queue_take(&s->to_reads))->kind != REQUEST_STOP;) {
+        sql_exec(q, "BEGIN");
+        enum store_status status = read_one(s, r);
+        sql_exec(q, "COMMIT");
+        if (sql_failed(q)) {
+            status = STORE_FAILED;
+            sql_recover(q);
+        }
+        request_answer(s, r, status);
+    }
+    free(r);
+    return NULL;
+}

@@ -1,0 +1,158 @@
+/* Opening: lock, database, migrations, then the journal from the position that SQLite has. What
+ * is replayed is applied at once, a memtable at a time, so that after opening SQLite has it all. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/sqlite/recover.h"
+#include "store/sqlite/schema.h"
+
+static char *sentence(const char *fmt, ...) PRINTF_LIKE(1, 2);
+static char *sentence(const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    char *text = xstrdup(buf_c(&b));
+    buf_free(&b);
+    return text;
+}
+
+/* --- the directory ---------------------------------------------------------------------------- */
+
+static bool lock_directory(struct sqlite_store *s, char **ret_why)
+{
+    if (mkdir(s->directory, 0700) != 0 && errno != EEXIST) {
+        *ret_why =
+            sentence("the store's directory %s cannot be made: %s", s->directory, strerror(errno));
+        return false;
+    }
+    char *path = sentence("%s/lock", s->directory);
+    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int code = s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+    if (code == EWOULDBLOCK)
+        *ret_why = sentence("another postbackd is running on %s (it holds %s)", s->directory, path);
+    else if (code != 0)
+        *ret_why = sentence("%s cannot be locked: %s", path, strerror(code));
+    free(path);
+    return code == 0;
+}
+
+/* --- replaying -------------------------------------------------------------------------------- */
+
+static bool replay_apply(struct replay *r)
+{
+    struct memtable *m = r->view->active;
+    m->last_accepted_ms = r->view->last_accepted_ms;
+    if (!apply_memtable(r->apply, m))
+        return false;
+    r->view->active = memtable_new(m->generation + 1);
+    memtable_free(m);
+    return true;
+}
+
+bool replay_group(void *context, struct str records, struct journal_position end)
+{
+    struct replay *r = context;
+    r->view->woken_count = 0;
+    if (!view_replay(r->view, records)) {
+        *r->ret_why = sentence("the journal has a group that this postbackd cannot read"
+                               " (segment %llu): use the newer program that wrote it",
+                               (unsigned long long)end.segment);
+        return false;
+    }
+    r->view->active->end = end;
+    if (r->view->active->event_count < LIMIT_MEMTABLE_EVENTS && r->view->active->erase_count == 0)
+        return true;
+    if (replay_apply(r))
+        return true;
+    *r->ret_why = xstrdup(r->apply->sql.why);
+    return false;
+}
+
+bool replay_end(struct replay *r)
+{
+    if (sql_failed(&r->view->lookup.sql))
+        *r->ret_why = xstrdup(r->view->lookup.sql.why);
+    else if (r->view->active->operations == 0 || replay_apply(r))
+        return true;
+    else
+        *r->ret_why = xstrdup(r->apply->sql.why);
+    return false;
+}
+
+/* --- opening ---------------------------------------------------------------------------------- */
+
+static bool open_database(struct sqlite_store *s, char **ret_why)
+{
+    struct sql *q = &s->apply.sql;
+    const char *vfs = s->disk->sqlite_vfs;
+    if (!sql_open(q, s->database, vfs, true, ret_why))
+        return false;
+    schema_configure(q, true, SCHEMA_CACHE_KIB_WRITER);
+    if (sql_failed(q)) {
+        *ret_why = sentence("%s: %s", s->database, q->why);
+        return false;
+    }
+    if (!schema_migrate(q, ret_why))
+        return false;
+    struct hash_secret fresh;
+    env_random(s->env, fresh.bytes, sizeof fresh.bytes);
+    meta_make_secret(q, &fresh);
+    apply_open(&s->apply);
+    s->view.secret = s->apply.secret;
+    s->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
+    if (sql_failed(q)) {
+        *ret_why = xstrdup(q->why);
+        return false;
+    }
+    return lookup_open(&s->view.lookup, s->database, vfs, ret_why) &&
+           lookup_open(&s->pages, s->database, vfs, ret_why) &&
+           lookup_open(&s->reads, s->database, vfs, ret_why);
+}
+
+static bool open_journal(struct sqlite_store *s, char **ret_why)
+{
+    char *why = NULL;
+    struct replay replay = {&s->view, &s->apply, &why};
+    struct journal_options options = {
+        .disk = s->disk,
+        .directory = s->journal_directory,
+        .segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES,
+        .env = s->env,
+    };
+    char *journal_why = NULL;
+    s->journal = journal_open(&options, meta_get_position(&s->apply.sql), replay_group, &replay,
+                              &journal_why);
+    if (s->journal && replay_end(&replay))
+        return true;
+    *ret_why = why ? why : journal_why;
+    if (why)
+        free(journal_why);
+    return false;
+}
+
+bool recover_open(struct sqlite_store *s, char **ret_why)
+{
+    if (!lock_directory(s, ret_why) || !open_database(s, ret_why))
+        return false;
+    s->view.active = memtable_new(s->apply.generation + 1);
+    view_load(&s->view);
+    if (!open_journal(s, ret_why))
+        return false;
+    lookup_load_segments(&s->view.lookup);
+    s->writer.applied_generation = s->apply.generation;
+    if (!sql_failed(&s->view.lookup.sql))
+        return true;
+    *ret_why = xstrdup(s->view.lookup.sql.why);
+    return false;
+}

@@ -1,0 +1,20 @@
+/* The report table's row and its sums. Money is summed in 128 bits and stored as two numbers,
+ * high * 10^15 + low. */
+#pragma once
+
+#include "store/sqlite/sql.h"
+
+struct report_part {
+    int64_t events, starts, conversions[2]; /* 0 survey, 1 offer */
+    __int128 earnings_micros[2];
+};
+
+struct report_sums {
+    struct report_part live, test;
+    int64_t active_live, active_any;
+};
+
+/* A row of SELECT * FROM report. */
+void report_sums_read(sqlite3_stmt *s, struct report_sums *ret);
+/* Binds what stands behind the key's three columns. */
+void report_sums_bind(sqlite3_stmt *s, const struct report_sums *sums);

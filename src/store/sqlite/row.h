@@ -1,0 +1,42 @@
+/* The event table's row and the struct, in one place each way. */
+#pragma once
+
+#include "store/sqlite/memtable.h"
+#include "store/sqlite/sql.h"
+
+/* What the readers select, in the order row_read expects. */
+#define ROW_COLUMNS                                                                                \
+    "id,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,accepted_ms,"               \
+    "revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,session_id,mid,"       \
+    "offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,counts_for_cap,"    \
+    "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
+    "counted"
+#define ROW_INSERT                                                                                 \
+    "INSERT INTO event(" ROW_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?," \
+    "?,?,?,?,?,?,?,?)"
+
+struct row {
+    uint64_t id;
+    struct event event; /* no key, content or body; state and reason are those at present */
+    uint32_t segment;
+    struct callback_status status;
+};
+
+/* The texts are borrowed from the statement, until its next step. */
+void row_read(sqlite3_stmt *s, struct row *ret);
+void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
+              const struct callback_status *status, unsigned counted);
+/* Copies what an event borrows into an arena. */
+void event_keep(struct event *e, struct arena *arena);
+
+/* Just the state: what most look-ups need. */
+#define STATUS_COLUMNS                                                                             \
+    "app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"          \
+    "accepted_ms,counted,type,client_no,occurred_ms"
+void status_read(sqlite3_stmt *s, struct callback_status *ret);
+#define STATUS_SEGMENT_COLUMN 10
+#define STATUS_ACCEPTED_COLUMN 11
+#define STATUS_COUNTED_COLUMN 12
+#define STATUS_TYPE_COLUMN 13
+#define STATUS_CLIENT_COLUMN 14
+#define STATUS_OCCURRED_COLUMN 15

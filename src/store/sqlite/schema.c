@@ -1,0 +1,183 @@
+/* Migrations are append-only: a released step is never edited, a change is a new step. */
+#include "store/sqlite/schema.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <inttypes.h>
+
+static const char version_1[] =
+    "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
+    /* id: account_no << 40 | event_no (ids.h). Kept for ever. */
+    "CREATE TABLE event("
+    " id INTEGER PRIMARY KEY, app_no INT NOT NULL, client_no INT NOT NULL, type INT NOT NULL,"
+    " lane INT NOT NULL, is_test INT NOT NULL, reward_decimals INT NOT NULL,"
+    " occurred_ms INT NOT NULL, accepted_ms INT NOT NULL, revenue_micros INT NOT NULL,"
+    " reward_micros INT NOT NULL, offer_id INT NOT NULL, original_no INT NOT NULL,"
+    " event_id TEXT NOT NULL, panelist_id TEXT NOT NULL, session_id TEXT, mid TEXT,"
+    " offer_title TEXT, offer_goal_id TEXT, original_reward_id TEXT, reason_text TEXT,"
+    " signature_offset INT NOT NULL, counts_for_cap INT NOT NULL,"
+    " segment INT NOT NULL," /* where its body is; 0: erased */
+    " state INT NOT NULL, reason INT NOT NULL, queue INT NOT NULL, manual INT NOT NULL,"
+    " failed_attempts INT NOT NULL, slot INT NOT NULL, due_ms INT NOT NULL,"
+    " attempts INT NOT NULL,"
+    " counted INT NOT NULL);" /* 1 in delivered_total, 2 in dead_total */
+    "CREATE INDEX event_by_app ON event(app_no);"
+    "CREATE INDEX event_by_state ON event(state) WHERE state=1 OR state=4 OR state=5;"
+    "CREATE INDEX event_waiting ON event(accepted_ms) WHERE state=1;"
+    "CREATE INDEX event_held ON event(app_no, lane) WHERE queue=2;"
+    /* Callbacks that wait in their lane, by due time. lane: app_no * 4 + kind. */
+    "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, due_ms, id)) WITHOUT ROWID;"
+    "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT NULL);"
+    "CREATE TABLE cap(app_no INT, panelist_hash INT, occurred_ms INT, id INT,"
+    " PRIMARY KEY(app_no, panelist_hash, occurred_ms, id)) WITHOUT ROWID;"
+    "CREATE INDEX cap_by_time ON cap(occurred_ms);"
+    /* Sums of 128 bits as high * 10^15 + low. */
+    "CREATE TABLE report("
+    " account_no INT, day INT, client_no INT,"
+    " live_events INT NOT NULL, live_starts INT NOT NULL,"
+    " live_conversions_survey INT NOT NULL, live_conversions_offer INT NOT NULL,"
+    " live_survey_high INT NOT NULL, live_survey_low INT NOT NULL,"
+    " live_offer_high INT NOT NULL, live_offer_low INT NOT NULL,"
+    " test_events INT NOT NULL, test_starts INT NOT NULL,"
+    " test_conversions_survey INT NOT NULL, test_conversions_offer INT NOT NULL,"
+    " test_survey_high INT NOT NULL, test_survey_low INT NOT NULL,"
+    " test_offer_high INT NOT NULL, test_offer_low INT NOT NULL,"
+    " active_live INT NOT NULL, active_any INT NOT NULL,"
+    " PRIMARY KEY(account_no, day, client_no)) WITHOUT ROWID;"
+    "CREATE TABLE object(kind INT, id TEXT, document TEXT NOT NULL, PRIMARY KEY(kind, id))"
+    " WITHOUT ROWID;"
+    /* One row per segment; the last one is open. filter: of its keys, once it is sealed. */
+    "CREATE TABLE segment(no INTEGER PRIMARY KEY, keys INT NOT NULL,"
+    " first_accepted_ms INT NOT NULL, last_accepted_ms INT NOT NULL, has_bodies INT NOT NULL,"
+    " filter BLOB);"
+    "CREATE VIEW events AS SELECT id >> 40 AS account_no, id & 0xffffffffff AS event_no, *"
+    " FROM event;";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1};
+
+void schema_configure(struct sql *q, bool write, int cache_kib)
+{
+    if (write) {
+        sql_exec(q, "PRAGMA page_size=4096");
+        sqlite3_stmt *s = sql_prepare(q, "PRAGMA journal_mode=WAL");
+        if (sql_row(q, s))
+            sql_reset(s);
+        sql_finalize(s);
+        sql_exec(q, "PRAGMA synchronous=NORMAL");
+        /* The applier checkpoints by itself, after a commit and not inside it. */
+        sql_exec(q, "PRAGMA wal_autocheckpoint=0");
+    } else {
+        sql_exec(q, "PRAGMA query_only=1");
+    }
+    sql_exec_f(q, "PRAGMA cache_size=-%d", cache_kib);
+    sql_exec(q, "PRAGMA temp_store=MEMORY");
+}
+
+bool schema_migrate(struct sql *q, char **ret_why)
+{
+    int64_t version = sql_get_int(q, "PRAGMA user_version", -1);
+    if (!sql_failed(q) && version > SCHEMA_VERSION) {
+        struct buf b = {0};
+        buf_printf(&b,
+                   "postbackd.db has schema version %" PRId64 ", this postbackd knows up to %d:"
+                   " use the newer program that made it",
+                   version, SCHEMA_VERSION);
+        *ret_why = xstrdup(buf_c(&b));
+        buf_free(&b);
+        return false;
+    }
+    for (; !sql_failed(q) && version < SCHEMA_VERSION; version++) {
+        sql_exec(q, "BEGIN IMMEDIATE");
+        sql_exec(q, migrations[version]);
+        sql_exec_f(q, "PRAGMA user_version=%" PRId64, version + 1);
+        sql_exec(q, "COMMIT");
+    }
+    if (!sql_failed(q))
+        return true;
+    *ret_why = xstrdup(q->why);
+    return false;
+}
+
+/* --- meta ----------------------------------------------------------------------------------- */
+
+int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise)
+{
+    sqlite3_stmt *s = sql_prepare(q, "SELECT value FROM meta WHERE name=?");
+    sql_bind_str(s, 1, str_of(name));
+    if (sql_row(q, s)) {
+        otherwise = sql_int(s, 0);
+        sql_reset(s);
+    }
+    sql_finalize(s);
+    return otherwise;
+}
+
+void meta_set_int(struct sql *q, const char *name, int64_t value)
+{
+    sqlite3_stmt *s = sql_prepare(q, "INSERT OR REPLACE INTO meta VALUES(?,?)");
+    sql_bind_str(s, 1, str_of(name));
+    sql_bind_int(s, 2, value);
+    sql_run(q, s);
+    sql_finalize(s);
+}
+
+void meta_get_secret(struct sql *q, struct hash_secret *ret)
+{
+    sqlite3_stmt *s = sql_prepare(q, "SELECT value FROM meta WHERE name='hash_secret'");
+    if (sql_row(q, s)) {
+        struct str bytes = sql_str(s, 0);
+        ASSERT(bytes.n == sizeof ret->bytes);
+        memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
+        sql_reset(s);
+    }
+    sql_finalize(s);
+}
+
+void meta_make_secret(struct sql *q, const struct hash_secret *fresh)
+{
+    sqlite3_stmt *s = sql_prepare(q, "INSERT OR IGNORE INTO meta VALUES('hash_secret',?)");
+    sql_bind_blob(s, 1, (struct str){(const char *)fresh->bytes, sizeof fresh->bytes});
+    sql_run(q, s);
+    sql_finalize(s);
+}
+
+struct journal_position meta_get_position(struct sql *q)
+{
+    return (struct journal_position){
+        .segment = (uint64_t)meta_get_int(q, "journal_segment", 0),
+        .offset_bytes = (uint64_t)meta_get_int(q, "journal_offset", 0),
+    };
+}
+
+/* --- tables that come and go ------------------------------------------------------------------ */
+
+void schema_create_segment(struct sql *q, uint32_t segment)
+{
+    sql_exec_f(q,
+               "CREATE TABLE key_%u(hi INT, lo INT, content_hi INT, content_lo INT, id INT,"
+               " PRIMARY KEY(hi, lo)) WITHOUT ROWID",
+               segment);
+    sql_exec_f(q, "CREATE TABLE body_%u(id INTEGER PRIMARY KEY, body BLOB NOT NULL)", segment);
+    sql_exec_f(q, "CREATE TABLE panelist_%u(hash INT, id INT, PRIMARY KEY(hash, id)) WITHOUT ROWID",
+               segment);
+}
+
+void schema_create_attempt_day(struct sql *q, int64_t day)
+{
+    sql_exec_f(q,
+               "CREATE TABLE IF NOT EXISTS attempt_%" PRId64 "(id INT, number INT, at_ms INT,"
+               " manual INT, duration_ms INT, status INT, class INT, url TEXT, detail TEXT,"
+               " request_headers TEXT, response_headers TEXT, response_body BLOB,"
+               " PRIMARY KEY(id, number, at_ms)) WITHOUT ROWID",
+               day);
+}
+
+void schema_create_active_day(struct sql *q, int64_t day)
+{
+    /* bits: 1 started a live survey, 2 a test one */
+    sql_exec_f(q,
+               "CREATE TABLE IF NOT EXISTS \"active_%" PRId64 "\"(client_no INT, hi INT, lo INT,"
+               " bits INT NOT NULL, PRIMARY KEY(client_no, hi, lo)) WITHOUT ROWID",
+               day);
+}

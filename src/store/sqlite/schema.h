@@ -1,0 +1,32 @@
+/* The tables, as numbered migrations; docs/store-schema.md says what each is for. */
+#pragma once
+
+#include "base/hash.h"
+#include "store/journal/journal.h"
+#include "store/sqlite/sql.h"
+
+#define SCHEMA_VERSION 1
+
+/* The page cache of one connection. */
+#define SCHEMA_CACHE_KIB_WRITER 65536
+#define SCHEMA_CACHE_KIB_READER 16384
+
+/* Settings of every connection; the writing one also sets the page size and WAL mode. */
+void schema_configure(struct sql *q, bool write, int cache_kib);
+
+/* Brings the database to SCHEMA_VERSION, one transaction per step. False: it is from a newer
+ * version or SQLite failed; *ret_why is a sentence. */
+MUST_CHECK bool schema_migrate(struct sql *q, char **ret_why);
+
+/* Named values of the whole store. */
+int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise);
+void meta_set_int(struct sql *q, const char *name, int64_t value);
+/* The key of all hashes; made from `fresh` when there is none yet (writing connections only). */
+void meta_get_secret(struct sql *q, struct hash_secret *ret);
+void meta_make_secret(struct sql *q, const struct hash_secret *fresh);
+struct journal_position meta_get_position(struct sql *q);
+
+/* Tables that come and go: one set per segment of keys, one table per day. */
+void schema_create_segment(struct sql *q, uint32_t segment);
+void schema_create_attempt_day(struct sql *q, int64_t day);
+void schema_create_active_day(struct sql *q, int64_t day);

@@ -1,0 +1,183 @@
+/* SQLite behind a sticky failure; see sql.h. */
+#include "store/sqlite/sql.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+
+#include <stdlib.h>
+
+#define BUSY_TIMEOUT_MS 30000
+
+static void sql_fail(struct sql *q, const char *doing)
+{
+    if (q->code != SQLITE_OK)
+        return;
+    q->code = sqlite3_extended_errcode(q->db);
+    if (q->code == SQLITE_OK)
+        q->code = SQLITE_ERROR;
+    struct buf b = {0};
+    buf_printf(&b, "SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
+    q->why = xstrdup(buf_c(&b));
+    buf_free(&b);
+}
+
+bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char **ret_why)
+{
+    *q = (struct sql){0};
+    int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
+    int code = sqlite3_open_v2(path, &q->db, flags, vfs);
+    if (code == SQLITE_OK) {
+        sqlite3_busy_timeout(q->db, BUSY_TIMEOUT_MS);
+        return true;
+    }
+    struct buf b = {0};
+    buf_printf(&b, "%s cannot be opened: %s", path,
+               q->db ? sqlite3_errmsg(q->db) : sqlite3_errstr(code));
+    *ret_why = xstrdup(buf_c(&b));
+    buf_free(&b);
+    sqlite3_close(q->db);
+    q->db = NULL;
+    return false;
+}
+
+void sql_close(struct sql *q)
+{
+    if (!q->db)
+        return;
+    for (sqlite3_stmt *s; (s = sqlite3_next_stmt(q->db, NULL)) != NULL;)
+        sqlite3_finalize(s);
+    ASSERT(sqlite3_close(q->db) == SQLITE_OK);
+    free(q->why);
+    *q = (struct sql){0};
+}
+
+void sql_recover(struct sql *q)
+{
+    for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(q->db, s)) != NULL;)
+        sqlite3_reset(s);
+    if (!sqlite3_get_autocommit(q->db))
+        sqlite3_exec(q->db, "ROLLBACK", NULL, NULL, NULL);
+    sql_forget(q);
+}
+
+void sql_forget(struct sql *q)
+{
+    q->code = SQLITE_OK;
+    free(q->why);
+    q->why = NULL;
+}
+
+void sql_exec(struct sql *q, const char *text)
+{
+    if (q->code == SQLITE_OK && sqlite3_exec(q->db, text, NULL, NULL, NULL) != SQLITE_OK)
+        sql_fail(q, text);
+}
+
+void sql_exec_f(struct sql *q, const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    sql_exec(q, buf_c(&b));
+    buf_free(&b);
+}
+
+sqlite3_stmt *sql_prepare(struct sql *q, const char *text)
+{
+    sqlite3_stmt *s = NULL;
+    if (q->code == SQLITE_OK &&
+        sqlite3_prepare_v3(q->db, text, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK)
+        sql_fail(q, text);
+    return s;
+}
+
+sqlite3_stmt *sql_prepare_f(struct sql *q, const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    sqlite3_stmt *s = sql_prepare(q, buf_c(&b));
+    buf_free(&b);
+    return s;
+}
+
+void sql_finalize(sqlite3_stmt *s)
+{
+    sqlite3_finalize(s);
+}
+
+bool sql_row(struct sql *q, sqlite3_stmt *s)
+{
+    if (q->code != SQLITE_OK || !s)
+        return false;
+    int code = sqlite3_step(s);
+    if (code == SQLITE_ROW)
+        return true;
+    if (code != SQLITE_DONE)
+        sql_fail(q, sqlite3_sql(s));
+    sqlite3_reset(s);
+    return false;
+}
+
+void sql_run(struct sql *q, sqlite3_stmt *s)
+{
+    if (q->code != SQLITE_OK || !s)
+        return;
+    bool row = sql_row(q, s);
+    ASSERT(!row);
+}
+
+void sql_reset(sqlite3_stmt *s)
+{
+    if (s)
+        sqlite3_reset(s);
+}
+
+void sql_bind_int(sqlite3_stmt *s, int at, int64_t value)
+{
+    if (s)
+        ASSERT(sqlite3_bind_int64(s, at, value) == SQLITE_OK);
+}
+
+void sql_bind_str(sqlite3_stmt *s, int at, struct str text)
+{
+    if (s)
+        ASSERT(sqlite3_bind_text(s, at, text.p, (int)text.n, SQLITE_STATIC) == SQLITE_OK);
+}
+
+void sql_bind_blob(sqlite3_stmt *s, int at, struct str bytes)
+{
+    if (s)
+        ASSERT(sqlite3_bind_blob(s, at, bytes.p, (int)bytes.n, SQLITE_STATIC) == SQLITE_OK);
+}
+
+struct str sql_str(sqlite3_stmt *s, int column)
+{
+    if (sqlite3_column_type(s, column) == SQLITE_NULL)
+        return STR_NONE;
+    const char *p = sqlite3_column_blob(s, column);
+    int n = sqlite3_column_bytes(s, column);
+    return (struct str){p ? p : "", (size_t)n};
+}
+
+int64_t sql_int(sqlite3_stmt *s, int column)
+{
+    return sqlite3_column_int64(s, column);
+}
+
+int64_t sql_get_int(struct sql *q, const char *text, int64_t otherwise)
+{
+    sqlite3_stmt *s = sql_prepare(q, text);
+    if (sql_row(q, s)) {
+        if (sqlite3_column_type(s, 0) != SQLITE_NULL)
+            otherwise = sql_int(s, 0);
+        sql_reset(s);
+    }
+    sql_finalize(s);
+    return otherwise;
+}

@@ -1,0 +1,56 @@
+/* The one way to talk to SQLite: a connection with a sticky failure. After the first failure every
+ * call does nothing and says "no row", so that a run of statements is checked once, at its end.
+ * A connection belongs to one thread at a time. */
+#pragma once
+
+#include "base/check.h"
+#include "base/str.h"
+
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sql {
+    sqlite3 *db;
+    int code;  /* SQLITE_OK, or what went wrong first */
+    char *why; /* its sentence, the connection's */
+};
+
+/* `vfs` NULL: SQLite's default. On failure *ret_why is a malloc'ed sentence. */
+MUST_CHECK bool sql_open(struct sql *q, const char *path, const char *vfs, bool write,
+                         char **ret_why);
+void sql_close(struct sql *q); /* finalizes its statements too */
+
+static inline bool sql_failed(const struct sql *q)
+{
+    return q->code != SQLITE_OK;
+}
+
+/* Forgets a failure that may pass (a full disk), rolling back what was under way. */
+void sql_recover(struct sql *q);
+
+/* Forgets a failure that leaves the transaction as it is. */
+void sql_forget(struct sql *q);
+
+void sql_exec(struct sql *q, const char *text);
+void sql_exec_f(struct sql *q, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* NULL after a failure; every other function takes NULL then. Kept until sql_close. */
+sqlite3_stmt *sql_prepare(struct sql *q, const char *text);
+sqlite3_stmt *sql_prepare_f(struct sql *q, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void sql_finalize(sqlite3_stmt *s);
+
+/* Steps: true when there is a row. At the end and on failure the statement is reset. */
+bool sql_row(struct sql *q, sqlite3_stmt *s);
+/* Runs a statement without rows to its end. */
+void sql_run(struct sql *q, sqlite3_stmt *s);
+void sql_reset(sqlite3_stmt *s);
+
+/* Texts are not copied: they stay valid until the statement is reset. */
+void sql_bind_int(sqlite3_stmt *s, int at, int64_t value);
+void sql_bind_str(sqlite3_stmt *s, int at, struct str text); /* absent: NULL */
+void sql_bind_blob(sqlite3_stmt *s, int at, struct str bytes);
+struct str sql_str(sqlite3_stmt *s, int column); /* valid until the next step */
+int64_t sql_int(sqlite3_stmt *s, int column);
+
+/* The first column of the first row, or `otherwise`. */
+int64_t sql_get_int(struct sql *q, const char *text, int64_t otherwise);

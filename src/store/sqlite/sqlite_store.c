@@ -1,0 +1,263 @@
+/* The store's slots: whatever is asked becomes a request of the thread that answers it. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static void post(struct sqlite_store *s, enum request_kind kind, void *what)
+{
+    queue_post(&s->to_writer, request_new(kind, what));
+}
+
+static void sqlite_submit(struct store *store, struct intake_batch *batch)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    struct numbers *n = &s->numbers;
+    long long count = (long long)batch->count;
+    bool failed = atomic_load(&n->failed);
+    long long before = atomic_fetch_add(&n->queued_events, count);
+    if (failed || before + atomic_load(&n->memtable_events) + count > LIMIT_STORE_QUEUED_EVENTS) {
+        atomic_fetch_sub(&n->queued_events, count);
+        batch->status = failed ? STORE_FAILED : STORE_BUSY;
+        executor_post(batch->reply_to, &batch->done);
+        return;
+    }
+    post(s, REQUEST_INTAKE, batch);
+}
+
+static void sqlite_record(struct store *store, struct outcome_batch *batch)
+{
+    post(sqlite_store_of(store), REQUEST_OUTCOMES, batch);
+}
+
+static void sqlite_change_object(struct store *store, struct object_change *change)
+{
+    post(sqlite_store_of(store), REQUEST_OBJECT, change);
+}
+
+static void sqlite_resend(struct store *store, struct resend *resend)
+{
+    post(sqlite_store_of(store), REQUEST_RESEND, resend);
+}
+
+static void sqlite_erase(struct store *store, struct erase *erase)
+{
+    post(sqlite_store_of(store), REQUEST_ERASE, erase);
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+static void post_read(struct store *store, enum request_kind kind, void *what)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    atomic_fetch_add(&s->open_reads, 1);
+    struct request *r = request_new(kind, what);
+    if (kind == REQUEST_PAGE)
+        r->page = page_work_new(what);
+    queue_post(kind == REQUEST_PAGE ? &s->to_pages : &s->to_writer, r);
+}
+
+static void sqlite_page(struct store *store, struct due_page *page)
+{
+    post_read(store, REQUEST_PAGE, page);
+}
+
+static void sqlite_report(struct store *store, struct report_query *query)
+{
+    post_read(store, REQUEST_REPORT, query);
+}
+
+static void sqlite_get_callback(struct store *store, struct callback_get *get)
+{
+    post_read(store, REQUEST_GET, get);
+}
+
+static void sqlite_list_callbacks(struct store *store, struct callback_list *list)
+{
+    post_read(store, REQUEST_LIST, list);
+}
+
+static void sqlite_numbers(struct store *store, struct store_numbers *ret)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    struct numbers *n = &s->numbers;
+    long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
+    bool failed = atomic_load(&n->failed);
+    *ret = (struct store_numbers){
+        .events_accepted = atomic_load(&n->accepted),
+        .callbacks_delivered = atomic_load(&n->delivered),
+        .callbacks_dead = atomic_load(&n->dead),
+        .callbacks_pending = atomic_load(&n->pending),
+        .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
+        .events_queued = queued,
+        .memtable_events = memtable,
+        .journal_bytes = (int64_t)journal_live_bytes(s->journal),
+        .commits = atomic_load(&n->commits),
+        .commit_micros_total = atomic_load(&n->commit_micros),
+        .accepting =
+            !failed && !atomic_load(&n->blocked) && queued + memtable < LIMIT_STORE_QUEUED_EVENTS,
+        .failed = failed,
+    };
+}
+
+/* --- before the start: on the applier's connection, which nobody else uses yet ------------------
+ */
+
+static const struct hash_secret *sqlite_hash_secret(struct store *store)
+{
+    return &sqlite_store_of(store)->apply.secret;
+}
+
+static void sqlite_visit_objects(struct store *store, object_visitor visit, void *context)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    ASSERT(!s->started);
+    sqlite3_stmt *q = sql_prepare(&s->apply.sql, "SELECT kind,id,document FROM object");
+    while (sql_row(&s->apply.sql, q))
+        visit(context, (enum object_kind)sql_int(q, 0), sql_str(q, 1), sql_str(q, 2));
+    sql_finalize(q);
+    ASSERT(!sql_failed(&s->apply.sql));
+}
+
+/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
+static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lanes)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    ASSERT(!s->started);
+    sqlite3_stmt *q = sql_prepare(
+        &s->apply.sql, "SELECT lane,due_ms FROM due WHERE lane>? ORDER BY lane,due_ms LIMIT 1");
+    struct lane_backlog *lanes = NULL;
+    size_t count = 0, capacity = 0;
+    int64_t last = -1;
+    for (;;) {
+        sql_bind_int(q, 1, last);
+        if (!sql_row(&s->apply.sql, q))
+            break;
+        last = sql_int(q, 0);
+        lanes = xgrow(lanes, &capacity, count + 1, sizeof *lanes);
+        lanes[count++] = (struct lane_backlog){(lane_no)last, sql_int(q, 1)};
+        sql_reset(q);
+    }
+    sql_finalize(q);
+    ASSERT(!sql_failed(&s->apply.sql));
+    *ret_lanes = lanes;
+    return count;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void sqlite_start(struct store *store, struct owed_sink *sink)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    ASSERT(!s->started);
+    s->sink = sink;
+    s->started = true;
+    ASSERT(pthread_create(&s->applier_thread, NULL, applier_main, s) == 0);
+    ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
+    ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
+    ASSERT(pthread_create(&s->reads_thread, NULL, reads_main, s) == 0);
+}
+
+static void stop_thread(struct queue *queue, pthread_t thread)
+{
+    queue_post(queue, request_new(REQUEST_STOP, NULL));
+    ASSERT(pthread_join(thread, NULL) == 0);
+}
+
+static void free_store(struct sqlite_store *s)
+{
+    if (s->journal)
+        journal_close(s->journal);
+    view_close(&s->view);
+    apply_close(&s->apply);
+    lookup_close(&s->pages);
+    lookup_close(&s->reads);
+    buf_free(&s->writer.group);
+    buf_free(&s->writer.body);
+    arena_free(&s->writer.scratch);
+    queue_destroy(&s->to_writer);
+    queue_destroy(&s->to_applier);
+    queue_destroy(&s->to_pages);
+    queue_destroy(&s->to_reads);
+    queue_destroy(&s->nap);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s->directory);
+    free(s->database);
+    free(s->journal_directory);
+    s->magic = s->store.magic = 0;
+    free(s);
+}
+
+static void sqlite_close(struct store *store)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    if (s->started) {
+        atomic_store(&s->closing, true);
+        stop_thread(&s->to_writer, s->writer_thread);
+        stop_thread(&s->to_applier, s->applier_thread);
+        stop_thread(&s->to_pages, s->pages_thread);
+        stop_thread(&s->to_reads, s->reads_thread);
+        if (!atomic_load(&s->numbers.failed))
+            applier_checkpoint(s, true);
+    }
+    free_store(s);
+}
+
+static const struct store_ops sqlite_ops = {
+    .submit = sqlite_submit,
+    .record = sqlite_record,
+    .page = sqlite_page,
+    .change_object = sqlite_change_object,
+    .report = sqlite_report,
+    .get_callback = sqlite_get_callback,
+    .list_callbacks = sqlite_list_callbacks,
+    .resend = sqlite_resend,
+    .erase = sqlite_erase,
+    .numbers = sqlite_numbers,
+    .hash_secret = sqlite_hash_secret,
+    .visit_objects = sqlite_visit_objects,
+    .backlog = sqlite_backlog,
+    .start = sqlite_start,
+    .close = sqlite_close,
+};
+
+static char *join(const char *directory, const char *name)
+{
+    struct buf b = {0};
+    buf_printf(&b, "%s/%s", directory, name);
+    char *path = xstrdup(buf_c(&b));
+    buf_free(&b);
+    return path;
+}
+
+struct store *sqlite_store_open(const struct sqlite_store_options *options, char **ret_why)
+{
+    struct sqlite_store *s = xcalloc(1, sizeof *s);
+    s->store = (struct store){STORE_MAGIC, &sqlite_ops};
+    s->magic = SQLITE_STORE_MAGIC;
+    s->env = options->env;
+    s->disk = options->disk;
+    s->retention = options->retention;
+    s->lock = -1;
+    s->directory = xstrdup(options->directory);
+    s->database = join(options->directory, "postbackd.db");
+    s->journal_directory = join(options->directory, "journal");
+    queue_init(&s->to_writer);
+    queue_init(&s->to_applier);
+    queue_init(&s->to_pages);
+    queue_init(&s->to_reads);
+    queue_init(&s->nap);
+    if (!recover_open(s, ret_why)) {
+        free_store(s);
+        return NULL;
+    }
+    atomic_store(&s->numbers.accepted, s->apply.counters.accepted);
+    applier_publish_numbers(s);
+    return &s->store;
+}

@@ -1,0 +1,124 @@
+/* The SQLite store from inside: what its threads own and how they hand work to each other.
+ *
+ *   submit, record, ... --> writer: decides, commits to the journal, fills the active memtable
+ *                           |    ^ applied
+ *                     apply v    |
+ *                         applier: the frozen memtable to SQLite, checkpoints, purges
+ *
+ *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
+ *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
+ *
+ * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
+ * SQLite alone, so there is one way to read anything (docs/decisions/sqlite-read-barrier.md). */
+#pragma once
+
+#include "store/sqlite/apply.h"
+#include "store/sqlite/queue.h"
+#include "store/sqlite/view.h"
+#include "store/store_open.h"
+
+#include <stdatomic.h>
+
+#define SQLITE_STORE_MAGIC 0x5171E5E1u
+
+/* A group is closed when it has one of these; a request is never split between groups. */
+#define GROUP_BYTES (16u << 20)
+#define GROUP_EVENTS 16384u
+/* A memtable is frozen when its texts take this much, whatever its events. */
+#define MEMTABLE_BYTES (96u << 20)
+/* The journal makes its next segment in the background; a disk that is full shows as taking longer
+ * than this, and intake is then refused as busy. */
+#define JOURNAL_PATIENCE_MS 2000
+/* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
+#define CHECKPOINT_PAGES 16384
+
+struct numbers {
+    atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
+        memtable_events, commits, commit_micros;
+    atomic_bool failed;  /* the store has stopped */
+    atomic_bool blocked; /* SQLite cannot be written at the moment */
+};
+
+/* The writer thread's own. */
+struct writer {
+    struct request_list stalled; /* not looked at yet: no room in the memtable */
+    struct request_list answers; /* decided in the group under way */
+    struct request_list waiting; /* for a freeze: reads, erasures */
+    struct request_list frozen;  /* for the frozen memtable to be committed */
+    uint64_t applied_generation;
+    bool freeze_now; /* an erasure ends its memtable */
+    bool stopping;
+    int64_t unready_mono_ms; /* since when the journal has no room; 0: it has */
+    struct buf group, body;
+    struct arena scratch; /* of the group under way */
+    size_t first_event;   /* of the group, in the active memtable */
+};
+
+struct sqlite_store {
+    struct store store; /* the first member: its magic is the contract's */
+    uint32_t magic;
+    struct env *env;
+    struct disk *disk;
+    char *directory, *database, *journal_directory;
+    int lock;
+    struct store_retention retention;
+    struct owed_sink *sink;
+
+    struct journal *journal; /* the writer's */
+    struct view view;        /* the writer's */
+    struct writer writer;
+    struct apply apply;         /* the applier's */
+    struct lookup pages, reads; /* each its reader's */
+
+    struct queue to_writer, to_applier, to_pages, to_reads, nap;
+    pthread_t writer_thread, applier_thread, pages_thread, reads_thread;
+    bool started;
+    atomic_bool closing;
+    atomic_llong open_reads; /* asked and not answered */
+    struct numbers numbers;
+};
+
+static inline struct sqlite_store *sqlite_store_of(struct store *s)
+{
+    struct sqlite_store *store = CONTAINER_OF(s, struct sqlite_store, store);
+    CHECK_MAGIC(store, SQLITE_STORE_MAGIC);
+    return store;
+}
+
+/* writer.c */
+void *writer_main(void *store);
+void writer_intake(struct sqlite_store *s, struct intake_batch *batch); /* intake.c */
+/* Whether the journal has room for the batch without waiting. */
+bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch);
+void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
+void writer_object(struct sqlite_store *s, struct object_change *change);
+void writer_resend(struct sqlite_store *s, struct resend *resend);
+void writer_erase(struct sqlite_store *s, struct erase *erase);
+void writer_hand_out(struct sqlite_store *s); /* handout.c: what the group has made due */
+/* Posts the answer and frees the request. */
+void request_answer(struct sqlite_store *s, struct request *r, enum store_status status);
+
+/* applier.c */
+void *applier_main(void *store);
+void applier_publish_numbers(struct sqlite_store *s);
+void applier_checkpoint(struct sqlite_store *s, bool all);
+void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms); /* purge.c */
+
+/* page.c: one page on its way between the page reader and the writer */
+struct page_work;
+void *pages_main(void *store);
+struct page_work *page_work_new(struct due_page *page);
+void page_work_free(struct page_work *work); /* the callbacks that it still has too */
+/* The writer's part: fills in the answer, or says how to read again. */
+enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BARRIER };
+enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
+
+/* reads.c */
+void *reads_main(void *store);
+enum store_status read_report(struct lookup *l, struct report_query *query);
+enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get);
+enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
+                            struct callback_list *list);
+
+/* recover.c */
+MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);

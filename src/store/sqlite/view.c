@@ -1,0 +1,282 @@
+/* Look-ups through the layers, and the mover of the active memtable; see view.h. */
+#include "store/sqlite/view.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+void view_load(struct view *v)
+{
+    sqlite3_stmt *s = sql_prepare(&v->lookup.sql, "SELECT app_no,lane,count(*) FROM event"
+                                                  " WHERE queue=2 GROUP BY app_no,lane");
+    while (sql_row(&v->lookup.sql, s)) {
+        lane_no lane = lane_of((uint32_t)sql_int(s, 0), (enum lane_kind)sql_int(s, 1));
+        bool is_new = false;
+        *idmap_put(&v->held, lane, &is_new) = (uint64_t)sql_int(s, 2);
+    }
+    sql_finalize(s);
+}
+
+void view_close(struct view *v)
+{
+    memtable_free(v->active);
+    memtable_free(v->frozen);
+    lookup_close(&v->lookup);
+    idmap_free(&v->last_event_no);
+    idmap_free(&v->held);
+    free(v->woken);
+    *v = (struct view){0};
+}
+
+/* --- looking up ----------------------------------------------------------------------------- */
+
+bool view_key(struct view *v, struct key128 key, struct key_found *ret)
+{
+    const struct event *e = memtable_event_by_key(v->active, key);
+    if (!e && v->frozen)
+        e = memtable_event_by_key(v->frozen, key);
+    if (!e)
+        return lookup_key(&v->lookup, key, ret);
+    *ret = (struct key_found){event_id_of(e->account_no, e->event_no), e->content};
+    return true;
+}
+
+static const struct mem_entry *view_entry(const struct view *v, uint64_t id)
+{
+    const struct mem_entry *entry = memtable_entry(v->active, id);
+    return !entry && v->frozen ? memtable_entry(v->frozen, id) : entry;
+}
+
+bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
+{
+    const struct mem_entry *entry = view_entry(v, id);
+    if (entry)
+        *ret = entry->status;
+    return entry || lookup_status(&v->lookup, id, ret);
+}
+
+bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
+                struct callback_status *ret_status)
+{
+    const struct memtable *layers[] = {v->active, v->frozen};
+    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+        const struct mem_entry *entry = layers[i] ? memtable_entry(layers[i], id) : NULL;
+        if (entry && entry->event >= 0) {
+            *ret = *memtable_event(layers[i], entry);
+            event_keep(ret, arena);
+            return view_status(v, id, ret_status);
+        }
+    }
+    struct row row;
+    if (!lookup_row(&v->lookup, id, &row))
+        return false;
+    *ret = row.event;
+    event_keep(ret, arena);
+    sql_reset(v->lookup.row);
+    ret->body = lookup_body(&v->lookup, id, row.segment, arena);
+    *ret_status = row.status;
+    const struct mem_entry *entry = view_entry(v, id);
+    if (entry) {
+        *ret_status = entry->status;
+        if (ret_status->attempts < row.status.attempts)
+            ret_status->attempts = row.status.attempts;
+    }
+    return true;
+}
+
+uint64_t view_reversal(struct view *v, uint64_t original_id)
+{
+    uint64_t id = memtable_reversal(v->active, original_id);
+    if (id == 0 && v->frozen)
+        id = memtable_reversal(v->frozen, original_id);
+    return id != 0 ? id : lookup_reversal(&v->lookup, original_id);
+}
+
+/* The applier may have committed the frozen memtable already, so what SQLite has of the ids that
+ * the memtables have is not counted twice. */
+uint32_t view_payments(struct view *v, const struct candidate *c)
+{
+    uint32_t app_no = c->terms->app_no;
+    uint64_t hash = panelist_key(&v->secret, c->terms->account_no, c->panelist_id).hi;
+    int64_t after_ms = c->occurred_ms - DAY_MS, until_ms = c->occurred_ms;
+    uint64_t least_id = INT64_MAX;
+    uint32_t count = memtable_payments(v->active, app_no, hash, after_ms, until_ms, &least_id);
+    if (v->frozen)
+        count += memtable_payments(v->frozen, app_no, hash, after_ms, until_ms, &least_id);
+    return count + lookup_payments(&v->lookup, app_no, hash, after_ms, until_ms, least_id);
+}
+
+uint64_t view_last_event_no(struct view *v, uint32_t account_no)
+{
+    bool is_new = false;
+    uint64_t *last = idmap_put(&v->last_event_no, account_no, &is_new);
+    if (is_new)
+        *last = lookup_last_event_no(&v->lookup, account_no);
+    return *last;
+}
+
+/* 1: there; 0: deleted; -1: not known here. */
+static int memtable_object(const struct memtable *m, enum object_kind kind, struct str id)
+{
+    for (size_t i = m->object_count; i > 0; i--) {
+        const struct mem_object *o = &m->objects[i - 1];
+        if (o->kind == kind && str_eq(o->id, id))
+            return o->document.p != NULL;
+    }
+    return -1;
+}
+
+bool view_has_object(struct view *v, enum object_kind kind, struct str id)
+{
+    int known = memtable_object(v->active, kind, id);
+    if (known < 0 && v->frozen)
+        known = memtable_object(v->frozen, kind, id);
+    return known < 0 ? lookup_has_object(&v->lookup, kind, id) : known != 0;
+}
+
+/* --- changing ------------------------------------------------------------------------------- */
+
+static bool is_final(enum callback_state state)
+{
+    return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
+}
+
+static void wake(struct view *v, uint64_t id)
+{
+    v->woken = xgrow(v->woken, &v->woken_capacity, v->woken_count + 1, sizeof *v->woken);
+    v->woken[v->woken_count++] = id;
+}
+
+/* Whether a reversal must wait for its original. */
+static bool original_waits(struct view *v, const struct event *e)
+{
+    struct callback_status original;
+    return e->original_no != 0 &&
+           view_status(v, event_id_of(e->account_no, e->original_no), &original) &&
+           original.state == CALLBACK_PENDING;
+}
+
+static void count_held(struct view *v, lane_no lane, int change)
+{
+    if (change == 0)
+        return;
+    bool is_new = false;
+    uint64_t *count = idmap_put(&v->held, lane, &is_new);
+    ASSERT(change > 0 || *count > 0);
+    *count += (uint64_t)(int64_t)change;
+}
+
+/* The original has reached a final state: its reversal may go. */
+static void release_held(struct view *v, uint64_t original_id, lane_no lane)
+{
+    const uint64_t *held = idmap_find(&v->held, lane);
+    if (!held || *held == 0)
+        return;
+    uint64_t id = view_reversal(v, original_id);
+    struct callback_status status;
+    if (id == 0 || !view_status(v, id, &status) || status.queue != QUEUE_HELD)
+        return;
+    status.queue = QUEUE_DUE;
+    count_held(v, lane, -1);
+    memtable_set_status(v->active, id, &status);
+    wake(v, id);
+}
+
+void view_add_event(struct view *v, const struct event *e)
+{
+    bool held = e->state == CALLBACK_PENDING && original_waits(v, e);
+    count_held(v, lane_of(e->app_no, e->lane), held);
+    uint64_t hash =
+        e->counts_for_cap ? panelist_key(&v->secret, e->account_no, e->panelist_id).hi : 0;
+    if (view_last_event_no(v, e->account_no) < e->event_no) {
+        bool is_new = false;
+        *idmap_put(&v->last_event_no, e->account_no, &is_new) = e->event_no;
+    }
+    if (v->last_accepted_ms < e->accepted_ms)
+        v->last_accepted_ms = e->accepted_ms;
+    memtable_add_event(v->active, e, held, hash);
+}
+
+void view_add_outcome(struct view *v, const struct outcome *o)
+{
+    uint64_t id = event_id_of(o->account_no, o->event_no);
+    const struct mem_entry *before = view_entry(v, id);
+    int was_held = before && before->status.queue == QUEUE_HELD;
+    struct callback_status status = {
+        .lane = o->lane,
+        .state = o->state,
+        .reason = o->reason,
+        .queue = o->state == CALLBACK_PENDING ? QUEUE_DUE : QUEUE_NONE,
+        .attempts = before ? before->status.attempts : -1,
+        .place = o->place,
+    };
+    if (o->has_attempt && o->attempt.number > status.attempts)
+        status.attempts = o->attempt.number;
+    count_held(v, o->lane, -was_held);
+    memtable_set_status(v->active, id, &status);
+    if (o->has_attempt)
+        memtable_add_attempt(v->active, id, &o->attempt);
+    if (is_final(o->state))
+        release_held(v, id, o->lane);
+}
+
+void view_add_resend(struct view *v, const struct record_resend *r)
+{
+    uint64_t id = event_id_of(r->account_no, r->event_no);
+    struct arena scratch = {0};
+    struct event e;
+    struct callback_status status;
+    bool found = view_event(v, id, &scratch, &e, &status);
+    arena_free(&scratch);
+    if (!found)
+        return;
+    bool was_held = status.queue == QUEUE_HELD;
+    if (status.state == CALLBACK_DEAD || status.state == CALLBACK_SKIPPED) {
+        status.place = (struct schedule_place){0};
+        status.state = CALLBACK_PENDING;
+        status.reason = SKIP_NONE;
+    }
+    bool held = status.state == CALLBACK_PENDING && original_waits(v, &e);
+    count_held(v, r->lane, (int)held - (int)was_held);
+    status.place.due_ms = r->due_ms;
+    status.queue = held ? QUEUE_HELD : QUEUE_DUE;
+    status.manual = true;
+    memtable_set_status(v->active, id, &status);
+    if (!held)
+        wake(v, id);
+}
+
+void view_add_erase(struct view *v, const struct record_erase *r, struct erase *request)
+{
+    memtable_add_erase(v->active, &(struct mem_erase){
+                                      .account_no = r->account_no,
+                                      .upto_event_no = view_last_event_no(v, r->account_no),
+                                      .panelist_id = r->panelist_id,
+                                      .replacement = r->replacement,
+                                      .request = request,
+                                  });
+}
+
+void view_add_object(struct view *v, enum object_kind kind, struct str id, struct str document)
+{
+    memtable_add_object(v->active, kind, id, document);
+}
+
+bool view_replay(struct view *v, struct str records)
+{
+    struct record r;
+    bool bad = false;
+    while (record_next(&records, &r, &bad)) {
+        switch (r.kind) {
+        case RECORD_EVENT: view_add_event(v, &r.event); break;
+        case RECORD_OUTCOME: view_add_outcome(v, &r.outcome); break;
+        case RECORD_OBJECT:
+            view_add_object(v, r.object.kind, r.object.id, r.object.document);
+            break;
+        case RECORD_RESEND: view_add_resend(v, &r.resend); break;
+        case RECORD_ERASE: view_add_erase(v, &r.erase, NULL); break;
+        }
+    }
+    return !bad;
+}

@@ -1,0 +1,44 @@
+/* The store as the writer sees it: active memtable, then the frozen one, then SQLite; and the one
+ * way a record changes it, the same when it is decided live and when the journal is replayed.
+ *
+ * Replaying makes no decision again: what follows from a record (is a reversal held back, whom
+ * does an outcome release) follows from the records before it alone. */
+#pragma once
+
+#include "store/journal/record.h"
+#include "store/sqlite/lookup.h"
+
+struct view {
+    struct memtable *active, *frozen; /* frozen: NULL, none */
+    struct lookup lookup;
+    struct hash_secret secret;
+    struct idmap last_event_no; /* account -> last number given */
+    struct idmap held;          /* lane -> reversals held back in it */
+    int64_t last_accepted_ms;
+    /* What a record has made due besides a new event: released or resent; cleared by who reads. */
+    uint64_t *woken;
+    size_t woken_count, woken_capacity;
+};
+
+/* After the connection is open: counts what is held back. */
+void view_load(struct view *v);
+void view_close(struct view *v); /* the memtables too */
+
+bool view_key(struct view *v, struct key128 key, struct key_found *ret);
+bool view_status(struct view *v, uint64_t id, struct callback_status *ret);
+/* The event with its body and present state; texts in the arena. */
+bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
+                struct callback_status *ret_status);
+uint64_t view_reversal(struct view *v, uint64_t original_id); /* 0: none */
+uint32_t view_payments(struct view *v, const struct candidate *c);
+bool view_has_object(struct view *v, enum object_kind kind, struct str id);
+uint64_t view_last_event_no(struct view *v, uint32_t account_no);
+
+void view_add_event(struct view *v, const struct event *e);
+void view_add_outcome(struct view *v, const struct outcome *o);
+void view_add_resend(struct view *v, const struct record_resend *r);
+void view_add_erase(struct view *v, const struct record_erase *r, struct erase *request);
+void view_add_object(struct view *v, enum object_kind kind, struct str id, struct str document);
+
+/* Applies all records of a journal group. False: the group has bytes that are no record. */
+MUST_CHECK bool view_replay(struct view *v, struct str records);

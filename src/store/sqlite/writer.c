@@ -1,0 +1,357 @@
+/* The writer: the one thread that decides. A round takes what is queued, decides it into one
+ * journal group, makes the group durable, and only then answers, hands out and wakes.
+ *
+ * Invariants
+ *  - What is in the active memtable and not in the journal was decided in this very group; when
+ *    the group cannot be made durable the store stops and that memtable is never applied.
+ *  - Between groups the active memtable holds exactly the journal's groups up to its `end`.
+ *  - At most one memtable is frozen. While it is, intake that finds the active one full waits in
+ *    `stalled`, and with it, in order, all else but outcomes, pages and the applier's word. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+/* --- answering ------------------------------------------------------------------------------ */
+
+void request_answer(struct sqlite_store *s, struct request *r, enum store_status status)
+{
+#define ANSWER(type)                                                                               \
+    do {                                                                                           \
+        type *what = r->what;                                                                      \
+        what->status = status;                                                                     \
+        executor_post(what->reply_to, &what->done);                                                \
+    } while (0)
+    switch (r->kind) {
+    case REQUEST_INTAKE: ANSWER(struct intake_batch); break;
+    case REQUEST_OUTCOMES: ANSWER(struct outcome_batch); break;
+    case REQUEST_OBJECT: ANSWER(struct object_change); break;
+    case REQUEST_RESEND: ANSWER(struct resend); break;
+    case REQUEST_ERASE: ANSWER(struct erase); break;
+    case REQUEST_PAGE: ANSWER(struct due_page); break;
+    case REQUEST_REPORT: ANSWER(struct report_query); break;
+    case REQUEST_GET: ANSWER(struct callback_get); break;
+    case REQUEST_LIST: ANSWER(struct callback_list); break;
+    case REQUEST_APPLIED:
+    case REQUEST_APPLY:
+    case REQUEST_STOP: UNREACHABLE();
+    }
+#undef ANSWER
+    bool read = r->kind == REQUEST_PAGE || r->kind == REQUEST_REPORT || r->kind == REQUEST_GET ||
+                r->kind == REQUEST_LIST;
+    if (r->kind == REQUEST_PAGE)
+        page_work_free(r->page);
+    free(r);
+    if (read)
+        atomic_fetch_sub(&s->open_reads, 1);
+}
+
+static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
+{
+    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
+    batch->status = STORE_BUSY;
+}
+
+/* The status that deciding has put into the asker's struct. */
+static enum store_status decided_status(const struct request *r)
+{
+    switch (r->kind) {
+    case REQUEST_INTAKE: return ((struct intake_batch *)r->what)->status;
+    case REQUEST_OBJECT: return ((struct object_change *)r->what)->status;
+    case REQUEST_RESEND: return ((struct resend *)r->what)->status;
+    default: return STORE_OK;
+    }
+}
+
+static bool has_failed(const struct sqlite_store *s)
+{
+    return atomic_load_explicit(&s->numbers.failed, memory_order_acquire);
+}
+
+static void fail(struct sqlite_store *s, const char *why)
+{
+    if (atomic_exchange(&s->numbers.failed, true))
+        return;
+    log_error("store_failed", LOG_C("why", why ? why : "unknown"));
+}
+
+static void answer_all(struct sqlite_store *s, struct request_list *list, bool failed)
+{
+    for (struct request *r; (r = request_list_take(list)) != NULL;)
+        request_answer(s, r, failed ? STORE_FAILED : decided_status(r));
+}
+
+/* --- freezing and what waits for it ---------------------------------------------------------- */
+
+static bool is_full(const struct memtable *m)
+{
+    return m->event_count >= LIMIT_MEMTABLE_EVENTS || m->arena.total_bytes >= MEMTABLE_BYTES;
+}
+
+static void dispatch(struct sqlite_store *s, struct request *r)
+{
+    if (r->kind == REQUEST_ERASE)
+        request_answer(s, r, STORE_OK);
+    else
+        queue_post(r->kind == REQUEST_PAGE ? &s->to_pages : &s->to_reads, r);
+}
+
+static void freeze(struct sqlite_store *s)
+{
+    struct memtable *m = s->view.active;
+    s->view.frozen = m;
+    s->view.active = memtable_new(m->generation + 1);
+    s->writer.freeze_now = false;
+    request_list_join(&s->writer.frozen, &s->writer.waiting);
+    queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
+}
+
+static bool is_old(const struct sqlite_store *s)
+{
+    return env_mono_ms(s->env) - s->view.active->first_mono_ms >= LIMIT_APPLY_INTERVAL_MS;
+}
+
+/* Between groups: starts what can be started. */
+static void freeze_when_due(struct sqlite_store *s)
+{
+    struct writer *w = &s->writer;
+    struct memtable *m = s->view.active;
+    if (m->operations == 0) {
+        w->freeze_now = false;
+        if (s->view.frozen)
+            request_list_join(&w->frozen, &w->waiting);
+        for (struct request *r; (r = request_list_take(&w->waiting)) != NULL;)
+            dispatch(s, r);
+        return;
+    }
+    if (!s->view.frozen && (is_full(m) || is_old(s) || w->freeze_now || w->stopping ||
+                            w->waiting.first || w->stalled.first))
+        freeze(s);
+}
+
+/* The applier's word about the frozen memtable. */
+static void take_applied(struct sqlite_store *s, struct request *r)
+{
+    struct writer *w = &s->writer;
+    struct memtable *m = r->what;
+    bool good = r->id != 0;
+    free(r);
+    ASSERT(m == s->view.frozen);
+    if (!good) {
+        fail(s, s->apply.sql.why);
+        return; /* kept: it is what the journal has and SQLite has not */
+    }
+    if (m->event_count > 0) {
+        struct key_segment *segment = lookup_segment(&s->view.lookup, m->segment);
+        for (size_t i = 0; i < m->event_count; i++)
+            filter_add(&segment->filter, m->events[i].key);
+    }
+    w->applied_generation = m->generation;
+    atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
+    s->view.frozen = NULL;
+    memtable_free(m);
+    for (struct request *at; (at = request_list_take(&w->frozen)) != NULL;)
+        dispatch(s, at);
+}
+
+/* --- the group ------------------------------------------------------------------------------- */
+
+static void begin_group(struct sqlite_store *s)
+{
+    struct writer *w = &s->writer;
+    buf_clear(&w->group);
+    arena_free(&w->scratch);
+    s->view.woken_count = 0;
+    w->first_event = s->view.active->event_count;
+}
+
+/* Makes the group durable, then tells everybody. */
+static void commit_group(struct sqlite_store *s)
+{
+    struct writer *w = &s->writer;
+    struct memtable *m = s->view.active;
+    if (sql_failed(&s->view.lookup.sql))
+        fail(s, s->view.lookup.sql.why);
+    if (w->group.n > 0 && !has_failed(s)) {
+        int64_t begin_ms = env_mono_ms(s->env);
+        struct journal_position end;
+        if (journal_commit(s->journal, buf_str(&w->group), &end)) {
+            int64_t now_ms = env_mono_ms(s->env);
+            m->end = end;
+            m->last_accepted_ms = s->view.last_accepted_ms;
+            if (m->first_mono_ms == 0)
+                m->first_mono_ms = now_ms;
+            atomic_fetch_add(&s->numbers.commits, 1);
+            atomic_fetch_add(&s->numbers.commit_micros, (now_ms - begin_ms) * 1000);
+        } else {
+            fail(s, journal_error(s->journal));
+        }
+    }
+    if (!has_failed(s)) {
+        long long added = (long long)(m->event_count - w->first_event);
+        atomic_fetch_add(&s->numbers.accepted, added);
+        atomic_fetch_add(&s->numbers.memtable_events, added);
+        writer_hand_out(s);
+    }
+    answer_all(s, &w->answers, has_failed(s));
+}
+
+enum room { ROOM, ROOM_LATER, ROOM_REFUSED };
+
+/* Whether the journal can take a batch now. */
+static enum room journal_room(struct sqlite_store *s, const struct request *r)
+{
+    struct writer *w = &s->writer;
+    if (writer_intake_ready(s, r->what)) {
+        w->unready_mono_ms = 0;
+        return ROOM;
+    }
+    int64_t now_ms = env_mono_ms(s->env);
+    if (w->unready_mono_ms == 0)
+        w->unready_mono_ms = now_ms;
+    return now_ms - w->unready_mono_ms < JOURNAL_PATIENCE_MS ? ROOM_LATER : ROOM_REFUSED;
+}
+
+static void take_change(struct sqlite_store *s, struct request *r)
+{
+    switch (r->kind) {
+    case REQUEST_INTAKE:
+        if (journal_room(s, r) == ROOM)
+            writer_intake(s, r->what);
+        else
+            writer_refuse(s, r->what);
+        break;
+    case REQUEST_OUTCOMES: writer_outcomes(s, r->what); break;
+    case REQUEST_OBJECT: writer_object(s, r->what); break;
+    case REQUEST_RESEND: writer_resend(s, r->what); break;
+    default: UNREACHABLE();
+    }
+    request_list_add(&s->writer.answers, r);
+}
+
+static void take_page(struct sqlite_store *s, struct request *r)
+{
+    switch (page_filter(s, r->page)) {
+    case PAGE_DONE: request_answer(s, r, STORE_OK); break;
+    case PAGE_FAILED: request_answer(s, r, STORE_FAILED); break;
+    case PAGE_READ_AGAIN: queue_post(&s->to_pages, r); break;
+    case PAGE_READ_BEHIND_BARRIER: request_list_add(&s->writer.waiting, r); break;
+    }
+}
+
+static void take_read(struct sqlite_store *s, struct request *r)
+{
+    struct key_found found = {0};
+    struct callback_get *get = r->kind == REQUEST_GET ? r->what : NULL;
+    struct callback_list *list = r->kind == REQUEST_LIST ? r->what : NULL;
+    struct str event_id = get ? get->event_id : list ? list->event_id : STR_NONE;
+    if (event_id.p) {
+        uint32_t account_no = get ? get->account_no : list->account_no;
+        bool known = event_id.n <= LIMIT_EVENT_ID_BYTES &&
+                     view_key(&s->view, event_key(&s->view.secret, account_no, event_id), &found);
+        r->id = known ? found.id : 0;
+    }
+    request_list_add(&s->writer.waiting, r);
+}
+
+static void take(struct sqlite_store *s, struct request *r)
+{
+    if (r->kind == REQUEST_APPLIED) {
+        take_applied(s, r);
+    } else if (r->kind == REQUEST_STOP) {
+        s->writer.stopping = true;
+        free(r);
+    } else if (has_failed(s)) {
+        if (r->kind == REQUEST_INTAKE)
+            writer_refuse(s, r->what);
+        request_answer(s, r, STORE_FAILED);
+    } else if (r->kind == REQUEST_PAGE) {
+        take_page(s, r);
+    } else if (r->kind == REQUEST_ERASE) {
+        writer_erase(s, r->what);
+        request_list_add(&s->writer.waiting, r);
+        s->writer.freeze_now = true;
+    } else if (r->kind == REQUEST_REPORT || r->kind == REQUEST_GET || r->kind == REQUEST_LIST) {
+        take_read(s, r);
+    } else {
+        take_change(s, r);
+    }
+}
+
+static bool must_stall(struct sqlite_store *s, const struct request *r)
+{
+    if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_OUTCOMES ||
+        r->kind == REQUEST_PAGE)
+        return false;
+    if (s->writer.stalled.first || s->writer.freeze_now)
+        return true;
+    if (r->kind != REQUEST_INTAKE)
+        return false;
+    return (s->view.frozen && is_full(s->view.active)) || journal_room(s, r) == ROOM_LATER;
+}
+
+static bool group_is_full(const struct sqlite_store *s)
+{
+    return s->writer.group.n >= GROUP_BYTES ||
+           s->view.active->event_count - s->writer.first_event >= GROUP_EVENTS;
+}
+
+static void round_of(struct sqlite_store *s, struct request_list *todo)
+{
+    begin_group(s);
+    while (todo->first && !group_is_full(s)) {
+        struct request *r = request_list_take(todo);
+        if (must_stall(s, r))
+            request_list_add(&s->writer.stalled, r);
+        else
+            take(s, r);
+    }
+    commit_group(s);
+    if (has_failed(s)) {
+        answer_all(s, &s->writer.waiting, true);
+        answer_all(s, &s->writer.frozen, true);
+    } else {
+        freeze_when_due(s);
+    }
+}
+
+/* --- the thread ------------------------------------------------------------------------------ */
+
+static int64_t wait_ms(const struct sqlite_store *s)
+{
+    if (s->writer.stopping)
+        return 10; /* for reads that are still under way */
+    if (s->writer.stalled.first && s->writer.unready_mono_ms != 0)
+        return 5;
+    if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
+        return -1;
+    int64_t left = s->view.active->first_mono_ms + LIMIT_APPLY_INTERVAL_MS - env_mono_ms(s->env);
+    return left > 0 ? left : 0;
+}
+
+static bool is_over(const struct sqlite_store *s)
+{
+    const struct writer *w = &s->writer;
+    if (!w->stopping || w->stalled.first || atomic_load(&s->open_reads) > 0)
+        return false;
+    return has_failed(s) || (!s->view.frozen && s->view.active->operations == 0);
+}
+
+void *writer_main(void *arg)
+{
+    struct sqlite_store *s = arg;
+    CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    while (!is_over(s)) {
+        struct request_list todo = queue_take_all(&s->to_writer, wait_ms(s));
+        /* What stalled came first; whether it may go on is asked again of each. */
+        struct request_list stalled = s->writer.stalled;
+        s->writer.stalled = (struct request_list){0};
+        request_list_join(&stalled, &todo);
+        do
+            round_of(s, &stalled);
+        while (stalled.first);
+    }
+    return NULL;
+}

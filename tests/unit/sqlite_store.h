@@ -1,0 +1,286 @@
+/* What the tests of the SQLite store share: asking and waiting, a store in a directory of its own,
+ * events of one small app. For one test program: everything is static. */
+#pragma once
+
+#include "check.h"
+
+#include "base/buf.h"
+#include "domain/clock.h"
+#include "domain/money.h"
+#include "store/store_open.h"
+
+#include <dirent.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#define NOW_MS INT64_C(1763726400000)
+
+/* --- asking and waiting ----------------------------------------------------------------------- */
+
+struct waiter {
+    struct executor executor;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    int done;
+};
+
+static inline void waiter_post(struct executor *executor, struct task *task)
+{
+    task->run(task);
+    struct waiter *w = CONTAINER_OF(executor, struct waiter, executor);
+    pthread_mutex_lock(&w->mutex);
+    w->done++;
+    pthread_cond_broadcast(&w->wake);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+static struct waiter waiter = {
+    {waiter_post}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+static inline void nothing(struct task *task)
+{
+    (void)task;
+}
+
+static inline void await(void)
+{
+    pthread_mutex_lock(&waiter.mutex);
+    while (waiter.done == 0)
+        pthread_cond_wait(&waiter.wake, &waiter.mutex);
+    waiter.done--;
+    pthread_mutex_unlock(&waiter.mutex);
+}
+
+#define ASK(function, store, what)                                                                 \
+    do {                                                                                           \
+        (what)->done.run = nothing;                                                                \
+        (what)->reply_to = &waiter.executor;                                                       \
+        function(store, what);                                                                     \
+        await();                                                                                   \
+    } while (0)
+
+/* The sink keeps what it was handed, by event number of the last account. */
+struct test_sink {
+    struct owed_sink sink;
+    pthread_mutex_t mutex;
+    struct callback *items[4096];
+    size_t count;
+};
+
+static inline void sink_owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
+{
+    struct test_sink *t = CONTAINER_OF(sink, struct test_sink, sink);
+    pthread_mutex_lock(&t->mutex);
+    for (size_t i = 0; i < count; i++) {
+        if (t->count < ARRAY_LEN(t->items))
+            t->items[t->count++] = callbacks[i];
+        else
+            callback_unref(callbacks[i]);
+    }
+    pthread_mutex_unlock(&t->mutex);
+}
+
+static struct test_sink sink = {.sink = {sink_owed}, .mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static inline void sink_clear(void)
+{
+    pthread_mutex_lock(&sink.mutex);
+    for (size_t i = 0; i < sink.count; i++)
+        callback_unref(sink.items[i]);
+    sink.count = 0;
+    pthread_mutex_unlock(&sink.mutex);
+}
+
+/* --- a store in a directory of its own -------------------------------------------------------- */
+
+static char directory[64];
+static struct store *store;
+
+static inline void remove_tree(const char *path)
+{
+    DIR *d = opendir(path);
+    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
+        struct buf b = {0};
+        buf_printf(&b, "%s/%s", path, e->d_name);
+        const char *child = buf_c(&b);
+        bool self = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+        if (!self && unlink(child) != 0)
+            remove_tree(child);
+        buf_free(&b);
+    }
+    if (d)
+        closedir(d);
+    rmdir(path);
+}
+
+static int64_t wall_ms(struct env *env)
+{
+    (void)env;
+    return NOW_MS;
+}
+
+static inline struct store *open_store(char **ret_why)
+{
+    static struct env env;
+    env = *env_real();
+    env.wall_ms = wall_ms;
+    struct sqlite_store_options options = {
+        .directory = directory,
+        .disk = disk_real(),
+        .env = &env,
+        .retention = {90, 30, 91},
+    };
+    return sqlite_store_open(&options, ret_why);
+}
+
+static inline void reopen(void)
+{
+    char *why = NULL;
+    if (store)
+        store_close(store);
+    store = open_store(&why);
+    if (!store) {
+        printf("%s\n", why);
+        abort();
+    }
+    store_start(store, &sink.sink);
+}
+
+static inline void begin(void)
+{
+    strcpy(directory, "/tmp/postbackd-test-XXXXXX");
+    ASSERT(mkdtemp(directory) != NULL);
+    reopen();
+}
+
+static inline void end(void)
+{
+    store_close(store);
+    store = NULL;
+    sink_clear();
+    remove_tree(directory);
+}
+
+/* --- events ------------------------------------------------------------------------------------
+ */
+
+static const struct app_terms terms = {
+    .account_no = 7,
+    .app_no = 11,
+    .currency_micros = 100 * MICROS_PER_UNIT,
+    .disqualification_reward_micros = 500000,
+    .disqualification_cap = 2,
+    .reward_decimals = 2,
+    .has_url = {false, true, true, true},
+};
+
+static inline struct candidate make(enum event_type type, const char *event_id,
+                                    const char *panelist)
+{
+    struct candidate c = {
+        .terms = &terms,
+        .client_no = 3,
+        .integration = INTEGRATION_SDK,
+        .type = type,
+        .deliver = true,
+        .occurred_ms = NOW_MS,
+        .event_id = str_of(event_id),
+        .client_id = STR("c_1"),
+        .panelist_id = str_of(panelist),
+    };
+    c.key = event_key(store_hash_secret(store), terms.account_no, c.event_id);
+    c.content = hash_key128(store_hash_secret(store), panelist, panelist ? strlen(panelist) : 0);
+    if (type == EVENT_SURVEY_COMPLETED || type == EVENT_OFFER_COMPLETED) {
+        c.has_revenue = true;
+        c.revenue_micros = 1250000;
+    }
+    if (event_type_is_offer(type)) {
+        c.offer_id = 5;
+        c.offer_title = STR("An offer");
+    }
+    return c;
+}
+
+static inline struct verdict submit(struct candidate c)
+{
+    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
+    ASK(store_submit, store, &batch);
+    CHECK_EQ_INT(batch.status, STORE_OK);
+    struct verdict v = batch.verdicts[0];
+    arena_free(&batch.arena);
+    return v;
+}
+
+static inline struct verdict submit_new(enum event_type type, const char *event_id,
+                                        const char *panelist)
+{
+    return submit(make(type, event_id, panelist));
+}
+
+static inline void record(uint64_t event_no, enum lane_kind lane, enum callback_state state,
+                          int64_t due_ms, int number)
+{
+    struct outcome o = {
+        .account_no = terms.account_no,
+        .event_no = event_no,
+        .lane = lane_of(terms.app_no, lane),
+        .has_attempt = number > 0,
+        .attempt = {.number = number,
+                    .at_ms = NOW_MS + number,
+                    .status = 500,
+                    .class = ATTEMPT_STATUS,
+                    .url = STR("http://127.0.0.1/"),
+                    .detail = STR("it said 500"),
+                    .response_body = STR("no\0body")},
+        .state = state,
+        .reason = state == CALLBACK_SKIPPED ? SKIP_NO_URL : SKIP_NONE,
+        .place = {number, number, due_ms},
+    };
+    struct outcome_batch batch = {.items = &o, .count = 1};
+    ASK(store_record, store, &batch);
+    CHECK_EQ_INT(batch.status, STORE_OK);
+}
+
+/* The event numbers on a page of the lane, as text: "1 2 3". */
+static inline const char *page(enum lane_kind lane, int64_t until_ms, struct due_page *ret)
+{
+    static char text[512];
+    *ret = (struct due_page){
+        .lane = lane_of(terms.app_no, lane), .due_until_ms = until_ms, .limit = 10};
+    ASK(store_page, store, ret);
+    CHECK_EQ_INT(ret->status, STORE_OK);
+    text[0] = '\0';
+    for (size_t i = 0; i < ret->count; i++) {
+        size_t n = strlen(text);
+        snprintf(text + n, sizeof text - n, "%s%" PRIu64, i ? " " : "", ret->items[i]->event_no);
+        callback_unref(ret->items[i]);
+    }
+    free(ret->items);
+    return text;
+}
+
+static inline struct callback_get get(const char *event_id)
+{
+    struct callback_get g = {.account_no = terms.account_no, .event_id = str_of(event_id)};
+    ASK(store_get_callback, store, &g);
+    return g;
+}
+
+static inline struct report_row report(bool include_test)
+{
+    struct report_query q = {
+        .account_no = terms.account_no,
+        .first_day = clock_day(NOW_MS) - 1,
+        .last_day = clock_day(NOW_MS) + 1,
+        .include_test = include_test,
+        .after_day = INT32_MIN,
+        .limit = 10,
+    };
+    ASK(store_report, store, &q);
+    CHECK_EQ_INT(q.status, STORE_OK);
+    CHECK_EQ_UINT(q.count, 1);
+    struct report_row row = q.count > 0 ? q.rows[0] : (struct report_row){0};
+    free(q.rows);
+    return row;
+}
