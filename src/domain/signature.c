@@ -2,10 +2,10 @@
  *
  * Both are computed once per attempt, so they are on the path that limits how much one core can
  * send. What costs is not hashing 400 bytes but setting up: fetching an algorithm, allocating a
- * context, hashing a key into its two pads. Each thread therefore keeps its contexts, and a small
- * direct-mapped table of contexts already keyed with a secret (many lanes take turns on a
- * thread; one remembered key would be forgotten at every attempt). Keys in that table are wiped
- * when they are replaced and when the thread ends.
+ * context, hashing a key into its two pads. Each thread therefore keeps its contexts, and a table
+ * of contexts already keyed with a secret (many lanes take turns on a thread; one remembered key
+ * would be forgotten at every attempt). The table has sets of four, the last used first; keys are
+ * wiped when they fall out of it and when the thread ends.
  *
  * A failing OpenSSL call here means a build without MD5 or SHA-256, or no memory: it ends the
  * process. */
@@ -22,7 +22,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#define KEYED_CONTEXTS 256 /* per thread; about 1 KiB each once used */
+#define KEYED_SETS 256 /* per thread; a context has about 1 KiB, made when first used */
+#define KEYED_WAYS 4
 #define SECRET_PREFIX "whsec_"
 #define SECRET_PREFIX_BYTES (sizeof SECRET_PREFIX - 1)
 
@@ -36,7 +37,7 @@ struct signer {
     EVP_MD *md5;
     EVP_MD_CTX *md5_ctx;
     EVP_MAC *hmac;
-    struct keyed *keyed[KEYED_CONTEXTS];
+    struct keyed *keyed[KEYED_SETS][KEYED_WAYS];
 };
 
 static pthread_once_t key_once = PTHREAD_ONCE_INIT;
@@ -55,8 +56,9 @@ static void keyed_free(struct keyed *k)
 static void signer_free(void *p)
 {
     struct signer *s = p;
-    for (size_t i = 0; i < KEYED_CONTEXTS; i++)
-        keyed_free(s->keyed[i]);
+    for (size_t i = 0; i < KEYED_SETS; i++)
+        for (size_t j = 0; j < KEYED_WAYS; j++)
+            keyed_free(s->keyed[i][j]);
     EVP_MD_CTX_free(s->md5_ctx);
     EVP_MD_free(s->md5);
     EVP_MAC_free(s->hmac);
@@ -158,21 +160,36 @@ static EVP_MAC_CTX *key_context(struct signer *s, struct str secret)
     return ctx;
 }
 
+static struct keyed *keyed_new(struct signer *s, struct str secret)
+{
+    struct keyed *k = xcalloc(1, sizeof *k);
+    k->ctx = key_context(s, secret);
+    k->secret_n = secret.n;
+    memcpy(k->secret, secret.p, secret.n);
+    return k;
+}
+
 /* A context keyed with this secret and ready for a message. */
 static EVP_MAC_CTX *context_for(struct signer *s, struct str secret)
 {
     ASSERT(secret.n > 0 && secret.n <= SECRET_BYTES_MAX);
-    struct keyed **slot = &s->keyed[hash_fast(secret.p, secret.n) >> 56];
-    struct keyed *k = *slot;
-    if (k && k->secret_n == secret.n && memcmp(k->secret, secret.p, secret.n) == 0) {
+    _Static_assert(KEYED_SETS == 256, "the set is the top byte of the hash");
+    struct keyed **set = s->keyed[hash_fast(secret.p, secret.n) >> 56];
+    struct keyed *k = NULL;
+    size_t way = 0;
+    for (; way < KEYED_WAYS && set[way] && !k; way++)
+        if (set[way]->secret_n == secret.n && memcmp(set[way]->secret, secret.p, secret.n) == 0)
+            k = set[way];
+    if (k) {
+        way--;
         ASSERT(EVP_MAC_init(k->ctx, NULL, 0, NULL) == 1); /* the key stays */
-        return k->ctx;
+    } else {
+        k = keyed_new(s, secret);
+        if (way == KEYED_WAYS)
+            keyed_free(set[--way]);
     }
-    keyed_free(k);
-    *slot = k = xcalloc(1, sizeof *k);
-    k->ctx = key_context(s, secret);
-    k->secret_n = secret.n;
-    memcpy(k->secret, secret.p, secret.n);
+    memmove(set + 1, set, way * sizeof(struct keyed *));
+    set[0] = k;
     return k->ctx;
 }
 
@@ -196,7 +213,6 @@ static size_t print_between(char to[24], int64_t timestamp_s)
 void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, struct str body,
                        char ret_text[WEBHOOK_SIGNATURE_BYTES])
 {
-    _Static_assert(KEYED_CONTEXTS == 256, "the slot is the top byte of the hash");
     char between[24];
     size_t between_n = print_between(between, timestamp_s);
     unsigned char mac[32];
