@@ -31,6 +31,7 @@ static void request_is_as_written(void)
     struct receiver r = {.text = "HTTP/1.1 200 OK\r\nX-A: b\r\nContent-Length: 2\r\n\r\nhi"};
     receiver_start(&r);
     post_to("http://127.0.0.1:%u/cb?a=1&b=%20", r.port, 5000);
+    receiver_stop(&r);
     snprintf(want, sizeof want,
              "POST /cb?a=1&b=%%20 HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
              "User-Agent: postbackd/test\r\nContent-Type: application/json\r\n"
@@ -49,7 +50,6 @@ static void request_is_as_written(void)
              "Accept-Encoding: identity\nwebhook-id: r-1\nContent-Length: 11\n",
              r.port);
     CHECK_STR(post.x.request_headers, want);
-    receiver_stop(&r);
 }
 
 static void credentials_are_sent_and_masked(void)
@@ -57,12 +57,12 @@ static void credentials_are_sent_and_masked(void)
     struct receiver r = {.text = OK_EMPTY};
     receiver_start(&r);
     post_to("http://user:p%40ss@127.0.0.1:%u/", r.port, 5000);
+    receiver_stop(&r);
     CHECK_EQ_INT(post.x.class, ATTEMPT_OK);
     CHECK(strstr(r.request, "\r\nAuthorization: Basic dXNlcjpwQHNz\r\n") != NULL);
     const char *log = buf_c(&post.x.request_headers);
     CHECK(strstr(log, "\nAuthorization: Basic ***\n") != NULL);
     CHECK(strstr(log, "dXNlcjpwQHNz") == NULL);
-    receiver_stop(&r);
 }
 
 #define LARGE_BYTES ((size_t)8 << 20)
