@@ -1,5 +1,5 @@
-/* The only C++ of the project: simdjson's first stage behind a C face. No exception leaves it
- * (simdjson reports by codes, allocation is the non-throwing kind).
+/* The only C++ of the project: simdjson's first stage behind a C face. No exception leaves it:
+ * simdjson reports by codes, allocation of ours does not fail or is the non-throwing kind.
  *
  * The text is copied into a buffer of our own that has SIMDJSON_PADDING bytes behind it: whichever
  * instruction set simdjson picks may read that far beyond the end. Buffers are kept for the next
@@ -10,6 +10,10 @@
 #include <new>
 #include <simdjson.h>
 
+extern "C" {
+#include "base/alloc.h"
+}
+
 struct structure {
     std::unique_ptr<simdjson::internal::dom_parser_implementation> stage;
     uint8_t *padded = nullptr;
@@ -18,6 +22,7 @@ struct structure {
 
 static const size_t capacity_first = 4096;
 static const size_t capacity_kept = 1 << 20;
+static const size_t text_bytes_max = 1u << 30;
 
 static void structure_drop(struct structure *s)
 {
@@ -35,9 +40,7 @@ static bool structure_make_room(struct structure *s, size_t n)
     while (capacity < n)
         capacity *= 2;
     structure_drop(s);
-    s->padded = static_cast<uint8_t *>(malloc(capacity + simdjson::SIMDJSON_PADDING));
-    if (!s->padded)
-        return false;
+    s->padded = static_cast<uint8_t *>(xmalloc(capacity + simdjson::SIMDJSON_PADDING));
     /* The depth is reader.c's matter; stage 1 does not look at it. */
     auto implementation = simdjson::get_active_implementation().operator->();
     if (implementation->create_dom_parser_implementation(capacity, 1, s->stage)) {
@@ -78,7 +81,7 @@ enum structure_fault structure_find(struct structure *s, struct str text,
 {
     if (text.n == 0)
         return STRUCTURE_EMPTY;
-    if (text.n >= UINT32_MAX || !structure_make_room(s, text.n))
+    if (text.n >= text_bytes_max || !structure_make_room(s, text.n))
         return STRUCTURE_FAILED;
     memcpy(s->padded, text.p, text.n);
     memset(s->padded + text.n, ' ', simdjson::SIMDJSON_PADDING);

@@ -20,7 +20,7 @@ enum structure_fault {
     STRUCTURE_UTF8,
     STRUCTURE_UNCLOSED_STRING,
     STRUCTURE_CONTROL_CHARACTER,
-    STRUCTURE_FAILED /* no memory, or a text of 4 GB */
+    STRUCTURE_FAILED /* no memory, or a text of 1 GB */
 };
 
 struct structure;

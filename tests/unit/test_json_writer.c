@@ -73,6 +73,21 @@ static void every_byte_comes_back(void)
     buf_free(&to);
 }
 
+static void money_and_time(void)
+{
+    struct buf to = {0};
+    struct json_writer w;
+    json_write_to(&w, &to);
+    json_array(&w);
+    json_money(&w, 125000000, 2);
+    json_money(&w, -12500, 2);
+    json_money(&w, 72000000, 0);
+    json_time(&w, 0);
+    json_end_array(&w);
+    CHECK_STR(to, "[125.00,-0.0125,72,\"1970-01-01T00:00:00.000Z\"]");
+    buf_free(&to);
+}
+
 static void mistakes_abort(void)
 {
     struct buf to = {0};
@@ -88,6 +103,7 @@ int main(void)
     RUN(places_commas);
     RUN(escapes_only_what_must_be);
     RUN(every_byte_comes_back);
+    RUN(money_and_time);
     RUN(mistakes_abort);
     return check_done("json_writer");
 }
