@@ -104,8 +104,9 @@ enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place
         (void)schedule_pass(s, place, now_ms); /* whether it was the last is asked below */
     else
         place->due_ms = now_ms;
-    /* A schedule made shorter by a restart may leave a place beyond its end. */
-    if (place->slot >= s->steps || place->failed_attempts > s->steps)
+    /* Every failure uses up a slot, so this bounds the attempts, too. A schedule made shorter by a
+     * restart may leave a place beyond its end. */
+    if (place->slot >= s->steps)
         return SCHEDULE_DEAD;
     place->due_ms += with_jitter(s->step_ms[place->slot++], rng);
     if (place->due_ms < now_ms)

@@ -178,6 +178,10 @@ static void reads_all_three_http_dates(void)
     int64_t ms = 0;
     CHECK(clock_parse_http_date(STR("Saturday, 21-Nov-26 00:00:00 GMT"), &ms));
     CHECK_EQ_INT(ms, at("2026-11-21T00:00:00Z"));
+    CHECK(clock_parse_http_date(STR("Monday, 30-Dec-69 00:00:00 GMT"), &ms));
+    CHECK_EQ_INT(ms, at("2069-12-30T00:00:00Z"));
+    CHECK(clock_parse_http_date(STR("Thursday, 01-Jan-70 00:00:00 GMT"), &ms));
+    CHECK_EQ_INT(ms, 0);
     CHECK(clock_parse_http_date(STR("Sat Nov 21 00:00:00 2026"), &ms));
     CHECK_EQ_INT(ms, at("2026-11-21T00:00:00Z"));
     CHECK(clock_parse_http_date(STR("Sat, 31 Dec 2016 23:59:60 GMT"), &ms));
