@@ -1,3 +1,4 @@
+/* Compares what two stores answer, member by member, so that a difference names itself. */
 #include "compare.h"
 
 #include "../unit/check.h"

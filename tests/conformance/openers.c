@@ -1,3 +1,4 @@
+/* Opens each kind of store by its name. */
 #include "openers.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Random traffic: few ids and few texts, so that chance makes them meet. */
 #include "random_items.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* Drives a store from one thread: its own clock, its own executor, and a wait for each `done`. */
 #include "subject.h"
 
 #include "base/alloc.h"

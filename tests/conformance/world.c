@@ -1,3 +1,4 @@
+/* The fixed accounts and the sensible items that the store tests start from. */
 #include "world.h"
 
 #include <string.h>
