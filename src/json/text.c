@@ -3,6 +3,9 @@
 #include "json/text.h"
 
 #include <stdint.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 static size_t digits(struct str text, size_t at)
 {
@@ -42,22 +45,42 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c != '"' && c != '\\';
 }
 
-/* How many bytes from the start need no attention. Eight at a time: the classic test for a zero
- * byte, after turning the wanted byte into zero; it may report a byte too many, never one too
- * few, and the byte-wise loop then looks for itself. */
-static size_t plain_prefix(const char *p, size_t n)
+/* Whether one of eight bytes may need attention: the classic test for a zero byte, after turning
+ * the wanted byte into zero. It may say yes wrongly, never no. */
+static bool eight_may_hit(const char *p)
 {
     const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+    uint64_t w;
+    memcpy(&w, p, 8);
+    uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
+    uint64_t hit = ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((w - ones * 0x20) & ~w);
+    return (hit & highs) != 0;
+}
+
+#if defined(__SSE2__)
+static unsigned sixteen_hits(const char *p)
+{
+    __m128i w = _mm_loadu_si128((const __m128i *)(const void *)p);
+    __m128i quote = _mm_cmpeq_epi8(w, _mm_set1_epi8('"'));
+    __m128i slash = _mm_cmpeq_epi8(w, _mm_set1_epi8('\\'));
+    __m128i control = _mm_cmpeq_epi8(_mm_max_epu8(w, _mm_set1_epi8(0x1f)), _mm_set1_epi8(0x1f));
+    return (unsigned)_mm_movemask_epi8(_mm_or_si128(_mm_or_si128(quote, slash), control));
+}
+#endif
+
+/* How many bytes from the start need no attention. */
+static size_t plain_prefix(const char *p, size_t n)
+{
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        uint64_t w;
-        memcpy(&w, p + i, 8);
-        uint64_t quote = w ^ (ones * '"'), slash = w ^ (ones * '\\');
-        uint64_t hit =
-            ((quote - ones) & ~quote) | ((slash - ones) & ~slash) | ((w - ones * 0x20) & ~w);
-        if (hit & highs)
-            break;
+#if defined(__SSE2__)
+    for (; i + 16 <= n; i += 16) {
+        unsigned hits = sixteen_hits(p + i);
+        if (hits)
+            return i + (unsigned)__builtin_ctz(hits);
     }
+#endif
+    while (i + 8 <= n && !eight_may_hit(p + i))
+        i += 8;
     while (i < n && is_plain((unsigned char)p[i]))
         i++;
     return i;
