@@ -334,9 +334,12 @@ static void set_wake(struct dispatcher *d, int64_t mono_ms)
     if (d->stopping)
         at = d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
     else if (d->lanes.count > 0 || d->healths.count > 0)
-        at = mono_ms + DISPATCHER_CHECK_MS;
+        at = (mono_ms / DISPATCHER_CHECK_MS + 1) * DISPATCHER_CHECK_MS;
     if (!d->stopping && wake_heap_earliest(&d->heap) < at)
         at = wake_heap_earliest(&d->heap);
+    if (at == d->wake_mono_ms && at > mono_ms)
+        return; /* set already: most ticks change nothing about it */
+    d->wake_mono_ms = at;
     d->outside->wake_at(d->outside, at);
 }
 

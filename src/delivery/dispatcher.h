@@ -77,6 +77,7 @@ struct dispatcher {
     struct recording *gathering;
     int32_t recordings;
     int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
+    int64_t wake_mono_ms; /* what the outside has been told */
     bool failed, stopping, stopped, cancelled;
     int64_t suspended;
     struct inbox inbox;
