@@ -157,8 +157,7 @@ static void dial_addresses(struct opening *opening, const struct address *from, 
         settle_none_allowed(job, refused);
     } else {
         job_settle(job, ATTEMPT_DNS,
-                   "The name %s has addresses of one IP version only, and callbacks are sent from "
-                   "the other",
+                   "%s can only be reached over an IP version that callbacks are not sent from",
                    job->destination->host);
     }
 }

@@ -20,13 +20,11 @@ static struct {
     int under_way;
 } post;
 
-/* ca_file, dns_server: NULL or as in sender_options. allowed: a CIDR, or NULL. */
-static inline void post_open(const char *allowed, const char *ca_file, const char *dns_server)
+/* Loopback as far as `allowed` (a CIDR, or NULL) says; change what the test is about. */
+static inline struct sender_options post_options(const char *allowed)
 {
     static struct cidr cidr;
-    struct sender_options options = {.ca_file = ca_file,
-                                     .dns_server = dns_server,
-                                     .user_agent = "postbackd/test",
+    struct sender_options options = {.user_agent = "postbackd/test",
                                      .connections_max = 64,
                                      .idle_per_destination = 8,
                                      .idle_ms = 30000};
@@ -35,12 +33,26 @@ static inline void post_open(const char *allowed, const char *ca_file, const cha
         options.allowed = &cidr;
         options.allowed_count = 1;
     }
+    return options;
+}
+
+static inline void post_open_with(const struct sender_options *options)
+{
     char *why = NULL;
     post.loop = loop_new(env_real());
-    post.sender = sender_new(post.loop, &options, &why);
+    post.sender = sender_new(post.loop, options, &why);
     if (!post.sender)
         printf("no sender: %s\n", why);
     ASSERT(post.sender);
+}
+
+/* ca_file, dns_server: NULL or as in sender_options. */
+static inline void post_open(const char *allowed, const char *ca_file, const char *dns_server)
+{
+    struct sender_options options = post_options(allowed);
+    options.ca_file = ca_file;
+    options.dns_server = dns_server;
+    post_open_with(&options);
 }
 
 static inline void post_close(void)
