@@ -103,10 +103,11 @@ struct due_page {
     enum store_status status;
     struct callback **items; /* malloc'ed; a reference each is the asker's */
     size_t count;
-    bool more;           /* more are due by due_until_ms behind the last one */
+    bool more;           /* more are due by due_until_ms behind the last one, or were just now */
     int64_t last_due_ms; /* the position to go on from */
     uint64_t last_event_no;
-    int64_t next_due_ms; /* when nothing more is due now: the lane's next due time, or INT64_MAX */
+    int64_t next_due_ms; /* when nothing more is due now: the lane's next due time, or INT64_MAX;
+                          * never late, early where what was due then has just become final */
 };
 
 /* Lanes that have waiting callbacks, at start. Blocking; before any request. */

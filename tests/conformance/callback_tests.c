@@ -31,9 +31,10 @@ static const char *page_text(struct subject *s, lane_no lane, int64_t until, int
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu", i ? " " : "",
                               (unsigned long long)page.items[i]->event_no);
     snprintf(text + n, sizeof text - n, "%s", page.more ? "+" : "");
-    if (page.count) {
-        CHECK_EQ_UINT(page.last_event_no, page.items[page.count - 1]->event_no);
-        CHECK_EQ_INT(page.last_due_ms, page.items[page.count - 1]->place.due_ms);
+    if (page.count) { /* it may stand behind what has just become final */
+        const struct callback *last = page.items[page.count - 1];
+        CHECK(page.last_due_ms > last->place.due_ms ||
+              (page.last_due_ms == last->place.due_ms && page.last_event_no >= last->event_no));
     }
     if (ret_next)
         *ret_next = page.next_due_ms;
@@ -216,9 +217,7 @@ static void resends_in_every_state(struct subject *s)
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1 2");
     struct callback_row row = row_of(s, ACCOUNT_A, "r-3");
     CHECK(row.attempts == 2 && row.log_count == 2 && row.log[1].manual);
-    struct store_numbers numbers;
-    store_get_numbers(s->store, &numbers);
-    CHECK_EQ_INT(numbers.callbacks_delivered, 1); /* counted once */
+    CHECK_EQ_INT(subject_numbers(s, 2, 1, 1).callbacks_delivered, 1); /* counted once */
 }
 
 static void a_reversal_waits_for_its_original(struct subject *s)
@@ -281,6 +280,7 @@ static void waiting_callbacks_survive(struct subject *s)
     CHECK(page.items[0]->body.n > 100);
     drop_callbacks(page.items, page.count);
 
+    subject_reopen_unstarted(s);
     struct lane_backlog *lanes;
     size_t n = store_backlog(s->store, &lanes);
     CHECK_EQ_UINT(n, 2);
@@ -288,6 +288,7 @@ static void waiting_callbacks_survive(struct subject *s)
         CHECK(lanes[i].next_due_ms == BASE_MS &&
               (lanes[i].lane == LANE_A_SUCCESS || lanes[i].lane == LANE_A_OFFER));
     free(lanes);
+    subject_start(s);
     record_one(s, outcome_of(ACCOUNT_A, 6, LANE_OFFER, APP_A1, 1, CALLBACK_DEAD, 0));
     CHECK_CSTR(due_now(s, LANE_A_OFFER), "7");
 }

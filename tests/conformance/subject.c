@@ -77,6 +77,10 @@ static void open_store(struct subject *s)
         fprintf(stderr, "%s: the store cannot be opened\n", s->name);
         abort();
     }
+}
+
+void subject_start(struct subject *s)
+{
     store_start(s->store, &s->sink);
 }
 
@@ -91,6 +95,7 @@ void subject_open(struct subject *s, struct test_env *env)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
     open_store(s);
+    subject_start(s);
 }
 
 static void drop_owed(struct subject *s)
@@ -111,12 +116,18 @@ void subject_close(struct subject *s)
         s->clean(s);
 }
 
-void subject_reopen(struct subject *s)
+void subject_reopen_unstarted(struct subject *s)
 {
     ASSERT(s->keeps);
     store_close(s->store);
     drop_owed(s);
     open_store(s);
+}
+
+void subject_reopen(struct subject *s)
+{
+    subject_reopen_unstarted(s);
+    subject_start(s);
 }
 
 void subject_wait(struct subject *s, const struct task *done)
@@ -327,4 +338,19 @@ enum store_status subject_object(struct subject *s, enum object_kind kind, const
     store_change_object(s->store, &c);
     subject_wait(s, &c.done);
     return c.status;
+}
+
+struct store_numbers subject_numbers(struct subject *s, int64_t pending, int64_t delivered,
+                                     int64_t dead)
+{
+    struct store_numbers n;
+    int64_t until = env_mono_ms(env_real()) + 5000;
+    for (;;) {
+        store_get_numbers(s->store, &n);
+        bool reached = n.callbacks_pending == pending && n.callbacks_delivered == delivered &&
+                       n.callbacks_dead == dead;
+        if (reached || env_mono_ms(env_real()) > until)
+            return n;
+        nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);
+    }
 }

@@ -44,7 +44,10 @@ struct subject {
 
 void subject_open(struct subject *s, struct test_env *env); /* opens and starts; fails loudly */
 void subject_close(struct subject *s);
-void subject_reopen(struct subject *s); /* only where keeps */
+/* Only where keeps. What must be asked before the start is asked between the last two. */
+void subject_reopen(struct subject *s);
+void subject_reopen_unstarted(struct subject *s);
+void subject_start(struct subject *s);
 /* Waits for a task this subject's store was asked to post. */
 void subject_wait(struct subject *s, const struct task *done);
 /* Waits until the sink was given `count` callbacks (or a few seconds have passed: fewer), then
@@ -69,5 +72,8 @@ enum store_status subject_resend(struct subject *s, uint32_t account_no, const c
                                  int64_t now_ms);
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
                                 int64_t *ret_erased);
+/* The numbers, once (or a few seconds at most after) they are the wanted ones: they may lag. */
+struct store_numbers subject_numbers(struct subject *s, int64_t pending, int64_t delivered,
+                                     int64_t dead);
 enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
                                  const char *document);
