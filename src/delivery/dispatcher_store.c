@@ -48,20 +48,15 @@ static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct cal
 
 static size_t use_items(struct dispatcher *d, struct lane *lane, const struct due_page *page)
 {
+    bool sweep = lane->page_kind == PAGE_SWEEP, idle = d->stopping || d->failed;
     size_t taken = 0;
     for (size_t i = 0; i < page->count; i++) {
         struct callback *c = page->items[i];
         CHECK_MAGIC(c, CALLBACK_MAGIC);
-        if (d->stopping || d->failed) {
+        bool used = !idle && (sweep ? sweep_item(d, lane, c) : lane_page_take(lane, c));
+        if (sweep || !used)
             callback_unref(c);
-        } else if (lane->page_kind == PAGE_SWEEP) {
-            taken += sweep_item(d, lane, c);
-            callback_unref(c);
-        } else if (lane_page_take(lane, c)) {
-            taken++;
-        } else {
-            callback_unref(c);
-        }
+        taken += used;
     }
     return taken;
 }

@@ -254,9 +254,11 @@ static void done(struct exchange *x)
 
 void dispatcher_free_finished(struct dispatcher *d)
 {
-    struct link *link;
-    while ((link = list_pop(&d->finished)) != NULL) {
+    struct link *link = d->finished.first;
+    d->finished = (struct list){0};
+    while (link) {
         struct try *t = CONTAINER_OF(link, struct try, link);
+        link = link->next;
         exchange_free_results(&t->x);
         buf_free(&t->headers);
         buf_free(&t->body);

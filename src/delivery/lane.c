@@ -14,6 +14,8 @@
 #define RAM_PER_SEAT 32 /* in memory for each exchange the window allows */
 #define RAM_SECONDS 10  /* or what the rate lets out in that time, if less */
 #define RAM_LEAST 64
+/* The last quarter is for what is paged: fresh ones alone must not fill a lane. */
+#define FRESH_IN_RAM (LIMIT_LANE_CALLBACKS_IN_RAM * 3 / 4)
 #define RATE_BURST_MICROS 20000
 #define EMPTY_SCAN_WAIT_MS 10 /* doubles */
 #define EMPTY_SCAN_DOUBLINGS 9
@@ -186,7 +188,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
     }
     enum lane_mode mode = lane_mode(lane);
     bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING;
-    if (!wanted || room <= 0 || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
+    if (!wanted || room <= 0 || lane->in_ram >= FRESH_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);
         callback_unref(c);
         return;

@@ -60,14 +60,19 @@ static bool fill(const struct lane *lane, const struct lane_now *now,
         wake_by(d, at_mono_ms);
         return false;
     }
-    int32_t goal = lane_ram_goal(lane);
-    if (lane->in_ram > goal / 2)
-        return false; /* enough; looked at again as they finish */
+    /* By what has been paged, not by all there is: fresh ones that keep coming must not keep out
+     * what waits. */
+    int32_t wanted = lane_ram_goal(lane) - lane->due.count;
+    int32_t room = LIMIT_LANE_CALLBACKS_IN_RAM - lane->in_ram;
+    if (lane->due.count > lane_ram_goal(lane) / 4 || room < PAGE_LEAST)
+        return false; /* looked at again as they finish */
     if (!means->page_seat || means->room < PAGE_LEAST) {
         d->needs |= LANE_NEEDS_ROOM;
         return false;
     }
-    int32_t limit = goal - lane->in_ram < means->room ? goal - lane->in_ram : means->room;
+    if (room > means->room)
+        room = means->room;
+    int32_t limit = wanted < room ? wanted : room;
     struct lane_decision asked = page(PAGE_FILL, (uint32_t)limit, now->wall_ms);
     *d = asked;
     return true;

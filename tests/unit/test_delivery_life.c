@@ -23,6 +23,30 @@ static void memory_is_bounded(void)
     world_close(w);
 }
 
+/* More comes in than the receiver takes, for ever: what waits in the store has its turn too. */
+static void fresh_ones_do_not_keep_out_what_waits(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = world_slow;
+    world_set_app(w, 1, 1)->max_concurrency = 4; /* some 13 a second */
+    for (uint64_t i = 1; i <= 40; i++)
+        world_add_row(w, 1, i);
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), WORLD_START_WALL_MS};
+    uint64_t event = 1000;
+    for (int i = 0; i < 3000; i++)
+        world_accept(w, 1, ++event);
+    delivery_recover(w->delivery, &backlog, 1);
+    for (int second = 0; second < 20; second++) {
+        for (int i = 0; i < 30; i++)
+            world_accept(w, 1, ++event);
+        world_run(w, 1 * SECOND);
+    }
+    for (size_t i = 0; i < 40; i++)
+        CHECK_EQ_INT(w->rows[i].state, CALLBACK_DELIVERED);
+    CHECK(world_count(w, CALLBACK_PENDING) > 3000);
+    world_close(w);
+}
+
 static void a_clock_set_forward_or_back_neither_stalls_nor_spins(void)
 {
     for (int back = 0; back < 2; back++) {
@@ -190,6 +214,7 @@ int main(void)
 {
     log_set(LOG_ERROR, false);
     RUN(memory_is_bounded);
+    RUN(fresh_ones_do_not_keep_out_what_waits);
     RUN(a_clock_set_forward_or_back_neither_stalls_nor_spins);
     RUN(stops_after_what_is_under_way);
     RUN(stopping_has_an_end);
