@@ -27,24 +27,7 @@ void accounts_free(struct accounts *accounts)
     free(accounts);
 }
 
-static void *read_document(struct accounts *accounts, struct arena *arena, enum account_kind kind,
-                           const struct json *document, struct str *ret_why)
-{
-    const uint8_t *key = accounts->options.master_key;
-    struct partner *p = NULL;
-    struct app *a = NULL;
-    struct client *c = NULL;
-    struct api_key *k = NULL;
-    switch (kind) {
-    case ACCOUNT_PARTNER: return document_read_partner(arena, document, &p, ret_why) ? p : NULL;
-    case ACCOUNT_APP: return document_read_app(arena, document, key, &a, ret_why) ? a : NULL;
-    case ACCOUNT_CLIENT: return document_read_client(arena, document, &c, ret_why) ? c : NULL;
-    case ACCOUNT_KEY: return document_read_key(arena, document, &k, ret_why) ? k : NULL;
-    }
-    UNREACHABLE();
-}
-
-static void put_entry(struct directory *d, enum account_kind kind, void *entry)
+void accounts_put(struct directory *d, enum account_kind kind, void *entry)
 {
     switch (kind) {
     case ACCOUNT_PARTNER: directory_put_partner(d, entry); return;
@@ -53,26 +36,6 @@ static void put_entry(struct directory *d, enum account_kind kind, void *entry)
     case ACCOUNT_KEY: directory_put_key(d, entry); return;
     }
     UNREACHABLE();
-}
-
-bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_kind kind,
-                   struct str id, struct str document, struct str *ret_why)
-{
-    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
-    struct json *v = NULL;
-    struct str why = STR_NONE;
-    void *entry = NULL;
-    if (json_parse(accounts->parser, arena, document, &v, &why))
-        entry = read_document(accounts, arena, kind, v, &why);
-    if (entry) {
-        put_entry(accounts->options.directory, kind, entry);
-        return true;
-    }
-    struct buf sentence = {0};
-    buf_printf(&sentence, "stored account entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
-    *ret_why = arena_str(arena, buf_str(&sentence));
-    buf_free(&sentence);
-    return false;
 }
 
 struct fields accounts_fields(struct accounts *accounts, const struct json *body, bool patch,
@@ -170,7 +133,7 @@ void change_apply(struct accounts *accounts, struct change *change)
     if (change->remove)
         directory_remove_key(accounts->options.directory, change->id);
     else
-        put_entry(accounts->options.directory, change->kind, entry_ref(change->entry));
+        accounts_put(accounts->options.directory, change->kind, entry_ref(change->entry));
     change->applied = true;
 }
 

@@ -27,5 +27,8 @@ bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum acc
 void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,
                     void *entry, struct str id);
 
+/* Into the directory, which takes the reference. */
+void accounts_put(struct directory *d, enum account_kind kind, void *entry);
+
 /* What a failed validation comes to: a taken id is a conflict only when nothing else is wrong. */
 enum change_result accounts_refusal(const struct problems *faults);

@@ -66,6 +66,10 @@ MUST_CHECK bool accounts_load(struct accounts *accounts, struct arena *arena,
                               enum account_kind kind, struct str id, struct str document,
                               struct str *ret_why);
 
+/* After the last document: whether every app has its partner, and every client and key theirs. */
+MUST_CHECK bool accounts_loaded(struct accounts *accounts, struct arena *arena,
+                                struct str *ret_why);
+
 /* `body` and everything it points at must stay valid until the call returns; the faults' arena is
  * the caller's. if_match: the header, or absent. ret_change is touched only with CHANGE_READY. */
 enum change_result change_create_partner(struct accounts *accounts, const struct json *body,

@@ -147,6 +147,11 @@ struct api_key *directory_key(struct directory *d, struct str id)
     return find_id(d, ACCOUNT_KEY, id);
 }
 
+struct api_key *directory_key_by_no(struct directory *d, uint32_t key_no)
+{
+    return find_no(d, ACCOUNT_KEY, key_no);
+}
+
 const struct client *directory_client_locked(struct directory *d, struct str id)
 {
     return index_find(&d->kinds[ACCOUNT_CLIENT].by_id, id);
@@ -160,6 +165,22 @@ const struct app *directory_app_locked(struct directory *d, uint32_t app_no)
 const struct partner *directory_partner_locked(struct directory *d, uint32_t account_no)
 {
     return by_no(d, ACCOUNT_PARTNER, account_no);
+}
+
+const struct client *directory_client_by_no_locked(struct directory *d, uint32_t client_no)
+{
+    return by_no(d, ACCOUNT_CLIENT, client_no);
+}
+
+const struct api_key *directory_key_by_no_locked(struct directory *d, uint32_t key_no)
+{
+    return by_no(d, ACCOUNT_KEY, key_no);
+}
+
+uint32_t directory_end_locked(struct directory *d, enum account_kind kind)
+{
+    ASSERT(d->kinds[kind].highest < UINT32_MAX);
+    return d->kinds[kind].highest + 1;
 }
 
 static void hash_key_text(struct str text, uint8_t ret_hash[32])
@@ -279,10 +300,9 @@ void directory_set_operator_key(struct directory *d, struct str key_text)
 uint32_t directory_next_no(struct directory *d, enum account_kind kind)
 {
     directory_read_lock(d);
-    uint32_t highest = d->kinds[kind].highest;
+    uint32_t end = directory_end_locked(d, kind);
     directory_read_unlock(d);
-    ASSERT(highest < UINT32_MAX);
-    return highest + 1;
+    return end;
 }
 
 /* --- lists ------------------------------------------------------------------------------- */

@@ -29,6 +29,13 @@ void directory_set_operator_key(struct directory *d, struct str key_text);
 /* One more than the highest number in use. */
 uint32_t directory_next_no(struct directory *d, enum account_kind kind);
 
+struct api_key *directory_key_by_no(struct directory *d, uint32_t key_no); /* with a reference */
+
+/* Under directory_read_lock: one more than the highest number, and entries by number. */
+uint32_t directory_end_locked(struct directory *d, enum account_kind kind);
+const struct client *directory_client_by_no_locked(struct directory *d, uint32_t client_no);
+const struct api_key *directory_key_by_no_locked(struct directory *d, uint32_t key_no);
+
 /* Lists, newest first: entries with numbers below `before_no` (0: from the newest), at most
  * `limit`, a reference each. Returns how many. */
 size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,

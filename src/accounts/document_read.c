@@ -10,6 +10,10 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+/* Tables are as long as the highest number: one from a document edited by hand must not make them
+ * fill the memory. */
+#define NUMBER_MAX 100000000
+
 /* A document being read; the first member that is missing or wrong is kept. */
 struct reading {
     struct arena *arena;
@@ -109,7 +113,7 @@ bool document_read_partner(struct arena *arena, const struct json *document, str
 {
     struct reading r = {.arena = arena, .document = document};
     struct partner p = {
-        .account_no = (uint32_t)number(&r, "AccountNo", 1, UINT32_MAX),
+        .account_no = (uint32_t)number(&r, "AccountNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
         .id = id(&r, "PartnerId"),
         .name = text(&r, "Name"),
@@ -141,7 +145,7 @@ static void read_disabled_lanes(struct reading *r, struct app_terms *t)
 static void read_app_terms(struct reading *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
-    t->account_no = (uint32_t)number(r, "AccountNo", 1, UINT32_MAX);
+    t->account_no = (uint32_t)number(r, "AccountNo", 1, NUMBER_MAX);
     t->app_no = a->app_no;
     a->currency_text = money(r, "CurrencyValue", &t->currency_micros);
     money(r, "DisqualificationReward", &t->disqualification_reward_micros);
@@ -169,7 +173,7 @@ bool document_read_app(struct arena *arena, const struct json *document,
 {
     struct reading r = {.arena = arena, .document = document};
     struct app a = {
-        .app_no = (uint32_t)number(&r, "AppNo", 1, UINT32_MAX),
+        .app_no = (uint32_t)number(&r, "AppNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
         .id = id(&r, "AppId"),
         .partner_id = id(&r, "PartnerId"),
@@ -205,10 +209,10 @@ bool document_read_client(struct arena *arena, const struct json *document, stru
 {
     struct reading r = {.arena = arena, .document = document};
     struct client c = {
-        .client_no = (uint32_t)number(&r, "ClientNo", 1, UINT32_MAX),
+        .client_no = (uint32_t)number(&r, "ClientNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
-        .account_no = (uint32_t)number(&r, "AccountNo", 1, UINT32_MAX),
-        .app_no = (uint32_t)number(&r, "AppNo", 1, UINT32_MAX),
+        .account_no = (uint32_t)number(&r, "AccountNo", 1, NUMBER_MAX),
+        .app_no = (uint32_t)number(&r, "AppNo", 1, NUMBER_MAX),
         .id = id(&r, "ClientId"),
         .app_id = id(&r, "AppId"),
         .name = text(&r, "Name"),
@@ -227,9 +231,9 @@ bool document_read_key(struct arena *arena, const struct json *document, struct 
 {
     struct reading r = {.arena = arena, .document = document};
     struct api_key k = {
-        .key_no = (uint32_t)number(&r, "KeyNo", 1, UINT32_MAX),
+        .key_no = (uint32_t)number(&r, "KeyNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
-        .account_no = (uint32_t)number(&r, "AccountNo", 0, UINT32_MAX),
+        .account_no = (uint32_t)number(&r, "AccountNo", 0, NUMBER_MAX),
         .scopes = (uint32_t)number(&r, "Scopes", 0, SCOPES_ALL),
         .id = id(&r, "KeyId"),
         .name = text(&r, "Name"),

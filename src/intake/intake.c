@@ -1,6 +1,10 @@
 /* From a body to items: reads the JSON, finds each item's client, and sorts the judged items into
  * candidates and rejections. The directory is locked once for the whole batch; the settings of
- * each app are copied once per batch, so that candidates hold no reference to the directory. */
+ * each app are copied once per batch, so that candidates hold no reference to the directory.
+ *
+ * The tree of the JSON is larger than what comes of it and is not needed once the items are
+ * judged, while the candidates may wait for the store: it has an arena of its own, and texts that
+ * had to be unescaped are copied out of it. All others are borrowed from the body. */
 #include "intake/intake.h"
 
 #include "base/alloc.h"
@@ -25,7 +29,8 @@ struct intake {
 struct reading {
     struct intake *intake;
     const struct intake_request *request;
-    struct arena *arena;
+    struct arena *arena; /* the caller's: what is handed out */
+    struct arena tree;   /* gone when the call returns */
     const struct app_terms *terms[TERMS_CACHE];
     struct intake_items out;
     uint32_t next_index;
@@ -106,11 +111,33 @@ static void find_client(struct reading *r, const struct json *id, struct problem
     *ret_id = id->text;
 }
 
+/* A text that outlives the tree. */
+static struct str keep(struct reading *r, struct str s)
+{
+    struct str body = r->request->body;
+    if (s.p >= body.p && s.p < body.p + body.n)
+        return s;
+    return arena_str(r->arena, s);
+}
+
+static void keep_texts(struct reading *r, struct candidate *c)
+{
+    c->event_id = keep(r, c->event_id);
+    c->client_id = keep(r, c->client_id);
+    c->panelist_id = keep(r, c->panelist_id);
+    c->session_id = keep(r, c->session_id);
+    c->mid = keep(r, c->mid);
+    c->offer_title = keep(r, c->offer_title);
+    c->offer_goal_id = keep(r, c->offer_goal_id);
+    c->original_reward_id = keep(r, c->original_reward_id);
+    c->reason = keep(r, c->reason);
+}
+
 static void reject(struct reading *r, uint32_t index, struct str event_id,
                    const struct problem *errors)
 {
     r->out.rejected[r->out.rejected_count++] =
-        (struct intake_rejection){.index = index, .event_id = event_id, .errors = errors};
+        (struct intake_rejection){.index = index, .event_id = keep(r, event_id), .errors = errors};
 }
 
 static void read_item(struct reading *r, const struct json *object)
@@ -133,6 +160,7 @@ static void read_item(struct reading *r, const struct json *object)
     c->client_id = client_id;
     c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
     c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
+    keep_texts(r, c);
     r->out.indexes[r->out.count++] = index;
 }
 
@@ -146,8 +174,11 @@ static void make_room(struct reading *r, size_t items)
 static enum intake_result read_json(struct reading *r, struct str *ret_why)
 {
     struct json *v = NULL;
-    if (!json_parse(r->intake->parser, r->arena, r->request->body, &v, ret_why))
+    struct str why = STR_NONE;
+    if (!json_parse(r->intake->parser, &r->tree, r->request->body, &v, &why)) {
+        *ret_why = arena_str(r->arena, why);
         return INTAKE_UNREADABLE;
+    }
     if (v->type != JSON_OBJECT && v->type != JSON_ARRAY) {
         *ret_why = STR("the body must be one event or an array of events");
         return INTAKE_UNREADABLE;
@@ -183,7 +214,7 @@ static void read_line(struct reading *r, struct str line)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
-    if (json_parse(r->intake->parser, r->arena, line, &v, &why)) {
+    if (json_parse(r->intake->parser, &r->tree, line, &v, &why)) {
         read_item(r, v);
         return;
     }
@@ -218,6 +249,7 @@ enum intake_result intake_read(struct intake *intake, const struct intake_reques
     struct reading r = {.intake = intake, .request = request, .arena = arena};
     enum intake_result result =
         request->format == INTAKE_NDJSON ? read_ndjson(&r) : read_json(&r, ret_why);
+    arena_free(&r.tree);
     if (result == INTAKE_READ)
         *ret_items = r.out;
     return result;

@@ -495,6 +495,11 @@ static void bad_documents_are_named(void)
     CHECK_STR(why, "stored account entry p1: the document of partner p1: Enabled is missing or "
                    "wrong");
     CHECK(!accounts_load(f.accounts, &f.arena, ACCOUNT_APP, STR("a1"), STR("[]"), &why));
+    /* A number from a document edited by hand must not make a table of four thousand million. */
+    CHECK(!accounts_load(f.accounts, &f.arena, ACCOUNT_PARTNER, STR("p1"),
+                         STR("{\"AccountNo\":4294967295,\"Version\":1,\"PartnerId\":\"p1\","
+                             "\"Name\":\"n\",\"Enabled\":true}"),
+                         &why));
 
     /* Sealed under another master key. */
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
@@ -507,6 +512,37 @@ static void bad_documents_are_named(void)
     CHECK(memmem(why.p, why.n, "master key", 10) != NULL);
     accounts_free(accounts);
     change_free(f.accounts, &f.change);
+    fixture_close(&f);
+}
+
+static bool load(enum account_kind kind, const char *document, struct str *why)
+{
+    return accounts_load(f.accounts, &f.arena, kind, STR("x"), str_of(document), why);
+}
+
+static void documents_must_fit_together(void)
+{
+    static const char p1[] = "{\"AccountNo\":1,\"Version\":1,\"PartnerId\":\"p1\","
+                             "\"Name\":\"n\",\"Enabled\":true}";
+    static const char other_id[] = "{\"AccountNo\":1,\"Version\":1,\"PartnerId\":\"p2\","
+                                   "\"Name\":\"n\",\"Enabled\":true}";
+    static const char other_no[] = "{\"AccountNo\":2,\"Version\":1,\"PartnerId\":\"p1\","
+                                   "\"Name\":\"n\",\"Enabled\":true}";
+    static const char client[] = "{\"ClientNo\":1,\"Version\":1,\"AccountNo\":1,\"AppNo\":1,"
+                                 "\"ClientId\":\"c1\",\"AppId\":\"a1\",\"Name\":\"n\","
+                                 "\"Integration\":\"sdk\",\"Enabled\":true}";
+    struct str why = STR_NONE;
+    fixture_open(&f);
+    REQUIRE(load(ACCOUNT_PARTNER, p1, &why));
+    CHECK(!load(ACCOUNT_PARTNER, other_id, &why));
+    CHECK_STR(why, "stored account entry x: another entry has its id or number");
+    CHECK(!load(ACCOUNT_PARTNER, other_no, &why));
+    CHECK(accounts_loaded(f.accounts, &f.arena, &why));
+    REQUIRE(load(ACCOUNT_CLIENT, client, &why));
+    CHECK(!accounts_loaded(f.accounts, &f.arena, &why));
+    CHECK_STR(why, "stored account entries do not fit together: client c1 belongs to none");
+    REQUIRE(fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":1}"));
+    CHECK(accounts_loaded(f.accounts, &f.arena, &why));
     fixture_close(&f);
 }
 
@@ -556,6 +592,7 @@ int main(void)
     RUN(keys_grant_no_more_than_their_maker_has);
     RUN(documents_bring_everything_back);
     RUN(bad_documents_are_named);
+    RUN(documents_must_fit_together);
     RUN(master_keys);
     return check_done("accounts");
 }

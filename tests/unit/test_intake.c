@@ -138,6 +138,37 @@ static void reads_offers_and_reversals(void)
     close_world();
 }
 
+/* Texts with escapes live in the arena, not in the tree that is gone by now. */
+static void escaped_texts_stay(void)
+{
+    REQUIRE(open_world());
+    const struct candidate *c =
+        good("{\"EventId\":\"\\u0065-1\",\"Type\":\"\\u0061d_hoc\",\"ClientId\":\"\\u0063\\u0031\","
+             "\"PanelistId\":\"u\\n\",\"Reward\":1,\"SessionId\":\"\\\"s\\\"\",\"Mid\":"
+             "\"\\ud83d\\ude00\","
+             "\"OriginalRewardId\":\"\\u006f\",\"Reason\":\"\\\\\"}");
+    CHECK_STR(c->event_id, "e-1");
+    CHECK_STR(c->client_id, "c1");
+    CHECK_STR(c->panelist_id, "u\n");
+    CHECK_STR(c->session_id, "\"s\"");
+    CHECK_STR(c->mid, "\xf0\x9f\x98\x80");
+    CHECK_STR(c->original_reward_id, "o");
+    CHECK_STR(c->reason, "\\");
+    CHECK(key128_eq(c->key, event_key(&secret, 1, STR("e-1"))));
+    c = good(
+        "{\"EventId\":\"e\",\"Type\":\"offer_completed\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
+        "\"OfferId\":7,\"OfferTitle\":\"\\t\",\"OfferGoalId\":\"\\/\",\"RevenueAmount\":1}");
+    CHECK_STR(c->offer_title, "\t");
+    CHECK_STR(c->offer_goal_id, "/");
+    CHECK_EQ_INT(take(STR("{\"EventId\":\"\\u0065\",\"\\u0058\":1}"), INTAKE_JSON), INTAKE_READ);
+    REQUIRE(items.rejected_count == 1);
+    CHECK_STR(items.rejected[0].event_id, "e");
+    CHECK_STR(items.rejected[0].errors->field, "X");
+    CHECK_EQ_INT(take(STR("[\"\\x\"]"), INTAKE_JSON), INTAKE_UNREADABLE);
+    CHECK_STR(why, "an unknown escape at byte 2");
+    close_world();
+}
+
 static const struct {
     const char *body, *faults;
 } wrong[] = {
@@ -511,6 +542,7 @@ int main(void)
 {
     RUN(reads_all_fields);
     RUN(reads_offers_and_reversals);
+    RUN(escaped_texts_stay);
     RUN(faults_are_named);
     RUN(lengths_are_bounded);
     RUN(the_time_window_is_left_to_the_store);

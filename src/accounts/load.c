@@ -1,0 +1,129 @@
+/* Filling the directory from the store's documents at start; see changes.h. The store's data may
+ * have been edited by hand: what does not fit together is an error that names the entry, since
+ * everything after the start relies on it. */
+#include "accounts/accounts_state.h"
+#include "accounts/document.h"
+#include "accounts/entry.h"
+
+static void *read_document(struct accounts *accounts, struct arena *arena, enum account_kind kind,
+                           const struct json *document, struct str *ret_why)
+{
+    const uint8_t *key = accounts->options.master_key;
+    struct partner *p = NULL;
+    struct app *a = NULL;
+    struct client *c = NULL;
+    struct api_key *k = NULL;
+    switch (kind) {
+    case ACCOUNT_PARTNER: return document_read_partner(arena, document, &p, ret_why) ? p : NULL;
+    case ACCOUNT_APP: return document_read_app(arena, document, key, &a, ret_why) ? a : NULL;
+    case ACCOUNT_CLIENT: return document_read_client(arena, document, &c, ret_why) ? c : NULL;
+    case ACCOUNT_KEY: return document_read_key(arena, document, &k, ret_why) ? k : NULL;
+    }
+    UNREACHABLE();
+}
+
+/* Whether the directory has an entry with the id or the number of this one. */
+static bool is_there(struct directory *d, enum account_kind kind, void *entry)
+{
+    void *by_id = NULL, *by_no = NULL;
+    switch (kind) {
+    case ACCOUNT_PARTNER: {
+        const struct partner *p = entry;
+        by_id = directory_partner(d, p->id);
+        by_no = directory_partner_by_no(d, p->account_no);
+        break;
+    }
+    case ACCOUNT_APP: {
+        const struct app *a = entry;
+        by_id = directory_app(d, a->id);
+        by_no = directory_app_by_no(d, a->app_no);
+        break;
+    }
+    case ACCOUNT_CLIENT: {
+        const struct client *c = entry;
+        by_id = directory_client(d, c->id);
+        by_no = directory_client_by_no(d, c->client_no);
+        break;
+    }
+    case ACCOUNT_KEY: {
+        const struct api_key *k = entry;
+        by_id = directory_key(d, k->id);
+        by_no = directory_key_by_no(d, k->key_no);
+        break;
+    }
+    }
+    entry_unref(by_id);
+    entry_unref(by_no);
+    return by_id || by_no;
+}
+
+bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_kind kind,
+                   struct str id, struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    struct json *v = NULL;
+    struct str why = STR_NONE;
+    void *entry = NULL;
+    if (json_parse(accounts->parser, arena, document, &v, &why))
+        entry = read_document(accounts, arena, kind, v, &why);
+    if (entry && is_there(accounts->options.directory, kind, entry)) {
+        why = STR("another entry has its id or number");
+        entry_unref(entry);
+        entry = NULL;
+    }
+    if (entry) {
+        accounts_put(accounts->options.directory, kind, entry);
+        return true;
+    }
+    struct buf sentence = {0};
+    buf_printf(&sentence, "stored account entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
+    *ret_why = arena_str(arena, buf_str(&sentence));
+    buf_free(&sentence);
+    return false;
+}
+
+/* The id of an entry that lacks what it belongs to; absent: none. */
+static struct str first_orphan(struct directory *d, struct arena *arena, const char **ret_kind)
+{
+    struct str orphan = STR_NONE;
+    directory_read_lock(d);
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_APP); no++) {
+        const struct app *a = directory_app_locked(d, no);
+        if (a && !directory_partner_locked(d, a->terms.account_no)) {
+            orphan = arena_str(arena, a->id);
+            *ret_kind = "app";
+        }
+    }
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_CLIENT); no++) {
+        const struct client *c = directory_client_by_no_locked(d, no);
+        const struct app *a = c ? directory_app_locked(d, c->app_no) : NULL;
+        if (c && (!a || a->terms.account_no != c->account_no)) {
+            orphan = arena_str(arena, c->id);
+            *ret_kind = "client";
+        }
+    }
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_KEY); no++) {
+        const struct api_key *k = directory_key_by_no_locked(d, no);
+        if (k && k->account_no && !directory_partner_locked(d, k->account_no)) {
+            orphan = arena_str(arena, k->id);
+            *ret_kind = "key";
+        }
+    }
+    directory_read_unlock(d);
+    return orphan;
+}
+
+bool accounts_loaded(struct accounts *accounts, struct arena *arena, struct str *ret_why)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    const char *kind = NULL;
+    struct str orphan = first_orphan(accounts->options.directory, arena, &kind);
+    if (!orphan.p)
+        return true;
+    struct buf sentence = {0};
+    buf_printf(&sentence, "stored account entries do not fit together: %s %.*s belongs to none",
+               kind, STR_ARG(orphan));
+    *ret_why = arena_str(arena, buf_str(&sentence));
+    buf_free(&sentence);
+    return false;
+}
