@@ -1,0 +1,248 @@
+/*
+ * Durable ingest: events a second that the store has made durable and written to SQLite, in
+ * batches of 256, beside a plain SQLite loop that inserts the same rows in the same batches.
+ *
+ *     build/bench/bench_ingest_store [EVENTS] [PRELOADED] [BATCHES IN FLIGHT]
+ *
+ * Both write events, bodies, keys, panelists, report rows, active panelists and owed callbacks,
+ * with random EventIds, 100 accounts, 5 clients each, 100,000 panelists. The loop is tuned: WAL,
+ * synchronous FULL (each batch is durable before the next), statements kept, reports summed per
+ * batch, 1.5 GB of cache, a checkpoint every 100,000 pages. The store's time ends when all is in
+ * SQLite too, so that nothing is left to be done later. A third figure has every callback's
+ * delivery recorded as well, with its attempt.
+ */
+#include "ingest_store.h"
+
+#include <sys/resource.h>
+
+static int64_t cpu_us(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * INT64_C(1000000) + u.ru_utime.tv_usec +
+           u.ru_stime.tv_usec;
+}
+
+static void print_rate(const char *what, size_t events, int64_t ns, int64_t cpu)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    printf("%-28s %9.0f events/s  %6.2f CPU us/event  peak RSS %ld MB\n", what,
+           (double)events * 1e9 / (double)ns, (double)cpu / (double)events, u.ru_maxrss / 1024);
+    fflush(stdout);
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
+struct flight {
+    struct intake_batch batch;
+    struct candidate items[BATCH];
+    struct generated texts[BATCH];
+};
+
+struct run {
+    struct executor executor;
+    struct owed_sink sink;
+    struct store *store;
+    pthread_mutex_t mutex;
+    pthread_cond_t wake;
+    size_t free_flights, capacity;
+    struct flight *flights[64];
+    size_t outcomes_open;
+    bool record;
+};
+
+static void run_post(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    task->run(task);
+}
+
+static struct run run;
+
+static void flight_done(struct task *task)
+{
+    struct flight *f = (struct flight *)(void *)CONTAINER_OF(task, struct intake_batch, done);
+    pthread_mutex_lock(&run.mutex);
+    run.flights[run.free_flights++] = f;
+    pthread_cond_signal(&run.wake);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+static void outcomes_done(struct task *task)
+{
+    struct outcome_batch *b = CONTAINER_OF(task, struct outcome_batch, done);
+    arena_free(&b->arena);
+    free(b);
+    pthread_mutex_lock(&run.mutex);
+    run.outcomes_open--;
+    pthread_cond_signal(&run.wake);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+static void fill_outcome(struct outcome *o, const struct callback *c)
+{
+    *o = (struct outcome){
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane_of(c->app_no, c->lane),
+        .has_attempt = true,
+        .attempt = {.number = 1,
+                    .at_ms = c->accepted_ms,
+                    .duration_ms = 12,
+                    .status = 200,
+                    .url = STR("https://partner.example/callback?x=1"),
+                    .request_headers = STR("Content-Type: application/json\nUser-Agent: "
+                                           "postbackd/0.1.0\nPostbackd-Attempt: 1\n"),
+                    .response_headers = STR("Content-Length: 2\n"),
+                    .response_body = STR("ok")},
+        .state = CALLBACK_DELIVERED,
+    };
+}
+
+static void owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
+{
+    (void)sink;
+    if (run.record) {
+        struct outcome_batch *b = xcalloc(1, sizeof *b);
+        b->done.run = outcomes_done;
+        b->reply_to = &run.executor;
+        b->count = count;
+        b->items = arena_alloc(&b->arena, count * sizeof *b->items);
+        for (size_t i = 0; i < count; i++)
+            fill_outcome(&b->items[i], callbacks[i]);
+        pthread_mutex_lock(&run.mutex);
+        run.outcomes_open++;
+        pthread_mutex_unlock(&run.mutex);
+        store_record(run.store, b);
+    }
+    for (size_t i = 0; i < count; i++)
+        callback_unref(callbacks[i]);
+}
+
+static void wait_idle(void)
+{
+    pthread_mutex_lock(&run.mutex);
+    while (run.free_flights < run.capacity || run.outcomes_open > 0)
+        pthread_cond_wait(&run.wake, &run.mutex);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+static void submit(struct flight *f, size_t seed)
+{
+    arena_free(&f->batch.arena);
+    const struct hash_secret *secret = store_hash_secret(run.store);
+    for (size_t i = 0; i < BATCH; i++)
+        f->items[i] = generate(seed + i, secret, &f->texts[i]);
+    f->batch = (struct intake_batch){
+        .done = {.run = flight_done},
+        .reply_to = &run.executor,
+        .items = f->items,
+        .count = BATCH,
+        .received_ms = env_wall_ms(env_real()),
+    };
+    store_submit(run.store, &f->batch);
+}
+
+static void report_done(struct task *task)
+{
+    struct report_query *q = CONTAINER_OF(task, struct report_query, done);
+    free(q->rows);
+    q->rows = NULL;
+    pthread_mutex_lock(&run.mutex);
+    q->limit = 0;
+    pthread_cond_signal(&run.wake);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+/* A report sees everything, so after it everything is in SQLite. */
+static void wait_applied(void)
+{
+    struct report_query q = {.done = {.run = report_done},
+                             .reply_to = &run.executor,
+                             .account_no = 1,
+                             .first_day = 1,
+                             .last_day = 1,
+                             .after_day = INT32_MIN,
+                             .limit = 1};
+    store_report(run.store, &q);
+    pthread_mutex_lock(&run.mutex);
+    while (q.limit != 0)
+        pthread_cond_wait(&run.wake, &run.mutex);
+    pthread_mutex_unlock(&run.mutex);
+}
+
+static void ingest(size_t from, size_t events)
+{
+    for (size_t at = 0; at < events; at += BATCH) {
+        pthread_mutex_lock(&run.mutex);
+        while (run.free_flights == 0)
+            pthread_cond_wait(&run.wake, &run.mutex);
+        struct flight *f = run.flights[--run.free_flights];
+        pthread_mutex_unlock(&run.mutex);
+        ASSERT(f->batch.status == STORE_OK);
+        submit(f, from + at);
+    }
+    wait_idle();
+    wait_applied();
+}
+
+static void bench_store(const char *directory, size_t events, size_t preloaded, bool record)
+{
+    char *why = NULL;
+    struct sqlite_store_options options = {directory, disk_real(), env_real(), {90, 30, 91}};
+    run.store = sqlite_store_open(&options, &why);
+    if (!run.store) {
+        printf("%s\n", why);
+        exit(1);
+    }
+    run.record = record;
+    store_start(run.store, &run.sink);
+    ingest(0, preloaded);
+    int64_t start_ns = mono_ns(), start_cpu = cpu_us();
+    ingest(preloaded, events);
+    print_rate(record ? "store, deliveries recorded" : "store", events, mono_ns() - start_ns,
+               cpu_us() - start_cpu);
+    store_close(run.store);
+}
+
+/* --- the run -----------------------------------------------------------------------------------
+ */
+
+static size_t argument(int argc, char **argv, int at, size_t otherwise)
+{
+    size_t n = argc > at ? strtoul(argv[at], NULL, 10) : otherwise;
+    return (n + BATCH - 1) / BATCH * BATCH;
+}
+
+int main(int argc, char **argv)
+{
+    size_t events = argument(argc, argv, 1, 500000), preloaded = argument(argc, argv, 2, 500000);
+    run.capacity = argc > 3 ? strtoul(argv[3], NULL, 10) : 4;
+    run.executor.post = run_post;
+    run.sink.owed = owed;
+    ASSERT(pthread_mutex_init(&run.mutex, NULL) == 0);
+    ASSERT(pthread_cond_init(&run.wake, NULL) == 0);
+    for (size_t i = 0; i < run.capacity && i < ARRAY_LEN(run.flights); i++)
+        run.flights[run.free_flights++] = xcalloc(1, sizeof(struct flight));
+    run.capacity = run.free_flights;
+    generate_prepare();
+    char directory[] = "bench-ingest-XXXXXX";
+    ASSERT(mkdtemp(directory) != NULL);
+    printf("%zu events after %zu, batches of %d, %zu in flight\n", events, preloaded, BATCH,
+           run.capacity);
+    for (int record = 0; record < 2; record++) {
+        struct buf path = {0};
+        buf_printf(&path, "%s/store-%d", directory, record);
+        bench_store(buf_c(&path), events, preloaded, record != 0);
+        buf_free(&path);
+    }
+    int64_t cpu = 0, ns = bare_sqlite(directory, events, preloaded, cpu_us, &cpu);
+    print_rate("plain SQLite loop", events, ns, cpu);
+    remove_tree(directory);
+    for (size_t i = 0; i < run.free_flights; i++) {
+        arena_free(&run.flights[i]->batch.arena);
+        free(run.flights[i]);
+    }
+    return 0;
+}
