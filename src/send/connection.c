@@ -135,6 +135,7 @@ void connection_open(struct job *job, int fd, const struct address *address)
     }
     c->state = CONNECTION_HANDSHAKE;
     c->job = job;
+    job->address = *address;
     job->connection = c;
     job_set_phase(job, JOB_HANDSHAKE);
     shake_hands(c);

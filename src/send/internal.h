@@ -44,6 +44,7 @@ enum job_phase {
     JOB_WAITING,   /* in line for a connection */
     JOB_RESOLVING, /* opening */
     JOB_DIALING,   /* opening */
+    JOB_TUNNEL,    /* opening; the proxy is asked */
     JOB_HANDSHAKE, /* has a connection from here on */
     JOB_ANSWER,    /* the request is being sent, or was; no complete headers yet */
     JOB_BODY,      /* the outcome is certain; the body is being kept */
@@ -100,6 +101,9 @@ struct sender {
     struct cidr *allowed;
     char *user_agent;
     size_t next_source;
+    bool has_proxy;
+    struct url proxy;
+    struct arena arena; /* of the proxy's URL */
     struct dns *dns;
     struct ssl_ctx_st *tls;
     struct sessions *sessions;

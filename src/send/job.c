@@ -105,7 +105,7 @@ void job_start(struct sender *s, struct exchange *x)
 void job_set_phase(struct job *job, enum job_phase phase)
 {
     job->phase = phase;
-    bool connecting = phase == JOB_RESOLVING || phase == JOB_DIALING || phase == JOB_HANDSHAKE;
+    bool connecting = phase >= JOB_RESOLVING && phase <= JOB_HANDSHAKE;
     int64_t at = job->deadline_mono_ms;
     if (connecting && job->connect_deadline_mono_ms < at)
         at = job->connect_deadline_mono_ms;
@@ -146,8 +146,18 @@ static void settle_late(struct job *job)
                    job->destination->host, connect_s);
         break;
     case JOB_DIALING:
+        if (job->sender->has_proxy)
+            job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
+                       "No connection to this service's own proxy within %g s", connect_s);
+        else
+            job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
+                       "No connection to %s within %g s: does a firewall keep us out?", at,
+                       connect_s);
+        break;
+    case JOB_TUNNEL:
         job_settle(job, ATTEMPT_CONNECT_TIMEOUT,
-                   "No connection to %s within %g s: does a firewall keep us out?", at, connect_s);
+                   "No connection to %s within %g s, through a proxy: does a firewall keep it out?",
+                   at, connect_s);
         break;
     case JOB_HANDSHAKE:
         job_settle(job, ATTEMPT_CONNECT_TIMEOUT,

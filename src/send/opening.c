@@ -1,21 +1,25 @@
 /* From a name to a connected socket: resolve, throw out what may not be connected to, dial.
  *
  * The address check stands between the resolver and connect, on the very addresses that connect
- * is given: a name that answers differently the second time gains nothing (DNS rebinding). An
- * opening holds one of the sender's places for connections from its begin. */
+ * is given: a name that answers differently the second time gains nothing (DNS rebinding). With a
+ * proxy, it is the proxy that is resolved and dialed next, and it is told the checked address.
+ * An opening holds one of the sender's places for connections from its begin. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
 #include "net/socket.h"
+#include "send/tunnel.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct opening {
     struct job *job;
     struct dns_query query;
     bool asking;
     struct dial dial;
+    struct tunnel tunnel;
 };
 
 static void opening_free(struct opening *opening)
@@ -32,6 +36,7 @@ void opening_cancel(struct opening *opening)
     if (opening->asking)
         dns_cancel(s->dns, &opening->query);
     dial_cancel(&opening->dial);
+    tunnel_cancel(&opening->tunnel);
     opening_free(opening);
     line_poke(s);
 }
@@ -102,22 +107,41 @@ static void take_in_turns(struct dial *dial, const struct address *from, size_t 
 
 /* ---- connecting */
 
-static void on_dialed(struct dial *dial, int fd, const struct address *address, int error)
+static void on_tunnel(struct tunnel *tunnel, int fd, int status)
 {
-    struct opening *opening = CONTAINER_OF(dial, struct opening, dial);
+    struct opening *opening = CONTAINER_OF(tunnel, struct opening, tunnel);
     struct job *job = opening->job;
     struct sender *s = job->sender;
+    struct buf where = {0};
     CHECK_MAGIC(job, JOB_MAGIC);
-    job->address = *address;
-    if (fd >= 0) {
-        opening_free(opening);
-        connection_open(job, fd, address);
+    opening_free(opening);
+    if (status >= 200 && status <= 299) {
+        connection_open(job, fd, &tunnel->target.address);
         return;
     }
-    struct buf where = {0};
-    job_print_where(&where, job);
-    opening_free(opening);
+    close(fd);
     line_poke(s);
+    job_print_where(&where, job);
+    if (status == 0)
+        job_settle(job, ATTEMPT_RESET, "The proxy on the way to %s ended the connection",
+                   buf_c(&where));
+    else
+        job_settle(job, ATTEMPT_REFUSED, "No connection to %s: the proxy on the way answered %d",
+                   buf_c(&where), status);
+    buf_free(&where);
+    job_finish(job);
+}
+
+static void fail_dial(struct job *job, const struct address *address, int error)
+{
+    struct sender *s = job->sender;
+    struct buf where = {0};
+    if (s->has_proxy) {
+        buf_add_c(&where, "this service's own proxy");
+    } else {
+        job->address = *address;
+        job_print_where(&where, job);
+    }
     if (error == ETIMEDOUT)
         job_settle(job, ATTEMPT_CONNECT_TIMEOUT, "No connection to %s: nothing answers there",
                    buf_c(&where));
@@ -128,38 +152,101 @@ static void on_dialed(struct dial *dial, int fd, const struct address *address, 
     job_finish(job);
 }
 
-/* May settle the job: it is then finished from its timer. */
-static void dial_addresses(struct opening *opening, const struct address *from, size_t count)
+static void on_dialed(struct dial *dial, int fd, const struct address *address, int error)
 {
+    struct opening *opening = CONTAINER_OF(dial, struct opening, dial);
     struct job *job = opening->job;
     struct sender *s = job->sender;
+    CHECK_MAGIC(job, JOB_MAGIC);
+    if (fd >= 0 && s->has_proxy) {
+        job_set_phase(job, JOB_TUNNEL);
+        tunnel_start(&opening->tunnel, fd);
+        return;
+    }
+    opening_free(opening);
+    if (fd >= 0) {
+        connection_open(job, fd, address);
+        return;
+    }
+    line_poke(s);
+    fail_dial(job, address, error);
+}
+
+/* To the first addresses that a source can be bound for. May settle the job: it is then finished
+ * from its timer. */
+static void dial_begin(struct opening *opening, const struct address *from, size_t count,
+                       uint16_t port)
+{
+    struct job *job = opening->job;
     struct dial *dial = &opening->dial;
     struct address good[LIMIT_DNS_ADDRESSES];
-    const struct address *refused = NULL;
     size_t good_count = 0;
-    bool v4 = pick_source(s, AF_INET, &dial->source_v4);
-    bool v6 = pick_source(s, AF_INET6, &dial->source_v6);
+    bool v4 = pick_source(job->sender, AF_INET, &dial->source_v4);
+    bool v6 = pick_source(job->sender, AF_INET6, &dial->source_v6);
     for (size_t i = 0; i < count; i++) {
-        if (!may_connect(s, &from[i]))
-            refused = &from[i];
-        else if (from[i].family == AF_INET ? v4 : v6)
+        if (from[i].family == AF_INET ? v4 : v6)
             good[good_count++] = from[i];
     }
     take_in_turns(dial, good, good_count);
-    if (dial->address_count > 0) {
-        dial->loop = s->loop;
-        dial->port = job->destination->port;
-        dial->done = on_dialed;
-        job->address = dial->addresses[0];
-        job_set_phase(job, JOB_DIALING);
-        dial_start(dial);
-    } else if (refused) {
-        settle_none_allowed(job, refused);
-    } else {
+    if (dial->address_count == 0) {
         job_settle(job, ATTEMPT_DNS,
                    "%s can only be reached over an IP version that callbacks are not sent from",
                    job->destination->host);
+        return;
     }
+    dial->port = port;
+    dial->done = on_dialed;
+    job_set_phase(job, JOB_DIALING);
+    dial_start(dial);
+}
+
+static void on_proxy_resolved(struct dns_query *query)
+{
+    struct opening *opening = CONTAINER_OF(query, struct opening, query);
+    struct job *job = opening->job;
+    CHECK_MAGIC(job, JOB_MAGIC);
+    opening->asking = false;
+    if (query->status == DNS_OK)
+        dial_begin(opening, query->addresses, query->address_count, job->sender->proxy.port);
+    else
+        job_settle(job, ATTEMPT_DNS, "The name of this service's own proxy could not be resolved");
+}
+
+static void dial_proxy(struct opening *opening, const struct address *target)
+{
+    struct job *job = opening->job;
+    struct sender *s = job->sender;
+    opening->tunnel.loop = s->loop;
+    opening->tunnel.target = (struct endpoint){*target, job->destination->port};
+    opening->tunnel.userinfo = s->proxy.userinfo;
+    opening->tunnel.done = on_tunnel;
+    opening->query.done = on_proxy_resolved;
+    if (s->proxy.host_is_address)
+        dial_begin(opening, &s->proxy.address, 1, s->proxy.port);
+    else if (dns_look_up(s->dns, &opening->query, s->proxy.host))
+        on_proxy_resolved(&opening->query);
+    else
+        opening->asking = true;
+}
+
+static void dial_addresses(struct opening *opening, const struct address *from, size_t count)
+{
+    struct job *job = opening->job;
+    struct address good[LIMIT_DNS_ADDRESSES];
+    size_t good_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (may_connect(job->sender, &from[i]))
+            good[good_count++] = from[i];
+    }
+    if (good_count == 0) {
+        settle_none_allowed(job, &from[0]);
+        return;
+    }
+    job->address = good[0];
+    if (job->sender->has_proxy)
+        dial_proxy(opening, &good[0]);
+    else
+        dial_begin(opening, good, good_count, job->destination->port);
 }
 
 /* ---- resolving */

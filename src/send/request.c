@@ -20,10 +20,11 @@ void request_print_fixed(struct buf *to, const struct url *url, const char *user
     buf_add_c(to, "\r\nContent-Type: application/json\r\nAccept-Encoding: identity\r\n");
 }
 
-/* RFC 7617. EVP_EncodeBlock writes a NUL behind the text; the reserve has room for it. */
-static void print_basic(struct buf *to, struct str userinfo)
+/* EVP_EncodeBlock writes a NUL behind the text; the reserve has room for it. */
+void request_print_basic(struct buf *to, const char *name, struct str userinfo)
 {
-    buf_add_c(to, "Authorization: Basic ");
+    buf_add_c(to, name);
+    buf_add_c(to, ": Basic ");
     char *at = buf_reserve(to, (userinfo.n + 2) / 3 * 4 + 1);
     int n =
         EVP_EncodeBlock((unsigned char *)at, (const unsigned char *)userinfo.p, (int)userinfo.n);
@@ -40,7 +41,7 @@ void request_print(struct buf *to, struct str fixed, const struct exchange *x)
     buf_add_c(to, " HTTP/1.1\r\n");
     buf_add_str(to, fixed);
     if (x->url->userinfo.p)
-        print_basic(to, x->url->userinfo);
+        request_print_basic(to, "Authorization", x->url->userinfo);
     buf_add_str(to, x->headers);
     buf_add_c(to, "Content-Length: ");
     buf_add_int(to, (int64_t)x->body.n);

@@ -10,3 +10,5 @@ void request_print_fixed(struct buf *to, const struct url *url, const char *user
 void request_print(struct buf *to, struct str fixed, const struct exchange *x);
 /* Its header lines for the log: "Name: value\n", credentials masked. */
 void request_print_log(struct buf *to, struct str fixed, const struct exchange *x);
+/* A header line of Basic credentials (RFC 7617). */
+void request_print_basic(struct buf *to, const char *name, struct str userinfo);

@@ -21,6 +21,8 @@ struct sender_options {
     const char *ca_file;    /* NULL: the system's */
     const char *dns_server; /* "addr[:port]"; NULL: the system's */
     const char *user_agent;
+    const char *proxy; /* "http://[user:password@]host[:port]"; NULL: none. Names are resolved and
+                        * addresses checked here all the same, the proxy is told an address */
     int32_t connections_max; /* of this loop, idle ones included */
     int32_t idle_per_destination;
     int64_t idle_ms;

@@ -22,9 +22,24 @@ static void *copy_array(const void *from, size_t count, size_t size)
     return to;
 }
 
+static bool set_proxy(struct sender *s, const char **ret_why)
+{
+    if (!s->options.proxy)
+        return true;
+    if (!url_parse(&s->arena, str_of(s->options.proxy), &s->proxy, ret_why))
+        return false;
+    s->has_proxy = true;
+    *ret_why = "the proxy's URL must begin with http://";
+    return !s->proxy.https;
+}
+
 static bool set_up(struct sender *s, char **ret_why)
 {
     const char *why = NULL;
+    if (!set_proxy(s, &why)) {
+        *ret_why = xstrdup(why);
+        return false;
+    }
     s->dns = dns_new(s->loop, s->options.dns_server, &why);
     if (!s->dns) {
         *ret_why = xstrdup(why);
@@ -48,6 +63,7 @@ static void release(struct sender *s)
     loop_timer_clear(s->loop, &s->idle_timer);
     loop_timer_clear(s->loop, &s->line_timer);
     buf_free(&s->request);
+    arena_free(&s->arena);
     free(s->sources);
     free(s->allowed);
     free(s->user_agent);

@@ -1,0 +1,99 @@
+/* A way through an HTTP proxy: see tunnel.h. */
+#include "send/tunnel.h"
+
+#include "send/request.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static void finish(struct tunnel *t, int status)
+{
+    int fd = t->io.fd;
+    loop_unwatch(t->loop, &t->io);
+    buf_free(&t->request);
+    t->io.ready = NULL;
+    t->done(t, fd, status);
+}
+
+/* "HTTP/1.x NNN"; 0: not the head of a reply. */
+static int status_of(const char *p, size_t n)
+{
+    static const char start[] = "HTTP/1.";
+    int status = 0;
+    if (n < 16 || memcmp(p, start, sizeof start - 1) != 0 || p[8] != ' ')
+        return 0;
+    for (int i = 9; i < 12; i++) {
+        if (p[i] < '0' || p[i] > '9')
+            return 0;
+        status = status * 10 + (p[i] - '0');
+    }
+    return status;
+}
+
+static bool again(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+static void write_on(struct tunnel *t)
+{
+    ssize_t put = send(t->io.fd, t->request.p, t->request.n, MSG_NOSIGNAL);
+    if (put < 0 && !again()) {
+        finish(t, 0);
+        return;
+    }
+    buf_consume(&t->request, put > 0 ? (size_t)put : 0);
+    if (t->request.n == 0)
+        loop_watch(t->loop, &t->io, IO_READ);
+}
+
+static void read_on(struct tunnel *t)
+{
+    ssize_t got = recv(t->io.fd, t->reply + t->reply_bytes, sizeof t->reply - t->reply_bytes, 0);
+    if (got < 0 && again())
+        return;
+    t->reply_bytes += got > 0 ? (size_t)got : 0;
+    const char *end = memmem(t->reply, t->reply_bytes, "\r\n\r\n", 4);
+    if (end) {
+        int status = status_of(t->reply, t->reply_bytes);
+        /* A refusal may bring a body. Behind a 2xx comes the receiver, and it never speaks first:
+         * what is there already is not from it. */
+        bool surplus = end + 4 != t->reply + t->reply_bytes;
+        finish(t, surplus && status < 300 ? 0 : status);
+    } else if (got <= 0 || t->reply_bytes == sizeof t->reply) {
+        finish(t, 0);
+    }
+}
+
+static void on_ready(struct io *io, int events)
+{
+    struct tunnel *t = CONTAINER_OF(io, struct tunnel, io);
+    if (t->request.n > 0)
+        write_on(t);
+    else if (events & IO_READ)
+        read_on(t);
+}
+
+void tunnel_start(struct tunnel *t, int fd)
+{
+    struct buf target = {0};
+    endpoint_print(&target, &t->target);
+    buf_printf(&t->request, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n", buf_c(&target), target.p);
+    if (t->userinfo.p)
+        request_print_basic(&t->request, "Proxy-Authorization", t->userinfo);
+    buf_add_c(&t->request, "\r\n");
+    buf_free(&target);
+    t->io = (struct io){.fd = fd, .ready = on_ready};
+    loop_watch(t->loop, &t->io, IO_WRITE);
+}
+
+void tunnel_cancel(struct tunnel *t)
+{
+    if (!t->io.ready)
+        return;
+    loop_unwatch(t->loop, &t->io);
+    close(t->io.fd);
+    t->io.ready = NULL;
+    buf_free(&t->request);
+}
