@@ -355,6 +355,14 @@ static void sweep_ended(struct lane *lane, const struct due_page *page, size_t t
         lane->sweep_failed_ms = 0;
 }
 
+/* Something is due, but all that the store shows now is in hand already: no hurry. */
+static void wait_after_empty_scan(struct lane *lane, const struct lane_now *now)
+{
+    lane->page_not_before_mono_ms = now->mono_ms + (EMPTY_SCAN_WAIT_MS << lane->empty_scans);
+    if (lane->empty_scans < EMPTY_SCAN_DOUBLINGS)
+        lane->empty_scans++;
+}
+
 static void scan_ended(struct lane *lane, const struct due_page *page, size_t taken,
                        const struct lane_now *now)
 {
@@ -368,20 +376,20 @@ static void scan_ended(struct lane *lane, const struct due_page *page, size_t ta
     if (taken > 0)
         lane->empty_scans = 0;
     if (page->more) {
+        bool stands =
+            page->last_due_ms == lane->scan_due_ms && page->last_event_no == lane->scan_event_no;
         lane->scan_due_ms = page->last_due_ms;
         lane->scan_event_no = page->last_event_no;
+        if (stands)
+            wait_after_empty_scan(lane, now);
         return;
     }
     lane->scan_due_ms = 0;
     lane->scan_event_no = 0;
     lane->next_due_ms =
         page->next_due_ms < lane->dropped_due_ms ? page->next_due_ms : lane->dropped_due_ms;
-    if (taken > 0 || lane->next_due_ms > now->wall_ms)
-        return;
-    /* Something is due, but all the store shows is in hand already: no hurry. */
-    lane->page_not_before_mono_ms = now->mono_ms + (EMPTY_SCAN_WAIT_MS << lane->empty_scans);
-    if (lane->empty_scans < EMPTY_SCAN_DOUBLINGS)
-        lane->empty_scans++;
+    if (taken == 0 && lane->next_due_ms <= now->wall_ms)
+        wait_after_empty_scan(lane, now);
 }
 
 void lane_page_ended(struct lane *lane, const struct due_page *page, size_t taken,

@@ -1,5 +1,6 @@
-/* Delivery on three real loops, each a thread, with a store on a thread of its own (the plain one
- * in memory): everything arrives once while URLs move between hosts and so between loops. */
+/* Delivery on three real loops, each a thread, with a store on threads of its own (the plain one in
+ * memory, then the one on disk): everything arrives once while URLs move between hosts and so
+ * between loops. */
 #include "check.h"
 
 #include "base/alloc.h"
@@ -7,6 +8,7 @@
 #include "delivery/delivery.h"
 #include "store/store_open.h"
 
+#include <ftw.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -205,7 +207,22 @@ static void *run_loop(void *loop)
     return NULL;
 }
 
-static void open_all(struct running *r)
+static struct store *open_store(struct running *r, const char *directory)
+{
+    char *why = NULL;
+    struct sqlite_store_options options = {
+        .directory = directory, .disk = disk_real(), .env = env_real()};
+    r->store.store = (struct store){STORE_MAGIC, &threaded_ops};
+    r->store.loop = r->loops[LOOPS];
+    r->store.inner = directory ? sqlite_store_open(&options, &why) : memory_store_open(env_real());
+    if (!r->store.inner) {
+        printf("%s\n", why);
+        abort();
+    }
+    return directory ? r->store.inner : &r->store.store;
+}
+
+static void open_all(struct running *r, const char *directory)
 {
     struct loop *loops[LOOPS];
     struct sender *senders[LOOPS];
@@ -221,13 +238,10 @@ static void open_all(struct running *r)
             .account_no = 1, .app_no = app, .currency_micros = 1000000, .reward_decimals = 2};
         r->terms[app].has_url[LANE_SUCCESS] = true;
     }
-    r->store = (struct threaded_store){.store = {STORE_MAGIC, &threaded_ops},
-                                       .inner = memory_store_open(env_real()),
-                                       .loop = r->loops[LOOPS]};
     struct delivery_options options = {.loops = loops,
                                        .senders = senders,
                                        .loop_count = LOOPS,
-                                       .store = &r->store.store,
+                                       .store = open_store(r, directory),
                                        .allowance_total = 64};
     const char *why;
     if (!schedule_parse(STR("20ms,50ms,100ms,1s"), &options.schedule, &why))
@@ -292,14 +306,20 @@ static void close_all(struct running *r)
         loop_free(r->loops[i]);
     for (int i = 0; i < BATCHES; i++)
         arena_free(&r->batches[i].arena);
-    for (uint32_t app = 1; app <= APPS; app++)
+    for (uint32_t app = 1; app <= APPS; app++) {
         app_unref(apps[app]);
+        apps[app] = NULL;
+    }
 }
 
-static void three_threads_deliver_everything_once(void)
+static void deliver_all(const char *directory)
 {
     struct running *r = xcalloc(1, sizeof(*r));
-    open_all(r);
+    atomic_store(&has_stopped, false);
+    atomic_store(&accepted, 0);
+    for (int no = 0; no <= EVENTS; no++)
+        oks[no] = tries[no] = 0;
+    open_all(r, directory);
     for (int n = 0; n < BATCHES; n++) {
         submit(r, n);
         uint32_t app = 1 + (uint32_t)n % APPS;
@@ -321,9 +341,31 @@ static void three_threads_deliver_everything_once(void)
     free(r);
 }
 
+static void everything_arrives_once_from_memory(void)
+{
+    deliver_all(NULL);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *ftw)
+{
+    (void)st;
+    (void)kind;
+    (void)ftw;
+    return remove(path);
+}
+
+static void everything_arrives_once_from_disk(void)
+{
+    char directory[] = "/tmp/postbackd-delivery-XXXXXX";
+    REQUIRE(mkdtemp(directory) != NULL);
+    deliver_all(directory);
+    CHECK_EQ_INT(nftw(directory, remove_one, 16, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
-    RUN(three_threads_deliver_everything_once);
+    RUN(everything_arrives_once_from_memory);
+    RUN(everything_arrives_once_from_disk);
     return check_done("delivery_threads");
 }

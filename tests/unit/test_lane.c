@@ -496,6 +496,11 @@ static void an_empty_scan_does_not_spin(void)
         CHECK(at >= last + 10);
     }
     CHECK_EQ_INT(at - last, 5120);
+    page.more = true; /* or says that there is more, but never what */
+    lane_page_asked(b.lane, PAGE_FILL);
+    struct lane_now now = after(at);
+    lane_page_ended(b.lane, &page, 0, &now);
+    CHECK_EQ_INT(wake_after(&b, at), at + 5120);
     bench_close(&b);
 }
 
