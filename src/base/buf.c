@@ -84,6 +84,8 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 void buf_consume(struct buf *b, size_t n)
 {
     ASSERT(n <= b->n);
+    if (n == 0)
+        return; /* an empty buffer has no memory to move */
     memmove(b->p, b->p + n, b->n - n);
     b->n -= n;
 }

@@ -2,13 +2,17 @@
  * order, one at a time), TLS. RFC 9112. It knows nothing of routes: one handler gets each whole
  * request and answers it, at once or later, on the same loop.
  *
- * What it answers by itself: 400 (malformed), 408, 413, 414, 431, 501 (transfer codings but
- * chunked), 503 (too many connections); as application/problem+json. Every response carries
- * X-Request-Id (the client's own, when it is 1..64 visible characters without commas). */
+ * What it answers by itself: 400 (malformed), 408, 413, 414, 417, 431, 501 (transfer codings but
+ * chunked, unknown methods), 503 (too many connections), 505; as application/problem+json, and
+ * then closes. Every response carries X-Request-Id (the client's own, when it is 1..64 visible
+ * characters without commas) and Date.
+ *
+ * Everything here belongs to the loop's thread. */
 #pragma once
 
 #include "base/arena.h"
 #include "domain/url.h"
+#include "http/header.h"
 #include "net/loop.h"
 
 enum http_method {
@@ -22,9 +26,9 @@ enum http_method {
     HTTP_OTHER
 };
 
-struct http_header {
-    struct str name, value; /* name lower-cased */
-};
+/* So many bytes behind a request's body may be read (their values mean nothing): parsers that
+ * look at whole words need no copy. */
+#define HTTP_BODY_PADDING_BYTES 64
 
 #define HTTP_REQUEST_MAGIC 0x4E90E571u
 
@@ -42,8 +46,8 @@ struct http_request {
     struct str request_id;
     struct address peer; /* the client's, through trusted proxies */
     bool secure;         /* TLS here, or a trusted proxy says so */
-    bool gone;
-    struct arena arena; /* freed with the request */
+    bool gone;           /* the client is; it may still be false for one that is */
+    struct arena arena;  /* freed with the request */
     struct loop *loop;
     void *context; /* the handler's */
 };
@@ -52,13 +56,18 @@ struct str http_header(const struct http_request *r, const char *lower_name); /*
 /* Repeated headers of that name; for those that must not stand twice. */
 size_t http_header_count(const struct http_request *r, const char *lower_name);
 
-/* A response in one piece. extra_headers: "Name: value\r\n" lines or absent. The body is copied.
- * HEAD requests get the headers only. */
+const char *http_status_title(int status); /* "Not Found"; static */
+
+/* A response in one piece. content_type NULL: none. extra_headers: "Name: value\r\n" lines or
+ * absent; not Content-Length, Connection, Date or X-Request-Id. The body is copied. HEAD requests
+ * get the headers only. The request is gone when this returns. */
 void http_respond(struct http_request *r, int status, const char *content_type,
                   struct str extra_headers, struct str body);
 
-/* A response in pieces (chunked). `drained` is called when what was given is on its way, and the
- * next piece may be given; never more than one piece waits. After `r->gone` only end is allowed. */
+/* A response in pieces (chunked; to HTTP/1.0 until the close). `drained` is called, never from
+ * within http_respond_piece, when what was given is on its way, and the next piece may be given;
+ * never more than one piece waits. It is called too when the client went away meanwhile: after
+ * `r->gone` only end is allowed. drained NULL: nobody asks; then only end may follow. */
 void http_respond_begin(struct http_request *r, int status, const char *content_type,
                         struct str extra_headers);
 void http_respond_piece(struct http_request *r, struct str piece,
@@ -70,22 +79,33 @@ struct http_server;
 struct http_server_options {
     void (*handle)(void *context, struct http_request *r);
     /* Called once per request when its headers are in, before the body is read: returns 0 to go
-     * on, or answers (with http_respond) and returns 1. May be NULL. */
+     * on, or answers (with http_respond) and returns 1; then the body is not read, and unless it
+     * is here already, the connection closes. Comes before 413 and 100 Continue. May be NULL. */
     int (*headers_in)(void *context, struct http_request *r);
     void *context;
     int listen_fd;     /* shared between loops; owned by the caller */
     void *tls_context; /* SSL_CTX* or NULL; see net/tls.h */
     const struct cidr *trusted_proxies;
     size_t trusted_proxy_count;
+    /* 0: the limit of base/limits.h. The deadlines are absolute, so that dripping does not help:
+     * a head must be whole so long after its first byte, a body so long after its head, and a
+     * response that waits for the client must be taken within request_deadline_ms. */
+    int64_t header_deadline_ms, request_deadline_ms, idle_ms;
+    size_t body_max_bytes;
+    int64_t connections_max;
 };
 
-/* One per loop. */
+/* One per loop. The trusted proxies are the caller's and must outlive it. */
 struct http_server *http_server_new(struct loop *loop, const struct http_server_options *options);
-void http_server_set_tls(struct http_server *server, void *tls_context); /* new connections */
+/* For connections from now on: how certificates are reloaded. The caller keeps its reference and
+ * may free the old context afterwards: open connections hold their own. */
+void http_server_set_tls(struct http_server *server, void *tls_context);
 /* Stops accepting, answers what is in flight with Connection: close, calls `stopped` when the
  * last connection is gone or at the deadline. */
 void http_server_stop(struct http_server *server, int64_t deadline_mono_ms,
                       void (*stopped)(void *context), void *context);
+/* Open connections are dropped. Requests whose handler has not answered yet stay valid until it
+ * does; their answers are thrown away. */
 void http_server_free(struct http_server *server);
 /* Connections open, requests served and refused; for metrics. */
 struct http_server_numbers {

@@ -89,6 +89,15 @@ void stream_close(struct stream *s)
     s->loop = NULL;
 }
 
+void stream_finish_writing(struct stream *s)
+{
+    if (s->tls && s->tls_ready && !s->tls_failed) {
+        ERR_clear_error();
+        (void)SSL_shutdown(s->tls);
+    }
+    (void)shutdown(s->io.fd, SHUT_WR);
+}
+
 /* Whether TLS holds bytes that a read may turn into data without the socket's help. */
 static void report_held(struct stream *s)
 {

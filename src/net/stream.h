@@ -33,6 +33,8 @@ void stream_open(struct stream *s, struct loop *loop, int fd, struct ssl_st *tls
 /* At once; no lingering. Says close_notify when that can be written without waiting. Closing a
  * closed one does nothing. */
 void stream_close(struct stream *s);
+/* Says to the peer that nothing more will be written; reading goes on. */
+void stream_finish_writing(struct stream *s);
 /* What `ready` is to be called for (IO_READ | IO_WRITE), from now on; 0: nothing. While a
  * handshake is under way the stream itself knows what to wait for: then `ready` is called with
  * both when stream_handshake is to be called again. */

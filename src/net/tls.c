@@ -143,6 +143,11 @@ struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why)
     return NULL;
 }
 
+void tls_context_keep(struct ssl_ctx_st *context)
+{
+    ASSERT(SSL_CTX_up_ref(context) == 1);
+}
+
 void tls_context_free(struct ssl_ctx_st *context)
 {
     SSL_CTX_free(context);

@@ -17,6 +17,7 @@ MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *
 /* Verifies the peer. ca_file NULL: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR of
  * the environment are honoured). The bundle is parsed once, here. */
 MUST_CHECK struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why);
+void tls_context_keep(struct ssl_ctx_st *context); /* one reference more */
 void tls_context_free(struct ssl_ctx_st *context); /* NULL too; the caller's reference */
 
 /* Sessions to resume with: called on the loop's thread from inside a call to the stream, with

@@ -1,0 +1,20 @@
+/* Decoding of the chunked transfer coding, strictly (RFC 9112, section 7.1). Pure. */
+#pragma once
+
+#include "base/buf.h"
+
+enum chunked_result { CHUNKED_MORE, CHUNKED_END, CHUNKED_MALFORMED, CHUNKED_TOO_LARGE };
+
+/* Zero-initialised is the beginning of a body. */
+struct chunked {
+    int state;
+    int digits;
+    uint64_t chunk_left;
+    size_t line_bytes; /* of the extensions of a chunk, or of the trailer section */
+};
+
+/* Takes bytes, adds what they carry to `body`, which may not grow beyond max_bytes. *ret_used is
+ * how many were taken: all of them on CHUNKED_MORE, up to the body's end on CHUNKED_END.
+ * Extensions and trailer fields are read over and dropped. */
+MUST_CHECK enum chunked_result chunked_decode(struct chunked *c, const char *p, size_t n,
+                                              struct buf *body, size_t max_bytes, size_t *ret_used);

@@ -1,0 +1,124 @@
+/* One incoming connection, inside http/. The phases and what moves between them:
+ *
+ *   TLS       handshake done -> IDLE
+ *   IDLE      first byte -> HEAD; idle deadline -> closed
+ *   HEAD      head whole, body not -> BODY; both whole -> HANDLING; deadline -> 408, FLUSHING
+ *   BODY      body whole -> HANDLING; deadline -> 408, FLUSHING
+ *   HANDLING  answered -> IDLE, or FLUSHING when the connection is to close
+ *   FLUSHING  all written -> LINGER when the client may still be sending, else closed
+ *   LINGER    reads and drops until the client's end or a deadline -> closed
+ *
+ * A request refused at any point goes to FLUSHING. A connection that is lost while HANDLING stays
+ * in memory, closed, until the handler has answered. */
+#pragma once
+
+#include "http/chunked.h"
+#include "http/head.h"
+#include "http/server.h"
+#include "net/socket.h"
+#include "net/stream.h"
+
+#define CONN_MAGIC 0xC0111EC7u
+#define REQUEST_ID_BYTES 64
+
+enum conn_phase {
+    CONN_TLS,
+    CONN_IDLE,
+    CONN_HEAD,
+    CONN_BODY,
+    CONN_HANDLING,
+    CONN_FLUSHING,
+    CONN_LINGER,
+};
+
+struct conn {
+    uint32_t magic;
+    enum conn_phase phase;
+    struct http_server *server; /* NULL: freed before the handler answered */
+    struct conn *next, **place; /* in the server's list */
+    struct stream stream;
+    struct endpoint peer;
+    bool open;     /* the stream is; false with phase HANDLING: waits for the handler */
+    bool detached; /* no socket: bytes come by conn_feed, answers are dropped */
+    bool tls;
+    bool processing; /* conn_process is on the stack */
+    bool close_after;
+    bool eof;        /* the client has said its end */
+    bool body_whole; /* the present request's body is read, or there is none */
+    bool answered;   /* the response's head is in `out` */
+    bool chunked_out;
+    struct http_request request;
+    struct head head;
+    struct head_scan scan;
+    struct chunked chunked;
+    struct buf in; /* the present request's head and what followed it in the same read */
+    size_t head_bytes, used_bytes; /* of `in`: the head; the whole request */
+    struct buf body;               /* unless it stands whole in `in` */
+    int64_t body_left;
+    struct buf ahead; /* what came while `in` must not move: the request points into it */
+    struct buf out;
+    size_t out_at;
+    /* Monotonic; INT64_MAX: none. write_deadline runs while `out` waits for the client. */
+    int64_t phase_deadline, write_deadline, deadline;
+    struct timer deadline_timer; /* may be early: then it is set again */
+    struct timer drained_timer;
+    void (*drained)(struct http_request *r);
+    char request_id[REQUEST_ID_BYTES];
+};
+
+/* fd -1: detached. tls: for stream_open. */
+struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
+                      const struct endpoint *peer);
+/* Bytes as if read; for detached ones. False once the connection is closed. */
+bool conn_feed(struct conn *c, const char *p, size_t n);
+/* Answers with a problem and closes after it. */
+void conn_refuse(struct conn *c, int status, const char *detail);
+/* At once. */
+void conn_drop(struct conn *c);
+/* The server stops: closes now or after what is in flight. */
+void conn_stop(struct conn *c);
+/* The response is in `out` as a whole; ends the request. */
+void conn_request_done(struct conn *c);
+/* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
+void conn_settle(struct conn *c);
+/* Writes what is in `out`. False when the connection is lost. */
+bool conn_flush(struct conn *c);
+static inline bool conn_out_waits(const struct conn *c)
+{
+    return c->out.n > c->out_at;
+}
+
+/* http/response.c: the request's id, the client's or a new one. */
+void response_choose_id(struct conn *c);
+/* http/response.c: a whole problem response to a request that no handler sees. */
+void response_problem(struct conn *c, int status, const char *detail);
+
+/* http/forwarded.c: who the client is, through trusted proxies; sets peer and secure. */
+void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_t trusted_count);
+
+#define SCRATCH_BYTES 65536
+#define SPARE_BODIES 8
+#define SPARE_BODY_BYTES (1 << 20)
+
+/* http/server.c's, shared with the connections. */
+struct http_server {
+    uint32_t magic;
+    struct loop *loop;
+    struct http_server_options options;
+    void *own_tls; /* options.tls_context, with a reference of ours */
+    struct io listen;
+    struct timer accept_again;
+    int64_t complained_mono_ms; /* when the last want of descriptors was logged */
+    struct conn *conns;
+    int64_t served, refused, open;
+    bool stopping;
+    struct timer stop_timer;
+    void (*stopped)(void *context);
+    void *stopped_context;
+    int64_t date_second; /* of date_text */
+    char date_text[32];
+    struct buf spare_bodies[SPARE_BODIES]; /* big buffers go round instead of back to the kernel */
+    size_t spare_body_count;
+    char scratch[SCRATCH_BYTES]; /* of the one read under way */
+};
+void server_conn_closed(struct http_server *server);

@@ -1,0 +1,41 @@
+/* The head of a request: where it ends, what it says, how its body is framed. Pure: bytes in,
+ * judgement out. RFC 9112, read strictly wherever two readers could disagree about where a
+ * request ends (request smuggling). */
+#pragma once
+
+#include "http/grammar.h"
+#include "http/server.h"
+
+struct head {
+    struct grammar_lines lines;
+    enum http_method method;
+    struct str path, query;
+    bool http10, keep_alive, chunked, expects_continue;
+    int64_t content_bytes; /* as announced by Content-Length, -1: not announced */
+};
+
+/* What cannot be served: the status to answer and a sentence (static). */
+struct head_refusal {
+    int status;
+    const char *detail;
+};
+
+enum head_scan_result { HEAD_MORE, HEAD_WHOLE, HEAD_REFUSED };
+
+/* Where a scan stands between reads; zero-initialised at the first byte of a head. */
+struct head_scan {
+    size_t seen;      /* bytes looked at */
+    size_t line_from; /* where the present line begins */
+    size_t lines;
+};
+
+/* Looks for the empty line. HEAD_WHOLE: *ret_n bytes are the head. Refuses what must not be
+ * anywhere in one: NUL and other control characters, a CR or LF alone, a folded line; and what is
+ * too long. */
+MUST_CHECK enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
+                                           size_t *ret_n, struct head_refusal *ret_refusal);
+/* p, n: a whole head. *head is overwritten but for the memory of its lines. */
+MUST_CHECK bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_refusal);
+void head_free(struct head *head);
+struct str head_header(const struct head *head, const char *lower_name);
+size_t head_header_count(const struct head *head, const char *lower_name);

@@ -1,0 +1,241 @@
+/* Writing responses into a connection's `out`. */
+#include "http/conn.h"
+
+#include <stdio.h>
+#include <time.h>
+
+struct status_title {
+    int status;
+    const char *title;
+};
+
+static const struct status_title titles[] = {
+    {200, "OK"},
+    {201, "Created"},
+    {202, "Accepted"},
+    {204, "No Content"},
+    {206, "Partial Content"},
+    {301, "Moved Permanently"},
+    {302, "Found"},
+    {303, "See Other"},
+    {304, "Not Modified"},
+    {307, "Temporary Redirect"},
+    {308, "Permanent Redirect"},
+    {400, "Bad Request"},
+    {401, "Unauthorized"},
+    {403, "Forbidden"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {406, "Not Acceptable"},
+    {408, "Request Timeout"},
+    {409, "Conflict"},
+    {410, "Gone"},
+    {411, "Length Required"},
+    {412, "Precondition Failed"},
+    {413, "Content Too Large"},
+    {414, "URI Too Long"},
+    {415, "Unsupported Media Type"},
+    {417, "Expectation Failed"},
+    {422, "Unprocessable Content"},
+    {428, "Precondition Required"},
+    {429, "Too Many Requests"},
+    {431, "Request Header Fields Too Large"},
+    {500, "Internal Server Error"},
+    {501, "Not Implemented"},
+    {502, "Bad Gateway"},
+    {503, "Service Unavailable"},
+    {504, "Gateway Timeout"},
+    {505, "HTTP Version Not Supported"},
+};
+
+const char *http_status_title(int status)
+{
+    for (size_t i = 0; i < ARRAY_LEN(titles); i++) {
+        if (titles[i].status == status)
+            return titles[i].title;
+    }
+    return "Status";
+}
+
+static struct conn *conn_of(struct http_request *r)
+{
+    CHECK_MAGIC(r, HTTP_REQUEST_MAGIC);
+    struct conn *c = CONTAINER_OF(r, struct conn, request);
+    CHECK_MAGIC(c, CONN_MAGIC);
+    ASSERT(c->phase == CONN_HANDLING);
+    return c;
+}
+
+/* RFC 9110, 5.6.7; formatted once a second. */
+static const char *date_text(struct http_server *server)
+{
+    int64_t second = loop_wall_ms(server->loop) / 1000;
+    if (server->date_second != second) {
+        struct tm t;
+        time_t seconds = (time_t)second;
+        ASSERT(gmtime_r(&seconds, &t));
+        /* Not strftime: its names follow the locale. */
+        static const char days[] = "SunMonTueWedThuFriSat";
+        static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+        snprintf(server->date_text, sizeof server->date_text,
+                 "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + t.tm_wday * 3, t.tm_mday,
+                 months + t.tm_mon * 3, (t.tm_year + 1900) % 10000, t.tm_hour, t.tm_min, t.tm_sec);
+        server->date_second = second;
+    }
+    return server->date_text;
+}
+
+static bool id_good(struct str id)
+{
+    if (id.n == 0 || id.n > REQUEST_ID_BYTES)
+        return false;
+    for (size_t i = 0; i < id.n; i++) {
+        if (id.p[i] <= 0x20 || id.p[i] >= 0x7f || id.p[i] == ',')
+            return false;
+    }
+    return true;
+}
+
+static struct str new_id(struct conn *c)
+{
+    static const char hex[] = "0123456789abcdef";
+    uint64_t bits = rng_next(loop_rng(c->request.loop));
+    for (size_t i = 0; i < 16; i++)
+        c->request_id[i] = hex[(bits >> (4 * i)) & 15];
+    return (struct str){c->request_id, 16};
+}
+
+void response_choose_id(struct conn *c)
+{
+    struct str given = http_header(&c->request, "x-request-id");
+    c->request.request_id = id_good(given) ? given : new_id(c);
+}
+
+/* Everything up to Content-Length, Transfer-Encoding and the empty line. */
+static void add_head(struct conn *c, int status, const char *content_type, struct str id,
+                     struct str extra)
+{
+    struct buf *to = &c->out;
+    ASSERT(status >= 200 && status <= 599);
+    ASSERT(extra.n == 0 || (extra.n > 2 && memcmp(extra.p + extra.n - 2, "\r\n", 2) == 0));
+    buf_add_c(to, "HTTP/1.1 ");
+    buf_add_int(to, status);
+    buf_add_char(to, ' ');
+    buf_add_c(to, http_status_title(status));
+    buf_add_c(to, "\r\nDate: ");
+    buf_add_c(to, date_text(c->server));
+    if (content_type) {
+        buf_add_c(to, "\r\nContent-Type: ");
+        buf_add_c(to, content_type);
+    }
+    buf_add_c(to, "\r\nX-Request-Id: ");
+    buf_add_str(to, id);
+    buf_add_c(to, c->close_after ? "\r\nConnection: close\r\n" : "\r\n");
+    buf_add_str(to, extra);
+}
+
+static void add_length_and_body(struct conn *c, int status, struct str body, bool head_only)
+{
+    struct buf *to = &c->out;
+    if (status != 204 && status != 304) {
+        buf_add_c(to, "Content-Length: ");
+        buf_add_int(to, (int64_t)body.n);
+        buf_add_c(to, "\r\n\r\n");
+    } else {
+        ASSERT(body.n == 0);
+        buf_add_c(to, "\r\n");
+    }
+    if (!head_only)
+        buf_add_str(to, body);
+}
+
+static void before_answer(struct conn *c)
+{
+    ASSERT(!c->answered);
+    c->answered = true;
+    if (!c->body_whole || c->server->stopping)
+        c->close_after = true;
+}
+
+void http_respond(struct http_request *r, int status, const char *content_type,
+                  struct str extra_headers, struct str body)
+{
+    struct conn *c = conn_of(r);
+    if (!r->gone) {
+        before_answer(c);
+        add_head(c, status, content_type, r->request_id, extra_headers);
+        add_length_and_body(c, status, body, r->method == HTTP_HEAD);
+    }
+    conn_request_done(c);
+}
+
+void response_problem(struct conn *c, int status, const char *detail)
+{
+    /* Without a request that was understood there is neither an id nor a method. */
+    bool known = c->request.magic == HTTP_REQUEST_MAGIC;
+    struct buf body = {0};
+    buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}",
+               http_status_title(status), status, detail);
+    add_head(c, status, "application/problem+json", known ? c->request.request_id : new_id(c),
+             status == 503 ? STR("Retry-After: 1\r\n") : STR_NONE);
+    add_length_and_body(c, status, buf_str(&body), known && c->request.method == HTTP_HEAD);
+    buf_free(&body);
+}
+
+/* ---- in pieces */
+
+void http_respond_begin(struct http_request *r, int status, const char *content_type,
+                        struct str extra_headers)
+{
+    struct conn *c = conn_of(r);
+    if (r->gone)
+        return;
+    before_answer(c);
+    c->chunked_out = !c->head.http10;
+    add_head(c, status, content_type, r->request_id, extra_headers);
+    buf_add_c(&c->out, c->chunked_out ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
+}
+
+void http_respond_piece(struct http_request *r, struct str piece,
+                        void (*drained)(struct http_request *r))
+{
+    struct conn *c = conn_of(r);
+    ASSERT(!r->gone && c->answered && !c->drained);
+    c->drained = drained;
+    if (r->method != HTTP_HEAD && piece.n > 0) { /* an empty chunk would be the last */
+        if (c->chunked_out)
+            buf_printf(&c->out, "%zx\r\n", piece.n);
+        buf_add_str(&c->out, piece);
+        if (c->chunked_out)
+            buf_add_c(&c->out, "\r\n");
+    }
+    if (conn_flush(c))
+        conn_settle(c);
+}
+
+void http_respond_end(struct http_request *r)
+{
+    struct conn *c = conn_of(r);
+    if (!r->gone && c->chunked_out && r->method != HTTP_HEAD)
+        buf_add_c(&c->out, "0\r\n\r\n");
+    conn_request_done(c);
+}
+
+/* ---- reading a request */
+
+struct str http_header(const struct http_request *r, const char *lower_name)
+{
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (str_is(r->headers[i].name, lower_name))
+            return r->headers[i].value;
+    }
+    return STR_NONE;
+}
+
+size_t http_header_count(const struct http_request *r, const char *lower_name)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < r->header_count; i++)
+        count += str_is(r->headers[i].name, lower_name);
+    return count;
+}
