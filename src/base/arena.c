@@ -2,7 +2,9 @@
 #include "base/arena.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -33,7 +35,8 @@ static char *chunk_new(struct arena *a, size_t n)
 
 void *arena_alloc(struct arena *a, size_t n)
 {
-    n = (n + 15) & ~(size_t)15;
+    ASSERT(n < SIZE_MAX / 2);
+    n = n > 0 ? (n + 15) & ~(size_t)15 : 16; /* nothing has a place of its own too */
     a->total_bytes += n;
     if (ARENA_PLAIN || n > CHUNK_BYTES / 4)
         return chunk_new(a, n);
