@@ -2,6 +2,8 @@
  * ways through its memtable, its journal and SQLite, and what a kill leaves. */
 #include "sqlite_store.h"
 
+#include "store/sqlite/backup.h"
+
 /* --- tests --------------------------------------------------------------------------------------
  */
 
@@ -394,6 +396,51 @@ static void keeps_what_it_acknowledged(void)
     end();
 }
 
+static bool is_a_file_with_pages(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_size > 4096;
+}
+
+/* Taken while the store runs: part of it in SQLite, part only in the journal. */
+static void backs_up_while_running(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_STARTED, "s-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    (void)report(false);
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
+    char copy[64], *why = NULL;
+    strcpy(copy, "/tmp/postbackd-test-XXXXXX");
+    ASSERT(mkdtemp(copy) != NULL);
+    char file[128];
+    snprintf(file, sizeof file, "%s/postbackd.db", copy);
+    CHECK(sqlite_store_backup(directory, disk_real(), file, &why));
+    CHECK(why == NULL);
+    CHECK(is_a_file_with_pages(file));
+    CHECK(!sqlite_store_backup(directory, disk_real(), file, &why));
+    REQUIRE(why != NULL);
+    CHECK(strstr(why, "exists already") != NULL);
+    free(why);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann"); /* not in the copy */
+    store_close(store);
+    store = NULL;
+    remove_tree(directory);
+    strcpy(directory, copy);
+    reopen();
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann").kind, VERDICT_DUPLICATE);
+    CHECK_EQ_UINT(submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann").event_no, 5);
+    struct due_page p;
+    CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "3 4 5");
+    CHECK_EQ_INT(report(false).conversions[0], 4);
+    CHECK_EQ_INT(report(false).active_panelists, 1);
+    reopen();
+    CHECK_EQ_INT(report(false).conversions[0], 4);
+    end();
+}
+
 int main(void)
 {
     RUN(accepts_once);
@@ -408,6 +455,7 @@ int main(void)
     RUN(erases_a_panelist);
     RUN(keeps_objects);
     RUN(refuses_a_second_daemon);
+    RUN(backs_up_while_running);
     RUN(keeps_what_it_acknowledged);
     return check_done("sqlite_store");
 }

@@ -1,0 +1,181 @@
+/* Backup: a snapshot of SQLite, then the journal's tail replayed into the copy by the same code
+ * that recovery uses, then a check of the whole copy.
+ *
+ * The snapshot is a read transaction that stays open until the tail has been read: while it is,
+ * no checkpoint that is behind newer commits can be complete, and only a complete one lets go of
+ * journal segments. So the tail from the snapshot's position on is there, whatever the daemon
+ * does meanwhile. Groups that the daemon is writing at this moment may or may not be in. */
+#include "store/sqlite/backup.h"
+
+#include "base/alloc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "store/sqlite/recover.h"
+#include "store/sqlite/schema.h"
+
+struct backup {
+    struct sql from;
+    struct disk *disk;
+    char *journal_directory, *part; /* part: FILE.part, renamed at the end */
+    const char *file;
+    struct apply apply; /* on the copy */
+    struct view view;
+};
+
+static char *text(const char *fmt, ...) PRINTF_LIKE(1, 2);
+static char *text(const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    char *s = xstrdup(buf_c(&b));
+    buf_free(&b);
+    return s;
+}
+
+static bool backup_failed(const struct sql *q, const char *what, char **ret_why)
+{
+    *ret_why = text("%s: %s", what, q->why ? q->why : sqlite3_errmsg(q->db));
+    return false;
+}
+
+/* Opens the source and fixes the snapshot. */
+static bool open_source(struct backup *b, const char *directory, char **ret_why)
+{
+    char *path = text("%s/postbackd.db", directory);
+    struct sql *q = &b->from;
+    bool there = access(path, R_OK) == 0;
+    if (!there)
+        *ret_why = text("%s cannot be read: %s", path, strerror(errno));
+    bool good = there && sql_open(q, path, b->disk->sqlite_vfs, false, ret_why);
+    free(path);
+    if (!good)
+        return false;
+    schema_configure(q, false, SCHEMA_CACHE_KIB_READER);
+    sql_exec(q, "BEGIN");
+    int64_t version = sql_get_int(q, "PRAGMA user_version", -1);
+    if (sql_failed(q))
+        return backup_failed(q, "the store cannot be read", ret_why);
+    if (version == SCHEMA_VERSION)
+        return true;
+    *ret_why = text("the store has schema version %lld, not %d: start this postbackd on it once",
+                    (long long)version, SCHEMA_VERSION);
+    return false;
+}
+
+static bool copy_pages(struct backup *b, char **ret_why)
+{
+    struct sql *q = &b->apply.sql;
+    if (!sql_open(q, b->part, b->disk->sqlite_vfs, true, ret_why))
+        return false;
+    sqlite3_backup *copy = sqlite3_backup_init(q->db, "main", b->from.db, "main");
+    int code = copy ? sqlite3_backup_step(copy, -1) : sqlite3_errcode(q->db);
+    if (copy)
+        (void)sqlite3_backup_finish(copy);
+    if (code == SQLITE_DONE)
+        return true;
+    *ret_why = text("%s cannot be written: %s", b->part, sqlite3_errstr(code));
+    return false;
+}
+
+/* The copy is nobody's yet: it needs no WAL of its own while it is made, and a single file at
+ * the end. */
+static bool replay_tail(struct backup *b, char **ret_why)
+{
+    struct sql *q = &b->apply.sql;
+    /* Synced once, when it is whole. */
+    sql_exec(q, "PRAGMA synchronous=OFF");
+    sqlite3_stmt *s = sql_prepare(q, "PRAGMA journal_mode=DELETE");
+    if (sql_row(q, s))
+        sql_reset(s);
+    sql_finalize(s);
+    apply_open(&b->apply);
+    b->view.secret = b->apply.secret;
+    b->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
+    b->view.active = memtable_new(b->apply.generation + 1);
+    if (sql_failed(q))
+        return backup_failed(q, "the copy cannot be written", ret_why);
+    if (!lookup_open(&b->view.lookup, b->part, b->disk->sqlite_vfs, ret_why))
+        return false;
+    view_load(&b->view);
+    char *why = NULL, *journal_why = NULL;
+    struct replay replay = {&b->view, &b->apply, &why};
+    if (journal_read(b->disk, b->journal_directory, meta_get_position(q), replay_group, &replay,
+                     &journal_why) &&
+        replay_end(&replay))
+        return true;
+    *ret_why = why ? why : journal_why;
+    if (why)
+        free(journal_why);
+    return false;
+}
+
+static bool check_copy(struct backup *b, char **ret_why)
+{
+    struct sql *q = &b->apply.sql;
+    /* A new directory begins a new journal; its positions start over. */
+    meta_set_int(q, "journal_segment", 0);
+    meta_set_int(q, "journal_offset", 0);
+    sqlite3_stmt *s = sql_prepare(q, "PRAGMA integrity_check(1)");
+    bool good = sql_row(q, s) && str_is(sql_str(s, 0), "ok");
+    if (!good && !sql_failed(q))
+        *ret_why = text("the copy is damaged: %.*s", STR_ARG(sql_str(s, 0)));
+    sql_finalize(s);
+    if (sql_failed(q))
+        return backup_failed(q, "the copy cannot be checked", ret_why);
+    return good;
+}
+
+static bool finish(struct backup *b, char **ret_why)
+{
+    view_close(&b->view);
+    apply_close(&b->apply);
+    int fd = b->disk->open(b->disk, b->part, false, false);
+    int code = fd < 0 ? fd : b->disk->sync_file(b->disk, fd);
+    if (fd >= 0)
+        b->disk->close(b->disk, fd);
+    /* link, not rename: it refuses a file that has come to be there since. */
+    if (code == 0 && link(b->part, b->file) != 0)
+        code = -errno;
+    if (code != 0) {
+        *ret_why = text("%s cannot be written: %s", b->file, strerror(-code));
+        return false;
+    }
+    const char *slash = strrchr(b->file, '/');
+    char *parent = slash ? text("%.*s", (int)(slash - b->file + 1), b->file) : xstrdup(".");
+    code = b->disk->sync_directory(b->disk, parent);
+    if (code != 0)
+        *ret_why = text("%s cannot be synced: %s", parent, strerror(-code));
+    free(parent);
+    return code == 0;
+}
+
+bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file, char **ret_why)
+{
+    if (access(file, F_OK) == 0) {
+        *ret_why = text("%s exists already: choose a new file", file);
+        return false;
+    }
+    struct backup b = {
+        .disk = disk,
+        .file = file,
+        .journal_directory = text("%s/journal", directory),
+        .part = text("%s.part", file),
+    };
+    unlink(b.part); /* of a backup that was interrupted */
+    bool good = open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&
+                replay_tail(&b, ret_why) && check_copy(&b, ret_why) && finish(&b, ret_why);
+    view_close(&b.view);
+    apply_close(&b.apply);
+    sql_close(&b.from);
+    unlink(b.part);
+    free(b.journal_directory);
+    free(b.part);
+    return good;
+}
