@@ -54,8 +54,8 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
         if (!atomic_exchange(&s->numbers.blocked, true))
             log_warning("apply_blocked", LOG_C("why", s->apply.sql.why));
         apply_recover(&s->apply);
-        struct request_list none = queue_take_all(&s->nap, RETRY_MS);
-        ASSERT(!none.first);
+        struct request *none = queue_take(&s->nap, RETRY_MS);
+        ASSERT(!none);
     }
     if (good) {
         if (atomic_exchange(&s->numbers.blocked, false))
@@ -84,9 +84,8 @@ void *applier_main(void *arg)
     int64_t next_purge_mono_ms = 0;
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);
     for (;;) {
-        struct request_list todo = queue_take_all(&s->to_applier, PURGE_INTERVAL_MS);
-        struct request *r = request_list_take(&todo);
-        ASSERT(!todo.first);
+        purge_when_due(s, &next_purge_mono_ms);
+        struct request *r = queue_take(&s->to_applier, PURGE_INTERVAL_MS);
         if (r && r->kind == REQUEST_STOP) {
             free(r);
             break;
@@ -96,7 +95,6 @@ void *applier_main(void *arg)
         free(r);
         if (!sql_failed(&s->apply.sql) && wal_pages >= CHECKPOINT_PAGES)
             applier_checkpoint(s, false);
-        purge_when_due(s, &next_purge_mono_ms);
     }
     sqlite3_wal_hook(s->apply.sql.db, NULL, NULL);
     return NULL;

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
+#include <stdlib.h>
 #include <time.h>
 
 void request_list_add(struct request_list *list, struct request *r)
@@ -61,7 +62,8 @@ void queue_init(struct queue *q)
 
 void queue_destroy(struct queue *q)
 {
-    ASSERT(!q->list.first);
+    for (struct request *r; (r = request_list_take(&q->list)) != NULL;)
+        free(r); /* the applier's word to a writer that has stopped */
     pthread_cond_destroy(&q->wake);
     pthread_mutex_destroy(&q->mutex);
 }
@@ -84,25 +86,30 @@ static struct timespec deadline_after(int64_t wait_ms)
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
 }
 
-struct request_list queue_take_all(struct queue *q, int64_t wait_ms)
+/* With the mutex held. */
+static void wait_for_any(struct queue *q, int64_t wait_ms)
 {
     struct timespec until = deadline_after(wait_ms < 0 ? 0 : wait_ms);
-    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
     int code = 0;
     while (!q->list.first && code == 0 && wait_ms != 0)
         code = wait_ms < 0 ? pthread_cond_wait(&q->wake, &q->mutex)
                            : pthread_cond_timedwait(&q->wake, &q->mutex, &until);
+}
+
+struct request_list queue_take_all(struct queue *q, int64_t wait_ms)
+{
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    wait_for_any(q, wait_ms);
     struct request_list all = q->list;
     q->list = (struct request_list){0};
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
     return all;
 }
 
-struct request *queue_take(struct queue *q)
+struct request *queue_take(struct queue *q, int64_t wait_ms)
 {
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
-    while (!q->list.first)
-        ASSERT(pthread_cond_wait(&q->wake, &q->mutex) == 0);
+    wait_for_any(q, wait_ms);
     struct request *r = request_list_take(&q->list);
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
     return r;

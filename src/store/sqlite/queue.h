@@ -51,5 +51,5 @@ void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
 /* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
-/* One request, waiting for ever. */
-struct request *queue_take(struct queue *q);
+/* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */
+struct request *queue_take(struct queue *q, int64_t wait_ms);

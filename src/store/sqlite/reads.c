@@ -94,7 +94,7 @@ void *reads_main(void *arg)
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     struct sql *q = &s->reads.sql;
     struct request *r;
-    for (; (r = queue_take(&s->to_reads))->kind != REQUEST_STOP;) {
+    for (; (r = queue_take(&s->to_reads, -1))->kind != REQUEST_STOP;) {
         sql_exec(q, "BEGIN");
         enum store_status status = read_one(s, r);
         sql_exec(q, "COMMIT");

@@ -280,16 +280,21 @@ static void take(struct sqlite_store *s, struct request *r)
     }
 }
 
+/* Whether a request that comes first must wait for the applier or the journal. */
+static bool is_blocked(struct sqlite_store *s, const struct request *r)
+{
+    if (s->writer.freeze_now)
+        return true;
+    return r->kind == REQUEST_INTAKE &&
+           ((s->view.frozen && is_full(s->view.active)) || journal_room(s, r) == ROOM_LATER);
+}
+
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_OUTCOMES ||
         r->kind == REQUEST_PAGE)
         return false;
-    if (s->writer.stalled.first || s->writer.freeze_now)
-        return true;
-    if (r->kind != REQUEST_INTAKE)
-        return false;
-    return (s->view.frozen && is_full(s->view.active)) || journal_room(s, r) == ROOM_LATER;
+    return s->writer.stalled.first || is_blocked(s, r);
 }
 
 static bool group_is_full(const struct sqlite_store *s)
@@ -319,11 +324,14 @@ static void round_of(struct sqlite_store *s, struct request_list *todo)
 
 /* --- the thread ------------------------------------------------------------------------------ */
 
-static int64_t wait_ms(const struct sqlite_store *s)
+static int64_t wait_ms(struct sqlite_store *s)
 {
+    const struct request *stalled = s->writer.stalled.first;
+    if (stalled && !is_blocked(s, stalled))
+        return 0;
     if (s->writer.stopping)
         return 10; /* for reads that are still under way */
-    if (s->writer.stalled.first && s->writer.unready_mono_ms != 0)
+    if (stalled && s->writer.unready_mono_ms != 0)
         return 5;
     if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
         return -1;
