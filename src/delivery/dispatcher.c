@@ -20,6 +20,8 @@ struct lane_now dispatcher_now(struct dispatcher *d)
     int64_t mono_ms = d->outside->mono_ms(d->outside);
     int64_t wall_ms = d->outside->wall_ms(d->outside);
     int64_t expected_ms = d->clock_wall_ms + (mono_ms - d->clock_mono_ms);
+    if (wall_ms - expected_ms > WALL_JUMP_MS)
+        d->clock_jumped = true;
     d->clock_wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
     d->clock_mono_ms = mono_ms;
     return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
@@ -287,10 +289,11 @@ static void touch_node(void *context, struct lookup_node *node)
 }
 
 /* A wall clock set forward makes due what was to wait; one set back changes nothing here. */
-static void watch_clock(struct dispatcher *d, int64_t expected_wall_ms, const struct lane_now *now)
+static void watch_clock(struct dispatcher *d)
 {
-    if (now->wall_ms - expected_wall_ms > WALL_JUMP_MS)
+    if (d->clock_jumped)
         lookup_visit(&d->lanes, touch_node, d);
+    d->clock_jumped = false;
 }
 
 static void publish(struct dispatcher *d)
@@ -328,15 +331,22 @@ static void run_stopping(struct dispatcher *d, int64_t mono_ms)
         executor_post(all->reply_to, all->stopped);
 }
 
+static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
+{
+    if (d->stopping)
+        return d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
+    if (d->failed) /* nothing is done any more: the process is about to end */
+        return INT64_MAX;
+    int64_t at = wake_heap_earliest(&d->heap);
+    if (d->lanes.count == 0 && d->healths.count == 0)
+        return at;
+    int64_t check = (mono_ms / DISPATCHER_CHECK_MS + 1) * DISPATCHER_CHECK_MS;
+    return at < check ? at : check;
+}
+
 static void set_wake(struct dispatcher *d, int64_t mono_ms)
 {
-    int64_t at = INT64_MAX;
-    if (d->stopping)
-        at = d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
-    else if (d->lanes.count > 0 || d->healths.count > 0)
-        at = (mono_ms / DISPATCHER_CHECK_MS + 1) * DISPATCHER_CHECK_MS;
-    if (!d->stopping && wake_heap_earliest(&d->heap) < at)
-        at = wake_heap_earliest(&d->heap);
+    int64_t at = next_wake(d, mono_ms);
     if (at == d->wake_mono_ms && at > mono_ms)
         return; /* set already: most ticks change nothing about it */
     d->wake_mono_ms = at;
@@ -347,10 +357,9 @@ static void tick_end(void *context)
 {
     struct dispatcher *d = context;
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    int64_t wall_before = d->clock_wall_ms, mono_before = d->clock_mono_ms;
     struct lane_now now = dispatcher_now(d);
     if (!d->stopping && !d->failed) {
-        watch_clock(d, wall_before + (now.mono_ms - mono_before), &now);
+        watch_clock(d);
         wake_due(d, now.mono_ms);
         run_touched(d);
         run_wanting_room(d);

@@ -78,7 +78,8 @@ struct dispatcher {
     int32_t recordings;
     int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
     int64_t wake_mono_ms; /* what the outside has been told */
-    bool failed, stopping, stopped, cancelled;
+    bool clock_jumped;    /* forward: what waited may be due */
+    bool failed, stopping, stopped;
     int64_t suspended;
     struct inbox inbox;
     /* Published for any thread at the end of each tick. */

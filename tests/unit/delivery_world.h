@@ -33,6 +33,18 @@ static inline void world_accept(struct world *w, uint32_t app_no, uint64_t event
     world_hand_over(w, world_add_row(w, app_no, event_no));
 }
 
+static inline void world_resend(struct world *w, struct world_row *row)
+{
+    row->was_delivered = row->state == CALLBACK_DELIVERED;
+    if (row->state != CALLBACK_PENDING)
+        row->place = (struct schedule_place){0};
+    row->state = CALLBACK_PENDING;
+    row->manual = true;
+    row->resends++;
+    row->place.due_ms = world_wall(&w->loops[0].outside);
+    world_hand_over(w, row);
+}
+
 /* --- the clockwork --- */
 
 static inline bool world_run_tasks(struct world *w)

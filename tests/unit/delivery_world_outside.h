@@ -24,7 +24,7 @@ struct world_row {
     enum callback_state state;
     enum skip_reason reason;
     struct schedule_place place;
-    int32_t attempts, oks;
+    int32_t attempts, oks, resends;
     bool was_delivered, manual;
     int64_t last_try_wall_ms, first_try_wall_ms;
     enum attempt_class last_class;

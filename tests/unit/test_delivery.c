@@ -389,17 +389,6 @@ static void concurrency_and_rate_are_kept(void)
     world_close(w);
 }
 
-static void resend(struct world *w, struct world_row *row)
-{
-    row->was_delivered = row->state == CALLBACK_DELIVERED;
-    if (row->state != CALLBACK_PENDING)
-        row->place = (struct schedule_place){0};
-    row->state = CALLBACK_PENDING;
-    row->manual = true;
-    row->place.due_ms = world_wall(&w->loops[0].outside);
-    world_hand_over(w, row);
-}
-
 static void resends(void)
 {
     struct world *w = world_open(1, "5s,1h");
@@ -408,7 +397,7 @@ static void resends(void)
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->rows[0].state, CALLBACK_DELIVERED);
     w->answer = world_always_404;
-    resend(w, &w->rows[0]); /* one extra try, and it stays delivered */
+    world_resend(w, &w->rows[0]); /* one extra try, and it stays delivered */
     world_run(w, 1 * MINUTE);
     CHECK_EQ_INT(w->rows[0].state, CALLBACK_DELIVERED);
     CHECK_EQ_INT(w->rows[0].attempts, 2);
@@ -416,15 +405,15 @@ static void resends(void)
     world_accept(w, 1, 2);
     world_run(w, 1 * SECOND); /* waits in memory for its second try */
     CHECK_EQ_INT(w->rows[1].attempts, 1);
-    resend(w, &w->rows[1]); /* due now */
+    world_resend(w, &w->rows[1]); /* due now */
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->rows[1].attempts, 2);
     world_run(w, 1 * MINUTE); /* waits in the store */
     CHECK_EQ_INT(w->rows[1].state, CALLBACK_PENDING);
     w->answer = world_slow;
-    resend(w, &w->rows[1]);
+    world_resend(w, &w->rows[1]);
     world_run(w, 100);
-    resend(w, &w->rows[1]); /* while it is being tried */
+    world_resend(w, &w->rows[1]); /* while it is being tried */
     world_run(w, 2 * SECOND);
     CHECK_EQ_INT(w->rows[1].state, CALLBACK_DELIVERED);
     CHECK_EQ_INT(w->rows[1].attempts, 3);

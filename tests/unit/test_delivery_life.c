@@ -194,6 +194,24 @@ static void health_is_told(void)
     world_close(w);
 }
 
+static void a_failed_store_ends_all_starts(void)
+{
+    struct world *w = world_open(1, "1s,1s,1s,1s,1s");
+    w->answer = world_always_404;
+    world_set_app(w, 1, 1);
+    world_set_app(w, 2, 2);
+    for (uint64_t i = 1; i <= 20; i++)
+        world_accept(w, 1, i);
+    world_run(w, 500);
+    w->page_status = STORE_FAILED;
+    world_add_row(w, 2, 1);
+    struct lane_backlog backlog = {lane_of(2, LANE_SUCCESS), WORLD_START_WALL_MS};
+    delivery_recover(w->delivery, &backlog, 1);
+    world_run(w, 1 * HOUR); /* waiting for the end must not spin either: world_run asserts it */
+    CHECK_EQ_INT(w->starts, 20);
+    world_close(w);
+}
+
 static void a_busy_store_is_asked_again(void)
 {
     struct world *w = world_open(1, "5s,1m");
@@ -220,6 +238,7 @@ int main(void)
     RUN(stopping_has_an_end);
     RUN(test_callbacks_answer_inline);
     RUN(health_is_told);
+    RUN(a_failed_store_ends_all_starts);
     RUN(a_busy_store_is_asked_again);
     return check_done("delivery_life");
 }
