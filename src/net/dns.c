@@ -22,8 +22,10 @@
 #define DNS_TTL_MIN_MS 1000
 #define DNS_TTL_MAX_MS (5 * 60 * 1000)
 #define DNS_TTL_FAILED_MS 5000
-#define DNS_TRY_MS 1500 /* then again, longer each time */
-#define DNS_TRIES 3
+/* A second, then two: so that a name server which drops questions for AAAA costs three seconds and
+ * not the time for connecting; c-ares answers when it has both families or has given one up. */
+#define DNS_TRY_MS 1000
+#define DNS_TRIES 2
 
 struct dns_name {
     struct dns *dns;

@@ -48,10 +48,15 @@ static void job_go(struct job *job)
     connection_send(c, job);
 }
 
-/* An idle connection is worth less than a job that has none. */
+/* An idle connection is worth less than a job that has none, and so is what is left of a body. */
 static bool make_room(struct sender *s)
 {
-    return s->connections < s->options.connections_max || idle_close_oldest(s);
+    if (s->connections < s->options.connections_max || idle_close_oldest(s))
+        return true;
+    if (!s->draining)
+        return false;
+    connection_close(s->draining);
+    return true;
 }
 
 void job_open_fresh(struct job *job)

@@ -42,6 +42,7 @@ static struct session_entry **place_of(struct sessions *sessions, const char *ho
 static void remove_at(struct sessions *sessions, struct session_entry **at)
 {
     struct session_entry *entry = *at;
+    ASSERT(entry);
     *at = entry->bucket_next;
     *(entry->older ? &entry->older->newer : &sessions->oldest) = entry->newer;
     *(entry->newer ? &entry->newer->older : &sessions->newest) = entry->older;

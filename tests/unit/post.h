@@ -88,7 +88,7 @@ static inline void post_start(struct exchange *x, const char *url, int64_t timeo
     x->headers = STR("webhook-id: r-1\r\n");
     x->body = STR("{\"Sig\":\"x\"}");
     x->timeout_ms = timeout_ms;
-    x->connect_timeout_ms = timeout_ms < 500 ? timeout_ms : 500;
+    x->connect_timeout_ms = timeout_ms;
     x->done = post_done;
     post.under_way++;
     sender_start(post.sender, x);

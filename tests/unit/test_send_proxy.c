@@ -131,7 +131,7 @@ static void refused_with(const char *text, bool closing)
     open_through(&proxy, "", "127.0.0.0/8", NULL);
     exchange_free_results(&post.x);
     post.x = (struct exchange){0};
-    post_to("http://127.0.0.1:9/", 0, 300);
+    post_to("http://127.0.0.1:9/", 0, 1000);
     struct exchange kept = post.x;
     post.x = (struct exchange){0};
     post_close();
