@@ -77,9 +77,14 @@ void json_end_array(struct json_writer *w)
 
 void json_key(struct json_writer *w, const char *name)
 {
+    json_key_str(w, str_of(name));
+}
+
+void json_key_str(struct json_writer *w, struct str name)
+{
     ASSERT(w->depth > 0);
     before_value(w);
-    quoted(w->to, str_of(name));
+    quoted(w->to, name);
     buf_add_char(w->to, ':');
     w->after_key = true;
 }
