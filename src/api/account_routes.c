@@ -1,0 +1,88 @@
+/* The shape that all routes of accounts have in common. */
+#include "api/account_routes.h"
+
+#include "accounts/render.h"
+#include "api/cursor.h"
+#include "api/internal.h"
+#include "api/query.h"
+
+#define LIST_DEFAULT 50
+#define LIST_MOST 500
+
+void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct mutation *m),
+            void (*render)(struct mutation *m, struct json_writer *w), int status,
+            const char *location)
+{
+    const struct json *body = NULL;
+    if (with_body && !call_read_object(c, &body))
+        return;
+    struct mutation *m = call_alloc(c, sizeof *m);
+    m->c = c;
+    m->body = body;
+    m->judge = judge;
+    m->render = render;
+    m->status = status;
+    m->location = location;
+    control_ask(c->api->options.control, m);
+}
+
+void answer_entry(struct call *c, const struct buf *body, uint64_t version)
+{
+    char tag[ETAG_MAX];
+    etag_print(tag, version);
+    struct buf headers = {0};
+    buf_printf(&headers, "ETag: %s\r\n", tag);
+    call_answer_json_with(c, 200, buf_str(&headers), body);
+    buf_free(&headers);
+}
+
+static bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
+{
+    uint64_t before = 0;
+    struct str after = call_parameter(c, "after");
+    if (after.p && (!cursor_parse(after, c->account_no, &before) || before > UINT32_MAX))
+        call_add_parameter_problem(c, "after", "invalid",
+                                   "The Next of an earlier answer, as it was given.");
+    *ret_limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    *ret_before = (uint32_t)before;
+    return c->problems.count == 0;
+}
+
+static void print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no)
+{
+    struct buf next = {0};
+    cursor_print(&next, c->account_no, last_no);
+    json_key(w, "Next");
+    json_string(w, more ? buf_str(&next) : STR_NONE);
+    buf_free(&next);
+}
+
+void answer_list(struct call *c, const struct entry_list *list)
+{
+    uint32_t before, last_no = 0;
+    size_t limit;
+    if (!list_position(c, &before, &limit)) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    void *found[LIST_MOST + 1];
+    size_t count = list->fetch(c, before, found, limit + 1);
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Items");
+    json_array(&w);
+    for (size_t i = 0; i < count; i++) {
+        if (i < limit) {
+            list->render(&w, found[i]);
+            last_no = list->number(found[i]);
+        }
+        list->unref(found[i]);
+    }
+    json_end_array(&w);
+    print_next(c, &w, count > limit, last_no);
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}

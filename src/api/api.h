@@ -1,0 +1,41 @@
+/* The HTTP interface: routes, who may use them, and their answers (contract, sections 3, 5, 6).
+ *
+ * One `struct api` for the daemon, one `struct api_loop` per loop (it owns what is not shared
+ * between threads, such as the JSON parser). The http server calls api_headers_in when a
+ * request's headers are in and api_handle when it is whole. */
+#pragma once
+
+#include "accounts/accounts.h"
+#include "delivery/delivery.h"
+#include "http/server.h"
+#include "store/store.h"
+
+struct control;
+
+struct api_options {
+    struct env *env;
+    struct store *store;
+    struct directory *directory;
+    struct delivery *delivery;
+    struct control *control; /* changes of accounts, one at a time */
+    const struct hash_secret *hash_secret;
+    const struct address *sources; /* egress addresses, said in /openapi.json */
+    size_t source_count;
+    int32_t reads_per_minute; /* per key */
+    struct str public_url;    /* absent: relative */
+    const char *version;
+};
+
+struct api;
+struct api_loop;
+
+struct api *api_new(const struct api_options *options); /* options' texts must outlive it */
+void api_free(struct api *api);
+void api_set_accepting(struct api *api, bool accepting); /* false: readyz says 503, ingest too */
+
+struct api_loop *api_loop_new(struct api *api, struct loop *loop);
+void api_loop_free(struct api_loop *loop);
+
+/* For struct http_server_options; context is the struct api_loop. */
+int api_headers_in(void *context, struct http_request *r);
+void api_handle(void *context, struct http_request *r);

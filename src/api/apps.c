@@ -1,0 +1,122 @@
+/* Apps: their settings, and the Callback Secret. */
+#include "accounts/render.h"
+#include "api/account_routes.h"
+#include "api/internal.h"
+#include "api/route.h"
+#include "base/log.h"
+
+static enum change_result create(struct mutation *m)
+{
+    return change_create_app(m->accounts, m->c->partner->id, m->body, &m->c->problems, &m->change);
+}
+
+static enum change_result patch(struct mutation *m)
+{
+    return change_patch_app(m->accounts, m->c->app->id, http_header(m->c->r, "if-match"), m->body,
+                            &m->c->problems, &m->change);
+}
+
+static enum change_result rotate(struct mutation *m)
+{
+    return change_rotate_secret(m->accounts, m->c->app->id, m->body, &m->c->problems, &m->change);
+}
+
+static void render_created(struct mutation *m, struct json_writer *w)
+{
+    render_app(w, m->change.app, true);
+}
+
+static void render_plain(struct mutation *m, struct json_writer *w)
+{
+    render_app(w, m->change.app, false);
+}
+
+static void print_secret(struct json_writer *w, const struct app *app)
+{
+    json_object(w);
+    json_key(w, "CallbackSecret");
+    json_string(w, app->secret);
+    json_key(w, "OlderSecretUntil");
+    if (app->older_secret.p)
+        json_time(w, app->older_secret_until_ms);
+    else
+        json_null(w);
+    json_key(w, "SigUsesOlder");
+    json_bool(w, app->sig_uses_older);
+    json_end_object(w);
+}
+
+static void render_rotated(struct mutation *m, struct json_writer *w)
+{
+    log_info("secret_rotated", LOG_STR("app", m->change.app->id), LOG_STR("key", m->c->key_id));
+    print_secret(w, m->change.app);
+}
+
+void apps_post(struct call *c)
+{
+    mutate(c, true, create, render_created, 201, "/api/v1/apps/");
+}
+
+void app_patch(struct call *c)
+{
+    mutate(c, true, patch, render_plain, 200, NULL);
+}
+
+void app_secret_rotate(struct call *c)
+{
+    mutate(c, c->r->body.n > 0, rotate, render_rotated, 200, NULL);
+}
+
+void app_get(struct call *c)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    render_app(&w, c->app, false);
+    answer_entry(c, &body, c->app->version);
+    buf_free(&body);
+}
+
+/* Showing a secret is an act: it is logged with who did it. */
+void app_secret_get(struct call *c)
+{
+    struct buf peer = {0}, body = {0};
+    address_print(&peer, &c->r->peer);
+    log_info("secret_shown", LOG_STR("app", c->app->id), LOG_STR("key", c->key_id),
+             LOG_STR("from", buf_str(&peer)));
+    struct json_writer w;
+    json_write_to(&w, &body);
+    print_secret(&w, c->app);
+    call_answer_json(c, 200, &body);
+    buf_free(&peer);
+    buf_free(&body);
+}
+
+/* --- the list ------------------------------------------------------------------------------- */
+
+static size_t list_fetch(struct call *c, uint32_t before_no, void **ret, size_t limit)
+{
+    return directory_list_apps(c->api->options.directory, c->account_no, before_no,
+                               (struct app **)ret, limit);
+}
+
+static void list_render(struct json_writer *w, const void *entry)
+{
+    render_app(w, entry, false);
+}
+
+static uint32_t list_number(const void *entry)
+{
+    return ((const struct app *)entry)->app_no;
+}
+
+static void list_unref(void *entry)
+{
+    app_unref(entry);
+}
+
+void apps_list(struct call *c)
+{
+    static const struct entry_list list = {list_fetch, list_render, list_number, list_unref};
+    answer_list(c, &list);
+}

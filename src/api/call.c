@@ -1,0 +1,275 @@
+/* The life of a call: its memory, its parameters, and the ways it can be answered. Every answer
+ * gives back the directory entries the call holds; nothing of the call is used after it. */
+#include "api/call.h"
+
+#include "api/internal.h"
+#include "api/route.h"
+#include "base/limits.h"
+
+void *call_alloc(struct call *c, size_t n)
+{
+    return arena_zalloc(&c->r->arena, n);
+}
+
+struct executor *call_executor(struct call *c)
+{
+    return loop_executor(c->loop->loop);
+}
+
+int64_t call_now_ms(struct call *c)
+{
+    return loop_wall_ms(c->loop->loop);
+}
+
+struct str call_parameter(const struct call *c, const char *name)
+{
+    for (size_t i = 0; i < c->parameter_count; i++)
+        if (str_is(c->parameters[i].name, name))
+            return c->parameters[i].value;
+    return STR_NONE;
+}
+
+void call_add_parameter_problem(struct call *c, const char *name, const char *code,
+                                const char *detail_fmt, ...)
+{
+    struct buf text = {0};
+    va_list ap;
+    va_start(ap, detail_fmt);
+    buf_vprintf(&text, detail_fmt, ap);
+    va_end(ap);
+    problem_add(&c->problems, str_of(name), code, "%.*s", STR_ARG(buf_str(&text)));
+    buf_free(&text);
+}
+
+static void release(struct call *c)
+{
+    if (c->partner)
+        partner_unref(c->partner);
+    if (c->app)
+        app_unref(c->app);
+    if (c->client)
+        client_unref(c->client);
+    if (c->key)
+        api_key_unref(c->key);
+    c->partner = NULL;
+    c->app = NULL;
+    c->client = NULL;
+    c->key = NULL;
+}
+
+/* What every answer of the interface carries besides its own. */
+static void add_common_headers(struct call *c, struct buf *headers)
+{
+    buf_add_c(headers, "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n");
+    if (c->rate_counted)
+        buf_printf(headers,
+                   "RateLimit-Limit: %d\r\nRateLimit-Remaining: %d\r\nRateLimit-Reset: %d\r\n",
+                   c->rate.limit, c->rate.remaining, c->rate.reset_s);
+}
+
+static void answer(struct call *c, int status, const char *type, struct str extra, struct str body)
+{
+    CHECK_MAGIC(c, CALL_MAGIC);
+    struct buf headers = {0};
+    add_common_headers(c, &headers);
+    buf_add_str(&headers, extra);
+    release(c);
+    http_respond(c->r, status, type, buf_str(&headers), body);
+    buf_free(&headers);
+}
+
+void call_answer_json(struct call *c, int status, const struct buf *body)
+{
+    answer(c, status, "application/json", STR_NONE, buf_str(body));
+}
+
+void call_answer_json_with(struct call *c, int status, struct str extra, const struct buf *body)
+{
+    answer(c, status, "application/json", extra, buf_str(body));
+}
+
+void call_answer_text(struct call *c, const char *content_type, const struct buf *body)
+{
+    answer(c, 200, content_type, STR_NONE, buf_str(body));
+}
+
+void call_answer_empty(struct call *c, int status)
+{
+    answer(c, status, NULL, STR_NONE, STR_NONE);
+}
+
+void call_begin_pieces(struct call *c, const char *content_type)
+{
+    struct buf headers = {0};
+    add_common_headers(c, &headers);
+    http_respond_begin(c->r, 200, content_type, buf_str(&headers));
+    buf_free(&headers);
+}
+
+void call_end_pieces(struct call *c)
+{
+    release(c);
+    http_respond_end(c->r);
+}
+
+static const char *status_title(int status)
+{
+    switch (status) {
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 409: return "Conflict";
+    case 412: return "Precondition Failed";
+    case 413: return "Content Too Large";
+    case 415: return "Unsupported Media Type";
+    case 429: return "Too Many Requests";
+    case 503: return "Service Unavailable";
+    default: return "Internal Server Error";
+    }
+}
+
+/* Problems of the query are named Parameter, those of a body Field. */
+static void print_errors(struct json_writer *w, const struct call *c, bool of_query)
+{
+    json_key(w, "errors");
+    json_array(w);
+    for (const struct problem *p = c->problems.first; p; p = p->next) {
+        json_object(w);
+        json_key(w, of_query ? "Parameter" : "Field");
+        json_string(w, p->field);
+        json_key(w, "Code");
+        json_c(w, p->code);
+        json_key(w, "Detail");
+        json_string(w, p->detail);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void answer_problem(struct call *c, int status, struct str detail, bool of_query,
+                           struct str extra)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "type");
+    json_c(&w, "about:blank");
+    json_key(&w, "title");
+    json_c(&w, status_title(status));
+    json_key(&w, "status");
+    json_int(&w, status);
+    json_key(&w, "detail");
+    json_string(&w, detail);
+    if (c->problems.count)
+        print_errors(&w, c, of_query);
+    json_end_object(&w);
+    answer(c, status, "application/problem+json", extra, buf_str(&body));
+    buf_free(&body);
+}
+
+static struct str headers_of_status(struct call *c, int status)
+{
+    struct buf b = {0};
+    if (status == 401)
+        buf_add_c(&b, "WWW-Authenticate: Bearer realm=\"postbackd\"\r\n");
+    if (status == 405) {
+        buf_add_c(&b, "Allow: ");
+        route_print_allow(&b, c->r->path);
+        buf_add_c(&b, "\r\n");
+    }
+    if (status == 429)
+        buf_printf(&b, "Retry-After: %d\r\n", c->rate_counted ? c->rate.reset_s : 1);
+    if (status == 503)
+        buf_add_c(&b, "Retry-After: 2\r\n");
+    struct str kept = arena_str(&c->r->arena, buf_str(&b));
+    buf_free(&b);
+    return kept;
+}
+
+void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...)
+{
+    struct buf detail = {0};
+    va_list ap;
+    va_start(ap, detail_fmt);
+    buf_vprintf(&detail, detail_fmt, ap);
+    va_end(ap);
+    struct str kept = arena_str(&c->r->arena, buf_str(&detail));
+    buf_free(&detail);
+    answer_problem(c, status, kept, false, headers_of_status(c, status));
+}
+
+void call_answer_invalid(struct call *c)
+{
+    answer_problem(c, 400,
+                   STR("The body was understood, but some of its fields were not accepted; nothing "
+                       "was changed."),
+                   false, STR_NONE);
+}
+
+void call_answer_invalid_query(struct call *c)
+{
+    answer_problem(c, 400, STR("The query was not accepted; see errors for each parameter."), true,
+                   STR_NONE);
+}
+
+void call_answer_busy(struct call *c, enum store_status status)
+{
+    if (status == STORE_BUSY)
+        call_answer_problem(c, 429,
+                            "More is waiting to be recorded than the bounds allow; nothing of this "
+                            "request was stored. Send it again after Retry-After seconds.");
+    else
+        call_answer_problem(c, 503,
+                            "The store is not taking requests; nothing of this request was stored. "
+                            "See /readyz, and send it again after Retry-After seconds.");
+}
+
+bool call_store_ok(struct call *c, enum store_status status)
+{
+    if (status == STORE_OK)
+        return true;
+    if (status == STORE_NOT_FOUND)
+        call_answer_problem(c, 404, "There is no such object in this account.");
+    else
+        call_answer_busy(c, status);
+    return false;
+}
+
+static bool is_json_type(struct str value)
+{
+    struct str rest = value;
+    return str_eq_nocase(str_trim(str_cut(&rest, ';')), "application/json");
+}
+
+bool call_read_object(struct call *c, const struct json **ret_object)
+{
+    if (http_header(c->r, "content-encoding").p) {
+        call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
+        return false;
+    }
+    if (!is_json_type(http_header(c->r, "content-type"))) {
+        call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
+        return false;
+    }
+    struct json *value = NULL;
+    struct str why;
+    if (!json_parse(c->loop->parser, &c->r->arena, c->r->body, &value, &why)) {
+        call_answer_problem(c, 400, "The body is not valid JSON: %.*s", STR_ARG(why));
+        return false;
+    }
+    if (value->type != JSON_OBJECT) {
+        call_answer_problem(c, 400, "The body must be one JSON object.");
+        return false;
+    }
+    struct str twice = json_repeated_member(value);
+    if (twice.p) {
+        problem_add(&c->problems, twice, "invalid", "The member stands twice; give it once.");
+        call_answer_invalid(c);
+        return false;
+    }
+    *ret_object = value;
+    return true;
+}

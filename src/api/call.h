@@ -1,0 +1,82 @@
+/* One request on its way through the interface: who asks, for which route, about what.
+ *
+ * A call lives in its request's arena. Handlers answer once, at once or from the `done` task of
+ * a store query; while they wait they hold nothing of the request but the call. */
+#pragma once
+
+#include "accounts/accounts.h"
+#include "api/api.h"
+#include "api/rate_limit.h"
+#include "base/problem.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#define CALL_MAGIC 0xCA1100A1u
+#define CALL_PARAMETERS_MAX 16
+
+struct parameter {
+    struct str name, value; /* decoded */
+};
+
+struct route;
+
+struct call {
+    uint32_t magic;
+    struct http_request *r;
+    struct api_loop *loop;
+    struct api *api;
+    const struct route *route;
+
+    /* Who asks. */
+    bool authenticated;
+    bool is_operator; /* a key of the installation, not of one partner */
+    uint32_t scopes;
+    uint32_t key_account_no; /* 0: an operator's */
+    struct str key_id;
+
+    /* About what: set by the path or by partnerId; 0 where the route needs none. */
+    uint32_t account_no;
+    struct partner *partner; /* references, given back when the request ends */
+    struct app *app;
+    struct client *client;
+    struct api_key *key;
+    struct str path_id; /* the last {Id} of the path, decoded */
+
+    struct parameter parameters[CALL_PARAMETERS_MAX];
+    size_t parameter_count;
+    struct problems problems;
+    void *work;        /* the handler's own, between its steps */
+    bool rate_counted; /* `rate` is said in the answer's headers */
+    struct rate_state rate;
+};
+
+/* A handler's own struct for an asynchronous query begins its life here. */
+void *call_alloc(struct call *c, size_t n);
+struct executor *call_executor(struct call *c);
+int64_t call_now_ms(struct call *c);
+
+struct str call_parameter(const struct call *c, const char *name); /* absent: not given */
+
+/* Reads the request's body as one JSON object. False: the 400 or 415 has been answered. */
+MUST_CHECK bool call_read_object(struct call *c, const struct json **ret_object);
+
+/* --- answers; each ends the call --------------------------------------------------------- */
+void call_answer_json(struct call *c, int status, const struct buf *body);
+void call_answer_json_with(struct call *c, int status, struct str extra_headers,
+                           const struct buf *body);
+void call_answer_empty(struct call *c, int status);
+/* application/problem+json; detail may be NULL. c->problems become `errors`. */
+void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...) PRINTF_LIKE(3, 4);
+/* 400 with what is in c->problems, as Fields of a body or as Parameters of a query. */
+void call_answer_invalid(struct call *c);
+void call_answer_invalid_query(struct call *c);
+void call_answer_text(struct call *c, const char *content_type, const struct buf *body);
+void call_answer_busy(struct call *c, enum store_status status); /* 429 or 503 with Retry-After */
+/* Answers unless the status is STORE_OK: busy, failed, not found. */
+MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
+/* For an answer in pieces: the same headers and the same end as the others. */
+void call_begin_pieces(struct call *c, const char *content_type);
+void call_end_pieces(struct call *c);
+
+void call_add_parameter_problem(struct call *c, const char *name, const char *code,
+                                const char *detail_fmt, ...) PRINTF_LIKE(4, 5);

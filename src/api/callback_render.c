@@ -1,0 +1,214 @@
+/* What a partner sees of a callback. Bodies are stored with zeros for Sig; they are shown with
+ * the Sig that the secret now in force gives, which is what the next attempt would send. */
+#include "api/callback_render.h"
+
+#include "api/internal.h"
+#include "domain/clock.h"
+#include "domain/payload.h"
+#include "domain/signature.h"
+
+static void key_string(struct json_writer *w, const char *key, struct str s)
+{
+    json_key(w, key);
+    json_string(w, s);
+}
+
+static void key_c(struct json_writer *w, const char *key, const char *s)
+{
+    json_key(w, key);
+    json_c(w, s);
+}
+
+static void key_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    json_key(w, key);
+    if (ms)
+        json_time(w, ms);
+    else
+        json_null(w);
+}
+
+/* What a receiver answered may be anything: what is no UTF-8 is shown as U+FFFD. */
+static void json_bytes(struct json_writer *w, struct str bytes)
+{
+    if (!bytes.p || str_is_utf8(bytes)) {
+        json_string(w, bytes);
+        return;
+    }
+    struct buf mended = {0};
+    for (size_t i = 0; i < bytes.n;) {
+        size_t n = 1;
+        while (n < 4 && i + n <= bytes.n && !str_is_utf8((struct str){bytes.p + i, n}))
+            n++;
+        bool good = i + n <= bytes.n && n <= 4 && str_is_utf8((struct str){bytes.p + i, n});
+        if (good)
+            buf_add(&mended, bytes.p + i, n);
+        else
+            buf_add_c(&mended, "\xef\xbf\xbd");
+        i += good ? n : 1;
+    }
+    json_string(w, buf_str(&mended));
+    buf_free(&mended);
+}
+
+static bool earlier_line_has(struct str all, const char *end, struct str name)
+{
+    struct str rest = {all.p, (size_t)(end - all.p)};
+    while (rest.p) {
+        struct str line = str_cut(&rest, '\n');
+        if (str_eq(str_cut(&line, ':'), name))
+            return true;
+    }
+    return false;
+}
+
+/* "Name: value\n" lines as an object; a name that repeats has its values joined by ", ". */
+static void json_headers(struct json_writer *w, struct str lines)
+{
+    if (!lines.p) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    struct str rest = lines;
+    while (rest.p) {
+        struct str line = str_cut(&rest, '\n');
+        struct str value = line;
+        struct str name = str_cut(&value, ':');
+        if (!line.n || !value.p || earlier_line_has(lines, line.p, name))
+            continue;
+        struct buf joined = {0};
+        buf_add_str(&joined, str_trim(value));
+        struct str later = rest;
+        while (later.p) {
+            struct str other = str_cut(&later, '\n');
+            if (!str_eq(str_cut(&other, ':'), name) || !other.p)
+                continue;
+            buf_add_c(&joined, ", ");
+            buf_add_str(&joined, str_trim(other));
+        }
+        json_key_str(w, name);
+        json_bytes(w, buf_str(&joined));
+        buf_free(&joined);
+    }
+    json_end_object(w);
+}
+
+void render_attempt(struct json_writer *w, const struct attempt *a)
+{
+    json_object(w);
+    json_key(w, "Number");
+    json_int(w, a->number);
+    json_key(w, "Manual");
+    json_bool(w, a->manual);
+    key_time(w, "At", a->at_ms);
+    json_key(w, "DurationMs");
+    json_int(w, a->duration_ms);
+    key_string(w, "Url", a->url);
+    json_key(w, "Status");
+    if (a->status)
+        json_int(w, a->status);
+    else
+        json_null(w);
+    key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
+    key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
+    json_key(w, "RequestHeaders");
+    json_headers(w, a->request_headers);
+    json_key(w, "ResponseHeaders");
+    json_headers(w, a->response_headers);
+    json_key(w, "ResponseBody");
+    json_bytes(w, a->response_body);
+    json_end_object(w);
+}
+
+static void body_with_sig(struct call *c, struct json_writer *w, const struct event *e,
+                          const struct app *app)
+{
+    json_key(w, "Body");
+    if (!e->body.p) {
+        json_null(w);
+        return;
+    }
+    struct str copy = arena_str(&c->r->arena, e->body);
+    char hex[SIG_HEX_BYTES];
+    bool older =
+        app->sig_uses_older && app->older_secret.p && call_now_ms(c) < app->older_secret_until_ms;
+    signature_sig(e->panelist_id, e->event_id, older ? app->older_secret : app->secret, hex);
+    payload_sign((char *)(uintptr_t)copy.p, e->signature_offset, hex);
+    json_string(w, copy);
+}
+
+static void masked_url(struct json_writer *w, const struct app *app, enum lane_kind lane)
+{
+    json_key(w, "Url");
+    struct buf url = {0};
+    if (app->url[lane].p)
+        url_print_masked(&url, app->url[lane]);
+    json_string(w, app->url[lane].p ? buf_str(&url) : STR_NONE);
+    buf_free(&url);
+}
+
+/* The members that a callback and a reward have in common. */
+static void render_facts(struct call *c, struct json_writer *w, const struct callback_row *row,
+                         const struct app *app)
+{
+    const struct event *e = &row->event;
+    struct client *client = directory_client_by_no(c->api->options.directory, e->client_no);
+    ASSERT(client); /* clients are never deleted */
+    key_string(w, "RewardId", e->event_id);
+    key_string(w, "AppId", app->id);
+    key_string(w, "ClientId", client->id);
+    client_unref(client);
+    key_string(w, "PanelistId", e->panelist_id);
+    key_c(w, "RewardType", event_type_name(e->type));
+    key_c(w, "State", callback_state_name(row->state));
+    key_c(w, "Reason", skip_reason_name(row->reason));
+    json_key(w, "Reward");
+    json_money(w, e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
+    json_key(w, "RevenueAmount");
+    json_money(w, e->revenue_micros, 2);
+    json_key(w, "IsTest");
+    json_bool(w, e->is_test);
+    key_time(w, "Timestamp", e->occurred_ms);
+    key_time(w, "CreatedAt", e->accepted_ms);
+    if (e->original_reward_id.p)
+        key_string(w, "OriginalRewardId", e->original_reward_id);
+}
+
+static struct app *app_of(struct call *c, const struct callback_row *row)
+{
+    struct app *app = directory_app_by_no(c->api->options.directory, row->event.app_no);
+    ASSERT(app); /* apps are never deleted */
+    return app;
+}
+
+void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row)
+{
+    struct app *app = app_of(c, row);
+    json_object(w);
+    render_facts(c, w, row, app);
+    json_end_object(w);
+    app_unref(app);
+}
+
+void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
+                     bool with_attempts)
+{
+    struct app *app = app_of(c, row);
+    json_object(w);
+    render_facts(c, w, row, app);
+    masked_url(w, app, row->event.lane);
+    body_with_sig(c, w, &row->event, app);
+    key_time(w, "NextAttemptAt", row->next_attempt_ms);
+    if (row->event.reason.p)
+        key_string(w, "ReasonGiven", row->event.reason);
+    if (with_attempts) {
+        json_key(w, "Attempts");
+        json_array(w);
+        for (size_t i = 0; i < row->log_count; i++)
+            render_attempt(w, &row->log[i]);
+        json_end_array(w);
+    }
+    json_end_object(w);
+    app_unref(app);
+}

@@ -1,0 +1,9 @@
+/* Callbacks, rewards and attempts as JSON (contract, section 6). */
+#pragma once
+
+#include "api/call.h"
+
+void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
+                     bool with_attempts);
+void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row);
+void render_attempt(struct json_writer *w, const struct attempt *a);

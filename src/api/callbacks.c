@@ -1,0 +1,214 @@
+/* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
+ * the log of what is owed and what became of it. */
+#include "api/callback_render.h"
+#include "api/cursor.h"
+#include "api/internal.h"
+#include "api/query.h"
+#include "api/route.h"
+#include "domain/clock.h"
+
+#define LIST_DEFAULT 50
+#define LIST_MOST 500
+
+struct listing {
+    struct call *c;
+    struct callback_list list;
+};
+
+/* {"Items":[...],"Next":...}; a feed always says where to go on from, a list ends with null. */
+static void answer_items(struct listing *l)
+{
+    struct call *c = l->c;
+    bool feed = l->list.order == LIST_OLDEST_FIRST;
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Items");
+    json_array(&w);
+    for (size_t i = 0; i < l->list.count; i++) {
+        if (feed)
+            render_reward(c, &w, &l->list.rows[i]);
+        else
+            render_callback(c, &w, &l->list.rows[i], false);
+    }
+    json_end_array(&w);
+    json_key(&w, "Next");
+    uint64_t last =
+        l->list.count ? l->list.rows[l->list.count - 1].event.event_no : l->list.after_event_no;
+    struct buf next = {0};
+    cursor_print(&next, c->account_no, last);
+    json_string(&w, feed || l->list.more ? buf_str(&next) : STR_NONE);
+    json_end_object(&w);
+    buf_free(&next);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}
+
+static void list_done(struct task *task)
+{
+    struct listing *l = CONTAINER_OF(task, struct listing, list.done);
+    struct arena arena = l->list.arena;
+    if (call_store_ok(l->c, l->list.status))
+        answer_items(l);
+    arena_free(&arena);
+}
+
+static int64_t parameter_time(struct call *c, const char *name)
+{
+    struct str text = call_parameter(c, name);
+    int64_t ms = 0;
+    if (text.p && !clock_parse_rfc3339(text, &ms))
+        call_add_parameter_problem(
+            c, name, "invalid", "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
+    return ms;
+}
+
+static enum callback_state parameter_state(struct call *c)
+{
+    struct str text = call_parameter(c, "state");
+    if (!text.p)
+        return CALLBACK_NONE;
+    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
+        if (str_is(text, callback_state_name((enum callback_state)s)))
+            return (enum callback_state)s;
+    call_add_parameter_problem(c, "state", "invalid",
+                               "pending, delivering, delivered, dead or skipped.");
+    return CALLBACK_NONE;
+}
+
+static void parameter_type(struct call *c, struct callback_list *list)
+{
+    struct str text = call_parameter(c, "rewardType");
+    if (text.p && (!event_type_parse(text, &list->type) || list->type == EVENT_SURVEY_STARTED))
+        call_add_parameter_problem(c, "rewardType", "invalid", "One of the RewardType values.");
+}
+
+/* False: 404 was answered. */
+static bool parameter_app(struct call *c, struct callback_list *list)
+{
+    struct str id = call_parameter(c, "appId");
+    if (!id.p)
+        return true;
+    struct app *app = directory_app(c->api->options.directory, id);
+    bool ours = app && app->terms.account_no == c->account_no;
+    if (ours)
+        list->app_no = app->app_no;
+    if (app)
+        app_unref(app);
+    if (!ours)
+        call_answer_problem(c, 404, "The account has no app of this id.");
+    return ours;
+}
+
+static void parameter_position(struct call *c, struct callback_list *list)
+{
+    struct str after = call_parameter(c, "after");
+    if (after.p && !cursor_parse(after, c->account_no, &list->after_event_no))
+        call_add_parameter_problem(c, "after", "invalid",
+                                   "The Next of an earlier answer, as it was given.");
+    list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+}
+
+static void start(struct call *c, struct listing *l)
+{
+    if (c->problems.count) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    l->c = c;
+    l->list.account_no = c->account_no;
+    l->list.done.run = list_done;
+    l->list.reply_to = call_executor(c);
+    store_list_callbacks(c->api->options.store, &l->list);
+}
+
+void callbacks_list(struct call *c)
+{
+    struct listing *l = call_alloc(c, sizeof *l);
+    if (!parameter_app(c, &l->list))
+        return;
+    l->list.order = LIST_NEWEST_FIRST;
+    l->list.event_id = call_parameter(c, "rewardId");
+    l->list.panelist_id = call_parameter(c, "panelistId");
+    l->list.state = parameter_state(c);
+    parameter_type(c, &l->list);
+    l->list.accepted_from_ms = parameter_time(c, "from");
+    l->list.accepted_to_ms = parameter_time(c, "to");
+    parameter_position(c, &l->list);
+    start(c, l);
+}
+
+void rewards_list(struct call *c)
+{
+    struct listing *l = call_alloc(c, sizeof *l);
+    l->list.order = LIST_OLDEST_FIRST;
+    parameter_position(c, &l->list);
+    start(c, l);
+}
+
+/* --- one callback --------------------------------------------------------------------------- */
+
+struct getting {
+    struct call *c;
+    struct callback_get get;
+};
+
+static void get_done(struct task *task)
+{
+    struct getting *g = CONTAINER_OF(task, struct getting, get.done);
+    struct arena arena = g->get.arena;
+    if (call_store_ok(g->c, g->get.status)) {
+        struct buf body = {0};
+        struct json_writer w;
+        json_write_to(&w, &body);
+        render_callback(g->c, &w, &g->get.row, true);
+        call_answer_json(g->c, 200, &body);
+        buf_free(&body);
+    }
+    arena_free(&arena);
+}
+
+void callback_get_one(struct call *c)
+{
+    struct getting *g = call_alloc(c, sizeof *g);
+    g->c = c;
+    g->get.account_no = c->account_no;
+    g->get.event_id = c->path_id;
+    g->get.done.run = get_done;
+    g->get.reply_to = call_executor(c);
+    store_get_callback(c->api->options.store, &g->get);
+}
+
+struct resending {
+    struct call *c;
+    struct resend resend;
+};
+
+static void resend_done(struct task *task)
+{
+    struct resending *s = CONTAINER_OF(task, struct resending, resend.done);
+    if (!call_store_ok(s->c, s->resend.status))
+        return;
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "RewardId");
+    json_string(&w, s->resend.event_id);
+    json_end_object(&w);
+    call_answer_json(s->c, 202, &body);
+    buf_free(&body);
+}
+
+void callback_resend(struct call *c)
+{
+    struct resending *s = call_alloc(c, sizeof *s);
+    s->c = c;
+    s->resend.account_no = c->account_no;
+    s->resend.event_id = c->path_id;
+    s->resend.now_ms = call_now_ms(c);
+    s->resend.done.run = resend_done;
+    s->resend.reply_to = call_executor(c);
+    store_resend(c->api->options.store, &s->resend);
+}

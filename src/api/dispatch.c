@@ -1,0 +1,257 @@
+/* From a request to its handler, in the order the contract sets for errors: 404 unknown path,
+ * 405, 401, 403, 404 for what belongs to another account; all of that before the body is read.
+ * Then the query (400) and the handler. */
+#include "api/internal.h"
+#include "api/query.h"
+#include "api/route.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+struct api *api_new(const struct api_options *options)
+{
+    struct api *api = xcalloc(1, sizeof *api);
+    api->magic = API_MAGIC;
+    api->options = *options;
+    api->started_ms = env_wall_ms(options->env);
+    api->limit = rate_limit_new(options->reads_per_minute);
+    return api;
+}
+
+void api_free(struct api *api)
+{
+    CHECK_MAGIC(api, API_MAGIC);
+    rate_limit_free(api->limit);
+    free(api);
+}
+
+void api_set_accepting(struct api *api, bool accepting)
+{
+    CHECK_MAGIC(api, API_MAGIC);
+    atomic_store(&api->accepting, accepting);
+}
+
+struct api_loop *api_loop_new(struct api *api, struct loop *loop)
+{
+    struct api_loop *l = xcalloc(1, sizeof *l);
+    l->magic = API_MAGIC;
+    l->api = api;
+    l->loop = loop;
+    l->parser = json_parser_new();
+    l->intake = intake_new(api->options.directory, api->options.hash_secret);
+    return l;
+}
+
+void api_loop_free(struct api_loop *l)
+{
+    CHECK_MAGIC(l, API_MAGIC);
+    intake_free(l->intake);
+    json_parser_free(l->parser);
+    free(l);
+}
+
+/* --- who asks ----------------------------------------------------------------------------- */
+
+/* The key's text, from either header. False: none, or two that differ. */
+static bool key_text(struct http_request *r, struct str *ret)
+{
+    struct str authorization = http_header(r, "authorization");
+    struct str plain = http_header(r, "x-api-key");
+    struct str bearer = STR_NONE;
+    if (http_header_count(r, "authorization") > 1 || http_header_count(r, "x-api-key") > 1)
+        return false;
+    if (authorization.n > 7 && str_eq_nocase((struct str){authorization.p, 7}, "bearer "))
+        bearer = str_trim((struct str){authorization.p + 7, authorization.n - 7});
+    else if (authorization.p)
+        return false;
+    if (plain.p && bearer.p && !str_eq(plain, bearer))
+        return false;
+    *ret = bearer.p ? bearer : plain;
+    return ret->p && ret->n;
+}
+
+static bool partner_enabled(struct call *c, uint32_t account_no)
+{
+    struct partner *p = directory_partner_by_no(c->api->options.directory, account_no);
+    bool enabled = p && p->enabled;
+    if (p)
+        partner_unref(p);
+    return enabled;
+}
+
+static bool authenticate(struct call *c)
+{
+    struct str text;
+    if (!key_text(c->r, &text))
+        return false;
+    struct api_key *key = directory_key_by_text(c->api->options.directory, text);
+    if (!key)
+        return false;
+    c->is_operator = key->account_no == 0;
+    c->key_account_no = key->account_no;
+    c->scopes = key->scopes;
+    c->key_id = arena_str(&c->r->arena, key->id);
+    api_key_unref(key);
+    return true;
+}
+
+/* Everything for an admin; else the route's scope. What is the installation's, not one
+ * partner's, takes an operator's key. */
+static bool authorized(const struct call *c)
+{
+    if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
+        return false;
+    return (c->scopes & SCOPE_ADMIN) || (c->scopes & c->route->scope);
+}
+
+/* --- about what --------------------------------------------------------------------------- */
+
+/* partnerId is read before the query is judged: whose object it is comes before a 400. */
+static struct str asked_partner(struct call *c)
+{
+    struct str rest = c->r->query;
+    while (rest.p) {
+        struct str pair = str_cut(&rest, '&');
+        struct str value = pair, decoded;
+        if (str_is(str_cut(&value, '='), "partnerId") && value.p &&
+            query_decode(&c->r->arena, value, true, &decoded))
+            return decoded;
+    }
+    return STR_NONE;
+}
+
+/* Whether the caller may know of an object of this account; sets the call's account. */
+static bool owns(struct call *c, uint32_t account_no)
+{
+    if (!c->is_operator && account_no != c->key_account_no)
+        return false;
+    if (c->account_no && c->account_no != account_no)
+        return false; /* partnerId names another one */
+    c->account_no = account_no;
+    return true;
+}
+
+static bool find_subject(struct call *c, struct str ids[2])
+{
+    struct directory *d = c->api->options.directory;
+    switch (c->route->subject) {
+    case SUBJECT_NONE:
+    case SUBJECT_ACCOUNT:
+    case SUBJECT_REWARD: return true;
+    case SUBJECT_PARTNER:
+        c->partner = directory_partner(d, ids[0]);
+        return c->partner && owns(c, c->partner->account_no);
+    case SUBJECT_APP:
+        c->app = directory_app(d, ids[0]);
+        return c->app && owns(c, c->app->terms.account_no);
+    case SUBJECT_CLIENT:
+        c->client = directory_client(d, ids[0]);
+        return c->client && owns(c, c->client->account_no);
+    case SUBJECT_KEY:
+        c->partner = directory_partner(d, ids[0]);
+        c->key = directory_key(d, ids[1]);
+        return c->partner && c->key && owns(c, c->partner->account_no) &&
+               c->key->account_no == c->partner->account_no;
+    }
+    UNREACHABLE();
+}
+
+static bool find_account(struct call *c)
+{
+    struct str asked = asked_partner(c);
+    if (!c->is_operator)
+        c->account_no = c->key_account_no;
+    if (!asked.p)
+        return true;
+    struct partner *p = directory_partner(c->api->options.directory, asked);
+    if (!p)
+        return false;
+    bool good = owns(c, p->account_no);
+    partner_unref(p);
+    return good;
+}
+
+/* --- the order of judging ----------------------------------------------------------------- */
+
+static bool judge_key(struct call *c)
+{
+    c->authenticated = authenticate(c);
+    if (!c->authenticated) {
+        call_answer_problem(c, 401,
+                            "This needs a key: send Authorization: Bearer <key> or X-Api-Key: "
+                            "<key>. The key is missing, wrong or revoked.");
+        return false;
+    }
+    if (!c->is_operator && !partner_enabled(c, c->key_account_no)) {
+        call_answer_problem(c, 403,
+                            "This partner's account is disabled; its operator can enable it.");
+        return false;
+    }
+    if (!authorized(c)) {
+        call_answer_problem(c, 403, "The key does not have the scope that this request needs.");
+        return false;
+    }
+    if (!(c->route->flags & ROUTE_LIMITED))
+        return true;
+    c->rate_counted = true;
+    if (rate_limit_take(c->api->limit, c->key_id, loop_mono_ms(c->loop->loop), &c->rate))
+        return true;
+    call_answer_problem(
+        c, 429, "This key has used its %d requests of the minute; the next window begins in %d s.",
+        c->rate.limit, c->rate.reset_s);
+    return false;
+}
+
+int api_headers_in(void *context, struct http_request *r)
+{
+    struct api_loop *l = context;
+    CHECK_MAGIC(l, API_MAGIC);
+    struct call *c = arena_zalloc(&r->arena, sizeof *c);
+    c->magic = CALL_MAGIC;
+    c->r = r;
+    c->loop = l;
+    c->api = l->api;
+    c->problems.arena = &r->arena;
+    r->context = c;
+
+    struct str ids[2];
+    bool path_known;
+    c->route = route_find(&r->arena, r->method, r->path, ids, &path_known);
+    if (!c->route) {
+        if (path_known)
+            call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(r->method_text));
+        else
+            call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
+        return 1;
+    }
+    if (c->route->flags & ROUTE_PUBLIC)
+        return 0;
+    if (!judge_key(c))
+        return 1;
+    c->path_id = ids[1].p ? ids[1] : ids[0];
+    if (!find_account(c) || !find_subject(c, ids)) {
+        call_answer_problem(c, 404, "There is no such object in this account.");
+        return 1;
+    }
+    return 0;
+}
+
+void api_handle(void *context, struct http_request *r)
+{
+    (void)context;
+    struct call *c = r->context;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    if (!query_parse(c, c->route->parameters, c->is_operator)) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    bool needs_account =
+        c->route->subject == SUBJECT_ACCOUNT || c->route->subject == SUBJECT_REWARD;
+    if (needs_account && !c->account_no) {
+        call_add_parameter_problem(c, "partnerId", "required",
+                                   "An operator's key must say whose account it means.");
+        call_answer_invalid_query(c);
+        return;
+    }
+    c->route->handle(c);
+}

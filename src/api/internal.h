@@ -1,0 +1,26 @@
+/* What the files of api/ share about the interface itself. */
+#pragma once
+
+#include "api/api.h"
+#include "api/rate_limit.h"
+#include "intake/intake.h"
+
+#include <stdatomic.h>
+
+#define API_MAGIC 0xA9100A91u
+
+struct api {
+    uint32_t magic;
+    struct api_options options;
+    atomic_bool accepting;
+    int64_t started_ms;
+    struct rate_limit *limit;
+};
+
+struct api_loop {
+    uint32_t magic;
+    struct api *api;
+    struct loop *loop;
+    struct json_parser *parser;
+    struct intake *intake;
+};

@@ -1,0 +1,78 @@
+/* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
+#include "api/internal.h"
+#include "api/route.h"
+
+struct metric {
+    const char *name, *type, *help;
+    int64_t value;
+};
+
+static void print_metric(struct buf *to, const struct metric *m)
+{
+    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s %lld\n", m->name, m->help, m->name, m->type,
+               m->name, (long long)m->value);
+}
+
+static void print_store(struct buf *to, const struct store_numbers *n, int64_t now_ms)
+{
+    int64_t oldest_s = n->oldest_pending_ms ? (now_ms - n->oldest_pending_ms) / 1000 : 0;
+    const struct metric metrics[] = {
+        {"postbackd_events_accepted_total", "counter", "Events accepted and on disk.",
+         n->events_accepted},
+        {"postbackd_callbacks_delivered_total", "counter",
+         "Callbacks delivered, each counted once.", n->callbacks_delivered},
+        {"postbackd_callbacks_dead_total", "counter", "Callbacks given up after their schedule.",
+         n->callbacks_dead},
+        {"postbackd_callbacks_pending", "gauge",
+         "Callbacks that wait for a first or a further attempt.", n->callbacks_pending},
+        {"postbackd_oldest_pending_seconds", "gauge", "Age of the oldest pending callback.",
+         oldest_s > 0 ? oldest_s : 0},
+        {"postbackd_store_events_queued", "gauge", "Events that wait for their commit.",
+         n->events_queued},
+        {"postbackd_store_memtable_events", "gauge",
+         "Committed events not yet applied to the database.", n->memtable_events},
+        {"postbackd_store_journal_bytes", "gauge", "Journal bytes a restart would replay.",
+         n->journal_bytes},
+        {"postbackd_store_commits_total", "counter", "Journal commits.", n->commits},
+        {"postbackd_store_commit_microseconds_total", "counter", "Time spent in journal commits.",
+         n->commit_micros_total},
+        {"postbackd_store_accepting", "gauge", "1 while events are taken.", n->accepting},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
+static void print_delivery(struct buf *to, const struct delivery_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_attempts_in_flight", "gauge", "Attempts under way.", n->in_flight},
+        {"postbackd_callbacks_in_memory", "gauge",
+         "Callbacks held in memory; the rest waits in the store.", n->callbacks_in_ram},
+        {"postbackd_lanes", "gauge", "Lanes with something in hand or waiting.", n->lanes},
+        {"postbackd_lanes_suspended", "gauge", "Lanes whose receiver is down.", n->lanes_suspended},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+    buf_add_c(to, "# HELP postbackd_attempts_total Attempts by how they ended.\n"
+                  "# TYPE postbackd_attempts_total counter\n");
+    for (int k = 0; k < ATTEMPT_CLASSES; k++)
+        buf_printf(to, "postbackd_attempts_total{result=\"%s\"} %lld\n",
+                   attempt_class_name((enum attempt_class)k), (long long)n->attempts[k]);
+}
+
+void metrics_get(struct call *c)
+{
+    struct store_numbers store;
+    struct delivery_numbers delivery;
+    store_get_numbers(c->api->options.store, &store);
+    delivery_get_numbers(c->api->options.delivery, &delivery);
+    struct buf body = {0};
+    print_store(&body, &store, call_now_ms(c));
+    print_delivery(&body, &delivery);
+    buf_printf(&body,
+               "# HELP postbackd_uptime_seconds Time since start.\n"
+               "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",
+               (long long)((call_now_ms(c) - c->api->started_ms) / 1000));
+    call_answer_text(c, "text/plain; version=0.0.4; charset=utf-8", &body);
+    buf_free(&body);
+}

@@ -1,0 +1,177 @@
+/* GET /openapi.json: OpenAPI 3.1, the paths printed from the table of routes, the schemas from
+ * openapi_components.json (embedded at build time). A test walks it against the daemon. */
+#include "api/internal.h"
+#include "api/openapi_components.h"
+#include "api/route.h"
+
+static const char *method_name(enum http_method m)
+{
+    switch (m) {
+    case HTTP_GET: return "get";
+    case HTTP_POST: return "post";
+    case HTTP_PATCH: return "patch";
+    case HTTP_DELETE: return "delete";
+    default: UNREACHABLE();
+    }
+}
+
+static void print_parameter(struct json_writer *w, struct str name, const char *in)
+{
+    json_object(w);
+    json_key(w, "name");
+    json_string(w, name);
+    json_key(w, "in");
+    json_c(w, in);
+    json_key(w, "required");
+    json_bool(w, str_is(str_of(in), "path"));
+    json_key(w, "schema");
+    json_raw(w, STR("{\"type\":\"string\"}"));
+    json_end_object(w);
+}
+
+static void print_parameters(struct json_writer *w, const struct route *route)
+{
+    json_key(w, "parameters");
+    json_array(w);
+    struct str rest = str_of(route->path);
+    while (rest.p) {
+        struct str segment = str_cut(&rest, '/');
+        if (segment.n > 2 && segment.p[0] == '{')
+            print_parameter(w, (struct str){segment.p + 1, segment.n - 2}, "path");
+    }
+    for (const char *const *p = route->parameters; p && *p; p++)
+        print_parameter(w, str_of(*p), "query");
+    if (route->subject != SUBJECT_NONE)
+        print_parameter(w, STR("partnerId"), "query");
+    json_end_array(w);
+}
+
+static void print_reference(struct json_writer *w, const char *type, const char *schema)
+{
+    struct buf text = {0};
+    buf_printf(&text, "{\"%s\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}", type, schema);
+    json_raw(w, buf_str(&text));
+    buf_free(&text);
+}
+
+static void print_responses(struct json_writer *w, const struct route *route)
+{
+    json_key(w, "responses");
+    json_object(w);
+    char status[8] = {(char)('0' + route->status / 100), (char)('0' + route->status / 10 % 10),
+                      (char)('0' + route->status % 10)};
+    json_key(w, status);
+    json_object(w);
+    json_key(w, "description");
+    json_c(w, route->summary);
+    if (route->response_schema) {
+        json_key(w, "content");
+        print_reference(w, "application/json", route->response_schema);
+    }
+    json_end_object(w);
+    json_key(w, "default");
+    json_object(w);
+    json_key(w, "description");
+    json_c(w, "An error, as RFC 9457 describes it.");
+    json_key(w, "content");
+    print_reference(w, "application/problem+json", "Problem");
+    json_end_object(w);
+    json_end_object(w);
+}
+
+static void print_operation(struct json_writer *w, const struct route *route)
+{
+    json_key(w, method_name(route->method));
+    json_object(w);
+    json_key(w, "summary");
+    json_c(w, route->summary);
+    json_key(w, "security");
+    json_raw(w, route->flags & ROUTE_PUBLIC ? STR("[]") : STR("[{\"bearer\":[]},{\"apiKey\":[]}]"));
+    print_parameters(w, route);
+    if (route->request_schema) {
+        json_key(w, "requestBody");
+        json_object(w);
+        json_key(w, "required");
+        json_bool(w, true);
+        json_key(w, "content");
+        print_reference(w, "application/json", route->request_schema);
+        json_end_object(w);
+    }
+    print_responses(w, route);
+    json_end_object(w);
+}
+
+static bool same_path(size_t a, size_t b)
+{
+    return str_eq(str_of(api_routes[a].path), str_of(api_routes[b].path));
+}
+
+/* All methods of one path stand together, wherever the table has them. */
+static void print_paths(struct json_writer *w)
+{
+    json_key(w, "paths");
+    json_object(w);
+    for (size_t i = 0; i < api_route_count; i++) {
+        bool seen = false;
+        for (size_t k = 0; k < i; k++)
+            seen |= same_path(k, i);
+        if (seen)
+            continue;
+        json_key(w, api_routes[i].path);
+        json_object(w);
+        for (size_t k = i; k < api_route_count; k++)
+            if (same_path(i, k))
+                print_operation(w, &api_routes[k]);
+        json_end_object(w);
+    }
+    json_end_object(w);
+}
+
+static void print_info(struct json_writer *w, const struct api_options *o)
+{
+    json_key(w, "openapi");
+    json_c(w, "3.1.0");
+    json_key(w, "info");
+    json_object(w);
+    json_key(w, "title");
+    json_c(w, "postbackd");
+    json_key(w, "version");
+    json_c(w, o->version);
+    json_key(w, "description");
+    json_c(w, "Events in, exact rewards, signed callbacks out, five reports.");
+    json_end_object(w);
+    if (o->public_url.p) {
+        json_key(w, "servers");
+        json_array(w);
+        json_object(w);
+        json_key(w, "url");
+        json_string(w, o->public_url);
+        json_end_object(w);
+        json_end_array(w);
+    }
+    /* Partners allow-list these; empty means whatever address the operating system picks. */
+    json_key(w, "x-egress-addresses");
+    json_array(w);
+    for (size_t i = 0; i < o->source_count; i++) {
+        struct buf text = {0};
+        address_print(&text, &o->sources[i]);
+        json_string(w, buf_str(&text));
+        buf_free(&text);
+    }
+    json_end_array(w);
+}
+
+void openapi_get(struct call *c)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    print_info(&w, &c->api->options);
+    print_paths(&w);
+    json_key(&w, "components");
+    json_raw(&w, (struct str){(const char *)openapi_components, sizeof openapi_components});
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}

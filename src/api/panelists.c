@@ -1,0 +1,47 @@
+/* POST /api/v1/panelists/erase: a person's right to be forgotten; the money rows stay. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "base/limits.h"
+
+struct erasing {
+    struct call *c;
+    struct erase erase;
+};
+
+static void erase_done(struct task *task)
+{
+    struct erasing *e = CONTAINER_OF(task, struct erasing, erase.done);
+    if (!call_store_ok(e->c, e->erase.status))
+        return;
+    struct buf body = {0};
+    buf_printf(&body, "{\"Erased\":%lld}", (long long)e->erase.erased);
+    call_answer_json(e->c, 200, &body);
+    buf_free(&body);
+}
+
+void panelist_erase(struct call *c)
+{
+    const struct json *object;
+    if (!call_read_object(c, &object))
+        return;
+    for (const struct json *m = object->first; m; m = m->next)
+        if (!str_is(m->name, "PanelistId"))
+            problem_add(&c->problems, m->name, "unknown_field", "Only PanelistId is read here.");
+    const struct json *id = json_member(object, "PanelistId");
+    if (!id)
+        problem_add(&c->problems, STR("PanelistId"), "required", "Whose data is to be erased.");
+    else if (id->type != JSON_STRING || !id->text.n || id->text.n > LIMIT_PANELIST_ID_BYTES)
+        problem_add(&c->problems, STR("PanelistId"), "invalid", "A string of 1 to %d bytes.",
+                    LIMIT_PANELIST_ID_BYTES);
+    if (c->problems.count) {
+        call_answer_invalid(c);
+        return;
+    }
+    struct erasing *e = call_alloc(c, sizeof *e);
+    e->c = c;
+    e->erase.account_no = c->account_no;
+    e->erase.panelist_id = id->text;
+    e->erase.done.run = erase_done;
+    e->erase.reply_to = call_executor(c);
+    store_erase(c->api->options.store, &e->erase);
+}

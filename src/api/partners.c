@@ -1,0 +1,70 @@
+/* Partners: the accounts that are paid. */
+#include "accounts/render.h"
+#include "api/account_routes.h"
+#include "api/internal.h"
+#include "api/route.h"
+
+static enum change_result create(struct mutation *m)
+{
+    return change_create_partner(m->accounts, m->body, &m->c->problems, &m->change);
+}
+
+static enum change_result patch(struct mutation *m)
+{
+    return change_patch_partner(m->accounts, m->c->partner->id, http_header(m->c->r, "if-match"),
+                                m->body, &m->c->problems, &m->change);
+}
+
+static void render(struct mutation *m, struct json_writer *w)
+{
+    render_partner(w, m->change.partner);
+}
+
+void partners_post(struct call *c)
+{
+    mutate(c, true, create, render, 201, "/api/v1/partners/");
+}
+
+void partner_patch(struct call *c)
+{
+    mutate(c, true, patch, render, 200, NULL);
+}
+
+void partner_get(struct call *c)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    render_partner(&w, c->partner);
+    answer_entry(c, &body, c->partner->version);
+    buf_free(&body);
+}
+
+/* --- the list ------------------------------------------------------------------------------- */
+
+static size_t list_fetch(struct call *c, uint32_t before_no, void **ret, size_t limit)
+{
+    return directory_list_partners(c->api->options.directory, before_no, (struct partner **)ret,
+                                   limit);
+}
+
+static void list_render(struct json_writer *w, const void *entry)
+{
+    render_partner(w, entry);
+}
+
+static uint32_t list_number(const void *entry)
+{
+    return ((const struct partner *)entry)->account_no;
+}
+
+static void list_unref(void *entry)
+{
+    partner_unref(entry);
+}
+
+void partners_list(struct call *c)
+{
+    static const struct entry_list list = {list_fetch, list_render, list_number, list_unref};
+    answer_list(c, &list);
+}

@@ -1,0 +1,125 @@
+/* Parses and judges query strings (application/x-www-form-urlencoded, WHATWG URL standard,
+ * section 5.1, but strict: what a form would never send is refused by name). */
+#include "api/query.h"
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+bool query_decode(struct arena *arena, struct str text, bool plus_is_space, struct str *ret)
+{
+    char *out = arena_alloc(arena, text.n + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < text.n; i++) {
+        char c = text.p[i];
+        if (c == '%') {
+            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
+            int low = i + 2 < text.n ? hex_digit(text.p[i + 2]) : -1;
+            if (high < 0 || low < 0)
+                return false;
+            c = (char)(high * 16 + low);
+            i += 2;
+        } else if (c == '+' && plus_is_space) {
+            c = ' ';
+        }
+        if (c == '\0')
+            return false;
+        out[n++] = c;
+    }
+    out[n] = '\0';
+    *ret = (struct str){out, n};
+    return str_is_utf8(*ret);
+}
+
+static bool known_name(const char *const *known, bool also_partner_id, struct str name)
+{
+    if (also_partner_id && str_is(name, "partnerId"))
+        return true;
+    for (; known && *known; known++)
+        if (str_is(name, *known))
+            return true;
+    return false;
+}
+
+static void judge(struct call *c, const char *const *known, bool also_partner_id, struct str pair)
+{
+    struct str rest = pair;
+    struct str raw_name = str_cut(&rest, '=');
+    struct str name, value = STR("");
+    if (!query_decode(&c->r->arena, raw_name, true, &name) ||
+        (rest.p && !query_decode(&c->r->arena, rest, true, &value))) {
+        problem_add(&c->problems, raw_name, "invalid",
+                    "The parameter is not valid percent-encoded UTF-8.");
+        return;
+    }
+    if (!known_name(known, also_partner_id, name)) {
+        problem_add(&c->problems, name, "unknown_parameter", "This route has no such parameter.");
+        return;
+    }
+    if (!value.n) {
+        problem_add(&c->problems, name, "invalid",
+                    "The parameter is empty; leave it out to get its default.");
+        return;
+    }
+    for (size_t i = 0; i < c->parameter_count; i++) {
+        if (str_eq(c->parameters[i].name, name)) {
+            problem_add(&c->problems, name, "invalid", "The parameter stands twice; give it once.");
+            return;
+        }
+    }
+    if (c->parameter_count < CALL_PARAMETERS_MAX)
+        c->parameters[c->parameter_count++] = (struct parameter){name, value};
+}
+
+bool query_parse(struct call *c, const char *const *known, bool also_partner_id)
+{
+    struct str rest = c->r->query;
+    if (!rest.n)
+        return true;
+    while (rest.p) {
+        struct str pair = str_cut(&rest, '&');
+        judge(c, known, also_partner_id, pair);
+        if (c->problems.count >= CALL_PARAMETERS_MAX)
+            break;
+    }
+    return c->problems.count == 0;
+}
+
+int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback)
+{
+    struct str text = call_parameter(c, name);
+    if (!text.p)
+        return fallback;
+    int64_t v = 0;
+    bool good = text.n > 0 && text.n < 18;
+    for (size_t i = 0; good && i < text.n; i++) {
+        good = text.p[i] >= '0' && text.p[i] <= '9';
+        v = v * 10 + (text.p[i] - '0');
+    }
+    if (!good || v < least || v > most) {
+        call_add_parameter_problem(c, name, good ? "out_of_range" : "invalid",
+                                   "A whole number from %lld to %lld.", (long long)least,
+                                   (long long)most);
+        return fallback;
+    }
+    return v;
+}
+
+bool query_bool(struct call *c, const char *name, bool fallback)
+{
+    struct str text = call_parameter(c, name);
+    if (!text.p)
+        return fallback;
+    if (str_is(text, "true"))
+        return true;
+    if (!str_is(text, "false"))
+        call_add_parameter_problem(c, name, "invalid", "true or false.");
+    return false;
+}

@@ -1,0 +1,16 @@
+/* The query string: percent-decoded parameters. */
+#pragma once
+
+#include "api/call.h"
+
+/* Decodes %XX (and '+' as a space where asked); false on a broken escape, bad UTF-8 or U+0000. */
+MUST_CHECK bool query_decode(struct arena *arena, struct str text, bool plus_is_space,
+                             struct str *ret);
+
+/* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; c->problems
+ * says which. `known` is NULL-terminated or NULL; partnerId is known where also_partner_id. */
+MUST_CHECK bool query_parse(struct call *c, const char *const *known, bool also_partner_id);
+
+/* A number of the parameter within [least, most], or fallback when not given; adds a problem. */
+int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback);
+bool query_bool(struct call *c, const char *name, bool fallback);

@@ -1,0 +1,22 @@
+/* Requests per minute and key: a fixed window per key, as the RateLimit-* headers describe it
+ * (draft-ietf-httpapi-ratelimit-headers). Any thread. */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct rate_limit;
+
+struct rate_limit *rate_limit_new(int32_t per_minute);
+void rate_limit_free(struct rate_limit *limit);
+
+struct rate_state {
+    int32_t limit, remaining;
+    int32_t reset_s; /* until the window ends, at least 1 */
+};
+
+/* Counts one request of the key. False: none is left in this window. */
+bool rate_limit_take(struct rate_limit *limit, struct str key_id, int64_t now_mono_ms,
+                     struct rate_state *ret);

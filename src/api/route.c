@@ -1,0 +1,81 @@
+/* Finding the route of a path. The table is short and requests are long: a linear look is
+ * cheaper than it seems (a few hundred nanoseconds), and there is nothing to build at start. */
+#include "api/route.h"
+
+#include "api/query.h"
+
+static bool is_slot(struct str segment)
+{
+    return segment.n > 1 && segment.p[0] == '{';
+}
+
+/* Compares segment by segment; slots take any non-empty segment. */
+static bool matches(const char *pattern, struct str path, struct str raw_ids[2], size_t *ret_count)
+{
+    struct str left = str_of(pattern), right = path;
+    size_t count = 0;
+    while (left.p && right.p) {
+        struct str want = str_cut(&left, '/');
+        struct str have = str_cut(&right, '/');
+        if (is_slot(want)) {
+            if (!have.n)
+                return false;
+            raw_ids[count++] = have;
+        } else if (!str_eq(want, have)) {
+            return false;
+        }
+    }
+    *ret_count = count;
+    return !left.p && !right.p;
+}
+
+static bool serves(const struct route *route, enum http_method method)
+{
+    return route->method == method || (method == HTTP_HEAD && route->method == HTTP_GET);
+}
+
+const struct route *route_find(struct arena *arena, enum http_method method, struct str path,
+                               struct str ids[2], bool *ret_path_known)
+{
+    *ret_path_known = false;
+    for (size_t i = 0; i < api_route_count; i++) {
+        const struct route *route = &api_routes[i];
+        struct str raw[2];
+        size_t count = 0;
+        if (!matches(route->path, path, raw, &count))
+            continue;
+        *ret_path_known = true;
+        if (!serves(route, method))
+            continue;
+        ids[0] = ids[1] = STR_NONE;
+        for (size_t k = 0; k < count; k++)
+            if (!query_decode(arena, raw[k], false, &ids[k]))
+                ids[k] = STR(""); /* names nothing: 404 when it is looked up */
+        return route;
+    }
+    return NULL;
+}
+
+void route_print_allow(struct buf *to, struct str path)
+{
+    static const struct {
+        enum http_method method;
+        const char *text;
+    } order[] = {{HTTP_GET, "GET, HEAD"},
+                 {HTTP_POST, "POST"},
+                 {HTTP_PATCH, "PATCH"},
+                 {HTTP_DELETE, "DELETE"}};
+    bool first = true;
+    for (size_t m = 0; m < ARRAY_LEN(order); m++) {
+        for (size_t i = 0; i < api_route_count; i++) {
+            struct str raw[2];
+            size_t count;
+            if (api_routes[i].method != order[m].method ||
+                !matches(api_routes[i].path, path, raw, &count))
+                continue;
+            buf_printf(to, "%s%s", first ? "" : ", ", order[m].text);
+            first = false;
+            break;
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/* The table of routes: routing, Allow, authorization and /openapi.json all come from it. */
+#pragma once
+
+#include "api/call.h"
+
+/* What the path's {Id} names; it is looked up, and checked against the caller's account, before
+ * anything else of the request is judged. */
+enum route_subject {
+    SUBJECT_NONE,
+    SUBJECT_ACCOUNT, /* the key's own account, or the operator's ?partnerId= */
+    SUBJECT_PARTNER,
+    SUBJECT_APP,
+    SUBJECT_CLIENT,
+    SUBJECT_KEY,    /* {PartnerId} and {KeyId} */
+    SUBJECT_REWARD, /* within the account */
+};
+
+enum { ROUTE_PUBLIC = 1, ROUTE_LIMITED = 2, ROUTE_OPERATOR = 4 };
+
+struct route {
+    enum http_method method;
+    const char *path; /* with {Name} segments */
+    uint32_t scope;   /* 0 with ROUTE_PUBLIC */
+    uint32_t flags;
+    enum route_subject subject;
+    const char *const *parameters; /* NULL-terminated; NULL: none */
+    const char *request_schema;    /* of openapi_components.json; NULL: no body */
+    const char *response_schema;   /* NULL: no body */
+    int status;                    /* of success */
+    const char *summary;
+    void (*handle)(struct call *c);
+};
+
+extern const struct route api_routes[];
+extern const size_t api_route_count;
+
+/* The route of this method and path; NULL with *ret_path_known telling 404 from 405. ids: up to
+ * two decoded path segments, in the arena. */
+const struct route *route_find(struct arena *arena, enum http_method method, struct str path,
+                               struct str ids[2], bool *ret_path_known);
+/* "GET, HEAD, POST" for a known path. */
+void route_print_allow(struct buf *to, struct str path);
+
+/* Handlers, a file per noun. */
+void events_post(struct call *c);
+void partners_post(struct call *c);
+void partners_list(struct call *c);
+void partner_get(struct call *c);
+void partner_patch(struct call *c);
+void apps_post(struct call *c);
+void apps_list(struct call *c);
+void app_get(struct call *c);
+void app_patch(struct call *c);
+void app_secret_get(struct call *c);
+void app_secret_rotate(struct call *c);
+void app_endpoints(struct call *c);
+void app_test_callback(struct call *c);
+void clients_post(struct call *c);
+void clients_list(struct call *c);
+void client_get(struct call *c);
+void client_patch(struct call *c);
+void keys_post(struct call *c);
+void keys_list(struct call *c);
+void key_delete(struct call *c);
+void callbacks_list(struct call *c);
+void callback_get_one(struct call *c);
+void callback_resend(struct call *c);
+void rewards_list(struct call *c);
+void panelist_erase(struct call *c);
+void report_earnings(struct call *c);
+void report_arpdau(struct call *c);
+void report_survey_attempts(struct call *c);
+void report_conversions(struct call *c);
+void report_active_panelist(struct call *c);
+void probe_healthz(struct call *c);
+void probe_readyz(struct call *c);
+void metrics_get(struct call *c);
+void openapi_get(struct call *c);

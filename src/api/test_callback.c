@@ -1,0 +1,175 @@
+/* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline. It
+ * is recorded nowhere: kept out of reports, feed, books and suspension. */
+#include "api/callback_render.h"
+#include "api/internal.h"
+#include "api/route.h"
+#include "base/limits.h"
+#include "domain/money.h"
+#include "domain/payload.h"
+
+#include <stdio.h>
+
+struct testing {
+    struct call *c;
+    struct delivery_test test;
+    char event_id[40];
+};
+
+static void test_done(struct task *task)
+{
+    struct testing *t = CONTAINER_OF(task, struct testing, test.done);
+    struct arena arena = t->test.arena;
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    render_attempt(&w, &t->test.attempt);
+    call_answer_json(t->c, 200, &body);
+    buf_free(&body);
+    arena_free(&arena);
+}
+
+static void read_amount(struct call *c, const struct json *object, const char *name, int64_t most,
+                        int64_t *ret_micros)
+{
+    const struct json *m = json_member(object, name);
+    int64_t micros = 0;
+    if (!m)
+        return;
+    enum money_parse parsed = m->type == JSON_NUMBER || m->type == JSON_STRING
+                                  ? money_parse(m->text, &micros)
+                                  : MONEY_INVALID;
+    if (parsed == MONEY_OK && micros >= -most && micros <= most)
+        *ret_micros = micros;
+    else if (parsed == MONEY_OK || parsed == MONEY_TOO_LARGE)
+        problem_add(&c->problems, str_of(name), "out_of_range", "At most %lld.",
+                    (long long)(most / MICROS_PER_UNIT));
+    else
+        problem_add(&c->problems, str_of(name), "invalid",
+                    "A decimal with at most 6 fractional digits.");
+}
+
+static void read_url(struct call *c, const struct json *object, struct testing *t)
+{
+    const struct json *m = json_member(object, "Url");
+    struct url url;
+    const char *why;
+    if (!m || m->type == JSON_NULL)
+        return;
+    if (m->type != JSON_STRING)
+        problem_add(&c->problems, STR("Url"), "invalid", "A URL as a string.");
+    else if (!url_parse(&t->test.arena, m->text, &url, &why))
+        problem_add(&c->problems, STR("Url"), "invalid", "%s", why);
+    else
+        t->test.url = arena_str(&t->test.arena, m->text);
+}
+
+static void read_names(struct call *c, const struct json *object, struct event *e,
+                       struct arena *arena)
+{
+    const struct json *type = json_member(object, "RewardType");
+    const struct json *panelist = json_member(object, "PanelistId");
+    if (!type)
+        problem_add(&c->problems, STR("RewardType"), "required", "One of the RewardType values.");
+    else if (type->type != JSON_STRING || !event_type_parse(type->text, &e->type) ||
+             e->type == EVENT_SURVEY_STARTED)
+        problem_add(&c->problems, STR("RewardType"), "invalid", "One of the RewardType values.");
+    if (!panelist)
+        problem_add(&c->problems, STR("PanelistId"), "required", "Whose reward the test shows.");
+    else if (panelist->type != JSON_STRING || !panelist->text.n ||
+             panelist->text.n > LIMIT_PANELIST_ID_BYTES)
+        problem_add(&c->problems, STR("PanelistId"), "invalid", "A string of 1 to %d bytes.",
+                    LIMIT_PANELIST_ID_BYTES);
+    else
+        e->panelist_id = arena_str(arena, panelist->text);
+}
+
+static void refuse_unknown(struct call *c, const struct json *object)
+{
+    static const char *const known[] = {"RewardType", "PanelistId", "Url", "Reward",
+                                        "RevenueAmount"};
+    for (const struct json *m = object->first; m; m = m->next) {
+        bool found = false;
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            found |= str_is(m->name, known[i]);
+        if (!found)
+            problem_add(&c->problems, m->name, "unknown_field",
+                        "A test callback has no such field.");
+    }
+}
+
+/* An id that no event can have been given: EventIds are the operator's, these are ours. */
+static void name_test(struct testing *t, struct env *env)
+{
+    uint64_t random;
+    env_random(env, &random, sizeof random);
+    snprintf(t->event_id, sizeof t->event_id, "test_%016llx", (unsigned long long)random);
+    t->test.event.event_id = str_of(t->event_id);
+}
+
+/* Plausible amounts where none are given, and what the type demands: clicks carry zeros. */
+static void fill_event(struct testing *t, const struct app *app)
+{
+    struct event *e = &t->test.event;
+    e->account_no = app->terms.account_no;
+    e->app_no = app->app_no;
+    e->lane = event_lane(e->type);
+    e->is_test = true;
+    e->reward_decimals = app->terms.reward_decimals;
+    e->occurred_ms = e->accepted_ms = call_now_ms(t->c);
+    if (event_type_is_offer(e->type)) {
+        e->offer_id = 1;
+        e->offer_title = STR("Test offer");
+    }
+    if (e->type == EVENT_OFFER_CLICKED) {
+        e->reward_micros = e->revenue_micros = 0;
+    } else if (e->type == EVENT_OFFER_COMPLETION_REVERSED) {
+        e->original_reward_id = STR("test_original");
+        e->reward_micros = e->reward_micros > 0 ? -e->reward_micros : e->reward_micros;
+        e->revenue_micros = e->revenue_micros > 0 ? -e->revenue_micros : e->revenue_micros;
+    }
+}
+
+static void render_body(struct testing *t, const struct app *app)
+{
+    struct buf body = {0};
+    struct payload_options options = {
+        .client_id = STR("test"),
+        .legacy_fields = app->terms.legacy_fields,
+        .extended_fields = app->terms.extended_fields,
+        .integration = INTEGRATION_SDK,
+    };
+    t->test.event.signature_offset = payload_print(&body, &t->test.event, &options);
+    t->test.event.body = arena_str(&t->test.arena, buf_str(&body));
+    buf_free(&body);
+}
+
+void app_test_callback(struct call *c)
+{
+    const struct json *object;
+    if (!call_read_object(c, &object))
+        return;
+    struct testing *t = call_alloc(c, sizeof *t);
+    t->c = c;
+    struct event *e = &t->test.event;
+    e->reward_micros = e->revenue_micros = MICROS_PER_UNIT;
+    refuse_unknown(c, object);
+    read_names(c, object, e, &t->test.arena);
+    read_url(c, object, t);
+    read_amount(c, object, "Reward", MONEY_MAX_REWARD_MICROS, &e->reward_micros);
+    read_amount(c, object, "RevenueAmount", MONEY_MAX_REVENUE_MICROS, &e->revenue_micros);
+    if (!c->problems.count && !t->test.url.p && !c->app->url[event_lane(e->type)].p)
+        problem_add(&c->problems, STR("Url"), "required",
+                    "The app has no URL for this RewardType; configure one or give Url.");
+    if (c->problems.count) {
+        arena_free(&t->test.arena);
+        call_answer_invalid(c);
+        return;
+    }
+    name_test(t, c->api->options.env);
+    fill_event(t, c->app);
+    render_body(t, c->app);
+    t->test.app_no = c->app->app_no;
+    t->test.done.run = test_done;
+    t->test.reply_to = call_executor(c);
+    delivery_send_test(c->api->options.delivery, &t->test);
+}

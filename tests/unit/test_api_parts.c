@@ -1,0 +1,103 @@
+/* The small parts of the interface: cursors, percent-decoding, the rate limit, routes. */
+#include "api/cursor.h"
+#include "api/query.h"
+#include "api/rate_limit.h"
+#include "api/route.h"
+
+#include "check.h"
+
+static void cursors_come_back_and_are_bound_to_their_account(void)
+{
+    struct buf text = {0};
+    uint64_t no = 0;
+    cursor_print(&text, 7, 1234567890123u);
+    CHECK(cursor_parse(buf_str(&text), 7, &no));
+    CHECK_EQ_UINT(no, 1234567890123u);
+    CHECK(!cursor_parse(buf_str(&text), 8, &no));
+    text.p[3] = text.p[3] == 'A' ? 'B' : 'A';
+    CHECK(!cursor_parse(buf_str(&text), 7, &no));
+    CHECK(!cursor_parse(STR(""), 7, &no));
+    CHECK(!cursor_parse(STR("AAAA"), 7, &no));
+    buf_free(&text);
+}
+
+static void decodes_percent_strictly(void)
+{
+    struct arena a = {0};
+    struct str s;
+    CHECK(query_decode(&a, STR("a%20b+c"), true, &s) && str_is(s, "a b c"));
+    CHECK(query_decode(&a, STR("a+b%2B"), false, &s) && str_is(s, "a+b+"));
+    CHECK(query_decode(&a, STR("%c3%BC"), false, &s) && str_is(s, "\xc3\xbc"));
+    CHECK(!query_decode(&a, STR("%"), false, &s));
+    CHECK(!query_decode(&a, STR("%4"), false, &s));
+    CHECK(!query_decode(&a, STR("%zz"), false, &s));
+    CHECK(!query_decode(&a, STR("%00"), false, &s));
+    CHECK(!query_decode(&a, STR("%ff"), false, &s));
+    arena_free(&a);
+}
+
+static void limits_each_key_by_itself(void)
+{
+    struct rate_limit *l = rate_limit_new(2);
+    struct rate_state s;
+    CHECK(rate_limit_take(l, STR("a"), 1000, &s));
+    CHECK_EQ_INT(s.remaining, 1);
+    CHECK(rate_limit_take(l, STR("a"), 1000, &s));
+    CHECK(!rate_limit_take(l, STR("a"), 1000, &s));
+    CHECK_EQ_INT(s.reset_s, 60);
+    CHECK(rate_limit_take(l, STR("b"), 1000, &s));
+    CHECK(!rate_limit_take(l, STR("a"), 60999, &s));
+    CHECK_EQ_INT(s.reset_s, 1);
+    CHECK(rate_limit_take(l, STR("a"), 61000, &s));
+    rate_limit_free(l);
+}
+
+static const struct route *find(enum http_method m, const char *path, struct str ids[2],
+                                bool *known)
+{
+    static struct arena arena;
+    return route_find(&arena, m, str_of(path), ids, known);
+}
+
+static void finds_routes_and_tells_404_from_405(void)
+{
+    struct str ids[2];
+    bool known;
+    const struct route *r = find(HTTP_DELETE, "/api/v1/partners/p1/keys/k%31", ids, &known);
+    REQUIRE(r);
+    CHECK_STR(ids[0], "p1");
+    CHECK_STR(ids[1], "k1");
+    r = find(HTTP_HEAD, "/api/v1/callbacks", ids, &known);
+    CHECK(r && r->method == HTTP_GET);
+    CHECK(!find(HTTP_PUT, "/api/v1/callbacks", ids, &known));
+    CHECK(known);
+    CHECK(!find(HTTP_GET, "/api/v1/nothing", ids, &known));
+    CHECK(!known);
+    CHECK(!find(HTTP_GET, "/api/v1/apps/", ids, &known));
+    CHECK(!known);
+    CHECK(!find(HTTP_GET, "/api/v1/callbacks/", ids, &known));
+    CHECK(!known);
+    struct buf allow = {0};
+    route_print_allow(&allow, STR("/api/v1/partners/x/keys"));
+    CHECK_STR(allow, "GET, HEAD, POST");
+    buf_free(&allow);
+}
+
+static void every_route_says_who_may_use_it(void)
+{
+    for (size_t i = 0; i < api_route_count; i++) {
+        const struct route *r = &api_routes[i];
+        CHECK((r->scope != 0) != ((r->flags & ROUTE_PUBLIC) != 0));
+        CHECK(r->summary && *r->summary);
+    }
+}
+
+int main(void)
+{
+    RUN(cursors_come_back_and_are_bound_to_their_account);
+    RUN(decodes_percent_strictly);
+    RUN(limits_each_key_by_itself);
+    RUN(finds_routes_and_tells_404_from_405);
+    RUN(every_route_says_who_may_use_it);
+    return check_done("api_parts");
+}

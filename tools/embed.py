@@ -1,0 +1,10 @@
+#!/usr/bin/env python3
+"""Turns a file into a C header with its bytes: embed.py INPUT OUTPUT NAME."""
+import sys
+
+source, target, name = sys.argv[1:]
+with open(source, "rb") as f:
+    data = f.read()
+rows = [", ".join(str(b) for b in data[i:i + 20]) for i in range(0, len(data), 20)]
+with open(target, "w") as f:
+    f.write("static const unsigned char %s[] = {\n    %s};\n" % (name, ",\n    ".join(rows)))
