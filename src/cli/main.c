@@ -1,22 +1,96 @@
-/*
- * The entry of the binary: finds the command named by the first argument and runs it.
- */
-#include <stdio.h>
-#include <string.h>
+/* The entry of the binary: finds the command named by the first argument, reads its settings and
+ * runs it. */
+#include "cli/command.h"
 
-static int usage(FILE *out, int status)
+#include "base/buf.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <unistd.h>
+
+const struct command_entry command_table[] = {
+    {COMMAND_SERVE, "serve", "", "Run the daemon.",
+     "Stops at SIGTERM or SIGINT; reads its certificate again at SIGHUP.", command_serve},
+    {COMMAND_DEMO, "demo", "", "Run a daemon with a receiver and simulated traffic, and watch.",
+     "Its store is made anew and removed at the end, unless --store names one.", command_demo},
+    {COMMAND_RECEIVE, "receive", "",
+     "Be a partner's receiver: verify each callback and print a line.", "", command_receive},
+    {COMMAND_VERIFY, "verify", "< body.json",
+     "Say whether a callback's Sig matches and, if not, why.",
+     "Reads the callback's body on standard input. Exits 0 when Sig matches.", command_verify},
+    {COMMAND_IMPORT, "import", "FILE", "Bring in the past of a network that moves here.",
+     "FILE is NDJSON, one event a line as POST /api/v1/events takes them, of any age; - is "
+     "standard "
+     "input. The events are counted in the reports and never called back. Importing a file twice "
+     "changes nothing.",
+     command_import},
+};
+const size_t command_count = ARRAY_LEN(command_table);
+
+int command_fail(int status, const char *fmt, ...)
 {
-    fputs("usage: postbackd --version | --help\n", out);
+    struct buf line = {0};
+    buf_add_c(&line, "postbackd: ");
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&line, fmt, ap);
+    va_end(ap);
+    fprintf(stderr, "%s\n", buf_c(&line));
+    buf_free(&line);
+    return status;
+}
+
+static const struct command_entry *find_command(const char *name)
+{
+    for (size_t i = 0; i < command_count; i++)
+        if (strcmp(command_table[i].name, name) == 0)
+            return &command_table[i];
+    return NULL;
+}
+
+static bool asks_help(int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++)
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    return false;
+}
+
+static int run(const struct command_entry *c, int argc, char **argv)
+{
+    struct settings settings;
+    struct str why;
+    int status = settings_read(&settings, c->command, argc, argv, environ, &why)
+                     ? c->run(&settings)
+                     : command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    settings_free(&settings);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+    if (sodium_init() < 0)
+        return command_fail(1, "libsodium cannot be initialised.");
+    const char *word = argc > 1 ? argv[1] : "";
+    if (strcmp(word, "--version") == 0) {
         puts("postbackd " POSTBACKD_VERSION);
         return 0;
     }
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        return usage(stdout, 0);
-    return usage(stderr, 2);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+        help_print_all();
+        return 0;
+    }
+    if (strcmp(word, "--manual") == 0) {
+        help_print_manual();
+        return 0;
+    }
+    const struct command_entry *c = find_command(word);
+    if (!c)
+        return command_fail(EXIT_USAGE, "%s%s`postbackd --help` lists the commands.", word,
+                            *word ? " is no command; " : "");
+    if (asks_help(argc - 2, argv + 2)) {
+        help_print_command(c);
+        return 0;
+    }
+    return run(c, argc - 2, argv + 2);
 }

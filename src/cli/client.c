@@ -1,0 +1,89 @@
+/* libcurl does the work: a command that posts to a daemon is no place for an HTTP client of our
+ * own. */
+#include "cli/client.h"
+
+#include "base/alloc.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+
+struct client_session {
+    CURL *curl;
+    struct buf base, authorization;
+};
+
+struct client_session *client_open(struct str base_url, struct str key)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    struct client_session *c = xcalloc(1, sizeof *c);
+    c->curl = curl_easy_init();
+    ASSERT(c->curl);
+    while (base_url.n && base_url.p[base_url.n - 1] == '/')
+        base_url.n--;
+    buf_add_str(&c->base, base_url);
+    if (key.p)
+        buf_printf(&c->authorization, "Authorization: Bearer %.*s", STR_ARG(key));
+    return c;
+}
+
+void client_close(struct client_session *c)
+{
+    curl_easy_cleanup(c->curl);
+    buf_free(&c->base);
+    if (c->authorization.n)
+        explicit_bzero(c->authorization.p, c->authorization.n);
+    buf_free(&c->authorization);
+    free(c);
+}
+
+static size_t take(char *p, size_t size, size_t n, void *to)
+{
+    buf_add(to, p, size * n);
+    return size * n;
+}
+
+static void set_up(struct client_session *c, const char *method, const char *url, struct str body,
+                   struct curl_slist *headers, struct buf *answer, char error[CURL_ERROR_SIZE])
+{
+    curl_easy_reset(c->curl);
+    curl_easy_setopt(c->curl, CURLOPT_URL, url);
+    curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
+    curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, 60L);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, error);
+    if (body.p) {
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);
+    }
+}
+
+int client_request(struct client_session *c, const char *method, const char *path,
+                   const char *content_type, struct str body, struct buf *ret_answer)
+{
+    struct buf url = {0}, type = {0};
+    char error[CURL_ERROR_SIZE] = "";
+    buf_printf(&url, "%s%s", buf_c(&c->base), path);
+    buf_printf(&type, "Content-Type: %s", content_type);
+    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+    if (c->authorization.n)
+        headers = curl_slist_append(headers, buf_c(&c->authorization));
+    if (body.p)
+        headers = curl_slist_append(headers, buf_c(&type));
+    buf_clear(ret_answer);
+    set_up(c, method, buf_c(&url), body, headers, ret_answer, error);
+    CURLcode result = curl_easy_perform(c->curl);
+    long status = 0;
+    if (result == CURLE_OK) {
+        curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    } else {
+        buf_clear(ret_answer);
+        buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
+    }
+    curl_slist_free_all(headers);
+    buf_free(&url);
+    buf_free(&type);
+    return (int)status;
+}

@@ -1,0 +1,16 @@
+/* A blocking client of a running daemon, for the commands that talk to one (libcurl). */
+#pragma once
+
+#include "base/buf.h"
+#include "base/check.h"
+
+struct client_session; /* keeps its connection; one thread at a time */
+
+/* base_url: "http://127.0.0.1:8080"; key: absent for public paths. */
+struct client_session *client_open(struct str base_url, struct str key);
+void client_close(struct client_session *c);
+
+/* body absent: none is sent. Returns the HTTP status, or 0 with a sentence in ret_answer when
+ * there was none. */
+int client_request(struct client_session *c, const char *method, const char *path,
+                   const char *content_type, struct str body, struct buf *ret_answer);

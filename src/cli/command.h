@@ -1,0 +1,33 @@
+/* The commands of the binary: one table for dispatch, --help and the manual page. */
+#pragma once
+
+#include "cli/option.h"
+
+struct command_entry {
+    enum command command;
+    const char *name;
+    const char *operands;           /* "FILE" or "" */
+    const char *summary;            /* one line */
+    const char *details;            /* a paragraph for COMMAND --help; may be "" */
+    int (*run)(struct settings *s); /* the exit status */
+};
+
+extern const struct command_entry command_table[];
+extern const size_t command_count;
+
+/* Exit statuses: 0 done, 1 failed (or does not match), 2 the call's words are wrong. */
+#define EXIT_USAGE 2
+
+/* Prints one line on stderr, "postbackd: ...", and returns the status. */
+int command_fail(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+void help_print_all(void);
+void help_print_command(const struct command_entry *c);
+void help_print_manual(void); /* roff, for man(1) */
+
+int command_serve(struct settings *s);
+int command_demo(struct settings *s);
+int command_receive(struct settings *s);
+int command_verify(struct settings *s);
+int command_import(struct settings *s);
+int command_backup(struct settings *s);

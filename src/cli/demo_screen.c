@@ -1,0 +1,101 @@
+/* What the demo shows: a welcome with lines to try, and a table that lives. */
+#include "cli/demo.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void demo_print_welcome(const struct demo_world *w)
+{
+    printf("postbackd demo\n\n"
+           "  API        %s\n"
+           "  receiver   %s   (verifies both signatures of every callback)\n"
+           "  partner    %s, key %s\n"
+           "  operator   key %s\n\nTry, in another terminal:\n\n",
+           w->api_url, w->receiver_url, w->apps[0].partner_id, w->partner_key, w->operator_key);
+    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/earnings'\n", w->partner_key,
+           w->api_url);
+    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/arpdau?format=csv'\n", w->partner_key,
+           w->api_url);
+    printf("  curl -s -H 'X-Api-Key: %s' "
+           "'%s/api/v1/callbacks?partnerId=opinion-labs&state=pending&limit=2'\n",
+           w->operator_key, w->api_url);
+    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/apps/ice-runner/endpoints'\n", w->operator_key,
+           w->api_url);
+    printf("  curl -s -H 'X-Api-Key: %s' -H 'Content-Type: application/json' \\\n       -d "
+           "'{\"RewardType\":\"offer_completed\",\"PanelistId\":\"me\"}' "
+           "'%s/api/v1/apps/farm-friends/test-callback'\n",
+           w->partner_key, w->api_url);
+    printf("  curl -s '%s/metrics'\n  curl -s '%s/openapi.json'\n\nStop with Ctrl-C.\n\n",
+           w->api_url, w->api_url);
+    fflush(stdout);
+}
+
+static int64_t metric(const char *text, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *p = text; (p = strstr(p, name)); p += n)
+        if ((p == text || p[-1] == '\n') && p[n] == ' ')
+            return strtoll(p + n, NULL, 10);
+    return 0;
+}
+
+/* On a terminal a line that is drawn again clears what stood behind it. */
+static const char *line_end(void)
+{
+    return isatty(STDOUT_FILENO) ? "\033[K" : "";
+}
+
+static const char *mood_text(const struct demo_app *a, int status)
+{
+    if (a->mood == MOOD_BROKEN)
+        return "always answers 500";
+    if (a->mood == MOOD_COMES_AND_GOES)
+        return status == 200 ? "up (down for 20 s a minute)" : "DOWN, comes back";
+    return "up";
+}
+
+static void print_apps(struct demo_world *w)
+{
+    printf("%-14s %-14s %10s %10s %8s %8s  %s%s\n", "partner", "app", "delivered", "verified",
+           "wrong", "refused", "receiver", line_end());
+    for (size_t i = 0; i < DEMO_APPS; i++) {
+        struct demo_app *a = &w->apps[i];
+        struct buf path = {0};
+        int64_t delay;
+        buf_printf(&path, "/%s/x", a->app_id);
+        int status = demo_status_of(w, buf_str(&path), &delay);
+        buf_free(&path);
+        printf("%-14s %-14s %10ld %10ld %8ld %8ld  %s%s\n", a->partner_id, a->app_id,
+               atomic_load(&a->received), atomic_load(&a->verified), atomic_load(&a->wrong),
+               atomic_load(&a->refused), mood_text(a, status), line_end());
+    }
+}
+
+void demo_print_summary(struct demo_world *w, struct client_session *c, bool redraw)
+{
+    static int64_t last_delivered, last_ms;
+    struct buf text = {0};
+    if (client_request(c, "GET", "/metrics", "", STR_NONE, &text) != 200) {
+        buf_free(&text);
+        return;
+    }
+    const char *m = buf_c(&text);
+    int64_t now_ms = env_mono_ms(env_real());
+    int64_t delivered = metric(m, "postbackd_callbacks_delivered_total");
+    int64_t rate =
+        last_ms && now_ms > last_ms ? (delivered - last_delivered) * 1000 / (now_ms - last_ms) : 0;
+    if (redraw)
+        printf("\033[%dA", DEMO_APPS + 3);
+    print_apps(w);
+    printf("%s\nevents %" PRId64 " accepted   callbacks %" PRId64 " delivered (%" PRId64
+           "/s), %" PRId64 " waiting, %" PRId64 " dead   oldest waiting %" PRId64 " s%s\n",
+           line_end(), metric(m, "postbackd_events_accepted_total"), delivered, rate,
+           metric(m, "postbackd_callbacks_pending"), metric(m, "postbackd_callbacks_dead_total"),
+           metric(m, "postbackd_oldest_pending_seconds"), line_end());
+    fflush(stdout);
+    last_delivered = delivered;
+    last_ms = now_ms;
+    buf_free(&text);
+}

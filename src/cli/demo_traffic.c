@@ -1,0 +1,160 @@
+/* Simulated survey and offer traffic: every RewardType in plausible shares, a daily rhythm in the
+ * history, now and then a reversal, a late event, a test. */
+#include "cli/demo.h"
+#include "domain/clock.h"
+#include "domain/money.h"
+
+#include <stdio.h>
+
+#define HISTORY_DAYS 30
+#define HISTORY_BATCH 2000
+
+struct batch {
+    struct demo_world *world;
+    struct rng *rng;
+    struct buf text;
+    long count;
+};
+
+static void add_head(struct batch *b, const struct demo_app *a, const char *type, uint64_t id,
+                     int64_t at_ms)
+{
+    buf_printf(&b->text,
+               "%s{\"EventId\":\"%s-%016llx\",\"Type\":\"%s\",\"ClientId\":\"%s\",\"PanelistId\":"
+               "\"player-%llu\",\"Timestamp\":\"",
+               b->count ? ",\n" : "", a->app_id, (unsigned long long)id, type, a->client_id,
+               (unsigned long long)(id % 400));
+    clock_print(&b->text, at_ms);
+    buf_add_char(&b->text, '"');
+    b->count++;
+}
+
+static void add_revenue(struct batch *b, int64_t least_micros, int64_t most_micros)
+{
+    int64_t cents = MICROS_PER_UNIT / 100;
+    int64_t micros =
+        least_micros + (int64_t)rng_below(b->rng, (uint64_t)(most_micros - least_micros));
+    buf_add_c(&b->text, ",\"RevenueAmount\":");
+    money_print(&b->text, micros - micros % cents, 2);
+}
+
+static void add_offer(struct batch *b, uint64_t id)
+{
+    static const char *const titles[] = {"Reach level 10", "Install and open", "Build a castle",
+                                         "First purchase"};
+    buf_printf(&b->text, ",\"OfferId\":%llu,\"OfferTitle\":\"%s\"",
+               (unsigned long long)(100 + id % 4), titles[id % 4]);
+}
+
+/* What one visit of a panelist brings about; returns how many events it was. */
+static void add_survey_visit(struct batch *b, const struct demo_app *a, int64_t at_ms)
+{
+    uint64_t id = rng_next(b->rng), luck = rng_below(b->rng, 100);
+    add_head(b, a, "survey_started", id, at_ms);
+    buf_add_char(&b->text, '}');
+    id = rng_next(b->rng) / 400 * 400 + id % 400; /* the same panelist */
+    if (luck < 45) {
+        add_head(b, a, "survey_completed", id, at_ms + 240000);
+        add_revenue(b, 300000, 2500000);
+        buf_printf(&b->text, ",\"SessionId\":\"s-%llx\"}", (unsigned long long)(id >> 40));
+    } else if (luck < 85) {
+        add_head(b, a, "survey_disqualified", id, at_ms + 60000);
+        buf_add_c(&b->text, ",\"Reason\":\"not a match\"}");
+    } else if (luck < 90) {
+        add_head(b, a, "profiler_completed", id, at_ms + 90000);
+        buf_add_c(&b->text, ",\"RevenueAmount\":0.05}");
+    }
+}
+
+static void add_offer_visit(struct batch *b, const struct demo_app *a, int64_t at_ms)
+{
+    uint64_t id = rng_next(b->rng), luck = rng_below(b->rng, 100);
+    add_head(b, a, "offer_clicked", id, at_ms);
+    add_offer(b, id);
+    buf_add_char(&b->text, '}');
+    if (luck >= 40)
+        return;
+    uint64_t goal = rng_next(b->rng) / 400 * 400 + id % 400;
+    add_head(b, a, "offer_completed", goal, at_ms + 120000);
+    add_offer(b, id);
+    add_revenue(b, 500000, 8000000);
+    buf_printf(&b->text, ",\"OfferGoalId\":\"%llu\"}", (unsigned long long)(id % 9));
+    if (luck < 3) {
+        uint64_t reversal = rng_next(b->rng) / 400 * 400 + id % 400;
+        add_head(b, a, "offer_completion_reversed", reversal, at_ms + 180000);
+        buf_printf(&b->text, ",\"OriginalRewardId\":\"%s-%016llx\",\"Reason\":\"refund\"}",
+                   a->app_id, (unsigned long long)goal);
+    }
+}
+
+static void add_visit(struct batch *b, int64_t at_ms)
+{
+    const struct demo_app *a = &b->world->apps[rng_below(b->rng, DEMO_APPS)];
+    uint64_t luck = rng_below(b->rng, 100);
+    if (luck < 70) {
+        add_survey_visit(b, a, at_ms);
+    } else if (luck < 98) {
+        add_offer_visit(b, a, at_ms);
+    } else {
+        add_head(b, a, "ad_hoc", rng_next(b->rng), at_ms);
+        buf_printf(&b->text, ",\"Reward\":25,\"Reason\":\"support ticket\"%s}",
+                   luck == 99 ? ",\"IsTest\":true" : "");
+    }
+}
+
+static bool post(struct batch *b, struct client_session *c, const char *path)
+{
+    struct buf body = {0}, answer = {0};
+    buf_printf(&body, "[%.*s]", STR_ARG(buf_str(&b->text)));
+    int status = client_request(c, "POST", path, "application/json", buf_str(&body), &answer);
+    bool good = status == 202 && strstr(buf_c(&answer), "\"Rejected\":[]");
+    if (!good)
+        fprintf(stderr, "postbackd: demo: events answered %d: %.300s\n", status, buf_c(&answer));
+    b->world->events_sent += b->count;
+    buf_free(&body);
+    buf_free(&answer);
+    buf_clear(&b->text);
+    b->count = 0;
+    return good;
+}
+
+/* Visits of one past day: more in the evening, more at week-ends, slowly growing. */
+static bool add_past_day(struct batch *b, struct client_session *c, int32_t day, int32_t today)
+{
+    int weekend = (day + 4) % 7 == 0 || (day + 4) % 7 == 6;
+    uint64_t visits = 120 + 3 * (uint64_t)(HISTORY_DAYS - (today - day)) + (weekend ? 60 : 0);
+    for (uint64_t i = 0; i < visits; i++) {
+        uint64_t hour = rng_below(b->rng, 24), evening = 17 + rng_below(b->rng, 6);
+        uint64_t chosen = rng_below(b->rng, 2) ? hour : evening;
+        add_visit(b,
+                  day * DAY_MS + (int64_t)chosen * 3600000 + (int64_t)rng_below(b->rng, 3000000));
+        if (b->count >= HISTORY_BATCH && !post(b, c, "/api/v1/events?deliver=false"))
+            return false;
+    }
+    return true;
+}
+
+bool demo_make_history(struct demo_world *w, struct client_session *c, struct rng *rng)
+{
+    struct batch b = {.world = w, .rng = rng};
+    int32_t today = clock_day(w->started_ms);
+    bool good = true;
+    for (int32_t day = today - HISTORY_DAYS; good && day < today; day++)
+        good = add_past_day(&b, c, day, today);
+    good = good && (!b.count || post(&b, c, "/api/v1/events?deliver=false"));
+    buf_free(&b.text);
+    return good;
+}
+
+bool demo_send_traffic(struct demo_world *w, struct client_session *c, struct rng *rng)
+{
+    struct batch b = {.world = w, .rng = rng};
+    /* Outcomes are stamped minutes after their start: begin in the past, end before now. */
+    int64_t at_ms = env_wall_ms(env_real()) - 300000;
+    uint64_t visits = 4 + rng_below(rng, 5);
+    for (uint64_t i = 0; i < visits; i++)
+        add_visit(&b, at_ms + (int64_t)rng_below(rng, 1000));
+    bool good = post(&b, c, "/api/v1/events");
+    buf_free(&b.text);
+    return good;
+}

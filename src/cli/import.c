@@ -1,0 +1,147 @@
+/* postbackd import FILE...: moves a network's past in. NDJSON from a file (or standard input, "-")
+ * is posted in batches to the running daemon with deliver=false: counted in the reports, never
+ * called back. Sending the same file twice changes nothing: EventIds are remembered for ever. */
+#include "cli/client.h"
+#include "cli/command.h"
+#include "json/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define LINES_PER_BATCH 5000
+#define BYTES_PER_BATCH (4 << 20)
+#define TRIES 30
+
+struct importing {
+    struct client_session *client;
+    struct json_parser *parser;
+    struct buf batch;
+    long line, first_line, lines; /* of the file; in the batch */
+    long accepted, duplicates, rejected;
+};
+
+static int64_t number_of(const struct json *object, const char *name)
+{
+    const struct json *m = json_member(object, name);
+    return m && m->type == JSON_NUMBER ? strtoll(m->text.p, NULL, 10) : 0;
+}
+
+static void print_rejected(const struct importing *in, const struct json *item)
+{
+    const struct json *errors = json_member(item, "Errors");
+    for (const struct json *e = errors ? errors->first : NULL; e; e = e->next) {
+        const struct json *field = json_member(e, "Field"), *detail = json_member(e, "Detail");
+        fprintf(stderr, "line %ld: %.*s: %.*s\n", in->first_line + (long)number_of(item, "Index"),
+                STR_ARG(field ? field->text : STR_NONE), STR_ARG(detail ? detail->text : STR_NONE));
+    }
+}
+
+static bool read_answer(struct importing *in, struct str answer)
+{
+    struct arena arena = {0};
+    struct json *object = NULL;
+    struct str why;
+    bool good =
+        json_parse(in->parser, &arena, answer, &object, &why) && object->type == JSON_OBJECT;
+    if (good) {
+        in->accepted += number_of(object, "Accepted");
+        in->duplicates += number_of(object, "Duplicates");
+        const struct json *rejected = json_member(object, "Rejected");
+        for (const struct json *r = rejected ? rejected->first : NULL; r; r = r->next) {
+            in->rejected++;
+            print_rejected(in, r);
+        }
+    }
+    arena_free(&arena);
+    return good;
+}
+
+/* Posts what is gathered; waits and tries again while the daemon is busy or restarting. */
+static bool post(struct importing *in)
+{
+    struct buf answer = {0};
+    bool good = true;
+    for (int tries = 1; in->lines; tries++) {
+        int status = client_request(in->client, "POST", "/api/v1/events?deliver=false",
+                                    "application/x-ndjson", buf_str(&in->batch), &answer);
+        if (status == 202) {
+            good = read_answer(in, buf_str(&answer));
+            break;
+        }
+        if ((status != 0 && status != 429 && status != 503) || tries == TRIES) {
+            command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->first_line,
+                         in->first_line + in->lines - 1, status, STR_ARG(buf_str(&answer)));
+            good = false;
+            break;
+        }
+        sleep(1);
+    }
+    buf_free(&answer);
+    buf_clear(&in->batch);
+    in->lines = 0;
+    return good;
+}
+
+static bool blank(const char *line, ssize_t n)
+{
+    for (ssize_t i = 0; i < n; i++)
+        if (!strchr(" \t\r\n", line[i]))
+            return false;
+    return true;
+}
+
+static bool read_lines(struct importing *in, FILE *f)
+{
+    char *line = NULL;
+    size_t capacity = 0;
+    ssize_t n;
+    bool good = true;
+    while (good && (n = getline(&line, &capacity, f)) > 0) {
+        in->line++;
+        if (blank(line, n))
+            continue;
+        if (in->lines && in->batch.n + (size_t)n > BYTES_PER_BATCH)
+            good = post(in);
+        if (!in->lines)
+            in->first_line = in->line;
+        buf_add(&in->batch, line, (size_t)n);
+        if (line[n - 1] != '\n')
+            buf_add_char(&in->batch, '\n');
+        if (++in->lines == LINES_PER_BATCH)
+            good = good && post(in);
+    }
+    good = good && post(in);
+    if (good && ferror(f))
+        good = command_fail(1, "the file cannot be read: %s", strerror(errno)) == 0;
+    free(line);
+    return good;
+}
+
+int command_import(struct settings *s)
+{
+    if (s->operand_count != 1)
+        return command_fail(EXIT_USAGE,
+                            "import needs one FILE of NDJSON events, or - for standard input.");
+    if (!settings_text(s, OPTION_OPERATOR_KEY).p)
+        return command_fail(
+            EXIT_USAGE,
+            "import needs POSTBACKD_OPERATOR_KEY in the environment: the running daemon's.");
+    const char *path = s->operands[0].p;
+    FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
+    if (!f)
+        return command_fail(1, "%s cannot be read: %s", path, strerror(errno));
+    struct importing in = {
+        .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
+        .parser = json_parser_new(),
+    };
+    bool good = read_lines(&in, f);
+    printf("%ld accepted, %ld duplicates, %ld rejected\n", in.accepted, in.duplicates, in.rejected);
+    client_close(in.client);
+    json_parser_free(in.parser);
+    buf_free(&in.batch);
+    if (f != stdin)
+        fclose(f);
+    return good && !in.rejected ? 0 : 1;
+}

@@ -1,0 +1,96 @@
+/* The options of every command: one table, from which the command line, the config file, the
+ * environment, --help and the manual page are made.
+ *
+ * An option `retry-schedule` is `--retry-schedule LIST` on the command line, `retry-schedule =
+ * LIST` in the config file and POSTBACKD_RETRY_SCHEDULE in the environment. The command line
+ * beats the environment, which beats the file. Options that repeat are lists; in the environment
+ * their values are separated by commas. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/check.h"
+
+enum command {
+    COMMAND_SERVE = 1 << 0,
+    COMMAND_DEMO = 1 << 1,
+    COMMAND_RECEIVE = 1 << 2,
+    COMMAND_VERIFY = 1 << 3,
+    COMMAND_IMPORT = 1 << 4,
+    COMMAND_BACKUP = 1 << 5,
+};
+
+/* The index of an option in the table: what code asks by. */
+enum option_id {
+    OPTION_CONFIG,
+    OPTION_LISTEN,
+    OPTION_TLS_CERT,
+    OPTION_TLS_KEY,
+    OPTION_STORE,
+    OPTION_RETRY_SCHEDULE,
+    OPTION_ALLOW_DESTINATION,
+    OPTION_SOURCE_ADDRESS,
+    OPTION_CA_FILE,
+    OPTION_DNS_SERVER,
+    OPTION_PUBLIC_URL,
+    OPTION_TRUSTED_PROXY,
+    OPTION_LOOPS,
+    OPTION_READS_PER_MINUTE,
+    OPTION_RETAIN_BODIES_DAYS,
+    OPTION_RETAIN_ATTEMPTS_DAYS,
+    OPTION_RETAIN_PANELISTS_DAYS,
+    OPTION_LOG_FORMAT,
+    OPTION_LOG_LEVEL,
+    OPTION_OPERATOR_KEY,
+    OPTION_MASTER_KEY,
+    OPTION_SECRET,
+    OPTION_STATUS,
+    OPTION_DELAY,
+    OPTION_FAIL_RATE,
+    OPTION_SECONDS,
+    OPTION_URL,
+    OPTION_COUNT
+};
+
+struct option {
+    const char *name;
+    const char *argument; /* shown in --help */
+    const char *fallback; /* NULL: none */
+    const char *help;
+    unsigned commands; /* which take it */
+    bool repeats;
+    bool secret; /* environment only: a command line is seen by everybody */
+};
+
+extern const struct option option_table[OPTION_COUNT];
+
+#define SETTING_VALUES_MAX 64
+
+/* The values of one run. Texts are the arena's. */
+struct settings {
+    struct arena arena;
+    enum command command;
+    struct {
+        struct str values[SETTING_VALUES_MAX];
+        size_t count;
+        enum { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE } source;
+    } of[OPTION_COUNT];
+    struct str operands[2]; /* what is no option: FILE of backup, import */
+    size_t operand_count;
+};
+
+/* Reads file, environment and command line (argv behind the command). False: *ret_why is one
+ * clear line in the arena. Warns (log) about unknown POSTBACKD_* variables. --help is handled by
+ * the caller before. */
+MUST_CHECK bool settings_read(struct settings *s, enum command command, int argc, char **argv,
+                              char **environment, struct str *ret_why);
+void settings_free(struct settings *s);
+
+/* The value, or the option's fallback, or absent. */
+struct str settings_text(const struct settings *s, enum option_id id);
+/* A whole number of [least, most]; false with *ret_why. */
+MUST_CHECK bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most,
+                             int64_t *ret, struct str *ret_why);
+
+/* One file's text, as settings_read reads it: also for the fuzzer. */
+MUST_CHECK bool settings_parse_file(struct settings *s, struct str name, struct str text,
+                                    struct str *ret_why);

@@ -1,0 +1,94 @@
+/* postbackd receive: a partner's receiver for trying things. One line per callback. */
+#include "cli/command.h"
+#include "cli/receiver.h"
+
+#include "daemon/daemon.h"
+#include "domain/money.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+struct receiving {
+    struct str secret;
+    int status;
+    int64_t delay_ms;
+    int64_t fail_millionths; /* of the requests */
+    struct rng rng;
+};
+
+static struct str secret_of(void *context, struct str path)
+{
+    (void)path;
+    return ((struct receiving *)context)->secret;
+}
+
+static int status_of(void *context, struct str path, int64_t *ret_delay_ms)
+{
+    struct receiving *r = context;
+    (void)path;
+    *ret_delay_ms = r->delay_ms;
+    bool fails = (int64_t)rng_below(&r->rng, MICROS_PER_UNIT) < r->fail_millionths;
+    return fails ? 503 : r->status;
+}
+
+static void print_line(void *context, const struct received *r)
+{
+    (void)context;
+    if (!r->readable)
+        printf("%d %.*s: the body is no callback\n", r->status, STR_ARG(r->path));
+    else
+        printf("%d %.*s %.*s Reward %.*s  Sig %s  webhook-signature %s%s\n", r->status,
+               STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),
+               r->sig_good ? "ok" : "WRONG", r->webhook_good ? "ok" : "WRONG",
+               r->duplicate ? "  (came before)" : "");
+    fflush(stdout);
+}
+
+/* A share of all requests, in millionths. */
+static bool parse_share(struct str text, int64_t *ret_millionths)
+{
+    return money_parse(text, ret_millionths) == MONEY_OK && *ret_millionths >= 0 &&
+           *ret_millionths <= MICROS_PER_UNIT;
+}
+
+int command_receive(struct settings *s)
+{
+    struct receiving r = {.secret = settings_text(s, OPTION_SECRET)};
+    struct receiver_options o = {
+        .secret_of = secret_of, .status_of = status_of, .received = print_line, .context = &r};
+    struct str why;
+    int64_t status;
+    int error = 0;
+    if (!r.secret.p)
+        return command_fail(EXIT_USAGE, "receive needs --secret, the app's Callback Secret.");
+    if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o.listen))
+        return command_fail(EXIT_USAGE, "listen: not an address and port such as 127.0.0.1:9000.");
+    if (!settings_int(s, OPTION_STATUS, 200, 599, &status, &why) ||
+        !settings_int(s, OPTION_DELAY, 0, 600000, &r.delay_ms, &why))
+        return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    if (!parse_share(settings_text(s, OPTION_FAIL_RATE), &r.fail_millionths))
+        return command_fail(EXIT_USAGE, "fail-rate: a share from 0 to 1, such as 0.2.");
+    r.status = (int)status;
+    uint64_t seed;
+    env_random(env_real(), &seed, sizeof seed);
+    rng_seed(&r.rng, seed);
+
+    daemon_block_signals();
+    struct receiver *receiver = receiver_start(&o, &error);
+    if (!receiver)
+        return command_fail(1, "listen: %s", socket_error_text(error));
+    struct buf at = {0};
+    struct endpoint address = receiver_address(receiver);
+    endpoint_print(&at, &address);
+    printf("receiving on http://%s/ - stop with Ctrl-C\n", buf_c(&at));
+    fflush(stdout);
+    buf_free(&at);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    int signal;
+    sigwait(&set, &signal);
+    receiver_stop(receiver);
+    return 0;
+}

@@ -1,0 +1,169 @@
+/* postbackd serve: settings to daemon options, each judged here with one clear line. */
+#include "cli/command.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#define OPERATOR_KEY_BYTES_LEAST 16
+
+static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s: %.*s: %s", option_table[id].name, STR_ARG(settings_text(s, id)), why);
+    *ret_why = arena_str(&s->arena, buf_str(&text));
+    buf_free(&text);
+    return false;
+}
+
+static const char *text_or_null(struct settings *s, enum option_id id)
+{
+    return settings_text(s, id).p; /* the arena's copies end with a NUL */
+}
+
+static bool read_cidrs(struct settings *s, enum option_id id, const struct cidr **ret,
+                       size_t *ret_count, struct str *ret_why)
+{
+    size_t count = s->of[id].count;
+    struct cidr *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        if (!cidr_parse(s->of[id].values[i], &list[i]))
+            return fail(s, ret_why, id, "not a network such as 10.0.0.0/8 or fd00::/8.");
+    *ret = list;
+    *ret_count = count;
+    return true;
+}
+
+static bool read_sources(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    size_t count = s->of[OPTION_SOURCE_ADDRESS].count;
+    struct address *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        if (!address_parse(s->of[OPTION_SOURCE_ADDRESS].values[i], &list[i]))
+            return fail(s, ret_why, OPTION_SOURCE_ADDRESS, "not an IP address.");
+    o->sources = list;
+    o->source_count = count;
+    return true;
+}
+
+static bool read_numbers(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    int64_t loops, reads, bodies, attempts, panelists;
+    if (!settings_int(s, OPTION_LOOPS, 0, 64, &loops, ret_why) ||
+        !settings_int(s, OPTION_READS_PER_MINUTE, 1, 1000000, &reads, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_BODIES_DAYS, 1, 36500, &bodies, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_ATTEMPTS_DAYS, 1, 36500, &attempts, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_PANELISTS_DAYS, 91, 36500, &panelists, ret_why))
+        return false;
+    if (!loops) {
+        cpu_set_t set;
+        int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+        loops = cpus / 2 < 1 ? 1 : cpus / 2 > 8 ? 8 : cpus / 2;
+    }
+    o->loops = (int32_t)loops;
+    o->reads_per_minute = (int32_t)reads;
+    o->retention = (struct store_retention){(int32_t)bodies, (int32_t)attempts, (int32_t)panelists};
+    return true;
+}
+
+static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    struct str store = settings_text(s, OPTION_STORE);
+    if (!str_has_prefix(store, "sqlite:") || store.n == 7)
+        return fail(s, ret_why, OPTION_STORE, "this version keeps events in sqlite:DIR.");
+    o->store_directory = store.p + 7;
+    struct stat st;
+    if (mkdir(o->store_directory, 0700) != 0 && errno != EEXIST)
+        return fail(s, ret_why, OPTION_STORE, strerror(errno));
+    if (stat(o->store_directory, &st) != 0 || !S_ISDIR(st.st_mode))
+        return fail(s, ret_why, OPTION_STORE, "this is not a directory.");
+    return true;
+}
+
+static bool read_listener(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o->listen))
+        return fail(s, ret_why, OPTION_LISTEN,
+                    "not an address and port such as 127.0.0.1:8080 or [::]:8080.");
+    o->tls_cert_file = text_or_null(s, OPTION_TLS_CERT);
+    o->tls_key_file = text_or_null(s, OPTION_TLS_KEY);
+    if (!o->tls_cert_file != !o->tls_key_file)
+        return fail(s, ret_why, o->tls_cert_file ? OPTION_TLS_CERT : OPTION_TLS_KEY,
+                    "--tls-cert and --tls-key go together.");
+    return true;
+}
+
+static bool read_rest(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    const char *why;
+    if (!schedule_parse(settings_text(s, OPTION_RETRY_SCHEDULE), &o->schedule, &why))
+        return fail(s, ret_why, OPTION_RETRY_SCHEDULE, why);
+    o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
+    if (o->operator_key.p && o->operator_key.n < OPERATOR_KEY_BYTES_LEAST) {
+        *ret_why = STR("POSTBACKD_OPERATOR_KEY has fewer than 16 characters; make one with "
+                       "`openssl rand -hex 32`.");
+        return false;
+    }
+    o->master_key = settings_text(s, OPTION_MASTER_KEY);
+    o->public_url = settings_text(s, OPTION_PUBLIC_URL);
+    o->ca_file = text_or_null(s, OPTION_CA_FILE);
+    o->dns_server = text_or_null(s, OPTION_DNS_SERVER);
+    o->version = POSTBACKD_VERSION;
+    return true;
+}
+
+static bool set_log(struct settings *s, struct str *ret_why)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    struct str format = settings_text(s, OPTION_LOG_FORMAT),
+               level = settings_text(s, OPTION_LOG_LEVEL);
+    if (!str_is(format, "text") && !str_is(format, "json"))
+        return fail(s, ret_why, OPTION_LOG_FORMAT, "text or json.");
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        if (str_is(level, levels[i])) {
+            log_set((enum log_level)i, str_is(format, "json"));
+            return true;
+        }
+    }
+    return fail(s, ret_why, OPTION_LOG_LEVEL, "debug, info, warning or error.");
+}
+
+/* Thousands of connections: take every descriptor that the limits allow. */
+static void raise_descriptor_limit(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+int command_serve(struct settings *s)
+{
+    struct daemon_options o = {0};
+    struct str why;
+    if (s->operand_count)
+        return command_fail(EXIT_USAGE, "%.*s: serve takes options only.", STR_ARG(s->operands[0]));
+    if (!set_log(s, &why) || !read_listener(s, &o, &why) || !read_numbers(s, &o, &why) ||
+        !read_cidrs(s, OPTION_ALLOW_DESTINATION, &o.allowed, &o.allowed_count, &why) ||
+        !read_cidrs(s, OPTION_TRUSTED_PROXY, &o.trusted_proxies, &o.trusted_proxy_count, &why) ||
+        !read_sources(s, &o, &why) || !read_rest(s, &o, &why) || !read_store(s, &o, &why))
+        return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    raise_descriptor_limit();
+    daemon_block_signals();
+    char *reason = NULL;
+    struct daemon *d = daemon_start(&o, &reason);
+    if (!d) {
+        int status = command_fail(1, "%s", reason);
+        free(reason);
+        return status;
+    }
+    return daemon_run(d);
+}

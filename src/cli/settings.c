@@ -1,0 +1,255 @@
+/* Reads the options of one run from file, environment and command line, by one table. */
+#include "cli/option.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/log.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CONFIG_BYTES_MAX (1 << 20)
+
+static bool fail(struct settings *s, struct str *ret_why, const char *fmt, ...) PRINTF_LIKE(3, 4);
+
+static bool fail(struct settings *s, struct str *ret_why, const char *fmt, ...)
+{
+    struct buf text = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&text, fmt, ap);
+    va_end(ap);
+    *ret_why = arena_str(&s->arena, buf_str(&text));
+    buf_free(&text);
+    return false;
+}
+
+static int find_option(struct str name)
+{
+    for (int i = 0; i < OPTION_COUNT; i++)
+        if (str_is(name, option_table[i].name))
+            return i;
+    return -1;
+}
+
+/* A later source replaces what an earlier one said; within one source a list grows. */
+static bool set(struct settings *s, int id, struct str value, int source, struct str *ret_why)
+{
+    const struct option *o = &option_table[id];
+    if (!value.n)
+        return fail(s, ret_why, "%s needs a value (%s).", o->name, o->argument);
+    if ((int)s->of[id].source != source)
+        s->of[id].count = 0;
+    s->of[id].source = source;
+    if (s->of[id].count && !o->repeats)
+        return fail(s, ret_why, "%s is given twice; give it once.", o->name);
+    if (s->of[id].count == SETTING_VALUES_MAX)
+        return fail(s, ret_why, "%s is given more than %d times.", o->name, SETTING_VALUES_MAX);
+    s->of[id].values[s->of[id].count++] = arena_str(&s->arena, value);
+    return true;
+}
+
+/* --- the config file ------------------------------------------------------------------------ */
+
+static bool parse_line(struct settings *s, struct str name, int number, struct str line,
+                       struct str *ret_why)
+{
+    struct str value = line;
+    struct str key = str_trim(str_cut(&value, '='));
+    if (!value.p)
+        return fail(s, ret_why, "%.*s:%d: expected `name = value`.", STR_ARG(name), number);
+    int id = find_option(key);
+    if (id < 0 || id == OPTION_CONFIG || !(option_table[id].commands & COMMAND_SERVE))
+        return fail(s, ret_why,
+                    "%.*s:%d: there is no option %.*s; `postbackd serve --help` lists them.",
+                    STR_ARG(name), number, STR_ARG(key));
+    struct str why;
+    if (!set(s, id, str_trim(value), FROM_FILE, &why))
+        return fail(s, ret_why, "%.*s:%d: %.*s", STR_ARG(name), number, STR_ARG(why));
+    return true;
+}
+
+bool settings_parse_file(struct settings *s, struct str name, struct str text, struct str *ret_why)
+{
+    if (memchr(text.p ? text.p : "", '\0', text.n) || !str_is_utf8(text))
+        return fail(s, ret_why, "%.*s is not a text file in UTF-8.", STR_ARG(name));
+    struct str rest = text;
+    for (int number = 1; rest.p; number++) {
+        struct str line = str_cut(&rest, '\n');
+        if (line.n && line.p[line.n - 1] == '\r')
+            line.n--;
+        line = str_trim(line);
+        if (line.n && line.p[0] != '#' && !parse_line(s, name, number, line, ret_why))
+            return false;
+    }
+    return true;
+}
+
+static bool read_file(struct settings *s, const char *path, struct str *ret_why)
+{
+    FILE *f = fopen(path, "rb");
+    if (!f)
+        return fail(s, ret_why, "config: %s cannot be read: %s.", path, strerror(errno));
+    char *text = xmalloc(CONFIG_BYTES_MAX);
+    size_t n = fread(text, 1, CONFIG_BYTES_MAX, f);
+    bool whole = feof(f) && !ferror(f);
+    fclose(f);
+    bool good = whole ? settings_parse_file(s, str_of(path), (struct str){text, n}, ret_why)
+                      : fail(s, ret_why, "config: %s cannot be read whole (at most %d bytes).",
+                             path, CONFIG_BYTES_MAX);
+    free(text);
+    return good;
+}
+
+/* --- the environment ------------------------------------------------------------------------ */
+
+#define PREFIX "POSTBACKD_"
+
+static int option_of_variable(struct str variable)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        const char *name = option_table[i].name;
+        bool same = variable.n == strlen(name);
+        for (size_t k = 0; same && k < variable.n; k++)
+            same = variable.p[k] == (name[k] == '-' ? '_' : (char)toupper((unsigned char)name[k]));
+        if (same)
+            return i;
+    }
+    return -1;
+}
+
+static bool read_variable(struct settings *s, struct str variable, struct str value,
+                          struct str *ret_why)
+{
+    int id = option_of_variable(variable);
+    if (id < 0) {
+        if (!str_is(variable, "BIN")) /* the test suite's */
+            log_warning("unknown_environment_variable", LOG_STR("name", variable));
+        return true;
+    }
+    if (!(option_table[id].commands & s->command))
+        return true;
+    struct str rest = value, why;
+    do {
+        struct str one = option_table[id].repeats ? str_trim(str_cut(&rest, ',')) : rest;
+        if (!set(s, id, one, FROM_ENVIRONMENT, &why))
+            return fail(s, ret_why, PREFIX "%.*s: %.*s", STR_ARG(variable), STR_ARG(why));
+    } while (option_table[id].repeats && rest.p);
+    return true;
+}
+
+static bool read_environment(struct settings *s, char **environment, bool config_only,
+                             struct str *ret_why)
+{
+    for (; environment && *environment; environment++) {
+        struct str value = str_of(*environment);
+        struct str name = str_cut(&value, '=');
+        if (!str_has_prefix(name, PREFIX) || !value.p)
+            continue;
+        name = (struct str){name.p + strlen(PREFIX), name.n - strlen(PREFIX)};
+        if (str_is(name, "CONFIG") != config_only)
+            continue;
+        if (!read_variable(s, name, value, ret_why))
+            return false;
+    }
+    return true;
+}
+
+/* --- the command line ----------------------------------------------------------------------- */
+
+static bool read_argument(struct settings *s, int argc, char **argv, int *i, struct str *ret_why)
+{
+    struct str value = str_of(argv[*i] + 2);
+    struct str name = str_cut(&value, '=');
+    int id = find_option(name);
+    if (id < 0 || !(option_table[id].commands & s->command))
+        return fail(s, ret_why, "there is no option --%.*s here; --help lists them.",
+                    STR_ARG(name));
+    if (option_table[id].secret)
+        return fail(s, ret_why,
+                    "--%s is not taken on the command line, which everybody on the machine can "
+                    "read; set " PREFIX "%s in the environment.",
+                    option_table[id].name, id == OPTION_MASTER_KEY ? "MASTER_KEY" : "OPERATOR_KEY");
+    if (!value.p) {
+        if (*i + 1 >= argc)
+            return fail(s, ret_why, "--%s needs a value (%s).", option_table[id].name,
+                        option_table[id].argument);
+        value = str_of(argv[++*i]);
+    }
+    struct str why;
+    if (!set(s, id, value, FROM_COMMAND_LINE, &why))
+        return fail(s, ret_why, "--%.*s", STR_ARG(why));
+    return true;
+}
+
+static bool read_command_line(struct settings *s, int argc, char **argv, struct str *ret_why)
+{
+    for (int i = 0; i < argc; i++) {
+        if (strncmp(argv[i], "--", 2) == 0) {
+            if (!read_argument(s, argc, argv, &i, ret_why))
+                return false;
+        } else if (s->operand_count < ARRAY_LEN(s->operands)) {
+            s->operands[s->operand_count++] = str_of(argv[i]);
+        } else {
+            return fail(s, ret_why, "%s is one word too many.", argv[i]);
+        }
+    }
+    return true;
+}
+
+static void forget(struct settings *s)
+{
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        s->of[i].count = 0;
+        s->of[i].source = FROM_NOWHERE;
+    }
+    s->operand_count = 0;
+}
+
+bool settings_read(struct settings *s, enum command command, int argc, char **argv,
+                   char **environment, struct str *ret_why)
+{
+    *s = (struct settings){.command = command};
+    /* A first look finds --config; then file, environment and command line, each beating the
+     * one before. */
+    if (!read_environment(s, environment, true, ret_why) ||
+        !read_command_line(s, argc, argv, ret_why))
+        return false;
+    struct str file = settings_text(s, OPTION_CONFIG);
+    forget(s);
+    if (file.p && !read_file(s, file.p, ret_why))
+        return false;
+    return read_environment(s, environment, false, ret_why) &&
+           read_command_line(s, argc, argv, ret_why);
+}
+
+void settings_free(struct settings *s)
+{
+    arena_free(&s->arena);
+}
+
+struct str settings_text(const struct settings *s, enum option_id id)
+{
+    if (s->of[id].count)
+        return s->of[id].values[0];
+    return str_of(option_table[id].fallback);
+}
+
+bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most, int64_t *ret,
+                  struct str *ret_why)
+{
+    struct str text = settings_text(s, id);
+    int64_t v = 0;
+    bool good = text.n > 0 && text.n < 18;
+    for (size_t i = 0; good && i < text.n; i++) {
+        good = text.p[i] >= '0' && text.p[i] <= '9';
+        v = v * 10 + (text.p[i] - '0');
+    }
+    if (!good || v < least || v > most)
+        return fail(s, ret_why, "%s: %.*s is not a whole number from %lld to %lld.",
+                    option_table[id].name, STR_ARG(text), (long long)least, (long long)most);
+    *ret = v;
+    return true;
+}

@@ -1,0 +1,74 @@
+/* postbackd verify --secret S < body.json: says whether Sig matches and, if not, why. */
+#include "cli/command.h"
+
+#include "base/buf.h"
+#include "base/limits.h"
+#include "domain/verify.h"
+#include "json/reader.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+static bool read_all(struct buf *to)
+{
+    for (;;) {
+        if (to->n > LIMIT_REQUEST_BODY_BYTES)
+            return false;
+        ssize_t got = read(STDIN_FILENO, buf_reserve(to, 65536), 65536);
+        if (got <= 0)
+            return got == 0;
+        to->n += (size_t)got;
+    }
+}
+
+static struct str text_of(const struct json *body, const char *name)
+{
+    const struct json *m = json_member(body, name);
+    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
+}
+
+static int judge(const struct json *body, struct str secret)
+{
+    struct verify_input in = {
+        .panelist_id = text_of(body, "PanelistId"),
+        .reward_id = text_of(body, "RewardId"),
+        .sig = text_of(body, "Sig"),
+        .signature = text_of(body, "Signature"),
+        .secret = secret,
+    };
+    struct buf why = {0};
+    enum verify_cause cause = verify_sig(&in, &why);
+    if (cause == VERIFY_OK)
+        puts("Sig matches.");
+    else
+        printf("Sig does not match (%s): %s\n", verify_cause_name(cause), buf_c(&why));
+    buf_free(&why);
+    return cause == VERIFY_OK ? 0 : 1;
+}
+
+int command_verify(struct settings *s)
+{
+    struct str secret = settings_text(s, OPTION_SECRET);
+    if (!secret.p)
+        return command_fail(
+            EXIT_USAGE,
+            "verify needs --secret, the app's Callback Secret, and the body on standard input.");
+    struct buf text = {0};
+    struct arena arena = {0};
+    struct json_parser *parser = json_parser_new();
+    struct json *body = NULL;
+    struct str why;
+    int status;
+    if (!read_all(&text))
+        status = command_fail(1, "standard input cannot be read whole (at most 8 MiB).");
+    else if (!json_parse(parser, &arena, buf_str(&text), &body, &why))
+        status = command_fail(1, "the body is not valid JSON: %.*s", STR_ARG(why));
+    else if (body->type != JSON_OBJECT)
+        status = command_fail(1, "the body is JSON, but not an object.");
+    else
+        status = judge(body, secret);
+    json_parser_free(parser);
+    arena_free(&arena);
+    buf_free(&text);
+    return status;
+}

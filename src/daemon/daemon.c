@@ -1,0 +1,469 @@
+/* Starts, holds together and stops the daemon's parts; see daemon.h for the order.
+ *
+ * The main thread only waits for signals and watches the store: a store that has failed cannot be
+ * mended in this process (what a failed sync left on disk is unknown), so the process ends and
+ * its restart recovers from what is on disk. */
+#include "daemon/daemon.h"
+
+#include "accounts/changes.h"
+#include "accounts/directory.h"
+#include "api/control.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "daemon/master_key.h"
+#include "net/tls.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DAEMON_MAGIC 0xDAE30091u
+#define STOP_GRACE_MS 2000
+
+/* What each loop's thread runs with. */
+struct lap {
+    struct daemon *daemon;
+    struct loop *loop;
+    struct sender *sender;
+    struct http_server *server;
+    struct api_loop *api;
+    pthread_t thread;
+    struct task stop_server, stop_loop, reload;
+    struct ssl_ctx_st *next_tls;
+    bool server_stopped;
+};
+
+struct daemon {
+    uint32_t magic;
+    struct daemon_options options;
+    struct env *env;
+    struct store *store;
+    struct directory *directory;
+    struct accounts *accounts;
+    struct control *control;
+    struct delivery *delivery;
+    struct api *api;
+    struct ssl_ctx_st *tls;
+    int listen_fd;
+    struct lap *laps;
+    size_t lap_count;
+    sem_t stopped;
+    struct executor wake; /* posts to it only count: delivery_stop's answer */
+    struct task delivery_stopped;
+};
+
+void daemon_block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+static bool fail(char **ret_why, const char *what, const char *why)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s: %s", what, why);
+    *ret_why = xstrdup(buf_c(&text));
+    buf_free(&text);
+    return false;
+}
+
+/* --- start ---------------------------------------------------------------------------------- */
+
+struct loading {
+    struct daemon *daemon;
+    struct arena arena;
+    struct str why; /* the first document that cannot be read */
+};
+
+static void load_object(void *context, enum object_kind kind, struct str id, struct str document)
+{
+    struct loading *l = context;
+    if (l->why.p)
+        return;
+    struct str why;
+    if (!accounts_load(l->daemon->accounts, &l->arena, (enum account_kind)kind, id, document, &why))
+        l->why = why;
+}
+
+static bool load_accounts(struct daemon *d, char **ret_why)
+{
+    struct accounts_options options = {
+        .directory = d->directory,
+        .env = d->env,
+        .allowed = d->options.allowed,
+        .allowed_count = d->options.allowed_count,
+    };
+    if (!master_key_load(d->options.master_key, d->options.store_directory, d->env,
+                         options.master_key, ret_why))
+        return false;
+    d->accounts = accounts_new(&options);
+    explicit_bzero(options.master_key, sizeof options.master_key);
+    struct loading loading = {.daemon = d};
+    store_visit_objects(d->store, load_object, &loading);
+    bool good = !loading.why.p && accounts_loaded(d->accounts, &loading.arena, &loading.why);
+    if (good && d->options.operator_key.p)
+        directory_set_operator_key(d->directory, d->options.operator_key);
+    if (!good)
+        fail(ret_why, "accounts", loading.why.p);
+    arena_free(&loading.arena);
+    return good;
+}
+
+static bool open_store(struct daemon *d, char **ret_why)
+{
+    struct sqlite_store_options options = {
+        .directory = d->options.store_directory,
+        .disk = disk_real(),
+        .env = d->env,
+        .retention = d->options.retention,
+    };
+    d->store = sqlite_store_open(&options, ret_why);
+    if (!d->store)
+        return false;
+    d->directory = directory_new();
+    return load_accounts(d, ret_why);
+}
+
+static bool open_listener(struct daemon *d, char **ret_why)
+{
+    struct buf at = {0};
+    endpoint_print(&at, &d->options.listen);
+    int error = 0;
+    d->listen_fd = socket_listen(&d->options.listen, &error);
+    if (d->listen_fd < 0)
+        fail(ret_why, buf_c(&at), socket_error_text(error));
+    buf_free(&at);
+    if (d->listen_fd < 0)
+        return false;
+    if (d->options.tls_cert_file)
+        d->tls = tls_server_new(d->options.tls_cert_file, d->options.tls_key_file, ret_why);
+    return !d->options.tls_cert_file || d->tls;
+}
+
+static bool make_senders(struct daemon *d, char **ret_why)
+{
+    static char agent[64];
+    snprintf(agent, sizeof agent, "postbackd/%s", d->options.version);
+    struct sender_options options = {
+        .allowed = d->options.allowed,
+        .allowed_count = d->options.allowed_count,
+        .sources = d->options.sources,
+        .source_count = d->options.source_count,
+        .ca_file = d->options.ca_file,
+        .dns_server = d->options.dns_server,
+        .user_agent = agent,
+        .connections_max = LIMIT_CONNECTIONS_OUT_PER_LOOP,
+        .idle_per_destination = LIMIT_IDLE_CONNECTIONS_PER_DESTINATION,
+        .idle_ms = LIMIT_IDLE_CONNECTION_OUT_MS,
+    };
+    d->lap_count = (size_t)d->options.loops;
+    d->laps = xcalloc(d->lap_count, sizeof *d->laps);
+    for (size_t i = 0; i < d->lap_count; i++) {
+        struct lap *lap = &d->laps[i];
+        lap->daemon = d;
+        lap->loop = loop_new(d->env);
+        lap->sender = sender_new(lap->loop, &options, ret_why);
+        if (!lap->sender)
+            return false;
+    }
+    return true;
+}
+
+static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind)
+{
+    struct daemon *d = context;
+    control_disable_lane(d->control, app_no, kind);
+}
+
+static void app_changed(void *context, uint32_t app_no)
+{
+    struct daemon *d = context;
+    delivery_app_changed(d->delivery, app_no);
+}
+
+static void make_delivery(struct daemon *d)
+{
+    struct loop **loops = xcalloc(d->lap_count, sizeof(struct loop *));
+    struct sender **senders = xcalloc(d->lap_count, sizeof(struct sender *));
+    for (size_t i = 0; i < d->lap_count; i++) {
+        loops[i] = d->laps[i].loop;
+        senders[i] = d->laps[i].sender;
+    }
+    struct delivery_options options = {
+        .loops = loops,
+        .senders = senders,
+        .loop_count = d->lap_count,
+        .store = d->store,
+        .directory = d->directory,
+        .schedule = d->options.schedule,
+        .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
+        .disable_lane = disable_lane,
+        .context = d,
+    };
+    d->delivery = delivery_new(&options);
+    free(loops);
+    free(senders);
+}
+
+static void make_api(struct daemon *d)
+{
+    d->control = control_new(&(struct control_options){
+        .accounts = d->accounts,
+        .store = d->store,
+        .directory = d->directory,
+        .app_changed = app_changed,
+        .context = d,
+    });
+    d->api = api_new(&(struct api_options){
+        .env = d->env,
+        .store = d->store,
+        .directory = d->directory,
+        .delivery = d->delivery,
+        .control = d->control,
+        .hash_secret = store_hash_secret(d->store),
+        .sources = d->options.sources,
+        .source_count = d->options.source_count,
+        .reads_per_minute = d->options.reads_per_minute,
+        .public_url = d->options.public_url,
+        .version = d->options.version,
+    });
+}
+
+static void make_servers(struct daemon *d)
+{
+    for (size_t i = 0; i < d->lap_count; i++) {
+        struct lap *lap = &d->laps[i];
+        lap->api = api_loop_new(d->api, lap->loop);
+        struct http_server_options options = {
+            .handle = api_handle,
+            .headers_in = api_headers_in,
+            .context = lap->api,
+            .listen_fd = d->listen_fd,
+            .tls_context = d->tls,
+            .trusted_proxies = d->options.trusted_proxies,
+            .trusted_proxy_count = d->options.trusted_proxy_count,
+        };
+        lap->server = http_server_new(lap->loop, &options);
+    }
+}
+
+static void *run_loop(void *context)
+{
+    struct lap *lap = context;
+    loop_run(lap->loop);
+    return NULL;
+}
+
+static void say_listening(const struct daemon *d)
+{
+    struct endpoint at;
+    struct buf text = {0};
+    if (socket_local(d->listen_fd, &at))
+        endpoint_print(&text, &at);
+    log_info("listening", LOG_STR("address", buf_str(&text)), LOG_C("tls", d->tls ? "yes" : "no"),
+             LOG_C("store", d->options.store_directory), LOG_INT("loops", d->lap_count),
+             LOG_C("version", d->options.version));
+    buf_free(&text);
+}
+
+static void start_threads(struct daemon *d)
+{
+    struct lane_backlog *lanes = NULL;
+    size_t count = store_backlog(d->store, &lanes);
+    delivery_recover(d->delivery, lanes, count);
+    free(lanes);
+    store_start(d->store, delivery_sink(d->delivery));
+    for (size_t i = 0; i < d->lap_count; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "loop-%zu", i);
+        ASSERT(pthread_create(&d->laps[i].thread, NULL, run_loop, &d->laps[i]) == 0);
+        pthread_setname_np(d->laps[i].thread, name);
+    }
+    api_set_accepting(d->api, true);
+    say_listening(d);
+}
+
+static void wake_post(struct executor *executor, struct task *task)
+{
+    struct daemon *d = CONTAINER_OF(executor, struct daemon, wake);
+    task->run(task);
+    sem_post(&d->stopped);
+}
+
+/* The waiting thread needs the post, not a task. */
+static void nothing(struct task *task)
+{
+    (void)task;
+}
+
+static void free_parts(struct daemon *d);
+
+struct daemon *daemon_start(const struct daemon_options *options, char **ret_why)
+{
+    struct daemon *d = xcalloc(1, sizeof *d);
+    d->magic = DAEMON_MAGIC;
+    d->options = *options;
+    d->env = env_real();
+    d->listen_fd = -1;
+    d->wake.post = wake_post;
+    sem_init(&d->stopped, 0, 0);
+    if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why)) {
+        free_parts(d);
+        return NULL;
+    }
+    make_delivery(d);
+    make_api(d);
+    make_servers(d);
+    start_threads(d);
+    return d;
+}
+
+/* --- run ------------------------------------------------------------------------------------ */
+
+static void reload_on_loop(struct task *task)
+{
+    struct lap *lap = CONTAINER_OF(task, struct lap, reload);
+    http_server_set_tls(lap->server, lap->next_tls);
+}
+
+static void reload_tls(struct daemon *d)
+{
+    if (!d->options.tls_cert_file) {
+        log_info("reload_ignored", LOG_C("reason", "no certificate is configured"));
+        return;
+    }
+    char *why = NULL;
+    struct ssl_ctx_st *next =
+        tls_server_new(d->options.tls_cert_file, d->options.tls_key_file, &why);
+    if (!next) {
+        log_error("reload_failed", LOG_C("reason", why), LOG_C("kept", "the old certificate"));
+        free(why);
+        return;
+    }
+    for (size_t i = 0; i < d->lap_count; i++) {
+        d->laps[i].next_tls = next;
+        d->laps[i].reload.run = reload_on_loop;
+        executor_post(loop_executor(d->laps[i].loop), &d->laps[i].reload);
+    }
+    log_info("certificate_reloaded", LOG_C("file", d->options.tls_cert_file));
+}
+
+/* Waits for a signal; 0 every quarter of a second, to look at the store. */
+static int next_signal(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    struct timespec wait = {.tv_nsec = 250000000};
+    int signal = sigtimedwait(&set, NULL, &wait);
+    return signal > 0 ? signal : 0;
+}
+
+/* --- stop ----------------------------------------------------------------------------------- */
+
+static void server_stopped(void *context)
+{
+    struct lap *lap = context;
+    sem_post(&lap->daemon->stopped);
+}
+
+static void stop_server_on_loop(struct task *task)
+{
+    struct lap *lap = CONTAINER_OF(task, struct lap, stop_server);
+    http_server_stop(lap->server, loop_mono_ms(lap->loop) + STOP_GRACE_MS, server_stopped, lap);
+}
+
+static void stop_in_order(struct daemon *d)
+{
+    api_set_accepting(d->api, false);
+    for (size_t i = 0; i < d->lap_count; i++) {
+        d->laps[i].stop_server.run = stop_server_on_loop;
+        executor_post(loop_executor(d->laps[i].loop), &d->laps[i].stop_server);
+    }
+    for (size_t i = 0; i < d->lap_count; i++)
+        sem_wait(&d->stopped);
+    d->delivery_stopped.run = nothing;
+    delivery_stop(d->delivery, &d->wake, &d->delivery_stopped);
+    sem_wait(&d->stopped);
+    control_free(d->control);
+    d->control = NULL;
+    store_close(d->store);
+    d->store = NULL;
+    for (size_t i = 0; i < d->lap_count; i++) {
+        loop_stop(d->laps[i].loop);
+        pthread_join(d->laps[i].thread, NULL);
+    }
+}
+
+static void free_parts(struct daemon *d)
+{
+    for (size_t i = 0; i < d->lap_count; i++) {
+        if (d->laps[i].server)
+            http_server_free(d->laps[i].server);
+        if (d->laps[i].api)
+            api_loop_free(d->laps[i].api);
+    }
+    if (d->delivery)
+        delivery_free(d->delivery);
+    for (size_t i = 0; i < d->lap_count; i++) {
+        if (d->laps[i].sender)
+            sender_free(d->laps[i].sender);
+        if (d->laps[i].loop)
+            loop_free(d->laps[i].loop);
+    }
+    free(d->laps);
+    if (d->api)
+        api_free(d->api);
+    if (d->store)
+        store_close(d->store);
+    if (d->accounts)
+        accounts_free(d->accounts);
+    if (d->directory)
+        directory_free(d->directory);
+    tls_context_free(d->tls);
+    if (d->listen_fd >= 0)
+        close(d->listen_fd);
+    sem_destroy(&d->stopped);
+    d->magic = 0;
+    free(d);
+}
+
+int daemon_run(struct daemon *d)
+{
+    CHECK_MAGIC(d, DAEMON_MAGIC);
+    for (;;) {
+        int signal = next_signal();
+        if (signal == SIGTERM || signal == SIGINT)
+            break;
+        if (signal == SIGHUP)
+            reload_tls(d);
+        struct store_numbers numbers;
+        store_get_numbers(d->store, &numbers);
+        if (numbers.failed) {
+            log_error(
+                "store_failed",
+                LOG_C("fix",
+                      "see the disk; what was acknowledged is safe: start again, it recovers"));
+            /* The disk is in doubt: nothing more may be written in an orderly way. */
+            _exit(1);
+        }
+    }
+    log_info("stopping");
+    stop_in_order(d);
+    free_parts(d);
+    log_info("stopped");
+    return 0;
+}

@@ -1,0 +1,41 @@
+/* The daemon's life: what is started in which order, and stopped in the opposite one.
+ *
+ * start: store (recovers) - accounts - loops with senders and servers - delivery - listening.
+ * stop: no new connections and events - running attempts end - their outcomes durable - store. */
+#pragma once
+
+#include "api/api.h"
+#include "domain/schedule.h"
+#include "net/socket.h"
+#include "store/store_open.h"
+
+struct daemon_options {
+    struct endpoint listen;
+    const char *tls_cert_file, *tls_key_file; /* both or none */
+    const char *store_directory;
+    struct store_retention retention;
+    struct schedule schedule;
+    const struct cidr *allowed;
+    size_t allowed_count;
+    const struct address *sources;
+    size_t source_count;
+    const struct cidr *trusted_proxies;
+    size_t trusted_proxy_count;
+    const char *ca_file, *dns_server; /* NULL: the system's */
+    struct str public_url;            /* absent: none */
+    struct str operator_key;          /* absent: none */
+    struct str master_key;            /* absent: the key file */
+    int32_t loops;
+    int32_t reads_per_minute;
+    const char *version;
+};
+
+struct daemon;
+
+/* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
+ * clear line. */
+MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
+/* Runs until SIGTERM or SIGINT (0), or until the store fails (1); then stops everything and frees
+ * it. Signals must be blocked in the caller before daemon_start: daemon_block_signals. */
+int daemon_run(struct daemon *daemon);
+void daemon_block_signals(void);

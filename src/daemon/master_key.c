@@ -1,0 +1,92 @@
+/* The key that encrypts Callback Secrets. Where none is given, one is made once in the store's
+ * directory, readable by its owner only. That protects copies of the database, not the machine,
+ * so each start with it warns. */
+#include "daemon/master_key.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define KEY_FILE "master.key"
+
+static bool fail(char **ret_why, const char *fmt, const char *path, const char *reason)
+{
+    struct buf text = {0};
+    buf_printf(&text, fmt, path, reason);
+    *ret_why = xstrdup(buf_c(&text));
+    buf_free(&text);
+    return false;
+}
+
+static bool make_file(const char *directory, const char *path, struct env *env, char **ret_why)
+{
+    uint8_t key[MASTER_KEY_BYTES];
+    char hex[2 * MASTER_KEY_BYTES + 1];
+    env_random(env, key, sizeof key);
+    sodium_bin2hex(hex, sizeof hex, key, sizeof key);
+    int fd = open(path, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return fail(ret_why, "the master key file %s cannot be made: %s", path, strerror(errno));
+    bool good = write(fd, hex, sizeof hex - 1) == (ssize_t)sizeof hex - 1 && fsync(fd) == 0;
+    close(fd);
+    sodium_memzero(key, sizeof key);
+    sodium_memzero(hex, sizeof hex);
+    int dir = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    good = good && dir >= 0 && fsync(dir) == 0;
+    if (dir >= 0)
+        close(dir);
+    if (!good) {
+        unlink(path);
+        return fail(ret_why, "the master key file %s cannot be written: %s", path, strerror(errno));
+    }
+    return true;
+}
+
+static bool read_file(const char *path, char text[128], char **ret_why)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        if (fd >= 0)
+            close(fd);
+        return fail(ret_why, "the master key file %s cannot be read: %s", path, strerror(errno));
+    }
+    ssize_t n = read(fd, text, 127);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    if (st.st_mode & 077)
+        log_warning("master_key_file_is_readable_by_others", LOG_C("file", path),
+                    LOG_C("fix", "chmod 600"));
+    return true;
+}
+
+bool master_key_load(struct str given, const char *directory, struct env *env,
+                     uint8_t ret_key[MASTER_KEY_BYTES], char **ret_why)
+{
+    const char *why;
+    if (given.p) {
+        if (master_key_parse(given, ret_key, &why))
+            return true;
+        return fail(ret_why, "%s: %s", "POSTBACKD_MASTER_KEY", why);
+    }
+    char path[4096];
+    snprintf(path, sizeof path, "%s/" KEY_FILE, directory);
+    if (access(path, F_OK) != 0 && !make_file(directory, path, env, ret_why))
+        return false;
+    char text[128];
+    if (!read_file(path, text, ret_why))
+        return false;
+    bool good = master_key_parse(str_of(text), ret_key, &why);
+    sodium_memzero(text, sizeof text);
+    if (!good)
+        return fail(ret_why, "the master key file %s is damaged: %s", path, why);
+    log_warning("master_key_from_file", LOG_C("file", path),
+                LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
+    return true;
+}
