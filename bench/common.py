@@ -1,0 +1,153 @@
+"""What the benchmarks share: pinned processes, a sink, a daemon, and the printing of ratios.
+
+Only ratios within one run mean anything: machines differ, and shared ones drift. Every figure is
+printed with its yardstick, measured in the same run, and as a median with its spread.
+"""
+import http.client
+import json
+import os
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BUILD = ROOT / "build"
+KEY = "operator-key-for-benchmarks-0123456789"
+CORES = sorted(os.sched_getaffinity(0))
+DAEMON_CORE, LOAD_CORE = CORES[0], CORES[-1]
+
+
+def pinned(core, command):
+    return ["taskset", "-c", str(core)] + [str(c) for c in command]
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+def wait_port(port, timeout_s=20):
+    end = time.monotonic() + timeout_s
+    while time.monotonic() < end:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError("nothing listens on port %d" % port)
+
+
+class Sink:
+    """nginx, one worker, `return 200`: what a perfect receiver would cost."""
+
+    def __init__(self, core=LOAD_CORE):
+        self.dir = Path(tempfile.mkdtemp(prefix="bench-sink-"))
+        self.port = free_port()
+        (self.dir / "nginx.conf").write_text("""
+            worker_processes 1; daemon off; pid %(dir)s/pid; error_log %(dir)s/error.log;
+            events { worker_connections 8192; }
+            http { access_log off; keepalive_requests 1000000000; keepalive_timeout 600;
+              client_body_temp_path %(dir)s/body; proxy_temp_path %(dir)s/p; fastcgi_temp_path %(dir)s/f;
+              uwsgi_temp_path %(dir)s/u; scgi_temp_path %(dir)s/s;
+              server { listen 127.0.0.1:%(port)d backlog=4096; location / { return 200 "ok"; } } }
+            """ % {"dir": self.dir, "port": self.port})
+        self.process = subprocess.Popen(pinned(core, ["nginx", "-c", self.dir / "nginx.conf"]),
+                                        stderr=subprocess.DEVNULL)
+        wait_port(self.port)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def wrk(port, core=DAEMON_CORE, seconds=4, connections=64):
+    """Requests a second of wrk posting a callback-sized body: the ceiling."""
+    with tempfile.NamedTemporaryFile("w", suffix=".lua", delete=False) as f:
+        f.write('wrk.method = "POST"\nwrk.body = string.rep("x", 300)\n'
+                'wrk.headers["Content-Type"] = "application/json"\n')
+    out = subprocess.run(pinned(core, ["wrk", "-t1", "-c%d" % connections, "-d%ds" % seconds, "-s", f.name,
+                                       "http://127.0.0.1:%d/" % port]), capture_output=True, text=True).stdout
+    os.unlink(f.name)
+    return float(next(line.split(":")[1] for line in out.splitlines() if line.startswith("Requests/sec")))
+
+
+class Daemon:
+    def __init__(self, core=DAEMON_CORE, *options, store=None):
+        self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
+        self.core, self.options, self.port = core, options, free_port()
+        self.start()
+
+    def start(self):
+        command = [BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
+                   "--store", "sqlite:%s" % self.dir, "--allow-destination", "127.0.0.0/8",
+                   "--reads-per-minute", "1000000", "--log-level", "warning", *self.options]
+        self.process = subprocess.Popen(pinned(self.core, command),
+                                        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY))
+        wait_port(self.port)
+
+    def request(self, method, path, body=None):
+        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        c.request(method, path, None if body is None else json.dumps(body),
+                  {"X-Api-Key": KEY, "Content-Type": "application/json"})
+        r = c.getresponse()
+        data = r.read()
+        c.close()
+        if r.status >= 300:
+            raise RuntimeError("%s %s: %d %s" % (method, path, r.status, data[:300]))
+        return data
+
+    def metrics(self):
+        text = self.request("GET", "/metrics").decode()
+        return {l.rsplit(" ", 1)[0]: float(l.rsplit(" ", 1)[1]) for l in text.splitlines() if l and l[0] != "#"}
+
+    def accounts(self, count, url, partners=10):
+        """`count` apps with one client each (bench_0...), app i at url(i)."""
+        for p in range(partners):
+            self.request("POST", "/api/v1/partners", {"PartnerId": "bench_p%d" % p, "Name": "bench"})
+        for i in range(count):
+            u = url(i)
+            self.request("POST", "/api/v1/partners/bench_p%d/apps" % (i % partners),
+                         {"AppId": "bench_a%d" % i, "CurrencyValue": "100", "SuccessCallbackUrl": u,
+                          "FailureCallbackUrl": u, "OfferCallbackUrl": u, "MaxConcurrency": 64})
+            self.request("POST", "/api/v1/apps/bench_a%d/clients" % i,
+                         {"ClientId": "bench_%d" % i, "Integration": "sdk"})
+
+    def load(self, clients, events, batch=100, connections=4, rate=0, query="", core=LOAD_CORE):
+        out = subprocess.run(pinned(core, [BUILD / "bench" / "load", self.port, KEY, clients, events, batch,
+                                           connections, rate, query]), capture_output=True, text=True)
+        if out.returncode:
+            raise RuntimeError(out.stderr)
+        return json.loads(out.stdout)
+
+    def rss_mib(self):
+        for line in open("/proc/%d/status" % self.process.pid):
+            if line.startswith("VmRSS"):
+                return int(line.split()[1]) / 1024
+
+    def cpu_seconds(self):
+        f = open("/proc/%d/stat" % self.process.pid).read().rsplit(")", 1)[1].split()
+        return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+    def close(self):
+        self.process.send_signal(signal.SIGTERM)
+        self.process.wait(60)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def spread(values):
+    return "%.3g (min %.3g, max %.3g, n %d)" % (statistics.median(values), min(values), max(values), len(values))
+
+
+def row(name, value, yardstick="", ratio=None, goal=""):
+    print("| %-44s | %-38s | %-38s | %-8s | %s |" % (name, value, yardstick, "" if ratio is None else "%.3f" % ratio, goal), flush=True)
+
+
+def header():
+    print("| what | measured | yardstick, same run | ratio | goal |\n|---|---|---|---|---|")
