@@ -49,11 +49,10 @@ static const char *due_now(struct subject *s, lane_no lane)
 
 static void the_sink_gets_what_is_owed(struct subject *s)
 {
-    struct candidate items[] = {item(EVENT_SURVEY_STARTED, "s-1"),
-                                item(EVENT_SURVEY_COMPLETED, "r-1"),
-                                item_of(APP_A2, EVENT_SURVEY_COMPLETED, "no-url"),
-                                item_of(APP_B1, EVENT_SURVEY_DISQUALIFIED, "disabled"),
-                                item(EVENT_OFFER_CLICKED, "c-1")};
+    struct candidate items[] = {
+        item(EVENT_SURVEY_STARTED, "s-1"), item(EVENT_SURVEY_COMPLETED, "r-1"),
+        item_of(APP_A2, EVENT_SURVEY_COMPLETED, "no-url"),
+        item_of(APP_B1, EVENT_SURVEY_DISQUALIFIED, "disabled"), item(EVENT_OFFER_CLICKED, "c-1")};
     struct verdict v[ARRAY_LEN(items)];
     REQUIRE(subject_submit(s, items, ARRAY_LEN(items), BASE_MS, v) == STORE_OK);
     struct callback **owed;

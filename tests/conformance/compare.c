@@ -118,16 +118,15 @@ bool compare_list(struct subject *first, struct subject *second, const struct ca
     if (!good)
         printf("  list: account %u panelist %.*s type %d state %d app %u order %d after %llu "
                "limit %u\n",
-               query->account_no, STR_ARG(query->panelist_id), (int)query->type,
-               (int)query->state, query->app_no, (int)query->order,
-               (unsigned long long)query->after_event_no, query->limit);
+               query->account_no, STR_ARG(query->panelist_id), (int)query->type, (int)query->state,
+               query->app_no, (int)query->order, (unsigned long long)query->after_event_no,
+               query->limit);
     arena_free(&a->arena);
     arena_free(&b->arena);
     return good;
 }
 
-bool compare_report(struct subject *first, struct subject *second,
-                    const struct report_query *query)
+bool compare_report(struct subject *first, struct subject *second, const struct report_query *query)
 {
     struct report_query x = *query, y = *query, *a = &x, *b = &y;
     subject_report(first, a);
@@ -187,8 +186,7 @@ static bool compare_callback(const struct callback *a, const struct callback *b)
 
 /* `more` and the next due time may promise too much or too early, as what they speak of may have
  * become final meanwhile; then the next page must say so. Never too little, never too late. */
-static bool compare_rest(struct subject *second, const struct due_page *a,
-                         const struct due_page *b)
+static bool compare_rest(struct subject *second, const struct due_page *a, const struct due_page *b)
 {
     if (a->more)
         return CHECK(b->more);

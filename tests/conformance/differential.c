@@ -46,9 +46,9 @@ static struct outcome random_outcome(struct run *r, const struct callback *c)
     static const enum callback_state states[] = {CALLBACK_PENDING, CALLBACK_PENDING,
                                                  CALLBACK_DELIVERED, CALLBACK_DEAD};
     enum callback_state state = c->was_delivered ? CALLBACK_DELIVERED : states[below(r, 4)];
-    struct outcome o = outcome_of(c->account_no, c->event_no, c->lane, c->app_no,
-                                  c->attempts_made + 1, state,
-                                  r->now_ms + (int64_t)below(r, 100000));
+    struct outcome o =
+        outcome_of(c->account_no, c->event_no, c->lane, c->app_no, c->attempts_made + 1, state,
+                   r->now_ms + (int64_t)below(r, 100000));
     o.place.failed_attempts = c->place.failed_attempts + 1;
     o.place.slot = c->place.slot + 1;
     o.attempt.manual = c->manual;
@@ -167,8 +167,7 @@ static void step_erase(struct run *r)
     snprintf(panelist, sizeof panelist, "p%llu", (unsigned long long)below(r, 12));
     uint32_t account_no = 1 + (uint32_t)below(r, 2);
     int64_t want = 0, got = 0;
-    r->good &=
-        CHECK_EQ_INT(subject_erase(&r->oracle, account_no, panelist, &want), STORE_OK);
+    r->good &= CHECK_EQ_INT(subject_erase(&r->oracle, account_no, panelist, &want), STORE_OK);
     r->good &= CHECK_EQ_INT(subject_erase(r->store, account_no, panelist, &got), STORE_OK);
     r->good &= CHECK_EQ_INT(got, want);
 }

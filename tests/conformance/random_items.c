@@ -33,7 +33,7 @@ static void random_item(struct traffic *t, struct candidate *c, char text[8][40]
     static const enum integration integrations[] = {INTEGRATION_SDK, INTEGRATION_IFRAME,
                                                     INTEGRATION_MONETIZATION_API};
     uint64_t kind = below(t, 11);
-    enum event_type type = kind < 8 ? (enum event_type)(kind + 1)
+    enum event_type type = kind < 8   ? (enum event_type)(kind + 1)
                            : kind < 9 ? EVENT_OFFER_COMPLETED
                                       : EVENT_SURVEY_STARTED;
     traffic_id(t, text[0]);

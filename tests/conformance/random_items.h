@@ -5,7 +5,7 @@
 
 struct traffic {
     struct rng rng;
-    int ids;      /* how many different EventIds there are */
+    int ids;              /* how many different EventIds there are */
     char text[32][8][40]; /* what the items of the current batch borrow */
 };
 

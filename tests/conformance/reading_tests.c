@@ -52,7 +52,7 @@ static void submit_traffic(struct subject *s)
     items[n++] = item(EVENT_SURVEY_COMPLETED, "r-1");
     items[n++] = item(EVENT_OFFER_COMPLETED, "o-1");
     items[n] = reversal("x-1", "o-1");
-    items[n++].occurred_ms = BASE_MS - DAY; /* its own day */
+    items[n++].occurred_ms = BASE_MS - DAY;            /* its own day */
     items[n] = item(EVENT_SURVEY_DISQUALIFIED, "d-1"); /* a reward without revenue */
     items[n++].occurred_ms = TODAY * DAY - 1;          /* the last millisecond of yesterday */
     items[n] = item(EVENT_OFFER_CLICKED, "c-1");
@@ -138,9 +138,9 @@ static void check_lists(struct subject *s)
     uint64_t no = row_of(s, ACCOUNT_A, "c-1").event.event_no;
     CHECK_CSTR(list_text(s, (struct callback_list){.limit = 4, .after_event_no = no}),
                "d-1 x-1 o-1 r-1");
-    CHECK_CSTR(list_text(s, (struct callback_list){.after_event_no = no,
-                                                   .order = LIST_OLDEST_FIRST}),
-               "p-1 t-1");
+    CHECK_CSTR(
+        list_text(s, (struct callback_list){.after_event_no = no, .order = LIST_OLDEST_FIRST}),
+        "p-1 t-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.event_id = STR("o-1")}), "o-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.event_id = STR("o-")}), "");
     CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("panelist"), .limit = 2}),
@@ -167,8 +167,7 @@ static void lists_and_filters(struct subject *s)
 {
     submit_traffic(s);
     uint64_t no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
-    struct outcome o =
-        outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
+    struct outcome o = outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
     CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
     check_lists(s);
     if (s->keeps) {

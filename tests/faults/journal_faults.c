@@ -77,8 +77,9 @@ static bool see(void *context, struct str records, struct journal_position end)
         m->in_flight = 0;
     }
     if (expect(m, m->seen < m->kept_count, "a group came back that was never committed"))
-        expect(m, m->kept[m->seen].id == id && m->kept[m->seen].end.segment == end.segment &&
-                      m->kept[m->seen].end.offset_bytes == end.offset_bytes,
+        expect(m,
+               m->kept[m->seen].id == id && m->kept[m->seen].end.segment == end.segment &&
+                   m->kept[m->seen].end.offset_bytes == end.offset_bytes,
                "a group came back in another's place");
     m->seen++;
     return true;

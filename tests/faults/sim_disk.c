@@ -48,8 +48,7 @@ static void set_name(struct sim_names *names, const char *path, struct sim_file 
 {
     f->links++;
     drop_name(names, path);
-    names->items =
-        xgrow(names->items, &names->capacity, names->count + 1, sizeof *names->items);
+    names->items = xgrow(names->items, &names->capacity, names->count + 1, sizeof *names->items);
     names->items[names->count++] = (struct sim_name){xstrdup(path), f};
 }
 
@@ -341,9 +340,9 @@ enum cut_style { CUT_LOSES_ALL, CUT_KEEPS_ALL, CUT_BY_TIME, CUT_BY_SECTOR, CUT_S
 struct cut {
     struct rng *rng;
     enum cut_style style;
-    uint64_t upto;      /* CUT_BY_TIME: changes before that have arrived, that one in part */
-    uint64_t chance;    /* CUT_BY_SECTOR: of 8 */
-    bool keeps_change;  /* of the change looked at */
+    uint64_t upto;     /* CUT_BY_TIME: changes before that have arrived, that one in part */
+    uint64_t chance;   /* CUT_BY_SECTOR: of 8 */
+    bool keeps_change; /* of the change looked at */
     bool tears_change;
 };
 

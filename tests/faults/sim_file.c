@@ -132,8 +132,8 @@ void sim_file_settle(struct sim_file *f)
     sim_file_forget(f);
 }
 
-void sim_file_arrive(struct sim_file *f, const struct sim_change *c,
-                     bool (*keeps)(void *context), void *context)
+void sim_file_arrive(struct sim_file *f, const struct sim_change *c, bool (*keeps)(void *context),
+                     void *context)
 {
     if (c->is_truncate) {
         if (keeps(context))

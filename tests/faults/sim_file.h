@@ -47,6 +47,6 @@ void sim_file_settle(struct sim_file *f);
 /* They never will be, though they can be read. */
 void sim_file_forget(struct sim_file *f);
 /* Applies one change to the durable bytes; `keeps` says for each sector whether it arrived. */
-void sim_file_arrive(struct sim_file *f, const struct sim_change *c,
-                     bool (*keeps)(void *context), void *context);
+void sim_file_arrive(struct sim_file *f, const struct sim_change *c, bool (*keeps)(void *context),
+                     void *context);
 void sim_file_free(struct sim_file *f);

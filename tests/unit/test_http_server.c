@@ -36,7 +36,6 @@ struct refusal {
     const char *request;
 };
 
-
 static const struct refusal refusals[] = {
     {400, "GET / HTTP/1.1\nHost: h\n\n"}, /* bare LF */
     {400, "GET / HTTP/1.1\r\nHost: h\n\r\n"},

@@ -70,8 +70,7 @@ void frame_seal(char *frame, const struct frame_head *head)
     put64(frame + 24, head->sequence);
     put64(frame + 32, head->offset);
     put32(frame + 40, head->length);
-    put32(frame + 4,
-          hash_crc32c(0, frame + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM + head->length));
+    put32(frame + 4, hash_crc32c(0, frame + CRC_FROM, FRAME_HEAD_BYTES - CRC_FROM + head->length));
 }
 
 bool frame_head_read(const char *block, struct frame_head *ret)

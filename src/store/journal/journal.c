@@ -32,7 +32,7 @@ struct journal {
     size_t frame_capacity;
     struct buf error; /* not empty: dead */
 
-    pthread_mutex_t lock; /* guards what follows: release comes from another thread */
+    pthread_mutex_t lock;      /* guards what follows: release comes from another thread */
     struct live_segment *live; /* oldest first; the last one is current */
     size_t live_count, live_capacity;
 };
@@ -73,8 +73,8 @@ static char *sentence(const char *what, const char *directory, int error)
 static int settle_tail(struct journal *j, const struct replay_end *end)
 {
     if (end->last_frame) {
-        int result = disk_write_all(j->disk, j->current.fd, end->last_frame,
-                                    end->last_frame_bytes, (int64_t)end->last_offset);
+        int result = disk_write_all(j->disk, j->current.fd, end->last_frame, end->last_frame_bytes,
+                                    (int64_t)end->last_offset);
         if (result < 0)
             return result;
     }
@@ -203,8 +203,8 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
     j->id = end.journal_id;
     if (end.empty)
         env_random(o->env ? o->env : env_real(), &j->id, sizeof j->id);
-    j->maker = segment_maker_new(o->disk, o->directory, j->id, o->segment_bytes,
-                                 o->single_threaded);
+    j->maker =
+        segment_maker_new(o->disk, o->directory, j->id, o->segment_bytes, o->single_threaded);
     result = end.empty ? open_new(j) : open_existing(j, o, &end);
     bool good = result == 0;
     if (!good)
@@ -234,8 +234,8 @@ static bool die(struct journal *j, const char *what, int error)
 static bool next_segment(struct journal *j, size_t frame)
 {
     struct segment next;
-    int result = segment_maker_take(j->maker, j->current.number + 1, JOURNAL_BLOCK_BYTES + frame,
-                                    &next);
+    int result =
+        segment_maker_take(j->maker, j->current.number + 1, JOURNAL_BLOCK_BYTES + frame, &next);
     if (result < 0)
         return die(j, "make the one behind", result);
     j->disk->close(j->disk, j->current.fd); /* all of it was synced group by group */

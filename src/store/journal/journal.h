@@ -22,9 +22,9 @@ struct journal_position {
 struct journal_options {
     struct disk *disk;
     const char *directory; /* made when absent, mode 0700 */
-    size_t segment_bytes;    /* a multiple of 4 KiB, at least JOURNAL_SEGMENT_LEAST_BYTES */
-    struct env *env;         /* randomness for a new journal's id; NULL: env_real() */
-    bool single_threaded;    /* segments are made on the owner's thread: for simulators */
+    size_t segment_bytes;  /* a multiple of 4 KiB, at least JOURNAL_SEGMENT_LEAST_BYTES */
+    struct env *env;       /* randomness for a new journal's id; NULL: env_real() */
+    bool single_threaded;  /* segments are made on the owner's thread: for simulators */
 };
 
 #define JOURNAL_SEGMENT_LEAST_BYTES (16u << 10)
@@ -54,9 +54,9 @@ bool journal_ready(struct journal *journal, size_t records_bytes);
 /* Everything before `position` is durable elsewhere, power cuts included: its segments may be
  * reused. Any thread. */
 void journal_release(struct journal *journal, struct journal_position position);
-uint64_t journal_live_bytes(struct journal *journal); /* any thread */
+uint64_t journal_live_bytes(struct journal *journal);               /* any thread */
 struct journal_position journal_end(const struct journal *journal); /* behind the last group */
-const char *journal_error(const struct journal *journal); /* a sentence once dead */
+const char *journal_error(const struct journal *journal);           /* a sentence once dead */
 void journal_close(struct journal *journal);
 
 /* For a reader in another process (backup): visits the groups from `from` on without writing. */

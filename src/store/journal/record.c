@@ -91,12 +91,11 @@ static void record_end(struct buf *to, const char *end)
 void record_add_event(struct buf *to, const struct event *e)
 {
     const struct str texts[] = {
-        e->event_id,      e->panelist_id,        e->session_id, e->mid, e->offer_title,
-        e->offer_goal_id, e->original_reward_id, e->reason,
+        e->event_id,    e->panelist_id,   e->session_id,         e->mid,
+        e->offer_title, e->offer_goal_id, e->original_reward_id, e->reason,
     };
-    char *at = record_begin(to, RECORD_EVENT,
-                            EVENT_FIXED_BYTES + texts_bytes(texts, ARRAY_LEN(texts)) + 4 +
-                                e->body.n);
+    char *at = record_begin(
+        to, RECORD_EVENT, EVENT_FIXED_BYTES + texts_bytes(texts, ARRAY_LEN(texts)) + 4 + e->body.n);
     at = put_u32(at, e->account_no);
     at = put_u32(at, e->app_no);
     at = put_u32(at, e->client_no);

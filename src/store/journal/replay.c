@@ -73,8 +73,8 @@ static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct se
     w->frame = grow_aligned(w->frame, &w->frame_capacity, JOURNAL_BLOCK_BYTES);
     int result = disk_read_all(w->disk, fd, w->frame, JOURNAL_BLOCK_BYTES, 0);
     struct segment_head head;
-    if (result == -ENODATA || (result == 0 && (!segment_head_read(w->frame, &head) ||
-                                               head.segment != number))) {
+    if (result == -ENODATA ||
+        (result == 0 && (!segment_head_read(w->frame, &head) || head.segment != number))) {
         buf_clear(&w->why);
         buf_printf(&w->why,
                    "the head of journal segment %" PRIu64 " in %s is damaged: it was durable "
@@ -341,8 +341,7 @@ static bool walk_all(struct walk *w, struct replay_end *ret_end)
         buf_printf(&w->why,
                    "the journal in %s ends at %" PRIu64 ":%" PRIu64 ", before the position %" PRIu64
                    ":%" PRIu64 " the database was written up to: restore both from one backup",
-                   w->directory, w->head.segment, w->offset, w->from.segment,
-                   w->from.offset_bytes);
+                   w->directory, w->head.segment, w->offset, w->from.segment, w->from.offset_bytes);
     }
     w->disk->close(w->disk, w->fd);
     if (!good)

@@ -4,10 +4,10 @@
 #include "store/journal/journal.h"
 
 struct replay_end {
-    bool empty;          /* there is no segment at all */
+    bool empty; /* there is no segment at all */
     uint64_t journal_id;
     uint64_t segment, segment_bytes;
-    uint64_t offset;        /* behind the last whole group */
+    uint64_t offset; /* behind the last whole group */
     uint64_t next_sequence;
     /* The last whole group, NULL when there is none: aligned, the caller's to free. It is visited
      * by the caller, who may want to make it durable first; last_is_new says whether at all. */

@@ -178,8 +178,7 @@ static int make_file(struct segment_maker *m, const char *from, bool fresh, uint
 static int make(struct segment_maker *m, uint64_t number, uint64_t bytes, uint64_t spare,
                 struct segment *ret)
 {
-    char *from =
-        spare ? segment_path(m->directory, spare) : unfinished_path(m->directory, number);
+    char *from = spare ? segment_path(m->directory, spare) : unfinished_path(m->directory, number);
     int result = make_file(m, from, spare == 0, bytes, number, ret);
     free(from);
     return result;
@@ -288,8 +287,7 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
         if (result < 0)
             return result;
     }
-    return make(m, number, least_bytes > m->segment_bytes ? least_bytes : m->segment_bytes, 0,
-                ret);
+    return make(m, number, least_bytes > m->segment_bytes ? least_bytes : m->segment_bytes, 0, ret);
 }
 
 bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t least_bytes)

@@ -119,9 +119,9 @@ static void print_body(struct memory_store *m, const struct candidate *c, struct
 
 static void keep_texts(struct memory_store *m, struct event *e)
 {
-    struct str *texts[] = {&e->event_id,      &e->panelist_id,        &e->session_id,
-                           &e->mid,           &e->offer_title,        &e->offer_goal_id,
-                           &e->reason,        &e->original_reward_id};
+    struct str *texts[] = {&e->event_id, &e->panelist_id,       &e->session_id,
+                           &e->mid,      &e->offer_title,       &e->offer_goal_id,
+                           &e->reason,   &e->original_reward_id};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(&m->arena, *texts[i]);
 }
@@ -163,9 +163,8 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
         original = memory_find(m, account_no, c->original_reward_id);
     uint32_t payments = rules_needs_payments(c) ? count_payments(m, c) : 0;
     struct event e;
-    struct verdict v =
-        rules_decide(c, payments, original ? &original->event : NULL,
-                     original && is_reversed(m, &original->event), accepted_ms, &e);
+    struct verdict v = rules_decide(c, payments, original ? &original->event : NULL,
+                                    original && is_reversed(m, &original->event), accepted_ms, &e);
     if (v.kind != VERDICT_ACCEPTED)
         return v;
     v.event_no = e.event_no = next_event_no(m, account_no);
@@ -329,9 +328,8 @@ static void memory_change_object(struct store *s, struct object_change *change)
     } else {
         m->objects =
             xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
-        m->objects[m->object_count++] =
-            (struct object){change->kind, arena_str(&m->arena, change->id),
-                            arena_str(&m->arena, change->document)};
+        m->objects[m->object_count++] = (struct object){
+            change->kind, arena_str(&m->arena, change->id), arena_str(&m->arena, change->document)};
     }
     m->commits++;
     pthread_mutex_unlock(&m->lock);

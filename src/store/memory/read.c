@@ -187,9 +187,9 @@ void memory_report(struct store *s, struct report_query *q)
 
 static void copy_event(struct arena *a, struct event *e)
 {
-    struct str *texts[] = {&e->event_id,    &e->panelist_id,   &e->session_id,
-                           &e->mid,         &e->offer_title,   &e->offer_goal_id,
-                           &e->reason,      &e->original_reward_id, &e->body};
+    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
+                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
+                           &e->reason,   &e->original_reward_id, &e->body};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(a, *texts[i]);
 }
