@@ -66,6 +66,14 @@ struct outcome {
     struct schedule_place place; /* pending: where it stands, place.due_ms is when it is due */
 };
 
+/* A reversal that this outcome of its original lets go is due from the end of the attempt: its
+ * schedule begins here. */
+static inline int64_t outcome_release_due_ms(const struct outcome *o, int64_t due_ms)
+{
+    int64_t end_ms = o->has_attempt ? o->attempt.at_ms + o->attempt.duration_ms : due_ms;
+    return end_ms > due_ms ? end_ms : due_ms;
+}
+
 /* Outcomes are always taken, even when events are refused as busy. */
 struct outcome_batch {
     struct task done;

@@ -144,9 +144,13 @@ static void holds_reversals_back(void)
     CHECK_CSTR(page(LANE_OFFER, NOW_MS, &p), "1");
     record(1, LANE_OFFER, CALLBACK_DELIVERED, 0, 1);
     CHECK_EQ_UINT(sink.count, 1);
-    if (sink.count == 1)
+    if (sink.count == 1) {
         CHECK_EQ_UINT(sink.items[0]->event_no, 2);
-    CHECK_CSTR(page(LANE_OFFER, NOW_MS, &p), "2");
+        CHECK_EQ_INT(sink.items[0]->place.due_ms, NOW_MS + 1); /* when the original's try ended */
+    }
+    CHECK_CSTR(page(LANE_OFFER, NOW_MS, &p), "");
+    CHECK_EQ_INT(p.next_due_ms, NOW_MS + 1);
+    CHECK_CSTR(page(LANE_OFFER, NOW_MS + 1, &p), "2");
     CHECK_EQ_INT((int64_t)report(false).earnings_micros[1], 0);
     c.original_reward_id = STR("o-9");
     CHECK_EQ_INT(submit(c).kind, VERDICT_ORIGINAL_NOT_FOUND);
@@ -396,6 +400,40 @@ static void keeps_what_it_acknowledged(void)
     end();
 }
 
+static size_t attempts_of(const char *event_id)
+{
+    struct callback_get g = get(event_id);
+    CHECK_EQ_INT(g.status, STORE_OK);
+    size_t count = g.row.log_count;
+    arena_free(&g.arena);
+    return count;
+}
+
+static void purges_what_is_old(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_STARTED, "s-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    wall_now_ms = NOW_MS + 29 * DAY_MS;
+    reopen();
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    wall_now_ms = NOW_MS + 200 * DAY_MS;
+    reopen();
+    /* The applier purges before it applies, and a read after a change waits for it. */
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
+    CHECK_EQ_UINT(attempts_of("e-2"), 0);
+    CHECK_EQ_INT(report(false).active_panelists, 1);
+    CHECK_EQ_INT(report(false).conversions[0], 3);
+    struct due_page p;
+    CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "3 4"); /* waiting ones keep their bodies */
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann").kind, VERDICT_DUPLICATE);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 static bool is_a_file_with_pages(const char *path)
 {
     struct stat st;
@@ -455,6 +493,7 @@ int main(void)
     RUN(erases_a_panelist);
     RUN(keeps_objects);
     RUN(refuses_a_second_daemon);
+    RUN(purges_what_is_old);
     RUN(backs_up_while_running);
     RUN(keeps_what_it_acknowledged);
     return check_done("sqlite_store");

@@ -222,13 +222,14 @@ static void count_final(struct memory_store *m, struct entry *e)
 
 /* The original is final: its reversal, if it was held back, is due now. */
 static void let_go_reversal(struct memory_store *m, const struct entry *original,
-                            struct owed_list *owed)
+                            const struct outcome *o, struct owed_list *owed)
 {
     for (size_t i = 0; i < m->count; i++) {
         struct entry *e = m->entries[i];
         if (e->wait == WAIT_HELD && e->event.account_no == original->event.account_no &&
             e->event.original_no == original->event.event_no) {
             e->wait = WAIT_DUE;
+            e->place.due_ms = outcome_release_due_ms(o, e->place.due_ms);
             owe(owed, e);
         }
     }
@@ -260,7 +261,7 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
         stop_waiting(e); /* its panelist was erased during the attempt */
     count_final(m, e);
     if (e->state != CALLBACK_PENDING)
-        let_go_reversal(m, e, owed);
+        let_go_reversal(m, e, o, owed);
 }
 
 static void memory_record(struct store *s, struct outcome_batch *batch)

@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 #define BUSY_TIMEOUT_MS 30000
@@ -21,8 +22,16 @@ static void sql_fail(struct sql *q, const char *doing)
     buf_free(&b);
 }
 
+/* Before SQLite is used at all: it need not count its memory under a lock of the whole process. */
+static void configure_once(void)
+{
+    (void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+}
+
 bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char **ret_why)
 {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    ASSERT(pthread_once(&once, configure_once) == 0);
     *q = (struct sql){0};
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     flags |= write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;

@@ -168,9 +168,9 @@ static void count_held(struct view *v, lane_no lane, int change)
 }
 
 /* The original has reached a final state: its reversal may go. */
-static void release_held(struct view *v, uint64_t original_id, lane_no lane)
+static void release_held(struct view *v, uint64_t original_id, const struct outcome *o)
 {
-    const uint64_t *held = idmap_find(&v->held, lane);
+    const uint64_t *held = idmap_find(&v->held, o->lane);
     if (!held || *held == 0)
         return;
     uint64_t id = view_reversal(v, original_id);
@@ -178,7 +178,8 @@ static void release_held(struct view *v, uint64_t original_id, lane_no lane)
     if (id == 0 || !view_status(v, id, &status) || status.queue != QUEUE_HELD)
         return;
     status.queue = QUEUE_DUE;
-    count_held(v, lane, -1);
+    status.place.due_ms = outcome_release_due_ms(o, status.place.due_ms);
+    count_held(v, o->lane, -1);
     memtable_set_status(v->active, id, &status);
     wake(v, id);
 }
@@ -218,7 +219,7 @@ void view_add_outcome(struct view *v, const struct outcome *o)
     if (o->has_attempt)
         memtable_add_attempt(v->active, id, &o->attempt);
     if (is_final(o->state))
-        release_held(v, id, o->lane);
+        release_held(v, id, o);
 }
 
 void view_add_resend(struct view *v, const struct record_resend *r)
