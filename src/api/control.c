@@ -6,9 +6,9 @@
 #include "api/internal.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/waiter.h"
 #include "base/worker.h"
 
-#include <semaphore.h>
 #include <stdlib.h>
 
 #define CONTROL_MAGIC 0xC0107201u
@@ -17,30 +17,15 @@ struct control {
     uint32_t magic;
     struct control_options options;
     struct worker *worker;
-    struct executor wake; /* a post to it says that the store is done */
-    sem_t stored;
+    struct waiter stored;
 };
-
-static void wake_post(struct executor *executor, struct task *task)
-{
-    struct control *control = CONTAINER_OF(executor, struct control, wake);
-    task->run(task);
-    sem_post(&control->stored);
-}
-
-/* The waiting thread needs the post, not a task. */
-static void nothing(struct task *task)
-{
-    (void)task;
-}
 
 struct control *control_new(const struct control_options *options)
 {
     struct control *control = xcalloc(1, sizeof *control);
     control->magic = CONTROL_MAGIC;
     control->options = *options;
-    control->wake.post = wake_post;
-    sem_init(&control->stored, 0, 0);
+    waiter_init(&control->stored);
     control->worker = worker_start("control");
     return control;
 }
@@ -49,7 +34,7 @@ void control_free(struct control *control)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
     worker_stop(control->worker);
-    sem_destroy(&control->stored);
+    waiter_free(&control->stored);
     control->magic = 0;
     free(control);
 }
@@ -58,15 +43,14 @@ void control_free(struct control *control)
 static enum store_status keep(struct control *control, struct change *change)
 {
     struct object_change object = {
-        .done.run = nothing,
-        .reply_to = &control->wake,
+        .done.run = waiter_wake,
+        .reply_to = &control->stored.executor,
         .kind = (enum object_kind)change->kind,
         .id = change->id,
         .document = change->remove ? STR_NONE : buf_str(&change->document),
     };
     store_change_object(control->options.store, &object);
-    while (sem_wait(&control->stored) != 0)
-        ;
+    waiter_wait(&control->stored);
     if (object.status != STORE_OK)
         return object.status;
     change_apply(control->options.accounts, change);

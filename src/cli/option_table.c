@@ -29,6 +29,10 @@ const struct option option_table[OPTION_COUNT] = {
                                true, false},
     [OPTION_CA_FILE] = {"ca-file", "FILE", NULL,
                         "PEM certificates to trust instead of the system's.", S, false, false},
+    [OPTION_PROXY] = {"proxy", "URL", NULL,
+                      "Send callbacks through this HTTP proxy, http://[user:password@]host[:port]; "
+                      "names are resolved and checked here all the same.",
+                      S, false, false},
     [OPTION_DNS_SERVER] = {"dns-server", "ADDR[:PORT]", NULL,
                            "Ask this server for names instead of the system's.", S, false, false},
     [OPTION_PUBLIC_URL] = {"public-url", "URL", NULL,

@@ -115,6 +115,7 @@ static bool read_rest(struct settings *s, struct daemon_options *o, struct str *
     o->public_url = settings_text(s, OPTION_PUBLIC_URL);
     o->ca_file = text_or_null(s, OPTION_CA_FILE);
     o->dns_server = text_or_null(s, OPTION_DNS_SERVER);
+    o->proxy = text_or_null(s, OPTION_PROXY);
     o->version = POSTBACKD_VERSION;
     return true;
 }

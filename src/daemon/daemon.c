@@ -11,12 +11,13 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/waiter.h"
 #include "daemon/master_key.h"
+#include "daemon/watch.h"
 #include "net/tls.h"
 
 #include <errno.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,12 +50,12 @@ struct daemon {
     struct control *control;
     struct delivery *delivery;
     struct api *api;
+    struct watch *watch;
     struct ssl_ctx_st *tls;
     int listen_fd;
     struct lap *laps;
     size_t lap_count;
-    sem_t stopped;
-    struct executor wake; /* posts to it only count: delivery_stop's answer */
+    struct waiter stopped; /* one part after the other */
     struct task delivery_stopped;
 };
 
@@ -162,6 +163,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
         .source_count = d->options.source_count,
         .ca_file = d->options.ca_file,
         .dns_server = d->options.dns_server,
+        .proxy = d->options.proxy,
         .user_agent = agent,
         .connections_max = LIMIT_CONNECTIONS_OUT_PER_LOOP,
         .idle_per_destination = LIMIT_IDLE_CONNECTIONS_PER_DESTINATION,
@@ -291,20 +293,8 @@ static void start_threads(struct daemon *d)
         pthread_setname_np(d->laps[i].thread, name);
     }
     api_set_accepting(d->api, true);
+    d->watch = watch_new(d->env, d->store, d->directory);
     say_listening(d);
-}
-
-static void wake_post(struct executor *executor, struct task *task)
-{
-    struct daemon *d = CONTAINER_OF(executor, struct daemon, wake);
-    task->run(task);
-    sem_post(&d->stopped);
-}
-
-/* The waiting thread needs the post, not a task. */
-static void nothing(struct task *task)
-{
-    (void)task;
 }
 
 static void free_parts(struct daemon *d);
@@ -316,8 +306,7 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     d->options = *options;
     d->env = env_real();
     d->listen_fd = -1;
-    d->wake.post = wake_post;
-    sem_init(&d->stopped, 0, 0);
+    waiter_init(&d->stopped);
     if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why)) {
         free_parts(d);
         return NULL;
@@ -377,7 +366,8 @@ static int next_signal(void)
 static void server_stopped(void *context)
 {
     struct lap *lap = context;
-    sem_post(&lap->daemon->stopped);
+    lap->stop_server.run = waiter_wake;
+    executor_post(&lap->daemon->stopped.executor, &lap->stop_server);
 }
 
 static void stop_server_on_loop(struct task *task)
@@ -388,16 +378,17 @@ static void stop_server_on_loop(struct task *task)
 
 static void stop_in_order(struct daemon *d)
 {
+    watch_free(d->watch);
     api_set_accepting(d->api, false);
     for (size_t i = 0; i < d->lap_count; i++) {
         d->laps[i].stop_server.run = stop_server_on_loop;
         executor_post(loop_executor(d->laps[i].loop), &d->laps[i].stop_server);
     }
     for (size_t i = 0; i < d->lap_count; i++)
-        sem_wait(&d->stopped);
-    d->delivery_stopped.run = nothing;
-    delivery_stop(d->delivery, &d->wake, &d->delivery_stopped);
-    sem_wait(&d->stopped);
+        waiter_wait(&d->stopped);
+    d->delivery_stopped.run = waiter_wake;
+    delivery_stop(d->delivery, &d->stopped.executor, &d->delivery_stopped);
+    waiter_wait(&d->stopped);
     control_free(d->control);
     d->control = NULL;
     store_close(d->store);
@@ -436,7 +427,7 @@ static void free_parts(struct daemon *d)
     tls_context_free(d->tls);
     if (d->listen_fd >= 0)
         close(d->listen_fd);
-    sem_destroy(&d->stopped);
+    waiter_free(&d->stopped);
     d->magic = 0;
     free(d);
 }
@@ -450,6 +441,7 @@ int daemon_run(struct daemon *d)
             break;
         if (signal == SIGHUP)
             reload_tls(d);
+        watch_look(d->watch);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -22,6 +22,7 @@ struct daemon_options {
     const struct cidr *trusted_proxies;
     size_t trusted_proxy_count;
     const char *ca_file, *dns_server; /* NULL: the system's */
+    const char *proxy;                /* NULL: none */
     struct str public_url;            /* absent: none */
     struct str operator_key;          /* absent: none */
     struct str master_key;            /* absent: the key file */

@@ -1,0 +1,19 @@
+/* Waiting on one's own thread for something asynchronous: an executor whose tasks wake the waiter.
+ * For threads that may block (control, main, start-up), never for a loop. */
+#pragma once
+
+#include "base/executor.h"
+
+#include <semaphore.h>
+
+struct waiter {
+    struct executor executor; /* the reply_to of a request */
+    sem_t woken;
+};
+
+void waiter_init(struct waiter *w);
+void waiter_free(struct waiter *w);
+/* The `run` of a task that has nothing to do but wake. */
+void waiter_wake(struct task *task);
+/* Returns once for each task posted. */
+void waiter_wait(struct waiter *w);

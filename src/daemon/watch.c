@@ -1,0 +1,153 @@
+/* Looks at the clock at every call and at the clients once an hour. */
+#include "daemon/watch.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/waiter.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+#include <sys/timex.h>
+
+#define WATCH_MAGIC 0x3A7C4001u
+#define JUMP_MS 2000
+#define CLIENTS_EVERY_MS 3600000
+#define CLIENTS_FIRST_MS 600000
+#define PARTNERS_PER_STEP 100
+#define ROWS_MOST 20000
+
+struct watch {
+    uint32_t magic;
+    struct env *env;
+    struct store *store;
+    struct directory *directory;
+    struct waiter answered;
+    int64_t wall_less_mono_ms;
+    int64_t clients_due_mono_ms;
+};
+
+/* The kernel knows whether somebody keeps its clock in step (adjtimex(2)). */
+static void warn_unsynchronized(void)
+{
+    struct timex t = {0};
+    int state = adjtimex(&t);
+    if (state == TIME_ERROR || (t.status & STA_UNSYNC))
+        log_warning("clock_not_synchronized",
+                    LOG_C("fix", "run chrony or systemd-timesyncd: signatures carry the time, and "
+                                 "events are judged by it"));
+}
+
+struct watch *watch_new(struct env *env, struct store *store, struct directory *directory)
+{
+    struct watch *w = xcalloc(1, sizeof *w);
+    w->magic = WATCH_MAGIC;
+    w->env = env;
+    w->store = store;
+    w->directory = directory;
+    waiter_init(&w->answered);
+    w->wall_less_mono_ms = env_wall_ms(env) - env_mono_ms(env);
+    w->clients_due_mono_ms = env_mono_ms(env) + CLIENTS_FIRST_MS;
+    warn_unsynchronized();
+    return w;
+}
+
+void watch_free(struct watch *w)
+{
+    CHECK_MAGIC(w, WATCH_MAGIC);
+    waiter_free(&w->answered);
+    free(w);
+}
+
+static void look_at_clock(struct watch *w)
+{
+    int64_t now = env_wall_ms(w->env) - env_mono_ms(w->env);
+    int64_t jump = now - w->wall_less_mono_ms;
+    if (jump > -JUMP_MS && jump < JUMP_MS)
+        return;
+    log_warning("clock_jumped", LOG_INT("by_ms", jump),
+                LOG_C("effect", "waiting callbacks are looked at anew"));
+    w->wall_less_mono_ms = now;
+}
+
+static bool has_starts_or_none(const struct report_row *rows, size_t count, uint32_t client_no)
+{
+    int64_t starts = 0, conversions = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (rows[i].client_no == client_no) {
+            starts += rows[i].survey_starts;
+            conversions += rows[i].conversions[0];
+        }
+    }
+    return starts > 0 || conversions == 0;
+}
+
+uint32_t watch_find_startless(const struct report_row *rows, size_t count, uint32_t after)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t no = rows[i].client_no;
+        if (no > after && (!found || no < found) && rows[i].conversions[0] > 0 &&
+            !has_starts_or_none(rows, count, no))
+            found = no;
+    }
+    return found;
+}
+
+static void warn_client(struct watch *w, uint32_t client_no)
+{
+    struct client *client = directory_client_by_no(w->directory, client_no);
+    ASSERT(client); /* clients are never deleted */
+    log_warning("survey_starts_missing", LOG_STR("client", client->id),
+                LOG_C("fix", "report survey_started for every start: without it this client's "
+                             "Active Panelists and ARPDAU are empty"));
+    client_unref(client);
+}
+
+/* Yesterday and today: at least 24 hours. */
+static void look_at_account(struct watch *w, uint32_t account_no, int32_t today)
+{
+    struct report_query q = {
+        .done.run = waiter_wake,
+        .reply_to = &w->answered.executor,
+        .account_no = account_no,
+        .first_day = today - 1,
+        .last_day = today,
+        .after_day = INT32_MIN,
+        .limit = ROWS_MOST,
+    };
+    store_report(w->store, &q);
+    waiter_wait(&w->answered);
+    if (q.status != STORE_OK)
+        return;
+    uint32_t client_no = 0;
+    while ((client_no = watch_find_startless(q.rows, q.count, client_no)))
+        warn_client(w, client_no);
+    free(q.rows);
+}
+
+static void look_at_clients(struct watch *w)
+{
+    int32_t today = clock_day(env_wall_ms(w->env));
+    struct partner *found[PARTNERS_PER_STEP];
+    uint32_t before = 0;
+    size_t count;
+    do {
+        count = directory_list_partners(w->directory, before, found, PARTNERS_PER_STEP);
+        for (size_t i = 0; i < count; i++) {
+            before = found[i]->account_no;
+            look_at_account(w, before, today);
+            partner_unref(found[i]);
+        }
+    } while (count == PARTNERS_PER_STEP);
+}
+
+void watch_look(struct watch *w)
+{
+    CHECK_MAGIC(w, WATCH_MAGIC);
+    look_at_clock(w);
+    int64_t now = env_mono_ms(w->env);
+    if (now < w->clients_due_mono_ms)
+        return;
+    w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;
+    look_at_clients(w);
+}
