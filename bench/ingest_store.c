@@ -9,11 +9,14 @@
  * synchronous FULL (each batch is durable before the next), statements kept, reports summed per
  * batch, 1.5 GB of cache, a checkpoint every 100,000 pages. The store's time ends when all is in
  * SQLite too, so that nothing is left to be done later. A third figure has every callback's
- * delivery recorded as well, with its attempt. PARTS: s, r, p for the three, default srp.
+ * delivery recorded as well, with its attempt. PARTS: s, r, p for the three, default srp;
+ * a asks for a report ten times a second beside the first.
  */
 #include "ingest_store.h"
 
+#include <stdatomic.h>
 #include <sys/resource.h>
+#include <time.h>
 
 static int64_t cpu_us(void)
 {
@@ -50,6 +53,7 @@ struct run {
     struct flight *flights[64];
     size_t outcomes_open;
     bool record;
+    atomic_bool over;
 };
 
 static void run_post(struct executor *executor, struct task *task)
@@ -144,32 +148,56 @@ static void submit(struct flight *f, size_t seed)
     store_submit(run.store, &f->batch);
 }
 
+struct asked {
+    struct report_query query;
+    bool done;
+};
+
 static void report_done(struct task *task)
 {
-    struct report_query *q = CONTAINER_OF(task, struct report_query, done);
-    free(q->rows);
-    q->rows = NULL;
+    struct asked *a = (struct asked *)(void *)CONTAINER_OF(task, struct report_query, done);
+    free(a->query.rows);
     pthread_mutex_lock(&run.mutex);
-    q->limit = 0;
-    pthread_cond_signal(&run.wake);
+    a->done = true;
+    pthread_cond_broadcast(&run.wake);
     pthread_mutex_unlock(&run.mutex);
 }
 
 /* A report sees everything, so after it everything is in SQLite. */
 static void wait_applied(void)
 {
-    struct report_query q = {.done = {.run = report_done},
-                             .reply_to = &run.executor,
-                             .account_no = 1,
-                             .first_day = 1,
-                             .last_day = 1,
-                             .after_day = INT32_MIN,
-                             .limit = 1};
-    store_report(run.store, &q);
+    struct asked a = {.query = {.done = {.run = report_done},
+                                .reply_to = &run.executor,
+                                .account_no = 1,
+                                .first_day = 1,
+                                .last_day = 1,
+                                .after_day = INT32_MIN,
+                                .limit = 1}};
+    store_report(run.store, &a.query);
     pthread_mutex_lock(&run.mutex);
-    while (q.limit != 0)
+    while (!a.done)
         pthread_cond_wait(&run.wake, &run.mutex);
     pthread_mutex_unlock(&run.mutex);
+}
+
+/* Asks for a report ten times a second, until the run is over. */
+static void *ask_reports(void *arg)
+{
+    (void)arg;
+    int64_t most_ns = 0, sum_ns = 0, count = 0;
+    while (!atomic_load(&run.over)) {
+        int64_t start_ns = mono_ns();
+        wait_applied();
+        int64_t ns = mono_ns() - start_ns;
+        most_ns = ns > most_ns ? ns : most_ns;
+        sum_ns += ns;
+        count++;
+        struct timespec pause = {.tv_nsec = 100000000};
+        nanosleep(&pause, NULL);
+    }
+    printf("%lld reports meanwhile, %.0f ms each, %.0f at most\n", (long long)count,
+           (double)sum_ns / 1e6 / (double)count, (double)most_ns / 1e6);
+    return NULL;
 }
 
 static void ingest(size_t from, size_t events)
@@ -187,8 +215,10 @@ static void ingest(size_t from, size_t events)
     wait_applied();
 }
 
-static void bench_store(const char *directory, size_t events, size_t preloaded, bool record)
+static void bench_store(const char *directory, size_t events, size_t preloaded, char part)
 {
+    static const char *const names[] = {"store", "store, deliveries recorded",
+                                        "store, and reports asked"};
     char *why = NULL;
     struct sqlite_store_options options = {directory, disk_real(), env_real(), {90, 30, 91}};
     run.store = sqlite_store_open(&options, &why);
@@ -196,13 +226,22 @@ static void bench_store(const char *directory, size_t events, size_t preloaded, 
         printf("%s\n", why);
         exit(1);
     }
-    run.record = record;
+    run.record = part == 'r';
     store_start(run.store, &run.sink);
     ingest(0, preloaded);
     int64_t start_ns = mono_ns(), start_cpu = cpu_us();
+    pthread_t asker;
+    atomic_store(&run.over, false);
+    if (part == 'a')
+        ASSERT(pthread_create(&asker, NULL, ask_reports, NULL) == 0);
     ingest(preloaded, events);
-    print_rate(record ? "store, deliveries recorded" : "store", events, mono_ns() - start_ns,
-               cpu_us() - start_cpu);
+    print_rate(names[part == 'r'   ? 1
+                     : part == 'a' ? 2
+                                   : 0],
+               events, mono_ns() - start_ns, cpu_us() - start_cpu);
+    atomic_store(&run.over, true);
+    if (part == 'a')
+        ASSERT(pthread_join(asker, NULL) == 0);
     store_close(run.store);
 }
 
@@ -232,12 +271,12 @@ int main(int argc, char **argv)
     printf("%zu events after %zu, batches of %d, %zu in flight\n", events, preloaded, BATCH,
            run.capacity);
     const char *parts = argc > 4 ? argv[4] : "srp";
-    for (int record = 0; record < 2; record++) {
-        if (!strchr(parts, record ? 'r' : 's'))
+    for (const char *part = "sra"; *part; part++) {
+        if (!strchr(parts, *part))
             continue;
         struct buf path = {0};
-        buf_printf(&path, "%s/store-%d", directory, record);
-        bench_store(buf_c(&path), events, preloaded, record != 0);
+        buf_printf(&path, "%s/store-%c", directory, *part);
+        bench_store(buf_c(&path), events, preloaded, *part);
         buf_free(&path);
     }
     if (strchr(parts, 'p')) {

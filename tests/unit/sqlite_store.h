@@ -114,23 +114,35 @@ static inline void remove_tree(const char *path)
     rmdir(path);
 }
 
-static int64_t wall_now_ms = NOW_MS;
+/* The store's wall clock stands still until a test moves it. */
+static _Atomic int64_t wall_now_ms = NOW_MS;
 
-static int64_t wall_ms(struct env *env)
+static inline int64_t test_wall_ms(struct env *env)
 {
     (void)env;
     return wall_now_ms;
 }
 
+static inline int64_t test_mono_ms(struct env *env)
+{
+    (void)env;
+    return env_mono_ms(env_real());
+}
+
+static inline void test_random_bytes(struct env *env, void *to, size_t n)
+{
+    (void)env;
+    env_random(env_real(), to, n);
+}
+
+static struct env test_env = {test_wall_ms, test_mono_ms, test_random_bytes};
+
 static inline struct store *open_store(char **ret_why)
 {
-    static struct env env;
-    env = *env_real();
-    env.wall_ms = wall_ms;
     struct sqlite_store_options options = {
         .directory = directory,
         .disk = disk_real(),
-        .env = &env,
+        .env = &test_env,
         .retention = {90, 30, 91},
     };
     return sqlite_store_open(&options, ret_why);
