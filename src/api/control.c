@@ -39,6 +39,15 @@ void control_free(struct control *control)
     free(control);
 }
 
+/* A URL that anybody on the way can read is allowed and said. */
+static void warn_plain_urls(const struct app *app)
+{
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        if (app->url[k].p && !app->parsed[k].https)
+            log_warning("callback_url_not_encrypted", LOG_STR("app", app->id),
+                        LOG_C("endpoint", lane_kind_name(k)), LOG_C("fix", "use https"));
+}
+
 /* On the control thread: waits until the change is on disk, then applies it. */
 static enum store_status keep(struct control *control, struct change *change)
 {
@@ -54,8 +63,10 @@ static enum store_status keep(struct control *control, struct change *change)
     if (object.status != STORE_OK)
         return object.status;
     change_apply(control->options.accounts, change);
-    if (change->kind == ACCOUNT_APP)
+    if (change->kind == ACCOUNT_APP) {
         control->options.app_changed(control->options.context, change->app->app_no);
+        warn_plain_urls(change->app);
+    }
     return STORE_OK;
 }
 

@@ -36,7 +36,6 @@ struct lap {
     struct api_loop *api;
     pthread_t thread;
     struct task stop_server, stop_loop, reload;
-    struct ssl_ctx_st *next_tls;
     bool server_stopped;
 };
 
@@ -55,7 +54,7 @@ struct daemon {
     int listen_fd;
     struct lap *laps;
     size_t lap_count;
-    struct waiter stopped; /* one part after the other */
+    struct waiter waiter; /* the main thread's, one thing after the other */
     struct task delivery_stopped;
 };
 
@@ -306,7 +305,7 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     d->options = *options;
     d->env = env_real();
     d->listen_fd = -1;
-    waiter_init(&d->stopped);
+    waiter_init(&d->waiter);
     if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why)) {
         free_parts(d);
         return NULL;
@@ -323,7 +322,9 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
 static void reload_on_loop(struct task *task)
 {
     struct lap *lap = CONTAINER_OF(task, struct lap, reload);
-    http_server_set_tls(lap->server, lap->next_tls);
+    http_server_set_tls(lap->server, lap->daemon->tls);
+    lap->reload.run = waiter_wake;
+    executor_post(&lap->daemon->waiter.executor, &lap->reload);
 }
 
 static void reload_tls(struct daemon *d)
@@ -340,11 +341,14 @@ static void reload_tls(struct daemon *d)
         free(why);
         return;
     }
+    tls_context_free(d->tls); /* the servers keep what their connections still use */
+    d->tls = next;
     for (size_t i = 0; i < d->lap_count; i++) {
-        d->laps[i].next_tls = next;
         d->laps[i].reload.run = reload_on_loop;
         executor_post(loop_executor(d->laps[i].loop), &d->laps[i].reload);
     }
+    for (size_t i = 0; i < d->lap_count; i++)
+        waiter_wait(&d->waiter);
     log_info("certificate_reloaded", LOG_C("file", d->options.tls_cert_file));
 }
 
@@ -367,7 +371,7 @@ static void server_stopped(void *context)
 {
     struct lap *lap = context;
     lap->stop_server.run = waiter_wake;
-    executor_post(&lap->daemon->stopped.executor, &lap->stop_server);
+    executor_post(&lap->daemon->waiter.executor, &lap->stop_server);
 }
 
 static void stop_server_on_loop(struct task *task)
@@ -385,10 +389,10 @@ static void stop_in_order(struct daemon *d)
         executor_post(loop_executor(d->laps[i].loop), &d->laps[i].stop_server);
     }
     for (size_t i = 0; i < d->lap_count; i++)
-        waiter_wait(&d->stopped);
+        waiter_wait(&d->waiter);
     d->delivery_stopped.run = waiter_wake;
-    delivery_stop(d->delivery, &d->stopped.executor, &d->delivery_stopped);
-    waiter_wait(&d->stopped);
+    delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
+    waiter_wait(&d->waiter);
     control_free(d->control);
     d->control = NULL;
     store_close(d->store);
@@ -427,7 +431,7 @@ static void free_parts(struct daemon *d)
     tls_context_free(d->tls);
     if (d->listen_fd >= 0)
         close(d->listen_fd);
-    waiter_free(&d->stopped);
+    waiter_free(&d->waiter);
     d->magic = 0;
     free(d);
 }
