@@ -6,6 +6,8 @@
 #include "net/tls.h"
 
 #include <openssl/ssl.h>
+#include <sys/resource.h>
+#include <time.h>
 
 static void dripping_and_silence_end(void)
 {
@@ -119,6 +121,40 @@ static void too_many_connections_are_told(void)
     }
     CHECK(served);
     close(fds[1]);
+    host_stop();
+}
+
+static int64_t server_cpu_ms(void)
+{
+    clockid_t clock;
+    struct timespec t;
+    ASSERT(pthread_getcpuclockid(host.thread, &clock) == 0 && clock_gettime(clock, &t) == 0);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void want_of_descriptors_does_not_spin(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    /* Room for the client's descriptor, none for the server's. */
+    struct rlimit old, tight;
+    int next = dup(0);
+    close(next);
+    REQUIRE(getrlimit(RLIMIT_NOFILE, &old) == 0);
+    tight = old;
+    tight.rlim_cur = (rlim_t)next + 1;
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+    int fd = dial();
+    put(fd, STR("GET /x HTTP/1.1\r\n" CLOSE));
+    int64_t cpu = server_cpu_ms();
+    usleep(300000);
+    cpu = server_cpu_ms() - cpu;
+    CHECK_EQ_INT(host.handled, 0);
+    CHECK(cpu < 100);
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &old) == 0);
+    buf_clear(&answer);
+    CHECK(get_all(fd, &answer));
+    CHECK(says("GET /x []"));
+    close(fd);
     host_stop();
 }
 
@@ -272,6 +308,7 @@ int main(void)
     RUN(streams_are_chunked);
     RUN(clients_that_leave_are_forgotten);
     RUN(too_many_connections_are_told);
+    RUN(want_of_descriptors_does_not_spin);
     RUN(stop_answers_what_is_in_flight);
     RUN(stop_has_a_deadline);
     RUN(clients_behind_proxies_are_seen);
