@@ -12,6 +12,7 @@
  * in memory, closed, until the handler has answered. */
 #pragma once
 
+#include "base/limits.h"
 #include "http/chunked.h"
 #include "http/head.h"
 #include "http/server.h"
@@ -71,6 +72,16 @@ struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
                       const struct endpoint *peer);
 /* Bytes as if read; for detached ones. False once the connection is closed. */
 bool conn_feed(struct conn *c, const char *p, size_t n);
+void conn_begin_phase(struct conn *c, enum conn_phase phase);
+/* Frees a closed one that nobody needs any more, at the end of the tick. */
+void conn_release(struct conn *c);
+
+/* http/request.c: where the next bytes go, and how many; 0: there is no room now. */
+size_t conn_space(struct conn *c, char **ret_p);
+/* http/request.c: n bytes were put there. */
+void conn_received(struct conn *c, size_t n);
+/* http/request.c: goes on with what is in `in`, and writes the answers. */
+void conn_process(struct conn *c);
 /* Answers with a problem and closes after it. */
 void conn_refuse(struct conn *c, int status, const char *detail);
 /* At once. */
@@ -96,6 +107,9 @@ void response_problem(struct conn *c, int status, const char *detail);
 /* http/forwarded.c: who the client is, through trusted proxies; sets peer and secure. */
 void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_t trusted_count);
 
+#define AHEAD_MAX_BYTES LIMIT_HEADER_BYTES
+#define OUT_MAX_BYTES 262144 /* beyond, pipelined requests wait */
+#define KEPT_BUFFER_BYTES 32768
 #define SCRATCH_BYTES 65536
 #define SPARE_BODIES 8
 #define SPARE_BODY_BYTES (1 << 20)

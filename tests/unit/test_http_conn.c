@@ -91,11 +91,14 @@ static void clients_that_leave_are_forgotten(void)
     }
     /* One that only ends its sending gets its answer. */
     int fd = dial();
-    put(fd, STR("GET /later HTTP/1.1\r\nHost: h\r\n\r\n"));
+    put(fd, STR("GET /later HTTP/1.1\r\nHost: h\r\n\r\nGET /2 HTTP/1.1\r\nHost: h\r\n\r\n"
+                "GET /unfinished"));
     shutdown(fd, SHUT_WR);
     buf_clear(&answer);
     CHECK(get_all(fd, &answer));
     CHECK(says("GET /later []"));
+    CHECK(says("GET /2 []"));
+    CHECK(strstr(answer.p, "unfinished") == NULL);
     close(fd);
     host_stop();
 }

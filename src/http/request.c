@@ -1,0 +1,290 @@
+/* From bytes to requests: framing, handing over, the end of a request.
+ *
+ * Invariants. While a request is being received or handled `in` does not move, since the request
+ * points into it; later bytes go to `ahead`. conn_process is the only place that starts a
+ * request, and it is not entered twice: a handler that answers at once only fills `out`, and the
+ * loop in conn_process goes on with the next pipelined request; one that answers later enters it
+ * again by conn_request_done. So a small request costs one read and one write, and a train of
+ * pipelined ones not more. */
+#include "http/conn.h"
+
+#include "base/limits.h"
+
+#define READ_BYTES 4096
+#define BODY_STEP_BYTES 262144 /* room made at once for a body announced */
+
+static const char continue_line[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+static void keep_spare_body(struct http_server *server, struct buf *body)
+{
+    if (body->capacity == 0)
+        return;
+    if (server && server->spare_body_count < SPARE_BODIES && body->capacity <= SPARE_BODY_BYTES) {
+        buf_clear(body);
+        server->spare_bodies[server->spare_body_count++] = *body;
+        *body = (struct buf){0};
+    } else {
+        buf_free(body);
+    }
+}
+
+static void take_spare_body(struct conn *c)
+{
+    if (c->server->spare_body_count > 0 && c->body.capacity == 0)
+        c->body = c->server->spare_bodies[--c->server->spare_body_count];
+}
+
+static void forget_request(struct conn *c)
+{
+    arena_free(&c->request.arena);
+    c->request.magic = 0;
+    c->drained = NULL;
+    loop_timer_clear(c->request.loop, &c->drained_timer);
+    keep_spare_body(c->server, &c->body);
+    buf_consume(&c->in, c->used_bytes);
+    if (c->ahead.n > 0) {
+        buf_add(&c->in, c->ahead.p, c->ahead.n);
+        buf_clear(&c->ahead);
+    }
+    if (c->in.n == 0 && c->in.capacity > KEPT_BUFFER_BYTES)
+        buf_free(&c->in);
+    c->scan = (struct head_scan){0};
+    c->used_bytes = 0;
+    c->answered = c->chunked_out = false;
+}
+
+void conn_request_done(struct conn *c)
+{
+    ASSERT(c->phase == CONN_HANDLING);
+    if (!c->open) {
+        forget_request(c);
+        c->phase = CONN_FLUSHING;
+        conn_release(c);
+        return;
+    }
+    c->server->served++;
+    forget_request(c);
+    conn_begin_phase(c, c->close_after ? CONN_FLUSHING : CONN_IDLE);
+    if (!c->processing)
+        conn_process(c);
+}
+
+void conn_refuse(struct conn *c, int status, const char *detail)
+{
+    c->close_after = true;
+    c->server->refused++;
+    response_problem(c, status, detail);
+    c->used_bytes = c->in.n;
+    forget_request(c);
+    c->body_whole = false; /* unknown: linger */
+    conn_begin_phase(c, CONN_FLUSHING);
+}
+
+static void call_handler(struct conn *c, struct str body)
+{
+    c->body_whole = true;
+    c->request.body = body;
+    conn_begin_phase(c, CONN_HANDLING);
+    c->server->options.handle(c->server->options.context, &c->request);
+}
+
+static void body_is_whole(struct conn *c)
+{
+    (void)buf_reserve(&c->body, HTTP_BODY_PADDING_BYTES);
+    call_handler(c, buf_str(&c->body));
+}
+
+/* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
+static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)
+{
+    size_t max = c->server->options.body_max_bytes;
+    switch (chunked_decode(&c->chunked, p, n, &c->body, max, ret_used)) {
+    case CHUNKED_MORE: return;
+    case CHUNKED_END: c->body_whole = true; return;
+    case CHUNKED_MALFORMED: conn_refuse(c, 400, "the chunked body is malformed"); return;
+    case CHUNKED_TOO_LARGE: conn_refuse(c, 413, "the body is too large"); return;
+    }
+}
+
+static void begin_body(struct conn *c)
+{
+    conn_begin_phase(c, CONN_BODY);
+    c->used_bytes = c->in.n;
+    take_spare_body(c);
+    const char *p = c->in.p + c->head_bytes;
+    size_t n = c->in.n - c->head_bytes, used = 0;
+    if (c->head.chunked) {
+        c->chunked = (struct chunked){0};
+        take_chunked(c, p, n, &used);
+        if (c->phase != CONN_BODY)
+            return;
+        if (c->body_whole) {
+            c->used_bytes = c->head_bytes + used;
+            body_is_whole(c);
+            return;
+        }
+    } else {
+        buf_add(&c->body, p, n);
+        c->body_left = c->head.content_bytes - (int64_t)n;
+    }
+    /* Only one that waits for it: a body begun needs no leave. */
+    if (c->head.expects_continue && n == 0)
+        buf_add(&c->out, continue_line, sizeof continue_line - 1);
+}
+
+static void fill_request(struct conn *c)
+{
+    struct http_request *r = &c->request;
+    r->magic = HTTP_REQUEST_MAGIC;
+    r->method = c->head.method;
+    r->method_text = c->head.lines.method;
+    r->path = c->head.path;
+    r->query = c->head.query;
+    r->headers = c->head.lines.headers;
+    r->header_count = c->head.lines.header_count;
+    r->body = STR("");
+    r->peer = c->peer.address;
+    r->secure = c->tls;
+    r->gone = false;
+    r->context = NULL;
+    response_choose_id(c);
+    const struct http_server_options *o = &c->server->options;
+    if (o->trusted_proxy_count > 0)
+        forwarded_resolve(r, o->trusted_proxies, o->trusted_proxy_count);
+}
+
+/* The head is whole and good. */
+static void begin_request(struct conn *c)
+{
+    const struct http_server_options *o = &c->server->options;
+    fill_request(c);
+    if (!c->head.keep_alive)
+        c->close_after = true;
+    size_t here = c->in.n - c->head_bytes;
+    int64_t announced = c->head.chunked             ? -1
+                        : c->head.content_bytes > 0 ? c->head.content_bytes
+                                                    : 0;
+    c->body_whole = announced >= 0 && (uint64_t)announced <= here;
+    c->used_bytes = c->body_whole ? c->head_bytes + (size_t)announced : c->in.n;
+    if (o->headers_in) {
+        conn_begin_phase(c, CONN_HANDLING); /* it may answer */
+        if (o->headers_in(o->context, &c->request)) {
+            ASSERT(c->phase != CONN_HANDLING);
+            return;
+        }
+        ASSERT(c->phase == CONN_HANDLING && !c->answered);
+    }
+    if (announced > 0 && (uint64_t)announced > o->body_max_bytes)
+        conn_refuse(c, 413, "the body is too large");
+    else if (c->body_whole)
+        call_handler(c, (struct str){c->in.p + c->head_bytes, (size_t)announced});
+    else
+        begin_body(c);
+}
+
+static void skip_empty_lines(struct conn *c)
+{
+    size_t n = 0; /* RFC 9112, section 2.2: some clients end a body with one */
+    while (c->in.n - n >= 2 && c->in.p[n] == '\r' && c->in.p[n + 1] == '\n')
+        n += 2;
+    if (n > 0)
+        buf_consume(&c->in, n);
+}
+
+/* One step towards a request from what is in `in`; false: nothing to do for now. */
+static bool take_head(struct conn *c)
+{
+    if (c->scan.seen == 0)
+        skip_empty_lines(c);
+    if (c->in.n == 0)
+        return false;
+    struct head_refusal refusal = {0};
+    switch (head_scan(&c->scan, c->in.p, c->in.n, &c->head_bytes, &refusal)) {
+    case HEAD_MORE:
+        if (c->phase == CONN_IDLE)
+            conn_begin_phase(c, CONN_HEAD);
+        return false;
+    case HEAD_REFUSED: break;
+    case HEAD_WHOLE:
+        if (head_parse(&c->head, c->in.p, c->head_bytes, &refusal)) {
+            begin_request(c);
+            return true;
+        }
+        break;
+    }
+    conn_refuse(c, refusal.status, refusal.detail);
+    return false;
+}
+
+static bool receiving(const struct conn *c)
+{
+    return c->phase == CONN_IDLE || c->phase == CONN_HEAD || c->phase == CONN_BODY;
+}
+
+void conn_process(struct conn *c)
+{
+    ASSERT(!c->processing);
+    c->processing = true;
+    bool room;
+    while ((room = c->out.n - c->out_at < OUT_MAX_BYTES) && c->open && receiving(c) &&
+           c->phase != CONN_BODY && take_head(c)) {
+    }
+    /* After the client's end what is here is still answered, but nothing more will come. */
+    if (c->open && c->eof && room && receiving(c))
+        conn_begin_phase(c, CONN_FLUSHING);
+    c->processing = false;
+    if (conn_flush(c))
+        conn_settle(c);
+    conn_release(c);
+}
+
+/* ---- reading */
+
+/* Where the next bytes go, and how many; 0: there is no room now. */
+size_t conn_space(struct conn *c, char **ret_p)
+{
+    struct buf *to = &c->in;
+    size_t n = READ_BYTES;
+    if (c->phase == CONN_BODY && c->head.chunked) {
+        *ret_p = c->server->scratch;
+        return SCRATCH_BYTES;
+    }
+    if (c->phase == CONN_BODY) {
+        to = &c->body;
+        n = to->n > BODY_STEP_BYTES ? to->n : BODY_STEP_BYTES;
+        if ((uint64_t)c->body_left < n)
+            n = (size_t)c->body_left;
+    } else if (c->phase == CONN_HANDLING) {
+        to = &c->ahead;
+        if (to->n >= AHEAD_MAX_BYTES)
+            return 0;
+    }
+    *ret_p = buf_reserve(to, n + HTTP_BODY_PADDING_BYTES);
+    return n;
+}
+
+void conn_received(struct conn *c, size_t n)
+{
+    if (c->phase == CONN_HANDLING) {
+        c->ahead.n += n;
+    } else if (c->phase == CONN_BODY) {
+        c->processing = true;
+        if (c->head.chunked) {
+            size_t used = 0;
+            take_chunked(c, c->server->scratch, n, &used);
+            if (c->phase == CONN_BODY && c->body_whole) {
+                buf_add(&c->ahead, c->server->scratch + used, n - used);
+                body_is_whole(c);
+            }
+        } else {
+            c->body.n += n;
+            c->body_left -= (int64_t)n;
+            if (c->body_left == 0)
+                body_is_whole(c);
+        }
+        c->processing = false;
+    } else {
+        c->in.n += n;
+    }
+    conn_process(c);
+}
