@@ -198,6 +198,11 @@ static bool take_head(struct conn *c)
         skip_empty_lines(c);
     if (c->in.n == 0)
         return false;
+    if (c->in.n == 1 && c->in.p[0] == '\r') { /* half an empty line, perhaps */
+        if (c->phase == CONN_IDLE)
+            conn_begin_phase(c, CONN_HEAD);
+        return false;
+    }
     struct head_refusal refusal = {0};
     switch (head_scan(&c->scan, c->in.p, c->in.n, &c->head_bytes, &refusal)) {
     case HEAD_MORE:
