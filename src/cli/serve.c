@@ -157,6 +157,7 @@ int command_serve(struct settings *s)
         !read_cidrs(s, OPTION_TRUSTED_PROXY, &o.trusted_proxies, &o.trusted_proxy_count, &why) ||
         !read_sources(s, &o, &why) || !read_rest(s, &o, &why) || !read_store(s, &o, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    umask(077); /* the store holds people's ids: nobody else's to read */
     raise_descriptor_limit();
     daemon_block_signals();
     char *reason = NULL;
