@@ -161,6 +161,60 @@ static void want_of_descriptors_does_not_spin(void)
     host_stop();
 }
 
+struct extra {
+    struct loop *loop;
+    struct http_server *server;
+    pthread_t thread;
+    struct task stop;
+};
+
+static void *extra_thread(void *argument)
+{
+    struct extra *e = argument;
+    loop_run(e->loop);
+    return NULL;
+}
+
+static void extra_stopped(void *context)
+{
+    struct extra *e = context;
+    http_server_free(e->server);
+    loop_stop(e->loop);
+}
+
+static void extra_stop(struct task *task)
+{
+    struct extra *e = CONTAINER_OF(task, struct extra, stop);
+    http_server_stop(e->server, loop_mono_ms(e->loop), extra_stopped, e);
+}
+
+static void loops_share_one_socket(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    struct extra extras[2] = {0};
+    struct http_server_options options = {
+        .handle = handle, .context = &host, .listen_fd = host.listen_fd};
+    for (size_t i = 0; i < ARRAY_LEN(extras); i++) {
+        extras[i].loop = loop_new(env_real());
+        extras[i].server = http_server_new(extras[i].loop, &options);
+        extras[i].stop.run = extra_stop;
+        REQUIRE(pthread_create(&extras[i].thread, NULL, extra_thread, &extras[i]) == 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        CHECK(talk(STR("GET /x HTTP/1.1\r\n" CLOSE)));
+        CHECK_EQ_INT(status(), 200);
+    }
+    /* Whoever is left serves: no loop keeps a connection from the others. */
+    for (size_t i = 0; i < ARRAY_LEN(extras); i++) {
+        executor_post(loop_executor(extras[i].loop), &extras[i].stop);
+        pthread_join(extras[i].thread, NULL);
+        loop_free(extras[i].loop);
+        CHECK(talk(STR("GET /x HTTP/1.1\r\n" CLOSE)));
+    }
+    CHECK_EQ_INT(host.handled, 102);
+    host_stop();
+}
+
 static void stop_answers_what_is_in_flight(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
@@ -312,6 +366,7 @@ int main(void)
     RUN(clients_that_leave_are_forgotten);
     RUN(too_many_connections_are_told);
     RUN(want_of_descriptors_does_not_spin);
+    RUN(loops_share_one_socket);
     RUN(stop_answers_what_is_in_flight);
     RUN(stop_has_a_deadline);
     RUN(clients_behind_proxies_are_seen);
