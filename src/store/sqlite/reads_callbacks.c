@@ -224,7 +224,9 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
                             struct callback_list *list)
 {
     struct row row;
-    struct range range = list_range(l, list);
+    struct range range = {1, 0};
+    if (list->account_no > 0 && list->account_no <= ACCOUNT_NO_LAST)
+        range = list_range(l, list);
     list->rows = arena_alloc(&list->arena, list->limit * sizeof *list->rows);
     list->count = 0;
     list->more = false;
