@@ -45,7 +45,6 @@ class Daemon:
         self.allow = allow
         self.port = 0
         self.process = None
-        self.log = None
 
     def command(self):
         line = [BINARY, "serve", "--listen", "127.0.0.1:%d" % self.port,
@@ -56,15 +55,19 @@ class Daemon:
             line += ["--allow-destination", cidr]
         return line + self.options
 
-    def start(self, wait_ready=True):
+    def spawn(self):
+        """Starts the process and waits for nothing; where its log begins."""
         self.directory.mkdir(parents=True, exist_ok=True)
-        path = self.directory / "daemon.log"
-        self.log = open(path, "ab")
-        begin = self.log.tell()
         env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
         env["POSTBACKD_OPERATOR_KEY"] = OPERATOR_KEY
         env.update(self.env)
-        self.process = subprocess.Popen(self.command(), env=env, stdout=self.log, stderr=self.log)
+        with open(self.directory / "daemon.log", "ab") as log:
+            begin = log.tell()
+            self.process = subprocess.Popen(self.command(), env=env, stdout=log, stderr=log)
+            return begin
+
+    def start(self, wait_ready=True):
+        begin = self.spawn()
 
         def listening():
             if self.process.poll() is not None:
