@@ -66,6 +66,9 @@ extern const struct option option_table[OPTION_COUNT];
 
 #define SETTING_VALUES_MAX 64
 
+/* Where a value comes from; a later source replaces an earlier one. */
+enum setting_source { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
+
 /* The values of one run. Texts are the arena's. */
 struct settings {
     struct arena arena;
@@ -73,7 +76,7 @@ struct settings {
     struct {
         struct str values[SETTING_VALUES_MAX];
         size_t count;
-        enum { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE } source;
+        enum setting_source source;
     } of[OPTION_COUNT];
     struct str operands[2]; /* what is no option: FILE of backup, import */
     size_t operand_count;

@@ -35,12 +35,13 @@ static int find_option(struct str name)
 }
 
 /* A later source replaces what an earlier one said; within one source a list grows. */
-static bool set(struct settings *s, int id, struct str value, int source, struct str *ret_why)
+static bool set(struct settings *s, int id, struct str value, enum setting_source source,
+                struct str *ret_why)
 {
     const struct option *o = &option_table[id];
     if (!value.n)
         return fail(s, ret_why, "%s needs a value (%s).", o->name, o->argument);
-    if ((int)s->of[id].source != source)
+    if (s->of[id].source != source)
         s->of[id].count = 0;
     s->of[id].source = source;
     if (s->of[id].count && !o->repeats)
