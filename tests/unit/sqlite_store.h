@@ -137,11 +137,25 @@ static inline void test_random_bytes(struct env *env, void *to, size_t n)
 
 static struct env test_env = {test_wall_ms, test_mono_ms, test_random_bytes};
 
+/* The real disk, but for syncs that fail when told to. */
+static _Atomic bool syncs_fail;
+static struct disk test_disk;
+
+static inline int test_sync_file(struct disk *disk, int fd)
+{
+    (void)disk;
+    return syncs_fail ? -5 /* EIO */ : disk_real()->sync_file(disk_real(), fd);
+}
+
 static inline struct store *open_store(char **ret_why)
 {
+    if (!test_disk.open) {
+        test_disk = *disk_real();
+        test_disk.sync_file = test_sync_file;
+    }
     struct sqlite_store_options options = {
         .directory = directory,
-        .disk = disk_real(),
+        .disk = &test_disk,
         .env = &test_env,
         .retention = {90, 30, 91},
     };

@@ -434,6 +434,36 @@ static void purges_what_is_old(void)
     end();
 }
 
+static enum store_status try_to_submit(const char *event_id)
+{
+    struct candidate c = make(EVENT_SURVEY_COMPLETED, event_id, "ann");
+    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
+    ASK(store_submit, store, &batch);
+    arena_free(&batch.arena);
+    return batch.status;
+}
+
+static void stops_when_a_sync_fails(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    sink_clear();
+    syncs_fail = true;
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_FAILED);
+    CHECK_EQ_UINT(sink.count, 0);
+    syncs_fail = false;
+    CHECK_EQ_INT(try_to_submit("e-3"), STORE_FAILED); /* for good, until the restart */
+    CHECK_EQ_INT(get("e-1").status, STORE_FAILED);
+    struct store_numbers n;
+    store_get_numbers(store, &n);
+    CHECK(n.failed && !n.accepting);
+    CHECK_EQ_INT(n.events_accepted, 1);
+    reopen();
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann").kind, VERDICT_ACCEPTED);
+    end();
+}
+
 static bool is_a_file_with_pages(const char *path)
 {
     struct stat st;
@@ -494,6 +524,7 @@ int main(void)
     RUN(keeps_objects);
     RUN(refuses_a_second_daemon);
     RUN(purges_what_is_old);
+    RUN(stops_when_a_sync_fails);
     RUN(backs_up_while_running);
     RUN(keeps_what_it_acknowledged);
     return check_done("sqlite_store");

@@ -80,6 +80,7 @@ void *applier_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-applier");
     int wal_pages = 0;
     int64_t next_purge_mono_ms = 0;
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);

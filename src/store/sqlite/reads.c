@@ -92,6 +92,7 @@ void *reads_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-reads");
     struct sql *q = &s->reads.sql;
     struct request *r;
     for (; (r = queue_take(&s->to_reads, -1))->kind != REQUEST_STOP;) {
