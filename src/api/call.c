@@ -238,10 +238,13 @@ bool call_store_ok(struct call *c, enum store_status status)
     return false;
 }
 
-static bool is_json_type(struct str value)
+/* A change may also be named as what it is (RFC 7396, section 4). */
+static bool is_json_type(const struct call *c, struct str value)
 {
     struct str rest = value;
-    return str_eq_nocase(str_trim(str_cut(&rest, ';')), "application/json");
+    struct str type = str_trim(str_cut(&rest, ';'));
+    return str_eq_nocase(type, "application/json") ||
+           (c->r->method == HTTP_PATCH && str_eq_nocase(type, "application/merge-patch+json"));
 }
 
 bool call_read_object(struct call *c, const struct json **ret_object)
@@ -250,7 +253,7 @@ bool call_read_object(struct call *c, const struct json **ret_object)
         call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
         return false;
     }
-    if (!is_json_type(http_header(c->r, "content-type"))) {
+    if (!is_json_type(c, http_header(c->r, "content-type"))) {
         call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
         return false;
     }
