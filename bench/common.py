@@ -87,7 +87,7 @@ class Daemon:
     def start(self):
         command = [BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
                    "--store", "sqlite:%s" % self.dir, "--allow-destination", "127.0.0.0/8",
-                   "--reads-per-minute", "1000000", "--log-level", "warning", *self.options]
+                   "--reads-per-minute", "1000000", "--log-level", "error", *self.options]
         self.process = subprocess.Popen(pinned(self.core, command),
                                         env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY))
         wait_port(self.port)
@@ -119,9 +119,9 @@ class Daemon:
             self.request("POST", "/api/v1/apps/bench_a%d/clients" % i,
                          {"ClientId": "bench_%d" % i, "Integration": "sdk"})
 
-    def load(self, clients, events, batch=100, connections=4, rate=0, query="", core=LOAD_CORE):
+    def load(self, clients, events, batch=100, connections=4, rate=0, query="", days=0, core=LOAD_CORE):
         out = subprocess.run(pinned(core, [BUILD / "bench" / "load", self.port, KEY, clients, events, batch,
-                                           connections, rate, query]), capture_output=True, text=True)
+                                           connections, rate, query, days]), capture_output=True, text=True)
         if out.returncode:
             raise RuntimeError(out.stderr)
         return json.loads(out.stdout)
@@ -134,6 +134,10 @@ class Daemon:
     def cpu_seconds(self):
         f = open("/proc/%d/stat" % self.process.pid).read().rsplit(")", 1)[1].split()
         return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
+
+    def settle(self):
+        """Waits until everything acknowledged is in SQLite: a report sees it all."""
+        self.request("GET", "/api/v1/reports/earnings?partnerId=bench_p0&startDate=2020-01-01&endDate=2020-01-01")
 
     def close(self):
         self.process.send_signal(signal.SIGTERM)

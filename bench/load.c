@@ -1,11 +1,12 @@
 /* A load generator for benchmarks: posts batches of survey and offer events with random EventIds
  * over keep-alive connections, one thread each, and prints what was accepted.
  *
- *     load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY]
+ *     load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY [DAYS]]
  *
  * CLIENTS: clients bench_0 .. bench_(CLIENTS-1) exist. RATE: events a second in all, 0: as fast as
  * they are taken. On 429 and 503 it waits and sends the same batch again. Each PanelistId begins
- * with the time of sending in microseconds, so that a sink can tell how long a callback took. */
+ * with the time of sending in microseconds, so that a sink can tell how long a callback took.
+ * DAYS: events are spread over so many past days, and every other one is a start of a survey. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/env.h"
@@ -20,7 +21,7 @@
 #include <unistd.h>
 
 struct plan {
-    int port, clients, batch, connections;
+    int port, clients, batch, connections, days;
     long events;
     double rate;
     const char *key, *query;
@@ -28,6 +29,7 @@ struct plan {
 
 static struct plan plan;
 static atomic_long taken, accepted, refused;
+static atomic_ulong past_events; /* each (day, client) gets its share, so that no row is missing */
 static int64_t began_us;
 
 static int64_t now_us(void)
@@ -50,8 +52,32 @@ static int dial(void)
     return fd;
 }
 
+static void add_past_event(struct buf *b, struct rng *rng)
+{
+    uint64_t a = rng_next(rng), c = rng_next(rng);
+    unsigned long n = atomic_fetch_add(&past_events, 1), days = (unsigned long)plan.days;
+    time_t at = (time_t)(began_us / 1000000) - (time_t)(n % days) * 86400;
+    struct tm day;
+    gmtime_r(&at, &day);
+    buf_printf(b,
+               "{\"EventId\":\"%016llx%010llx\",\"ClientId\":\"bench_%lu\","
+               "\"PanelistId\":\"panelist-%llu\",\"Timestamp\":\"%04d-%02d-%02dT00:00:00Z\",",
+               (unsigned long long)a, (unsigned long long)(c & 0xffffffffffu),
+               n / days % (unsigned long)plan.clients, (unsigned long long)(a % 100000),
+               day.tm_year + 1900, day.tm_mon + 1, day.tm_mday);
+    if (a & (1u << 20))
+        buf_add_c(b, "\"Type\":\"survey_started\"}");
+    else
+        buf_printf(b, "\"Type\":\"survey_completed\",\"RevenueAmount\":0.%02llu}",
+                   (unsigned long long)(10 + a % 90));
+}
+
 static void add_event(struct buf *b, struct rng *rng)
 {
+    if (plan.days > 0) {
+        add_past_event(b, rng);
+        return;
+    }
     uint64_t a = rng_next(rng), c = rng_next(rng);
     buf_printf(
         b,
@@ -165,7 +191,8 @@ static void *run(void *context)
 int main(int argc, char **argv)
 {
     if (argc < 8) {
-        fprintf(stderr, "usage: load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY]\n");
+        fprintf(stderr, "usage: load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY "
+                        "[DAYS]]\n");
         return 2;
     }
     plan = (struct plan){
@@ -177,6 +204,7 @@ int main(int argc, char **argv)
         .connections = (int)strtol(argv[6], NULL, 10),
         .rate = strtod(argv[7], NULL),
         .query = argc > 8 ? argv[8] : "",
+        .days = argc > 9 ? (int)strtol(argv[9], NULL, 10) : 0,
     };
     began_us = now_us();
     pthread_t *threads = xcalloc((size_t)plan.connections, sizeof *threads);
