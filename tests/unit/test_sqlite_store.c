@@ -434,6 +434,51 @@ static void purges_what_is_old(void)
     end();
 }
 
+/* A process that ends before anything is applied: all there is stands in the journal. */
+static void recovers_from_the_journal_alone(void)
+{
+    begin();
+    store_close(store);
+    store = NULL;
+    pid_t child = fork();
+    if (child == 0) {
+        reopen();
+        bool good = change("app-1", "{}") == STORE_OK && change("app-2", "{\"b\":1}") == STORE_OK &&
+                    change("app-2", "{\"b\":2}") == STORE_OK && change("app-1", NULL) == STORE_OK;
+        (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+        (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+        (void)submit_new(EVENT_OFFER_COMPLETED, "o-3", "ann");
+        record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+        record(3, LANE_OFFER, CALLBACK_PENDING, NOW_MS + 5000, 1);
+        _exit(good ? 0 : 1);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    REQUIRE(status == 0);
+    char *why = NULL;
+    store = open_store(&why);
+    REQUIRE(store != NULL);
+    objects_seen = 0;
+    store_visit_objects(store, see_object, NULL);
+    CHECK_EQ_INT(objects_seen, 1);
+    struct lane_backlog *lanes = NULL;
+    CHECK_EQ_UINT(store_backlog(store, &lanes), 2);
+    free(lanes);
+    store_start(store, &sink.sink);
+    struct due_page p;
+    CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "2");
+    CHECK_CSTR(page(LANE_OFFER, NOW_MS + 5000, &p), "3");
+    pthread_mutex_lock(&sink.mutex);
+    CHECK_EQ_UINT(sink.count, 1); /* the other is not due yet */
+    if (sink.count == 1)
+        CHECK_EQ_UINT(sink.items[0]->event_no, 2);
+    pthread_mutex_unlock(&sink.mutex);
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);
+    CHECK_EQ_INT(report(false).conversions[0], 2);
+    CHECK_EQ_UINT(attempts_of("o-3"), 1);
+    end();
+}
+
 static enum store_status try_to_submit(const char *event_id)
 {
     struct candidate c = make(EVENT_SURVEY_COMPLETED, event_id, "ann");
@@ -524,6 +569,7 @@ int main(void)
     RUN(keeps_objects);
     RUN(refuses_a_second_daemon);
     RUN(purges_what_is_old);
+    RUN(recovers_from_the_journal_alone);
     RUN(stops_when_a_sync_fails);
     RUN(backs_up_while_running);
     RUN(keeps_what_it_acknowledged);

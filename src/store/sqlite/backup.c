@@ -105,7 +105,7 @@ static bool replay_tail(struct backup *b, char **ret_why)
         return false;
     view_load(&b->view);
     char *why = NULL, *journal_why = NULL;
-    struct replay replay = {&b->view, &b->apply, &why};
+    struct replay replay = {&b->view, &b->apply, LIMIT_MEMTABLE_EVENTS, &why};
     if (journal_read(b->disk, b->journal_directory, meta_get_position(q), replay_group, &replay,
                      &journal_why) &&
         replay_end(&replay))

@@ -47,6 +47,24 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
     }
 }
 
+/* At the start: what the replayed part of the journal has made due and SQLite does not have yet.
+ * The rest is found by paging. */
+void writer_hand_out_recovered(struct sqlite_store *s)
+{
+    const struct memtable *m = s->view.active;
+    int64_t now_ms = env_wall_ms(s->env);
+    struct handout out = {0};
+    for (size_t i = 0; i < m->entry_count; i++) {
+        const struct mem_entry *entry = &m->entries[i];
+        const struct event *e = memtable_event(m, entry);
+        if (e && entry->status.queue == QUEUE_DUE && entry->status.place.due_ms <= now_ms)
+            add(&out, e, &entry->status);
+    }
+    if (out.count > 0)
+        s->sink->owed(s->sink, out.items, out.count);
+    free(out.items);
+}
+
 void writer_hand_out(struct sqlite_store *s)
 {
     struct handout out = {0};

@@ -45,7 +45,7 @@ void lookup_close(struct lookup *l)
 
 static size_t segment_capacity(void)
 {
-    return LIMIT_KEYS_PER_SEGMENT + 2 * LIMIT_MEMTABLE_EVENTS;
+    return LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS;
 }
 
 struct key_segment *lookup_segment(struct lookup *l, uint32_t no)

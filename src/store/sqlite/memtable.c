@@ -113,6 +113,16 @@ uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t p
     return found;
 }
 
+int memtable_object(const struct memtable *m, enum object_kind kind, struct str id)
+{
+    for (size_t i = m->object_count; i > 0; i--) {
+        const struct mem_object *o = &m->objects[i - 1];
+        if (o->kind == kind && str_eq(o->id, id))
+            return o->document.p != NULL;
+    }
+    return -1;
+}
+
 /* --- filling -------------------------------------------------------------------------------- */
 
 static void lane_count(struct memtable *m, const struct callback_status *status, int change)

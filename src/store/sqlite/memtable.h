@@ -128,6 +128,9 @@ uint64_t memtable_reversal(const struct memtable *m, uint64_t original_id);   /*
 uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
                            int64_t after_ms, int64_t until_ms, uint64_t *least_id);
 
+/* 1: there; 0: deleted; -1: not known here. */
+int memtable_object(const struct memtable *m, enum object_kind kind, struct str id);
+
 /* All of these copy texts into the memtable. The event's entry begins with its state at
  * acceptance, due at once unless `held`. */
 void memtable_add_event(struct memtable *m, const struct event *e, bool held,

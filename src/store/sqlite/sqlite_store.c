@@ -118,10 +118,45 @@ static void sqlite_visit_objects(struct store *store, object_visitor visit, void
     struct sqlite_store *s = sqlite_store_of(store);
     ASSERT(!s->started);
     sqlite3_stmt *q = sql_prepare(&s->apply.sql, "SELECT kind,id,document FROM object");
-    while (sql_row(&s->apply.sql, q))
-        visit(context, (enum object_kind)sql_int(q, 0), sql_str(q, 1), sql_str(q, 2));
+    while (sql_row(&s->apply.sql, q)) {
+        enum object_kind kind = (enum object_kind)sql_int(q, 0);
+        if (memtable_object(s->view.active, kind, sql_str(q, 1)) < 0)
+            visit(context, kind, sql_str(q, 1), sql_str(q, 2));
+    }
     sql_finalize(q);
     ASSERT(!sql_failed(&s->apply.sql));
+    const struct memtable *m = s->view.active;
+    for (size_t i = 0; i < m->object_count; i++) {
+        const struct mem_object *o = &m->objects[i];
+        bool last = true;
+        for (size_t later = i + 1; last && later < m->object_count; later++)
+            last = m->objects[later].kind != o->kind || !str_eq(m->objects[later].id, o->id);
+        if (last && o->document.p)
+            visit(context, o->kind, o->id, o->document);
+    }
+}
+
+/* Lanes with callbacks that only the recovered memtable knows. */
+static size_t add_memtable_lanes(const struct memtable *m, struct lane_backlog **lanes,
+                                 size_t count, size_t capacity)
+{
+    size_t stored = count;
+    for (size_t i = 0; m->by_lane.slots && i <= m->by_lane.mask; i++) {
+        const struct idmap_slot *slot = &m->by_lane.slots[i];
+        const struct mem_lane *waiting = slot->key ? &m->lanes[slot->value] : NULL;
+        if (!waiting || waiting->count == 0)
+            continue;
+        size_t at = 0;
+        while (at < stored && (*lanes)[at].lane != slot->key)
+            at++;
+        if (at == stored) {
+            *lanes = xgrow(*lanes, &capacity, count + 1, sizeof **lanes);
+            (*lanes)[count++] = (struct lane_backlog){slot->key, waiting->least_due_ms};
+        } else if (waiting->least_due_ms < (*lanes)[at].next_due_ms) {
+            (*lanes)[at].next_due_ms = waiting->least_due_ms;
+        }
+    }
+    return count;
 }
 
 /* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
@@ -145,6 +180,7 @@ static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lane
     }
     sql_finalize(q);
     ASSERT(!sql_failed(&s->apply.sql));
+    count = add_memtable_lanes(s->view.active, &lanes, count, capacity);
     *ret_lanes = lanes;
     return count;
 }
@@ -257,7 +293,6 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         free_store(s);
         return NULL;
     }
-    atomic_store(&s->numbers.accepted, s->apply.counters.accepted);
     applier_publish_numbers(s);
     return &s->store;
 }

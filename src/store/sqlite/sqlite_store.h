@@ -95,6 +95,7 @@ void writer_object(struct sqlite_store *s, struct object_change *change);
 void writer_resend(struct sqlite_store *s, struct resend *resend);
 void writer_erase(struct sqlite_store *s, struct erase *erase);
 void writer_hand_out(struct sqlite_store *s); /* handout.c: what the group has made due */
+void writer_hand_out_recovered(struct sqlite_store *s);
 /* Posts the answer and frees the request. */
 void request_answer(struct sqlite_store *s, struct request *r, enum store_status status);
 

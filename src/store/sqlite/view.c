@@ -116,17 +116,6 @@ uint64_t view_last_event_no(struct view *v, uint32_t account_no)
     return *last;
 }
 
-/* 1: there; 0: deleted; -1: not known here. */
-static int memtable_object(const struct memtable *m, enum object_kind kind, struct str id)
-{
-    for (size_t i = m->object_count; i > 0; i--) {
-        const struct mem_object *o = &m->objects[i - 1];
-        if (o->kind == kind && str_eq(o->id, id))
-            return o->document.p != NULL;
-    }
-    return -1;
-}
-
 bool view_has_object(struct view *v, enum object_kind kind, struct str id)
 {
     int known = memtable_object(v->active, kind, id);
