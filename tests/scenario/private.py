@@ -1,0 +1,61 @@
+"""A network or a disk of one's own, for what a test would not do to the real one.
+
+The calling thread, and every process and thread it starts meanwhile, sees the private one. Nothing
+has to be cleaned up: the kernel drops it with the last of them. Needs root; `pytest.skip` without.
+"""
+import contextlib
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+
+import pytest
+
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
+MS_REC, MS_PRIVATE = 0x4000, 0x40000
+SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8916, 0x8914, 0x1, 0x40
+
+libc = ctypes.CDLL(None, use_errno=True)
+
+
+def must(result, what):
+    if result != 0:
+        raise OSError(ctypes.get_errno(), "%s: %s" % (what, os.strerror(ctypes.get_errno())))
+
+
+@contextlib.contextmanager
+def _apart(flag, name):
+    before, directory = os.open("/proc/thread-self/ns/" + name, os.O_RDONLY), os.getcwd()
+    try:
+        if libc.unshare(flag) != 0:
+            pytest.skip("a private %s namespace needs root" % name)
+        yield
+    finally:
+        must(libc.setns(before, flag), "setns")
+        os.close(before)
+        os.chdir(directory)
+
+
+@contextlib.contextmanager
+def private_network(*addresses):
+    """Loopback only, with these further IPv4 addresses on it."""
+    with _apart(CLONE_NEWNET, "net"):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            up = struct.pack("16sh14x", b"lo", IFF_UP | IFF_RUNNING)
+            fcntl.ioctl(s, SIOCSIFFLAGS, up)
+            for i, address in enumerate(addresses):
+                at = struct.pack("16sHH4s8x", b"lo:%d" % (i + 1), socket.AF_INET, 0,
+                                 socket.inet_aton(address))
+                fcntl.ioctl(s, SIOCSIFADDR, at)
+        yield
+
+
+@contextlib.contextmanager
+def private_disk(directory, size):
+    """A small file system of its own at `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    with _apart(CLONE_NEWNS, "mnt"):
+        must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount / private")
+        must(libc.mount(b"tmpfs", bytes(directory), b"tmpfs", 0, b"size=%d" % size), "mount tmpfs")
+        yield
