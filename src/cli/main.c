@@ -24,6 +24,11 @@ const struct command_entry command_table[] = {
      "input. The events are counted in the reports and never called back. Importing a file twice "
      "changes nothing.",
      command_import},
+    {COMMAND_BACKUP, "backup", "FILE", "Copy a store into one file, also while a daemon uses it.",
+     "FILE must not be there yet. It holds everything acknowledged when the command began, and is "
+     "checked. To restore, put it as postbackd.db into a directory of its own and start with the "
+     "same master key: where none is configured, copy the store's master.key too.",
+     command_backup},
 };
 const size_t command_count = ARRAY_LEN(command_table);
 

@@ -21,8 +21,8 @@ void json_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *name);
 void json_key_str(struct json_writer *w, struct str name); /* of any text */
-void json_string(struct json_writer *w, struct str s); /* absent prints null */
-void json_c(struct json_writer *w, const char *s);     /* NULL prints null */
+void json_string(struct json_writer *w, struct str s);     /* absent prints null */
+void json_c(struct json_writer *w, const char *s);         /* NULL prints null */
 void json_int(struct json_writer *w, int64_t v);
 void json_bool(struct json_writer *w, bool v);
 void json_null(struct json_writer *w);

@@ -14,6 +14,12 @@ struct sqlite_store_options {
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
                                            char **ret_why);
 
+/* Writes everything acknowledged in the store of `directory` to the new file `file`, which
+ * becomes DIR/postbackd.db of a new, otherwise empty directory. Works from another process,
+ * whether or not a daemon runs. Blocking. False: nothing is left of the copy. */
+MUST_CHECK bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
+                                    char **ret_why);
+
 /* Keeps everything in plain lists; the oracle of the conformance suite and of the simulator.
  * Runs each request at once on the caller's thread. */
 struct store *memory_store_open(struct env *env);

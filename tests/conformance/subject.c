@@ -60,8 +60,7 @@ static void subject_owed(struct owed_sink *sink, struct callback **callbacks, si
 {
     struct subject *s = CONTAINER_OF(sink, struct subject, sink);
     pthread_mutex_lock(&s->lock);
-    s->owed =
-        xgrow(s->owed, &s->owed_capacity, s->owed_count + count, sizeof(struct callback *));
+    s->owed = xgrow(s->owed, &s->owed_capacity, s->owed_count + count, sizeof(struct callback *));
     memcpy(s->owed + s->owed_count, callbacks, count * sizeof(struct callback *));
     s->owed_count += count;
     pthread_cond_broadcast(&s->changed);
@@ -212,9 +211,9 @@ static struct key128 content_of(const struct hash_secret *secret, const struct c
 
 static void copy_texts(struct arena *a, struct candidate *c)
 {
-    struct str *texts[] = {&c->event_id,           &c->client_id,     &c->panelist_id,
-                           &c->session_id,         &c->mid,           &c->offer_title,
-                           &c->offer_goal_id,      &c->original_reward_id, &c->reason};
+    struct str *texts[] = {&c->event_id, &c->client_id,   &c->panelist_id,   &c->session_id,
+                           &c->mid,      &c->offer_title, &c->offer_goal_id, &c->original_reward_id,
+                           &c->reason};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         *texts[i] = arena_str(a, *texts[i]);
 }

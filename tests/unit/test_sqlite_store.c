@@ -2,8 +2,6 @@
  * ways through its memtable, its journal and SQLite, and what a kill leaves. */
 #include "sqlite_store.h"
 
-#include "store/sqlite/backup.h"
-
 /* --- tests --------------------------------------------------------------------------------------
  */
 

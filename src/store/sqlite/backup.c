@@ -5,7 +5,7 @@
  * no checkpoint that is behind newer commits can be complete, and only a complete one lets go of
  * journal segments. So the tail from the snapshot's position on is there, whatever the daemon
  * does meanwhile. Groups that the daemon is writing at this moment may or may not be in. */
-#include "store/sqlite/backup.h"
+#include "store/store_open.h"
 
 #include "base/alloc.h"
 

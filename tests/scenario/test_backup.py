@@ -1,0 +1,71 @@
+"""A copy taken from a daemon in use, restored: what was acknowledged is in it, secrets too."""
+
+import os
+import stat
+import subprocess
+
+from harness import BINARY, Account, Daemon, Receiver, eventually
+
+MASTER_KEY = "0123456789abcdef" * 4
+
+
+def backup(daemon, path):
+    return subprocess.run(
+        [BINARY, "backup", "--store", "sqlite:%s" % (daemon.directory / "store"), str(path)],
+        capture_output=True, text=True, timeout=60)
+
+
+def earnings(daemon, account):
+    answer = daemon.api().get("/api/v1/reports/earnings", query={"partnerId": account.partner_id})
+    assert answer.status == 200
+    return answer.json["Rows"]
+
+
+def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
+    env = {"POSTBACKD_MASTER_KEY": MASTER_KEY}
+    # It refuses at first: the callbacks wait, and are the restored daemon's to send.
+    receiver = Receiver(answer=lambda request: 503)
+    first = Daemon(tmp_path / "first", env=env, schedule="2s,2s,2s,2s,2s,2s,2s,2s")
+    first.start()
+    account = Account(first, receiver.url)
+    count = 500
+    answer = first.api().events([account.event("b-%d" % i) for i in range(count)])
+    assert answer["Accepted"] == count
+    path = tmp_path / "copy.db"
+    done = backup(first, path)
+    assert done.returncode == 0, done.stderr
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert not os.path.exists(str(path) + ".part")
+
+    again = backup(first, path)
+    assert again.returncode == 1
+    assert "exists already" in again.stderr
+    rows = earnings(first, account)
+    first.kill()
+
+    store = tmp_path / "second" / "store"
+    store.mkdir(parents=True)
+    path.rename(store / "postbackd.db")
+    second = Daemon(tmp_path / "second", env=env, schedule="2s,2s,2s,2s,2s,2s,2s,2s")
+    receiver.answer = lambda request: 200
+    second.start()
+    try:
+        assert earnings(second, account) == rows
+        eventually(lambda: second.metrics()["postbackd_callbacks_delivered_total"] == count, 40)
+        assert {r.header("webhook-id") for r in receiver.requests} >= {
+            "b-%d" % i for i in range(count)}
+    finally:
+        second.kill()
+        receiver.close()
+
+
+def test_what_cannot_be_copied_is_said(tmp_path):
+    for arguments, status, words in (
+            (["backup"], 2, "FILE"),
+            (["backup", "--store", "postgresql://x", "f"], 2, "sqlite:DIR"),
+            (["backup", "--store", "sqlite:%s" % (tmp_path / "none"), str(tmp_path / "f")], 1,
+             "cannot be read")):
+        done = subprocess.run([BINARY, *arguments], capture_output=True, text=True, timeout=20)
+        assert done.returncode == status
+        assert words in done.stderr
+    assert not (tmp_path / "f").exists()
