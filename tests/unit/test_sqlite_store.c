@@ -440,6 +440,7 @@ static void recovers_from_the_journal_alone(void)
     store = NULL;
     pid_t child = fork();
     if (child == 0) {
+        mono_stands_still = true;
         reopen();
         bool good = change("app-1", "{}") == STORE_OK && change("app-2", "{\"b\":1}") == STORE_OK &&
                     change("app-2", "{\"b\":2}") == STORE_OK && change("app-1", NULL) == STORE_OK;
