@@ -78,6 +78,15 @@ def wrk(port, core=DAEMON_CORE, seconds=4, connections=64):
     return float(next(line.split(":")[1] for line in out.splitlines() if line.startswith("Requests/sec")))
 
 
+def ages(port):
+    """How old callbacks were when they arrived at bench/sink, since it was last asked."""
+    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    c.request("GET", "/")
+    found = json.loads(c.getresponse().read())
+    c.close()
+    return found
+
+
 class Daemon:
     def __init__(self, core=DAEMON_CORE, *options, store=None):
         self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
@@ -119,9 +128,9 @@ class Daemon:
             self.request("POST", "/api/v1/apps/bench_a%d/clients" % i,
                          {"ClientId": "bench_%d" % i, "Integration": "sdk"})
 
-    def load(self, clients, events, batch=100, connections=4, rate=0, query="", days=0, core=LOAD_CORE):
+    def load(self, clients, events, batch=100, connections=4, rate=0, query="", days=0, first=0, core=LOAD_CORE):
         out = subprocess.run(pinned(core, [BUILD / "bench" / "load", self.port, KEY, clients, events, batch,
-                                           connections, rate, query, days]), capture_output=True, text=True)
+                                           connections, rate, query, days, first]), capture_output=True, text=True)
         if out.returncode:
             raise RuntimeError(out.stderr)
         return json.loads(out.stdout)

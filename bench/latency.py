@@ -7,22 +7,13 @@ and one bare POST to the same sink, at the same rate.
 
     bench/latency.py [SECONDS per run] [RATE] [RUNS]
 """
-import http.client
 import json
 import statistics
 import subprocess
 import sys
 import time
 
-from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, free_port, header, pinned, row, spread, wait_port
-
-
-def ages(port):
-    c = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-    c.request("GET", "/")
-    found = json.loads(c.getresponse().read())
-    c.close()
-    return found
+from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
 
 
 def bare(daemon, port, rounds, rate):

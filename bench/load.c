@@ -1,12 +1,13 @@
 /* A load generator for benchmarks: posts batches of survey and offer events with random EventIds
  * over keep-alive connections, one thread each, and prints what was accepted.
  *
- *     load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY [DAYS]]
+ *     load PORT KEY CLIENTS EVENTS BATCH CONNECTIONS RATE [QUERY [DAYS [FIRST]]]
  *
- * CLIENTS: clients bench_0 .. bench_(CLIENTS-1) exist. RATE: events a second in all, 0: as fast as
- * they are taken. On 429 and 503 it waits and sends the same batch again. Each PanelistId begins
- * with the time of sending in microseconds, so that a sink can tell how long a callback took.
- * DAYS: events are spread over so many past days, and every other one is a start of a survey. */
+ * CLIENTS: clients bench_FIRST .. bench_(FIRST+CLIENTS-1) exist; FIRST is 0 unless given. RATE:
+ * events a second in all, 0: as fast as they are taken. On 429 and 503 it waits and sends the same
+ * batch again. Each PanelistId begins with the time of sending in microseconds, so that a sink can
+ * tell how long a callback took. DAYS: events are spread over so many past days, and every other
+ * one is a start of a survey. */
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/env.h"
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 struct plan {
-    int port, clients, batch, connections, days;
+    int port, clients, batch, connections, days, first;
     long events;
     double rate;
     const char *key, *query;
@@ -84,8 +85,8 @@ static void add_event(struct buf *b, struct rng *rng)
         "{\"EventId\":\"%016llx%010llx\",\"Type\":\"survey_completed\",\"ClientId\":\"bench_%llu\","
         "\"PanelistId\":\"%lld-%llu\",\"RevenueAmount\":0.%02llu,\"SessionId\":\"session-%llx\"}",
         (unsigned long long)a, (unsigned long long)(c & 0xffffffffffu),
-        (unsigned long long)(c % (uint64_t)plan.clients), (long long)now_us(),
-        (unsigned long long)(a % 100000), (unsigned long long)(10 + a % 90),
+        (unsigned long long)(c % (uint64_t)plan.clients) + (unsigned long long)plan.first,
+        (long long)now_us(), (unsigned long long)(a % 100000), (unsigned long long)(10 + a % 90),
         (unsigned long long)(a >> 20));
 }
 
@@ -205,6 +206,7 @@ int main(int argc, char **argv)
         .rate = strtod(argv[7], NULL),
         .query = argc > 8 ? argv[8] : "",
         .days = argc > 9 ? (int)strtol(argv[9], NULL, 10) : 0,
+        .first = argc > 10 ? (int)strtol(argv[10], NULL, 10) : 0,
     };
     began_us = now_us();
     pthread_t *threads = xcalloc((size_t)plan.connections, sizeof *threads);
