@@ -5,6 +5,7 @@
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/limits.h"
+#include "intake/intake.h"
 
 void *call_alloc(struct call *c, size_t n)
 {
@@ -247,16 +248,26 @@ static bool is_json_type(const struct call *c, struct str value)
            (c->r->method == HTTP_PATCH && str_eq_nocase(type, "application/merge-patch+json"));
 }
 
+bool call_check_media(struct call *c)
+{
+    struct str type = http_header(c->r, "content-type");
+    bool events = c->route->handle == events_post;
+    if (http_header(c->r, "content-encoding").p)
+        call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
+    else if (events && intake_format_of(type) == INTAKE_UNSUPPORTED)
+        call_answer_problem(c, 415,
+                            "Events are taken as application/json or application/x-ndjson.");
+    else if (!events && !is_json_type(c, type))
+        call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
+    else
+        return true;
+    return false;
+}
+
 bool call_read_object(struct call *c, const struct json **ret_object)
 {
-    if (http_header(c->r, "content-encoding").p) {
-        call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
+    if (!call_check_media(c))
         return false;
-    }
-    if (!is_json_type(c, http_header(c->r, "content-type"))) {
-        call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
-        return false;
-    }
     struct json *value = NULL;
     struct str why;
     if (!json_parse(c->loop->parser, &c->r->arena, c->r->body, &value, &why)) {

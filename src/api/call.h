@@ -57,6 +57,8 @@ int64_t call_now_ms(struct call *c);
 
 struct str call_parameter(const struct call *c, const char *name); /* absent: not given */
 
+/* Whether the body comes in a form that the route takes. False: the 415 has been answered. */
+MUST_CHECK bool call_check_media(struct call *c);
 /* Reads the request's body as one JSON object. False: the 400 or 415 has been answered. */
 MUST_CHECK bool call_read_object(struct call *c, const struct json **ret_object);
 

@@ -242,7 +242,9 @@ void api_handle(void *context, struct http_request *r)
     struct call *c = r->context;
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!query_parse(c, c->route->parameters, c->is_operator)) {
-        call_answer_invalid_query(c);
+        /* 415 comes before 400, whatever else is wrong with the request. */
+        if (!c->route->request_schema || !c->r->body.n || call_check_media(c))
+            call_answer_invalid_query(c);
         return;
     }
     bool needs_account =

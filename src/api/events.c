@@ -39,16 +39,9 @@ static bool judge_headers(struct call *c, struct intake_request *request)
         }
         request->imported = !c->problems.count;
     }
-    if (http_header(c->r, "content-encoding").p) {
-        call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
+    if (!call_check_media(c))
         return false;
-    }
     request->format = intake_format_of(http_header(c->r, "content-type"));
-    if (request->format == INTAKE_UNSUPPORTED) {
-        call_answer_problem(c, 415,
-                            "Events are taken as application/json or application/x-ndjson.");
-        return false;
-    }
     if (c->problems.count)
         call_answer_invalid_query(c);
     return c->problems.count == 0;

@@ -6,8 +6,10 @@ static const char *const p_events[] = {"deliver", NULL};
 static const char *const p_list[] = {"limit", "after", NULL};
 static const char *const p_callbacks[] = {"rewardId", "panelistId", "rewardType", "state", "appId",
                                           "from",     "to",         "limit",      "after", NULL};
-static const char *const p_report[] = {"startDate", "endDate",     "clientIds", "productType",
+static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
+static const char *const p_report_by_product[] = {
+    "startDate", "endDate", "clientIds", "productType", "format", "includeTest", NULL};
 
 /* The rate limit is on reads (contract, section 6). */
 #define READ ROUTE_LIMITED
@@ -19,15 +21,16 @@ const struct route api_routes[] = {
     {HTTP_POST, "/api/v1/events", SCOPE_EVENTS_WRITE, 0, SUBJECT_NONE, p_events, "Events",
      "EventsAnswer", 202, "Take events in: one object, an array or NDJSON.", events_post},
 
-    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT, p_report,
-     NULL, "EarningsReport", 200, "USD earnings by Day and ClientId.", report_earnings},
+    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+     p_report_by_product, NULL, "EarningsReport", 200, "USD earnings by Day and ClientId.",
+     report_earnings},
     {HTTP_GET, "/api/v1/reports/arpdau", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT, p_report, NULL,
      "ArpdauReport", 200, "Average USD earnings per active panelist.", report_arpdau},
     {HTTP_GET, "/api/v1/reports/survey-attempts", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
      p_report, NULL, "SurveyAttemptsReport", 200, "Survey starts.", report_survey_attempts},
-    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT, p_report,
-     NULL, "ConversionsReport", 200, "Payouts: events with Reward and RevenueAmount above zero.",
-     report_conversions},
+    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+     p_report_by_product, NULL, "ConversionsReport", 200,
+     "Payouts: events with Reward and RevenueAmount above zero.", report_conversions},
     {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
      p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
      report_active_panelist},

@@ -7,7 +7,7 @@ from harness import Daemon, Receiver
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory):
     """One daemon for a module's tests; each makes accounts of its own."""
-    d = Daemon(tmp_path_factory.mktemp("daemon")).start()
+    d = Daemon(tmp_path_factory.mktemp("daemon"), "--reads-per-minute", "1000000").start()
     yield d
     assert d.stop() == 0
 

@@ -1,0 +1,383 @@
+"""The HTTP interface as such: which error comes first, its shape, limits, probes, and that
+/openapi.json says what the daemon does."""
+import http.client
+import re
+import socket
+import time
+
+import pytest
+
+from checks import assert_problem, encode
+from harness import OPERATOR_KEY, Account, Receiver
+from schema import faults
+
+
+@pytest.fixture(scope="module")
+def account(daemon):
+    return Account(daemon)
+
+
+@pytest.fixture(scope="module")
+def document(daemon):
+    return daemon.api().get("/openapi.json", key=None).json
+
+
+def operations(document):
+    return [(method.upper(), path, operation) for path, item in document["paths"].items()
+            for method, operation in item.items()]
+
+
+def head_only(daemon, head):
+    """Sends a request's head without its body and reads the answer's status and headers."""
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=10) as s:
+        s.sendall(head.encode())
+        answer = http.client.HTTPResponse(s)
+        answer.begin()
+        return answer.status, answer.headers, answer.read()
+
+
+# --- the order of errors ---------------------------------------------------------------------
+
+def test_unknown_paths_come_first(daemon, account):
+    key = account.key("reports:read")
+    for path in ("/", "/api", "/api/v1", "/api/v1/", "/api/v2/events", "/api/v1/events/", "/api/v1/Events",
+                 "/api/v1/reports/unknown", "/api/v1/apps//clients", "//api/v1/events", "/api/v1/../v1/events",
+                 "/metrics/", "/api/v1/partners/x/y", "/favicon.ico", "/api/v1/apps/x/secret/rotate/x"):
+        for given in (None, "wrong", key):
+            for method in ("GET", "POST", "DELETE"):
+                body = b"{" if method == "POST" else None
+                assert_problem(daemon.api(given).request(method, path, body), 404)
+
+
+def test_405_names_what_is_allowed(daemon, document):
+    for path, item in document["paths"].items():
+        allowed = {m.upper() for m in item} | ({"HEAD"} if "get" in item else set())
+        real = re.sub(r"\{\w+\}", "x", path)
+        for method in {"GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS", "HEAD"} - allowed:
+            answer = daemon.api(None).request(method, real, b"{" if method in ("POST", "PUT", "PATCH") else None)
+            assert answer.status == 405, (method, path, answer)
+            assert {m.strip() for m in answer.headers["Allow"].split(",")} == allowed, (method, path)
+            if method != "HEAD":
+                assert_problem(answer, 405)
+
+
+def test_401_before_all_that_follows(daemon, account, document):
+    for method, path, operation in operations(document):
+        if operation["security"] == []:
+            continue
+        real = re.sub(r"\{\w+\}", "no-such-id", path) + "?no=such"
+        for key in (None, "wrong", OPERATOR_KEY[:-1]):
+            answer = daemon.api(key).request(method, real, b"{" if method in ("POST", "PATCH") else None,
+                                             headers={"Content-Type": "text/plain"})
+            assert_problem(answer, 401)
+            assert answer.headers["WWW-Authenticate"].lower().startswith("bearer")
+
+
+def test_403_before_404_before_the_body(daemon, account):
+    narrow, wide = daemon.api(account.key("reports:read")), daemon.api(account.key("apps:write"))
+    plain = {"Content-Type": "text/plain"}
+    assert_problem(narrow.patch("/api/v1/apps/nobody?x=1", b"{", headers=plain), 403)
+    assert_problem(wide.patch("/api/v1/apps/nobody?x=1", b"{", headers=plain), 404)
+    assert_problem(wide.patch("/api/v1/apps/%s?x=1" % account.app_id, b"{", headers=plain), 415)
+    assert_problem(wide.patch("/api/v1/apps/%s?x=1" % account.app_id, b"{"), 400, "x")
+    assert_problem(wide.patch("/api/v1/apps/" + account.app_id, b"{"), 400)
+
+
+def test_413_before_415_before_400(daemon, account):
+    api = daemon.api()
+    large = b"x" * (8 * 1024 * 1024 + 1)
+    plain = {"Content-Type": "text/plain"}
+    assert_problem(api.post("/api/v1/events?x=1", large, headers=plain), 413)
+    assert_problem(api.post("/api/v1/events?x=1", b"{", headers=plain), 415)
+    assert_problem(api.post("/api/v1/events?x=1", b"{"), 400, "x")
+    assert_problem(api.post("/api/v1/events", b"{"), 400)
+    gzip = {"Content-Encoding": "gzip"}
+    assert_problem(api.post("/api/v1/events?x=1", b"{", headers=gzip), 415)
+    # the same is said of a body that is only announced
+    head = ("POST /api/v1/events HTTP/1.1\r\nHost: x\r\n%sContent-Length: 99999999999\r\n"
+            "Content-Type: text/plain\r\n\r\n")
+    assert head_only(daemon, head % "")[0] == 401
+    assert head_only(daemon, head % ("X-Api-Key: %s\r\n" % account.key("apps:read")))[0] == 403
+    assert head_only(daemon, head % ("X-Api-Key: %s\r\n" % OPERATOR_KEY))[0] == 413
+
+
+def test_problems_have_their_shape(daemon, account, document):
+    problem = document["components"]["schemas"]["Problem"]
+    api = daemon.api()
+    for answer, status in ((api.get("/nowhere"), 404), (api.get("/api/v1/events"), 405),
+                           (daemon.api("x").get("/api/v1/partners"), 401),
+                           (api.patch("/api/v1/apps/" + account.app_id, {"Name": 5, "X": 1}), 400),
+                           (api.post("/api/v1/partners", {"PartnerId": account.partner_id}), 409),
+                           (api.patch("/api/v1/apps/" + account.app_id, {}, headers={"If-Match": '"no"'}), 412)):
+        body = assert_problem(answer, status)
+        assert faults(body, problem, document) == []
+        assert not {"stack", "trace"} & set(body)
+
+
+def test_request_ids_are_everywhere_and_differ(daemon, account):
+    api = daemon.api()
+    answers = [api.get(p) for p in ("/healthz", "/metrics", "/nowhere", "/openapi.json", "/api/v1/partners",
+                                    "/api/v1/reports/earnings?partnerId=" + account.partner_id)]
+    answers += [daemon.api(None).get("/api/v1/partners"), api.post("/api/v1/events", "[]"),
+                api.get("/api/v1/reports/earnings?format=csv&partnerId=" + account.partner_id)]
+    ids = [a.headers["X-Request-Id"] for a in answers]
+    assert all(ids) and len(set(ids)) == len(ids)
+
+
+# --- the rate limit --------------------------------------------------------------------------
+
+def test_reads_are_limited_per_key(own_daemon):
+    own_daemon.options += ["--reads-per-minute", "5"]
+    d = own_daemon.start()
+    a = Account(d)
+    one, two = d.api(a.key("apps:read", "apps:write")), d.api(a.key("apps:read"))
+    path = "/api/v1/apps/" + a.app_id
+    left = []
+    for _ in range(5):
+        answer = one.get(path)
+        assert answer.status == 200
+        assert answer.headers["RateLimit-Limit"] == "5"
+        assert 0 < int(answer.headers["RateLimit-Reset"]) <= 60
+        left.append(int(answer.headers["RateLimit-Remaining"]))
+    assert left == [4, 3, 2, 1, 0]
+    answer = one.get(path)
+    assert_problem(answer, 429)
+    assert 0 < int(answer.headers["Retry-After"]) <= 60
+    assert answer.headers["RateLimit-Remaining"] == "0"
+    assert one.get("/api/v1/apps/%s/clients" % a.app_id).status == 429
+    # another key, writes, events, probes and metrics go on
+    assert two.get(path).status == 200
+    assert one.patch(path, {"Name": "n"}).status == 200
+    for i in range(12):
+        d.api().events(a.event("limit-%d" % i))
+        for public in ("/healthz", "/readyz", "/metrics", "/openapi.json"):
+            assert d.api(None).get(public).status == 200
+    # who has no key is told so, not that he was too fast
+    for _ in range(7):
+        assert_problem(d.api("wrong").get(path), 401)
+
+
+def test_the_default_is_600_reads(own_daemon):
+    d = own_daemon.start()
+    assert "--reads-per-minute" not in d.command()
+    assert d.api().get("/api/v1/partners").headers["RateLimit-Limit"] == "600"
+
+
+# --- HEAD, probes, metrics -------------------------------------------------------------------
+
+def test_head_is_get_without_a_body(daemon, account):
+    api = daemon.api()
+    for path in ("/healthz", "/readyz", "/openapi.json", "/api/v1/apps/" + account.app_id, "/api/v1/partners"):
+        head, get = api.request("HEAD", path), api.get(path)
+        assert (head.status, head.body) == (200, b"")
+        assert head.headers["Content-Type"] == get.headers["Content-Type"]
+        assert head.headers["Content-Length"] == get.headers["Content-Length"] == str(len(get.body))
+    assert api.request("HEAD", "/nowhere").status == 404
+    assert daemon.api(None).request("HEAD", "/api/v1/partners").status == 401
+    # a connection goes on after a HEAD: nothing of a body is left in it
+    connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=10)
+    for method in ("HEAD", "GET", "HEAD", "GET"):
+        connection.request(method, "/healthz")
+        answer = connection.getresponse()
+        assert answer.status == 200 and bool(answer.read()) == (method == "GET")
+    connection.close()
+
+
+def test_head_of_a_report(daemon, account):
+    answer = daemon.api().request("HEAD", "/api/v1/reports/earnings", query={"partnerId": account.partner_id})
+    assert (answer.status, answer.body) == (200, b"")
+
+
+METRICS = ["postbackd_events_accepted_total", "postbackd_callbacks_delivered_total", "postbackd_callbacks_dead_total",
+           "postbackd_callbacks_pending", "postbackd_oldest_pending_seconds"]
+
+
+def test_metrics(own_daemon):
+    d = own_daemon.start()
+    answer = d.api(None).get("/metrics")
+    assert answer.status == 200
+    assert answer.headers["Content-Type"].startswith("text/plain")
+    types = dict(re.findall(r"^# TYPE (\S+) (\S+)$", answer.text, re.M))
+    for name in METRICS:
+        assert types[name] == ("counter" if name.endswith("_total") else "gauge")
+        assert re.search(r"^%s [0-9.]+$" % name, answer.text, re.M), name
+    assert types["postbackd_attempts_total"] == "counter"
+    results = re.findall(r'^postbackd_attempts_total\{result="(\w+)"\} \d+$', answer.text, re.M)
+    assert results and len(results) == len(set(results))
+    for line in answer.text.splitlines():
+        assert re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+', line), line
+    receiver = Receiver(answer=lambda r: 200 if r.json["RewardId"] == "m-1" else 404)
+    try:
+        a = Account(d, receiver.url)
+        for e in (a.event("m-1"), a.event("m-1"), a.event("m-2"), a.event("m-3", "survey_started")):
+            assert d.api().post("/api/v1/events", e).status == 202
+        d.api().wait_state("m-1", a.partner_id, "delivered")
+        d.api().wait_state("m-2", a.partner_id, "dead")
+        values = d.metrics()
+        assert [values[name] for name in METRICS[:4]] == [3, 1, 1, 0]
+        assert sum(v for k, v in values.items() if k.startswith("postbackd_attempts_total")) == 5
+    finally:
+        receiver.close()
+
+
+def test_probes(daemon):
+    for path in ("/healthz", "/readyz"):
+        for key in (None, "wrong", OPERATOR_KEY):
+            assert daemon.api(key).get(path).status == 200
+
+
+# --- what a peer may send --------------------------------------------------------------------
+
+@pytest.mark.parametrize("request_text", [
+    "GET / HTTP/1.1\r\n\r\n", "GET /healthz HTTP/2.0\r\nHost: x\r\n\r\n", "BOGUS\r\n\r\n",
+    "POST /api/v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n[]",
+    "POST /api/v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: x\r\nBad Header: y\r\n\r\n",
+    "POST /api/v1/events HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+    "GET /healthz HTTP/1.1\r\nHost: x\r\nX: " + "y" * 70000 + "\r\n\r\n",
+    "GET /" + "a" * 70000 + " HTTP/1.1\r\nHost: x\r\n\r\n",
+], ids=lambda t: ascii(t)[:40])
+def test_malformed_requests_are_refused_and_nothing_breaks(daemon, request_text):
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=10) as s:
+        try:
+            s.sendall(request_text.encode())
+            first = s.recv(65536).decode(errors="replace")
+        except ConnectionError:
+            first = ""
+    if first:
+        assert re.match(r"HTTP/1\.1 (4\d\d|50[15]) ", first), first
+    assert daemon.api(None).get("/healthz").status == 200
+
+
+def test_chunked_bodies_and_pipelines(daemon, account):
+    e = encode(account.event("chunked-1")).encode()
+    half = len(e) // 2
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(p), p) for p in (e[:half], e[half:], b""))
+    head = ("POST /api/v1/events HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\n"
+            "Transfer-Encoding: chunked\r\n\r\n" % OPERATOR_KEY).encode()
+    with socket.create_connection(("127.0.0.1", daemon.port), timeout=10) as s:
+        s.sendall(head + chunks + b"GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+        received = b""
+        while True:
+            piece = s.recv(65536)
+            if not piece:
+                break
+            received += piece
+    assert received.startswith(b"HTTP/1.1 202 ") and b'{"Accepted":1,"Duplicates":0' in received
+    assert received.count(b"HTTP/1.1 ") == 2 and b"HTTP/1.1 200 " in received
+
+
+# --- /openapi.json ---------------------------------------------------------------------------
+
+def test_every_operation_exists(daemon, document):
+    assert document["openapi"].startswith("3.1")
+    found = operations(document)
+    assert len(found) == len({(m, p) for m, p, _ in found})
+    for method, path, _ in found:
+        real = re.sub(r"\{\w+\}", "x", path)
+        for key in (None, OPERATOR_KEY):
+            answer = daemon.api(key).request(method, real, {} if method in ("POST", "PATCH") else None)
+            assert answer.status != 405, (method, path)
+            assert not (answer.status == 404 and "/openapi.json lists" in answer.text), (method, path)
+
+
+def contract_paths():
+    """The routes that the contract's sections 3, 5 and 6 name for this part of the service."""
+    reports = ["earnings", "arpdau", "survey-attempts", "conversions", "active-panelist"]
+    return {("GET", "/api/v1/reports/" + r) for r in reports} | {
+        ("POST", "/api/v1/events"), ("POST", "/api/v1/partners"), ("GET", "/api/v1/partners"),
+        ("GET", "/api/v1/partners/{PartnerId}"), ("PATCH", "/api/v1/partners/{PartnerId}"),
+        ("POST", "/api/v1/partners/{PartnerId}/apps"), ("GET", "/api/v1/partners/{PartnerId}/apps"),
+        ("GET", "/api/v1/apps/{AppId}"), ("PATCH", "/api/v1/apps/{AppId}"),
+        ("POST", "/api/v1/apps/{AppId}/clients"), ("GET", "/api/v1/apps/{AppId}/clients"),
+        ("GET", "/api/v1/clients/{ClientId}"), ("PATCH", "/api/v1/clients/{ClientId}"),
+        ("POST", "/api/v1/partners/{PartnerId}/keys"), ("GET", "/api/v1/partners/{PartnerId}/keys"),
+        ("DELETE", "/api/v1/partners/{PartnerId}/keys/{KeyId}"), ("GET", "/api/v1/apps/{AppId}/secret"),
+        ("POST", "/api/v1/apps/{AppId}/secret/rotate"), ("GET", "/api/v1/callbacks"),
+        ("GET", "/api/v1/callbacks/{RewardId}"), ("POST", "/api/v1/callbacks/{RewardId}/resend"),
+        ("POST", "/api/v1/apps/{AppId}/test-callback"), ("GET", "/api/v1/rewards"),
+        ("GET", "/api/v1/apps/{AppId}/endpoints"), ("POST", "/api/v1/panelists/erase"),
+        ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json")}
+
+
+def test_openapi_has_the_routes_of_the_contract(document):
+    assert contract_paths() - {(m, p) for m, p, _ in operations(document)} == set()
+
+
+def requests_that_succeed(account):
+    """A good body for each operation that takes one; all others need none."""
+    return {
+        ("POST", "/api/v1/events"): [account.event("walk-%d" % time.monotonic_ns()), {"EventId": "x"}],
+        ("POST", "/api/v1/partners"): {"Name": "Walk", "OperationsUrl": "https://example.com/"},
+        ("PATCH", "/api/v1/partners/{PartnerId}"): {"Name": "Walked"},
+        ("POST", "/api/v1/partners/{PartnerId}/apps"): {"CurrencyValue": "1.50", "OfferCallbackUrl": "https://example.com/"},
+        ("POST", "/api/v1/partners/{PartnerId}/keys"): {"Name": "Walk", "Scopes": ["reports:read"]},
+        ("PATCH", "/api/v1/apps/{AppId}"): {"Name": "Walked"},
+        ("POST", "/api/v1/apps/{AppId}/clients"): {"Name": "Walk", "Integration": "iframe"},
+        ("POST", "/api/v1/apps/{AppId}/secret/rotate"): {"OverlapSeconds": 60, "SigSwitch": "end"},
+        ("POST", "/api/v1/apps/{AppId}/test-callback"): {"RewardType": "offer_clicked", "PanelistId": "u"},
+        ("PATCH", "/api/v1/clients/{ClientId}"): {"Name": "Walked"},
+        ("POST", "/api/v1/panelists/erase"): {"PanelistId": "nobody"},
+        ("POST", "/api/v1/callbacks/{RewardId}/resend"): None,
+    }
+
+
+def test_every_success_answer_fits_its_schema(daemon, document):
+    receiver = Receiver(answer=lambda r: (404, {"X-Try": "1"}, b"no") if "dead" in r.json["RewardId"] else 200)
+    try:
+        a = Account(daemon, receiver.url)
+        daemon.api().events([a.event("walk-1"), a.event("walk-dead"), a.event("walk-2", "survey_started"),
+                             a.event("walk-3", "offer_completed"),
+                             {"EventId": "walk-4", "Type": "offer_completion_reversed", "ClientId": a.client,
+                              "OriginalRewardId": "walk-3"}])
+        daemon.api().wait_state("walk-1", a.partner_id, "delivered")
+        daemon.api().wait_state("walk-dead", a.partner_id, "dead")
+        made = daemon.api().post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["reports:read"]}).json
+        ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": made["KeyId"]}
+        bodies = requests_that_succeed(a)
+        walked = 0
+        for method, path, operation in operations(document):
+            if (method, path) not in contract_paths():
+                continue
+            for reward_id in ("walk-1", "walk-dead") if "RewardId" in path else ("",):
+                real = re.sub(r"\{(\w+)\}", lambda m: dict(ids, RewardId=reward_id)[m.group(1)], path)
+                names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
+                query = {"partnerId": a.partner_id} if "partnerId" in names else None
+                if method in ("POST", "PATCH"):
+                    body = bodies[method, path]
+                    wanted = operation.get("requestBody")
+                    if wanted and path != "/api/v1/events":
+                        assert faults(body, wanted["content"]["application/json"]["schema"], document) == []
+                else:
+                    body = None
+                answer = daemon.api().request(method, real, body, query=query)
+                status, = [s for s in operation["responses"] if s != "default"]
+                assert answer.status == int(status), (method, path, answer)
+                content = operation["responses"][status].get("content")
+                if content:
+                    assert faults(answer.json, content["application/json"]["schema"], document) == [], (method, path)
+                walked += 1
+        assert walked >= len(contract_paths())
+    finally:
+        receiver.close()
+
+
+def test_openapi_names_every_query_parameter(document):
+    wanted = {"startDate", "endDate", "clientIds", "format", "includeTest"}
+    for method, path, operation in operations(document):
+        names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
+        if path.startswith("/api/v1/reports/"):
+            extra = {"productType"} if path.endswith(("earnings", "conversions")) else set()
+            assert names - {"partnerId"} == wanted | extra, path
+        if path == "/api/v1/callbacks":
+            assert names >= {"rewardId", "panelistId", "rewardType", "state", "appId", "from", "to", "limit", "after"}
+        inside = {p["name"] for p in operation["parameters"] if p["in"] == "path"}
+        assert inside == set(re.findall(r"\{(\w+)\}", path))
+
+
+def test_the_validator_can_fail():
+    schema = {"type": "object", "properties": {"A": {"type": ["integer", "null"]}}, "required": ["A"],
+              "additionalProperties": False}
+    assert faults({"A": None}, schema, {}) == []
+    for bad in ({}, {"A": "1"}, {"A": True}, {"A": 1, "B": 2}, [], None, {"A": 1.5}):
+        assert faults(bad, schema, {}) != []
