@@ -165,42 +165,38 @@ struct disabling {
     struct control *control;
     uint32_t app_no;
     enum lane_kind kind;
-    char *url;
+    struct arena arena; /* of the URL */
+    struct str url;
 };
 
 static void run_disabling(struct task *task)
 {
     struct disabling *d = CONTAINER_OF(task, struct disabling, task);
-    struct accounts *accounts = d->control->options.accounts;
+    const struct control_options *options = &d->control->options;
     struct change change;
-    if (change_disable_lane(accounts, d->app_no, d->kind, str_of(d->url), &change) ==
+    if (change_disable_lane(options->accounts, d->app_no, d->kind, d->url, &change) ==
         CHANGE_READY) {
         log_warning("lane_disabled", LOG_STR("app", change.app->id),
                     LOG_C("endpoint", lane_kind_name(d->kind)),
                     LOG_C("reason", "the receiver answered 410 Gone"));
         if (keep(d->control, &change) != STORE_OK)
             log_error("lane_disabled_not_stored", LOG_STR("app", change.id));
-        change_free(accounts, &change);
+        change_free(options->accounts, &change);
     }
-    free(d->url);
+    options->gone_settled(options->context, d->app_no, d->kind);
+    arena_free(&d->arena);
     free(d);
 }
 
-void control_disable_lane(struct control *control, uint32_t app_no, enum lane_kind kind)
+void control_disable_lane(struct control *control, uint32_t app_no, enum lane_kind kind,
+                          struct str url)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
-    struct app *app = directory_app_by_no(control->options.directory, app_no);
-    if (app && app->url[kind].p) {
-        struct disabling *d = xcalloc(1, sizeof *d);
-        d->control = control;
-        d->app_no = app_no;
-        d->kind = kind;
-        d->url = xmalloc(app->url[kind].n + 1);
-        memcpy(d->url, app->url[kind].p, app->url[kind].n);
-        d->url[app->url[kind].n] = '\0';
-        d->task.run = run_disabling;
-        executor_post(worker_executor(control->worker), &d->task);
-    }
-    if (app)
-        app_unref(app);
+    struct disabling *d = xcalloc(1, sizeof *d);
+    d->control = control;
+    d->app_no = app_no;
+    d->kind = kind;
+    d->url = arena_str(&d->arena, url);
+    d->task.run = run_disabling;
+    executor_post(worker_executor(control->worker), &d->task);
 }

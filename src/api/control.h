@@ -12,7 +12,9 @@ struct control_options {
     struct accounts *accounts;
     struct store *store;
     struct directory *directory;
-    void (*app_changed)(void *context, uint32_t app_no); /* on the control thread */
+    /* On the control thread. gone_settled: after each control_disable_lane, whatever came of it. */
+    void (*app_changed)(void *context, uint32_t app_no);
+    void (*gone_settled)(void *context, uint32_t app_no, enum lane_kind kind);
     void *context;
 };
 
@@ -20,8 +22,10 @@ struct control *control_new(const struct control_options *options);
 /* Runs what was asked for, then ends. Before the store closes. */
 void control_free(struct control *control);
 
-/* Marks a lane disabled after a 410 from its URL. Any thread; durable soon after. */
-void control_disable_lane(struct control *control, uint32_t app_no, enum lane_kind kind);
+/* Marks a lane disabled after a 410 from `url` (copied), unless it has another one by now. Any
+ * thread; durable soon after. */
+void control_disable_lane(struct control *control, uint32_t app_no, enum lane_kind kind,
+                          struct str url);
 
 /* One change asked for by a call. Fill in by control_ask; it answers the call in every case. */
 struct mutation {

@@ -181,10 +181,16 @@ static bool make_senders(struct daemon *d, char **ret_why)
     return true;
 }
 
-static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind)
+static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
 {
     struct daemon *d = context;
-    control_disable_lane(d->control, app_no, kind);
+    control_disable_lane(d->control, app_no, kind, url);
+}
+
+static void gone_settled(void *context, uint32_t app_no, enum lane_kind kind)
+{
+    struct daemon *d = context;
+    delivery_gone_settled(d->delivery, app_no, kind);
 }
 
 static void app_changed(void *context, uint32_t app_no)
@@ -224,6 +230,7 @@ static void make_api(struct daemon *d)
         .store = d->store,
         .directory = d->directory,
         .app_changed = app_changed,
+        .gone_settled = gone_settled,
         .context = d,
     });
     d->api = api_new(&(struct api_options){

@@ -131,6 +131,11 @@ void delivery_app_changed(struct delivery *delivery, uint32_t app_no)
     tell_all(delivery, (struct note){.kind = NOTE_APP, .number = app_no});
 }
 
+void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane_kind kind)
+{
+    tell_all(delivery, (struct note){.kind = NOTE_GONE_SETTLED, .number = lane_of(app_no, kind)});
+}
+
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped)
 {
     ASSERT(!delivery->stopped);

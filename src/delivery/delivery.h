@@ -20,19 +20,21 @@ struct delivery_options {
     struct directory *directory;
     struct schedule schedule;
     int64_t allowance_total; /* exchanges under way per loop */
-    /* Asks for a lane to be marked disabled (410) or enabled again; durable before it counts.
-     * Called on a loop. */
-    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind);
+    /* Asks for a lane to be marked disabled: `url` (the caller's) answered 410. Whatever comes of
+     * it, delivery_gone_settled follows. Called on a loop. */
+    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
     void *context;
 };
 
 struct delivery *delivery_new(const struct delivery_options *options);
 struct owed_sink *delivery_sink(struct delivery *delivery);
-/* Takes up the lanes that have waiting callbacks. After the store has started, before the loops
- * run. */
+/* Takes up the lanes that have waiting callbacks. Before the loops run. */
 void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
 /* An app's settings changed: its lanes look at them again. Any thread. */
 void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
+/* The directory knows of the lane's 410 now, or knows better (its URL was set meanwhile): from
+ * here on its word counts. Any thread. */
+void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane_kind kind);
 /* Starts no further exchanges; `stopped` is run on `reply_to` once those under way have ended and
  * their outcomes are durable. Any thread. */
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);

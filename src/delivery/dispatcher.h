@@ -20,7 +20,7 @@
 #define DISPATCHER_CHECK_MS 60000 /* how long a jump of the wall clock may go unnoticed */
 #define DISPATCHER_STOP_SLACK_MS 2000
 
-enum note_kind { NOTE_WAITING, NOTE_APP, NOTE_STOP };
+enum note_kind { NOTE_WAITING, NOTE_APP, NOTE_GONE_SETTLED, NOTE_STOP };
 struct note {
     enum note_kind kind;
     uint64_t number; /* lane or app_no */
@@ -90,7 +90,7 @@ struct delivery {
     struct store *store;
     struct directory *directory;
     struct schedule schedule;
-    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind);
+    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
     void *context;
     struct owners *owners;
     struct dispatcher **dispatchers;

@@ -82,9 +82,13 @@ static void touch_app(struct dispatcher *d, uint32_t app_no)
     }
 }
 
-static void stop(struct dispatcher *d)
+static void settle_gone(struct dispatcher *d, lane_no no)
 {
-    d->stopping = true;
+    struct lane *lane = dispatcher_find(d, no);
+    if (!lane)
+        return;
+    lane_settle_gone(lane);
+    dispatcher_refresh(d, lane);
 }
 
 static void take_note(struct dispatcher *d, const struct note *note)
@@ -99,7 +103,8 @@ static void take_note(struct dispatcher *d, const struct note *note)
         }
         break;
     case NOTE_APP: touch_app(d, (uint32_t)note->number); break;
-    case NOTE_STOP: stop(d); break;
+    case NOTE_GONE_SETTLED: settle_gone(d, note->number); break;
+    case NOTE_STOP: d->stopping = true; break;
     }
 }
 

@@ -150,14 +150,17 @@ static enum callback_state conclude(struct dispatcher *d, struct try *t, int64_t
     return next == SCHEDULE_DEAD ? CALLBACK_DEAD : CALLBACK_PENDING;
 }
 
+/* What was asked is what is gone: by now the lane may have another URL. */
 static void set_gone(struct dispatcher *d, struct try *t)
 {
-    if (!lane_set_gone(t->lane))
+    struct str url = t->app->url[t->callback->lane];
+    if (!lane_set_gone(t->lane, hash_fast(url.p, url.n)))
         return;
     log_info("lane_gone", LOG_STR("app", t->app->id),
              LOG_C("lane", lane_kind_name(t->callback->lane)));
     if (d->delivery->disable_lane)
-        d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane);
+        d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane,
+                                  url);
 }
 
 /* Borrowed texts; url is the caller's buffer. */

@@ -92,22 +92,24 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
     lane->settings = *settings;
     if (lane->settings.max_concurrency < 1)
         lane->settings.max_concurrency = 1;
-    /* Marking a lane disabled is one change of the app and enabling it again is another: from
-     * two versions on the directory knows better, even if only the end of both was seen. */
-    if (lane->gone && (settings->disabled || settings->app_version >= lane->gone_version + 2))
+    if (moved)
         lane->gone = false;
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;
     lane->touched_mono_ms = now->mono_ms;
 }
 
-bool lane_set_gone(struct lane *lane)
+bool lane_set_gone(struct lane *lane, uint64_t url_hash)
 {
-    if (lane->gone || lane->settings.disabled)
+    if (lane->gone || lane->settings.disabled || url_hash != lane->settings.url_hash)
         return false;
     lane->gone = true;
-    lane->gone_version = lane->settings.app_version;
     return true;
+}
+
+void lane_settle_gone(struct lane *lane)
+{
+    lane->gone = false;
 }
 
 void lane_note_waiting(struct lane *lane, int64_t due_ms)

@@ -54,7 +54,7 @@ struct lane_shared {
 struct lane {
     uint32_t magic;
     bool leaving;
-    bool gone;       /* answered 410; true until the directory shows it */
+    bool gone;       /* answered 410; true until the directory knows */
     bool took_fresh; /* queues take turns: the last one came from `fresh` */
     bool page_asked;
     bool probe_ready; /* shut: the one in `due` is the next try */
@@ -71,7 +71,6 @@ struct lane {
     struct lane_shared *shared;
     struct destination *destination; /* NULL: no URL */
     struct lane_settings settings;
-    uint64_t gone_version; /* the app's when the 410 came */
     struct window window;
     struct callback_queue fresh, due;
     struct retries retries;
@@ -109,8 +108,10 @@ int32_t lane_queued(const struct lane *lane);
 bool lane_is_idle(const struct lane *lane);
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now);
-/* A 410: skips from now on, until the directory says otherwise. True the first time. */
-bool lane_set_gone(struct lane *lane);
+/* A 410 of this URL: skips from now on, until lane_settle_gone or another URL. True when that is
+ * news about the lane's present URL. */
+bool lane_set_gone(struct lane *lane, uint64_t url_hash);
+void lane_settle_gone(struct lane *lane); /* the settings say what came of it */
 
 /* A callback handed over by the store; takes the reference. room: how many more may be in memory.
  */

@@ -165,10 +165,12 @@ static inline struct app *world_set_app(struct world *w, uint32_t app_no, int ho
     return app;
 }
 
-static inline void world_disable(void *context, uint32_t app_no, enum lane_kind kind)
+static inline void world_disable(void *context, uint32_t app_no, enum lane_kind kind,
+                                 struct str url)
 {
     (void)app_no;
     (void)kind;
+    CHECK(url.n > 0);
     struct world *w = context;
     w->disables_asked++;
 }

@@ -259,8 +259,8 @@ static void a_410_ends_the_lane(void)
     /* Disabled and enabled again before the lane looked: it follows the directory. */
     w->answer = world_ok;
     world_set_app(w, 1, 1);
-    world_set_app(w, 1, 1);
     delivery_app_changed(w->delivery, 1);
+    delivery_gone_settled(w->delivery, 1, LANE_SUCCESS);
     world_accept(w, 1, 3001);
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->rows[3000].state, CALLBACK_DELIVERED);

@@ -395,16 +395,24 @@ static void a_410_lasts_until_the_directory_knows(void)
     struct bench b;
     bench_open(&b);
     struct lane_settings s = b.lane->settings;
-    CHECK(lane_set_gone(b.lane));
-    CHECK(!lane_set_gone(b.lane)); /* asked for once */
-    s.app_version++;               /* some other change of the app came first */
+    s.url_hash = 7;
+    lane_set(b.lane, &s, &start);
+    CHECK(!lane_set_gone(b.lane, 6)); /* of a URL that is the lane's no more */
+    CHECK_EQ_INT(lane_mode(b.lane), LANE_OPEN);
+    CHECK(lane_set_gone(b.lane, 7));
+    CHECK(!lane_set_gone(b.lane, 7)); /* asked for once */
+    s.app_version++;                  /* some other change of the app came first */
     lane_set(b.lane, &s, &start);
     CHECK_EQ_INT(lane_mode(b.lane), LANE_DRAINING);
-    s.app_version++;
     s.disabled = true;
     lane_set(b.lane, &s, &start);
-    s.app_version++;
+    lane_settle_gone(b.lane);
+    CHECK_EQ_INT(lane_mode(b.lane), LANE_DRAINING);
     s.disabled = false; /* enabled again */
+    lane_set(b.lane, &s, &start);
+    CHECK_EQ_INT(lane_mode(b.lane), LANE_OPEN);
+    CHECK(lane_set_gone(b.lane, 7));
+    s.url_hash = 8; /* the 410 said nothing of this one */
     lane_set(b.lane, &s, &start);
     CHECK_EQ_INT(lane_mode(b.lane), LANE_OPEN);
     bench_close(&b);
