@@ -106,6 +106,10 @@ struct bare {
     } sums[ACCOUNTS * CLIENTS + CLIENTS]; /* by client, of the batch */
 };
 
+#define ROW_INSERT                                                                                 \
+    "INSERT INTO event(" ROW_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?," \
+    "?,?,?,?,?,?,?,?)"
+
 static void bare_open(struct bare *b, const char *directory)
 {
     char *why = NULL;
@@ -134,6 +138,45 @@ static void bare_open(struct bare *b, const char *directory)
            "live_conversions_survey=live_conversions_survey+?6,live_survey_low=live_survey_low+?7,"
            "active_live=active_live+?8,active_any=active_any+?8");
     ASSERT(!sql_failed(q));
+}
+
+static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
+                     const struct callback_status *status, unsigned counted)
+{
+    int at = 1;
+    sql_bind_int(s, at++, (int64_t)event_id_of(e->account_no, e->event_no));
+    sql_bind_int(s, at++, e->app_no);
+    sql_bind_int(s, at++, e->client_no);
+    sql_bind_int(s, at++, e->type);
+    sql_bind_int(s, at++, e->lane);
+    sql_bind_int(s, at++, e->is_test);
+    sql_bind_int(s, at++, e->reward_decimals);
+    sql_bind_int(s, at++, e->occurred_ms);
+    sql_bind_int(s, at++, e->accepted_ms);
+    sql_bind_int(s, at++, e->revenue_micros);
+    sql_bind_int(s, at++, e->reward_micros);
+    sql_bind_int(s, at++, e->offer_id);
+    sql_bind_int(s, at++, (int64_t)e->original_no);
+    sql_bind_str(s, at++, e->event_id);
+    sql_bind_str(s, at++, e->panelist_id);
+    sql_bind_str(s, at++, e->session_id);
+    sql_bind_str(s, at++, e->mid);
+    sql_bind_str(s, at++, e->offer_title);
+    sql_bind_str(s, at++, e->offer_goal_id);
+    sql_bind_str(s, at++, e->original_reward_id);
+    sql_bind_str(s, at++, e->reason);
+    sql_bind_int(s, at++, e->signature_offset);
+    sql_bind_int(s, at++, e->counts_for_cap);
+    sql_bind_int(s, at++, segment);
+    sql_bind_int(s, at++, status->state);
+    sql_bind_int(s, at++, status->reason);
+    sql_bind_int(s, at++, status->queue);
+    sql_bind_int(s, at++, status->manual);
+    sql_bind_int(s, at++, status->place.failed_attempts);
+    sql_bind_int(s, at++, status->place.slot);
+    sql_bind_int(s, at++, status->place.due_ms);
+    sql_bind_int(s, at++, status->attempts > 0 ? status->attempts : 0);
+    sql_bind_int(s, at++, counted);
 }
 
 static void bare_event(struct bare *b, const struct candidate *c)

@@ -11,16 +11,19 @@
 static void prepare(struct apply *a)
 {
     struct sql *q = &a->sql;
-    a->add_event = sql_prepare(q, ROW_INSERT);
+    a->add_event = sql_prepare(
+        q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,"
+           "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,c30,c31,c32"
+           " FROM feed");
     a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
     a->set_status = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
            " WHERE id=?");
-    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due VALUES(?,?,?)");
+    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
     a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
     a->add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
-    a->add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap VALUES(?,?,?,?)");
+    a->add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM feed");
     a->find_report = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
                                     " AND client_no=?");
     a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
@@ -74,6 +77,7 @@ void apply_open(struct apply *a)
     meta_get_secret(&a->sql, &a->secret);
     load_counters(a);
     load_open_segment(a);
+    feed_register(&a->sql, &a->feed);
     prepare(a);
 }
 

@@ -3,6 +3,7 @@
  * applier thread, by recovery and by the backup. */
 #pragma once
 
+#include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
@@ -19,6 +20,7 @@ struct apply_due {
 
 struct apply {
     struct sql sql;
+    struct feed feed;
     struct hash_secret secret;
     uint64_t generation; /* of the memtable applied last */
     struct apply_counters counters;

@@ -55,10 +55,12 @@ static void open_segment(struct apply *a)
     if (a->segment.add_key)
         return;
     uint32_t no = a->segment.no;
-    a->segment.add_key = sql_prepare_f(&a->sql, "INSERT INTO key_%u VALUES(?,?,?,?,?)", no);
-    a->segment.add_body = sql_prepare_f(&a->sql, "INSERT INTO body_%u VALUES(?,?)", no);
+    a->segment.add_key =
+        sql_prepare_f(&a->sql, "INSERT OR FAIL INTO key_%u SELECT c0,c1,c2,c3,c4 FROM feed", no);
+    a->segment.add_body =
+        sql_prepare_f(&a->sql, "INSERT OR FAIL INTO body_%u SELECT c0,c1 FROM feed", no);
     a->segment.add_panelist =
-        sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u VALUES(?,?)", no);
+        sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u SELECT c0,c1 FROM feed", no);
 }
 
 struct hash_order {
@@ -72,6 +74,25 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
+static void key_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct event *e = ((const struct hash_order *)context)[row].event;
+    switch (column) {
+    case 0: feed_int(to, (int64_t)e->key.hi); break;
+    case 1: feed_int(to, (int64_t)e->key.lo); break;
+    case 2: feed_int(to, (int64_t)e->content.hi); break;
+    case 3: feed_int(to, (int64_t)e->content.lo); break;
+    default: feed_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
+    }
+}
+
+static void panelist_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct hash_order *at = (const struct hash_order *)context + row;
+    feed_int(to, column == 0 ? at->hash
+                             : (int64_t)event_id_of(at->event->account_no, at->event->event_no));
+}
+
 static void add_keys(struct apply *a)
 {
     const struct memtable *m = a->m;
@@ -79,16 +100,7 @@ static void add_keys(struct apply *a)
     for (size_t i = 0; i < m->event_count; i++)
         order[i] = (struct hash_order){(int64_t)m->events[i].key.hi, &m->events[i]};
     qsort(order, m->event_count, sizeof *order, by_hash);
-    for (size_t i = 0; i < m->event_count; i++) {
-        const struct event *e = order[i].event;
-        sqlite3_stmt *s = a->segment.add_key;
-        sql_bind_int(s, 1, (int64_t)e->key.hi);
-        sql_bind_int(s, 2, (int64_t)e->key.lo);
-        sql_bind_int(s, 3, (int64_t)e->content.hi);
-        sql_bind_int(s, 4, (int64_t)e->content.lo);
-        sql_bind_int(s, 5, (int64_t)event_id_of(e->account_no, e->event_no));
-        sql_run(&a->sql, s);
-    }
+    feed_run(&a->sql, a->segment.add_key, &a->feed, m->event_count, key_column, order);
 }
 
 static void add_panelists(struct apply *a)
@@ -98,12 +110,7 @@ static void add_panelists(struct apply *a)
     for (size_t i = 0; i < m->event_count; i++)
         order[i] = (struct hash_order){(int64_t)a->panelists[i].hi, &m->events[i]};
     qsort(order, m->event_count, sizeof *order, by_hash);
-    for (size_t i = 0; i < m->event_count; i++) {
-        const struct event *e = order[i].event;
-        sql_bind_int(a->segment.add_panelist, 1, order[i].hash);
-        sql_bind_int(a->segment.add_panelist, 2, (int64_t)event_id_of(e->account_no, e->event_no));
-        sql_run(&a->sql, a->segment.add_panelist);
-    }
+    feed_run(&a->sql, a->segment.add_panelist, &a->feed, m->event_count, panelist_column, order);
 }
 
 void apply_keys(struct apply *a)

@@ -30,28 +30,30 @@ static void open_attempt_day(struct apply *a, int64_t day)
     sql_finalize(a->attempt.add);
     a->attempt.day = day;
     schema_create_attempt_day(&a->sql, day);
-    a->attempt.add = sql_prepare_f(
-        &a->sql, "INSERT OR REPLACE INTO attempt_%" PRId64 " VALUES(?,?,?,?,?,?,?,?,?,?,?,?)", day);
+    a->attempt.add = sql_prepare_f(&a->sql,
+                                   "INSERT OR REPLACE INTO attempt_%" PRId64
+                                   " SELECT c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11 FROM feed",
+                                   day);
 }
 
-static void add_attempt(struct apply *a, const struct mem_attempt *at)
+static void attempt_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
+    const struct mem_attempt *at = ((const struct mem_attempt *const *)context)[row];
     const struct attempt *attempt = &at->attempt;
-    open_attempt_day(a, clock_day(attempt->at_ms));
-    sqlite3_stmt *s = a->attempt.add;
-    sql_bind_int(s, 1, (int64_t)at->id);
-    sql_bind_int(s, 2, attempt->number);
-    sql_bind_int(s, 3, attempt->at_ms);
-    sql_bind_int(s, 4, attempt->manual);
-    sql_bind_int(s, 5, attempt->duration_ms);
-    sql_bind_int(s, 6, attempt->status);
-    sql_bind_int(s, 7, attempt->class);
-    sql_bind_str(s, 8, attempt->url);
-    sql_bind_str(s, 9, attempt->detail);
-    sql_bind_str(s, 10, attempt->request_headers);
-    sql_bind_str(s, 11, attempt->response_headers);
-    sql_bind_blob(s, 12, attempt->response_body);
-    sql_run(&a->sql, s);
+    switch (column) {
+    case 0: feed_int(to, (int64_t)at->id); break;
+    case 1: feed_int(to, attempt->number); break;
+    case 2: feed_int(to, attempt->at_ms); break;
+    case 3: feed_int(to, attempt->manual); break;
+    case 4: feed_int(to, attempt->duration_ms); break;
+    case 5: feed_int(to, attempt->status); break;
+    case 6: feed_int(to, attempt->class); break;
+    case 7: feed_str(to, attempt->url); break;
+    case 8: feed_str(to, attempt->detail); break;
+    case 9: feed_str(to, attempt->request_headers); break;
+    case 10: feed_str(to, attempt->response_headers); break;
+    default: feed_blob(to, attempt->response_body); break;
+    }
 }
 
 void apply_attempts(struct apply *a)
@@ -63,8 +65,15 @@ void apply_attempts(struct apply *a)
     for (size_t i = 0; i < m->attempt_count; i++)
         order[i] = &m->attempts[i];
     qsort(order, m->attempt_count, sizeof *order, by_attempt);
-    for (size_t i = 0; i < m->attempt_count; i++)
-        add_attempt(a, order[i]);
+    size_t start = 0;
+    for (size_t i = 1; i <= m->attempt_count; i++) {
+        int32_t day = clock_day(order[start]->attempt.at_ms);
+        if (i < m->attempt_count && clock_day(order[i]->attempt.at_ms) == day)
+            continue;
+        open_attempt_day(a, day);
+        feed_run(&a->sql, a->attempt.add, &a->feed, i - start, attempt_column, order + start);
+        start = i;
+    }
 }
 
 /* --- objects ---------------------------------------------------------------------------------- */

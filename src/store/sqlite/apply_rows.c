@@ -6,31 +6,72 @@
 
 #include "store/sqlite/row.h"
 
+struct row_order {
+    uint64_t id;
+    const struct mem_entry *entry;
+    const struct event *event; /* NULL: the event is older */
+};
+
 static int by_id(const void *x, const void *y)
 {
-    const struct mem_entry *a = *(const struct mem_entry *const *)x;
-    const struct mem_entry *b = *(const struct mem_entry *const *)y;
+    const struct row_order *a = x, *b = y;
     return (a->id > b->id) - (a->id < b->id);
 }
 
-static void add_event(struct apply *a, const struct event *e, const struct mem_entry *entry)
+/* --- new events --------------------------------------------------------------------------------
+ */
+
+struct new_rows {
+    const struct row_order *order;
+    uint32_t segment;
+};
+
+static void event_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    row_bind(a->add_event, e, a->segment.no, &entry->status, entry->counted);
-    sql_run(&a->sql, a->add_event);
-    if (e->body.p) {
-        sql_bind_int(a->segment.add_body, 1, (int64_t)entry->id);
-        sql_bind_blob(a->segment.add_body, 2, e->body);
-        sql_run(&a->sql, a->segment.add_body);
-    }
-    apply_count(a, CALLBACK_NONE, entry->status.state, entry->counted);
-    if (entry->status.queue == QUEUE_DUE)
-        apply_queue_due(a, entry->status.lane, entry->status.place.due_ms, entry->id);
-    if (e->original_no != 0) {
-        sql_bind_int(a->add_reversal, 1, (int64_t)event_id_of(e->account_no, e->original_no));
-        sql_bind_int(a->add_reversal, 2, (int64_t)entry->id);
-        sql_run(&a->sql, a->add_reversal);
-    }
+    const struct new_rows *rows = context;
+    const struct row_order *at = &rows->order[row];
+    row_feed(to, column, at->event, rows->segment, &at->entry->status, at->entry->counted);
 }
+
+static void body_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct row_order *at = (const struct row_order *)context + row;
+    if (column == 0)
+        feed_int(to, (int64_t)at->id);
+    else
+        feed_blob(to, at->event->body);
+}
+
+static void add_reversal(struct apply *a, const struct row_order *at)
+{
+    const struct event *e = at->event;
+    sql_bind_int(a->add_reversal, 1, (int64_t)event_id_of(e->account_no, e->original_no));
+    sql_bind_int(a->add_reversal, 2, (int64_t)at->id);
+    sql_run(&a->sql, a->add_reversal);
+}
+
+/* Leaves only those with a body in order[0..count). */
+static void add_events(struct apply *a, struct row_order *order, size_t count)
+{
+    struct new_rows rows = {order, a->segment.no};
+    size_t bodies = 0;
+    feed_run(&a->sql, a->add_event, &a->feed, count, event_column, &rows);
+    for (size_t i = 0; i < count; i++) {
+        const struct row_order at = order[i];
+        const struct callback_status *status = &at.entry->status;
+        apply_count(a, CALLBACK_NONE, status->state, at.entry->counted);
+        if (status->queue == QUEUE_DUE)
+            apply_queue_due(a, status->lane, status->place.due_ms, at.id);
+        if (at.event->original_no != 0)
+            add_reversal(a, &at);
+        if (at.event->body.p)
+            order[bodies++] = at;
+    }
+    feed_run(&a->sql, a->segment.add_body, &a->feed, bodies, body_column, order);
+}
+
+/* --- states of older events --------------------------------------------------------------------
+ */
 
 static void drop_due(struct apply *a, uint64_t id, const struct callback_status *before)
 {
@@ -86,45 +127,47 @@ static int by_due(const void *x, const void *y)
     return (a->id > b->id) - (a->id < b->id);
 }
 
+static void due_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct apply_due *due = (const struct apply_due *)context + row;
+    feed_int(to, column == 0 ? (int64_t)due->lane : column == 1 ? due->due_ms : (int64_t)due->id);
+}
+
 static void add_due(struct apply *a)
 {
     if (a->due_count > 0)
         qsort(a->due, a->due_count, sizeof *a->due, by_due);
-    for (size_t i = 0; i < a->due_count; i++) {
-        sql_bind_int(a->add_due, 1, (int64_t)a->due[i].lane);
-        sql_bind_int(a->add_due, 2, a->due[i].due_ms);
-        sql_bind_int(a->add_due, 3, (int64_t)a->due[i].id);
-        sql_run(&a->sql, a->add_due);
-    }
+    feed_run(&a->sql, a->add_due, &a->feed, a->due_count, due_column, a->due);
 }
 
-static void add_payments(struct apply *a)
+static void payment_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    for (size_t i = 0; i < a->m->payment_count; i++) {
-        const struct mem_payment *p = &a->m->payments[i];
-        sql_bind_int(a->add_cap, 1, p->app_no);
-        sql_bind_int(a->add_cap, 2, (int64_t)p->panelist_hash);
-        sql_bind_int(a->add_cap, 3, p->occurred_ms);
-        sql_bind_int(a->add_cap, 4, (int64_t)p->id);
-        sql_run(&a->sql, a->add_cap);
+    const struct mem_payment *p = (const struct mem_payment *)context + row;
+    switch (column) {
+    case 0: feed_int(to, p->app_no); break;
+    case 1: feed_int(to, (int64_t)p->panelist_hash); break;
+    case 2: feed_int(to, p->occurred_ms); break;
+    default: feed_int(to, (int64_t)p->id); break;
     }
 }
 
 void apply_rows(struct apply *a)
 {
     const struct memtable *m = a->m;
-    const struct mem_entry **order = apply_order(a, m->entry_count, sizeof *order);
-    for (size_t i = 0; i < m->entry_count; i++)
-        order[i] = &m->entries[i];
-    if (m->entry_count > 0)
-        qsort(order, m->entry_count, sizeof *order, by_id);
+    struct row_order *order = apply_order(a, m->entry_count, sizeof *order);
+    size_t added = 0, updated = m->entry_count;
     for (size_t i = 0; i < m->entry_count; i++) {
-        const struct event *e = memtable_event(m, order[i]);
-        if (e)
-            add_event(a, e, order[i]);
-        else
-            update_event(a, order[i]);
+        const struct mem_entry *entry = &m->entries[i];
+        const struct event *e = memtable_event(m, entry);
+        order[e ? added++ : --updated] = (struct row_order){entry->id, entry, e};
     }
+    if (added > 0)
+        qsort(order, added, sizeof *order, by_id);
+    if (updated < m->entry_count)
+        qsort(order + updated, m->entry_count - updated, sizeof *order, by_id);
+    for (size_t i = updated; i < m->entry_count; i++)
+        update_event(a, order[i].entry);
+    add_events(a, order, added);
     add_due(a);
-    add_payments(a);
+    feed_run(&a->sql, a->add_cap, &a->feed, m->payment_count, payment_column, m->payments);
 }

@@ -43,43 +43,44 @@ void row_read(sqlite3_stmt *s, struct row *ret)
     status->attempts = (int32_t)sql_int(s, at++);
 }
 
-void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
+void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
               const struct callback_status *status, unsigned counted)
 {
-    int at = 1;
-    sql_bind_int(s, at++, (int64_t)event_id_of(e->account_no, e->event_no));
-    sql_bind_int(s, at++, e->app_no);
-    sql_bind_int(s, at++, e->client_no);
-    sql_bind_int(s, at++, e->type);
-    sql_bind_int(s, at++, e->lane);
-    sql_bind_int(s, at++, e->is_test);
-    sql_bind_int(s, at++, e->reward_decimals);
-    sql_bind_int(s, at++, e->occurred_ms);
-    sql_bind_int(s, at++, e->accepted_ms);
-    sql_bind_int(s, at++, e->revenue_micros);
-    sql_bind_int(s, at++, e->reward_micros);
-    sql_bind_int(s, at++, e->offer_id);
-    sql_bind_int(s, at++, (int64_t)e->original_no);
-    sql_bind_str(s, at++, e->event_id);
-    sql_bind_str(s, at++, e->panelist_id);
-    sql_bind_str(s, at++, e->session_id);
-    sql_bind_str(s, at++, e->mid);
-    sql_bind_str(s, at++, e->offer_title);
-    sql_bind_str(s, at++, e->offer_goal_id);
-    sql_bind_str(s, at++, e->original_reward_id);
-    sql_bind_str(s, at++, e->reason);
-    sql_bind_int(s, at++, e->signature_offset);
-    sql_bind_int(s, at++, e->counts_for_cap);
-    sql_bind_int(s, at++, segment);
-    sql_bind_int(s, at++, status->state);
-    sql_bind_int(s, at++, status->reason);
-    sql_bind_int(s, at++, status->queue);
-    sql_bind_int(s, at++, status->manual);
-    sql_bind_int(s, at++, status->place.failed_attempts);
-    sql_bind_int(s, at++, status->place.slot);
-    sql_bind_int(s, at++, status->place.due_ms);
-    sql_bind_int(s, at++, status->attempts > 0 ? status->attempts : 0);
-    sql_bind_int(s, at++, counted);
+    switch (column) {
+    case 0: feed_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
+    case 1: feed_int(to, e->app_no); break;
+    case 2: feed_int(to, e->client_no); break;
+    case 3: feed_int(to, e->type); break;
+    case 4: feed_int(to, e->lane); break;
+    case 5: feed_int(to, e->is_test); break;
+    case 6: feed_int(to, e->reward_decimals); break;
+    case 7: feed_int(to, e->occurred_ms); break;
+    case 8: feed_int(to, e->accepted_ms); break;
+    case 9: feed_int(to, e->revenue_micros); break;
+    case 10: feed_int(to, e->reward_micros); break;
+    case 11: feed_int(to, e->offer_id); break;
+    case 12: feed_int(to, (int64_t)e->original_no); break;
+    case 13: feed_str(to, e->event_id); break;
+    case 14: feed_str(to, e->panelist_id); break;
+    case 15: feed_str(to, e->session_id); break;
+    case 16: feed_str(to, e->mid); break;
+    case 17: feed_str(to, e->offer_title); break;
+    case 18: feed_str(to, e->offer_goal_id); break;
+    case 19: feed_str(to, e->original_reward_id); break;
+    case 20: feed_str(to, e->reason); break;
+    case 21: feed_int(to, e->signature_offset); break;
+    case 22: feed_int(to, e->counts_for_cap); break;
+    case 23: feed_int(to, segment); break;
+    case 24: feed_int(to, status->state); break;
+    case 25: feed_int(to, status->reason); break;
+    case 26: feed_int(to, status->queue); break;
+    case 27: feed_int(to, status->manual); break;
+    case 28: feed_int(to, status->place.failed_attempts); break;
+    case 29: feed_int(to, status->place.slot); break;
+    case 30: feed_int(to, status->place.due_ms); break;
+    case 31: feed_int(to, status->attempts > 0 ? status->attempts : 0); break;
+    default: feed_int(to, counted); break;
+    }
 }
 
 void event_keep(struct event *e, struct arena *arena)

@@ -1,6 +1,7 @@
 /* The event table's row and the struct, in one place each way. */
 #pragma once
 
+#include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
 
@@ -11,10 +12,6 @@
     "offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,counts_for_cap,"    \
     "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
     "counted"
-#define ROW_INSERT                                                                                 \
-    "INSERT INTO event(" ROW_COLUMNS ") VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?," \
-    "?,?,?,?,?,?,?,?)"
-
 struct row {
     uint64_t id;
     struct event event; /* no key, content or body; state and reason are those at present */
@@ -24,7 +21,8 @@ struct row {
 
 /* The texts are borrowed from the statement, until its next step. */
 void row_read(sqlite3_stmt *s, struct row *ret);
-void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
+/* The value of one of ROW_COLUMNS. */
+void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
               const struct callback_status *status, unsigned counted);
 /* Copies what an event borrows into an arena. */
 void event_keep(struct event *e, struct arena *arena);
