@@ -144,6 +144,10 @@ void rewards_list(struct call *c)
     struct listing *l = call_alloc(c, sizeof *l);
     l->list.order = LIST_OLDEST_FIRST;
     parameter_position(c, &l->list);
+    struct str day = call_parameter(c, "day");
+    l->list.of_day = day.p != NULL;
+    if (day.p && !clock_parse_day(day, &l->list.day))
+        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
     start(c, l);
 }
 

@@ -67,6 +67,7 @@ void callback_get_one(struct call *c);
 void callback_resend(struct call *c);
 void rewards_list(struct call *c);
 void panelist_erase(struct call *c);
+void statements_get(struct call *c);
 void report_earnings(struct call *c);
 void report_arpdau(struct call *c);
 void report_survey_attempts(struct call *c);

@@ -6,6 +6,8 @@ static const char *const p_events[] = {"deliver", NULL};
 static const char *const p_list[] = {"limit", "after", NULL};
 static const char *const p_callbacks[] = {"rewardId", "panelistId", "rewardType", "state", "appId",
                                           "from",     "to",         "limit",      "after", NULL};
+static const char *const p_rewards[] = {"limit", "after", "day", NULL};
+static const char *const p_statement[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
 static const char *const p_report_by_product[] = {
@@ -34,6 +36,10 @@ const struct route api_routes[] = {
     {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
      p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
      report_active_panelist},
+
+    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT, p_statement, NULL,
+     "Statement", 200, "The books of one day, per app, with a digest to check one's own against.",
+     statements_get},
 
     {HTTP_POST, "/api/v1/partners", SCOPE_ADMIN, OPERATOR_WRITE, SUBJECT_NONE, NULL,
      "PartnerCreate", "Partner", 201, "Create a partner.", partners_post},
@@ -83,7 +89,7 @@ const struct route api_routes[] = {
      NULL, "Callback", 200, "Read a callback with every attempt.", callback_get_one},
     {HTTP_POST, "/api/v1/callbacks/{RewardId}/resend", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_REWARD,
      NULL, NULL, "Resent", 202, "Send a callback again.", callback_resend},
-    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_list, NULL,
+    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_rewards, NULL,
      "RewardList", 200, "Every reward, oldest first, to repair any gap by pulling.", rewards_list},
     {HTTP_POST, "/api/v1/panelists/erase", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_ACCOUNT, NULL,
      "PanelistErase", "PanelistErased", 200, "Erase a panelist's personal data.", panelist_erase},

@@ -60,7 +60,7 @@ void payload_print_string(struct buf *to, struct str s)
     buf_add_char(to, '"');
 }
 
-static int reward_min_digits(const struct event *e)
+int payload_reward_digits(const struct event *e)
 {
     return e->reward_decimals < 2 ? e->reward_decimals : 2;
 }
@@ -75,7 +75,7 @@ static void print_reward(struct buf *to, const struct event *e)
     ADD(to, "\",\"RewardId\":");
     payload_print_string(to, e->event_id);
     ADD(to, ",\"Reward\":");
-    money_print(to, e->reward_micros, reward_min_digits(e));
+    money_print(to, e->reward_micros, payload_reward_digits(e));
 }
 
 static void print_session(struct buf *to, const struct event *e)

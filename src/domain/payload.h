@@ -14,6 +14,9 @@ struct payload_options {
  * the body's first byte, of Signature's digits (0 where the body has none). */
 uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);
 
+/* The fractional digits that a Reward is printed with at least (contract, section 2). */
+int payload_reward_digits(const struct event *e);
+
 /* A JSON string with quotes, only what must be escaped is escaped. */
 void payload_print_string(struct buf *to, struct str s);
 

@@ -68,6 +68,13 @@ void store_report(struct store *s, struct report_query *query)
     s->ops->report(s, query);
 }
 
+void store_statement(struct store *s, struct statement_query *query)
+{
+    check_request(s, &query->done, query->reply_to);
+    ASSERT(query->account_no != 0);
+    s->ops->statement(s, query);
+}
+
 void store_get_callback(struct store *s, struct callback_get *get)
 {
     check_request(s, &get->done, get->reply_to);

@@ -179,6 +179,35 @@ struct report_query {
     bool more;
 };
 
+/* The books of one report day without its test events: per app what was owed, by kind and by what
+ * has become of it, and a digest that a partner can compute from its own records. Events that owe
+ * no callback are in no statement. A callback that is being tried is pending here. */
+struct statement_sums {
+    int64_t count;
+    __int128 reward_micros, revenue_micros;
+};
+
+#define STATEMENT_DIGEST_BYTES 32
+struct statement_app {
+    uint32_t app_no;
+    uint8_t reward_digits; /* the most that a Reward of it is printed with at least: 0..2 */
+    /* SHA-256 of `RewardId<TAB>Reward<TAB>RevenueAmount<LF>` lines sorted by RewardId bytes,
+     * amounts as the callback prints them (contract, section 2). */
+    unsigned char digest[STATEMENT_DIGEST_BYTES];
+    struct statement_sums sums[EVENT_TYPE_LAST + 1][CALLBACK_SKIPPED + 1];
+};
+
+struct statement_query {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    int32_t day; /* of the event's time, as in reports */
+    /* results */
+    enum store_status status;
+    struct statement_app *apps; /* malloc'ed, the asker's; by app_no, those with any event */
+    size_t count;
+};
+
 /* One callback as the log shows it. Text is in the query's arena. Events that owe no callback
  * (survey_started) are never found and never listed. */
 struct callback_row {
@@ -214,6 +243,8 @@ struct callback_list {
     enum callback_state state;
     uint32_t app_no;
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
+    bool of_day;                              /* only those that happened on that report day */
+    int32_t day;
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */
     uint32_t limit;
@@ -265,6 +296,7 @@ struct store_ops {
     void (*page)(struct store *s, struct due_page *page);
     void (*change_object)(struct store *s, struct object_change *change);
     void (*report)(struct store *s, struct report_query *query);
+    void (*statement)(struct store *s, struct statement_query *query);
     void (*get_callback)(struct store *s, struct callback_get *get);
     void (*list_callbacks)(struct store *s, struct callback_list *list);
     void (*resend)(struct store *s, struct resend *resend);
@@ -295,6 +327,7 @@ void store_record(struct store *s, struct outcome_batch *batch);
 void store_page(struct store *s, struct due_page *page);
 void store_change_object(struct store *s, struct object_change *change);
 void store_report(struct store *s, struct report_query *query);
+void store_statement(struct store *s, struct statement_query *query);
 void store_get_callback(struct store *s, struct callback_get *get);
 void store_list_callbacks(struct store *s, struct callback_list *list);
 void store_resend(struct store *s, struct resend *resend);

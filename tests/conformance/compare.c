@@ -154,6 +154,34 @@ bool compare_report(struct subject *first, struct subject *second, const struct 
     return good;
 }
 
+bool compare_statement(struct subject *first, struct subject *second, uint32_t account_no,
+                       int32_t day)
+{
+    struct statement_query x = {.account_no = account_no, .day = day}, y = x, *a = &x, *b = &y;
+    subject_statement(first, a);
+    subject_statement(second, b);
+    bool good = true;
+    SAME_INT(status);
+    SAME_INT(count);
+    for (size_t i = 0; good && i < a->count; i++) {
+        SAME_INT(apps[i].app_no);
+        SAME_INT(apps[i].reward_digits);
+        good &= CHECK(memcmp(a->apps[i].digest, b->apps[i].digest, STATEMENT_DIGEST_BYTES) == 0);
+        for (int t = 0; t <= EVENT_TYPE_LAST; t++) {
+            for (int c = 0; c <= CALLBACK_SKIPPED; c++) {
+                SAME_INT(apps[i].sums[t][c].count);
+                SAME_INT(apps[i].sums[t][c].reward_micros);
+                SAME_INT(apps[i].sums[t][c].revenue_micros);
+            }
+        }
+    }
+    if (!good)
+        printf("  statement: account %u day %d\n", account_no, day);
+    free(a->apps);
+    free(b->apps);
+    return good;
+}
+
 static bool compare_callback(const struct callback *a, const struct callback *b)
 {
     bool good = true;

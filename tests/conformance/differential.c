@@ -126,6 +126,12 @@ static void step_report(struct run *r)
     r->good &= compare_report(&r->oracle, r->store, &q);
 }
 
+static void step_statement(struct run *r)
+{
+    int32_t day = clock_day(r->now_ms) - (int32_t)below(r, 6) + (int32_t)below(r, 2);
+    r->good &= compare_statement(&r->oracle, r->store, 1 + (uint32_t)below(r, 2), day);
+}
+
 static void step_list(struct run *r)
 {
     static const enum callback_state states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
@@ -149,6 +155,8 @@ static void step_list(struct run *r)
         q.accepted_from_ms = r->now_ms - (int64_t)below(r, 100000);
     if (below(r, 3) == 0)
         q.accepted_to_ms = r->now_ms - (int64_t)below(r, 50000);
+    q.of_day = below(r, 3) == 0;
+    q.day = clock_day(r->now_ms) - (int32_t)below(r, 4);
     if (below(r, 2) == 0)
         q.after_event_no = 1 + below(r, 200);
     r->good &= compare_list(&r->oracle, r->store, &q);
@@ -187,8 +195,9 @@ static void step(struct run *r)
         void (*run)(struct run *r);
         uint64_t weight;
     } steps[] = {
-        {step_submit, 30}, {step_deliver, 25}, {step_resend, 6}, {step_report, 15},
-        {step_list, 12},   {step_get, 10},     {step_erase, 1},  {step_reopen, 1},
+        {step_submit, 30}, {step_deliver, 25}, {step_resend, 6},
+        {step_report, 10}, {step_list, 12},    {step_get, 10},
+        {step_erase, 1},   {step_reopen, 1},   {step_statement, 5},
     };
     uint64_t at = below(r, 100);
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

@@ -66,8 +66,9 @@ void free_batch(struct intake_batch *batch);
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
-void subject_get(struct subject *s, struct callback_get *get);      /* the caller frees the arena */
-void subject_list(struct subject *s, struct callback_list *list);   /* the same */
+void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
+void subject_get(struct subject *s, struct callback_get *get);    /* the caller frees the arena */
+void subject_list(struct subject *s, struct callback_list *list); /* the same */
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
                                  int64_t now_ms);
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,

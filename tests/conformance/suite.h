@@ -9,9 +9,10 @@
 
 extern struct subject *subject_under_test;
 
-void run_intake_tests(void);   /* verdicts, rewards, reversals, the cap */
-void run_callback_tests(void); /* the sink, paging, outcomes, resend */
-void run_reading_tests(void);  /* reports, lists, objects, erasing, numbers, reopening */
+void run_intake_tests(void);    /* verdicts, rewards, reversals, the cap */
+void run_callback_tests(void);  /* the sink, paging, outcomes, resend */
+void run_reading_tests(void);   /* reports, lists, objects, erasing, numbers, reopening */
+void run_statement_tests(void); /* statements and what happened on a day */
 /* Random requests to the store and to the oracle, compared at every step. */
 void run_differential_tests(uint64_t first_seed, int seeds, int steps);
 

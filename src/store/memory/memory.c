@@ -428,6 +428,7 @@ static const struct store_ops memory_ops = {
     .page = memory_page,
     .change_object = memory_change_object,
     .report = memory_report,
+    .statement = memory_statement,
     .get_callback = memory_get_callback,
     .list_callbacks = memory_list_callbacks,
     .resend = memory_resend,

@@ -249,6 +249,7 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
            (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
            (!l->type || l->type == e->type) && (!l->state || l->state == entry->state) &&
            (!l->app_no || l->app_no == e->app_no) &&
+           (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
            (!l->accepted_from_ms || e->accepted_ms >= l->accepted_from_ms) &&
            (!l->accepted_to_ms || e->accepted_ms < l->accepted_to_ms);
 }

@@ -14,6 +14,7 @@ enum request_kind {
     REQUEST_ERASE,
     REQUEST_PAGE,
     REQUEST_REPORT,
+    REQUEST_STATEMENT,
     REQUEST_GET,
     REQUEST_LIST,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
@@ -30,6 +31,13 @@ struct request {
     struct page_work *page; /* REQUEST_PAGE */
     uint64_t id;            /* REQUEST_GET, REQUEST_LIST: of the event asked for; 0: none */
 };
+
+/* The API's reads, which wait for the read barrier. */
+static inline bool request_is_read(enum request_kind kind)
+{
+    return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_GET ||
+           kind == REQUEST_LIST;
+}
 
 struct request_list {
     struct request *first, *last;

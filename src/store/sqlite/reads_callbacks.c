@@ -1,6 +1,5 @@
 /* The log of callbacks: one with its attempts, and lists by every filter. The narrowest index
- * leads, the other filters are looked at row by row. Times of acceptance never go back along an
- * account's event numbers, so a range of them is found by halving. */
+ * leads, the other filters are looked at row by row. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -9,6 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "store/sqlite/schema.h"
 
 static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
                      struct callback_row *ret)
@@ -94,44 +95,14 @@ enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_g
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-struct range {
-    uint64_t first, last; /* ids, inclusive; empty when first > last */
-};
-
-static int64_t accepted_ms_of(struct lookup *l, uint64_t id)
-{
-    int64_t ms = 0;
-    sql_bind_int(l->status, 1, (int64_t)id);
-    if (sql_row(&l->sql, l->status)) {
-        ms = sql_int(l->status, STATUS_ACCEPTED_COLUMN);
-        sql_reset(l->status);
-    }
-    return ms;
-}
-
-/* The first event accepted at ms or later, in [1, last + 1]. */
-static uint64_t first_accepted_from(struct lookup *l, uint32_t account_no, uint64_t last,
-                                    int64_t ms)
-{
-    uint64_t low = 1, high = last + 1;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (accepted_ms_of(l, event_id_of(account_no, middle)) >= ms)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
 static struct range list_range(struct lookup *l, const struct callback_list *list)
 {
     uint64_t last = lookup_last_event_no(l, list->account_no);
     uint64_t low = 1, high = last;
     if (list->accepted_from_ms != 0)
-        low = first_accepted_from(l, list->account_no, last, list->accepted_from_ms);
+        low = lookup_first_accepted(l, list->account_no, last, list->accepted_from_ms);
     if (list->accepted_to_ms != 0)
-        high = first_accepted_from(l, list->account_no, last, list->accepted_to_ms) - 1;
+        high = lookup_first_accepted(l, list->account_no, last, list->accepted_to_ms) - 1;
     bool newest = list->order == LIST_NEWEST_FIRST;
     if (list->after_event_no != 0 && newest && list->after_event_no <= high)
         high = list->after_event_no - 1;
@@ -148,6 +119,7 @@ static bool is_listed(const struct callback_list *list, const struct row *row)
     return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
            (!list->state || list->state == row->status.state) &&
            (!list->app_no || list->app_no == e->app_no) &&
+           (!list->of_day || list->day == clock_day(e->occurred_ms)) &&
            (!list->panelist_id.p || str_eq(list->panelist_id, e->panelist_id));
 }
 
@@ -167,6 +139,18 @@ static const char *direction(const struct callback_list *list)
     return list->order == LIST_NEWEST_FIRST ? "DESC" : "ASC";
 }
 
+static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3_stmt *s)
+{
+    bool more = true;
+    struct row row;
+    while (more && sql_row(&l->sql, s)) {
+        row_read(s, &row);
+        more = add_row(l, list, &row);
+    }
+    sql_finalize(s);
+    return more;
+}
+
 static void list_by_range(struct lookup *l, struct callback_list *list, struct range range)
 {
     char where[64] = "NOT INDEXED WHERE";
@@ -180,12 +164,55 @@ static void list_by_range(struct lookup *l, struct callback_list *list, struct r
         direction(list));
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
-    struct row row;
-    for (bool more = true; more && sql_row(&l->sql, s);) {
-        row_read(s, &row);
-        more = add_row(l, list, &row);
-    }
-    sql_finalize(s);
+    (void)list_statement(l, list, s);
+}
+
+/* What of the day was accepted on the day itself lies together; what came on another day is found
+ * by its index, before it or behind it. */
+static bool list_on_time(struct lookup *l, struct callback_list *list, struct range range)
+{
+    if (range.first > range.last)
+        return true;
+    sqlite3_stmt *s = sql_prepare_f(&l->sql,
+                                    "SELECT " ROW_COLUMNS " FROM event NOT INDEXED"
+                                    " WHERE id>=? AND id<=? ORDER BY id %s",
+                                    direction(list));
+    sql_bind_int(s, 1, (int64_t)range.first);
+    sql_bind_int(s, 2, (int64_t)range.last);
+    return list_statement(l, list, s);
+}
+
+#define LATE_ROWS                                                                                  \
+    "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?"                       \
+    " AND " SCHEMA_EVENT_DAY "=? AND " SCHEMA_EVENT_IS_LATE " AND id>=? AND id<=? ORDER BY id"
+
+static bool list_late(struct lookup *l, struct callback_list *list, struct range range)
+{
+    if (range.first > range.last)
+        return true;
+    static const char oldest_first[] = LATE_ROWS " ASC", newest_first[] = LATE_ROWS " DESC";
+    sqlite3_stmt *s =
+        sql_prepare(&l->sql, list->order == LIST_NEWEST_FIRST ? newest_first : oldest_first);
+    sql_bind_int(s, 1, list->account_no);
+    sql_bind_int(s, 2, list->day);
+    sql_bind_int(s, 3, (int64_t)range.first);
+    sql_bind_int(s, 4, (int64_t)range.last);
+    return list_statement(l, list, s);
+}
+
+static void list_by_day(struct lookup *l, struct callback_list *list, struct range range)
+{
+    struct range day = lookup_accepted_on(l, list->account_no, list->day);
+    struct range before = {range.first, day.first - 1 < range.last ? day.first - 1 : range.last};
+    struct range behind = {day.last + 1 > range.first ? day.last + 1 : range.first, range.last};
+    struct range within = {day.first > range.first ? day.first : range.first,
+                           day.last < range.last ? day.last : range.last};
+    if (list->order == LIST_OLDEST_FIRST)
+        (void)(list_late(l, list, before) && list_on_time(l, list, within) &&
+               list_late(l, list, behind));
+    else
+        (void)(list_late(l, list, behind) && list_on_time(l, list, within) &&
+               list_late(l, list, before));
 }
 
 static bool list_segment(struct lookup *l, struct callback_list *list, struct range range,
@@ -239,6 +266,8 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
     } else if (list->panelist_id.p) {
         list_by_panelist(l, secret, list, range);
         sql_reset(l->row);
+    } else if (list->of_day) {
+        list_by_day(l, list, range);
     } else {
         list_by_range(l, list, range);
     }

@@ -122,7 +122,8 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
     }
     return lookup_open(&s->view.lookup, s->database, vfs, ret_why) &&
            lookup_open(&s->pages, s->database, vfs, ret_why) &&
-           lookup_open(&s->reads, s->database, vfs, ret_why);
+           lookup_open(&s->reads, s->database, vfs, ret_why) &&
+           lookup_open(&s->scans, s->database, vfs, ret_why);
 }
 
 static bool open_journal(struct sqlite_store *s, char **ret_why)

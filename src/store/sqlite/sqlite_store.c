@@ -72,6 +72,11 @@ static void sqlite_report(struct store *store, struct report_query *query)
     post_read(store, REQUEST_REPORT, query);
 }
 
+static void sqlite_statement(struct store *store, struct statement_query *query)
+{
+    post_read(store, REQUEST_STATEMENT, query);
+}
+
 static void sqlite_get_callback(struct store *store, struct callback_get *get)
 {
     post_read(store, REQUEST_GET, get);
@@ -197,6 +202,7 @@ static void sqlite_start(struct store *store, struct owed_sink *sink)
     ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
     ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
     ASSERT(pthread_create(&s->reads_thread, NULL, reads_main, s) == 0);
+    ASSERT(pthread_create(&s->scans_thread, NULL, scans_main, s) == 0);
 }
 
 static void stop_thread(struct queue *queue, pthread_t thread)
@@ -213,6 +219,7 @@ static void free_store(struct sqlite_store *s)
     apply_close(&s->apply);
     lookup_close(&s->pages);
     lookup_close(&s->reads);
+    lookup_close(&s->scans);
     buf_free(&s->writer.group);
     buf_free(&s->writer.body);
     arena_free(&s->writer.scratch);
@@ -220,6 +227,7 @@ static void free_store(struct sqlite_store *s)
     queue_destroy(&s->to_applier);
     queue_destroy(&s->to_pages);
     queue_destroy(&s->to_reads);
+    queue_destroy(&s->to_scans);
     queue_destroy(&s->nap);
     if (s->lock >= 0)
         close(s->lock);
@@ -239,6 +247,7 @@ static void sqlite_close(struct store *store)
         stop_thread(&s->to_applier, s->applier_thread);
         stop_thread(&s->to_pages, s->pages_thread);
         stop_thread(&s->to_reads, s->reads_thread);
+        stop_thread(&s->to_scans, s->scans_thread);
         if (!atomic_load(&s->numbers.failed))
             applier_checkpoint(s, true);
     }
@@ -251,6 +260,7 @@ static const struct store_ops sqlite_ops = {
     .page = sqlite_page,
     .change_object = sqlite_change_object,
     .report = sqlite_report,
+    .statement = sqlite_statement,
     .get_callback = sqlite_get_callback,
     .list_callbacks = sqlite_list_callbacks,
     .resend = sqlite_resend,
@@ -288,11 +298,13 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     queue_init(&s->to_applier);
     queue_init(&s->to_pages);
     queue_init(&s->to_reads);
+    queue_init(&s->to_scans);
     queue_init(&s->nap);
     if (!recover_open(s, ret_why)) {
         free_store(s);
         return NULL;
     }
+    scans_configure(&s->scans);
     applier_publish_numbers(s);
     return &s->store;
 }

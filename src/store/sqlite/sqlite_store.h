@@ -6,6 +6,7 @@
  *                         applier: the frozen memtable to SQLite, checkpoints, purges
  *
  *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
+ *   statement ------------> writer (read barrier) ----> scans reader ----> the asker
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
  * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
@@ -67,11 +68,11 @@ struct sqlite_store {
     struct journal *journal; /* the writer's */
     struct view view;        /* the writer's */
     struct writer writer;
-    struct apply apply;         /* the applier's */
-    struct lookup pages, reads; /* each its reader's */
+    struct apply apply;                /* the applier's */
+    struct lookup pages, reads, scans; /* each its reader's */
 
-    struct queue to_writer, to_applier, to_pages, to_reads, nap;
-    pthread_t writer_thread, applier_thread, pages_thread, reads_thread;
+    struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
+    pthread_t writer_thread, applier_thread, pages_thread, reads_thread, scans_thread;
     bool started;
     atomic_bool closing;
     atomic_llong open_reads; /* asked and not answered */
@@ -120,6 +121,11 @@ enum store_status read_report(struct lookup *l, struct report_query *query);
 enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get);
 enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
+
+/* scans.c: reads that look at a whole day, on a thread of their own, so that no other read ever
+ * waits for one */
+void *scans_main(void *store);
+void scans_configure(struct lookup *l);
 
 /* recover.c */
 MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);

@@ -32,6 +32,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_ERASE: ANSWER(struct erase); break;
     case REQUEST_PAGE: ANSWER(struct due_page); break;
     case REQUEST_REPORT: ANSWER(struct report_query); break;
+    case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
     case REQUEST_GET: ANSWER(struct callback_get); break;
     case REQUEST_LIST: ANSWER(struct callback_list); break;
     case REQUEST_APPLIED:
@@ -39,8 +40,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_STOP: UNREACHABLE();
     }
 #undef ANSWER
-    bool read = r->kind == REQUEST_PAGE || r->kind == REQUEST_REPORT || r->kind == REQUEST_GET ||
-                r->kind == REQUEST_LIST;
+    bool read = r->kind == REQUEST_PAGE || request_is_read(r->kind);
     if (r->kind == REQUEST_PAGE)
         page_work_free(r->page);
     free(r);
@@ -94,8 +94,10 @@ static void dispatch(struct sqlite_store *s, struct request *r)
 {
     if (r->kind == REQUEST_ERASE)
         request_answer(s, r, STORE_OK);
+    else if (r->kind == REQUEST_PAGE)
+        queue_post(&s->to_pages, r);
     else
-        queue_post(r->kind == REQUEST_PAGE ? &s->to_pages : &s->to_reads, r);
+        queue_post(r->kind == REQUEST_STATEMENT ? &s->to_scans : &s->to_reads, r);
 }
 
 static void freeze(struct sqlite_store *s)
@@ -273,7 +275,7 @@ static void take(struct sqlite_store *s, struct request *r)
         writer_erase(s, r->what);
         request_list_add(&s->writer.waiting, r);
         s->writer.freeze_now = true;
-    } else if (r->kind == REQUEST_REPORT || r->kind == REQUEST_GET || r->kind == REQUEST_LIST) {
+    } else if (request_is_read(r->kind)) {
         take_read(s, r);
     } else {
         take_change(s, r);

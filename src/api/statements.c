@@ -1,0 +1,135 @@
+/* GET /api/v1/statements?day=: the books of one report day, per app, for a partner to hold against
+ * its own (docs/partners/statements.md). */
+#include "api/internal.h"
+#include "api/route.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+struct stating {
+    struct call *c;
+    struct statement_query query;
+};
+
+static void add(struct statement_sums *to, const struct statement_sums *more)
+{
+    to->count += more->count;
+    to->reward_micros += more->reward_micros;
+    to->revenue_micros += more->revenue_micros;
+}
+
+static void print_sums(struct json_writer *w, const struct statement_sums *sums, int reward_digits)
+{
+    json_key(w, "Count");
+    json_int(w, sums->count);
+    json_key(w, "Reward");
+    json_money(w, sums->reward_micros, reward_digits);
+    json_key(w, "RevenueAmount");
+    json_money(w, sums->revenue_micros, 2);
+}
+
+static void print_groups(struct json_writer *w, const struct statement_app *app)
+{
+    json_key(w, "Groups");
+    json_array(w);
+    for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
+        for (enum callback_state s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++) {
+            if (app->sums[t][s].count == 0)
+                continue;
+            json_object(w);
+            json_key(w, "RewardType");
+            json_c(w, event_type_name(t));
+            json_key(w, "State");
+            json_c(w, callback_state_name(s));
+            print_sums(w, &app->sums[t][s], app->reward_digits);
+            json_end_object(w);
+        }
+    }
+    json_end_array(w);
+}
+
+static void print_digest(struct json_writer *w, const struct statement_app *app)
+{
+    struct buf hex = {0};
+    for (size_t i = 0; i < STATEMENT_DIGEST_BYTES; i++)
+        buf_printf(&hex, "%02x", app->digest[i]);
+    json_key(w, "Digest");
+    json_string(w, buf_str(&hex));
+    buf_free(&hex);
+}
+
+/* Late events are taken for LIMIT_EVENT_AGE_DAYS after the day's last moment. */
+static bool takes_late_events(int32_t day, int64_t now_ms)
+{
+    return now_ms < (day + 1 + LIMIT_EVENT_AGE_DAYS) * DAY_MS;
+}
+
+static void print_app(struct call *c, struct json_writer *w, const struct statement_app *app,
+                      bool open_day)
+{
+    struct app *entry = directory_app_by_no(c->api->options.directory, app->app_no);
+    ASSERT(entry); /* apps are never deleted */
+    struct statement_sums total = {0}, pending = {0};
+    for (int t = 0; t <= EVENT_TYPE_LAST; t++) {
+        for (int s = 0; s <= CALLBACK_SKIPPED; s++)
+            add(&total, &app->sums[t][s]);
+        add(&pending, &app->sums[t][CALLBACK_PENDING]);
+    }
+    json_object(w);
+    json_key(w, "AppId");
+    json_string(w, entry->id);
+    json_key(w, "Final");
+    json_bool(w, !open_day && pending.count == 0);
+    print_sums(w, &total, app->reward_digits);
+    print_digest(w, app);
+    print_groups(w, app);
+    json_end_object(w);
+    app_unref(entry);
+}
+
+static void statement_done(struct task *task)
+{
+    struct stating *s = CONTAINER_OF(task, struct stating, query.done);
+    struct call *c = s->c;
+    if (!call_store_ok(c, s->query.status))
+        return;
+    int64_t now_ms = call_now_ms(c);
+    struct buf body = {0}, day = {0};
+    struct json_writer w;
+    clock_print_day(&day, s->query.day);
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Day");
+    json_string(&w, buf_str(&day));
+    json_key(&w, "GeneratedAt");
+    json_time(&w, now_ms);
+    json_key(&w, "Items");
+    json_array(&w);
+    for (size_t i = 0; i < s->query.count; i++)
+        print_app(c, &w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
+    json_end_array(&w);
+    json_end_object(&w);
+    free(s->query.apps);
+    buf_free(&day);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}
+
+void statements_get(struct call *c)
+{
+    struct stating *s = call_alloc(c, sizeof *s);
+    struct str day = call_parameter(c, "day");
+    if (!day.p)
+        call_add_parameter_problem(c, "day", "required", "The day as YYYY-MM-DD, in UTC.");
+    else if (!clock_parse_day(day, &s->query.day))
+        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
+    if (c->problems.count) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    s->c = c;
+    s->query.account_no = c->account_no;
+    s->query.done.run = statement_done;
+    s->query.reply_to = call_executor(c);
+    store_statement(c->api->options.store, &s->query);
+}
