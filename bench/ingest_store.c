@@ -220,7 +220,12 @@ static void bench_store(const char *directory, size_t events, size_t preloaded, 
     static const char *const names[] = {"store", "store, deliveries recorded",
                                         "store, and reports asked"};
     char *why = NULL;
-    struct sqlite_store_options options = {directory, disk_real(), env_real(), {90, 30, 91}};
+    struct sqlite_store_options options = {
+        .directory = directory,
+        .disk = disk_real(),
+        .env = env_real(),
+        .retention = {90, 30, 91},
+    };
     run.store = sqlite_store_open(&options, &why);
     if (!run.store) {
         printf("%s\n", why);

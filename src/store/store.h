@@ -6,9 +6,11 @@
  * every implementation; the plain in-memory one (store/memory/) is the oracle.
  *
  * Durability: when a request that changes something is done with STORE_OK, its effect survives
- * kill -9 and power cuts, whole. STORE_BUSY and STORE_FAILED: nothing of it is stored (FAILED:
- * the store has stopped; the process must end and recover by restarting).
- * Order: changes take effect in the order in which they were asked for by one thread; a read
+ * kill -9 and power cuts, whole. STORE_BUSY: nothing of it is stored. STORE_FAILED: the store has
+ * stopped; the process must end and recover by restarting. The request is then found whole or
+ * not at all, nobody knows which.
+ * Order: changes take effect in the order in which they were asked for by one thread, but for
+ * outcomes, which may overtake changes that wait for room; a read
  * sees every change whose `done` was posted before the read was asked for. */
 #pragma once
 

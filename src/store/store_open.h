@@ -10,6 +10,9 @@ struct sqlite_store_options {
     struct disk *disk; /* disk_real() but for fault injection */
     struct env *env;
     struct store_retention retention;
+    /* 0: the defaults. Small ones let a test see many segments and checkpoints in a moment. */
+    size_t journal_segment_bytes;
+    int checkpoint_pages;
 };
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
                                            char **ret_why);

@@ -69,21 +69,12 @@ static void subject_owed(struct owed_sink *sink, struct callback **callbacks, si
 
 /* --- life ------------------------------------------------------------------------------------ */
 
-static void open_store(struct subject *s)
-{
-    s->store = s->open(s);
-    if (!s->store) {
-        fprintf(stderr, "%s: the store cannot be opened\n", s->name);
-        abort();
-    }
-}
-
 void subject_start(struct subject *s)
 {
     store_start(s->store, &s->sink);
 }
 
-void subject_open(struct subject *s, struct test_env *env)
+bool subject_open_unstarted(struct subject *s, struct test_env *env)
 {
     s->env = env;
     s->executor.post = subject_post;
@@ -93,7 +84,16 @@ void subject_open(struct subject *s, struct test_env *env)
     s->owed_count = s->owed_capacity = 0;
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->changed, NULL);
-    open_store(s);
+    s->store = s->open(s);
+    return s->store != NULL;
+}
+
+void subject_open(struct subject *s, struct test_env *env)
+{
+    if (!subject_open_unstarted(s, env)) {
+        fprintf(stderr, "%s: the store cannot be opened\n", s->name);
+        abort();
+    }
     subject_start(s);
 }
 
@@ -120,7 +120,8 @@ void subject_reopen_unstarted(struct subject *s)
     ASSERT(s->keeps);
     store_close(s->store);
     drop_owed(s);
-    open_store(s);
+    s->store = s->open(s);
+    ASSERT(s->store != NULL);
 }
 
 void subject_reopen(struct subject *s)

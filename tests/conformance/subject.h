@@ -43,6 +43,8 @@ struct subject {
 };
 
 void subject_open(struct subject *s, struct test_env *env); /* opens and starts; fails loudly */
+/* False where it cannot be opened; there is then nothing to close. */
+bool subject_open_unstarted(struct subject *s, struct test_env *env);
 void subject_close(struct subject *s);
 /* Only where keeps. What must be asked before the start is asked between the last two. */
 void subject_reopen(struct subject *s);

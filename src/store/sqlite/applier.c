@@ -94,7 +94,7 @@ void *applier_main(void *arg)
         if (r)
             apply_one(s, r->what);
         free(r);
-        if (!sql_failed(&s->apply.sql) && wal_pages >= CHECKPOINT_PAGES)
+        if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)
             applier_checkpoint(s, false);
     }
     sqlite3_wal_hook(s->apply.sql.db, NULL, NULL);

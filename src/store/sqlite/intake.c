@@ -62,6 +62,8 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;
     e.event_no = view_last_event_no(v, e.account_no) + 1;
+    if (sql_failed(&v->lookup.sql))
+        return verdict; /* what was looked up is worth nothing; the group stops the store */
     verdict.event_no = e.event_no;
     if (e.lane != LANE_NONE)
         e.body = print_body(s, c, &e);
@@ -100,6 +102,17 @@ void writer_intake(struct sqlite_store *s, struct intake_batch *batch)
     for (size_t i = 0; i < batch->count; i++)
         batch->verdicts[i] = decide(s, &batch->items[i], now_ms);
     batch->status = STORE_OK;
+}
+
+size_t outcomes_bytes_most(const struct outcome_batch *batch)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct attempt *a = &batch->items[i].attempt;
+        bytes += 512 + a->url.n + a->detail.n + a->request_headers.n + a->response_headers.n +
+                 a->response_body.n;
+    }
+    return bytes;
 }
 
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)

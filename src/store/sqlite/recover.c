@@ -97,6 +97,14 @@ bool replay_end(struct replay *r)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+/* The journal is full of hashes under the secret: it must not outlive it. A commit alone is not
+ * durable here (synchronous=NORMAL), a checkpoint is. */
+static bool settle_database(struct sql *q)
+{
+    return sqlite3_wal_checkpoint_v2(q->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
+           SQLITE_OK;
+}
+
 static bool open_database(struct sqlite_store *s, char **ret_why)
 {
     struct sql *q = &s->apply.sql;
@@ -112,7 +120,10 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
         return false;
     struct hash_secret fresh;
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
-    meta_make_secret(q, &fresh);
+    if (meta_make_secret(q, &fresh) && !settle_database(q)) {
+        *ret_why = sentence("%s: %s", s->database, sqlite3_errmsg(q->db));
+        return false;
+    }
     apply_open(&s->apply);
     s->view.secret = s->apply.secret;
     s->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
@@ -133,7 +144,7 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
     struct journal_options options = {
         .disk = s->disk,
         .directory = s->journal_directory,
-        .segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES,
+        .segment_bytes = s->segment_bytes,
         .env = s->env,
     };
     char *journal_why = NULL;

@@ -290,6 +290,12 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->env = options->env;
     s->disk = options->disk;
     s->retention = options->retention;
+    s->segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES;
+    if (options->journal_segment_bytes)
+        s->segment_bytes = options->journal_segment_bytes;
+    s->checkpoint_pages = CHECKPOINT_PAGES;
+    if (options->checkpoint_pages)
+        s->checkpoint_pages = options->checkpoint_pages;
     s->lock = -1;
     s->directory = xstrdup(options->directory);
     s->database = join(options->directory, "postbackd.db");

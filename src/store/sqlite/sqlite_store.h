@@ -63,6 +63,8 @@ struct sqlite_store {
     char *directory, *database, *journal_directory;
     int lock;
     struct store_retention retention;
+    size_t segment_bytes;
+    int checkpoint_pages;
     struct owed_sink *sink;
 
     struct journal *journal; /* the writer's */
@@ -91,6 +93,8 @@ void *writer_main(void *store);
 void writer_intake(struct sqlite_store *s, struct intake_batch *batch); /* intake.c */
 /* Whether the journal has room for the batch without waiting. */
 bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch);
+/* An upper bound of what its records take. */
+size_t outcomes_bytes_most(const struct outcome_batch *batch);
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
 void writer_object(struct sqlite_store *s, struct object_change *change);
 void writer_resend(struct sqlite_store *s, struct resend *resend);

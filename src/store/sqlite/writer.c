@@ -200,6 +200,12 @@ static void commit_group(struct sqlite_store *s)
     answer_all(s, &w->answers, has_failed(s));
 }
 
+static bool out_of_patience(const struct sqlite_store *s)
+{
+    int64_t since_ms = s->writer.unready_mono_ms;
+    return since_ms != 0 && env_mono_ms(s->env) - since_ms >= JOURNAL_PATIENCE_MS;
+}
+
 enum room { ROOM, ROOM_LATER, ROOM_REFUSED };
 
 /* Whether the journal can take a batch now. */
@@ -210,10 +216,9 @@ static enum room journal_room(struct sqlite_store *s, const struct request *r)
         w->unready_mono_ms = 0;
         return ROOM;
     }
-    int64_t now_ms = env_mono_ms(s->env);
     if (w->unready_mono_ms == 0)
-        w->unready_mono_ms = now_ms;
-    return now_ms - w->unready_mono_ms < JOURNAL_PATIENCE_MS ? ROOM_LATER : ROOM_REFUSED;
+        w->unready_mono_ms = env_mono_ms(s->env);
+    return out_of_patience(s) ? ROOM_REFUSED : ROOM_LATER;
 }
 
 static void take_change(struct sqlite_store *s, struct request *r)
@@ -291,11 +296,36 @@ static bool is_blocked(struct sqlite_store *s, const struct request *r)
            ((s->view.frozen && is_full(s->view.active)) || journal_room(s, r) == ROOM_LATER);
 }
 
+/* What is neither read nor taken in is never refused: it waits where the journal has no room for
+ * it, as a commit that does not find any is the end of the store. */
+static bool waits_for_journal(struct sqlite_store *s, const struct request *r)
+{
+    struct writer *w = &s->writer;
+    size_t bytes = w->group.n;
+    switch (r->kind) {
+    case REQUEST_OUTCOMES: bytes += outcomes_bytes_most(r->what); break;
+    case REQUEST_OBJECT: bytes += ((struct object_change *)r->what)->document.n + 4096; break;
+    case REQUEST_RESEND:
+    case REQUEST_ERASE: bytes += 4096; break;
+    default: return false;
+    }
+    if (w->stopping || journal_ready(s->journal, bytes))
+        return false;
+    if (w->unready_mono_ms == 0)
+        w->unready_mono_ms = env_mono_ms(s->env);
+    return true;
+}
+
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
-    if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_OUTCOMES ||
-        r->kind == REQUEST_PAGE)
+    if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_PAGE)
         return false;
+    if (waits_for_journal(s, r))
+        return true;
+    if (r->kind == REQUEST_OUTCOMES)
+        return false;
+    if (r->kind == REQUEST_INTAKE && out_of_patience(s) && !writer_intake_ready(s, r->what))
+        return false; /* refused at once, whatever else waits for room */
     return s->writer.stalled.first || is_blocked(s, r);
 }
 
