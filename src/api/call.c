@@ -113,6 +113,12 @@ void call_end_pieces(struct call *c)
     http_respond_end(c->r);
 }
 
+void call_abort_pieces(struct call *c)
+{
+    release(c);
+    http_respond_abort(c->r);
+}
+
 static const char *status_title(int status)
 {
     switch (status) {

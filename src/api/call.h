@@ -79,6 +79,7 @@ MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
 /* For an answer in pieces: the same headers and the same end as the others. */
 void call_begin_pieces(struct call *c, const char *content_type);
 void call_end_pieces(struct call *c);
+void call_abort_pieces(struct call *c); /* the rest cannot be had: no end */
 
 void call_add_parameter_problem(struct call *c, const char *name, const char *code,
                                 const char *detail_fmt, ...) PRINTF_LIKE(4, 5);

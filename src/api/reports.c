@@ -22,6 +22,17 @@ static void ask(struct stream *s);
 static void finish(struct stream *s)
 {
     report_writer_free(&s->writer);
+    free(s->query.rows);
+}
+
+/* In the middle it cannot be said in the status any more. */
+static void fail(struct stream *s)
+{
+    finish(s);
+    if (s->begun)
+        call_abort_pieces(s->c);
+    else
+        call_answer_busy(s->c, s->query.status);
 }
 
 static void drained(struct http_request *r)
@@ -35,9 +46,8 @@ static void page_done(struct task *task)
 {
     struct stream *s = CONTAINER_OF(task, struct stream, query.done);
     struct call *c = s->c;
-    if (!s->begun && s->query.status != STORE_OK) {
-        finish(s);
-        call_answer_busy(c, s->query.status);
+    if (s->query.status != STORE_OK) {
+        fail(s);
         return;
     }
     struct buf piece = {0};
@@ -47,16 +57,12 @@ static void page_done(struct task *task)
         report_begin(&s->writer, &piece, call_now_ms(c));
         s->begun = true;
     }
-    /* A store that fails in the middle cannot be said in the status any more: the answer is cut
-     * short without its end, which every reader of JSON notices. */
-    bool failed = s->query.status != STORE_OK;
-    if (!failed)
-        report_rows(&s->writer, &piece, s->query.rows, s->query.count);
-    bool more = !failed && s->query.more && !c->r->gone;
+    report_rows(&s->writer, &piece, s->query.rows, s->query.count);
+    bool more = s->query.more && !c->r->gone;
     if (more) {
         s->query.after_day = s->query.rows[s->query.count - 1].day;
         s->query.after_client_no = s->query.rows[s->query.count - 1].client_no;
-    } else if (!failed) {
+    } else {
         report_end(&s->writer, &piece);
     }
     free(s->query.rows);

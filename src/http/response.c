@@ -221,6 +221,14 @@ void http_respond_end(struct http_request *r)
     conn_request_done(c);
 }
 
+void http_respond_abort(struct http_request *r)
+{
+    struct conn *c = conn_of(r);
+    ASSERT(r->gone || c->answered);
+    conn_drop(c);
+    conn_request_done(c);
+}
+
 /* ---- reading a request */
 
 struct str http_header(const struct http_request *r, const char *lower_name)

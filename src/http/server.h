@@ -73,6 +73,9 @@ void http_respond_begin(struct http_request *r, int status, const char *content_
 void http_respond_piece(struct http_request *r, struct str piece,
                         void (*drained)(struct http_request *r));
 void http_respond_end(struct http_request *r);
+/* Instead of the end, when the rest cannot be had: closes the connection without one, so that
+ * nobody takes what has been sent for the whole. */
+void http_respond_abort(struct http_request *r);
 
 struct http_server;
 

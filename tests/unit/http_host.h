@@ -74,6 +74,13 @@ static inline void next_piece(struct http_request *r)
     }
 }
 
+/* The head and one piece, then no end. */
+static inline void cut_short(struct http_request *r)
+{
+    host.gone_seen += r->gone;
+    http_respond_abort(r);
+}
+
 static inline void answer_who(struct http_request *r)
 {
     struct buf text = {0};
@@ -107,6 +114,9 @@ static inline void handle(void *context, struct http_request *r)
         l->pieces_left = str_is(r->query, "endless") ? INT_MAX : 100;
         http_respond_begin(r, 200, "text/csv", STR_NONE);
         next_piece(r);
+    } else if (str_is(r->path, "/cut")) {
+        http_respond_begin(r, 200, "text/csv", STR_NONE);
+        http_respond_piece(r, STR("half"), cut_short);
     } else if (str_is(r->path, "/who")) {
         answer_who(r);
     } else if (str_is(r->path, "/nothing")) {

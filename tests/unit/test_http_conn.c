@@ -65,6 +65,11 @@ static void streams_are_chunked(void)
     CHECK(strstr(answer.p, "chunked") == NULL);
     const char *body = strstr(answer.p, "\r\n\r\n");
     CHECK(body && strlen(body) == 4 + 100 * 20000);
+    /* What is cut short cannot be taken for the whole. */
+    (void)talk(STR("GET /cut HTTP/1.1\r\nHost: h\r\n\r\n"));
+    CHECK(says("4\r\nhalf\r\n"));
+    CHECK(strstr(buf_c(&answer), "\r\n0\r\n") == NULL);
+    CHECK_EQ_INT(host.gone_seen, 0);
     CHECK(talk(STR("HEAD /stream HTTP/1.1\r\nHost: h\r\n\r\nGET /next HTTP/1.1\r\n" CLOSE)));
     CHECK(says("chunked\r\n\r\nHTTP/1.1 200 OK"));
     CHECK(says("GET /next []"));
