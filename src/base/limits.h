@@ -40,12 +40,12 @@
 #define LIMIT_URL_BYTES 2048
 
 /* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */
-#define LIMIT_CONNECTIONS_OUT_PER_LOOP 4096
+#define LIMIT_CONNECTIONS_OUT_PER_LOOP 6144
 /* As many as exchanges: fewer, and a destination of many lanes has its connections closed at the
  * end of each burst and dialed again at the next. Those not needed go by their age. */
 #define LIMIT_IDLE_CONNECTIONS_PER_DESTINATION LIMIT_EXCHANGES_PER_LOOP
 #define LIMIT_IDLE_CONNECTION_OUT_MS 30000
-#define LIMIT_EXCHANGES_PER_LOOP 2048
+#define LIMIT_EXCHANGES_PER_LOOP 4096
 
 /* Sending: beyond, the one unused for longest is forgotten (names, sessions, idle connections) or
  * closed; an answer beyond is class `protocol`. Connections have their option. */

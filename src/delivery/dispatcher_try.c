@@ -58,6 +58,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     }
     struct lane_now now = dispatcher_now(d);
     bool shut = lane_mode(lane) == LANE_SHUT;
+    bool sick = lane_is_sick(lane); /* before this try counts */
     struct callback *c = lane_take(lane);
     lane_count_start(lane, &now);
     lane_settle_place(lane, &c->place);
@@ -76,7 +77,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     t->lane = lane;
     t->callback = c;
     t->is_shut = shut;
-    t->is_sick = lane_is_sick(lane);
+    t->is_sick = sick;
     t->destination = lane->destination;
     t->destination->refs++;
     t->destination->in_flight++;
@@ -98,6 +99,8 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
     struct window *w = &lane->window;
     bool was_suspended = w->suspended;
     bool against = t->x.class != ATTEMPT_OK && attempt_counts_against_lane(t->x.class, t->x.status);
+    if (!against)
+        lane_heard(lane, now);
     if (against) {
         /* What was under way when the lane was suspended says nothing new. */
         if (!was_suspended || t->is_shut)

@@ -61,7 +61,8 @@ enum lane_mode lane_mode(const struct lane *lane)
 
 bool lane_is_sick(const struct lane *lane)
 {
-    return lane->window.suspended || lane->window.failed_run > 0 ||
+    return lane->window.suspended || lane->window.failed_run > 0 || lane->quiet ||
+           (!lane->proven && lane->in_flight > 0) ||
            (lane->destination && lane->destination->failed_run > 0);
 }
 
@@ -223,6 +224,14 @@ void lane_ripen(struct lane *lane, const struct lane_now *now)
         held_find(&lane->held, c->event_no)->place = HELD_QUEUED;
         callback_queue_push(&lane->due, c);
     }
+    lane->quiet = lane->in_flight > 0 && now->mono_ms - lane->heard_mono_ms > LANE_QUIET_MS;
+}
+
+void lane_heard(struct lane *lane, const struct lane_now *now)
+{
+    lane->heard_mono_ms = now->mono_ms;
+    lane->proven = true;
+    lane->quiet = false;
 }
 
 struct callback *lane_take(struct lane *lane)
@@ -239,6 +248,8 @@ struct callback *lane_take(struct lane *lane)
 
 void lane_count_start(struct lane *lane, const struct lane_now *now)
 {
+    if (lane->in_flight == 1)
+        lane->heard_mono_ms = now->mono_ms;
     if (lane->settings.rate_per_second <= 0)
         return;
     int64_t apart = 1000000 / lane->settings.rate_per_second;

@@ -18,6 +18,7 @@
 
 #define LANE_MAGIC 0x1A4E1A4Eu
 #define LANE_RETRY_IN_RAM_MS 10000 /* a retry due within that may wait in memory */
+#define LANE_QUIET_MS 1000         /* tries under way and no answer for so long: it may be hanging */
 #define LANE_IDLE_MS 60000         /* nothing in hand, nothing waiting: forgotten after that */
 #define LANE_IDLE_SUSPENDED_MS 600000
 #define LANE_ROOM_ALWAYS 16 /* what a lane gets even when memory is nearly full */
@@ -91,6 +92,9 @@ struct lane {
     int64_t paused_until_mono_ms; /* Retry-After */
     int64_t rate_next_micros;     /* monotonic: when the rate allows the next start */
     int64_t touched_mono_ms;
+    int64_t heard_mono_ms; /* when it last answered, or when its first try since then began */
+    bool proven;           /* it has answered since it came into memory */
+    bool quiet;            /* see LANE_QUIET_MS; looked at by lane_ripen */
 };
 
 struct lane_now {
@@ -101,7 +105,11 @@ struct lane_now {
 struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now);
 void lane_free(struct lane *lane); /* nothing held, not at a destination */
 enum lane_mode lane_mode(const struct lane *lane);
-bool lane_is_sick(const struct lane *lane); /* its retries give way to healthy lanes */
+/* Gives way to healthy lanes, and shares the seats that hanging tries may hold: it fails, or it is
+ * quiet, or it has never answered and this would be more than its first try. Without the last two
+ * a few hundred receivers that accept and never answer would take every seat before their first
+ * time-out. */
+bool lane_is_sick(const struct lane *lane);
 int32_t lane_ram_goal(const struct lane *lane);
 int32_t lane_queued(const struct lane *lane);
 /* True when nothing is left that the lane would be needed for. */
@@ -122,6 +130,8 @@ void lane_note_waiting(struct lane *lane, int64_t due_ms);
 void lane_drop_queued(struct lane *lane);
 /* Retries whose time has come join the queue. */
 void lane_ripen(struct lane *lane, const struct lane_now *now);
+/* The receiver answered: whatever it said, it is there. */
+void lane_heard(struct lane *lane, const struct lane_now *now);
 
 /* The next to try (or to skip); in flight until lane_finish. */
 struct callback *lane_take(struct lane *lane);

@@ -194,6 +194,27 @@ static void sick_lanes_hold_at_most_half_of_the_seats(void)
     world_close(w);
 }
 
+/* Twenty receivers accept and never answer, from their first try on: until the first time-out they
+ * look like everybody else, but for never having answered. 64 seats. */
+static void receivers_that_never_answered_hold_few_seats(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = hangs_but_for_70;
+    for (uint32_t app = 1; app <= 20; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 10; i++)
+            world_accept(w, app, i);
+    }
+    world_run(w, 100);
+    CHECK(w->in_flight_max < 64 - 64 / 16);
+    world_set_app(w, 70, 70);
+    for (uint64_t i = 1; i <= 300; i++)
+        world_accept(w, 70, i);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->tries[70], 300);
+    world_close(w);
+}
+
 static struct world_answer busy_for_a_while(struct world *w, const struct exchange *x, uint32_t app)
 {
     if (w->mono_ms < WORLD_START_MONO_MS + 20 * SECOND)
@@ -431,6 +452,7 @@ int main(void)
     RUN(a_dead_host_costs_one_try_at_a_time);
     RUN(a_hanging_lane_does_not_hold_up_a_healthy_one);
     RUN(sick_lanes_hold_at_most_half_of_the_seats);
+    RUN(receivers_that_never_answered_hold_few_seats);
     RUN(retry_after_pauses_the_lane);
     RUN(retry_after_is_bounded_by_the_next_two_steps);
     RUN(a_410_ends_the_lane);
