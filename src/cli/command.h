@@ -30,4 +30,5 @@ int command_demo(struct settings *s);
 int command_receive(struct settings *s);
 int command_verify(struct settings *s);
 int command_import(struct settings *s);
+int command_reconcile(struct settings *s);
 int command_backup(struct settings *s);

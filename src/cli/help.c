@@ -16,10 +16,15 @@ static void print_option(struct buf *to, const struct option *o, bool manual)
     variable[n] = '\0';
     if (manual)
         buf_printf(to, ".TP\n\\fB%s%s\\fR \\fI%s\\fR\n%s", o->secret ? "" : "\\-\\-",
-                   o->secret ? variable : o->name, o->secret ? "" : o->argument, o->help);
+                   o->secret ? variable : o->name, o->secret || !o->argument ? "" : o->argument,
+                   o->help);
     else
-        buf_printf(to, "  %s%s %s\n      %s", o->secret ? "" : "--", o->secret ? variable : o->name,
-                   o->secret ? "(environment only)" : o->argument, o->help);
+        buf_printf(to, "  %s%s%s%s\n      %s", o->secret ? "" : "--",
+                   o->secret ? variable : o->name, o->argument ? " " : "",
+                   o->secret     ? "(environment only)"
+                   : o->argument ? o->argument
+                                 : "",
+                   o->help);
     if (o->repeats)
         buf_add_c(to, " May be given several times.");
     if (o->fallback)

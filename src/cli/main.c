@@ -24,6 +24,13 @@ const struct command_entry command_table[] = {
      "input. The events are counted in the reports and never called back. Importing a file twice "
      "changes nothing.",
      command_import},
+    {COMMAND_RECONCILE, "reconcile", "FILE",
+     "Compare a partner's own records with a day's rewards.",
+     "FILE holds the records: NDJSON (bodies of callbacks will do) or CSV whose first line names "
+     "the columns RewardId, Reward and, if there, RevenueAmount; - is standard input. Names what "
+     "is missing, doubled, different or unknown. Exits 0 when all is equal, 1 when it is not, 2 "
+     "when nothing was compared.",
+     command_reconcile},
     {COMMAND_BACKUP, "backup", "FILE", "Copy a store into one file, also while a daemon uses it.",
      "FILE must not be there yet. It holds everything acknowledged when the command began, and is "
      "checked. To restore, put it as postbackd.db into a directory of its own and start with the "

@@ -17,6 +17,7 @@ enum command {
     COMMAND_VERIFY = 1 << 3,
     COMMAND_IMPORT = 1 << 4,
     COMMAND_BACKUP = 1 << 5,
+    COMMAND_RECONCILE = 1 << 6,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -49,12 +50,16 @@ enum option_id {
     OPTION_FAIL_RATE,
     OPTION_SECONDS,
     OPTION_URL,
+    OPTION_DAY,
+    OPTION_PARTNER,
+    OPTION_FETCH_MISSING,
+    OPTION_API_KEY,
     OPTION_COUNT
 };
 
 struct option {
     const char *name;
-    const char *argument; /* shown in --help */
+    const char *argument; /* shown in --help; NULL: a flag, which takes none */
     const char *fallback; /* NULL: none */
     const char *help;
     unsigned commands; /* which take it */

@@ -59,7 +59,7 @@ const struct option option_table[OPTION_COUNT] = {
                           false},
     [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
                              "An operator key with every scope (16 characters or more).",
-                             S | COMMAND_IMPORT, false, true},
+                             S | COMMAND_IMPORT | COMMAND_RECONCILE, false, true},
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it a key file is made in the store's directory.",
@@ -76,6 +76,17 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_SECONDS] = {"seconds", "N", "0",
                         "Stop after so many seconds; 0: run until it is interrupted.", D, false,
                         false},
-    [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running daemon to import into.",
-                    COMMAND_IMPORT, false, false},
+    [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running daemon.",
+                    COMMAND_IMPORT | COMMAND_RECONCILE, false, false},
+    [OPTION_DAY] = {"day", "YYYY-MM-DD", NULL, "The day to compare, in UTC.", COMMAND_RECONCILE,
+                    false, false},
+    [OPTION_PARTNER] = {"partner", "PARTNERID", NULL,
+                        "Whose rewards are meant, where the key is an operator's.",
+                        COMMAND_RECONCILE, false, false},
+    [OPTION_FETCH_MISSING] = {"fetch-missing", NULL, NULL,
+                              "Print what is missing as NDJSON, and all that is found on standard "
+                              "error.",
+                              COMMAND_RECONCILE, false, false},
+    [OPTION_API_KEY] = {"api-key", "KEY", NULL, "A partner's key with the scope callbacks:read.",
+                        COMMAND_RECONCILE, false, true},
 };

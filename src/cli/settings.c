@@ -40,7 +40,10 @@ static bool set(struct settings *s, int id, struct str value, enum setting_sourc
 {
     const struct option *o = &option_table[id];
     if (!value.n)
-        return fail(s, ret_why, "%s needs a value (%s).", o->name, o->argument);
+        return fail(s, ret_why, "%s needs a value (%s).", o->name,
+                    o->argument ? o->argument : "true or false");
+    if (!o->argument && !str_is(value, "true") && !str_is(value, "false"))
+        return fail(s, ret_why, "%s is true or false.", o->name);
     if (s->of[id].source != source)
         s->of[id].count = 0;
     s->of[id].source = source;
@@ -172,8 +175,15 @@ static bool read_argument(struct settings *s, int argc, char **argv, int *i, str
         return fail(s, ret_why,
                     "--%s is not taken on the command line, which everybody on the machine can "
                     "read; set " PREFIX "%s in the environment.",
-                    option_table[id].name, id == OPTION_MASTER_KEY ? "MASTER_KEY" : "OPERATOR_KEY");
-    if (!value.p) {
+                    option_table[id].name,
+                    id == OPTION_MASTER_KEY ? "MASTER_KEY"
+                    : id == OPTION_API_KEY  ? "API_KEY"
+                                            : "OPERATOR_KEY");
+    if (!option_table[id].argument) {
+        if (value.p)
+            return fail(s, ret_why, "--%s takes no value.", option_table[id].name);
+        value = STR("true");
+    } else if (!value.p) {
         if (*i + 1 >= argc)
             return fail(s, ret_why, "--%s needs a value (%s).", option_table[id].name,
                         option_table[id].argument);
