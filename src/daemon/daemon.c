@@ -387,27 +387,32 @@ static void stop_server_on_loop(struct task *task)
     http_server_stop(lap->server, loop_mono_ms(lap->loop) + STOP_GRACE_MS, server_stopped, lap);
 }
 
-static void stop_in_order(struct daemon *d)
+/* Requests and attempts end side by side: no attempt begins while the last requests are answered,
+ * so that the longest of them bounds the whole. False: the store failed meanwhile, so outcomes may
+ * not be durable. */
+static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);
     api_set_accepting(d->api, false);
+    d->delivery_stopped.run = waiter_wake;
+    delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
     for (size_t i = 0; i < d->lap_count; i++) {
         d->laps[i].stop_server.run = stop_server_on_loop;
         executor_post(loop_executor(d->laps[i].loop), &d->laps[i].stop_server);
     }
-    for (size_t i = 0; i < d->lap_count; i++)
+    for (size_t i = 0; i < d->lap_count + 1; i++)
         waiter_wait(&d->waiter);
-    d->delivery_stopped.run = waiter_wake;
-    delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
-    waiter_wait(&d->waiter);
     control_free(d->control);
     d->control = NULL;
+    struct store_numbers numbers;
+    store_get_numbers(d->store, &numbers);
     store_close(d->store);
     d->store = NULL;
     for (size_t i = 0; i < d->lap_count; i++) {
         loop_stop(d->laps[i].loop);
         pthread_join(d->laps[i].thread, NULL);
     }
+    return !numbers.failed;
 }
 
 static void free_parts(struct daemon *d)
@@ -443,6 +448,13 @@ static void free_parts(struct daemon *d)
     free(d);
 }
 
+static void log_store_failed(void)
+{
+    log_error(
+        "store_failed",
+        LOG_C("fix", "see the disk; what was acknowledged is safe: start again, it recovers"));
+}
+
 int daemon_run(struct daemon *d)
 {
     CHECK_MAGIC(d, DAEMON_MAGIC);
@@ -456,17 +468,17 @@ int daemon_run(struct daemon *d)
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {
-            log_error(
-                "store_failed",
-                LOG_C("fix",
-                      "see the disk; what was acknowledged is safe: start again, it recovers"));
+            log_store_failed();
             /* The disk is in doubt: nothing more may be written in an orderly way. */
             _exit(1);
         }
     }
     log_info("stopping");
-    stop_in_order(d);
+    bool good = stop_in_order(d);
     free_parts(d);
-    log_info("stopped");
-    return 0;
+    if (good)
+        log_info("stopped");
+    else
+        log_store_failed();
+    return good ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 /* The daemon's life: what is started in which order, and stopped in the opposite one.
  *
- * start: store (recovers) - accounts - loops with senders and servers - delivery - listening.
- * stop: no new connections and events - running attempts end - their outcomes durable - store. */
+ * start: store (recovers) - accounts - loops with senders - delivery - servers - listening.
+ * stop: no new connections, events and attempts - what runs ends - outcomes durable - store. */
 #pragma once
 
 #include "api/api.h"
@@ -36,7 +36,8 @@ struct daemon;
 /* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
  * clear line. */
 MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
-/* Runs until SIGTERM or SIGINT (0), or until the store fails (1); then stops everything and frees
- * it. Signals must be blocked in the caller before daemon_start: daemon_block_signals. */
+/* Runs until SIGTERM or SIGINT, then stops everything and frees it: 0, or 1 when the store failed
+ * meanwhile. A store that fails earlier ends the process at once, with status 1. Signals must be
+ * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
 void daemon_block_signals(void);

@@ -1,0 +1,58 @@
+"""SIGTERM: nothing new begins, what is under way ends, its outcome is on disk, the status is 0."""
+
+import signal
+import socket
+import threading
+import time
+
+from harness import OPERATOR_KEY, Account, Receiver, eventually
+
+
+def test_attempts_under_way_end_and_are_remembered(own_daemon):
+    asked, go = threading.Event(), threading.Event()
+
+    def slow(request):
+        asked.set()
+        go.wait(10)
+        return 200
+
+    receiver = Receiver(slow)
+    try:
+        own_daemon.start()
+        account = Account(own_daemon, receiver.url)
+        own_daemon.api().events([account.event("slow-1")])
+        assert asked.wait(10)
+        own_daemon.process.send_signal(signal.SIGTERM)
+        eventually(lambda: '"event":"stopping"' in own_daemon.log_text())
+        go.set()
+        assert own_daemon.process.wait(30) == 0
+        own_daemon.start()
+        assert own_daemon.api().callback("slow-1", account.partner_id)["State"] == "delivered"
+        assert receiver.ids() == ["slow-1"]
+    finally:
+        receiver.close()
+
+
+def test_no_attempt_begins_while_a_client_is_slow(own_daemon):
+    receiver = Receiver()
+    try:
+        own_daemon.start()
+        account = Account(own_daemon, receiver.url, RatePerSecond=20)
+        own_daemon.api().events([account.event("rate-%d" % i) for i in range(100)])
+        eventually(lambda: len(receiver.ids()) >= 3)
+        with socket.create_connection(("127.0.0.1", own_daemon.port), 10) as client:
+            client.sendall(b"POST /api/v1/events HTTP/1.1\r\nHost: h\r\nX-Api-Key: "
+                           + OPERATOR_KEY.encode() + b"\r\nContent-Length: 1000\r\n\r\n[")
+            # Answered in the order sent: what stands before it has been read, so has this.
+            own_daemon.api().get("/healthz", key=None)
+            own_daemon.process.send_signal(signal.SIGTERM)
+            eventually(lambda: '"event":"stopping"' in own_daemon.log_text())
+            stopping = time.time()
+            assert own_daemon.process.wait(30) == 0
+        late = [r for r in receiver.requests if r.at > stopping + 0.5]
+        assert late == []
+        own_daemon.start()
+        eventually(lambda: own_daemon.metrics()["postbackd_callbacks_delivered_total"] == 100, 60)
+        assert sorted(receiver.ids()) == sorted("rate-%d" % i for i in range(100))
+    finally:
+        receiver.close()
