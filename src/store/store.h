@@ -277,7 +277,7 @@ struct erase {
     int64_t erased; /* events */
 };
 
-struct store_numbers { /* for metrics and health; exact at some moment of the last second */
+struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     int64_t events_queued, memtable_events, journal_bytes;

@@ -65,7 +65,7 @@ static void open_segment(struct apply *a)
 
 struct hash_order {
     int64_t hash;
-    const struct event *event;
+    size_t event; /* its place in the memtable */
 };
 
 static int by_hash(const void *x, const void *y)
@@ -74,9 +74,26 @@ static int by_hash(const void *x, const void *y)
     return (a->hash > b->hash) - (a->hash < b->hash);
 }
 
+struct hash_rows {
+    const struct hash_order *order;
+    const struct event *events;
+    size_t count;
+};
+
+/* In the order of hashes the events lie about in memory: what comes soon is asked for now. */
+static const struct event *event_of_row(const struct hash_rows *rows, size_t row, int column)
+{
+    if (column == 0 && row + 8 < rows->count) {
+        const struct event *soon = &rows->events[rows->order[row + 8].event];
+        __builtin_prefetch(&soon->key);
+        __builtin_prefetch(&soon->event_no);
+    }
+    return &rows->events[rows->order[row].event];
+}
+
 static void key_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    const struct event *e = ((const struct hash_order *)context)[row].event;
+    const struct event *e = event_of_row(context, row, column);
     switch (column) {
     case 0: feed_int(to, (int64_t)e->key.hi); break;
     case 1: feed_int(to, (int64_t)e->key.lo); break;
@@ -88,9 +105,10 @@ static void key_column(const void *context, size_t row, int column, sqlite3_cont
 
 static void panelist_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    const struct hash_order *at = (const struct hash_order *)context + row;
-    feed_int(to, column == 0 ? at->hash
-                             : (int64_t)event_id_of(at->event->account_no, at->event->event_no));
+    const struct hash_rows *rows = context;
+    const struct event *e = event_of_row(rows, row, column);
+    feed_int(to, column == 0 ? rows->order[row].hash
+                             : (int64_t)event_id_of(e->account_no, e->event_no));
 }
 
 static void add_keys(struct apply *a)
@@ -98,9 +116,10 @@ static void add_keys(struct apply *a)
     const struct memtable *m = a->m;
     struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
     for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct hash_order){(int64_t)m->events[i].key.hi, &m->events[i]};
+        order[i] = (struct hash_order){(int64_t)m->events[i].key.hi, i};
     qsort(order, m->event_count, sizeof *order, by_hash);
-    feed_run(&a->sql, a->segment.add_key, &a->feed, m->event_count, key_column, order);
+    feed_run(&a->sql, a->segment.add_key, &a->feed, m->event_count, key_column,
+             &(struct hash_rows){order, m->events, m->event_count});
 }
 
 static void add_panelists(struct apply *a)
@@ -108,9 +127,10 @@ static void add_panelists(struct apply *a)
     const struct memtable *m = a->m;
     struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
     for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct hash_order){(int64_t)a->panelists[i].hi, &m->events[i]};
+        order[i] = (struct hash_order){(int64_t)a->panelists[i].hi, i};
     qsort(order, m->event_count, sizeof *order, by_hash);
-    feed_run(&a->sql, a->segment.add_panelist, &a->feed, m->event_count, panelist_column, order);
+    feed_run(&a->sql, a->segment.add_panelist, &a->feed, m->event_count, panelist_column,
+             &(struct hash_rows){order, m->events, m->event_count});
 }
 
 void apply_keys(struct apply *a)

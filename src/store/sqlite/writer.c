@@ -110,9 +110,22 @@ static void freeze(struct sqlite_store *s)
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
 }
 
+/* A memtable that fills is given longer: the larger it is, the fewer pages of the random trees are
+ * written for each of its events. */
+static int64_t apply_interval_ms(const struct memtable *m)
+{
+    return m->event_count >= LIMIT_MEMTABLE_EVENTS / 8 ? LIMIT_APPLY_INTERVAL_BUSY_MS
+                                                       : LIMIT_APPLY_INTERVAL_MS;
+}
+
+static int64_t apply_at_mono_ms(const struct memtable *m)
+{
+    return m->first_mono_ms + apply_interval_ms(m);
+}
+
 static bool is_old(const struct sqlite_store *s)
 {
-    return env_mono_ms(s->env) - s->view.active->first_mono_ms >= LIMIT_APPLY_INTERVAL_MS;
+    return env_mono_ms(s->env) >= apply_at_mono_ms(s->view.active);
 }
 
 /* Between groups: starts what can be started. */
@@ -367,7 +380,7 @@ static int64_t wait_ms(struct sqlite_store *s)
         return 5;
     if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
         return -1;
-    int64_t left = s->view.active->first_mono_ms + LIMIT_APPLY_INTERVAL_MS - env_mono_ms(s->env);
+    int64_t left = apply_at_mono_ms(s->view.active) - env_mono_ms(s->env);
     return left > 0 ? left : 0;
 }
 
