@@ -18,7 +18,9 @@ struct importing {
     struct client_session *client;
     struct json_parser *parser;
     struct buf batch;
-    long line, first_line, lines; /* of the file; in the batch */
+    long line;                     /* of the file */
+    long lines;                    /* in the batch */
+    long line_of[LINES_PER_BATCH]; /* each one's place in the file */
     long accepted, duplicates, rejected;
 };
 
@@ -31,10 +33,13 @@ static int64_t number_of(const struct json *object, const char *name)
 static void print_rejected(const struct importing *in, const struct json *item)
 {
     const struct json *errors = json_member(item, "Errors");
+    int64_t index = number_of(item, "Index");
+    long line = index >= 0 && index < in->lines ? in->line_of[index] : in->line_of[0];
     for (const struct json *e = errors ? errors->first : NULL; e; e = e->next) {
         const struct json *field = json_member(e, "Field"), *detail = json_member(e, "Detail");
-        fprintf(stderr, "line %ld: %.*s: %.*s\n", in->first_line + (long)number_of(item, "Index"),
-                STR_ARG(field ? field->text : STR_NONE), STR_ARG(detail ? detail->text : STR_NONE));
+        struct str name = field ? field->text : STR_NONE;
+        fprintf(stderr, "line %ld: %.*s%s%.*s\n", line, STR_ARG(name), name.n ? ": " : "",
+                STR_ARG(detail ? detail->text : STR_NONE));
     }
 }
 
@@ -71,8 +76,8 @@ static bool post(struct importing *in)
             break;
         }
         if ((status != 0 && status != 429 && status != 503) || tries == TRIES) {
-            command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->first_line,
-                         in->first_line + in->lines - 1, status, STR_ARG(buf_str(&answer)));
+            command_fail(1, "lines %ld to %ld were not taken: %d %.*s", in->line_of[0],
+                         in->line_of[in->lines - 1], status, STR_ARG(buf_str(&answer)));
             good = false;
             break;
         }
@@ -104,8 +109,7 @@ static bool read_lines(struct importing *in, FILE *f)
             continue;
         if (in->lines && in->batch.n + (size_t)n > BYTES_PER_BATCH)
             good = post(in);
-        if (!in->lines)
-            in->first_line = in->line;
+        in->line_of[in->lines] = in->line;
         buf_add(&in->batch, line, (size_t)n);
         if (line[n - 1] != '\n')
             buf_add_char(&in->batch, '\n');

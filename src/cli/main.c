@@ -72,9 +72,10 @@ static int run(const struct command_entry *c, int argc, char **argv)
 {
     struct settings settings;
     struct str why;
-    int status = settings_read(&settings, c->command, argc, argv, environ, &why)
-                     ? c->run(&settings)
-                     : command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    bool good = settings_read(&settings, c->command, argc, argv, environ, &why);
+    if (good && c->command != COMMAND_SERVE) /* which warns once its log is set up */
+        settings_warn(&settings);
+    int status = good ? c->run(&settings) : command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
     settings_free(&settings);
     return status;
 }

@@ -70,6 +70,7 @@ struct option {
 extern const struct option option_table[OPTION_COUNT];
 
 #define SETTING_VALUES_MAX 64
+#define SETTING_UNKNOWN_MAX 16 /* more are not told of */
 
 /* Where a value comes from; a later source replaces an earlier one. */
 enum setting_source { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LINE };
@@ -85,14 +86,17 @@ struct settings {
     } of[OPTION_COUNT];
     struct str operands[2]; /* what is no option: FILE of backup, import */
     size_t operand_count;
+    struct str unknown_variables[SETTING_UNKNOWN_MAX]; /* POSTBACKD_* that name no option */
+    size_t unknown_variable_count;
 };
 
 /* Reads file, environment and command line (argv behind the command). False: *ret_why is one
- * clear line in the arena. Warns (log) about unknown POSTBACKD_* variables. --help is handled by
- * the caller before. */
+ * clear line in the arena. --help is handled by the caller before. */
 MUST_CHECK bool settings_read(struct settings *s, enum command command, int argc, char **argv,
                               char **environment, struct str *ret_why);
 void settings_free(struct settings *s);
+/* Logs a warning for each unknown POSTBACKD_* variable: once the log is as it was asked for. */
+void settings_warn(const struct settings *s);
 
 /* The value, or the option's fallback, or absent. */
 struct str settings_text(const struct settings *s, enum option_id id);

@@ -1,12 +1,14 @@
 /* postbackd serve: settings to daemon options, each judged here with one clear line. */
 #include "cli/command.h"
 
+#include "accounts/vault.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 
 #include <errno.h>
 #include <sched.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
@@ -100,11 +102,33 @@ static bool read_listener(struct settings *s, struct daemon_options *o, struct s
     return true;
 }
 
-static bool read_rest(struct settings *s, struct daemon_options *o, struct str *ret_why)
+/* Judged before anything is opened or made: a slip leaves nothing behind. */
+static bool read_outside(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
+    struct str proxy = settings_text(s, OPTION_PROXY), dns = settings_text(s, OPTION_DNS_SERVER);
+    struct url url;
+    struct address address;
+    struct endpoint endpoint;
     const char *why;
-    if (!schedule_parse(settings_text(s, OPTION_RETRY_SCHEDULE), &o->schedule, &why))
-        return fail(s, ret_why, OPTION_RETRY_SCHEDULE, why);
+    o->public_url = settings_text(s, OPTION_PUBLIC_URL);
+    if (o->public_url.p && !url_parse(&s->arena, o->public_url, &url, &why))
+        return fail(s, ret_why, OPTION_PUBLIC_URL, why);
+    if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https)) {
+        *ret_why = STR("proxy: not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
+        return false; /* not quoted: it may carry a password */
+    }
+    if (dns.p && !address_parse(dns, &address) && !endpoint_parse(dns, &endpoint))
+        return fail(s, ret_why, OPTION_DNS_SERVER, "not an address such as 9.9.9.9 or [::1]:53.");
+    o->proxy = proxy.p;
+    o->dns_server = dns.p;
+    o->ca_file = text_or_null(s, OPTION_CA_FILE);
+    return true;
+}
+
+static bool read_keys(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    uint8_t key[MASTER_KEY_BYTES];
+    const char *why;
     o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
     if (o->operator_key.p && o->operator_key.n < OPERATOR_KEY_BYTES_LEAST) {
         *ret_why = STR("POSTBACKD_OPERATOR_KEY has fewer than 16 characters; make one with "
@@ -112,11 +136,24 @@ static bool read_rest(struct settings *s, struct daemon_options *o, struct str *
         return false;
     }
     o->master_key = settings_text(s, OPTION_MASTER_KEY);
-    o->public_url = settings_text(s, OPTION_PUBLIC_URL);
-    o->ca_file = text_or_null(s, OPTION_CA_FILE);
-    o->dns_server = text_or_null(s, OPTION_DNS_SERVER);
-    o->proxy = text_or_null(s, OPTION_PROXY);
-    o->version = POSTBACKD_VERSION;
+    if (!o->master_key.p)
+        return true;
+    bool good = master_key_parse(o->master_key, key, &why);
+    sodium_memzero(key, sizeof key);
+    if (!good) {
+        struct buf text = {0};
+        buf_printf(&text, "POSTBACKD_MASTER_KEY: %s", why);
+        *ret_why = arena_str(&s->arena, buf_str(&text));
+        buf_free(&text);
+    }
+    return good;
+}
+
+static bool read_schedule(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    const char *why;
+    if (!schedule_parse(settings_text(s, OPTION_RETRY_SCHEDULE), &o->schedule, &why))
+        return fail(s, ret_why, OPTION_RETRY_SCHEDULE, why);
     return true;
 }
 
@@ -148,15 +185,17 @@ static void raise_descriptor_limit(void)
 
 int command_serve(struct settings *s)
 {
-    struct daemon_options o = {0};
+    struct daemon_options o = {.version = POSTBACKD_VERSION};
     struct str why;
     if (s->operand_count)
         return command_fail(EXIT_USAGE, "%.*s: serve takes options only.", STR_ARG(s->operands[0]));
     if (!set_log(s, &why) || !read_listener(s, &o, &why) || !read_numbers(s, &o, &why) ||
         !read_cidrs(s, OPTION_ALLOW_DESTINATION, &o.allowed, &o.allowed_count, &why) ||
         !read_cidrs(s, OPTION_TRUSTED_PROXY, &o.trusted_proxies, &o.trusted_proxy_count, &why) ||
-        !read_sources(s, &o, &why) || !read_rest(s, &o, &why) || !read_store(s, &o, &why))
+        !read_sources(s, &o, &why) || !read_schedule(s, &o, &why) || !read_keys(s, &o, &why) ||
+        !read_outside(s, &o, &why) || !read_store(s, &o, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    settings_warn(s);
     umask(077); /* the store holds people's ids: nobody else's to read */
     raise_descriptor_limit();
     daemon_block_signals();

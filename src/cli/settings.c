@@ -129,8 +129,9 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
 {
     int id = option_of_variable(variable);
     if (id < 0) {
-        if (!str_is(variable, "BIN")) /* the test suite's */
-            log_warning("unknown_environment_variable", LOG_STR("name", variable));
+        /* POSTBACKD_BIN is the test suite's. */
+        if (!str_is(variable, "BIN") && s->unknown_variable_count < SETTING_UNKNOWN_MAX)
+            s->unknown_variables[s->unknown_variable_count++] = variable;
         return true;
     }
     if (!(option_table[id].commands & s->command))
@@ -234,6 +235,16 @@ bool settings_read(struct settings *s, enum command command, int argc, char **ar
         return false;
     return read_environment(s, environment, false, ret_why) &&
            read_command_line(s, argc, argv, ret_why);
+}
+
+void settings_warn(const struct settings *s)
+{
+    for (size_t i = 0; i < s->unknown_variable_count; i++) {
+        struct buf name = {0};
+        buf_printf(&name, PREFIX "%.*s", STR_ARG(s->unknown_variables[i]));
+        log_warning("unknown_environment_variable", LOG_STR("name", buf_str(&name)));
+        buf_free(&name);
+    }
 }
 
 void settings_free(struct settings *s)

@@ -1,6 +1,5 @@
 """The log of callbacks, resending, test callbacks, the rewards feed, endpoint health and erasing."""
 import itertools
-import json
 import random
 import re
 import threading
@@ -10,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from checks import DEAD_URL, all_pages, assert_problem, encode, now, spell
-from harness import Account, Receiver, assert_signed, eventually, sig
+from harness import Account, Receiver, assert_signed, eventually
 
 serial = itertools.count(1)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")

@@ -1,0 +1,409 @@
+"""The command line: what it says of itself, what it refuses and how, and its small commands."""
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+from checks import encode
+from harness import BINARY, OPERATOR_KEY, Account, Daemon, eventually
+
+VECTOR_SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
+BODY = ('{"Sig":"68814bd5ca811bc95364ba60868977a8","PanelistId":"user-ü/1","RewardType":"survey_completed",'
+        '"RewardId":"r-1","Reward":72.00,"SessionId":"s \\"1\\"","RevenueAmount":0.35,"IsTest":false}')
+# what the contract's section 7 names for each command that is there
+OPTIONS = {
+    "serve": ["--config", "--listen", "--tls-cert", "--tls-key", "--store", "--retry-schedule", "--allow-destination",
+              "--source-address", "--ca-file", "--proxy", "--dns-server", "--public-url", "--trusted-proxy"],
+    "demo": [], "receive": ["--listen", "--secret", "--status", "--delay", "--fail-rate"],
+    "verify": ["--secret"], "import": [], "backup": [],
+}
+
+
+def run(*arguments, stdin="", timeout=30, **variables):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
+    env.update(variables)
+    if isinstance(stdin, str):
+        stdin = stdin.encode()
+    return subprocess.run([BINARY, *map(str, arguments)], input=stdin, capture_output=True, timeout=timeout, env=env)
+
+
+def assert_one_line(result, status, *words):
+    """Ends with this status, one clear line on standard error, and nothing else."""
+    text = result.stderr.decode()
+    assert result.returncode == status, (result.returncode, text)
+    assert result.stdout == b""
+    lines = text.splitlines()
+    assert len(lines) == 1 and len(lines[0]) > 15, text
+    assert all(word in text for word in words), (words, text)
+
+
+# --- help ------------------------------------------------------------------------------------
+
+def test_help_lists_the_commands():
+    result = run("--help")
+    assert (result.returncode, result.stderr) == (0, b"")
+    for command in OPTIONS:
+        assert re.search(r"^\s+%s\s" % command, result.stdout.decode(), re.M), command
+
+
+@pytest.mark.parametrize("command", OPTIONS)
+def test_each_command_names_its_options(command):
+    result = run(command, "--help")
+    assert (result.returncode, result.stderr) == (0, b"")
+    listed = set(re.findall(r"^\s*(--[a-z-]+)", result.stdout.decode(), re.M))
+    assert listed >= set(OPTIONS[command])
+    # and takes each that it names: without a value that is what it asks for
+    for option in listed:
+        assert_one_line(run(command, option), 2, option.lstrip("-"))
+        assert_one_line(run(command, option + "="), 2, option.lstrip("-"))
+
+
+def test_the_manual_names_every_option_and_renders(tmp_path):
+    result = run("--manual")
+    assert result.returncode == 0 and result.stdout.startswith(b".TH ")
+    plain = result.stdout.decode().replace("\\-", "-")
+    for command in OPTIONS:
+        for option in re.findall(r"^\s*(--[a-z-]+)", run(command, "--help").stdout.decode(), re.M):
+            assert option in plain, (command, option)
+    if shutil.which("man") is None:
+        pytest.skip("no man on this machine")
+    page = tmp_path / "postbackd.1"
+    page.write_bytes(result.stdout)
+    shown = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, timeout=60,
+                           env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
+    assert shown.returncode == 0 and shown.stderr == b"", shown.stderr
+    assert b"retry-schedule" in shown.stdout and b"SIGTERM" in shown.stdout
+
+
+def test_version():
+    for arguments in (["--version"],):
+        result = run(*arguments)
+        assert re.fullmatch(rb"postbackd \d+\.\d+\.\d+\S*\n", result.stdout)
+
+
+# --- what is refused -------------------------------------------------------------------------
+
+WRONG = [
+    ([], []), (["--nonsense"], ["nonsense"]), (["serves"], ["serves"]),
+    (["serve", "--nonsense", "x"], ["nonsense"]), (["serve", "stray"], []),
+    (["serve", "--listen"], ["listen"]), (["serve", "--listen", "nowhere"], ["listen"]),
+    (["serve", "--listen", "127.0.0.1:99999"], ["listen"]), (["serve", "--listen", "1.2.3:80"], ["listen"]),
+    (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "sqlite:"], ["store"]),
+    (["serve", "--retry-schedule", "5s,x"], ["retry-schedule"]), (["serve", "--retry-schedule", "5"], ["retry-schedule"]),
+    (["serve", "--retry-schedule", "5s,,1m"], ["retry-schedule"]),
+    (["serve", "--retry-schedule", "-5s"], ["retry-schedule"]),
+    (["serve", "--allow-destination", "10.0.0.0/33"], ["allow-destination"]),
+    (["serve", "--allow-destination", "localhost"], ["allow-destination"]),
+    (["serve", "--source-address", "here"], ["source-address"]),
+    (["serve", "--trusted-proxy", "x"], ["trusted-proxy"]), (["serve", "--dns-server", "x"], ["dns-server"]),
+    (["serve", "--public-url", "ftp://x"], ["public-url"]), (["serve", "--proxy", "socks5://x"], ["proxy"]),
+    (["serve", "--tls-cert", "/nonexistent"], ["tls-"]), (["serve", "--tls-key", "/nonexistent"], ["tls-"]),
+    (["serve", "--log-format", "xml"], ["log-format"]), (["serve", "--log-level", "loud"], ["log-level"]),
+    (["serve", "--reads-per-minute", "-1"], ["reads-per-minute"]), (["serve", "--loops", "x"], ["loops"]),
+    (["serve", "--retain-bodies-days", "1.5"], ["retain-bodies-days"]),
+    (["serve", "--listen", "127.0.0.1:0", "--listen", "127.0.0.1:0"], ["listen"]),
+    (["serve", "--operator-key", "x" * 20], ["operator-key"]), (["serve", "--master-key", "x"], ["master-key"]),
+    (["serve", "--config", "/nonexistent/file"], ["/nonexistent/file"]),
+    (["verify"], ["secret"]), (["receive"], ["secret"]), (["import"], []),
+    (["receive", "--secret", "x" * 20, "--status", "99"], ["status"]),
+    (["receive", "--secret", "x" * 20, "--fail-rate", "2"], ["fail-rate"]),
+    (["receive", "--secret", "x" * 20, "--delay", "-1"], ["delay"]),
+]
+
+
+@pytest.mark.parametrize("arguments,words", WRONG, ids=[" ".join(a)[:60] or "nothing" for a, _ in WRONG])
+def test_wrong_words_are_one_line_and_exit_2(arguments, words, tmp_path):
+    arguments = list(arguments)
+    if arguments[:1] == ["serve"] and "--store" not in arguments:
+        arguments[1:1] = ["--store", "sqlite:%s" % (tmp_path / "store")]
+    assert_one_line(run(*arguments, timeout=10), 2, *words)
+    assert not (tmp_path / "store").exists()
+
+
+@pytest.mark.parametrize("name,value", [("LISTEN", "nowhere"), ("RETRY_SCHEDULE", "soon"), ("LOG_FORMAT", "xml"),
+                                        ("LOOPS", "x"), ("OPERATOR_KEY", "short"), ("MASTER_KEY", "no key"),
+                                        ("ALLOW_DESTINATION", "10.0.0.0/8,x"), ("STORE", "file:x")])
+def test_wrong_values_of_the_environment(name, value, tmp_path):
+    arguments = [] if name == "STORE" else ["--store", "sqlite:%s" % (tmp_path / "store")]
+    result = run("serve", *arguments, timeout=10, **{"POSTBACKD_" + name: value})
+    assert_one_line(result, 2, name.lower().replace("_", "-") if name not in ("OPERATOR_KEY", "MASTER_KEY") else "")
+    if name.endswith("_KEY"):
+        assert re.search("operator|master", result.stderr.decode(), re.I) and value not in result.stderr.decode()
+
+
+@pytest.mark.parametrize("text,words", [
+    ("nonsense = 1\n", ["nonsense", ":1"]), ("# good\n\nlisten 127.0.0.1:0\n", [":3"]),
+    ("listen = nowhere\n", ["listen"]), ("log-format = json\nretry-schedule = 5s,never\n", ["retry-schedule"]),
+    ("listen = 127.0.0.1:0\nlisten = 127.0.0.1:0\n", ["listen"]), ("listen =\n", ["listen"]),
+    ("config = other\n", ["config"]), ("fail-rate = 1\n", ["fail-rate"]),
+])
+def test_wrong_config_files(text, words, tmp_path):
+    path = tmp_path / "postbackd.conf"
+    path.write_text(text)
+    assert_one_line(run("serve", "--config", path, "--store", "sqlite:%s" % (tmp_path / "s"), timeout=10), 2, *words)
+
+
+def test_an_unknown_variable_only_warns(tmp_path):
+    d = Daemon(tmp_path, env={"POSTBACKD_NONSENSE": "value-of-nonsense"}).start()
+    assert d.stop() == 0
+    lines = [json.loads(line) for line in d.log_text().splitlines() if "NONSENSE" in line]
+    assert lines and all(line["level"] == "warning" for line in lines)
+
+
+# --- where settings come from ----------------------------------------------------------------
+
+def test_command_line_beats_environment_beats_file(tmp_path):
+    path = tmp_path / "postbackd.conf"
+    path.write_text("# the file\nreads-per-minute = 1\npublic-url = https://file.example\n"
+                    "retry-schedule = 1s\nallow-destination = 127.0.0.0/8\noperator-key = %s\n" % ("f" * 32))
+    path.chmod(0o600)
+    d = Daemon(tmp_path, "--config", str(path), "--reads-per-minute", "3", schedule=None, allow=(),
+               env={"POSTBACKD_READS_PER_MINUTE": "2", "POSTBACKD_PUBLIC_URL": "https://variable.example"}).start()
+    try:
+        assert d.api().get("/api/v1/partners").headers["RateLimit-Limit"] == "3"
+        assert "https://variable.example" in d.api(None).get("/openapi.json").text
+        a = Account(d, "http://127.0.0.1:9/")  # allowed by the file
+        d.api().events(a.event("c-1"))
+        key = d.api(a.key("callbacks:read"))
+
+        def dead():
+            d.metrics()
+            return d.metrics()["postbackd_callbacks_dead_total"] == 1
+
+        eventually(dead)  # after two attempts: the file's schedule has one step
+        assert len(key.get("/api/v1/callbacks/c-1").json["Attempts"]) == 2
+        assert d.api("f" * 32).get("/api/v1/partners").status == 401
+    finally:
+        d.stop()
+
+
+def test_config_by_variable(tmp_path):
+    path = tmp_path / "postbackd.conf"
+    path.write_text("reads-per-minute = 7\n")
+    d = Daemon(tmp_path, env={"POSTBACKD_CONFIG": str(path)}).start()
+    try:
+        assert d.api().get("/api/v1/partners").headers["RateLimit-Limit"] == "7"
+    finally:
+        d.stop()
+
+
+def test_a_second_daemon_on_the_same_store_is_refused(own_daemon):
+    d = own_daemon.start()
+    result = run("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (d.directory / "store"), timeout=20)
+    assert result.returncode not in (0, 2) and result.stderr
+    assert d.api(None).get("/readyz").status == 200
+
+
+def test_sigterm_ends_with_0_and_the_key_file_is_private(own_daemon):
+    d = own_daemon.start()
+    made = [f for f in (d.directory / "store").iterdir() if f.name == "master.key"]
+    assert len(made) == 1 and made[0].stat().st_mode & 0o777 == 0o600
+    assert "master" in d.log_text()
+    d.process.send_signal(signal.SIGTERM)
+    assert d.process.wait(20) == 0
+
+
+def test_a_master_key_of_the_environment_makes_no_file(tmp_path):
+    d = Daemon(tmp_path, env={"POSTBACKD_MASTER_KEY": "ab" * 32}).start()
+    a = Account(d)
+    assert d.stop() == 0
+    assert not list((tmp_path / "store").glob("*.key"))
+    wrong = run("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"), timeout=20,
+                POSTBACKD_MASTER_KEY="cd" * 32)
+    assert wrong.returncode not in (0, None) and wrong.stderr
+    d.start()
+    assert d.api().get("/api/v1/apps/%s/secret" % a.app_id).json["CallbackSecret"] == a.secret
+    assert d.stop() == 0
+
+
+# --- verify ----------------------------------------------------------------------------------
+
+def body_with(signature):
+    return BODY.replace("68814bd5ca811bc95364ba60868977a8", signature)
+
+
+def md5(text):
+    return hashlib.md5(text.encode()).hexdigest()
+
+
+P, R, S = "user-ü/1", "r-1", VECTOR_SECRET
+CAUSES = [
+    (md5(P + R + S).upper(), "upper|case"), (md5(R + P + S), "order"), (md5(P + S + R), "order"),
+    (md5(S + P + R), "order"), (md5(P + ":" + R + ":" + S), "separator|between"), (md5(P + R), "secret|left out|missing"),
+    (md5(P + S), "RewardId|left out|missing"), (hmac.new(S.encode(), (P + R).encode(), "md5").hexdigest(), "HMAC"),
+    (md5(P + R + S[6:]), "whsec_|prefix"), (hashlib.sha256((P + R + S).encode()).hexdigest(), "32|MD5"),
+    (base64.b64encode(hashlib.md5((P + R + S).encode()).digest()).decode(), "32|hex"),
+    (md5(P + R + S + "\n"), "white|space|line"), (md5(P + R + "whsec_another"), "secret"), ("", "Sig"),
+]
+
+
+def test_verify_says_that_sig_matches():
+    for text in (BODY, BODY + "\n", json.dumps(json.loads(BODY)), body_with(md5(P + R + "plain-secret"))):
+        secret = "plain-secret" if "68814" not in text else S
+        result = run("verify", "--secret", secret, stdin=text)
+        assert (result.returncode, result.stderr) == (0, b""), text
+        assert b"matches" in result.stdout
+
+
+@pytest.mark.parametrize("signature,words", CAUSES, ids=[w for _, w in CAUSES])
+def test_verify_says_why_not(signature, words):
+    result = run("verify", "--secret", S, stdin=body_with(signature))
+    assert result.returncode == 1
+    text = (result.stdout + result.stderr).decode()
+    assert "not" in text and re.search(words, text, re.I), text
+    assert S not in text and S[6:] not in text
+
+
+def test_the_causes_are_told_apart():
+    said = {run("verify", "--secret", S, stdin=body_with(signature)).stdout for signature, _ in CAUSES}
+    assert len(said) >= 10
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "\xff", '{"PanelistId":"u"}', "{}",
+                                  '{"Sig":"68814bd5ca811bc95364ba60868977a8"}'])
+def test_verify_of_what_is_no_callback(text):
+    result = run("verify", "--secret", S, stdin=text.encode("latin-1"))
+    assert result.returncode == 1 and result.stdout + result.stderr
+
+
+# --- receive ---------------------------------------------------------------------------------
+
+class Receive:
+    """`postbackd receive` at a free port."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen([BINARY, "receive", "--listen", "127.0.0.1:0", *arguments],
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        first = self.process.stdout.readline()
+        self.url = re.search(r"http://127\.0\.0\.1:\d+/", first).group(0)
+
+    def line(self):
+        return self.process.stdout.readline()
+
+    def stop(self):
+        self.process.terminate()
+        self.process.stdout.close()
+        return self.process.wait(10)
+
+
+def test_receive_verifies_what_the_daemon_sends(daemon):
+    a = Account(daemon, currency="72.5")
+    other = Receive("--secret", a.secret)
+    try:
+        a.patch(SuccessCallbackUrl=other.url + "cb?x=1", OfferCallbackUrl=other.url)
+        daemon.api().events(a.event("rc-1", PanelistId='ü"\\'))
+        line = other.line()
+        assert "rc-1" in line and "survey_completed" in line and "72.50" in line
+        assert line.startswith("200 ") and "Sig ok " in line and "webhook-signature ok" in line
+        daemon.api().wait_state("rc-1", a.partner_id, "delivered")
+        daemon.api().post("/api/v1/callbacks/rc-1/resend", query={"partnerId": a.partner_id})
+        assert "rc-1" in (again := other.line()) and again != line  # said to have come before
+        daemon.api().events(a.event("rc-2", "offer_clicked"))
+        assert "offer_clicked" in other.line()
+    finally:
+        assert other.stop() == 0
+
+
+def test_receive_with_another_secret_says_so(daemon):
+    a = Account(daemon)
+    other = Receive("--secret", VECTOR_SECRET)
+    try:
+        a.patch(SuccessCallbackUrl=other.url)
+        daemon.api().events(a.event("rc-3"))
+        assert other.line().count("WRONG") == 2
+    finally:
+        assert other.stop() == 0
+
+
+def test_receive_answers_what_it_is_told(daemon):
+    a = Account(daemon)
+    other = Receive("--secret", a.secret, "--status", "404", "--delay", "300")
+    try:
+        a.patch(SuccessCallbackUrl=other.url)
+        daemon.api().events(a.event("rc-4"))
+        found = daemon.api().wait_state("rc-4", a.partner_id, "dead")
+        assert {t["Status"] for t in found["Attempts"]} == {404}
+        assert min(t["DurationMs"] for t in found["Attempts"]) >= 290
+    finally:
+        assert other.stop() == 0
+    other = Receive("--secret", a.secret, "--fail-rate", "1")
+    try:
+        a.patch(SuccessCallbackUrl=other.url)
+        daemon.api().events(a.event("rc-5"))
+        assert other.line().startswith("503 ")
+    finally:
+        assert other.stop() == 0
+
+
+# --- import, backup --------------------------------------------------------------------------
+
+def import_file(daemon, path, stdin=""):
+    return run("import", "--url", "http://127.0.0.1:%d" % daemon.port, path, stdin=stdin, timeout=120,
+               POSTBACKD_OPERATOR_KEY=OPERATOR_KEY)
+
+
+def test_import_and_again(daemon, receiver, tmp_path):
+    a = Account(daemon, receiver.url)
+    path = tmp_path / "past.ndjson"
+    lines = [encode(a.event("im-%d" % i, Timestamp="2021-05-%02dT12:00:00+02:00" % (1 + i % 28))) for i in range(12000)]
+    path.write_text("\n".join(lines) + "\n\n")
+    result = import_file(daemon, path)
+    assert (result.returncode, result.stdout) == (0, b"12000 accepted, 0 duplicates, 0 rejected\n"), result
+    result = import_file(daemon, path)
+    assert (result.returncode, result.stdout) == (0, b"0 accepted, 12000 duplicates, 0 rejected\n"), result
+    query = {"partnerId": a.partner_id, "startDate": "2021-05-01", "endDate": "2021-05-31"}
+    rows = daemon.api().get("/api/v1/reports/conversions", query=query).json["Rows"]
+    assert sum(row["Conversions"] for row in rows) == 12000 and len(rows) == 28
+    found = daemon.api().callback("im-7", a.partner_id)
+    assert (found["State"], found["Reason"]) == ("skipped", "imported")
+    assert receiver.requests == []
+
+
+def test_import_names_the_lines_it_could_not_take(daemon, tmp_path):
+    a = Account(daemon)
+    lines = [encode(a.event("il-1")), "", "{broken", encode(a.event("il-2", RevenueAmount="x")), encode(a.event("il-3"))]
+    result = import_file(daemon, "-", stdin="\n".join(lines))
+    assert result.returncode == 1
+    assert result.stdout == b"2 accepted, 0 duplicates, 2 rejected\n"
+    told = result.stderr.decode()
+    assert re.search(r"line 3\b", told) and re.search(r"line 4: RevenueAmount", told), told
+
+
+def test_import_that_cannot_work(daemon, tmp_path):
+    assert_one_line(run("import", "x.ndjson"), 2, "POSTBACKD_OPERATOR_KEY")
+    missing = import_file(daemon, tmp_path / "missing")
+    assert missing.returncode == 1 and b"missing" in missing.stderr
+    path = tmp_path / "one"
+    path.write_text('{"EventId":"x"}\n')
+    refused = run("import", "--url", "http://127.0.0.1:%d" % daemon.port, path, POSTBACKD_OPERATOR_KEY="x" * 20)
+    assert refused.returncode == 1 and b"401" in refused.stderr
+
+
+def test_backup_while_running_restores(own_daemon, tmp_path):
+    d = own_daemon.start()
+    a = Account(d, "http://127.0.0.1:9/")
+    d.api().events([a.event("bk-%d" % i, RevenueAmount="0.01") for i in range(500)], query={"deliver": "false"})
+    target = tmp_path / "copy" / "store"
+    target.mkdir(parents=True)
+    result = run("backup", "--store", "sqlite:%s" % (d.directory / "store"), target / "postbackd.db", timeout=60)
+    assert result.returncode == 0, result
+    d.api().events(a.event("bk-later"))
+    shutil.copy(d.directory / "store" / "master.key", target)
+    copy = Daemon(tmp_path / "copy").start()
+    try:
+        query = {"partnerId": a.partner_id}
+        rows = copy.api().get("/api/v1/reports/earnings", query=query).json["Rows"]
+        assert [row["Earnings"] for row in rows] == [5]
+        assert copy.api().get("/api/v1/callbacks/bk-later", query=query).status == 404
+        assert copy.api().get("/api/v1/apps/%s/secret" % a.app_id).json["CallbackSecret"] == a.secret
+    finally:
+        copy.stop()
+    again = run("backup", "--store", "sqlite:%s" % (d.directory / "store"), target / "postbackd.db", timeout=60)
+    assert again.returncode != 0 and again.stderr
