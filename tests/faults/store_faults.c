@@ -361,7 +361,7 @@ static bool lying_disk_is_caught(uint64_t seed)
     if (child == 0) {
         if (!freopen("/dev/null", "w", stderr))
             _exit(3);
-        alarm(60);
+        alarm(20);
         struct run r;
         run_init(&r, seed);
         r.quiet = true;
@@ -370,7 +370,9 @@ static bool lying_disk_is_caught(uint64_t seed)
         _exit(r.good ? 0 : 1);
     }
     int status = 0;
-    return waitpid(child, &status, 0) == child && !(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    if (waitpid(child, &status, 0) != child)
+        return false;
+    return WIFEXITED(status) ? WEXITSTATUS(status) == 1 : WTERMSIG(status) == SIGABRT;
 }
 
 static void finds_a_lying_disk(void)

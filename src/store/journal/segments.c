@@ -18,7 +18,7 @@
 #define NAME_PREFIX "journal-"
 #define NAME_DIGITS 16
 #define UNFINISHED_SUFFIX ".new"
-#define ZEROS_BYTES (1u << 20)
+#define ZEROS_MOST_BYTES (1u << 20)
 #define SPARES_MAX 4 /* more are unlinked: after a burst the disk is given back */
 
 char *segment_path(const char *directory, uint64_t number)
@@ -111,7 +111,8 @@ struct segment_maker {
     char *directory;
     uint64_t journal_id, segment_bytes;
     bool single_threaded;
-    char *zeros; /* ZEROS_BYTES, aligned; only who is making touches it */
+    char *zeros; /* zeros_bytes, aligned; only who is making touches it */
+    size_t zeros_bytes;
     pthread_t thread;
 
     pthread_mutex_t lock; /* guards everything below */
@@ -138,7 +139,7 @@ static int write_zeros(struct segment_maker *m, int fd, uint64_t bytes)
 {
     int result = 0;
     for (uint64_t at = JOURNAL_BLOCK_BYTES; result == 0 && at < bytes;) {
-        size_t n = bytes - at < ZEROS_BYTES ? (size_t)(bytes - at) : ZEROS_BYTES;
+        size_t n = bytes - at < m->zeros_bytes ? (size_t)(bytes - at) : m->zeros_bytes;
         result = disk_write_all(m->disk, fd, m->zeros, n, (int64_t)at);
         at += n;
     }
@@ -226,9 +227,10 @@ struct segment_maker *segment_maker_new(struct disk *disk, const char *directory
     m->journal_id = journal_id;
     m->segment_bytes = segment_bytes;
     m->single_threaded = single_threaded;
-    m->zeros = aligned_alloc(JOURNAL_BLOCK_BYTES, ZEROS_BYTES);
+    m->zeros_bytes = segment_bytes < ZEROS_MOST_BYTES ? (size_t)segment_bytes : ZEROS_MOST_BYTES;
+    m->zeros = aligned_alloc(JOURNAL_BLOCK_BYTES, m->zeros_bytes);
     ASSERT(m->zeros != NULL);
-    memset(m->zeros, 0, ZEROS_BYTES);
+    memset(m->zeros, 0, m->zeros_bytes);
     ASSERT(pthread_mutex_init(&m->lock, NULL) == 0);
     ASSERT(pthread_cond_init(&m->changed, NULL) == 0);
     if (!single_threaded)
