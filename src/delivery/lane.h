@@ -18,8 +18,8 @@
 
 #define LANE_MAGIC 0x1A4E1A4Eu
 #define LANE_RETRY_IN_RAM_MS 10000 /* a retry due within that may wait in memory */
-#define LANE_QUIET_MS 1000         /* tries under way and no answer for so long: it may be hanging */
-#define LANE_IDLE_MS 60000         /* nothing in hand, nothing waiting: forgotten after that */
+#define LANE_QUIET_MS 1000 /* tries under way and no answer for so long: it may be hanging */
+#define LANE_IDLE_MS 60000 /* nothing in hand, nothing waiting: forgotten after that */
 #define LANE_IDLE_SUSPENDED_MS 600000
 #define LANE_ROOM_ALWAYS 16 /* what a lane gets even when memory is nearly full */
 

@@ -59,10 +59,19 @@ static bool make_room(struct sender *s)
     return true;
 }
 
+static int64_t connect_timeout_ms(const struct exchange *x)
+{
+    return x->connect_timeout_ms < x->timeout_ms ? x->connect_timeout_ms : x->timeout_ms;
+}
+
+/* The time for connecting begins here: what passed in line, or on a connection that turned out to
+ * be stale, says nothing about how the destination connects. */
 void job_open_fresh(struct job *job)
 {
+    struct sender *s = job->sender;
     job->x->reused_connection = false;
-    if (make_room(job->sender)) {
+    if (make_room(s)) {
+        job->connect_deadline_mono_ms = loop_mono_ms(s->loop) + connect_timeout_ms(job->x);
         opening_start(job);
     } else {
         line_join(job);
@@ -83,15 +92,12 @@ void line_timer_fire(struct timer *timer)
 void job_start(struct sender *s, struct exchange *x)
 {
     int64_t now = loop_mono_ms(s->loop);
-    int64_t connect_ms =
-        x->connect_timeout_ms < x->timeout_ms ? x->connect_timeout_ms : x->timeout_ms;
     struct job *job = xcalloc(1, sizeof *job);
     job->magic = JOB_MAGIC;
     job->sender = s;
     job->x = x;
     job->started_mono_ms = now;
     job->deadline_mono_ms = now + x->timeout_ms;
-    job->connect_deadline_mono_ms = now + connect_ms;
     job->timer.fire = job_timer_fire;
     job->destination = destination_get(s, x->url);
     job->destination->exchanges++;
@@ -135,7 +141,7 @@ void job_print_where(struct buf *to, const struct job *job)
 static void settle_late(struct job *job)
 {
     struct buf where = {0};
-    double connect_s = (double)(job->connect_deadline_mono_ms - job->started_mono_ms) / 1000;
+    double connect_s = (double)connect_timeout_ms(job->x) / 1000;
     double s = (double)job->x->timeout_ms / 1000;
     const struct connection *c = job->connection;
     job_print_where(&where, job);

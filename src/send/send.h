@@ -39,8 +39,8 @@ struct exchange {
     struct str headers; /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
                          * Content-Type, Accept-Encoding, Authorization, which are added */
     struct str body;
-    int64_t timeout_ms; /* whole exchange, counted from sender_start, DNS included */
-    int64_t connect_timeout_ms;
+    int64_t timeout_ms;         /* whole exchange, counted from sender_start, DNS included */
+    int64_t connect_timeout_ms; /* of it, for name, connection and TLS */
     void (*done)(struct exchange *x);
 
     /* results */

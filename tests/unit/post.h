@@ -18,6 +18,7 @@ static struct {
     struct arena arena; /* of the URLs */
     struct exchange x;  /* of the last post */
     int under_way;
+    int64_t connect_timeout_ms; /* 0: like the whole exchange's */
 } post;
 
 /* Loopback as far as `allowed` (a CIDR, or NULL) says; change what the test is about. */
@@ -88,7 +89,7 @@ static inline void post_start(struct exchange *x, const char *url, int64_t timeo
     x->headers = STR("webhook-id: r-1\r\n");
     x->body = STR("{\"Sig\":\"x\"}");
     x->timeout_ms = timeout_ms;
-    x->connect_timeout_ms = timeout_ms;
+    x->connect_timeout_ms = post.connect_timeout_ms ? post.connect_timeout_ms : timeout_ms;
     x->done = post_done;
     post.under_way++;
     sender_start(post.sender, x);

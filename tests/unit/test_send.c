@@ -130,7 +130,9 @@ static void closes_after_one(struct receiver *r, int fd, int number)
     if (receiver_read_request(r, fd))
         receiver_say(fd, OK_EMPTY);
     if (number == 0) {
-        receiver_read_request(r, fd); /* and closes on it without a byte */
+        receiver_read_request(r, fd); /* and closes on it without a byte, sooner or later */
+        if (r->text)
+            usleep((useconds_t)atoi(r->text) * 1000);
         if (r->context)
             receiver_reset(fd);
     } else {
@@ -138,9 +140,9 @@ static void closes_after_one(struct receiver *r, int fd, int number)
     }
 }
 
-static void stale(bool reset)
+static void stale(bool reset, const char *after_ms)
 {
-    struct receiver r = {.serve = closes_after_one, .context = reset ? &r : NULL};
+    struct receiver r = {.serve = closes_after_one, .context = reset ? &r : NULL, .text = after_ms};
     receiver_start(&r);
     post_to("http://127.0.0.1:%u/", r.port, 5000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_OK);
@@ -154,8 +156,12 @@ static void stale(bool reset)
 
 static void stale_connection_is_tried_again(void)
 {
-    stale(false);
-    stale(true);
+    stale(false, NULL);
+    stale(true, NULL);
+    /* The second connection has its own time to connect in. */
+    post.connect_timeout_ms = 200;
+    stale(false, "400");
+    post.connect_timeout_ms = 0;
 }
 
 static void says_nothing_twice(struct receiver *r, int fd, int number)
