@@ -1,0 +1,141 @@
+/* Preloaded into a daemon under test: a disk that begins to fail, and a wall clock that jumps.
+ *
+ * SHIM_DISK   names a control file. While it is there, what it says fails on the store's journal:
+ *             "sync" fdatasync and fsync with EIO, "write" every write with EIO, "full" every
+ *             write with ENOSPC.
+ * SHIM_CLOCK  names a file of one int64, nanoseconds added to CLOCK_REALTIME; mapped, so that a
+ *             jump is seen by the very next reading.
+ * Only CLOCK_REALTIME is moved: what waits, waits on the monotonic clock, as in real life. */
+#undef _FILE_OFFSET_BITS /* or pwrite and pwrite64 would be one name here */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
+
+/* --- the disk ------------------------------------------------------------------------------- */
+
+static int is_journal(int fd)
+{
+    char link[64], path[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    ssize_t n = readlink(link, path, sizeof path - 1);
+    if (n < 0)
+        return 0;
+    path[n] = 0;
+    return strstr(path, "journal") != NULL;
+}
+
+/* The errno to fail with, or 0. */
+static int failure(int fd, int syncs)
+{
+    const char *control = getenv("SHIM_DISK");
+    if (!control || access(control, F_OK) != 0 || !is_journal(fd))
+        return 0;
+    char word[16] = "";
+    int c = open(control, O_RDONLY | O_CLOEXEC);
+    if (c < 0 || REAL(read)(c, word, sizeof word - 1) < 0)
+        word[0] = 0;
+    if (c >= 0)
+        close(c);
+    if (strcmp(word, "sync") == 0)
+        return syncs ? EIO : 0;
+    if (strcmp(word, "write") == 0)
+        return syncs ? 0 : EIO;
+    return !syncs && strcmp(word, "full") == 0 ? ENOSPC : 0;
+}
+
+#define FAIL_IF(fd, syncs)                                                                         \
+    do {                                                                                           \
+        int error = failure(fd, syncs);                                                            \
+        if (error) {                                                                               \
+            errno = error;                                                                         \
+            return -1;                                                                             \
+        }                                                                                          \
+    } while (0)
+
+int fdatasync(int fd)
+{
+    FAIL_IF(fd, 1);
+    return REAL(fdatasync)(fd);
+}
+
+int fsync(int fd)
+{
+    FAIL_IF(fd, 1);
+    return REAL(fsync)(fd);
+}
+
+ssize_t pwrite(int fd, const void *from, size_t n, off_t offset)
+{
+    FAIL_IF(fd, 0);
+    return REAL(pwrite)(fd, from, n, offset);
+}
+
+ssize_t pwrite64(int fd, const void *from, size_t n, off64_t offset)
+{
+    FAIL_IF(fd, 0);
+    return REAL(pwrite64)(fd, from, n, offset);
+}
+
+ssize_t pwritev(int fd, const struct iovec *parts, int count, off_t offset)
+{
+    FAIL_IF(fd, 0);
+    return REAL(pwritev)(fd, parts, count, offset);
+}
+
+/* --- the clock ------------------------------------------------------------------------------ */
+
+static int64_t added_ns(void)
+{
+    static const int64_t *mapped;
+    if (!mapped) {
+        static const int64_t none = 0;
+        const char *path = getenv("SHIM_CLOCK");
+        int fd = path ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+        void *p = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *mapped, PROT_READ, MAP_SHARED, fd, 0);
+        if (fd >= 0)
+            close(fd);
+        mapped = p == MAP_FAILED ? &none : p;
+    }
+    return __atomic_load_n(mapped, __ATOMIC_RELAXED);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *t)
+{
+    int result = REAL(clock_gettime)(clock, t);
+    if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) {
+        int64_t ns = (int64_t)t->tv_sec * 1000000000 + t->tv_nsec + added_ns();
+        t->tv_sec = ns / 1000000000;
+        t->tv_nsec = ns % 1000000000;
+    }
+    return result;
+}
+
+time_t time(time_t *to)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    if (to)
+        *to = t.tv_sec;
+    return t.tv_sec;
+}
+
+int gettimeofday(struct timeval *restrict tv, void *restrict zone)
+{
+    struct timespec t;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &t);
+    tv->tv_sec = t.tv_sec;
+    tv->tv_usec = t.tv_nsec / 1000;
+    return 0;
+}
