@@ -12,8 +12,8 @@ import struct
 
 import pytest
 
-CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
-MS_REC, MS_PRIVATE = 0x4000, 0x40000
+CLONE_FS, CLONE_NEWNS, CLONE_NEWNET = 0x200, 0x00020000, 0x40000000
+MS_REC, MS_PRIVATE, MS_REMOUNT = 0x4000, 0x40000, 0x20
 SIOCSIFADDR, SIOCSIFFLAGS, IFF_UP, IFF_RUNNING = 0x8916, 0x8914, 0x1, 0x40
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -32,6 +32,7 @@ def _apart(flag, name):
             pytest.skip("a private %s namespace needs root" % name)
         yield
     finally:
+        must(libc.unshare(CLONE_FS), "unshare")  # threads started meanwhile share their root
         must(libc.setns(before, flag), "setns")
         os.close(before)
         os.chdir(directory)
@@ -53,9 +54,12 @@ def private_network(*addresses):
 
 @contextlib.contextmanager
 def private_disk(directory, size):
-    """A small file system of its own at `directory`."""
+    """A small file system of its own at `directory`; yields what gives it another size."""
+    def resize(size, flags=MS_REMOUNT):
+        must(libc.mount(b"tmpfs", bytes(directory), b"tmpfs", flags, b"size=%d" % size), "mount")
+
     directory.mkdir(parents=True, exist_ok=True)
     with _apart(CLONE_NEWNS, "mnt"):
         must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount / private")
-        must(libc.mount(b"tmpfs", bytes(directory), b"tmpfs", 0, b"size=%d" % size), "mount tmpfs")
-        yield
+        resize(size, 0)
+        yield resize

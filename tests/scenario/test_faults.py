@@ -1,0 +1,317 @@
+"""What the machine does to the daemon: a disk that fails or is full, a clock that jumps, no
+descriptors left, SIGTERM, a second daemon, a backup in the middle of it all."""
+import datetime
+import http.client
+import json
+import os
+import resource
+import socket
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import BINARY, OPERATOR_KEY, Account, Daemon, Receiver, eventually
+from load import World, assert_feed, assert_reports, check, feed
+from private import private_disk
+
+SHIM = Path(BINARY).resolve().parent / "tests" / "scenario" / "shim.so"
+SEED = 20261121
+
+
+def shimmed(**controls):
+    """The environment that preloads the shim; sanitizers let it come before their runtime."""
+    if not SHIM.exists():
+        pytest.skip("no shim.so beside " + BINARY)
+    env = {"LD_PRELOAD": str(SHIM)}
+    env.update({name: str(path) for name, path in controls.items()})
+    if "ASAN_OPTIONS" in os.environ:
+        env["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":verify_asan_link_order=0"
+    return env
+
+
+def cpu_seconds(process):
+    fields = Path("/proc/%d/stat" % process.pid).read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def assert_rests(process, seconds=0.8):
+    """With next to nothing to do the daemon uses next to no time: no loop spins."""
+    before = cpu_seconds(process)
+    time.sleep(seconds)
+    assert cpu_seconds(process) - before < seconds / 3
+
+
+def posted(d, event):
+    """The status of the answer, or None where there was none."""
+    try:
+        answer = d.api().post("/api/v1/events", event, timeout=5)
+    except (OSError, http.client.HTTPException):
+        return None
+    if answer.status in (429, 503):
+        assert int(answer.headers["Retry-After"]) > 0
+    return answer.status
+
+
+# --- the disk -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("fault", ["sync", "write", "full"])
+def test_a_failing_journal_ends_the_process_and_loses_nothing(tmp_path, fault):
+    control = tmp_path / "fault"
+    world = World(tmp_path / "d", SEED, env=shimmed(SHIM_DISK=control))
+    try:
+        d = world.daemon
+        time.sleep(1)
+        before = len(world.acknowledged)
+        assert before > 100
+        control.write_text(fault)
+        world.kills.append(time.time())
+        time.sleep(0.5)
+        account = world.accounts["ok"]
+        assert posted(d, account.event("after-the-fault")) in (None, 503, 429)
+        eventually(lambda: d.process.poll() is not None, 20, what="the process ends")
+        assert d.process.returncode not in (0, None)
+        assert "store_failed" in d.log_text()
+        control.unlink()
+        world.kills.append(time.time())
+        d.start()
+        eventually(lambda: len(world.acknowledged) > before + 100, 30, what="work goes on")
+        world.finish()
+        api = d.api()
+        found = api.events(account.event("after-the-fault"))
+        # It was never acknowledged; whether it is there is for the store to say, not for us.
+        assert found["Accepted"] + found["Duplicates"] == 1
+        world.acknowledged["after-the-fault"] = dict(
+            account.event("after-the-fault"), Timestamp=stamp_of(feed(world, account), "after-the-fault"))
+        check(world)
+        assert d.stop() == 0
+    finally:
+        world.close()
+
+
+def stamp_of(rows, event_id):
+    return next(row["Timestamp"] for row in rows if row["RewardId"] == event_id)
+
+
+def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
+    """80 MB are room for one journal segment and little more; then somebody gives it 500."""
+    with private_disk(tmp_path / "small", 80 << 20) as resize:
+        d = Daemon(tmp_path / "small", "--reads-per-minute", "100000").start()
+        account = Account(d)  # nothing to send: this is about the disk
+        acknowledged, status = [], 202
+
+        def batch():
+            n = len(acknowledged)
+            return [account.event("f%d" % i, SessionId="s" * 1000) for i in range(n, n + 3000)]
+
+        while status == 202:
+            assert len(acknowledged) < 100000, "80 MB took 100,000 events of 1 KB"
+            events = batch()
+            status = posted(d, events)
+            if status == 202:
+                acknowledged += [e["EventId"] for e in events]
+        assert status in (None, 429, 503) and acknowledged
+
+        def unready():
+            return d.process.poll() is not None or d.api().get("/readyz", key=None).status == 503
+
+        eventually(unready, 10, what="not ready, or ended")
+        if d.process.poll() is None:
+            assert_rests(d.process)
+            assert d.api().get("/healthz", key=None).status == 200
+        resize(500 << 20)
+        time.sleep(1.5)
+        if d.process.poll() is not None:
+            assert d.process.returncode != 0
+            d.start()
+        eventually(lambda: d.api().get("/readyz", key=None).status == 200, 30, what="ready again")
+        events = batch()
+        eventually(lambda: posted(d, events) == 202, 30, 0.2, what="takes events again")
+        acknowledged += [e["EventId"] for e in events]
+        d.kill()
+        d.start()
+        yesterday = time.strftime("%Y-%m-%d", time.gmtime(time.time() - 86400))
+        rows = d.api().get("/api/v1/reports/conversions", query={
+            "partnerId": account.partner_id, "startDate": yesterday}).json["Rows"]
+        assert sum(row["Conversions"] for row in rows) == len(acknowledged)
+        for event_id in acknowledged[::997]:
+            assert d.api().callback(event_id, account.partner_id)["State"] == "skipped"
+        assert d.stop() == 0
+
+
+# --- the clock ----------------------------------------------------------------------------------
+
+class Clock:
+    def __init__(self, path):
+        self.path, self.seconds = path, 0
+        path.write_bytes(struct.pack("q", 0))
+
+    def jump(self, seconds):
+        self.seconds += seconds
+        with open(self.path, "r+b") as f:
+            f.write(struct.pack("q", self.seconds * 1000000000))
+
+    def now(self):
+        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.seconds)
+
+
+@pytest.mark.parametrize("jumps", [(3 * 86400, -3 * 86400), (-86400, 86400), (5400, -7200)])
+def test_a_clock_that_jumps_neither_stalls_nor_spins(tmp_path, jumps):
+    clock = Clock(tmp_path / "clock")
+    seen = {}
+
+    def refuse_first(request):
+        reward_id = request.json["RewardId"]
+        seen[reward_id] = seen.get(reward_id, 0) + 1
+        return 404 if reward_id.startswith("waits") and seen[reward_id] == 1 else 200
+
+    receiver = Receiver(refuse_first)
+    d = Daemon(tmp_path / "d", "--loops", "2", schedule="1s,1s,1s,1s,1s,1s",
+               env=shimmed(SHIM_CLOCK=tmp_path / "clock")).start()
+    account, api = Account(d, receiver.url), d.api()
+    days = {}
+    for i, jump in enumerate(jumps):
+        waits, fresh = "waits-%d" % i, "fresh-%d" % i
+        api.events(account.event(waits))
+        days[waits] = clock.now()
+        eventually(lambda: api.callback(waits, account.partner_id)["Attempts"])
+        clock.jump(jump)
+        api.events(account.event(fresh, Timestamp=clock.now().isoformat()))
+        days[fresh] = clock.now()
+        api.wait_state(fresh, account.partner_id, "delivered")
+        found = api.wait_state(waits, account.partner_id, "delivered", 30)
+        assert len(found["Attempts"]) == 2, found
+        assert_rests(d.process)
+    for event_id, at in days.items():
+        found = api.callback(event_id, account.partner_id)
+        stamp = datetime.datetime.fromisoformat(found["Timestamp"].replace("Z", "+00:00"))
+        assert abs((stamp - at).total_seconds()) < 30
+    rows = api.get("/api/v1/reports/conversions", query={
+        "partnerId": account.partner_id, "endDate": (clock.now() + datetime.timedelta(4)).strftime("%Y-%m-%d"),
+        "startDate": (clock.now() - datetime.timedelta(5)).strftime("%Y-%m-%d")}).json["Rows"]
+    wanted = {}
+    for event_id in days:
+        day = api.callback(event_id, account.partner_id)["Timestamp"][:10]
+        wanted[day] = wanted.get(day, 0) + 1
+    assert {row["Day"]: row["Conversions"] for row in rows} == wanted
+    assert d.stop() == 0
+    receiver.close()
+
+
+# --- descriptors --------------------------------------------------------------------------------
+
+def test_without_descriptors_it_waits_and_recovers(own_daemon, receiver):
+    d = own_daemon.start()
+    account, api = Account(d, receiver.url), d.api()
+    kept = http.client.HTTPConnection("127.0.0.1", d.port, timeout=10)
+    kept.request("GET", "/healthz")
+    kept.getresponse().read()
+    open_now = len(os.listdir("/proc/%d/fd" % d.process.pid))
+    hard = resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE)[1]
+    resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (open_now + 8, hard))
+    crowd = [socket.create_connection(("127.0.0.1", d.port)) for _ in range(40)]
+    time.sleep(0.3)
+    # Who is connected is served; an event is stored, its callback waits for a descriptor.
+    kept.request("POST", "/api/v1/events", json.dumps(account.event("no-descriptor")),
+                 {"Authorization": "Bearer " + OPERATOR_KEY, "Content-Type": "application/json"})
+    assert kept.getresponse().read().startswith(b'{"Accepted":1')
+    assert_rests(d.process)
+    assert d.process.poll() is None
+    resource.prlimit(d.process.pid, resource.RLIMIT_NOFILE, (hard, hard))
+    for s in crowd:
+        s.close()
+    kept.close()
+    eventually(lambda: posted(d, account.event("descriptors-again")) == 202, what="accepts again")
+    for event_id in ("no-descriptor", "descriptors-again"):
+        api.wait_state(event_id, account.partner_id, "delivered", 30)
+
+
+# --- life ---------------------------------------------------------------------------------------
+
+def test_sigterm_under_load_loses_and_repeats_nothing(tmp_path):
+    world = World(tmp_path / "d", SEED + 1)
+    try:
+        for loops in ("1", "3"):
+            time.sleep(1)
+            assert world.daemon.stop() == 0
+            world.daemon.options = ["--reads-per-minute", "100000", "--loops", loops]
+            world.daemon.start()
+        time.sleep(0.5)
+        world.finish()
+        _, duplicates, _ = check(world)  # no kill: any duplicate at all fails it
+        assert duplicates == 0
+        assert world.daemon.stop() == 0
+    finally:
+        world.close()
+
+
+def test_a_second_daemon_on_the_store_is_refused_in_one_line(own_daemon):
+    d = own_daemon.start()
+    env = dict(os.environ, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY)
+    second = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--store",
+                             "sqlite:%s" % (d.directory / "store")],
+                            env=env, capture_output=True, text=True, timeout=20)
+    assert second.returncode == 1 and second.stdout == ""
+    lines = [line for line in second.stderr.splitlines() if "master_key_from_file" not in line]
+    assert len(lines) == 1 and str(d.directory / "store") in lines[0], second.stderr
+    assert d.api().get("/readyz", key=None).status == 200
+
+
+def backup(d, file):
+    return subprocess.run([BINARY, "backup", "--store", "sqlite:%s" % (d.directory / "store"), str(file)],
+                          capture_output=True, text=True, timeout=60)
+
+
+def restored(world, directory, file):
+    """A daemon on the copy; it may send nothing, the first one does that."""
+    (directory / "store").mkdir(parents=True)
+    os.rename(file, directory / "store" / "postbackd.db")
+    key = world.daemon.directory / "store" / "master.key"
+    (directory / "store" / "master.key").write_bytes(key.read_bytes())
+    os.chmod(directory / "store" / "master.key", 0o600)
+    return Daemon(directory, "--reads-per-minute", "100000", allow=()).start()
+
+
+def test_a_backup_holds_what_was_acknowledged_when_it_began(tmp_path):
+    world = World(tmp_path / "d", SEED + 2)
+    running = world.daemon
+    try:
+        time.sleep(1)
+        before = dict(world.acknowledged)
+        done = backup(running, tmp_path / "under-load.db")
+        assert done.returncode == 0, done
+        assert (tmp_path / "under-load.db").stat().st_mode & 0o077 == 0
+        again = backup(running, tmp_path / "under-load.db")
+        assert again.returncode == 1 and len(again.stderr.splitlines()) == 1, again
+        time.sleep(0.3)
+        world.finish()
+        stored, _, _ = check(world)
+        originals = {**world.acknowledged, **world.unanswered}
+        done = backup(running, tmp_path / "settled.db")
+        assert done.returncode == 0, done
+
+        copy = world.daemon = restored(world, tmp_path / "c1", tmp_path / "under-load.db")
+        rows = [row for account in world.accounts.values() for row in feed(world, account)]
+        ids = {row["RewardId"] for row in rows}
+        assert len(ids) == len(rows) and ids <= originals.keys()
+        owed = {i for i, e in before.items() if e["Type"] != "survey_started"}
+        assert len(owed) > 100 and owed <= ids
+        assert copy.stop() == 0
+
+        world.daemon = running
+        copy = restored(world, tmp_path / "c2", tmp_path / "settled.db")
+        world.daemon = copy
+        assert assert_feed(world, originals).keys() == stored.keys()
+        assert_reports(world, stored, originals)
+        answer = copy.api().events(list(world.acknowledged.values())[:500])
+        assert answer["Duplicates"] == len(list(world.acknowledged.values())[:500])
+        assert copy.stop() == 0
+        world.daemon = running
+        assert running.stop() == 0
+    finally:
+        for d in {running, world.daemon}:
+            if d.process.poll() is None:
+                d.kill()
+        world.close()
