@@ -36,7 +36,7 @@ def one_life(world, r):
 
 def one_round(directory, seed):
     r = random.Random(seed)
-    world = World(directory, seed, THREADS)
+    world = World(directory, seed, THREADS, schedule="1s,1s,1s")
     try:
         time.sleep(0.3)
         world.kills.append(time.time())

@@ -60,20 +60,30 @@ static void read_attempts_of_day(struct lookup *l, struct str table, uint64_t id
     sql_finalize(s);
 }
 
+static int compare_attempts(const void *a, const void *b)
+{
+    const struct attempt *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->at_ms < y->at_ms ? -1 : x->at_ms > y->at_ms;
+}
+
+/* All days are looked at, few as they are: a clock that was put back has attempts on days before
+ * the one of acceptance. */
 static void read_attempts(struct lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
     size_t capacity = 0;
     sqlite3_stmt *s = sql_prepare(
-        &l->sql, "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'attempt_*'"
-                 " AND CAST(substr(name,9) AS INT)>=? ORDER BY CAST(substr(name,9) AS INT)");
-    sql_bind_int(s, 1, clock_day(row->event.accepted_ms) - 1);
+        &l->sql, "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'attempt_*'");
     while (sql_row(&l->sql, s))
         read_attempts_of_day(l, sql_str(s, 0), id, arena, row, &capacity);
     sql_finalize(s);
     struct attempt *kept = arena_alloc(arena, row->log_count * sizeof *kept + 1);
-    if (row->log_count > 0)
+    if (row->log_count > 0) {
         memcpy(kept, row->log, row->log_count * sizeof *kept);
+        qsort(kept, row->log_count, sizeof *kept, compare_attempts);
+    }
     free(row->log);
     row->log = kept;
 }
