@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from checks import assert_problem, encode
+from checks import assert_problem, encode, now
 from harness import OPERATOR_KEY, Account, Receiver
 from schema import faults
 
@@ -296,7 +296,7 @@ def contract_paths():
         ("POST", "/api/v1/apps/{AppId}/secret/rotate"), ("GET", "/api/v1/callbacks"),
         ("GET", "/api/v1/callbacks/{RewardId}"), ("POST", "/api/v1/callbacks/{RewardId}/resend"),
         ("POST", "/api/v1/apps/{AppId}/test-callback"), ("GET", "/api/v1/rewards"),
-        ("GET", "/api/v1/apps/{AppId}/endpoints"), ("POST", "/api/v1/panelists/erase"),
+        ("GET", "/api/v1/apps/{AppId}/endpoints"), ("POST", "/api/v1/panelists/erase"), ("GET", "/api/v1/statements"),
         ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json")}
 
 
@@ -342,7 +342,9 @@ def test_every_success_answer_fits_its_schema(daemon, document):
             for reward_id in ("walk-1", "walk-dead") if "RewardId" in path else ("",):
                 real = re.sub(r"\{(\w+)\}", lambda m: dict(ids, RewardId=reward_id)[m.group(1)], path)
                 names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
-                query = {"partnerId": a.partner_id} if "partnerId" in names else None
+                query = {"partnerId": a.partner_id} if "partnerId" in names else {}
+                if path == "/api/v1/statements":
+                    query["day"] = now().date().isoformat()
                 if method in ("POST", "PATCH"):
                     body = bodies[method, path]
                     wanted = operation.get("requestBody")

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from checks import all_pages, ago, assert_problem, counts, encode, refusals
+from checks import ago, all_pages, assert_problem, counts, encode, now, refusals
 from harness import Account, Receiver
 
 SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write"]
@@ -69,6 +69,7 @@ def fill(path, ids):
     return re.sub(r"\{(\w+)\}", lambda m: ids.get(m.group(1), "nothing"), path)
 
 
+QUERIES = {"/api/v1/statements": {"day": now().date().isoformat()}}  # of routes that need one
 BODIES = {  # good bodies, so that only whose object it is can be wrong
     "/api/v1/partners/{PartnerId}": {"Name": "stolen"},
     "/api/v1/partners/{PartnerId}/apps": {"CurrencyValue": 1},
@@ -119,6 +120,8 @@ def test_partner_id_of_another_is_404(tenants, operations, daemon):
     for path in ACCOUNT_LISTS:
         assert_problem(mine.api.get(path, query={"partnerId": theirs.ids["PartnerId"]}), 404)
         assert_problem(daemon.api().get(path, query={"partnerId": "nobody"}), 404)
+    for path, query in QUERIES.items():
+        assert_problem(mine.api.get(path, query=dict(query, partnerId=theirs.ids["PartnerId"])), 404)
     for method, path, body in attempts(operations, mine.ids):
         # an operator who names one partner and another's object
         answer = daemon.api().request(method, path, body, query={"partnerId": theirs.ids["PartnerId"]})
@@ -155,7 +158,7 @@ def test_nothing_of_the_other_in_any_answer(tenants, operations):
     read = 0
     for method, path in operations:
         if method == "GET" and path.startswith("/api/"):
-            answer = mine.api.get(fill(path, mine.ids))
+            answer = mine.api.get(fill(path, mine.ids), query=QUERIES.get(path))
             if path == "/api/v1/partners":
                 assert_problem(answer, 403)  # the installation's, not one partner's
                 continue
