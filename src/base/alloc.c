@@ -2,10 +2,22 @@
  * promises; it must end at once and restart from the journal, so nobody checks for NULL. */
 #include "base/alloc.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define MAPPED_FROM_BYTES (512 * 1024)
+#define KEPT_AT_TOP_BYTES (4 * 1024 * 1024)
+#define HEAPS 3
+
+void alloc_configure(void)
+{
+    (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
+    (void)mallopt(M_TRIM_THRESHOLD, KEPT_AT_TOP_BYTES);
+    (void)mallopt(M_ARENA_MAX, HEAPS);
+}
 
 static void *checked(void *p, size_t n)
 {

@@ -4,6 +4,11 @@
 
 #include <stddef.h>
 
+/* Once, before threads: what is large is mapped by itself and goes back to the system when freed
+ * (glibc would raise that bound by itself and keep what a burst has left), and the few threads
+ * that allocate share few heaps. */
+void alloc_configure(void);
+
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc, alloc_size(1)));
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull, alloc_size(2)));

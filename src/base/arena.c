@@ -19,6 +19,9 @@
 #endif
 
 #define CHUNK_BYTES 16384u
+/* An arena that has grown large takes large chunks, which the allocator maps and, at the end,
+ * gives back to the system whole (alloc_configure). */
+#define LARGE_BYTES (64 * CHUNK_BYTES)
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -41,8 +44,8 @@ void *arena_alloc(struct arena *a, size_t n)
     if (ARENA_PLAIN || n > CHUNK_BYTES / 4)
         return chunk_new(a, n);
     if (n > a->left) {
-        a->at = chunk_new(a, CHUNK_BYTES);
-        a->left = CHUNK_BYTES;
+        a->left = a->total_bytes < LARGE_BYTES ? CHUNK_BYTES : LARGE_BYTES;
+        a->at = chunk_new(a, a->left);
     }
     char *p = a->at;
     a->at += n;

@@ -27,7 +27,8 @@
 #define LIMIT_STORE_QUEUED_EVENTS 200000
 #define LIMIT_MEMTABLE_EVENTS 65536
 #define LIMIT_APPLY_INTERVAL_MS 1000
-#define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on */
+#define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on, */
+#define LIMIT_APPLY_QUIET_MS 200          /* or when nothing has come for so long */
 #define LIMIT_JOURNAL_SEGMENT_BYTES (64 << 20)
 #define LIMIT_KEYS_PER_SEGMENT (1 << 20)
 

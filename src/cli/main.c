@@ -2,6 +2,7 @@
  * runs it. */
 #include "cli/command.h"
 
+#include "base/alloc.h"
 #include "base/buf.h"
 
 #include <sodium.h>
@@ -82,6 +83,7 @@ static int run(const struct command_entry *c, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    alloc_configure();
     if (sodium_init() < 0)
         return command_fail(1, "libsodium cannot be initialised.");
     const char *word = argc > 1 ? argv[1] : "";
