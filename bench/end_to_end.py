@@ -13,9 +13,17 @@ import time
 from common import Daemon, Sink, header, row, spread, wrk
 
 
-def drained(daemon):
+ATTEMPTS = 'postbackd_attempts_total{result="ok"}'
+
+
+def drained(daemon, attempts):
+    """Waits until so many attempts have succeeded, and all is recorded and in SQLite."""
+    while daemon.metrics()[ATTEMPTS] < attempts:
+        time.sleep(0.02)
+    daemon.settle()
     while daemon.metrics()["postbackd_callbacks_pending"] > 0:
-        time.sleep(0.05)
+        time.sleep(0.02)
+        daemon.settle()
 
 
 def main():
@@ -31,9 +39,10 @@ def main():
         rates, ceilings, cpus = [], [], []
         for _ in range(runs):
             ceilings.append(wrk(sink.port))
+            sent = daemon.metrics()[ATTEMPTS]
             cpu, begin = daemon.cpu_seconds(), time.monotonic()
             daemon.load(100, events, batch=100, connections=4)
-            drained(daemon)
+            drained(daemon, sent + events)
             seconds = time.monotonic() - begin
             rates.append(events / seconds)
             cpus.append((daemon.cpu_seconds() - cpu) / events * 1e6)

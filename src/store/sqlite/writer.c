@@ -110,17 +110,16 @@ static void freeze(struct sqlite_store *s)
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
 }
 
-/* A memtable that fills is given longer: the larger it is, the fewer pages of the random trees are
- * written for each of its events. */
-static int64_t apply_interval_ms(const struct memtable *m)
-{
-    return m->event_count >= LIMIT_MEMTABLE_EVENTS / 8 ? LIMIT_APPLY_INTERVAL_BUSY_MS
-                                                       : LIMIT_APPLY_INTERVAL_MS;
-}
-
+/* A memtable that fills is given longer, until nothing comes any more: the larger it is, the fewer
+ * pages of the random trees are written for each of its events. */
 static int64_t apply_at_mono_ms(const struct memtable *m)
 {
-    return m->first_mono_ms + apply_interval_ms(m);
+    int64_t soon_ms = m->first_mono_ms + LIMIT_APPLY_INTERVAL_MS;
+    int64_t late_ms = m->first_mono_ms + LIMIT_APPLY_INTERVAL_BUSY_MS;
+    int64_t quiet_ms = m->last_mono_ms + LIMIT_APPLY_QUIET_MS;
+    if (m->event_count < LIMIT_MEMTABLE_EVENTS / 8 || quiet_ms < soon_ms)
+        return soon_ms;
+    return quiet_ms < late_ms ? quiet_ms : late_ms;
 }
 
 static bool is_old(const struct sqlite_store *s)
@@ -198,6 +197,7 @@ static void commit_group(struct sqlite_store *s)
             m->last_accepted_ms = s->view.last_accepted_ms;
             if (m->first_mono_ms == 0)
                 m->first_mono_ms = now_ms;
+            m->last_mono_ms = now_ms;
             atomic_fetch_add(&s->numbers.commits, 1);
             atomic_fetch_add(&s->numbers.commit_micros, (now_ms - begin_ms) * 1000);
         } else {
