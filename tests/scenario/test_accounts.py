@@ -2,6 +2,7 @@
 import base64
 import itertools
 import json
+import re
 import threading
 import time
 
@@ -387,6 +388,7 @@ def routes(a):
         ("POST", "/api/v1/callbacks/x/resend", None, "callbacks:write"),
         ("POST", app + "/test-callback", {}, "callbacks:write"),
         ("POST", "/api/v1/panelists/erase", {}, "callbacks:write"),
+        ("GET", "/api/v1/statements", None, "reports:read"),
         ("POST", "/api/v1/events", [], "events:write"),
         ("POST", "/api/v1/partners", {}, "admin"), ("GET", "/api/v1/partners", None, "admin"),
         ("POST", "/api/v1/events?deliver=false", [], "admin"),
@@ -403,6 +405,20 @@ def test_each_route_with_each_scope(daemon):
                 assert answer.status in (200, 201, 202, 400, 404), (method, path, scope, answer)
             else:
                 assert_problem(answer, 403)
+
+
+def test_every_documented_route_takes_one_scope(daemon):
+    """Also the routes that the table above does not name yet: of six narrow keys one at most gets in."""
+    a = Account(daemon)
+    keys = [daemon.api(a.key(scope)) for scope in SCOPES]
+    ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client}
+    for path, item in daemon.api().get("/openapi.json", key=None).json["paths"].items():
+        real = re.sub(r"\{(\w+)\}", lambda m: ids.get(m.group(1), "nothing"), path)
+        for method, operation in item.items():
+            if operation["security"] != []:
+                body = {} if method in ("post", "patch") else None
+                let_in = [k for k in keys if k.request(method.upper(), real, body).status != 403]
+                assert len(let_in) <= 1, (method, path)
 
 
 def test_a_key_grants_no_more_than_its_maker_has(daemon, api):
@@ -466,8 +482,8 @@ def test_rotation_with_sig_at_once(daemon, api, receiver):
 def test_rotation_with_sig_at_the_end(daemon, api, receiver):
     a = Account(daemon, receiver.url, LegacyFields=True)
     path = "/api/v1/apps/%s/secret" % a.app_id
-    newer = api.post(path + "/rotate", {"OverlapSeconds": 3, "SigSwitch": "end"}).json["CallbackSecret"]
-    end = time.monotonic() + 3
+    newer = api.post(path + "/rotate", {"OverlapSeconds": 6, "SigSwitch": "end"}).json["CallbackSecret"]
+    end = time.monotonic() + 6
     request = last_body(receiver, a, fresh("rot"))
     assert signatures(request) == [mac(newer, request), mac(a.secret, request)]
     assert request.json["Sig"] == request.json["Signature"] == sig("user-1", request.json["RewardId"], a.secret)

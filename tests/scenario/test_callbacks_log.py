@@ -486,6 +486,24 @@ def test_410_disables_the_lane_until_its_url_is_set(daemon):
         receiver.close()
 
 
+def test_a_disabled_app_waits_and_goes_on(daemon, receiver):
+    a = Account(daemon, receiver.url, clients=("sdk", "iframe"))
+    a.patch(Enabled=False)
+    ids = [fresh() for _ in range(3)]
+    daemon.api().events([a.event(i) for i in ids])
+    assert endpoints(daemon, a)["success"]["State"] == "app_disabled"
+    time.sleep(1.5)  # longer than the first step
+    for event_id in ids:
+        found = daemon.api().callback(event_id, a.partner_id)
+        assert (found["State"], found["Attempts"]) == ("pending", [])
+    assert receiver.requests == []
+    rows = daemon.api().get("/api/v1/reports/conversions", query={"partnerId": a.partner_id}).json["Rows"]
+    assert sum(row["Conversions"] for row in rows) == 3  # money does not wait
+    a.patch(Enabled=True)
+    for event_id in ids:
+        assert len(daemon.api().wait_state(event_id, a.partner_id, "delivered")["Attempts"]) == 1
+
+
 def test_erasing_a_panelist(own_daemon, receiver):
     d = own_daemon.start()
     a = Account(d, receiver.url)
