@@ -131,21 +131,6 @@ bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why
     return good;
 }
 
-struct str app_sig_secret(const struct app *a, int64_t now_ms)
-{
-    bool older = a->older_secret.p && a->sig_uses_older && now_ms < a->older_secret_until_ms;
-    return older ? a->older_secret : a->secret;
-}
-
-size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2])
-{
-    ret_secrets[0] = a->secret;
-    if (!a->older_secret.p || now_ms >= a->older_secret_until_ms)
-        return 1;
-    ret_secrets[1] = a->older_secret;
-    return 2;
-}
-
 void partner_unref(struct partner *p)
 {
     entry_unref(p);

@@ -131,9 +131,7 @@ static void body_with_sig(struct call *c, struct json_writer *w, const struct ev
     }
     struct str copy = arena_str(&c->r->arena, e->body);
     char hex[SIG_HEX_BYTES];
-    bool older =
-        app->sig_uses_older && app->older_secret.p && call_now_ms(c) < app->older_secret_until_ms;
-    signature_sig(e->panelist_id, e->event_id, older ? app->older_secret : app->secret, hex);
+    signature_sig(e->panelist_id, e->event_id, app_sig_secret(app, call_now_ms(c)), hex);
     payload_sign((char *)(uintptr_t)copy.p, e->signature_offset, hex);
     json_string(w, copy);
 }

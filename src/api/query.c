@@ -2,17 +2,6 @@
  * section 5.1, but strict: what a form would never send is refused by name). */
 #include "api/query.h"
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 bool query_decode(struct arena *arena, struct str text, bool plus_is_space, struct str *ret)
 {
     char *out = arena_alloc(arena, text.n + 1);
@@ -20,8 +9,8 @@ bool query_decode(struct arena *arena, struct str text, bool plus_is_space, stru
     for (size_t i = 0; i < text.n; i++) {
         char c = text.p[i];
         if (c == '%') {
-            int high = i + 2 < text.n ? hex_digit(text.p[i + 1]) : -1;
-            int low = i + 2 < text.n ? hex_digit(text.p[i + 2]) : -1;
+            int high = i + 2 < text.n ? hex_value(text.p[i + 1]) : -1;
+            int low = i + 2 < text.n ? hex_value(text.p[i + 2]) : -1;
             if (high < 0 || low < 0)
                 return false;
             c = (char)(high * 16 + low);

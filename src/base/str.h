@@ -32,6 +32,18 @@ static inline bool str_is(struct str a, const char *literal)
     return a.p && a.n == strlen(literal) && memcmp(a.p, literal, a.n) == 0;
 }
 
+/* Of a hexadecimal digit, either case; -1: it is none. */
+static inline int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
 /* Bytes order, shorter first on a tie: what RFC-style "sorted by bytes" means. */
 int str_cmp(struct str a, struct str b);
 bool str_has_prefix(struct str s, const char *prefix);

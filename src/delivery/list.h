@@ -27,18 +27,6 @@ static inline void list_push(struct list *list, struct link *link)
     list->count++;
 }
 
-static inline void list_push_front(struct list *list, struct link *link)
-{
-    ASSERT(!link->previous && !link->next && list->first != link);
-    link->next = list->first;
-    if (list->first)
-        list->first->previous = link;
-    else
-        list->last = link;
-    list->first = link;
-    list->count++;
-}
-
 static inline void list_remove(struct list *list, struct link *link)
 {
     ASSERT(list->count > 0);

@@ -7,21 +7,11 @@
 #include "domain/payload.h"
 #include "domain/signature.h"
 
-static bool older_is_live(const struct app *app, int64_t wall_ms)
-{
-    return app->older_secret.p && wall_ms < app->older_secret_until_ms;
-}
-
-struct str request_sig_secret(const struct app *app, int64_t wall_ms)
-{
-    return app->sig_uses_older && older_is_live(app, wall_ms) ? app->older_secret : app->secret;
-}
-
 void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
                    const struct app *app, int64_t wall_ms)
 {
     char hex[SIG_HEX_BYTES];
-    signature_sig(from->panelist_id, from->event_id, request_sig_secret(app, wall_ms), hex);
+    signature_sig(from->panelist_id, from->event_id, app_sig_secret(app, wall_ms), hex);
     size_t begin = body->n;
     buf_add_str(body, from->body);
     payload_sign(body->p + begin, from->signature_offset, hex);
@@ -34,11 +24,11 @@ void request_build(struct buf *headers, struct buf *body, const struct request_s
     buf_add_c(headers, "\r\nwebhook-timestamp: ");
     buf_add_int(headers, timestamp_s);
     buf_add_c(headers, "\r\nwebhook-signature: ");
-    signature_webhook(app->secret, from->event_id, timestamp_s, signed_body, text);
-    buf_add_c(headers, text);
-    if (older_is_live(app, wall_ms)) {
-        buf_add_char(headers, ' ');
-        signature_webhook(app->older_secret, from->event_id, timestamp_s, signed_body, text);
+    struct str secrets[2];
+    size_t count = app_live_secrets(app, wall_ms, secrets);
+    for (size_t i = 0; i < count; i++) {
+        signature_webhook(secrets[i], from->event_id, timestamp_s, signed_body, text);
+        buf_add_c(headers, i ? " " : "");
         buf_add_c(headers, text);
     }
     buf_add_c(headers, "\r\nPostbackd-Attempt: ");

@@ -15,5 +15,3 @@ struct request_source {
 /* Appends the header lines ("Name: value\r\n") and the body with its signature as of wall_ms. */
 void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
                    const struct app *app, int64_t wall_ms);
-/* The secret Sig is made with at that time: a rotation may keep the older one for its overlap. */
-struct str request_sig_secret(const struct app *app, int64_t wall_ms);

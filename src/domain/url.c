@@ -36,14 +36,6 @@ static bool is_alnum(char c)
     return is_digit(c) || (lower(c) >= 'a' && lower(c) <= 'z');
 }
 
-static int hex_value(char c)
-{
-    if (is_digit(c))
-        return c - '0';
-    c = lower(c);
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool check_bytes(struct str text, const char **ret_why)
 {
     if (text.n > LIMIT_URL_BYTES)

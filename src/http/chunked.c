@@ -21,17 +21,6 @@ enum {
     END_LF,
 };
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static bool line_char(char c)
 {
     return (unsigned char)c >= 0x20 ? c != 0x7f : c == '\t';

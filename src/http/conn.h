@@ -124,13 +124,13 @@ struct http_server {
     struct timer accept_again;
     int64_t complained_mono_ms; /* when the last want of descriptors was logged */
     struct conn *conns;
-    int64_t served, refused, open;
+    int64_t open;
     bool stopping;
     struct timer stop_timer;
     void (*stopped)(void *context);
     void *stopped_context;
-    int64_t date_second; /* of date_text */
-    char date_text[32];
+    int64_t date_second; /* of `date` */
+    struct buf date;
     struct buf spare_bodies[SPARE_BODIES]; /* big buffers go round instead of back to the kernel */
     size_t spare_body_count;
     char scratch[SCRATCH_BYTES]; /* of the one read under way */

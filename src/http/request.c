@@ -62,7 +62,6 @@ void conn_request_done(struct conn *c)
         conn_release(c);
         return;
     }
-    c->server->served++;
     forget_request(c);
     conn_begin_phase(c, c->close_after ? CONN_FLUSHING : CONN_IDLE);
     if (!c->processing)
@@ -72,7 +71,6 @@ void conn_request_done(struct conn *c)
 void conn_refuse(struct conn *c, int status, const char *detail)
 {
     c->close_after = true;
-    c->server->refused++;
     response_problem(c, status, detail);
     c->used_bytes = c->in.n;
     forget_request(c);

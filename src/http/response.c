@@ -1,8 +1,6 @@
 /* Writing responses into a connection's `out`. */
+#include "domain/clock.h"
 #include "http/conn.h"
-
-#include <stdio.h>
-#include <time.h>
 
 struct status_title {
     int status;
@@ -66,23 +64,16 @@ static struct conn *conn_of(struct http_request *r)
     return c;
 }
 
-/* RFC 9110, 5.6.7; formatted once a second. */
-static const char *date_text(struct http_server *server)
+/* Once a second. */
+static struct str date_text(struct http_server *server)
 {
     int64_t second = loop_wall_ms(server->loop) / 1000;
     if (server->date_second != second) {
-        struct tm t;
-        time_t seconds = (time_t)second;
-        ASSERT(gmtime_r(&seconds, &t));
-        /* Not strftime: its names follow the locale. */
-        static const char days[] = "SunMonTueWedThuFriSat";
-        static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
-        snprintf(server->date_text, sizeof server->date_text,
-                 "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + t.tm_wday * 3, t.tm_mday,
-                 months + t.tm_mon * 3, (t.tm_year + 1900) % 10000, t.tm_hour, t.tm_min, t.tm_sec);
+        buf_clear(&server->date);
+        clock_print_http_date(&server->date, second * 1000);
         server->date_second = second;
     }
-    return server->date_text;
+    return buf_str(&server->date);
 }
 
 static bool id_good(struct str id)
@@ -123,7 +114,7 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
     buf_add_char(to, ' ');
     buf_add_c(to, http_status_title(status));
     buf_add_c(to, "\r\nDate: ");
-    buf_add_c(to, date_text(c->server));
+    buf_add_str(to, date_text(c->server));
     if (content_type) {
         buf_add_c(to, "\r\nContent-Type: ");
         buf_add_c(to, content_type);

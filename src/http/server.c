@@ -45,7 +45,6 @@ static void take_connection(struct http_server *s, int fd, const struct endpoint
     bool full = s->open >= s->options.connections_max;
     if (full &&
         (s->options.tls_context || s->open >= s->options.connections_max + REFUSED_AT_ONCE)) {
-        s->refused++;
         close(fd);
         return;
     }
@@ -201,16 +200,7 @@ void http_server_free(struct http_server *server)
     while (server->spare_body_count > 0)
         buf_free(&server->spare_bodies[--server->spare_body_count]);
     tls_context_free(server->own_tls);
+    buf_free(&server->date);
     server->magic = 0;
     loop_free_later(server->loop, server);
-}
-
-void http_server_get_numbers(const struct http_server *server, struct http_server_numbers *ret)
-{
-    CHECK_MAGIC(server, SERVER_MAGIC);
-    *ret = (struct http_server_numbers){
-        .connections = server->open,
-        .requests = server->served,
-        .refused = server->refused,
-    };
 }

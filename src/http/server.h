@@ -110,8 +110,3 @@ void http_server_stop(struct http_server *server, int64_t deadline_mono_ms,
 /* Open connections are dropped. Requests whose handler has not answered yet stay valid until it
  * does; their answers are thrown away. */
 void http_server_free(struct http_server *server);
-/* Connections open, requests served and refused; for metrics. */
-struct http_server_numbers {
-    int64_t connections, requests, refused;
-};
-void http_server_get_numbers(const struct http_server *server, struct http_server_numbers *ret);

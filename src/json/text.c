@@ -86,17 +86,6 @@ static size_t plain_prefix(const char *p, size_t n)
     return i;
 }
 
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 /* Four hex digits at `at`; -1 when they are not there. */
 static int32_t hex4(struct str raw, size_t at)
 {

@@ -153,13 +153,6 @@ enum answer_result answer_feed(struct answer *answer, const char *p, size_t n, s
     return ANSWER_MORE;
 }
 
-enum answer_result answer_end(struct answer *answer)
-{
-    llhttp_errno_t error = llhttp_finish(&answer->parser);
-    bool ends_here = answer->headers_complete && (error == HPE_OK || error == HPE_PAUSED);
-    return ends_here ? ANSWER_DONE : ANSWER_BAD;
-}
-
 void answer_keep_nothing(struct answer *answer)
 {
     answer->headers = NULL;

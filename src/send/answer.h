@@ -36,8 +36,6 @@ enum answer_result {
 void answer_begin(struct answer *answer, struct buf *ret_headers, struct buf *ret_body);
 /* n > 0 bytes. ANSWER_DONE: *ret_used tells how many belonged to the answer. */
 enum answer_result answer_feed(struct answer *answer, const char *p, size_t n, size_t *ret_used);
-/* The peer has closed: ANSWER_DONE when that is how the body ends, else ANSWER_BAD. */
-enum answer_result answer_end(struct answer *answer);
 /* Whether any byte has come. */
 static inline bool answer_begun(const struct answer *answer)
 {

@@ -43,8 +43,6 @@ static void read_in_pieces(struct reading *r, const uint8_t *data, size_t n, siz
         ASSERT(r->result != ANSWER_MORE || used == part);
         r->used += used;
     }
-    if (r->result == ANSWER_MORE)
-        r->result = answer_end(&r->answer);
     check_bounds(r);
 }
 

@@ -238,10 +238,10 @@ static void rotation_keeps_the_older_secret_live(void)
         .older_secret_until_ms = 2000,
         .sig_uses_older = true,
     };
-    CHECK_STR(request_sig_secret(&app, 1999), "older-secret");
-    CHECK_STR(request_sig_secret(&app, 2000), "newer-secret");
+    CHECK_STR(app_sig_secret(&app, 1999), "older-secret");
+    CHECK_STR(app_sig_secret(&app, 2000), "newer-secret");
     app.sig_uses_older = false;
-    CHECK_STR(request_sig_secret(&app, 1999), "newer-secret");
+    CHECK_STR(app_sig_secret(&app, 1999), "newer-secret");
     struct request_source from = {
         .event_id = STR("r-1"),
         .panelist_id = STR("p"),

@@ -20,5 +20,4 @@ struct idmap {
 uint64_t *idmap_find(const struct idmap *map, uint64_t key); /* NULL: not there */
 /* The value's place, 0 in a new one. Valid until the next idmap_put. */
 uint64_t *idmap_put(struct idmap *map, uint64_t key, bool *ret_new);
-void idmap_clear(struct idmap *map); /* keeps the memory */
 void idmap_free(struct idmap *map);
