@@ -93,6 +93,29 @@ def test_a_duplicate_after_changed_settings(daemon):
     assert amounts(a, e["EventId"])[0] == "100.00"
 
 
+def test_what_is_remembered_survives_a_restart(own_daemon):
+    """Duplicates, the cap and reversals do not depend on what is still in memory."""
+    d = own_daemon.start()
+    a = Account(d, DisqualificationReward=1, DisqualificationCap=2)
+    start = now() - timedelta(days=3)
+    first, taken_back, left = a.event("first"), completed(a), completed(a)
+    assert counts(post(a, [first, reversal(a, taken_back["EventId"])])) == (2, 0, 0)
+
+    def disqualified(minutes):
+        return take(a, a.event(fresh(), "survey_disqualified", Timestamp=spell(start + timedelta(minutes=minutes))))[0]
+
+    assert disqualified(0) == "1.00"
+    d.kill()
+    d.start()
+    assert disqualified(1) == "1.00"
+    d.restart()
+    assert disqualified(2) == "0.00"
+    assert counts(post(a, first)) == (0, 1, 0)
+    assert refused_only(a, dict(first, PanelistId="other")) == {("EventId", "conflict")}
+    assert refused_only(a, reversal(a, taken_back["EventId"])) == {("OriginalRewardId", "already_reversed")}
+    assert take(a, reversal(a, left["EventId"])) == ("-123.46", "-1.234567")
+
+
 # --- clients, reversals ----------------------------------------------------------------------
 
 def test_disabled_clients(daemon):
