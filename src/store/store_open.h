@@ -23,6 +23,6 @@ MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *op
 MUST_CHECK bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
                                     char **ret_why);
 
-/* Keeps everything in plain lists; the oracle of the conformance suite and of the simulator.
+/* Keeps everything in plain lists; the oracle of the conformance suite.
  * Runs each request at once on the caller's thread. */
 struct store *memory_store_open(struct env *env);

@@ -1,4 +1,6 @@
-/* The small parts of the interface: cursors, percent-decoding, the rate limit, routes. */
+/* The small parts of the interface: cursors, percent-decoding, the rate limit, routes,
+ * attempts as they are shown. */
+#include "api/callback_render.h"
 #include "api/cursor.h"
 #include "api/query.h"
 #include "api/rate_limit.h"
@@ -92,8 +94,29 @@ static void every_route_says_who_may_use_it(void)
     }
 }
 
+static void headers_are_shown_by_name_and_bounded(void)
+{
+    struct attempt a = {.class = ATTEMPT_OK, .status = 200};
+    struct buf lines = {0}, out = {0};
+    struct json_writer w;
+    buf_add_c(&lines, "Set-Cookie: a\nServer: x\nSet-Cookie:  b \n");
+    for (int i = 0; i < 5000; i++)
+        buf_printf(&lines, "x%d: y\n", i);
+    a.response_headers = buf_str(&lines);
+    json_write_to(&w, &out);
+    render_attempt(&w, &a);
+    const char *text = buf_c(&out);
+    CHECK(strstr(text, "\"ResponseHeaders\":{\"Set-Cookie\":\"a, b\",\"Server\":\"x\",\"x0\":"));
+    CHECK(strstr(text, "\"x196\":\"y\"}"));
+    CHECK(!strstr(text, "x197"));
+    CHECK(strstr(text, "\"RequestHeaders\":null"));
+    buf_free(&lines);
+    buf_free(&out);
+}
+
 int main(void)
 {
+    RUN(headers_are_shown_by_name_and_bounded);
     RUN(cursors_come_back_and_are_bound_to_their_account);
     RUN(decodes_percent_strictly);
     RUN(limits_each_key_by_itself);
