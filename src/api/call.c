@@ -75,6 +75,7 @@ static void answer(struct call *c, int status, const char *type, struct str extr
     add_common_headers(c, &headers);
     buf_add_str(&headers, extra);
     release(c);
+    c->magic = 0; /* answering frees the call: a second answer must not find it */
     http_respond(c->r, status, type, buf_str(&headers), body);
     buf_free(&headers);
 }

@@ -42,9 +42,10 @@ static bool judge_headers(struct call *c, struct intake_request *request)
     if (!call_check_media(c))
         return false;
     request->format = intake_format_of(http_header(c->r, "content-type"));
-    if (c->problems.count)
-        call_answer_invalid_query(c);
-    return c->problems.count == 0;
+    bool good = c->problems.count == 0;
+    if (!good)
+        call_answer_invalid_query(c); /* the call is gone */
+    return good;
 }
 
 static void submit(struct taking *t, int64_t now_ms)
