@@ -19,12 +19,17 @@ from urllib.parse import urlencode
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("POSTBACKD_BIN", str(ROOT / "build" / "postbackd"))
+# How many loops a daemon gets that does not say: races need more than a small machine's one.
+LOOPS = os.environ.get("SCENARIO_LOOPS", "")
+# How many times longer than usual to wait for what must come: sanitizers are slow. Only the
+# harness's own patience grows by it, never a time that the daemon is held to.
+PATIENCE = int(os.environ.get("SCENARIO_PATIENCE", "1"))
 OPERATOR_KEY = "operator-key-for-tests-0123456789"
 
 
 def eventually(check, timeout_s=15.0, step_s=0.02, what=None):
     """Waits for check() to be true and returns its value; fails with its last value."""
-    deadline = time.monotonic() + timeout_s
+    deadline = time.monotonic() + timeout_s * PATIENCE
     while True:
         value = check()
         if value:
@@ -53,6 +58,8 @@ class Daemon:
             line += ["--retry-schedule", self.schedule]
         for cidr in self.allow:
             line += ["--allow-destination", cidr]
+        if LOOPS and "--loops" not in self.options:
+            line += ["--loops", LOOPS]
         return line + self.options
 
     def spawn(self):
@@ -97,7 +104,7 @@ class Daemon:
             return self.process.returncode if self.process else 0
         self.process.terminate()
         try:
-            return self.process.wait(timeout_s)
+            return self.process.wait(timeout_s * PATIENCE)
         except subprocess.TimeoutExpired:
             self.kill()
             raise AssertionError("the daemon did not stop at SIGTERM: " + self.log_text()[-2000:])
@@ -156,7 +163,7 @@ class Api:
             sent.setdefault("Content-Type", "application/json")
         if query:
             path += "?" + urlencode(query)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * PATIENCE)
         try:
             connection.request(method, path, body=body, headers=sent)
             r = connection.getresponse()
