@@ -107,7 +107,9 @@ static void print_document(struct accounts *accounts, struct change *change)
 {
     const struct accounts_options *o = &accounts->options;
     switch (change->kind) {
-    case ACCOUNT_PARTNER: document_print_partner(&change->document, change->partner); return;
+    case ACCOUNT_PARTNER:
+        document_print_partner(&change->document, change->partner, o->master_key, o->env);
+        return;
     case ACCOUNT_APP:
         document_print_app(&change->document, change->app, o->master_key, o->env);
         return;

@@ -1,13 +1,18 @@
-/* Entries as the JSON documents that the store keeps: print and read. Callback Secrets stand in
- * them sealed (vault.h), keys as SHA-256. All members of the first version are required; what later
- * versions add must have a default, so that old documents load after an upgrade. */
+/* Entries as the JSON documents that the store keeps: print and read. Callback Secrets, and URLs
+ * with userinfo, stand in them sealed (vault.h), keys as SHA-256. All members of the first version
+ * are required; what later versions add must have a default, so that old documents load after an
+ * upgrade. */
 #pragma once
 
 #include "accounts/accounts.h"
 #include "accounts/vault.h"
 #include "json/reader.h"
 
-void document_print_partner(struct buf *to, const struct partner *p);
+/* Begins the text of a sealed URL: nothing that a URL can begin with. */
+#define DOCUMENT_SEALED_URL "sealed:"
+
+void document_print_partner(struct buf *to, const struct partner *p,
+                            const uint8_t key[MASTER_KEY_BYTES], struct env *env);
 void document_print_app(struct buf *to, const struct app *a, const uint8_t key[MASTER_KEY_BYTES],
                         struct env *env);
 void document_print_client(struct buf *to, const struct client *c);
@@ -16,7 +21,8 @@ void document_print_key(struct buf *to, const struct api_key *k);
 /* A new entry with one reference. On failure *ret_why is a sentence without any secret. `arena`
  * is for working memory only. */
 MUST_CHECK bool document_read_partner(struct arena *arena, const struct json *document,
-                                      struct partner **ret, struct str *ret_why);
+                                      const uint8_t key[MASTER_KEY_BYTES], struct partner **ret,
+                                      struct str *ret_why);
 MUST_CHECK bool document_read_app(struct arena *arena, const struct json *document,
                                   const uint8_t key[MASTER_KEY_BYTES], struct app **ret,
                                   struct str *ret_why);

@@ -37,33 +37,45 @@ static void flag(struct json_writer *w, const char *name, bool value)
     json_bool(w, value);
 }
 
-void document_print_partner(struct buf *to, const struct partner *p)
+static void sealed(struct json_writer *w, const char *name, const char *prefix, struct str secret,
+                   const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+{
+    struct buf value = {0};
+    buf_add_c(&value, prefix);
+    vault_seal(key, env, secret, &value);
+    text(w, name, buf_str(&value));
+    buf_free(&value);
+}
+
+/* What has an @ may have userinfo, which is a password. */
+static void url(struct json_writer *w, const char *name, struct str value,
+                const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+{
+    if (value.p && memchr(value.p, '@', value.n))
+        sealed(w, name, DOCUMENT_SEALED_URL, value, key, env);
+    else
+        text(w, name, value);
+}
+
+void document_print_partner(struct buf *to, const struct partner *p,
+                            const uint8_t key[MASTER_KEY_BYTES], struct env *env)
 {
     struct json_writer w;
     head(&w, to, "AccountNo", p->account_no, p->version);
     text(&w, "PartnerId", p->id);
     text(&w, "Name", p->name);
     flag(&w, "Enabled", p->enabled);
-    text(&w, "OperationsUrl", p->operations_url);
+    url(&w, "OperationsUrl", p->operations_url, key, env);
     json_end_object(&w);
-}
-
-static void sealed(struct json_writer *w, const char *name, struct str secret,
-                   const uint8_t key[MASTER_KEY_BYTES], struct env *env)
-{
-    struct buf base64 = {0};
-    vault_seal(key, env, secret, &base64);
-    text(w, name, buf_str(&base64));
-    buf_free(&base64);
 }
 
 static void app_secrets(struct json_writer *w, const struct app *a,
                         const uint8_t key[MASTER_KEY_BYTES], struct env *env)
 {
-    sealed(w, "Secret", a->secret, key, env);
+    sealed(w, "Secret", "", a->secret, key, env);
     if (!a->older_secret.p)
         return;
-    sealed(w, "OlderSecret", a->older_secret, key, env);
+    sealed(w, "OlderSecret", "", a->older_secret, key, env);
     number(w, "OlderSecretUntilMs", a->older_secret_until_ms);
     flag(w, "SigUsesOlder", a->sig_uses_older);
 }
@@ -87,7 +99,7 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
     json_money(&w, t->disqualification_reward_micros, 0);
     number(&w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
-        text(&w, lane_url_field((enum lane_kind)kind), a->url[kind]);
+        url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], key, env);
     json_key(&w, "DisabledLanes");
     json_array(&w);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)

@@ -43,6 +43,19 @@ static struct str text(struct reading *r, const char *name)
     return s;
 }
 
+/* As document_print wrote it: with userinfo it is sealed. */
+static struct str url_or_none(struct reading *r, const char *name,
+                              const uint8_t key[MASTER_KEY_BYTES])
+{
+    struct str s = text_or_none(r, name), opened = STR_NONE;
+    if (!str_has_prefix(s, DOCUMENT_SEALED_URL))
+        return s;
+    const size_t n = strlen(DOCUMENT_SEALED_URL);
+    if (!vault_open(key, r->arena, (struct str){s.p + n, s.n - n}, &opened))
+        wrong(r, name);
+    return opened;
+}
+
 static struct str id(struct reading *r, const char *name)
 {
     struct str s = text(r, name);
@@ -108,7 +121,8 @@ static bool done(const struct reading *r, const char *kind, struct str name, str
     return false;
 }
 
-bool document_read_partner(struct arena *arena, const struct json *document, struct partner **ret,
+bool document_read_partner(struct arena *arena, const struct json *document,
+                           const uint8_t key[MASTER_KEY_BYTES], struct partner **ret,
                            struct str *ret_why)
 {
     struct reading r = {.arena = arena, .document = document};
@@ -118,7 +132,7 @@ bool document_read_partner(struct arena *arena, const struct json *document, str
         .id = id(&r, "PartnerId"),
         .name = text(&r, "Name"),
         .enabled = flag(&r, "Enabled"),
-        .operations_url = text_or_none(&r, "OperationsUrl"),
+        .operations_url = url_or_none(&r, "OperationsUrl", key),
     };
     if (!done(&r, "partner", p.id, ret_why))
         return false;
@@ -185,9 +199,9 @@ bool document_read_app(struct arena *arena, const struct json *document,
         .rate_per_second = (int32_t)number(&r, "RatePerSecond", 0, INT32_MAX),
     };
     read_app_terms(&r, &a);
-    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
-        a.url[kind] = text_or_none(&r, lane_url_field((enum lane_kind)kind));
     bool opened = read_app_secrets(&r, &a, key);
+    for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
+        a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind), key);
     if (!done(&r, "app", a.id, ret_why))
         return false;
     const char *why = "its Callback Secret cannot be opened: the master key is another one, or "

@@ -109,7 +109,8 @@ def test_slow_and_idle_clients_keep_nobody_out(daemon, account):
         for s in slow[::10]:
             s.sendall(b"x" if k < 19 else b"y")
         daemon.api().events(account.event("beside-the-slow-%d" % k))
-    assert memory_kib(daemon) - before < 60 * 1024  # 30 KiB a connection would be too much
+    if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
+        assert memory_kib(daemon) - before < 60 * 1024  # 30 KiB a connection would be too much
     for s in slow + idle:
         s.close()
     assert stored(daemon) >= 20
