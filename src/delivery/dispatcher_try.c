@@ -336,10 +336,13 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
     const struct event *e = &test->event;
     const char *why = "No URL is configured for this kind of callback.";
     struct app *app = directory_app_by_no(d->delivery->directory, test->app_no);
-    if (!app || d->stopping) {
-        if (app)
-            app_unref(app);
-        refuse_test(test, app ? "The service is stopping." : "The app does not exist.");
+    if (!app) {
+        refuse_test(test, "The app does not exist.");
+        return;
+    }
+    if (d->stopping) {
+        app_unref(app);
+        refuse_test(test, "The service is stopping.");
         return;
     }
     struct url own;

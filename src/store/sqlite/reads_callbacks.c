@@ -267,7 +267,8 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
     list->rows = arena_alloc(&list->arena, list->limit * sizeof *list->rows);
     list->count = 0;
     list->more = false;
-    if (range.first > range.last)
+    /* None is stored as being delivered: do not look through all of them to find out. */
+    if (range.first > range.last || list->state == CALLBACK_DELIVERING)
         return STORE_OK;
     if (list->event_id.p) {
         if (id >= range.first && id <= range.last && lookup_row(l, id, &row))
