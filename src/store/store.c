@@ -90,6 +90,14 @@ void store_list_callbacks(struct store *s, struct callback_list *list)
     s->ops->list_callbacks(s, list);
 }
 
+void store_count_callbacks(struct store *s, struct callback_count *count)
+{
+    check_request(s, &count->done, count->reply_to);
+    ASSERT(count->account_no != 0);
+    ASSERT(count->states != 0 && count->states < 2u << CALLBACK_SKIPPED);
+    s->ops->count_callbacks(s, count);
+}
+
 void store_resend(struct store *s, struct resend *resend)
 {
     check_request(s, &resend->done, resend->reply_to);

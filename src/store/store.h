@@ -256,6 +256,25 @@ struct callback_list {
     bool more;
 };
 
+/* How many callbacks store_list_callbacks would list, by app. */
+struct callback_count_row {
+    uint32_t app_no;
+    int64_t count;
+};
+
+struct callback_count {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    uint32_t app_no;                          /* 0: any */
+    unsigned states;                          /* bits, 1 << state */
+    int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
+    /* results */
+    enum store_status status;
+    struct callback_count_row *apps; /* malloc'ed, the asker's; by app_no, those with any */
+    size_t count;
+};
+
 /* Resend of one callback, as the contract's section 4 says. Done with the callback handed to the
  * sink; STORE_NOT_FOUND when there is none. */
 struct resend {
@@ -301,6 +320,7 @@ struct store_ops {
     void (*statement)(struct store *s, struct statement_query *query);
     void (*get_callback)(struct store *s, struct callback_get *get);
     void (*list_callbacks)(struct store *s, struct callback_list *list);
+    void (*count_callbacks)(struct store *s, struct callback_count *count);
     void (*resend)(struct store *s, struct resend *resend);
     void (*erase)(struct store *s, struct erase *erase);
     /* Any thread, at once. */
@@ -332,6 +352,7 @@ void store_report(struct store *s, struct report_query *query);
 void store_statement(struct store *s, struct statement_query *query);
 void store_get_callback(struct store *s, struct callback_get *get);
 void store_list_callbacks(struct store *s, struct callback_list *list);
+void store_count_callbacks(struct store *s, struct callback_count *count);
 void store_resend(struct store *s, struct resend *resend);
 void store_erase(struct store *s, struct erase *erase);
 void store_get_numbers(struct store *s, struct store_numbers *ret);

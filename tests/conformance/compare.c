@@ -182,6 +182,27 @@ bool compare_statement(struct subject *first, struct subject *second, uint32_t a
     return good;
 }
 
+bool compare_count(struct subject *first, struct subject *second,
+                   const struct callback_count *query)
+{
+    struct callback_count x = *query, y = *query, *a = &x, *b = &y;
+    subject_count(first, a);
+    subject_count(second, b);
+    bool good = true;
+    SAME_INT(status);
+    SAME_INT(count);
+    for (size_t i = 0; good && i < a->count; i++) {
+        SAME_INT(apps[i].app_no);
+        SAME_INT(apps[i].count);
+    }
+    if (!good)
+        printf("  count: account %u app %u states %x\n", query->account_no, query->app_no,
+               query->states);
+    free(a->apps);
+    free(b->apps);
+    return good;
+}
+
 static bool compare_callback(const struct callback *a, const struct callback *b)
 {
     bool good = true;

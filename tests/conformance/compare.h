@@ -11,6 +11,7 @@ bool compare_get(struct subject *a, struct subject *b, uint32_t account_no, cons
 bool compare_list(struct subject *a, struct subject *b, const struct callback_list *query);
 bool compare_report(struct subject *a, struct subject *b, const struct report_query *query);
 bool compare_statement(struct subject *a, struct subject *b, uint32_t account_no, int32_t day);
+bool compare_count(struct subject *a, struct subject *b, const struct callback_count *query);
 /* The first store's page is handed out; the caller drops it. */
 bool compare_page(struct subject *a, struct subject *b, const struct due_page *query,
                   struct due_page *ret_page);

@@ -132,6 +132,18 @@ static void step_statement(struct run *r)
     r->good &= compare_statement(&r->oracle, r->store, 1 + (uint32_t)below(r, 2), day);
 }
 
+static void step_count(struct run *r)
+{
+    struct callback_count q = {
+        .account_no = 1 + (uint32_t)below(r, 2),
+        .app_no = below(r, 2) ? traffic_app(&r->traffic) : 0,
+        .states = 1 + (unsigned)below(r, (2u << CALLBACK_SKIPPED) - 1),
+        .accepted_from_ms = r->now_ms - (int64_t)below(r, 200000),
+        .accepted_to_ms = r->now_ms - (int64_t)below(r, 100000) + 1000,
+    };
+    r->good &= compare_count(&r->oracle, r->store, &q);
+}
+
 static void step_list(struct run *r)
 {
     static const enum callback_state states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
@@ -195,9 +207,9 @@ static void step(struct run *r)
         void (*run)(struct run *r);
         uint64_t weight;
     } steps[] = {
-        {step_submit, 30}, {step_deliver, 25}, {step_resend, 6},
-        {step_report, 10}, {step_list, 12},    {step_get, 10},
-        {step_erase, 1},   {step_reopen, 1},   {step_statement, 5},
+        {step_submit, 30},   {step_deliver, 25}, {step_resend, 6}, {step_report, 8},
+        {step_list, 12},     {step_get, 10},     {step_erase, 1},  {step_reopen, 1},
+        {step_statement, 4}, {step_count, 3},
     };
     uint64_t at = below(r, 100);
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

@@ -138,8 +138,43 @@ static void a_day_is_listed_in_order_of_acceptance(struct subject *s)
     CHECK_CSTR(day_text(s, LIST_NEWEST_FIRST, 3, "R-2"), "d-1 p-1 c-1 +");
 }
 
+static const char *count_text(struct subject *s, uint32_t app_no, unsigned states, int64_t from_ms,
+                              int64_t to_ms)
+{
+    static struct buf b;
+    buf_clear(&b);
+    struct callback_count c = {.account_no = ACCOUNT_A,
+                               .app_no = app_no,
+                               .states = states,
+                               .accepted_from_ms = from_ms,
+                               .accepted_to_ms = to_ms};
+    subject_count(s, &c);
+    CHECK_EQ_INT(c.status, STORE_OK);
+    for (size_t i = 0; i < c.count; i++)
+        buf_printf(&b, "%u=%lld ", c.apps[i].app_no, (long long)c.apps[i].count);
+    free(c.apps);
+    return buf_c(&b);
+}
+
+static void callbacks_are_counted_by_app(struct subject *s)
+{
+    unsigned pending = 1u << CALLBACK_PENDING, skipped = 1u << CALLBACK_SKIPPED;
+    unsigned delivered = 1u << CALLBACK_DELIVERED;
+    submit_days(s);
+    uint64_t no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
+    struct outcome o = outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    CHECK_CSTR(count_text(s, 0, pending | skipped, 0, BASE_MS + 2 * DAY), "11=8 12=2 ");
+    CHECK_CSTR(count_text(s, 0, pending | skipped | delivered, 0, BASE_MS + DAY), "11=6 12=1 ");
+    CHECK_CSTR(count_text(s, APP_A2, pending | skipped, 0, BASE_MS + 2 * DAY), "12=2 ");
+    CHECK_CSTR(count_text(s, 0, delivered, BASE_MS, BASE_MS + 1), "11=1 ");
+    CHECK_CSTR(count_text(s, 0, delivered, BASE_MS + 1, BASE_MS + DAY), "");
+    CHECK_CSTR(count_text(s, 0, 1u << CALLBACK_DEAD, 0, BASE_MS + 2 * DAY), "");
+}
+
 void run_statement_tests(void)
 {
+    RUN_FRESH(callbacks_are_counted_by_app);
     RUN_FRESH(statements_have_the_whole_day);
     RUN_FRESH(statements_outlive_erasing);
     RUN_FRESH(a_day_is_listed_in_order_of_acceptance);

@@ -293,6 +293,14 @@ void subject_statement(struct subject *s, struct statement_query *query)
     subject_wait(s, &query->done);
 }
 
+void subject_count(struct subject *s, struct callback_count *count)
+{
+    count->done.run = never_run;
+    count->reply_to = &s->executor;
+    store_count_callbacks(s->store, count);
+    subject_wait(s, &count->done);
+}
+
 void subject_get(struct subject *s, struct callback_get *get)
 {
     get->done.run = never_run;

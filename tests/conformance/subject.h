@@ -69,6 +69,7 @@ enum store_status subject_record(struct subject *s, const struct outcome *items,
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
 void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
+void subject_count(struct subject *s, struct callback_count *count);      /* the same */
 void subject_get(struct subject *s, struct callback_get *get);    /* the caller frees the arena */
 void subject_list(struct subject *s, struct callback_list *list); /* the same */
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,

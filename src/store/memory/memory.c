@@ -431,6 +431,7 @@ static const struct store_ops memory_ops = {
     .statement = memory_statement,
     .get_callback = memory_get_callback,
     .list_callbacks = memory_list_callbacks,
+    .count_callbacks = memory_count_callbacks,
     .resend = memory_resend,
     .erase = memory_erase,
     .numbers = memory_numbers,

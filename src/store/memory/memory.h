@@ -56,7 +56,8 @@ struct callback *memory_callback(const struct entry *e);
 /* The slots that only read (read.c). */
 void memory_page(struct store *s, struct due_page *page);
 void memory_report(struct store *s, struct report_query *query);
-void memory_statement(struct store *s, struct statement_query *query); /* statement.c */
+void memory_statement(struct store *s, struct statement_query *query);      /* statement.c */
+void memory_count_callbacks(struct store *s, struct callback_count *count); /* statement.c */
 void memory_get_callback(struct store *s, struct callback_get *get);
 void memory_list_callbacks(struct store *s, struct callback_list *list);
 void memory_numbers(struct store *s, struct store_numbers *ret);

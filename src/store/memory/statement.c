@@ -1,4 +1,5 @@
-/* The oracle's statement: sorts all that happened on the day, then adds it up. */
+/* The oracle's statement, which sorts all that happened on the day and adds it up, and its counts.
+ */
 #include "store/memory/memory.h"
 
 #include "base/alloc.h"
@@ -37,4 +38,44 @@ void memory_statement(struct store *s, struct statement_query *query)
     pthread_mutex_unlock(&m->lock);
     query->status = STORE_OK;
     executor_post(query->reply_to, &query->done);
+}
+
+static bool is_counted(const struct callback_count *c, const struct entry *entry)
+{
+    const struct event *e = &entry->event;
+    return e->account_no == c->account_no && e->lane != LANE_NONE &&
+           (!c->app_no || c->app_no == e->app_no) && (c->states & 1u << entry->state) &&
+           e->accepted_ms >= c->accepted_from_ms && e->accepted_ms < c->accepted_to_ms;
+}
+
+static int by_app(const void *a, const void *b)
+{
+    const struct callback_count_row *x = a, *y = b;
+    return (x->app_no > y->app_no) - (x->app_no < y->app_no);
+}
+
+void memory_count_callbacks(struct store *s, struct callback_count *c)
+{
+    struct memory_store *m = memory_of(s);
+    size_t capacity = 0;
+    c->apps = NULL;
+    c->count = 0;
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        if (!is_counted(c, m->entries[i]))
+            continue;
+        size_t at = 0;
+        while (at < c->count && c->apps[at].app_no != m->entries[i]->event.app_no)
+            at++;
+        if (at == c->count) {
+            c->apps = xgrow(c->apps, &capacity, c->count + 1, sizeof *c->apps);
+            c->apps[c->count++] = (struct callback_count_row){m->entries[i]->event.app_no, 0};
+        }
+        c->apps[at].count++;
+    }
+    pthread_mutex_unlock(&m->lock);
+    if (c->count)
+        qsort(c->apps, c->count, sizeof *c->apps, by_app);
+    c->status = STORE_OK;
+    executor_post(c->reply_to, &c->done);
 }

@@ -15,6 +15,7 @@ enum request_kind {
     REQUEST_PAGE,
     REQUEST_REPORT,
     REQUEST_STATEMENT,
+    REQUEST_COUNT,
     REQUEST_GET,
     REQUEST_LIST,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
@@ -35,8 +36,14 @@ struct request {
 /* The API's reads, which wait for the read barrier. */
 static inline bool request_is_read(enum request_kind kind)
 {
-    return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_GET ||
-           kind == REQUEST_LIST;
+    return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_COUNT ||
+           kind == REQUEST_GET || kind == REQUEST_LIST;
+}
+
+/* Those of them that look at much (scans.c). */
+static inline bool request_is_scan(enum request_kind kind)
+{
+    return kind == REQUEST_STATEMENT || kind == REQUEST_COUNT;
 }
 
 struct request_list {

@@ -1,8 +1,11 @@
-/* Statements: a whole day is read and sorted, which may take seconds for a day of millions.
+/* Statements and counts: much is read, and for a statement sorted, which may take seconds for a day
+ * of millions.
  *
  * The sort spills to a temporary file (in SQLITE_TMPDIR, /var/tmp or /tmp) when it outgrows this
  * connection's cache, so that memory stays flat whatever the day holds. */
 #include "store/sqlite/sqlite_store.h"
+
+#include "base/alloc.h"
 
 #include <stdlib.h>
 
@@ -52,6 +55,68 @@ static enum store_status read_statement(struct lookup *l, struct statement_query
     return STORE_OK;
 }
 
+/* Adds the counts of one state, which come by app_no. */
+static void count_state(struct lookup *l, struct callback_count *c, enum callback_state state,
+                        struct range range, size_t *capacity)
+{
+    bool indexed = state != CALLBACK_DELIVERED;
+    sqlite3_stmt *s = sql_prepare_f(
+        &l->sql,
+        "SELECT app_no,count(*) FROM event %s WHERE state=%d AND id>=? AND id<=? AND lane<>0"
+        " AND (?=0 OR app_no=?) GROUP BY app_no",
+        indexed ? "INDEXED BY event_by_state" : "NOT INDEXED", state);
+    sql_bind_int(s, 1, (int64_t)range.first);
+    sql_bind_int(s, 2, (int64_t)range.last);
+    sql_bind_int(s, 3, c->app_no);
+    sql_bind_int(s, 4, c->app_no);
+    size_t at = 0;
+    while (sql_row(&l->sql, s)) {
+        uint32_t app_no = (uint32_t)sql_int(s, 0);
+        while (at < c->count && c->apps[at].app_no < app_no)
+            at++;
+        if (at == c->count || c->apps[at].app_no != app_no) {
+            c->apps = xgrow(c->apps, capacity, c->count + 1, sizeof *c->apps);
+            memmove(&c->apps[at + 1], &c->apps[at], (c->count - at) * sizeof *c->apps);
+            c->apps[at] = (struct callback_count_row){app_no, 0};
+            c->count++;
+        }
+        c->apps[at].count += sql_int(s, 1);
+    }
+    sql_finalize(s);
+}
+
+static enum store_status read_count(struct lookup *l, struct callback_count *c)
+{
+    c->apps = NULL;
+    c->count = 0;
+    uint64_t last = lookup_last_event_no(l, c->account_no);
+    uint64_t first = lookup_first_accepted(l, c->account_no, last, c->accepted_from_ms);
+    uint64_t end = lookup_first_accepted(l, c->account_no, last, c->accepted_to_ms);
+    if (first >= end)
+        return STORE_OK;
+    struct range range = {event_id_of(c->account_no, first), event_id_of(c->account_no, end) - 1};
+    size_t capacity = 0;
+    for (enum callback_state state = CALLBACK_PENDING; state <= CALLBACK_SKIPPED; state++)
+        if ((c->states & 1u << state) && state != CALLBACK_DELIVERING) /* never stored */
+            count_state(l, c, state, range, &capacity);
+    return STORE_OK;
+}
+
+static void drop_results(struct request *r)
+{
+    if (r->kind == REQUEST_STATEMENT) {
+        struct statement_query *query = r->what;
+        free(query->apps);
+        query->apps = NULL;
+        query->count = 0;
+    } else {
+        struct callback_count *c = r->what;
+        free(c->apps);
+        c->apps = NULL;
+        c->count = 0;
+    }
+}
+
 void *scans_main(void *arg)
 {
     struct sqlite_store *s = arg;
@@ -59,14 +124,12 @@ void *scans_main(void *arg)
     struct sql *q = &s->scans.sql;
     struct request *r;
     for (; (r = queue_take(&s->to_scans, -1))->kind != REQUEST_STOP;) {
-        struct statement_query *query = r->what;
         sql_exec(q, "BEGIN");
-        enum store_status status = read_statement(&s->scans, query);
+        enum store_status status = r->kind == REQUEST_STATEMENT ? read_statement(&s->scans, r->what)
+                                                                : read_count(&s->scans, r->what);
         sql_exec(q, "COMMIT");
         if (sql_failed(q)) {
-            free(query->apps);
-            query->apps = NULL;
-            query->count = 0;
+            drop_results(r);
             status = STORE_FAILED;
             sql_recover(q);
         }

@@ -77,6 +77,11 @@ static void sqlite_statement(struct store *store, struct statement_query *query)
     post_read(store, REQUEST_STATEMENT, query);
 }
 
+static void sqlite_count_callbacks(struct store *store, struct callback_count *count)
+{
+    post_read(store, REQUEST_COUNT, count);
+}
+
 static void sqlite_get_callback(struct store *store, struct callback_get *get)
 {
     post_read(store, REQUEST_GET, get);
@@ -263,6 +268,7 @@ static const struct store_ops sqlite_ops = {
     .statement = sqlite_statement,
     .get_callback = sqlite_get_callback,
     .list_callbacks = sqlite_list_callbacks,
+    .count_callbacks = sqlite_count_callbacks,
     .resend = sqlite_resend,
     .erase = sqlite_erase,
     .numbers = sqlite_numbers,

@@ -6,7 +6,7 @@
  *                         applier: the frozen memtable to SQLite, checkpoints, purges
  *
  *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
- *   statement ------------> writer (read barrier) ----> scans reader ----> the asker
+ *   statement, count -----> writer (read barrier) ----> scans reader ----> the asker
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
  * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
@@ -126,7 +126,7 @@ enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_g
 enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
 
-/* scans.c: reads that look at a whole day, on a thread of their own, so that no other read ever
+/* scans.c: reads that look at whole days, on a thread of their own, so that no other read ever
  * waits for one */
 void *scans_main(void *store);
 void scans_configure(struct lookup *l);

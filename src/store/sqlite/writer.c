@@ -33,6 +33,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_PAGE: ANSWER(struct due_page); break;
     case REQUEST_REPORT: ANSWER(struct report_query); break;
     case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
+    case REQUEST_COUNT: ANSWER(struct callback_count); break;
     case REQUEST_GET: ANSWER(struct callback_get); break;
     case REQUEST_LIST: ANSWER(struct callback_list); break;
     case REQUEST_APPLIED:
@@ -97,7 +98,7 @@ static void dispatch(struct sqlite_store *s, struct request *r)
     else if (r->kind == REQUEST_PAGE)
         queue_post(&s->to_pages, r);
     else
-        queue_post(r->kind == REQUEST_STATEMENT ? &s->to_scans : &s->to_reads, r);
+        queue_post(request_is_scan(r->kind) ? &s->to_scans : &s->to_reads, r);
 }
 
 static void freeze(struct sqlite_store *s)
