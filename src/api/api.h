@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct control;
+struct recoveries;
 
 struct api_options {
     struct env *env;
@@ -18,6 +19,7 @@ struct api_options {
     struct directory *directory;
     struct delivery *delivery;
     struct control *control; /* changes of accounts, one at a time */
+    struct recoveries *recoveries;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

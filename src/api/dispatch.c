@@ -3,6 +3,7 @@
  * Then the query (400) and the handler. */
 #include "api/internal.h"
 #include "api/query.h"
+#include "api/recovery.h"
 #include "api/route.h"
 #include "base/alloc.h"
 
@@ -131,6 +132,13 @@ static bool owns(struct call *c, uint32_t account_no)
     return true;
 }
 
+static bool find_recovery(struct call *c, struct str id)
+{
+    struct recovery r;
+    bool done;
+    return recoveries_find(c->api->options.recoveries, id, &r, &done) && owns(c, r.account_no);
+}
+
 static bool find_subject(struct call *c, struct str ids[2])
 {
     struct directory *d = c->api->options.directory;
@@ -147,6 +155,7 @@ static bool find_subject(struct call *c, struct str ids[2])
     case SUBJECT_CLIENT:
         c->client = directory_client(d, ids[0]);
         return c->client && owns(c, c->client->account_no);
+    case SUBJECT_RECOVERY: return find_recovery(c, ids[0]);
     case SUBJECT_KEY:
         c->partner = directory_partner(d, ids[0]);
         c->key = directory_key(d, ids[1]);

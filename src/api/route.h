@@ -13,6 +13,7 @@ enum route_subject {
     SUBJECT_CLIENT,
     SUBJECT_KEY,    /* {PartnerId} and {KeyId} */
     SUBJECT_REWARD, /* within the account */
+    SUBJECT_RECOVERY,
 };
 
 enum { ROUTE_PUBLIC = 1, ROUTE_LIMITED = 2, ROUTE_OPERATOR = 4 };
@@ -65,6 +66,9 @@ void key_delete(struct call *c);
 void callbacks_list(struct call *c);
 void callback_get_one(struct call *c);
 void callback_resend(struct call *c);
+void callbacks_recover(struct call *c);
+void recovery_get(struct call *c);
+void recovery_delete(struct call *c);
 void rewards_list(struct call *c);
 void panelist_erase(struct call *c);
 void statements_get(struct call *c);

@@ -8,6 +8,7 @@
 #include "accounts/changes.h"
 #include "accounts/directory.h"
 #include "api/control.h"
+#include "api/recovery.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -47,6 +48,7 @@ struct daemon {
     struct directory *directory;
     struct accounts *accounts;
     struct control *control;
+    struct recoveries *recoveries;
     struct delivery *delivery;
     struct api *api;
     struct watch *watch;
@@ -91,6 +93,11 @@ static void load_object(void *context, enum object_kind kind, struct str id, str
     struct loading *l = context;
     if (l->why.p)
         return;
+    if (kind == OBJECT_RECOVERY) {
+        if (!recoveries_load(l->daemon->recoveries, document))
+            l->why = STR("a stored recovery cannot be read");
+        return;
+    }
     struct str why;
     if (!accounts_load(l->daemon->accounts, &l->arena, (enum account_kind)kind, id, document, &why))
         l->why = why;
@@ -132,6 +139,7 @@ static bool open_store(struct daemon *d, char **ret_why)
     if (!d->store)
         return false;
     d->directory = directory_new();
+    d->recoveries = recoveries_new(d->env);
     return load_accounts(d, ret_why);
 }
 
@@ -239,6 +247,7 @@ static void make_api(struct daemon *d)
         .directory = d->directory,
         .delivery = d->delivery,
         .control = d->control,
+        .recoveries = d->recoveries,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -298,6 +307,7 @@ static void start_threads(struct daemon *d)
         ASSERT(pthread_create(&d->laps[i].thread, NULL, run_loop, &d->laps[i]) == 0);
         pthread_setname_np(d->laps[i].thread, name);
     }
+    recoveries_start(d->recoveries, d->store, d->delivery);
     api_set_accepting(d->api, true);
     d->watch = watch_new(d->env, d->store, d->directory);
     say_listening(d);
@@ -402,6 +412,7 @@ static bool stop_in_order(struct daemon *d)
     }
     for (size_t i = 0; i < d->lap_count + 1; i++)
         waiter_wait(&d->waiter);
+    recoveries_stop(d->recoveries);
     control_free(d->control);
     d->control = NULL;
     struct store_numbers numbers;
@@ -434,6 +445,8 @@ static void free_parts(struct daemon *d)
     free(d->laps);
     if (d->api)
         api_free(d->api);
+    if (d->recoveries)
+        recoveries_free(d->recoveries);
     if (d->store)
         store_close(d->store);
     if (d->accounts)

@@ -283,6 +283,7 @@ struct resend {
     uint32_t account_no;
     struct str event_id;
     int64_t now_ms;
+    unsigned only_states; /* bits, 1 << state: one of another state is not found; 0: any */
     enum store_status status;
 };
 

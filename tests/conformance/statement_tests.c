@@ -172,8 +172,24 @@ static void callbacks_are_counted_by_app(struct subject *s)
     CHECK_CSTR(count_text(s, 0, 1u << CALLBACK_DEAD, 0, BASE_MS + 2 * DAY), "");
 }
 
+static void a_resend_may_be_of_some_states_only(struct subject *s)
+{
+    submit_days(s);
+    uint64_t no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
+    struct outcome o = outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DEAD, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    CHECK_EQ_INT(subject_resend_only(s, ACCOUNT_A, "r-1", BASE_MS, 1u << CALLBACK_SKIPPED),
+                 STORE_NOT_FOUND);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-1").state, CALLBACK_DEAD);
+    unsigned meant = 1u << CALLBACK_DEAD | 1u << CALLBACK_SKIPPED;
+    CHECK_EQ_INT(subject_resend_only(s, ACCOUNT_A, "r-1", BASE_MS, meant), STORE_OK);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-1").state, CALLBACK_PENDING);
+    CHECK_EQ_INT(subject_resend_only(s, ACCOUNT_A, "r-1", BASE_MS, meant), STORE_NOT_FOUND);
+}
+
 void run_statement_tests(void)
 {
+    RUN_FRESH(a_resend_may_be_of_some_states_only);
     RUN_FRESH(callbacks_are_counted_by_app);
     RUN_FRESH(statements_have_the_whole_day);
     RUN_FRESH(statements_outlive_erasing);

@@ -317,17 +317,24 @@ void subject_list(struct subject *s, struct callback_list *list)
     subject_wait(s, &list->done);
 }
 
-enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
-                                 int64_t now_ms)
+enum store_status subject_resend_only(struct subject *s, uint32_t account_no, const char *event_id,
+                                      int64_t now_ms, unsigned only_states)
 {
     struct resend r = {.done.run = never_run,
                        .reply_to = &s->executor,
                        .account_no = account_no,
                        .event_id = str_of(event_id),
-                       .now_ms = now_ms};
+                       .now_ms = now_ms,
+                       .only_states = only_states};
     store_resend(s->store, &r);
     subject_wait(s, &r.done);
     return r.status;
+}
+
+enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
+                                 int64_t now_ms)
+{
+    return subject_resend_only(s, account_no, event_id, now_ms, 0);
 }
 
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,

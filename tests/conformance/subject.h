@@ -74,6 +74,8 @@ void subject_get(struct subject *s, struct callback_get *get);    /* the caller 
 void subject_list(struct subject *s, struct callback_list *list); /* the same */
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
                                  int64_t now_ms);
+enum store_status subject_resend_only(struct subject *s, uint32_t account_no, const char *event_id,
+                                      int64_t now_ms, unsigned only_states);
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
                                 int64_t *ret_erased);
 /* The numbers, once (or a few seconds at most after) they are the wanted ones: they may lag. */

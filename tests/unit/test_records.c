@@ -92,5 +92,5 @@ int main(void)
     RUN(csv_is_read_by_the_names_of_its_columns);
     RUN(an_empty_file_has_no_records);
     RUN(what_is_wrong_is_said_with_its_line);
-    return check_done("test_records");
+    return check_done("records");
 }

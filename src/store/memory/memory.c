@@ -285,7 +285,8 @@ static void memory_resend(struct store *s, struct resend *resend)
     pthread_mutex_lock(&m->lock);
     struct entry *e = memory_find(m, resend->account_no, resend->event_id);
     resend->status = STORE_NOT_FOUND;
-    if (e && e->event.lane != LANE_NONE && e->event.body.p) {
+    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->state));
+    if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
         resend->status = STORE_OK;
         if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
             e->place = (struct schedule_place){0};

@@ -146,6 +146,8 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
         return;
     if (e.lane == LANE_NONE || !e.body.p)
         return;
+    if (resend->only_states && !(resend->only_states & 1u << status.state))
+        return;
     struct record_resend r = {
         .account_no = e.account_no,
         .event_no = e.event_no,

@@ -1,0 +1,306 @@
+/* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
+ * sent again, how far it has come, and no more of it. */
+#include "api/internal.h"
+#include "api/recovery.h"
+#include "api/route.h"
+#include "base/alloc.h"
+#include "base/log.h"
+#include "domain/clock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RATE_DEFAULT 10
+
+struct recovering {
+    struct call *c;
+    struct recovery r;
+    struct callback_count count;
+    struct object_change change;
+    struct buf document;
+};
+
+/* --- what is asked ---------------------------------------------------------------------------- */
+
+static int64_t read_time(struct call *c, const struct json *body, const char *name)
+{
+    const struct json *m = json_member(body, name);
+    int64_t ms = 0;
+    if (!m)
+        problem_add(&c->problems, str_of(name), "required",
+                    "A time of acceptance: From is included, To is not.");
+    else if (m->type != JSON_STRING || !clock_parse_rfc3339(m->text, &ms))
+        problem_add(&c->problems, str_of(name), "invalid",
+                    "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
+    return ms;
+}
+
+static enum callback_state state_of(const struct json *m)
+{
+    for (int s = CALLBACK_PENDING; m->type == JSON_STRING && s <= CALLBACK_SKIPPED; s++)
+        if (str_is(m->text, callback_state_name((enum callback_state)s)))
+            return s == CALLBACK_DELIVERING ? CALLBACK_PENDING : (enum callback_state)s;
+    return CALLBACK_NONE;
+}
+
+static unsigned read_states(struct call *c, const struct json *body)
+{
+    const struct json *m = json_member(body, "States");
+    unsigned states = 0;
+    bool good = m && m->type == JSON_ARRAY && m->count > 0;
+    for (const struct json *s = good ? m->first : NULL; s; s = s->next) {
+        enum callback_state state = state_of(s);
+        good = good && state != CALLBACK_NONE;
+        states |= 1u << state;
+    }
+    if (!good)
+        problem_add(&c->problems, STR("States"), m ? "invalid" : "required",
+                    "An array of at least one of pending, delivered, dead and skipped.");
+    return states;
+}
+
+static int32_t read_rate(struct call *c, const struct json *body)
+{
+    const struct json *m = json_member(body, "RatePerSecond");
+    int32_t rate = 0;
+    if (!m)
+        return RATE_DEFAULT;
+    bool good = m->type == JSON_NUMBER && m->text.n <= 9;
+    for (size_t i = 0; good && i < m->text.n; i++) {
+        good = m->text.p[i] >= '0' && m->text.p[i] <= '9';
+        rate = rate * 10 + (m->text.p[i] - '0');
+    }
+    if (!good || rate < 1 || rate > RECOVERY_RATE_MOST)
+        problem_add(&c->problems, STR("RatePerSecond"), good ? "out_of_range" : "invalid",
+                    "A whole number from 1 to %d.", RECOVERY_RATE_MOST);
+    return rate;
+}
+
+/* False: 404 was answered. */
+static bool read_app(struct call *c, const struct json *body, struct recovery *r)
+{
+    const struct json *m = json_member(body, "AppId");
+    if (!m || m->type == JSON_NULL)
+        return true;
+    if (m->type != JSON_STRING) {
+        problem_add(&c->problems, STR("AppId"), "invalid", "An AppId as a string.");
+        return true;
+    }
+    struct app *app = directory_app(c->api->options.directory, m->text);
+    bool ours = app && app->terms.account_no == c->account_no;
+    if (ours)
+        r->app_no = app->app_no;
+    if (app)
+        app_unref(app);
+    if (!ours)
+        call_answer_problem(c, 404, "The account has no app of this id.");
+    return ours;
+}
+
+static void judge_members(struct call *c, const struct json *body)
+{
+    static const char *const known[] = {"AppId", "From", "To", "States", "RatePerSecond"};
+    for (const struct json *m = body->first; m; m = m->next) {
+        bool found = false;
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            found = found || str_is(m->name, known[i]);
+        if (!found)
+            problem_add(&c->problems, m->name, "unknown_field", "A recovery has no such field.");
+    }
+}
+
+static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
+{
+    unsigned char random[12];
+    env_random(c->api->options.env, random, sizeof random);
+    int n = snprintf(id, RECOVERY_ID_BYTES, "rec_");
+    for (size_t i = 0; i < sizeof random; i++)
+        n += snprintf(id + n, RECOVERY_ID_BYTES - (size_t)n, "%02x", random[i]);
+}
+
+/* --- POST ------------------------------------------------------------------------------------- */
+
+static void answer_made(struct recovering *g)
+{
+    struct buf body = {0}, headers = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "RecoveryId");
+    json_c(&w, g->r.id);
+    json_key(&w, "Matched");
+    json_int(&w, g->r.matched);
+    json_end_object(&w);
+    buf_printf(&headers, "Location: /api/v1/recoveries/%s\r\n", g->r.id);
+    call_answer_json_with(g->c, 202, buf_str(&headers), &body);
+    buf_free(&body);
+    buf_free(&headers);
+}
+
+static void kept(struct task *task)
+{
+    struct recovering *g = CONTAINER_OF(task, struct recovering, change.done);
+    buf_free(&g->document);
+    if (!call_store_ok(g->c, g->change.status)) {
+        free(g->r.parts);
+        return;
+    }
+    log_info("recovery_made", LOG_C("recovery", g->r.id), LOG_STR("by", g->c->key_id),
+             LOG_INT("matched", g->r.matched), LOG_INT("rate_per_second", g->r.rate_per_second));
+    recoveries_add(g->c->api->options.recoveries, &g->r);
+    answer_made(g);
+}
+
+static void make_parts(struct recovery *r, const struct callback_count *count)
+{
+    r->parts = xcalloc(count->count + 1, sizeof *r->parts);
+    for (size_t i = 0; i < count->count; i++) {
+        r->matched += count->apps[i].count;
+        r->parts[r->part_count++] = (struct recovery_part){
+            .app_no = count->apps[i].app_no,
+            .state = recovery_next_state(r->states, CALLBACK_NONE),
+        };
+    }
+}
+
+static void counted(struct task *task)
+{
+    struct recovering *g = CONTAINER_OF(task, struct recovering, count.done);
+    if (!call_store_ok(g->c, g->count.status))
+        return;
+    make_parts(&g->r, &g->count);
+    free(g->count.apps);
+    recovery_print(&g->document, &g->r);
+    g->change = (struct object_change){
+        .done.run = kept,
+        .reply_to = call_executor(g->c),
+        .kind = OBJECT_RECOVERY,
+        .id = str_of(g->r.id),
+        .document = buf_str(&g->document),
+    };
+    store_change_object(g->c->api->options.store, &g->change);
+}
+
+void callbacks_recover(struct call *c)
+{
+    const struct json *body;
+    if (!call_read_object(c, &body))
+        return;
+    struct recovering *g = call_alloc(c, sizeof *g);
+    struct recovery *r = &g->r;
+    if (!read_app(c, body, r))
+        return;
+    judge_members(c, body);
+    r->from_ms = read_time(c, body, "From");
+    r->to_ms = read_time(c, body, "To");
+    r->states = read_states(c, body);
+    r->rate_per_second = read_rate(c, body);
+    if (!c->problems.count && r->from_ms > r->to_ms)
+        problem_add(&c->problems, STR("From"), "invalid", "From lies after To.");
+    if (c->problems.count) {
+        call_answer_invalid(c);
+        return;
+    }
+    if (recoveries_running(c->api->options.recoveries, c->account_no) >= RECOVERIES_RUNNING_MOST) {
+        call_answer_problem(c, 409,
+                            "%d recoveries of this account are running; wait for one, or "
+                            "delete one.",
+                            RECOVERIES_RUNNING_MOST);
+        return;
+    }
+    make_id(c, r->id);
+    r->account_no = c->account_no;
+    r->created_ms = call_now_ms(c);
+    r->until_ms = r->to_ms <= r->created_ms ? r->to_ms : r->created_ms + 1;
+    g->c = c;
+    g->count = (struct callback_count){
+        .done.run = counted,
+        .reply_to = call_executor(c),
+        .account_no = c->account_no,
+        .app_no = r->app_no,
+        .states = r->states,
+        .accepted_from_ms = r->from_ms,
+        .accepted_to_ms = r->until_ms,
+    };
+    store_count_callbacks(c->api->options.store, &g->count);
+}
+
+/* --- GET, DELETE ------------------------------------------------------------------------------ */
+
+static void print_states(struct json_writer *w, unsigned states)
+{
+    json_key(w, "States");
+    json_array(w);
+    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
+        if (states & 1u << s)
+            json_c(w, callback_state_name((enum callback_state)s));
+    json_end_array(w);
+}
+
+static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
+{
+    struct app *app = app_no ? directory_app_by_no(c->api->options.directory, app_no) : NULL;
+    json_key(w, "AppId");
+    json_string(w, app ? app->id : STR_NONE);
+    if (app)
+        app_unref(app);
+}
+
+void recovery_get(struct call *c)
+{
+    struct recovery r;
+    bool done;
+    if (!recoveries_find(c->api->options.recoveries, c->path_id, &r, &done)) {
+        call_answer_problem(c, 404, "There is no such object in this account.");
+        return;
+    }
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "RecoveryId");
+    json_c(&w, r.id);
+    json_key(&w, "State");
+    json_c(&w, done ? "done" : "running");
+    print_app_id(c, &w, r.app_no);
+    json_key(&w, "From");
+    json_time(&w, r.from_ms);
+    json_key(&w, "To");
+    json_time(&w, r.to_ms);
+    print_states(&w, r.states);
+    json_key(&w, "RatePerSecond");
+    json_int(&w, r.rate_per_second);
+    json_key(&w, "Matched");
+    json_int(&w, r.matched);
+    json_key(&w, "Resent");
+    json_int(&w, r.resent);
+    json_key(&w, "CreatedAt");
+    json_time(&w, r.created_ms);
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}
+
+struct removing {
+    struct call *c;
+    struct recovery_removal removal;
+};
+
+static void removed(struct task *task)
+{
+    struct removing *m = CONTAINER_OF(task, struct removing, removal.done);
+    if (!call_store_ok(m->c, m->removal.status))
+        return;
+    log_info("recovery_deleted", LOG_STR("recovery", m->removal.id), LOG_STR("by", m->c->key_id));
+    call_answer_empty(m->c, 204);
+}
+
+void recovery_delete(struct call *c)
+{
+    struct removing *m = call_alloc(c, sizeof *m);
+    m->c = c;
+    m->removal.id = c->path_id;
+    m->removal.done.run = removed;
+    m->removal.reply_to = call_executor(c);
+    recoveries_remove(c->api->options.recoveries, &m->removal);
+}

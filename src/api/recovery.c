@@ -1,0 +1,486 @@
+/* The thread that works through recoveries; see recovery.h.
+ *
+ * Ten times a second each recovery gets what its rate allows, and hands it out app by app in turn,
+ * so that one receiver that is down does not hold up the others of the account. Only this thread
+ * changes a recovery; what others may read (`resent`, the list itself) changes under the lock. */
+#include "api/recovery.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/waiter.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "domain/clock.h"
+
+#define RECOVERIES_MAGIC 0x2EC0BE27u
+#define TICK_MS 100
+#define SAVE_MS 1000
+#define PAGE_ROWS 200
+#define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
+#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often, as its next try */
+#define KEPT_DAYS 30            /* after it was made, once it is through */
+
+struct part_page {
+    struct callback_list list; /* its rows are behind the part's position */
+    size_t at;
+    bool there;
+};
+
+struct running {
+    struct running *next;
+    struct recovery r;
+    struct part_page *pages; /* one per part */
+    size_t turn;
+    int64_t credit_milli; /* thousandths of a resend */
+    int64_t refilled_mono_ms, saved_mono_ms, shut_mono_ms;
+    bool done, changed;
+};
+
+struct recoveries {
+    uint32_t magic;
+    struct env *env;
+    struct store *store;
+    struct delivery *delivery;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct waiter waiter;
+    struct running *first;
+    struct recovery_removal *removals;
+    bool started, stopping;
+};
+
+struct recoveries *recoveries_new(struct env *env)
+{
+    struct recoveries *all = xcalloc(1, sizeof *all);
+    all->magic = RECOVERIES_MAGIC;
+    all->env = env;
+    pthread_condattr_t attributes;
+    ASSERT(pthread_condattr_init(&attributes) == 0);
+    ASSERT(pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0);
+    ASSERT(pthread_cond_init(&all->wake, &attributes) == 0);
+    pthread_condattr_destroy(&attributes);
+    ASSERT(pthread_mutex_init(&all->lock, NULL) == 0);
+    waiter_init(&all->waiter);
+    return all;
+}
+
+static void free_pages(struct running *at)
+{
+    for (size_t i = 0; at->pages && i < at->r.part_count; i++)
+        arena_free(&at->pages[i].list.arena);
+    free(at->pages);
+    at->pages = NULL;
+}
+
+static void free_running(struct running *at)
+{
+    free_pages(at);
+    free(at->r.parts);
+    free(at);
+}
+
+void recoveries_add(struct recoveries *all, const struct recovery *r)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    struct running *at = xcalloc(1, sizeof *at);
+    at->r = *r;
+    at->done = recovery_is_done(r);
+    at->pages = at->done ? NULL : xcalloc(r->part_count, sizeof *at->pages);
+    at->credit_milli = 1000;
+    at->refilled_mono_ms = env_mono_ms(all->env);
+    pthread_mutex_lock(&all->lock);
+    at->next = all->first;
+    all->first = at;
+    pthread_cond_signal(&all->wake);
+    pthread_mutex_unlock(&all->lock);
+}
+
+bool recoveries_load(struct recoveries *all, struct str document)
+{
+    struct json_parser *parser = json_parser_new();
+    struct arena arena = {0};
+    struct json *object = NULL;
+    struct str why;
+    struct recovery r;
+    bool good = json_parse(parser, &arena, document, &object, &why) && recovery_read(object, &r);
+    if (good)
+        recoveries_add(all, &r);
+    arena_free(&arena);
+    json_parser_free(parser);
+    return good;
+}
+
+static struct running *find_locked(struct recoveries *all, struct str id)
+{
+    struct running *at = all->first;
+    while (at && !str_is(id, at->r.id))
+        at = at->next;
+    return at;
+}
+
+bool recoveries_find(struct recoveries *all, struct str id, struct recovery *ret, bool *ret_done)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    pthread_mutex_lock(&all->lock);
+    const struct running *at = find_locked(all, id);
+    if (at) {
+        *ret = at->r;
+        ret->parts = NULL;
+        ret->part_count = 0;
+        *ret_done = at->done;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return at != NULL;
+}
+
+size_t recoveries_running(struct recoveries *all, uint32_t account_no)
+{
+    size_t n = 0;
+    pthread_mutex_lock(&all->lock);
+    for (const struct running *at = all->first; at; at = at->next)
+        n += at->r.account_no == account_no && !at->done;
+    pthread_mutex_unlock(&all->lock);
+    return n;
+}
+
+void recoveries_remove(struct recoveries *all, struct recovery_removal *removal)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    pthread_mutex_lock(&all->lock);
+    removal->next = all->removals;
+    all->removals = removal;
+    pthread_cond_signal(&all->wake);
+    pthread_mutex_unlock(&all->lock);
+}
+
+/* --- the store, waited for ------------------------------------------------------------------- */
+
+/* Absent document: forgets it. */
+static enum store_status keep(struct recoveries *all, struct running *at, struct str document)
+{
+    struct object_change change = {
+        .done.run = waiter_wake,
+        .reply_to = &all->waiter.executor,
+        .kind = OBJECT_RECOVERY,
+        .id = str_of(at->r.id),
+        .document = document,
+    };
+    store_change_object(all->store, &change);
+    waiter_wait(&all->waiter);
+    return change.status;
+}
+
+static void save(struct recoveries *all, struct running *at)
+{
+    struct buf document = {0};
+    recovery_print(&document, &at->r);
+    if (keep(all, at, buf_str(&document)) == STORE_OK)
+        at->changed = false;
+    buf_free(&document);
+    at->saved_mono_ms = env_mono_ms(all->env);
+}
+
+static bool read_page(struct recoveries *all, const struct recovery *r,
+                      const struct recovery_part *part, struct part_page *page)
+{
+    arena_free(&page->list.arena);
+    *page = (struct part_page){
+        .list = {.done.run = waiter_wake,
+                 .reply_to = &all->waiter.executor,
+                 .account_no = r->account_no,
+                 .state = part->state,
+                 .app_no = part->app_no,
+                 .accepted_from_ms = r->from_ms,
+                 .accepted_to_ms = r->until_ms,
+                 .order = LIST_OLDEST_FIRST,
+                 .after_event_no = part->after_event_no,
+                 .limit = PAGE_ROWS},
+    };
+    store_list_callbacks(all->store, &page->list);
+    waiter_wait(&all->waiter);
+    page->there = page->list.status == STORE_OK;
+    return page->there;
+}
+
+/* The part's next callback; NULL: there is none, or it cannot be read now. */
+static const struct callback_row *next_row(struct recoveries *all, struct running *at, size_t i)
+{
+    struct recovery_part *part = &at->r.parts[i];
+    struct part_page *page = &at->pages[i];
+    while (part->state != CALLBACK_NONE) {
+        if (page->there && page->at < page->list.count)
+            return &page->list.rows[page->at];
+        if (page->there && !page->list.more) {
+            part->state = recovery_next_state(at->r.states, part->state);
+            part->after_event_no = 0;
+            page->there = false;
+            at->changed = true;
+        } else if (!read_page(all, &at->r, part, page)) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* --- one tick of one recovery ----------------------------------------------------------------- */
+
+/* How many more a lane may be given in this tick; asked once a tick. */
+struct lane_room {
+    lane_no lane;
+    int64_t room;
+};
+
+struct tick {
+    struct recoveries *all;
+    struct running *at;
+    struct lane_room *lanes;
+    size_t lane_count, lane_capacity;
+    struct resend *resends;
+    size_t count, allowed;
+    struct arena arena; /* the ids that are being resent */
+};
+
+static int64_t ask_room(struct tick *t, lane_no lane)
+{
+    struct lane_health_query query = {
+        .done.run = waiter_wake, .reply_to = &t->all->waiter.executor, .lane = lane};
+    delivery_get_health(t->all->delivery, &query);
+    waiter_wait(&t->all->waiter);
+    const struct lane_health *h = &query.health;
+    if (!h->suspended && !h->paused) {
+        int64_t room = LANE_ROOM + (int64_t)h->window - h->waiting_in_ram;
+        return room > 0 ? room : 0;
+    }
+    int64_t now_ms = env_mono_ms(t->all->env);
+    if (now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
+        return 0;
+    t->at->shut_mono_ms = now_ms;
+    return 1;
+}
+
+static struct lane_room *room_of(struct tick *t, lane_no lane)
+{
+    for (size_t i = 0; i < t->lane_count; i++)
+        if (t->lanes[i].lane == lane)
+            return &t->lanes[i];
+    t->lanes = xgrow(t->lanes, &t->lane_capacity, t->lane_count + 1, sizeof *t->lanes);
+    t->lanes[t->lane_count++] = (struct lane_room){lane, ask_room(t, lane)};
+    return &t->lanes[t->lane_count - 1];
+}
+
+/* Takes the part's next callback where its lane has room. */
+static bool take_one(struct tick *t, size_t i)
+{
+    struct running *at = t->at;
+    const struct callback_row *row = next_row(t->all, at, i);
+    if (!row)
+        return false;
+    struct lane_room *room = room_of(t, lane_of(row->event.app_no, row->event.lane));
+    if (room->room <= 0)
+        return false;
+    room->room--;
+    t->resends[t->count++] = (struct resend){
+        .done.run = waiter_wake,
+        .reply_to = &t->all->waiter.executor,
+        .account_no = at->r.account_no,
+        .event_id = arena_str(&t->arena, row->event.event_id),
+        .now_ms = env_wall_ms(t->all->env),
+        .only_states = 1u << at->r.parts[i].state,
+    };
+    at->r.parts[i].after_event_no = row->event.event_no;
+    at->pages[i].at++;
+    at->changed = true;
+    return true;
+}
+
+/* The parts take turns, one callback each, until none has any or the rate is used up. */
+static void take_turns(struct tick *t)
+{
+    struct running *at = t->at;
+    size_t idle = 0;
+    while (t->count < t->allowed && idle < at->r.part_count) {
+        bool took = take_one(t, at->turn % at->r.part_count);
+        idle = took ? 0 : idle + 1;
+        at->turn++;
+    }
+}
+
+static void resend_all(struct tick *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        store_resend(t->all->store, &t->resends[i]);
+    int64_t good = 0;
+    for (size_t i = 0; i < t->count; i++)
+        waiter_wait(&t->all->waiter);
+    for (size_t i = 0; i < t->count; i++)
+        good += t->resends[i].status == STORE_OK; /* else erased, or no more in that state */
+    pthread_mutex_lock(&t->all->lock);
+    t->at->r.resent += good;
+    pthread_mutex_unlock(&t->all->lock);
+}
+
+/* What the rate allows by now; unused allowance is kept for two ticks at most. */
+static size_t refill(struct recoveries *all, struct running *at)
+{
+    int64_t now_ms = env_mono_ms(all->env), rate = at->r.rate_per_second;
+    int64_t most = rate * 2 * TICK_MS > 1000 ? rate * 2 * TICK_MS : 1000;
+    at->credit_milli += (now_ms - at->refilled_mono_ms) * rate;
+    at->refilled_mono_ms = now_ms;
+    if (at->credit_milli > most)
+        at->credit_milli = most;
+    return (size_t)(at->credit_milli / 1000);
+}
+
+static void run_one(struct recoveries *all, struct running *at)
+{
+    struct tick t = {.all = all, .at = at, .allowed = refill(all, at)};
+    if (t.allowed > 0) {
+        t.resends = xcalloc(t.allowed, sizeof *t.resends);
+        take_turns(&t);
+        at->credit_milli -= (int64_t)t.count * 1000;
+        resend_all(&t);
+        free(t.resends);
+        free(t.lanes);
+        arena_free(&t.arena);
+    }
+    bool done = recovery_is_done(&at->r);
+    if (at->changed && (done || env_mono_ms(all->env) - at->saved_mono_ms >= SAVE_MS))
+        save(all, at);
+    if (!done)
+        return;
+    pthread_mutex_lock(&all->lock);
+    at->done = true;
+    pthread_mutex_unlock(&all->lock);
+    free_pages(at);
+    log_info("recovery_done", LOG_C("recovery", at->r.id), LOG_INT("matched", at->r.matched),
+             LOG_INT("resent", at->r.resent));
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* STORE_OK: it is gone from the store and from here. */
+static enum store_status forget(struct recoveries *all, struct running *at)
+{
+    enum store_status status = keep(all, at, STR_NONE);
+    if (status != STORE_OK && status != STORE_NOT_FOUND)
+        return status;
+    pthread_mutex_lock(&all->lock);
+    struct running **link = &all->first;
+    while (*link != at)
+        link = &(*link)->next;
+    *link = at->next;
+    pthread_mutex_unlock(&all->lock);
+    free_running(at);
+    return STORE_OK;
+}
+
+static void remove_one(struct recoveries *all, struct recovery_removal *removal)
+{
+    pthread_mutex_lock(&all->lock);
+    struct running *at = find_locked(all, removal->id);
+    pthread_mutex_unlock(&all->lock);
+    removal->status = at ? forget(all, at) : STORE_NOT_FOUND;
+    executor_post(removal->reply_to, &removal->done);
+}
+
+static void work(struct recoveries *all, struct running *first)
+{
+    int64_t old_ms = env_wall_ms(all->env) - KEPT_DAYS * DAY_MS;
+    for (struct running *at = first, *next; at; at = next) {
+        next = at->next;
+        if (!at->done)
+            run_one(all, at);
+        else if (at->r.created_ms < old_ms)
+            (void)forget(all, at);
+    }
+}
+
+static bool any_running(const struct recoveries *all)
+{
+    for (const struct running *at = all->first; at; at = at->next)
+        if (!at->done)
+            return true;
+    return false;
+}
+
+static void wait_tick(struct recoveries *all)
+{
+    int64_t at_ms = env_mono_ms(env_real()) + TICK_MS; /* what the condition's clock says */
+    struct timespec until = {.tv_sec = (time_t)(at_ms / 1000),
+                             .tv_nsec = (long)(at_ms % 1000) * 1000000};
+    int result = 0;
+    while (!all->stopping && !all->removals && result != ETIMEDOUT)
+        result = pthread_cond_timedwait(&all->wake, &all->lock, &until);
+}
+
+static void *run(void *arg)
+{
+    struct recoveries *all = arg;
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    pthread_mutex_lock(&all->lock);
+    while (!all->stopping || all->removals) {
+        struct recovery_removal *removals = all->removals;
+        all->removals = NULL;
+        struct running *first = all->first;
+        pthread_mutex_unlock(&all->lock);
+        if (!removals)
+            work(all, first);
+        for (struct recovery_removal *at = removals, *next; at; at = next) {
+            next = at->next;
+            remove_one(all, at);
+        }
+        pthread_mutex_lock(&all->lock);
+        if (any_running(all))
+            wait_tick(all);
+        else
+            while (!all->stopping && !all->removals && !any_running(all))
+                pthread_cond_wait(&all->wake, &all->lock);
+    }
+    pthread_mutex_unlock(&all->lock);
+    return NULL;
+}
+
+void recoveries_start(struct recoveries *all, struct store *store, struct delivery *delivery)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    all->store = store;
+    all->delivery = delivery;
+    all->started = true;
+    ASSERT(pthread_create(&all->thread, NULL, run, all) == 0);
+    pthread_setname_np(all->thread, "recovery");
+}
+
+void recoveries_stop(struct recoveries *all)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    if (!all->started)
+        return;
+    pthread_mutex_lock(&all->lock);
+    all->stopping = true;
+    pthread_cond_signal(&all->wake);
+    pthread_mutex_unlock(&all->lock);
+    ASSERT(pthread_join(all->thread, NULL) == 0);
+    all->started = false;
+    for (struct running *at = all->first; at; at = at->next)
+        if (at->changed)
+            save(all, at);
+}
+
+void recoveries_free(struct recoveries *all)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    for (struct running *at = all->first, *next; at; at = next) {
+        next = at->next;
+        free_running(at);
+    }
+    pthread_mutex_destroy(&all->lock);
+    pthread_cond_destroy(&all->wake);
+    waiter_free(&all->waiter);
+    all->magic = 0;
+    free(all);
+}
