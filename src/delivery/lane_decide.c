@@ -138,9 +138,12 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
     if (lane->page_asked)
         return d;
     if (lane->sweep_failed_ms != 0) {
-        if (means->page_seat)
+        if (lane->page_not_before_mono_ms > now->mono_ms)
+            wake_by(&d, lane->page_not_before_mono_ms);
+        else if (means->page_seat)
             return page(PAGE_SWEEP, LIMIT_PAGE_CALLBACKS, lane->sweep_failed_ms);
-        d.needs |= LANE_NEEDS_ROOM;
+        else
+            d.needs |= LANE_NEEDS_ROOM;
         return d;
     }
     if (lane->next_due_ms == INT64_MAX || lane->in_flight > 0)

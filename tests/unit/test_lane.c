@@ -512,6 +512,22 @@ static void an_empty_scan_does_not_spin(void)
     bench_close(&b);
 }
 
+/* A sweep that the store refused is not asked for again at once. */
+static void a_refused_sweep_does_not_spin(void)
+{
+    struct bench b;
+    bench_open(&b);
+    while (!window_failed(&b.lane->window, start.mono_ms, &b.rng))
+        ;
+    b.lane->sweep_failed_ms = start.wall_ms;
+    CHECK_EQ_INT(decide(&b, 0), LANE_PAGE);
+    lane_page_asked(b.lane, PAGE_SWEEP);
+    lane_page_failed(b.lane, &start);
+    CHECK_EQ_INT(wake_after(&b, 0), 1000);
+    CHECK_EQ_INT(decide(&b, 1000), LANE_PAGE);
+    bench_close(&b);
+}
+
 static void queues_take_turns(void)
 {
     struct bench b;
@@ -553,6 +569,7 @@ int main(void)
     RUN(pages_leave_out_what_is_in_hand);
     RUN(what_leaves_during_a_scan_is_scanned_again);
     RUN(an_empty_scan_does_not_spin);
+    RUN(a_refused_sweep_does_not_spin);
     RUN(queues_take_turns);
     return check_done("lane");
 }
