@@ -32,6 +32,7 @@ struct destination {
     int32_t failed_run; /* connect-level failures since the last connection */
     bool dead;
     struct lane *probe_holder; /* dead: whose callback is the one being tried */
+    bool probe_under_way;      /* that try has begun: held until it ends, even if the lane moves */
     int64_t probe_mono_ms, probe_wait_ms;
 };
 

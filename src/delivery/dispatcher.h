@@ -139,6 +139,7 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);
 void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked);
 void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to); /* the next one */
 void dispatcher_judge_destination(struct dispatcher *d, struct try *t);
+void dispatcher_end_probe(struct try *t); /* the try of a dead destination, if it is that */
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane);
 
 /* dispatcher_try.c */

@@ -81,7 +81,7 @@ void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination
 
 static void give_probe_back(struct dispatcher *d, struct destination *to, const struct lane *lane)
 {
-    if (to->probe_holder != lane)
+    if (to->probe_holder != lane || to->probe_under_way)
         return;
     to->probe_holder = NULL;
     schedule_probe(d, to);
@@ -121,12 +121,20 @@ static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mon
     }
 }
 
+void dispatcher_end_probe(struct try *t)
+{
+    struct destination *to = t->destination;
+    if (!t->is_probe || to->probe_holder != t->lane)
+        return;
+    to->probe_holder = NULL;
+    to->probe_under_way = false;
+}
+
 void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
 {
     struct destination *to = t->destination;
     int64_t now_mono_ms = dispatcher_now(d).mono_ms;
-    if (t->is_probe && to->probe_holder == t->lane)
-        to->probe_holder = NULL;
+    dispatcher_end_probe(t);
     if (!destination_is_judged_by(t->x.class)) {
         /* A time-out or a reset may have come before or after the connection: it says neither. */
         bool answered = t->x.class != ATTEMPT_TIMEOUT && t->x.class != ATTEMPT_RESET;

@@ -84,6 +84,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     if (t->destination->dead) {
         t->is_probe = true;
         t->destination->probe_holder = lane;
+        t->destination->probe_under_way = true;
     }
     d->in_flight++;
     d->sick_in_flight += t->is_sick;
@@ -303,8 +304,7 @@ static void cancel(struct dispatcher *d, struct try *t)
         return;
     }
     let_seats_go(d, t);
-    if (t->destination->probe_holder == t->lane)
-        t->destination->probe_holder = NULL;
+    dispatcher_end_probe(t);
     lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
     dispatcher_let_destination_go(d, t->destination);
 }

@@ -45,13 +45,19 @@ void lane_free(struct lane *lane)
     free(lane);
 }
 
+/* Whether what waits is to be skipped, whenever it is due. */
+static bool has_nowhere_to_go(const struct lane *lane)
+{
+    return !lane->settings.has_url || lane->settings.disabled || lane->gone;
+}
+
 enum lane_mode lane_mode(const struct lane *lane)
 {
     if (lane->leaving)
         return LANE_LEAVING;
     if (!lane->settings.enabled)
         return LANE_HALTED;
-    if (!lane->settings.has_url || lane->settings.disabled || lane->gone)
+    if (has_nowhere_to_go(lane))
         return LANE_DRAINING;
     ASSERT(lane->destination);
     if (lane->window.suspended || lane->destination->dead)
@@ -89,12 +95,15 @@ bool lane_is_idle(const struct lane *lane)
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
 {
+    bool drained = has_nowhere_to_go(lane);
     bool moved = settings->url_hash != lane->settings.url_hash;
     lane->settings = *settings;
     if (lane->settings.max_concurrency < 1)
         lane->settings.max_concurrency = 1;
     if (moved)
         lane->gone = false;
+    if (drained && !has_nowhere_to_go(lane)) /* paged to be skipped: it may not be due yet */
+        lane_drop_queued(lane);
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;
     lane->touched_mono_ms = now->mono_ms;
@@ -319,7 +328,8 @@ bool lane_page_take(struct lane *lane, struct callback *c)
         return false;
     enum lane_mode mode = lane_mode(lane);
     bool probe = lane->page_kind == PAGE_PROBE;
-    bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING ||
+    bool due = lane->page_kind != PAGE_DRAIN; /* a page to be skipped: whenever it is due */
+    bool wanted = mode == LANE_DRAINING || (mode == LANE_OPEN && due) ||
                   (mode == LANE_SHUT && probe && lane_queued(lane) == 0);
     if (!wanted || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);

@@ -83,9 +83,72 @@ static void nothing_is_lost_or_doubled(void)
     }
 }
 
+/* What waits for later is paged to be skipped when the URL is cleared, and the URL is set again
+ * while that page is under way. */
+static void what_was_to_be_skipped_keeps_its_time(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    world_set_app(w, 1, -1);
+    struct world_row *row = world_add_row(w, 1, 1);
+    row->place.due_ms += HOUR;
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), row->place.due_ms};
+    w->store_delay_ms = 10 * SECOND;
+    delivery_recover(w->delivery, &backlog, 1);
+    world_run(w, 0);
+    REQUIRE(w->jobs && w->jobs->page);
+    w->jobs->read_mono_ms = w->jobs->done_mono_ms = w->mono_ms + SECOND;
+    world_set_app(w, 1, 1);
+    delivery_app_changed(w->delivery, 1);
+    world_run(w, HOUR - MINUTE);
+    CHECK_EQ_INT(w->starts, 0);
+    world_run(w, 2 * MINUTE);
+    CHECK_EQ_INT(w->starts, 1);
+    CHECK_EQ_INT(w->rows[0].state, CALLBACK_DELIVERED);
+    world_close(w);
+}
+
+static struct world_answer refuses_then_hangs(struct world *w, const struct exchange *x,
+                                              uint32_t app)
+{
+    (void)app;
+    if (str_is(x->url->host, "host2"))
+        return (struct world_answer){ATTEMPT_OK, 200, 5, -1};
+    if (w->starts < DESTINATION_DEAD_FAILURES)
+        return (struct world_answer){ATTEMPT_REFUSED, 0, 1, -1};
+    return (struct world_answer){ATTEMPT_TIMEOUT, 0, -1, -1};
+}
+
+/* The lane whose callback is the one try of a dead host moves away: the try still counts. */
+static void a_dead_host_is_tried_once_though_the_lane_moves(void)
+{
+    struct world *w = world_open(1, "20s,1m,5m,1h");
+    w->answer = refuses_then_hangs;
+    for (uint32_t app = 1; app <= 4; app++) {
+        world_set_app(w, app, 1);
+        world_accept(w, app, 1);
+        world_accept(w, app, 2);
+    }
+    world_run(w, SECOND);
+    CHECK_EQ_INT(w->starts, DESTINATION_DEAD_FAILURES);
+    for (int i = 0; i < 60 && w->in_flight == 0; i++)
+        world_run(w, SECOND);
+    REQUIRE(w->in_flight == 1);
+    uint32_t holder = world_app_of(w->exchanges->x);
+    world_set_app(w, holder, 2);
+    delivery_app_changed(w->delivery, holder);
+    world_run(w, 8 * SECOND);
+    int64_t to_host1 = 0;
+    for (const struct world_exchange *e = w->exchanges; e; e = e->next)
+        to_host1 += str_is(e->x->url->host, "host1");
+    CHECK_EQ_INT(to_host1, 1);
+    world_close(w);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
     RUN(nothing_is_lost_or_doubled);
+    RUN(what_was_to_be_skipped_keeps_its_time);
+    RUN(a_dead_host_is_tried_once_though_the_lane_moves);
     return check_done("delivery_order");
 }
