@@ -1,0 +1,399 @@
+/* What must hold, seen from outside of delivery: by what receivers see, what the store is told, and
+ * own models of suspension and of dead hosts. Delivery's memory is only looked into for what no
+ * outsider can know: that a lane was forgotten, or is suspended at this moment.
+ *
+ * A model errs on the side of allowing; docs/simulation.md says where. */
+#include "sim.h"
+
+#include "base/alloc.h"
+
+const char *checker_name(enum checker c)
+{
+    static const char *const names[CHECKERS] = {
+        "lost",  "tries",   "dead",     "skipped",     "window", "suspended", "dead_host", "wait",
+        "final", "at_once", "reversal", "retry_after", "early",  "counters",  "hot"};
+    return names[c];
+}
+
+static unsigned long long number(uint64_t n)
+{
+    return n;
+}
+
+static int64_t at_least(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* --- accepted
+ * ------------------------------------------------------------------------------------------- */
+
+void checks_accepted(struct sim *sim, const struct entry *e)
+{
+    const struct event *event = &e->event;
+    struct shard *shard = &sim->shards[event->account_no - 1];
+    ASSERT(event->event_no == shard->count + 1);
+    shard->witnesses =
+        xgrow(shard->witnesses, &shard->capacity, shard->count + 1, sizeof(struct witness));
+    shard->witnesses[shard->count++] = (struct witness){
+        .lane = lane_of(event->app_no, event->lane),
+        .original_no = event->original_no,
+        .accepted_ms = event->accepted_ms,
+        .due_ms = event->accepted_ms,
+        .run_began_ms = event->accepted_ms,
+        .steady = sim->choices[event->app_no - 1].steady && !event->original_no,
+        .final = e->state != CALLBACK_PENDING,
+        .was_final = e->state != CALLBACK_PENDING,
+    };
+}
+
+void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,
+                   bool was_delivered)
+{
+    struct witness *w = sim_witness(sim, account_no, event_no);
+    sim_watch(sim, account_no, event_no, "it is resent");
+    w->asked = true;
+    w->asked_meanwhile = true;
+    if (was_final && !was_delivered) {
+        w->run_starts = w->run_allows = 0;
+        w->run_began_ms = sim_wall(sim);
+        w->final = false;
+    } else { /* if its try under way is the last, a schedule begins anew */
+        w->run_allows += 1 + (w->under_way ? sim->schedule.steps + 1 : 0);
+    }
+    w->run_resent = true;
+}
+
+/* --- a try starts
+ * ------------------------------------------------------------------------------------------ */
+
+static void check_callback(struct sim *sim, const struct callback *c, const struct witness *w)
+{
+    unsigned long long no = number(c->event_no);
+    if (w->under_way)
+        sim_found(sim, CHECK_AT_ONCE, "account %u event %llu is tried while it is being tried",
+                  c->account_no, no);
+    if (w->final && !w->asked)
+        sim_found(sim, CHECK_FINAL, "account %u event %llu is tried though it is final",
+                  c->account_no, no);
+    if (w->run_starts >= sim->schedule.steps + 1 + w->run_allows)
+        sim_found(sim, CHECK_TRIES, "account %u event %llu: try %d of a schedule of %d",
+                  c->account_no, no, w->run_starts + 1, sim->schedule.steps + 1);
+    if (sim_wall(sim) < w->due_ms && !w->asked)
+        sim_found(sim, CHECK_EARLY, "account %u event %llu is tried %lld ms before it is due",
+                  c->account_no, no, (long long)(w->due_ms - sim_wall(sim)));
+    if (w->original_no && !sim_witness(sim, c->account_no, w->original_no)->was_final)
+        sim_found(sim, CHECK_REVERSAL, "account %u event %llu reverses one that is not final",
+                  c->account_no, no);
+    int64_t since_ms =
+        at_least(w->accepted_ms, SIM_START_WALL_MS + sim->life_began_ms - SIM_START_MONO_MS);
+    if (w->steady && !w->seen && sim_wall(sim) - since_ms > sim->wait_bound_ms)
+        sim_found(sim, CHECK_WAIT, "account %u event %llu to a healthy receiver waited %lld ms",
+                  c->account_no, no, (long long)(sim_wall(sim) - since_ms));
+}
+
+static void check_lane(struct sim *sim, const struct try *t, const struct lane_witness *l, int loop)
+{
+    const struct lane *lane = t->lane;
+    unsigned long long no = number(lane->no);
+    const struct host *host = &sim->hosts[url_host(t->x.url)];
+    int32_t most = t->app->max_concurrency;
+    if (!lane->window.suspended && (int32_t)lane->window.size < most)
+        most = (int32_t)lane->window.size;
+    if (l->under_way + 1 > most || l->under_way + 1 > (int32_t)(l->size_most + 1e-6))
+        sim_found(sim, CHECK_WINDOW,
+                  "lane %llu has %d under way, its window is %.2f (at most %.2f)", no,
+                  l->under_way + 1, lane->window.size, l->size_most);
+    if (lane->window.suspended && l->under_way > 0)
+        sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %d at once", no,
+                  l->under_way + 1);
+    bool hurried = l->moved_ms >= l->judged_ms || host->reached_ms >= l->judged_ms;
+    if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
+        sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
+                  (long long)(l->next_ms - sim->mono_ms));
+    bool moved = sim->loop_count > 1 && l->moved_ms >= l->pause_asked_ms;
+    if (sim->mono_ms < l->paused_ms && l->paused_loop == loop && !moved)
+        sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
+                  (long long)(l->paused_ms - sim->mono_ms));
+    if (t->destination->dead && (host->probes > 0 || sim->mono_ms < host->dead_next_ms))
+        sim_found(sim, CHECK_DEAD_HOST, "host %d is dead: %d tries under way, the next in %lld ms",
+                  url_host(t->x.url), host->probes, (long long)(host->dead_next_ms - sim->mono_ms));
+}
+
+void checks_starting(struct sim *sim, const struct try *t, int loop)
+{
+    struct witness *w = sim_witness(sim, t->callback->account_no, t->callback->event_no);
+    struct lane_witness *l = &sim->lanes[t->lane->no];
+    sim_watch(sim, t->callback->account_no, t->callback->event_no,
+              "it is tried on loop %d, lane %llu, host %d", loop, number(t->lane->no),
+              url_host(t->x.url));
+    check_callback(sim, t->callback, w);
+    check_lane(sim, t, l, loop);
+    w->under_way = w->seen = true;
+    w->asked_meanwhile = false;
+    w->starts++;
+    w->run_starts++;
+    l->under_way++;
+    l->try_is_probe = t->lane->window.suspended;
+    sim->hosts[url_host(t->x.url)].probes += t->is_probe;
+}
+
+/* --- a try ends
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Contract: at most the sum of the next two steps. */
+static int64_t asked_pause(const struct sim *sim, const struct try *t)
+{
+    if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
+        return -1;
+    int64_t most_ms = 0;
+    int32_t slot = t->callback->place.slot;
+    for (int32_t i = slot; i < sim->schedule.steps && i < slot + 2; i++)
+        most_ms += sim->schedule.step_ms[i];
+    return t->x.retry_after_ms < most_ms ? t->x.retry_after_ms : most_ms;
+}
+
+struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
+{
+    enum attempt_class class = t->x.class;
+    struct lane_witness *l = &sim->lanes[t->lane->no];
+    struct ending e = {
+        .account_no = t->callback->account_no,
+        .event_no = t->callback->event_no,
+        .lane = t->lane->no,
+        .at = t->lane,
+        .host = url_host(t->x.url),
+        .loop = loop,
+        .was_suspended = t->lane->window.suspended,
+        .was_dead = t->destination->dead,
+        .is_probe = t->is_probe,
+        .is_good = class == ATTEMPT_OK,
+        .counts = class != ATTEMPT_OK && attempt_counts_against_lane(class, t->x.status),
+        .speaks_of_host = destination_is_judged_by(class),
+        .pause_ms = asked_pause(sim, t),
+        .destination = t->destination,
+    };
+    e.answered = !e.speaks_of_host && class != ATTEMPT_TIMEOUT && class != ATTEMPT_RESET;
+    l->under_way--;
+    l->gone |= class == ATTEMPT_GONE;
+    sim->ends[class]++;
+    sim->hosts[e.host].probes -= e.is_probe;
+    sim_witness(sim, e.account_no, e.event_no)->under_way = false;
+    return e;
+}
+
+/* 5 s, then doubling to 60 s. */
+static int64_t next_wait(int64_t wait_ms)
+{
+    return wait_ms * 2 < WINDOW_SUSPEND_LAST_MS ? wait_ms * 2 : WINDOW_SUSPEND_LAST_MS;
+}
+
+static void follow_lane(struct sim *sim, const struct ending *e)
+{
+    struct lane_witness *l = &sim->lanes[e->lane];
+    bool suspended = e->at->window.suspended;
+    if (e->is_good)
+        l->size_most += 1 / l->size_most;
+    if (suspended && !e->was_suspended)
+        l->wait_ms = WINDOW_SUSPEND_FIRST_MS;
+    else if (suspended && l->try_is_probe && e->counts)
+        l->wait_ms = next_wait(l->wait_ms);
+    else
+        return;
+    l->next_ms = sim->mono_ms + l->wait_ms;
+    l->judged_ms = sim->mono_ms;
+}
+
+static void follow_host(struct sim *sim, const struct ending *e)
+{
+    struct host *host = &sim->hosts[e->host];
+    if (e->at->destination != e->destination) { /* the lane has moved: no telling */
+        host->dead_next_ms = 0;
+        return;
+    }
+    if (e->destination->dead && !e->was_dead)
+        host->dead_wait_ms = DESTINATION_PROBE_FIRST_MS;
+    else if (e->was_dead && e->is_probe && !e->answered)
+        host->dead_wait_ms = next_wait(host->dead_wait_ms);
+    else if (e->was_dead && e->answered)
+        host->reached_ms = sim->mono_ms;
+    else
+        return;
+    host->dead_next_ms = e->answered ? 0 : sim->mono_ms + host->dead_wait_ms;
+}
+
+void checks_ended(struct sim *sim, const struct ending *e)
+{
+    follow_lane(sim, e);
+    follow_host(sim, e);
+    if (e->pause_ms < 0)
+        return;
+    struct lane_witness *l = &sim->lanes[e->lane];
+    l->paused_ms =
+        at_least(l->paused_loop == e->loop ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
+    l->paused_loop = e->loop;
+    l->pause_asked_ms = sim->mono_ms;
+    sim_witness(sim, e->account_no, e->event_no)->not_before_ms = sim_wall(sim) + e->pause_ms;
+}
+
+/* --- what delivery records
+ * ------------------------------------------------------------------------------------- */
+
+static void check_dead(struct sim *sim, const struct outcome *o, const struct witness *w)
+{
+    if (o->has_attempt && o->attempt.class == ATTEMPT_GONE)
+        return;
+    int64_t whole_ms = 0;
+    for (int32_t i = 0; i < sim->schedule.steps; i++)
+        whole_ms += sim->schedule.step_ms[i];
+    bool tried_out = o->place.failed_attempts >= sim->schedule.steps + 1 &&
+                     w->run_starts >= sim->schedule.steps + 1;
+    /* A schedule that a resend has hurried along ends earlier. */
+    if (!tried_out && sim_wall(sim) - w->run_began_ms < whole_ms / 10 * 9 && !w->run_resent)
+        sim_found(sim, CHECK_DEAD, "account %u event %llu is dead after %d tries and %lld ms",
+                  o->account_no, number(o->event_no), w->run_starts,
+                  (long long)(sim_wall(sim) - w->run_began_ms));
+}
+
+static void check_skipped(struct sim *sim, const struct outcome *o)
+{
+    const struct app_choice *c = &sim->choices[o->lane / LANE_KINDS - 1];
+    size_t kind = o->lane % LANE_KINDS;
+    const struct lane_witness *l = &sim->lanes[o->lane];
+    if (c->host[kind] >= 0 && !c->disabled[kind] && !l->gone && c->changed_ms < sim->mono_ms)
+        sim_found(sim, CHECK_SKIPPED, "account %u event %llu is skipped, but its lane has a URL",
+                  o->account_no, number(o->event_no));
+}
+
+void checks_recorded(struct sim *sim, const struct outcome *o)
+{
+    struct witness *w = sim_witness(sim, o->account_no, o->event_no);
+    sim_watch(sim, o->account_no, o->event_no, "it is recorded as %s (%s), due in %lld ms",
+              callback_state_name(o->state),
+              o->has_attempt ? attempt_class_name(o->attempt.class) : "not tried",
+              (long long)(o->place.due_ms - sim_wall(sim)));
+    if (o->state == CALLBACK_DEAD)
+        check_dead(sim, o, w);
+    if (o->state == CALLBACK_SKIPPED)
+        check_skipped(sim, o);
+    if (o->state == CALLBACK_DELIVERED && !w->was_final &&
+        (!o->has_attempt || o->attempt.class != ATTEMPT_OK))
+        sim_found(sim, CHECK_LOST, "account %u event %llu is called delivered without a 2xx",
+                  o->account_no, number(o->event_no));
+    if (o->state == CALLBACK_PENDING && o->place.due_ms < w->not_before_ms)
+        sim_found(sim, CHECK_RETRY_AFTER, "account %u event %llu is due %lld ms before it may be",
+                  o->account_no, number(o->event_no),
+                  (long long)(w->not_before_ms - o->place.due_ms));
+    w->final = o->state != CALLBACK_PENDING;
+    w->due_ms = o->place.due_ms;
+    if (o->has_attempt)
+        w->asked = w->asked_meanwhile;
+    w->not_before_ms = 0;
+}
+
+void checks_durable(struct sim *sim, const struct outcome *o)
+{
+    struct witness *w = sim_witness(sim, o->account_no, o->event_no);
+    sim_watch(sim, o->account_no, o->event_no, "that is durable");
+    w->was_final |= o->state != CALLBACK_PENDING;
+    w->was_delivered |= o->state == CALLBACK_DELIVERED;
+    w->was_dead |= o->state == CALLBACK_DEAD;
+}
+
+/* --- a crash --------------------------------------------------------------------------------- */
+
+void checks_crashed(struct sim *sim)
+{
+    for (uint32_t account = 1; account <= sim->shard_count; account++) {
+        struct shard *shard = &sim->shards[account - 1];
+        for (size_t i = 0; i < shard->count; i++) {
+            struct witness *w = &shard->witnesses[i];
+            const struct entry *e = late_store_entry(sim, account, i + 1);
+            int32_t unrecorded = w->starts - (int32_t)e->log_count;
+            w->starts -= unrecorded;
+            w->run_allows += unrecorded;
+            w->under_way = w->asked_meanwhile = false;
+            w->final = e->state != CALLBACK_PENDING;
+            w->asked = e->manual;
+            w->due_ms = e->place.due_ms;
+            w->not_before_ms = 0;
+        }
+    }
+    size_t lanes = (size_t)(sim->app_count + 1) * LANE_KINDS;
+    for (size_t i = 0; i < lanes; i++)
+        sim->lanes[i] = (struct lane_witness){.size_most = WINDOW_START};
+    for (size_t i = 0; i < sim->host_count; i++) {
+        struct host *host = &sim->hosts[i];
+        *host = (struct host){.behaviour = host->behaviour, .period_ms = host->period_ms};
+    }
+}
+
+/* --- sums ------------------------------------------------------------------------------------ */
+
+static void check_log(struct sim *sim, uint32_t account_no, uint64_t event_no)
+{
+    const struct entry *e = late_store_entry(sim, account_no, event_no);
+    const struct witness *w = sim_witness(sim, account_no, event_no);
+    if ((int32_t)e->log_count != w->starts - w->under_way)
+        sim_found(sim, CHECK_COUNTERS, "account %u event %llu: %zu attempts logged, %d made",
+                  account_no, number(event_no), e->log_count, w->starts - w->under_way);
+    for (size_t i = 0; i < e->log_count; i++)
+        if (e->log[i].number != (int32_t)i + 1)
+            sim_found(sim, CHECK_COUNTERS, "account %u event %llu: attempt %zu is numbered %d",
+                      account_no, number(event_no), i + 1, e->log[i].number);
+}
+
+void checks_counters(struct sim *sim)
+{
+    struct delivery_numbers made;
+    struct store_numbers kept;
+    int64_t delivered = 0, dead = 0, accepted = 0;
+    delivery_get_numbers(sim->delivery, &made);
+    store_get_numbers(&sim->late.store, &kept);
+    for (int c = 0; c < ATTEMPT_CLASSES; c++)
+        if (made.attempts[c] != sim->ends[c])
+            sim_found(sim, CHECK_COUNTERS, "%lld attempts of class %s counted, %lld ended",
+                      (long long)made.attempts[c], attempt_class_name((enum attempt_class)c),
+                      (long long)sim->ends[c]);
+    if (made.in_flight != (int64_t)sim->exchanges.count)
+        sim_found(sim, CHECK_COUNTERS, "%lld under way counted, there are %zu",
+                  (long long)made.in_flight, sim->exchanges.count);
+    for (uint32_t account = 1; account <= sim->shard_count; account++) {
+        const struct shard *shard = &sim->shards[account - 1];
+        accepted += (int64_t)shard->count;
+        for (size_t i = 0; i < shard->count; i++) {
+            delivered += shard->witnesses[i].was_delivered;
+            dead += shard->witnesses[i].was_dead;
+            if (sim->late.jobs.count == 0)
+                check_log(sim, account, i + 1);
+        }
+    }
+    if (kept.events_accepted != accepted || kept.callbacks_delivered != delivered ||
+        kept.callbacks_dead != dead)
+        sim_found(sim, CHECK_COUNTERS,
+                  "accepted %lld, delivered %lld, dead %lld; counted "
+                  "%lld, %lld, %lld",
+                  (long long)accepted, (long long)delivered, (long long)dead,
+                  (long long)kept.events_accepted, (long long)kept.callbacks_delivered,
+                  (long long)kept.callbacks_dead);
+}
+
+void checks_at_end(struct sim *sim)
+{
+    checks_counters(sim);
+    for (uint32_t account = 1; account <= sim->shard_count; account++) {
+        for (size_t i = 0; i < sim->shards[account - 1].count; i++) {
+            const struct entry *e = late_store_entry(sim, account, i + 1);
+            if (e->wait != WAIT_NOT)
+                sim_found(sim, CHECK_LOST,
+                          "account %u event %zu still waits, due %lld s ago, lane %llu", account,
+                          i + 1, (long long)((sim_wall(sim) - e->place.due_ms) / SECOND),
+                          number(lane_of(e->event.app_no, e->event.lane)));
+        }
+    }
+    struct delivery_numbers made;
+    delivery_get_numbers(sim->delivery, &made);
+    if (made.callbacks_in_ram != 0)
+        sim_found(sim, CHECK_COUNTERS, "%lld callbacks in memory, and none waits",
+                  (long long)made.callbacks_in_ram);
+}

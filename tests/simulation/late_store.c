@@ -1,0 +1,246 @@
+/* The store's contract over the in-memory oracle, one for each account, with time in between: a
+ * change takes effect some time after it was asked for and is said to be done some time after
+ * that; a page is read at some moment between being asked for and being answered. Outcomes go
+ * through the journal's codec on the way, as they do in the daemon.
+ *
+ * A crash falls anywhere in between: what had not taken effect is gone, what had is kept, even if
+ * nobody was told. */
+#include "sim.h"
+
+#include "base/alloc.h"
+#include "store/journal/record.h"
+
+#include <stdlib.h>
+
+struct job {
+    struct moment moment;
+    struct link link;
+    struct late_store *late;
+    struct outcome_batch *batch; /* or */
+    struct due_page *page;
+    struct buf records;
+    int64_t done_ms;
+    uint64_t lot;
+};
+
+static void ignore(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    (void)task;
+}
+static struct executor nobody = {ignore}; /* the oracle answers before it returns */
+
+static void run_nothing(struct task *task)
+{
+    (void)task;
+}
+
+const struct entry *late_store_entry(struct sim *sim, uint32_t account_no, uint64_t event_no)
+{
+    const struct memory_store *m = memory_of(sim->shards[account_no - 1].store);
+    ASSERT(event_no >= 1 && event_no <= m->count);
+    return m->entries[event_no - 1]; /* one account: entries stand by number */
+}
+
+/* --- taking effect
+ * -------------------------------------------------------------------------------- */
+
+static void apply_outcome(struct sim *sim, struct outcome *o)
+{
+    struct outcome_batch one = {
+        .done = {.run = run_nothing}, .reply_to = &nobody, .items = o, .count = 1};
+    store_record(sim->shards[o->account_no - 1].store, &one);
+    checks_durable(sim, o);
+}
+
+static void apply(struct job *job)
+{
+    struct str rest = buf_str(&job->records);
+    struct record record;
+    bool bad = false;
+    size_t count = 0;
+    while (record_next(&rest, &record, &bad)) {
+        ASSERT(record.kind == RECORD_OUTCOME);
+        apply_outcome(job->late->sim, &record.outcome);
+        count++;
+    }
+    ASSERT(!bad && count == job->batch->count);
+}
+
+static void read_page(struct job *job)
+{
+    struct due_page *page = job->page;
+    if (job->late->busy) {
+        page->status = STORE_BUSY;
+        return;
+    }
+    struct executor *asker = page->reply_to;
+    page->reply_to = &nobody;
+    uint32_t app_no = (uint32_t)(page->lane / LANE_KINDS);
+    store_page(job->late->sim->shards[sim_account_of(app_no) - 1].store, page);
+    page->reply_to = asker;
+}
+
+/* --- being told
+ * ------------------------------------------------------------------------------------ */
+
+static void tell(struct job *job)
+{
+    list_remove(&job->late->jobs, &job->link);
+    if (job->batch)
+        executor_post(job->batch->reply_to, &job->batch->done);
+    else
+        executor_post(job->page->reply_to, &job->page->done);
+    buf_free(&job->records);
+    free(job);
+}
+
+static void told(struct moment *m)
+{
+    tell(CONTAINER_OF(m, struct job, moment));
+}
+
+static void takes_effect(struct moment *m)
+{
+    struct job *job = CONTAINER_OF(m, struct job, moment);
+    if (job->batch) {
+        apply(job);
+        job->batch->status = STORE_OK;
+    } else {
+        read_page(job);
+    }
+    job->moment.happen = told;
+    timeline_add(&job->late->sim->timeline, &job->moment, job->done_ms, job->lot);
+}
+
+static int64_t some(struct late_store *late)
+{
+    return late->most_ms ? sim_below(late->sim, late->most_ms + 1) : 0;
+}
+
+static struct job *ask(struct late_store *late)
+{
+    struct job *job = xcalloc(1, sizeof(*job));
+    job->late = late;
+    job->moment.happen = takes_effect;
+    list_push(&late->jobs, &job->link);
+    return job;
+}
+
+/* Changes take effect, and are said to be done, in the order asked for: their lots are numbers. */
+static void record(struct store *s, struct outcome_batch *batch)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    struct sim *sim = late->sim;
+    if (sim->dropping) {
+        batch->status = STORE_OK;
+        executor_post(batch->reply_to, &batch->done);
+        return;
+    }
+    struct job *job = ask(late);
+    job->batch = batch;
+    for (size_t i = 0; i < batch->count; i++) {
+        checks_recorded(sim, &batch->items[i]);
+        record_add_outcome(&job->records, &batch->items[i]);
+    }
+    int64_t at_ms = sim->mono_ms + some(late);
+    late->last_commit_ms = at_ms > late->last_commit_ms ? at_ms : late->last_commit_ms;
+    job->done_ms = late->last_commit_ms + some(late);
+    late->last_done_ms = job->done_ms > late->last_done_ms ? job->done_ms : late->last_done_ms;
+    job->done_ms = late->last_done_ms;
+    job->lot = late->order++;
+    timeline_add(&sim->timeline, &job->moment, late->last_commit_ms, job->lot);
+}
+
+static void page(struct store *s, struct due_page *page)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    struct sim *sim = late->sim;
+    struct job *job = ask(late);
+    job->page = page;
+    int64_t at_ms = sim->mono_ms + some(late);
+    job->done_ms = at_ms + some(late);
+    job->lot = rng_next(&sim->rng);
+    timeline_add(&sim->timeline, &job->moment, at_ms, job->lot);
+}
+
+/* --- life
+ * -------------------------------------------------------------------------------------------- */
+
+static size_t backlog(struct store *s, struct lane_backlog **ret_lanes)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    struct lane_backlog *all = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < late->sim->shard_count; i++) {
+        struct lane_backlog *some_lanes;
+        size_t n = store_backlog(late->sim->shards[i].store, &some_lanes);
+        all = xgrow(all, &capacity, count + n + 1, sizeof(*all));
+        for (size_t k = 0; k < n; k++)
+            all[count++] = some_lanes[k];
+        free(some_lanes);
+    }
+    *ret_lanes = all;
+    return count;
+}
+
+static void start(struct store *s, struct owed_sink *sink)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    for (size_t i = 0; i < late->sim->shard_count; i++)
+        store_start(late->sim->shards[i].store, sink);
+}
+
+static void numbers(struct store *s, struct store_numbers *ret)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    *ret = (struct store_numbers){.accepting = true};
+    for (size_t i = 0; i < late->sim->shard_count; i++) {
+        struct store_numbers one;
+        store_get_numbers(late->sim->shards[i].store, &one);
+        ret->events_accepted += one.events_accepted;
+        ret->callbacks_delivered += one.callbacks_delivered;
+        ret->callbacks_dead += one.callbacks_dead;
+        ret->callbacks_pending += one.callbacks_pending;
+    }
+}
+
+static const struct store_ops late_ops = {
+    .record = record,
+    .page = page,
+    .backlog = backlog,
+    .start = start,
+    .numbers = numbers,
+};
+
+void late_store_open(struct sim *sim)
+{
+    sim->late = (struct late_store){.store = {STORE_MAGIC, &late_ops}, .sim = sim};
+    sim->shards = xcalloc(sim->shard_count, sizeof(struct shard));
+    for (size_t i = 0; i < sim->shard_count; i++)
+        sim->shards[i].store = memory_store_open(&sim->env);
+}
+
+void late_store_close(struct sim *sim)
+{
+    ASSERT(sim->late.jobs.count == 0);
+    for (size_t i = 0; i < sim->shard_count; i++) {
+        store_close(sim->shards[i].store);
+        free(sim->shards[i].witnesses);
+    }
+    free(sim->shards);
+}
+
+void late_store_crash(struct sim *sim)
+{
+    struct link *link;
+    while ((link = sim->late.jobs.first) != NULL) {
+        struct job *job = CONTAINER_OF(link, struct job, link);
+        timeline_remove(&sim->timeline, &job->moment);
+        if (job->page && job->moment.happen == takes_effect)
+            job->page->status = STORE_BUSY;
+        if (job->batch)
+            job->batch->status = STORE_OK; /* nobody believes it any more */
+        tell(job);
+    }
+}

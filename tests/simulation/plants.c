@@ -1,0 +1,153 @@
+/* Bugs to be caught. The linker puts each __wrap_ function here between two files of delivery
+ * (--wrap, see meson.build): without a plant it only passes on, so one build of the code under
+ * test serves both. */
+#include "sim.h"
+
+int plant_now = -1;
+
+const struct plant plants[] = {
+    {"due_time_forgotten", CHECK_LOST},
+    {"schedule_starts_over", CHECK_TRIES},
+    {"gives_up_early", CHECK_DEAD},
+    {"skips_what_failed", CHECK_SKIPPED},
+    {"window_too_wide", CHECK_WINDOW},
+    {"probes_without_spacing", CHECK_SUSPENDED},
+    {"dead_host_tried_by_all", CHECK_DEAD_HOST},
+    {"sick_ones_block_healthy_ones", CHECK_WAIT},
+    {"stale_page_believed", CHECK_FINAL},
+    {"lane_of_two_loops", CHECK_AT_ONCE},
+    {"reversal_not_held_back", CHECK_REVERSAL},
+    {"retry_after_ignored", CHECK_RETRY_AFTER},
+    {"retries_too_early", CHECK_EARLY},
+    {"attempt_not_counted", CHECK_COUNTERS},
+    {"wakes_for_nothing", CHECK_HOT},
+};
+const size_t plant_count = ARRAY_LEN(plants);
+
+static bool is(const char *name)
+{
+    return plant_now >= 0 && !sim_now->dropping && strcmp(plants[plant_now].name, name) == 0;
+}
+
+#define WRAP(type, name, ...)                                                                      \
+    type __real_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__);                                                               \
+    type __wrap_##name(__VA_ARGS__)
+
+WRAP(void, lane_recorded, struct lane *lane, uint64_t event_no, enum callback_state state,
+     int64_t due_ms, const struct lane_now *now)
+{
+    if (is("due_time_forgotten"))
+        state = CALLBACK_DEAD;
+    bool page_asked = lane->page_asked;
+    if (is("stale_page_believed")) /* forgets what is in hand though a page is under way */
+        lane->page_asked = false;
+    __real_lane_recorded(lane, event_no, state, due_ms, now);
+    lane->page_asked = page_asked;
+}
+
+WRAP(enum schedule_next, schedule_fail, const struct schedule *s, struct schedule_place *place,
+     int64_t now_ms, int64_t not_before_ms, struct rng *rng)
+{
+    enum schedule_next next = __real_schedule_fail(s, place, now_ms, not_before_ms, rng);
+    if (is("schedule_starts_over") && next == SCHEDULE_DEAD) {
+        *place = (struct schedule_place){.due_ms = now_ms + s->step_ms[0]};
+        return SCHEDULE_RETRY;
+    }
+    if (is("gives_up_early") && place->failed_attempts == 2)
+        return SCHEDULE_DEAD;
+    return next;
+}
+
+WRAP(void, dispatcher_record, struct dispatcher *d, const struct outcome *outcome)
+{
+    struct outcome o = *outcome;
+    if (is("skips_what_failed") && o.state == CALLBACK_DEAD) {
+        o.state = CALLBACK_SKIPPED;
+        o.reason = SKIP_DISABLED;
+    }
+    __real_dispatcher_record(d, &o);
+}
+
+WRAP(int32_t, window_allowance, const struct window *w, int32_t limit, int64_t now_mono_ms)
+{
+    return __real_window_allowance(w, limit, now_mono_ms) + is("window_too_wide");
+}
+
+WRAP(bool, window_failed, struct window *w, int64_t now_mono_ms, struct rng *rng)
+{
+    bool suspended = __real_window_failed(w, now_mono_ms, rng);
+    if (is("probes_without_spacing"))
+        w->probe_mono_ms = now_mono_ms + 1000;
+    return suspended;
+}
+
+WRAP(bool, destination_grants_probe, const struct destination *d, const struct lane *lane,
+     int64_t now_mono_ms)
+{
+    return __real_destination_grants_probe(d, lane, now_mono_ms) || is("dead_host_tried_by_all");
+}
+
+WRAP(bool, dispatcher_has_seat, const struct dispatcher *d, bool sick)
+{
+    if (is("sick_ones_block_healthy_ones") && !sick && d->suspended > 0)
+        return false;
+    return __real_dispatcher_has_seat(d, sick);
+}
+
+/* A lane goes to the loop of its new URL at once, though the old one has not ended its tries. */
+WRAP(int, owners_get, struct owners *owners, lane_no lane)
+{
+    return is("lane_of_two_loops") ? OWNER_NONE : __real_owners_get(owners, lane);
+}
+
+WRAP(int, owners_claim, struct owners *owners, lane_no lane, int loop)
+{
+    int owner = __real_owners_claim(owners, lane, loop);
+    return is("lane_of_two_loops") ? loop : owner;
+}
+
+WRAP(struct lane *, lane_new, lane_no no, struct lane_shared *shared, const struct lane_now *now)
+{
+    struct lane *lane = __real_lane_new(no, shared, now);
+    if (is("lane_of_two_loops"))
+        lane->next_due_ms = 0;
+    return lane;
+}
+
+WRAP(int64_t, schedule_retry_after_limit, const struct schedule *s,
+     const struct schedule_place *place)
+{
+    return is("retry_after_ignored") ? 0 : __real_schedule_retry_after_limit(s, place);
+}
+
+WRAP(void, retries_add, struct retries *r, struct callback *c, int64_t due_mono_ms)
+{
+    __real_retries_add(r, c, due_mono_ms - (is("retries_too_early") ? 2000 : 0));
+}
+
+WRAP(void, dispatcher_count, struct dispatcher *d, const struct try *t, const struct lane_now *now)
+{
+    if (!is("attempt_not_counted") || t->x.class != ATTEMPT_RESET)
+        __real_dispatcher_count(d, t, now);
+}
+
+WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct lane_now *now,
+     const struct lane_means *means)
+{
+    struct lane_decision what = __real_lane_decide(lane, now, means);
+    if (is("wakes_for_nothing") && lane->paused_until_mono_ms > now->mono_ms &&
+        what.wake_mono_ms > now->mono_ms)
+        what.wake_mono_ms = now->mono_ms;
+    return what;
+}
+
+/* The store's duty: a reversal waits for its original. */
+void plant_accepted(struct sim *sim, const struct entry *e)
+{
+    if (!is("reversal_not_held_back") || e->wait != WAIT_HELD)
+        return;
+    struct callback *c = memory_callback(e);
+    struct owed_sink *sink = delivery_sink(sim->delivery);
+    sink->owed(sink, &c, 1);
+}

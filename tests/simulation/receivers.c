@@ -1,0 +1,204 @@
+/* The outside of each dispatcher: the virtual clock, and receivers that behave in fifteen ways. */
+#include "sim.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+const char *behaviour_name(enum behaviour b)
+{
+    static const char *const names[BEHAVIOURS] = {
+        "up",      "down",      "flapping", "slow",          "not found",
+        "gone",    "busy",      "error",    "no connection", "no name",
+        "hanging", "resetting", "bad tls",  "redirecting",   "mixed"};
+    return names[b];
+}
+
+struct answer {
+    enum attempt_class class;
+    int status;
+    int64_t after_ms;       /* INT64_MAX: not before the deadline */
+    int64_t retry_after_ms; /* -1: none */
+};
+
+static struct answer status(struct sim *sim, int code, int64_t most_ms)
+{
+    return (struct answer){code == 410                 ? ATTEMPT_GONE
+                           : code >= 300 && code < 400 ? ATTEMPT_REDIRECT
+                           : code >= 400               ? ATTEMPT_STATUS
+                                                       : ATTEMPT_OK,
+                           code, 1 + sim_below(sim, most_ms), -1};
+}
+
+static struct answer fails(struct sim *sim, enum attempt_class class, int64_t most_ms)
+{
+    return (struct answer){class, 0, most_ms ? sim_below(sim, most_ms) : INT64_MAX, -1};
+}
+
+static struct answer busy(struct sim *sim)
+{
+    struct answer a = status(sim, sim_chance(sim, 2) ? 429 : 503, 100);
+    if (!sim_chance(sim, 4))
+        a.retry_after_ms = sim_below(sim, sim_chance(sim, 3) ? 2 * HOUR : 2 * MINUTE);
+    return sim_chance(sim, 3) ? status(sim, 200, 50) : a;
+}
+
+static struct answer answer(struct sim *sim, const struct host *host, enum behaviour how)
+{
+    switch (how) {
+    case HOST_UP: return status(sim, 200, 50);
+    case HOST_DOWN: return fails(sim, ATTEMPT_REFUSED, 5);
+    case HOST_FLAPPING:
+        return (sim->mono_ms / host->period_ms) % 2 ? fails(sim, ATTEMPT_REFUSED, 5)
+                                                    : status(sim, 204, 50);
+    case HOST_SLOW: return status(sim, 200, 12 * SECOND);
+    case HOST_NOT_FOUND: return status(sim, sim_chance(sim, 5) ? 200 : 404, 30);
+    case HOST_GONE: return status(sim, sim_chance(sim, 6) ? 410 : 200, 30);
+    case HOST_BUSY: return busy(sim);
+    case HOST_ERROR: return status(sim, 500, 200);
+    case HOST_NO_CONNECTION: return fails(sim, ATTEMPT_CONNECT_TIMEOUT, 5 * SECOND);
+    case HOST_NO_NAME:
+        return sim_chance(sim, 5) ? status(sim, 200, 90) : fails(sim, ATTEMPT_DNS, 3 * SECOND);
+    case HOST_HANGING: return fails(sim, ATTEMPT_TIMEOUT, 0);
+    case HOST_RESETTING:
+        return sim_chance(sim, 3) ? status(sim, 200, 90) : fails(sim, ATTEMPT_RESET, SECOND);
+    case HOST_BAD_TLS: return fails(sim, ATTEMPT_TLS, 300);
+    case HOST_REDIRECTING: return status(sim, 302, 40);
+    case HOST_MIXED: return answer(sim, host, (enum behaviour)sim_below(sim, HOST_MIXED));
+    }
+    UNREACHABLE();
+}
+
+/* --- exchanges
+ * --------------------------------------------------------------------------------------- */
+
+static struct sim_loop *loop_of(struct outside *outside)
+{
+    return CONTAINER_OF(outside, struct sim_loop, outside);
+}
+
+static void ends(struct moment *m)
+{
+    struct sim_exchange *e = CONTAINER_OF(m, struct sim_exchange, moment);
+    struct sim *sim = e->loop->sim;
+    struct exchange *x = e->x;
+    const struct try *t = CONTAINER_OF(x, struct try, x);
+    e->loop->active = true;
+    list_remove(&sim->exchanges, &e->link);
+    struct ending ending = checks_ending(sim, t, (int)(e->loop - sim->loops));
+    free(e);
+    sim->attempts++;
+    x->done(x);
+    checks_ended(sim, &ending);
+}
+
+static void start(struct outside *outside, struct exchange *x)
+{
+    struct sim_loop *loop = loop_of(outside);
+    struct sim *sim = loop->sim;
+    struct host *host = &sim->hosts[url_host(x->url)];
+    checks_starting(sim, CONTAINER_OF(x, struct try, x), (int)(loop - sim->loops));
+    struct answer a = answer(sim, host, host->behaviour);
+    if (a.after_ms >= x->timeout_ms)
+        a = (struct answer){ATTEMPT_TIMEOUT, 0, x->timeout_ms, -1};
+    x->class = a.class;
+    x->status = a.status;
+    x->retry_after_ms = a.retry_after_ms;
+    x->duration_ms = (int32_t)a.after_ms;
+    snprintf(x->detail, sizeof(x->detail), "%s", a.class == ATTEMPT_OK ? "" : "It failed.");
+    struct sim_exchange *e = xcalloc(1, sizeof(*e));
+    e->x = x;
+    e->loop = loop;
+    e->moment.happen = ends;
+    list_push(&sim->exchanges, &e->link);
+    timeline_add(&sim->timeline, &e->moment, sim->mono_ms + a.after_ms, rng_next(&sim->rng));
+}
+
+static void cancel(struct outside *outside, struct exchange *x)
+{
+    struct sim *sim = loop_of(outside)->sim;
+    for (struct link *link = sim->exchanges.first; link; link = link->next) {
+        struct sim_exchange *e = CONTAINER_OF(link, struct sim_exchange, link);
+        if (e->x != x)
+            continue;
+        list_remove(&sim->exchanges, link);
+        timeline_remove(&sim->timeline, &e->moment);
+        free(e);
+        return;
+    }
+    UNREACHABLE();
+}
+
+/* In place of the sender's. */
+void exchange_free_results(struct exchange *x)
+{
+    buf_free(&x->request_headers);
+    buf_free(&x->response_headers);
+    buf_free(&x->response_body);
+}
+
+/* For outside_loop.c, which nothing here uses. */
+void sender_start(struct sender *sender, struct exchange *x)
+{
+    (void)sender;
+    (void)x;
+    UNREACHABLE();
+}
+
+void sender_cancel(struct sender *sender, struct exchange *x)
+{
+    (void)sender;
+    (void)x;
+    UNREACHABLE();
+}
+
+/* --- the clock
+ * --------------------------------------------------------------------------------------- */
+
+static int64_t wall_ms(struct outside *outside)
+{
+    return sim_wall(loop_of(outside)->sim);
+}
+
+static int64_t mono_ms(struct outside *outside)
+{
+    return loop_of(outside)->sim->mono_ms;
+}
+
+static void wake_at(struct outside *outside, int64_t at_ms)
+{
+    loop_of(outside)->wake_ms = at_ms;
+}
+
+static void post(struct executor *executor, struct task *task)
+{
+    struct sim_loop *loop = CONTAINER_OF(executor, struct sim_loop, executor);
+    task->next = NULL;
+    if (loop->last)
+        loop->last->next = task;
+    else
+        loop->first = task;
+    loop->last = task;
+    loop->active = true;
+}
+
+void receivers_attach(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->loop_count; i++) {
+        struct sim_loop *loop = &sim->loops[i];
+        loop->sim = sim;
+        loop->wake_ms = INT64_MAX;
+        rng_seed(&loop->rng, sim->seed * SIM_LOOPS_MAX + i);
+        loop->executor.post = post;
+        loop->outside = (struct outside){
+            .executor = &loop->executor,
+            .rng = &loop->rng,
+            .wall_ms = wall_ms,
+            .mono_ms = mono_ms,
+            .start = start,
+            .cancel = cancel,
+            .wake_at = wake_at,
+        };
+    }
+}

@@ -1,0 +1,334 @@
+/* One run: a world chosen by the seed, steps drawn by lot, then everything is mended and what was
+ * accepted has to come to its end. */
+#include "sim.h"
+
+#include "base/alloc.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STEPS 40
+#define LATE_MOST_MS 300
+#define BUSY_MOST_MS 3000
+
+static int64_t between(struct sim *sim, int64_t least, int64_t most)
+{
+    return least + sim_below(sim, most - least + 1);
+}
+
+/* --- choosing a world
+ * ------------------------------------------------------------------------------------ */
+
+static int some_host(struct sim *sim)
+{
+    /* The first ones are the steady apps' own. */
+    return (int)between(sim, sim->app_count, (int64_t)sim->host_count - 1);
+}
+
+static void behave(struct sim *sim, struct host *host)
+{
+    host->behaviour = (enum behaviour)sim_below(sim, BEHAVIOURS);
+    if (sim_chance(sim, 3))
+        host->behaviour = HOST_UP;
+    host->period_ms = sim_chance(sim, 2) ? between(sim, 100, MINUTE) : between(sim, MINUTE, HOUR);
+}
+
+static void choose_app(struct sim *sim, uint32_t app_no)
+{
+    struct app_choice *c = &sim->choices[app_no - 1];
+    *c = (struct app_choice){
+        .enabled = true,
+        .steady = sim_chance(sim, 4),
+        .max_concurrency = (int32_t)between(sim, 1, sim_chance(sim, 2) ? 4 : 64),
+        .timeout_ms = (int32_t)(between(sim, 3, 30) * SECOND),
+        .rate_per_second = sim_chance(sim, 6) ? (int32_t)between(sim, 1, 50) : 0,
+    };
+    if (c->steady) {
+        c->max_concurrency = 32;
+        c->rate_per_second = 0;
+    }
+    for (int k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        c->host[k] = c->steady ? (int)app_no - 1 : sim_chance(sim, 12) ? -1 : some_host(sim);
+}
+
+static void choose_schedule(struct sim *sim)
+{
+    static const char *const shorter[] = {"5s", "1s,2s,3s,5s,8s,20s,40s,1m,5m,10m", "1m,10m,1h",
+                                          "100ms,200ms,30s,5m,2h,6h"};
+    schedule_default(&sim->schedule);
+    const char *why;
+    size_t which = (size_t)sim_below(sim, 2 * ARRAY_LEN(shorter));
+    if (which < ARRAY_LEN(shorter) && !schedule_parse(str_of(shorter[which]), &sim->schedule, &why))
+        UNREACHABLE();
+}
+
+void scenario_choose(struct sim *sim)
+{
+    int64_t most_apps = sim->seed % 100 == 0 ? 600 : sim->seed % 10 == 0 ? 80 : 12;
+    sim->loop_count = (size_t)between(sim, 1, SIM_LOOPS_MAX);
+    sim->app_count = (uint32_t)between(sim, most_apps / 3, most_apps);
+    sim->host_count = sim->app_count + (size_t)between(sim, 1, 3 * most_apps);
+    sim->hosts = xcalloc(sim->host_count, sizeof(struct host));
+    for (size_t i = 0; i < sim->host_count; i++)
+        if (i >= sim->app_count)
+            behave(sim, &sim->hosts[i]);
+    sim->choices = xcalloc(sim->app_count, sizeof(struct app_choice));
+    for (uint32_t app_no = 1; app_no <= sim->app_count; app_no++)
+        choose_app(sim, app_no);
+    choose_schedule(sim);
+    /* Pages that come late, a busy store, and, where the first windows of all lanes together are
+     * more than the seats of a loop, receivers that hang before it is known that they do. */
+    sim->wait_bound_ms = 2 * SECOND + 2 * BUSY_MOST_MS + 8 * LATE_MOST_MS;
+    if (sim->app_count * 3 * WINDOW_START > LIMIT_EXCHANGES_PER_LOOP)
+        sim->wait_bound_ms += 60 * SECOND;
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void ignore(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    (void)task;
+}
+static struct executor nobody = {ignore};
+
+static void run_nothing(struct task *task)
+{
+    (void)task;
+}
+
+/* An offer of that app that may not have been reversed yet; NULL: the lot fell on none. */
+static const struct event *some_offer(struct sim *sim, uint32_t app_no)
+{
+    const struct shard *shard = &sim->shards[sim_account_of(app_no) - 1];
+    if (shard->count == 0)
+        return NULL;
+    uint64_t no = (uint64_t)between(sim, 1, (int64_t)shard->count);
+    const struct event *e = &late_store_entry(sim, sim_account_of(app_no), no)->event;
+    return e->type == EVENT_OFFER_COMPLETED && e->app_no == app_no ? e : NULL;
+}
+
+static void happen(struct sim *sim, uint32_t app_no)
+{
+    static const enum event_type types[] = {EVENT_SURVEY_COMPLETED, EVENT_SURVEY_DISQUALIFIED,
+                                            EVENT_OFFER_COMPLETED, EVENT_OFFER_CLICKED};
+    const struct event *original = sim_chance(sim, 3) ? some_offer(sim, app_no) : NULL;
+    char id[32];
+    snprintf(id, sizeof(id), "e-%lld", (long long)++sim->events);
+    struct candidate c = {
+        .terms = &sim->apps[app_no - 1]->terms,
+        .client_no = app_no,
+        .integration = INTEGRATION_SDK,
+        .type =
+            original ? EVENT_OFFER_COMPLETION_REVERSED : types[sim_below(sim, ARRAY_LEN(types))],
+        .deliver = true,
+        .occurred_ms = sim_wall(sim),
+        .event_id = str_of(id),
+        .client_id = STR("c"),
+    };
+    if (original) {
+        c.original_reward_id = original->event_id;
+    } else {
+        c.panelist_id = STR("p");
+        bool pays = c.type != EVENT_OFFER_CLICKED;
+        c.has_revenue = pays;
+        c.revenue_micros = pays ? 1250000 : 0;
+        if (event_type_is_offer(c.type)) {
+            c.offer_id = 7;
+            c.offer_title = STR("t");
+        }
+    }
+    uint32_t account_no = sim_account_of(app_no);
+    struct intake_batch batch = {.done = {.run = run_nothing},
+                                 .reply_to = &nobody,
+                                 .items = &c,
+                                 .count = 1,
+                                 .received_ms = sim_wall(sim)};
+    store_submit(sim->shards[account_no - 1].store, &batch);
+    if (batch.verdicts[0].kind == VERDICT_ACCEPTED) {
+        const struct entry *e = late_store_entry(sim, account_no, batch.verdicts[0].event_no);
+        checks_accepted(sim, e);
+        plant_accepted(sim, e);
+    } else {
+        ASSERT(batch.verdicts[0].kind == VERDICT_ALREADY_REVERSED);
+    }
+    arena_free(&batch.arena);
+}
+
+static void resend(struct sim *sim)
+{
+    uint32_t account_no = (uint32_t)between(sim, 1, (int64_t)sim->shard_count);
+    const struct shard *shard = &sim->shards[account_no - 1];
+    if (shard->count == 0)
+        return;
+    uint64_t no = (uint64_t)between(sim, 1, (int64_t)shard->count);
+    const struct entry *e = late_store_entry(sim, account_no, no);
+    if (sim->choices[e->event.app_no - 1].steady)
+        return;
+    checks_resent(sim, account_no, no, e->state != CALLBACK_PENDING,
+                  e->state == CALLBACK_DELIVERED);
+    struct resend r = {.done = {.run = run_nothing},
+                       .reply_to = &nobody,
+                       .account_no = account_no,
+                       .event_id = e->event.event_id,
+                       .now_ms = sim_wall(sim)};
+    store_resend(shard->store, &r);
+    ASSERT(r.status == STORE_OK);
+    sim->resends++;
+}
+
+/* --- steps ----------------------------------------------------------------------------------- */
+
+static uint32_t some_app(struct sim *sim)
+{
+    return (uint32_t)between(sim, 1, sim->app_count);
+}
+
+static void set_something(struct sim *sim, uint32_t app_no)
+{
+    struct app_choice *c = &sim->choices[app_no - 1];
+    if (c->steady)
+        return;
+    int kind = (int)between(sim, LANE_SUCCESS, LANE_KINDS - 1);
+    switch (sim_below(sim, 6)) {
+    case 0: c->host[kind] = -1; break;
+    case 1:
+    case 2:
+        c->host[kind] = some_host(sim);
+        c->disabled[kind] = false;
+        break;
+    case 3:
+    case 4:
+        c->enabled = !c->enabled;
+        if (c->enabled)
+            c->enabled_since_ms = sim_wall(sim);
+        break;
+    default:
+        c->max_concurrency = (int32_t)between(sim, 1, 40);
+        c->rate_per_second = sim_chance(sim, 2) ? (int32_t)between(sim, 1, 50) : 0;
+        break;
+    }
+    sim_trace(sim, "app %u lane %d: enabled %d, host %d", app_no, kind, c->enabled, c->host[kind]);
+    apps_publish(sim, app_no);
+}
+
+static void step_events(struct sim *sim)
+{
+    int64_t count = between(sim, 1, sim_chance(sim, 8) ? 150 : 3 + sim->app_count / 2);
+    bool one = sim_chance(sim, 3);
+    uint32_t app_no = some_app(sim);
+    sim_trace(sim, "%lld events, to %s", (long long)count, one ? "one app" : "many apps");
+    for (int64_t i = 0; i < count && !sim->failed; i++) {
+        uint32_t to = one ? app_no : some_app(sim);
+        happen(sim, to);
+        if (sim_chance(sim, 4))
+            sim_run(sim, sim_below(sim, sim_chance(sim, 10) ? 20 * SECOND : 100));
+        if (sim_chance(sim, 15)) /* in the middle of things */
+            set_something(sim, to);
+        if (sim_chance(sim, 30))
+            resend(sim);
+    }
+}
+
+static void step_host(struct sim *sim)
+{
+    struct host *host = &sim->hosts[some_host(sim)];
+    behave(sim, host);
+    sim_trace(sim, "host %td is %s", host - sim->hosts, behaviour_name(host->behaviour));
+}
+
+static void pass_time(struct sim *sim)
+{
+    static const int64_t longest[] = {50, SECOND, 20 * SECOND, 3 * MINUTE, HOUR, 20 * HOUR};
+    int64_t for_ms = between(sim, 0, longest[sim_below(sim, ARRAY_LEN(longest))]);
+    sim_run(sim, for_ms);
+}
+
+static void step(struct sim *sim)
+{
+    int64_t what = sim_below(sim, 100);
+    if (what < 40) {
+        step_events(sim);
+    } else if (what < 58) {
+        for (int64_t n = between(sim, 1, 1 + sim->app_count / 8); n > 0; n--)
+            set_something(sim, some_app(sim));
+    } else if (what < 74) {
+        for (int64_t n = between(sim, 1, 1 + (int64_t)sim->host_count / 8); n > 0; n--)
+            step_host(sim);
+    } else if (what < 84) {
+        sim_trace(sim, "resends");
+        for (int64_t n = between(sim, 1, 20); n > 0; n--)
+            resend(sim);
+    } else if (what < 88) {
+        sim->late.most_ms = sim_below(sim, LATE_MOST_MS);
+    } else if (what < 91) {
+        sim_trace(sim, "the store is busy");
+        sim->late.busy = true;
+        sim_run(sim, sim_below(sim, BUSY_MOST_MS));
+        sim->late.busy = false;
+    } else if (what < 98) {
+        sim_crash(sim);
+    } else {
+        sim_stop(sim);
+    }
+    pass_time(sim);
+}
+
+/* --- the end --------------------------------------------------------------------------------- */
+
+static void mend(struct sim *sim)
+{
+    sim_trace(sim, "everything is mended");
+    for (size_t i = 0; i < sim->host_count; i++)
+        sim->hosts[i].behaviour = HOST_UP;
+    for (uint32_t app_no = 1; app_no <= sim->app_count; app_no++) {
+        struct app_choice *c = &sim->choices[app_no - 1];
+        if (!c->enabled)
+            c->enabled_since_ms = sim_wall(sim);
+        c->enabled = true;
+        for (int k = LANE_SUCCESS; k < LANE_KINDS; k++) {
+            c->disabled[k] = false;
+            if (c->host[k] < 0)
+                c->host[k] = some_host(sim);
+        }
+        apps_publish(sim, app_no);
+    }
+}
+
+/* By then the last retry has come, Retry-After or not. */
+static int64_t longest_wait(const struct sim *sim)
+{
+    int64_t two_ms = 0;
+    for (int32_t i = 0; i < sim->schedule.steps; i++) {
+        int64_t ms = sim->schedule.step_ms[i];
+        if (i + 1 < sim->schedule.steps)
+            ms += sim->schedule.step_ms[i + 1];
+        two_ms = ms > two_ms ? ms : two_ms;
+    }
+    return two_ms + two_ms / 10 + 2 * HOUR;
+}
+
+void scenario_run(struct sim *sim)
+{
+    for (int i = 0; i < STEPS && !sim->failed; i++) {
+        step(sim);
+        if (!sim->failed && sim_chance(sim, 8))
+            checks_counters(sim);
+    }
+    if (sim->failed)
+        return;
+    /* A 410 whose mark is still on its way would undo the mending. */
+    for (size_t i = 0; i < sim->host_count; i++)
+        sim->hosts[i].behaviour = HOST_UP;
+    sim_run(sim, MINUTE);
+    mend(sim);
+    struct store_numbers left = {.callbacks_pending = 1};
+    for (int64_t waited = 0; waited < longest_wait(sim) && !sim->failed; waited += HOUR) {
+        sim_run(sim, HOUR);
+        store_get_numbers(&sim->late.store, &left);
+        if (left.callbacks_pending == 0 && sim->exchanges.count == 0 && waited > 4 * HOUR)
+            break;
+    }
+    if (!sim->failed)
+        checks_at_end(sim);
+}

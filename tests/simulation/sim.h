@@ -1,0 +1,309 @@
+/* A world in which delivery runs: virtual time, receivers that behave as told, stores that answer
+ * late, settings that change, crashes. One seed is one run; one thread; nothing here asks the
+ * machine for time or chance. docs/simulation.md says what is simulated and what is checked. */
+#pragma once
+
+#include "base/buf.h"
+#include "delivery/dispatcher.h"
+#include "store/memory/memory.h"
+
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+
+#define SIM_LOOPS_MAX 3
+#define SIM_START_WALL_MS INT64_C(1763726400000)
+#define SIM_START_MONO_MS INT64_C(1000000)
+#define SIM_APPS_OF_ACCOUNT 4
+#define SIM_TRACE_LINES 60
+#define SIM_TRACE_BYTES 160
+
+/* --- time (timeline.c) ----------------------------------------------------------------------- */
+
+/* Something that happens at a virtual moment; embedded in whatever it is about. What happens at
+ * the same moment comes in an order drawn by lot. */
+struct moment {
+    int64_t at_ms; /* monotonic */
+    uint64_t lot;
+    size_t place; /* 1-based in the timeline; 0: not in it */
+    void (*happen)(struct moment *m);
+};
+
+struct timeline {
+    struct moment **items;
+    size_t count, capacity;
+};
+
+void timeline_add(struct timeline *t, struct moment *m, int64_t at_ms, uint64_t lot);
+void timeline_remove(struct timeline *t, struct moment *m);
+struct moment *timeline_first(const struct timeline *t); /* NULL: none */
+
+/* --- receivers (receivers.c) ----------------------------------------------------------------- */
+
+enum behaviour {
+    HOST_UP,
+    HOST_DOWN, /* connections are refused */
+    HOST_FLAPPING,
+    HOST_SLOW,
+    HOST_NOT_FOUND,
+    HOST_GONE,  /* 410 now and then */
+    HOST_BUSY,  /* 429 and 503, mostly with Retry-After */
+    HOST_ERROR, /* 500 */
+    HOST_NO_CONNECTION,
+    HOST_NO_NAME,
+    HOST_HANGING,
+    HOST_RESETTING,
+    HOST_BAD_TLS,
+    HOST_REDIRECTING,
+    HOST_MIXED, /* any of these, each time anew */
+};
+#define BEHAVIOURS 15
+
+struct host {
+    enum behaviour behaviour;
+    int64_t period_ms; /* flapping: how long it is up, and then down */
+    /* What the checkers know of it. */
+    int32_t probes; /* of a dead destination, under way */
+    int64_t dead_wait_ms, dead_next_ms, reached_ms;
+};
+
+struct sim;
+void receivers_attach(struct sim *sim); /* the outsides of all loops */
+const char *behaviour_name(enum behaviour b);
+
+/* --- what the checkers know (checks.c) ----------------------------------------------------------
+ */
+
+/* One accepted event that owes a callback, seen from outside. */
+struct witness {
+    lane_no lane;
+    uint64_t original_no;
+    int64_t accepted_ms; /* wall */
+    int64_t due_ms;      /* wall: no try before that, unless asked for by hand */
+    int64_t run_began_ms;
+    int64_t not_before_ms;                  /* wall: its last try's Retry-After */
+    int32_t starts, run_starts, run_allows; /* run: since it was accepted, or resent when final */
+    bool steady;                            /* its lane's receiver is up and stays so */
+    bool under_way, seen;
+    bool final; /* decided; perhaps not yet durable */
+    bool asked; /* a resend has not been answered by a try yet */
+    bool asked_meanwhile, run_resent;
+    bool was_final, was_delivered, was_dead; /* durable, once */
+};
+
+struct lane_witness {
+    int32_t under_way;
+    double size_most;                  /* no window can be wider, by the successes so far */
+    bool try_is_probe;                 /* the last one began while the lane was suspended */
+    int64_t wait_ms, next_ms;          /* suspended: spacing of the tries */
+    int64_t judged_ms;                 /* when that was last moved */
+    int64_t moved_ms;                  /* its URL */
+    int64_t paused_ms, pause_asked_ms; /* Retry-After */
+    int paused_loop;
+    bool gone; /* answered 410 in this life */
+};
+
+enum checker {
+    CHECK_LOST,
+    CHECK_TRIES,
+    CHECK_DEAD,
+    CHECK_SKIPPED,
+    CHECK_WINDOW,
+    CHECK_SUSPENDED,
+    CHECK_DEAD_HOST,
+    CHECK_WAIT,
+    CHECK_FINAL,
+    CHECK_AT_ONCE,
+    CHECK_REVERSAL,
+    CHECK_RETRY_AFTER,
+    CHECK_EARLY,
+    CHECK_COUNTERS,
+    CHECK_HOT,
+};
+#define CHECKERS 15
+const char *checker_name(enum checker c);
+
+/* --- the store (late_store.c) ---------------------------------------------------------------- */
+
+/* One account has a memory store of its own: there is no order between accounts, and the oracle
+ * looks at everything it has for each question. */
+struct shard {
+    struct store *store;
+    struct witness *witnesses; /* by event number - 1 */
+    size_t count, capacity;
+};
+
+struct late_store {
+    struct store store;
+    struct sim *sim;
+    struct list jobs; /* asked for, not yet answered, in the order asked for */
+    int64_t most_ms;  /* the longest until it is done, and from then until it says so */
+    int64_t last_commit_ms, last_done_ms;
+    uint64_t order; /* of changes that come at the same moment */
+    bool busy;      /* pages are refused */
+};
+
+void late_store_open(struct sim *sim);
+void late_store_close(struct sim *sim);
+/* What was not durable is gone; everybody who waits is told something so that they end. */
+void late_store_crash(struct sim *sim);
+const struct entry *late_store_entry(struct sim *sim, uint32_t account_no, uint64_t event_no);
+
+/* --- apps (apps.c) ------------------------------------------------------------------------------
+ */
+
+struct app_choice { /* what the scenario has set, from which struct app is made */
+    bool enabled;
+    int host[LANE_KINDS]; /* -1: no URL */
+    bool disabled[LANE_KINDS];
+    bool steady;
+    int32_t max_concurrency, rate_per_second, timeout_ms;
+    int64_t enabled_since_ms, changed_ms;
+};
+
+void apps_open(struct sim *sim);
+void apps_close(struct sim *sim);
+/* Makes the choice of that app what the directory says, and tells delivery. */
+void apps_publish(struct sim *sim, uint32_t app_no);
+void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind);
+int url_host(const struct url *url);
+
+/* --- the world
+ * ------------------------------------------------------------------------------------ */
+
+struct sim_loop {
+    struct sim *sim;
+    struct outside outside;
+    struct executor executor;
+    struct task *first, *last;
+    struct rng rng;
+    int64_t wake_ms;
+    bool active;
+};
+
+struct sim_exchange {
+    struct moment moment;
+    struct link link;
+    struct exchange *x;
+    struct sim_loop *loop;
+};
+
+struct sim {
+    uint64_t seed;
+    struct rng rng; /* the world's chances; delivery has its own */
+    int64_t mono_ms;
+    struct timeline timeline;
+    struct env env;
+    struct sim_loop loops[SIM_LOOPS_MAX];
+    size_t loop_count;
+    struct list exchanges;
+    struct late_store late;
+    struct shard *shards; /* by account number - 1 */
+    size_t shard_count;
+    struct host *hosts;
+    size_t host_count;
+    uint32_t app_count;
+    struct app_choice *choices; /* by app_no - 1 */
+    struct app **apps;
+    struct list changes;        /* of settings, on their way to being durable */
+    struct lane_witness *lanes; /* by lane_no */
+    struct schedule schedule;
+    struct delivery *delivery;
+    bool dropping; /* a crash is under way: nothing is looked at */
+    bool stopped;
+    struct task stopped_task;
+    int64_t life_began_ms;
+    int64_t wait_bound_ms;
+    int64_t ends[ATTEMPT_CLASSES]; /* in this life */
+
+    int64_t attempts, crashes, events, resends;
+    uint64_t watched[2]; /* account and event number of the one whose every move is traced */
+    bool failed;
+    enum checker failed_by;
+    char finding[256];
+    char trace[SIM_TRACE_LINES][SIM_TRACE_BYTES];
+    uint64_t traced;
+};
+
+extern struct sim *sim_now; /* the directory and the plants have no other way to find it */
+
+/* A line about one callback, if it is the one watched. */
+void sim_watch(struct sim *sim, uint32_t account_no, uint64_t event_no, const char *format, ...)
+    PRINTF_LIKE(4, 5);
+struct sim *sim_open(uint64_t seed);
+void sim_close(struct sim *sim);
+void sim_run(struct sim *sim, int64_t for_ms);
+void sim_crash(struct sim *sim); /* and recovers */
+void sim_stop(struct sim *sim);  /* as SIGTERM does */
+void sim_found(struct sim *sim, enum checker by, const char *format, ...) PRINTF_LIKE(3, 4);
+void sim_trace(struct sim *sim, const char *format, ...) PRINTF_LIKE(2, 3);
+void sim_print_trace(const struct sim *sim);
+
+static inline int64_t sim_wall(const struct sim *sim)
+{
+    return SIM_START_WALL_MS + sim->mono_ms - SIM_START_MONO_MS;
+}
+static inline int64_t sim_below(struct sim *sim, int64_t bound)
+{
+    return (int64_t)rng_below(&sim->rng, (uint64_t)bound);
+}
+static inline bool sim_chance(struct sim *sim, int64_t one_in)
+{
+    return sim_below(sim, one_in) == 0;
+}
+static inline uint32_t sim_account_of(uint32_t app_no)
+{
+    return 1 + (app_no - 1) / SIM_APPS_OF_ACCOUNT;
+}
+static inline struct witness *sim_witness(struct sim *sim, uint32_t account_no, uint64_t event_no)
+{
+    struct shard *shard = &sim->shards[account_no - 1];
+    ASSERT(event_no >= 1 && event_no <= shard->count);
+    return &shard->witnesses[event_no - 1];
+}
+
+/* How big it is, and with what schedule (scenario.c). */
+void scenario_choose(struct sim *sim);
+/* One run, start to end; what was found is in the sim. */
+void scenario_run(struct sim *sim);
+
+/* --- what is looked at, and when (checks.c)
+ * -------------------------------------------------------- */
+
+void checks_accepted(struct sim *sim, const struct entry *e);
+void checks_starting(struct sim *sim, const struct try *t, int loop);
+/* Around the end of an exchange: before delivery is told, and after. */
+struct ending {
+    uint32_t account_no;
+    uint64_t event_no;
+    lane_no lane;
+    int host;
+    bool was_suspended, was_dead, is_probe, is_good, counts, speaks_of_host, answered;
+    int64_t pause_ms; /* -1: none asked for */
+    struct destination *destination;
+    struct lane *at;
+    int loop;
+};
+struct ending checks_ending(struct sim *sim, const struct try *t, int loop);
+void checks_ended(struct sim *sim, const struct ending *e);
+void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
+void checks_durable(struct sim *sim, const struct outcome *o);  /* the store has it */
+void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,
+                   bool was_delivered);
+void checks_crashed(struct sim *sim); /* what delivery forgot, the checkers forget */
+void checks_counters(struct sim *sim);
+void checks_at_end(struct sim *sim);
+
+/* --- planted bugs (plants.c)
+ * ------------------------------------------------------------------------ */
+
+struct plant {
+    const char *name;
+    enum checker caught_by;
+};
+extern const struct plant plants[];
+extern const size_t plant_count;
+extern int plant_now; /* an index into plants; -1: none */
+/* After an event was accepted: what a bad store would do then. */
+void plant_accepted(struct sim *sim, const struct entry *e);
