@@ -119,6 +119,8 @@ bool lane_set_gone(struct lane *lane, uint64_t url_hash)
 
 void lane_settle_gone(struct lane *lane)
 {
+    if (lane->gone) /* as in lane_set */
+        lane_drop_queued(lane);
     lane->gone = false;
 }
 

@@ -104,27 +104,37 @@ struct disabling {
     struct sim *sim;
     uint32_t app_no;
     enum lane_kind kind;
+    int host; /* of the URL that answered */
 };
 
+/* As the daemon does: marked only if the URL is still the one that answered. */
 static void disabled(struct moment *m)
 {
     struct disabling *d = CONTAINER_OF(m, struct disabling, moment);
     struct sim *sim = d->sim;
+    struct app_choice *c = &sim->choices[d->app_no - 1];
     list_remove(&sim->changes, &d->link);
-    sim->choices[d->app_no - 1].disabled[d->kind] = true;
-    sim->lanes[lane_of(d->app_no, d->kind)].gone = false; /* said by the directory from now on */
-    sim_trace(sim, "app %u lane %d is disabled by a 410", d->app_no, (int)d->kind);
-    apps_publish(sim, d->app_no);
+    sim->lanes[lane_of(d->app_no, d->kind)].gone = false; /* the directory says it from now on */
+    c->changed_ms = sim->mono_ms;
+    if (c->host[d->kind] == d->host) {
+        sim_trace(sim, "app %u lane %d is disabled by a 410", d->app_no, (int)d->kind);
+        c->disabled[d->kind] = true;
+        apps_publish(sim, d->app_no);
+    }
+    delivery_gone_settled(sim->delivery, d->app_no, d->kind);
     free(d);
 }
 
-void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind)
+void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
 {
     struct sim *sim = context;
     if (sim->dropping)
         return;
+    const struct app *app = sim->apps[app_no - 1];
     struct disabling *d = xcalloc(1, sizeof(*d));
-    *d = (struct disabling){.sim = sim, .app_no = app_no, .kind = kind};
+    *d = (struct disabling){.sim = sim, .app_no = app_no, .kind = kind, .host = -1};
+    if (str_eq(app->url[kind], url))
+        d->host = url_host(&app->parsed[kind]);
     d->moment.happen = disabled;
     list_push(&sim->changes, &d->link);
     timeline_add(&sim->timeline, &d->moment, sim->mono_ms + sim_below(sim, 500),

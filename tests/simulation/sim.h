@@ -166,7 +166,7 @@ void apps_open(struct sim *sim);
 void apps_close(struct sim *sim);
 /* Makes the choice of that app what the directory says, and tells delivery. */
 void apps_publish(struct sim *sim, uint32_t app_no);
-void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind);
+void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
 int url_host(const struct url *url);
 
 /* --- the world

@@ -14,30 +14,29 @@ struct sim *sim_now;
 /* --- what was found
  * ---------------------------------------------------------------------------------- */
 
-static void trace(struct sim *sim, const char *format, va_list args)
+void sim_trace(struct sim *sim, const char *format, ...)
 {
     char *line = sim->trace[sim->traced++ % SIM_TRACE_LINES];
     int n = snprintf(line, SIM_TRACE_BYTES, "%12.3f s  ",
                      (double)(sim->mono_ms - SIM_START_MONO_MS) / 1000);
-    vsnprintf(line + n, SIM_TRACE_BYTES - (size_t)n, format, args);
-}
-
-void sim_trace(struct sim *sim, const char *format, ...)
-{
     va_list args;
     va_start(args, format);
-    trace(sim, format, args);
+    vsnprintf(line + n, SIM_TRACE_BYTES - (size_t)n, format, args);
     va_end(args);
+    if (sim->watched[0])
+        printf("%s\n", line);
 }
 
 void sim_watch(struct sim *sim, uint32_t account_no, uint64_t event_no, const char *format, ...)
 {
     if (sim->watched[0] != account_no || sim->watched[1] != event_no)
         return;
+    char text[SIM_TRACE_BYTES];
     va_list args;
     va_start(args, format);
-    trace(sim, format, args);
+    vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    sim_trace(sim, "%s", text);
 }
 
 void sim_print_trace(const struct sim *sim)
