@@ -52,9 +52,9 @@ void *xgrow(void *p, size_t *capacity, size_t want, size_t size)
 {
     if (p && want <= *capacity)
         return p;
-    size_t next = *capacity ? *capacity : 8;
-    while (next < want)
-        next += next / 2 + 8;
+    size_t next = *capacity + *capacity / 2 + 8;
+    if (next < want)
+        next = want;
     size_t bytes = 0;
     if (__builtin_mul_overflow(next, size, &bytes))
         return checked(NULL, SIZE_MAX);

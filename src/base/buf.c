@@ -14,6 +14,8 @@ void buf_free(struct buf *b)
 
 char *buf_reserve(struct buf *b, size_t more)
 {
+    if (b->n < b->capacity && more < b->capacity - b->n) /* and one byte behind it */
+        return b->p + b->n;
     b->p = xgrow(b->p, &b->capacity, b->n + more + 1, 1);
     return b->p + b->n;
 }

@@ -7,6 +7,8 @@
 #include "domain/payload.h"
 #include "domain/signature.h"
 
+#define HEADERS_BYTES_LIKELY 320 /* room at once, not in steps */
+
 void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
                    const struct app *app, int64_t wall_ms)
 {
@@ -18,6 +20,7 @@ void request_build(struct buf *headers, struct buf *body, const struct request_s
     struct str signed_body = {body->p + begin, body->n - begin};
 
     int64_t timestamp_s = wall_ms / 1000;
+    buf_reserve(headers, HEADERS_BYTES_LIKELY);
     char text[WEBHOOK_SIGNATURE_BYTES];
     buf_add_c(headers, "webhook-id: ");
     buf_add_str(headers, from->event_id);

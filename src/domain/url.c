@@ -274,6 +274,7 @@ void url_print_masked(struct buf *to, struct str text)
 {
     static const char separator[] = "://";
     size_t from = 0;
+    buf_reserve(to, text.n);
     for (size_t i = 0; i + 3 <= text.n; i++) {
         if (memcmp(text.p + i, separator, 3) == 0) {
             from = i + 3;

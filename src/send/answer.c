@@ -91,10 +91,13 @@ static const llhttp_settings_t answer_settings = {
     .on_message_complete = on_message_complete,
 };
 
+#define HEADERS_BYTES_LIKELY 256 /* room at once, not in steps */
+
 void answer_begin(struct answer *answer, struct buf *ret_headers, struct buf *ret_body)
 {
     buf_clear(ret_headers);
     buf_clear(ret_body);
+    buf_reserve(ret_headers, HEADERS_BYTES_LIKELY);
     *answer = (struct answer){.headers = ret_headers, .body = ret_body};
     llhttp_init(&answer->parser, HTTP_RESPONSE, &answer_settings);
     answer->parser.data = answer;
