@@ -2,6 +2,7 @@
 
 Nothing here knows the daemon's insides; what it says is what a partner or an operator could do.
 """
+import atexit
 import base64
 import hashlib
 import hmac
@@ -39,6 +40,11 @@ def eventually(check, timeout_s=15.0, step_s=0.02, what=None):
         time.sleep(step_s)
 
 
+def leave_nothing_behind(process):
+    """A test that fails may not come to its end: whatever it started is killed with pytest."""
+    atexit.register(lambda: process.poll() is None and process.kill())
+
+
 class Daemon:
     """One postbackd serve with its own store directory; restartable on the same store and port."""
 
@@ -71,6 +77,7 @@ class Daemon:
         with open(self.directory / "daemon.log", "ab") as log:
             begin = log.tell()
             self.process = subprocess.Popen(self.command(), env=env, stdout=log, stderr=log)
+            leave_nothing_behind(self.process)
             return begin
 
     def start(self, wait_ready=True):
