@@ -29,6 +29,22 @@ static bool matches(const char *pattern, struct str path, struct str raw_ids[2],
     return !left.p && !right.p;
 }
 
+/* A path that stands in the table letter for letter is that one, not another's slot (OpenAPI 3.1,
+ * Paths Object): /callbacks/recover is no RewardId, though /callbacks/%72ecover is. */
+static bool is_literal(struct str path)
+{
+    for (size_t i = 0; i < api_route_count; i++)
+        if (str_is(path, api_routes[i].path))
+            return true;
+    return false;
+}
+
+static bool is_path_of(const struct route *route, struct str path, bool literal, struct str raw[2],
+                       size_t *ret_count)
+{
+    return (!literal || str_is(path, route->path)) && matches(route->path, path, raw, ret_count);
+}
+
 static bool serves(const struct route *route, enum http_method method)
 {
     return route->method == method || (method == HTTP_HEAD && route->method == HTTP_GET);
@@ -38,11 +54,12 @@ const struct route *route_find(struct arena *arena, enum http_method method, str
                                struct str ids[2], bool *ret_path_known)
 {
     *ret_path_known = false;
+    bool literal = is_literal(path);
     for (size_t i = 0; i < api_route_count; i++) {
         const struct route *route = &api_routes[i];
         struct str raw[2];
         size_t count = 0;
-        if (!matches(route->path, path, raw, &count))
+        if (!is_path_of(route, path, literal, raw, &count))
             continue;
         *ret_path_known = true;
         if (!serves(route, method))
@@ -65,13 +82,13 @@ void route_print_allow(struct buf *to, struct str path)
                  {HTTP_POST, "POST"},
                  {HTTP_PATCH, "PATCH"},
                  {HTTP_DELETE, "DELETE"}};
-    bool first = true;
+    bool first = true, literal = is_literal(path);
     for (size_t m = 0; m < ARRAY_LEN(order); m++) {
         for (size_t i = 0; i < api_route_count; i++) {
             struct str raw[2];
             size_t count;
             if (api_routes[i].method != order[m].method ||
-                !matches(api_routes[i].path, path, raw, &count))
+                !is_path_of(&api_routes[i], path, literal, raw, &count))
                 continue;
             buf_printf(to, "%s%s", first ? "" : ", ", order[m].text);
             first = false;

@@ -210,3 +210,7 @@ def test_what_may_be_asked_and_by_whom(quick):
     assert api.get("/api/v1/recoveries/rec_none").status == 404
     assert quick.api().post(path, good).status == 400, "an operator must say whose"
     assert api.delete(at).status == 204
+    # the path is the route's own; a RewardId of that name is spelled another way
+    quick.api().events([a.event("recover")])
+    assert api.get(path).status == 405
+    assert api.get("/api/v1/callbacks/%72ecover").json["RewardId"] == "recover"
