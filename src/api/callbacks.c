@@ -162,7 +162,11 @@ static void get_done(struct task *task)
 {
     struct getting *g = CONTAINER_OF(task, struct getting, get.done);
     struct arena arena = g->get.arena;
-    if (call_store_ok(g->c, g->get.status)) {
+    if (!call_store_ok(g->c, g->get.status)) {
+        /* Answered. */
+    } else if (g->c->problems.count) {
+        call_answer_invalid_query(g->c); /* a wrong query: said only of a callback that exists */
+    } else {
         struct buf body = {0};
         struct json_writer w;
         json_write_to(&w, &body);

@@ -251,8 +251,10 @@ void api_handle(void *context, struct http_request *r)
     struct call *c = r->context;
     CHECK_MAGIC(c, CALL_MAGIC);
     if (!query_parse(c, c->route->parameters, c->is_operator)) {
-        /* 415 comes before 400, whatever else is wrong with the request. */
-        if (!c->route->request_schema || !c->r->body.n || call_check_media(c))
+        /* 404 and 415 come before 400, whatever else is wrong with the request. */
+        if (c->route->subject == SUBJECT_REWARD && c->account_no)
+            callback_get_one(c); /* 404, or the 400 */
+        else if (!c->route->request_schema || !c->r->body.n || call_check_media(c))
             call_answer_invalid_query(c);
         return;
     }

@@ -15,7 +15,7 @@ static const char *method_name(enum http_method m)
     }
 }
 
-static void print_parameter(struct json_writer *w, struct str name, const char *in)
+static void print_parameter(struct json_writer *w, struct str name, const char *in, bool required)
 {
     json_object(w);
     json_key(w, "name");
@@ -23,7 +23,7 @@ static void print_parameter(struct json_writer *w, struct str name, const char *
     json_key(w, "in");
     json_c(w, in);
     json_key(w, "required");
-    json_bool(w, str_is(str_of(in), "path"));
+    json_bool(w, required);
     json_key(w, "schema");
     json_raw(w, STR("{\"type\":\"string\"}"));
     json_end_object(w);
@@ -37,12 +37,12 @@ static void print_parameters(struct json_writer *w, const struct route *route)
     while (rest.p) {
         struct str segment = str_cut(&rest, '/');
         if (segment.n > 2 && segment.p[0] == '{')
-            print_parameter(w, (struct str){segment.p + 1, segment.n - 2}, "path");
+            print_parameter(w, (struct str){segment.p + 1, segment.n - 2}, "path", true);
     }
     for (const char *const *p = route->parameters; p && *p; p++)
-        print_parameter(w, str_of(*p), "query");
+        print_parameter(w, str_of(*p), "query", route->flags & ROUTE_QUERY_REQUIRED);
     if (route->subject != SUBJECT_NONE)
-        print_parameter(w, STR("partnerId"), "query");
+        print_parameter(w, STR("partnerId"), "query", false);
     json_end_array(w);
 }
 
@@ -92,7 +92,7 @@ static void print_operation(struct json_writer *w, const struct route *route)
         json_key(w, "requestBody");
         json_object(w);
         json_key(w, "required");
-        json_bool(w, true);
+        json_bool(w, !(route->flags & ROUTE_BODY_OPTIONAL));
         json_key(w, "content");
         print_reference(w, "application/json", route->request_schema);
         json_end_object(w);

@@ -16,7 +16,13 @@ enum route_subject {
     SUBJECT_RECOVERY,
 };
 
-enum { ROUTE_PUBLIC = 1, ROUTE_LIMITED = 2, ROUTE_OPERATOR = 4 };
+enum {
+    ROUTE_PUBLIC = 1,
+    ROUTE_LIMITED = 2,
+    ROUTE_OPERATOR = 4,
+    ROUTE_BODY_OPTIONAL = 8,
+    ROUTE_QUERY_REQUIRED = 16, /* each of its parameters must be given */
+};
 
 struct route {
     enum http_method method;

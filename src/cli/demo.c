@@ -23,7 +23,6 @@ struct demo {
     struct receiver *receiver;
     pid_t child;
     char store[4096], log[4200];
-    bool own_store; /* made for this run, removed after it */
     pthread_t traffic;
 };
 
@@ -93,21 +92,14 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
     return remove(path);
 }
 
-static bool choose_store(struct demo *d, struct settings *s)
+static bool make_store(struct demo *d)
 {
-    if (s->of[OPTION_STORE].count) {
-        struct str store = settings_text(s, OPTION_STORE);
-        if (!str_has_prefix(store, "sqlite:") || store.n == 7)
-            return false;
-        snprintf(d->store, sizeof d->store, "%s", store.p + 7);
-        snprintf(d->log, sizeof d->log, "%s.log", d->store);
-        return true;
-    }
     const char *tmp = getenv("TMPDIR");
     snprintf(d->store, sizeof d->store, "%s/postbackd-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    d->own_store = mkdtemp(d->store) != NULL;
+    if (!mkdtemp(d->store))
+        return false;
     snprintf(d->log, sizeof d->log, "%s/daemon.log", d->store);
-    return d->own_store;
+    return true;
 }
 
 /* --- the run
@@ -200,7 +192,7 @@ int command_demo(struct settings *s)
     int64_t seconds;
     if (!settings_int(s, OPTION_SECONDS, 0, 1000000, &seconds, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
-    if (!choose_store(&d, s))
+    if (!make_store(&d))
         return command_fail(1, "demo: no store can be made: %s", strerror(errno));
     demo_world_init(&d.world, env_real());
     daemon_block_signals();
@@ -215,7 +207,7 @@ int command_demo(struct settings *s)
     stop_child(&d);
     if (d.receiver)
         receiver_stop(d.receiver);
-    if (d.own_store && status == 0)
+    if (status == 0) /* else its log says why */
         nftw(d.store, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return status;
 }

@@ -13,7 +13,7 @@ const struct command_entry command_table[] = {
     {COMMAND_SERVE, "serve", "", "Run the daemon.",
      "Stops at SIGTERM or SIGINT; reads its certificate again at SIGHUP.", command_serve},
     {COMMAND_DEMO, "demo", "", "Run a daemon with a receiver and simulated traffic, and watch.",
-     "Its store is made anew and removed at the end, unless --store names one.", command_demo},
+     "Its store is made anew and removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "",
      "Be a partner's receiver: verify each callback and print a line.", "", command_receive},
     {COMMAND_VERIFY, "verify", "< body.json",

@@ -16,7 +16,7 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_TLS_KEY] = {"tls-key", "FILE", NULL, "PEM private key of the listener.", S, false,
                         false},
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data", "Where events are kept: sqlite:DIR.",
-                      S | D | COMMAND_BACKUP, false, false},
+                      S | COMMAND_BACKUP, false, false},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", "5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h",
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,

@@ -383,3 +383,14 @@ def test_the_validator_can_fail():
     assert faults({"A": None}, schema, {}) == []
     for bad in ({}, {"A": "1"}, {"A": True}, {"A": 1, "B": 2}, [], None, {"A": 1.5}):
         assert faults(bad, schema, {}) != []
+
+
+def test_an_unknown_callback_is_404_whatever_the_query(daemon):
+    account = Account(daemon)
+    daemon.api().events(account.event("q-1"))
+    for method, path in (("GET", "/api/v1/callbacks/%s"), ("POST", "/api/v1/callbacks/%s/resend")):
+        query = {"partnerId": account.partner_id, "x": "1"}
+        assert daemon.api().request(method, path % "nobody", query=query).status == 404
+        answer = daemon.api().request(method, path % "q-1", query=query)
+        assert answer.status == 400, answer
+        assert answer.json["errors"][0]["Parameter"] == "x"
