@@ -208,7 +208,7 @@ static void follow_host(struct sim *sim, const struct ending *e)
 {
     struct host *host = &sim->hosts[e->host];
     if (e->at->destination != e->destination) { /* the lane has moved: no telling */
-        host->dead_next_ms = 0;
+        host->dead_next_ms = host->dead_wait_ms = 0;
         return;
     }
     if (e->destination->dead && !e->was_dead)
@@ -220,6 +220,9 @@ static void follow_host(struct sim *sim, const struct ending *e)
     else
         return;
     host->dead_next_ms = e->answered ? 0 : sim->mono_ms + host->dead_wait_ms;
+    sim_trace(sim, "host %d is %s by lane %llu on loop %d, next try in %lld ms", e->host,
+              e->answered ? "reached" : "dead", number(e->lane), e->loop,
+              (long long)(host->dead_next_ms - sim->mono_ms));
 }
 
 void checks_ended(struct sim *sim, const struct ending *e)

@@ -95,15 +95,12 @@ static int run_plants(void)
         enum checker by = CHECK_LOST;
         uint64_t seed = 1;
         plant_now = (int)i;
-        while (seed <= PLANT_SEEDS && run_seed(seed, &total, false, &by))
-            seed++;
-        bool good = total.failed > 0 && by == plants[i].caught_by;
+        bool good = false; /* others may see what follows from it before its own checker does */
+        for (; seed <= PLANT_SEEDS && !good; seed += !good)
+            good = !run_seed(seed, &total, false, &by) && by == plants[i].caught_by;
         caught += good;
-        printf("%-30s %s by %s, seed %" PRIu64 "\n", plants[i].name,
-               good               ? "caught"
-               : total.failed > 0 ? "NOT caught by its checker but"
-                                  : "NOT caught",
-               checker_name(total.failed > 0 ? by : plants[i].caught_by), seed);
+        printf("%-30s %s by %s, seed %" PRIu64 "\n", plants[i].name, good ? "caught" : "NOT caught",
+               checker_name(plants[i].caught_by), seed);
         fflush(stdout);
     }
     plant_now = -1;
