@@ -42,7 +42,7 @@ void call_add_parameter_problem(struct call *c, const char *name, const char *co
     buf_free(&text);
 }
 
-static void release(struct call *c)
+void call_release(struct call *c)
 {
     if (c->partner)
         partner_unref(c->partner);
@@ -74,7 +74,7 @@ static void answer(struct call *c, int status, const char *type, struct str extr
     struct buf headers = {0};
     add_common_headers(c, &headers);
     buf_add_str(&headers, extra);
-    release(c);
+    call_release(c);
     c->magic = 0; /* answering frees the call: a second answer must not find it */
     http_respond(c->r, status, type, buf_str(&headers), body);
     buf_free(&headers);
@@ -110,13 +110,13 @@ void call_begin_pieces(struct call *c, const char *content_type)
 
 void call_end_pieces(struct call *c)
 {
-    release(c);
+    call_release(c);
     http_respond_end(c->r);
 }
 
 void call_abort_pieces(struct call *c)
 {
-    release(c);
+    call_release(c);
     http_respond_abort(c->r);
 }
 

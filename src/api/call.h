@@ -36,11 +36,11 @@ struct call {
 
     /* About what: set by the path or by partnerId; 0 where the route needs none. */
     uint32_t account_no;
-    struct partner *partner; /* references, given back when the request ends */
+    struct partner *partner; /* references of a handler, given back when the request ends */
     struct app *app;
     struct client *client;
     struct api_key *key;
-    struct str path_id; /* the last {Id} of the path, decoded */
+    struct str ids[2]; /* the {Ids} of the path, decoded */
 
     struct parameter parameters[CALL_PARAMETERS_MAX];
     size_t parameter_count;
@@ -50,6 +50,8 @@ struct call {
     struct rate_state rate;
 };
 
+/* Gives back the references to what the call is about. */
+void call_release(struct call *c);
 /* A handler's own struct for an asynchronous query begins its life here. */
 void *call_alloc(struct call *c, size_t n);
 struct executor *call_executor(struct call *c);

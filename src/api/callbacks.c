@@ -182,7 +182,7 @@ void callback_get_one(struct call *c)
     struct getting *g = call_alloc(c, sizeof *g);
     g->c = c;
     g->get.account_no = c->account_no;
-    g->get.event_id = c->path_id;
+    g->get.event_id = c->ids[0];
     g->get.done.run = get_done;
     g->get.reply_to = call_executor(c);
     store_get_callback(c->api->options.store, &g->get);
@@ -214,7 +214,7 @@ void callback_resend(struct call *c)
     struct resending *s = call_alloc(c, sizeof *s);
     s->c = c;
     s->resend.account_no = c->account_no;
-    s->resend.event_id = c->path_id;
+    s->resend.event_id = c->ids[0];
     s->resend.now_ms = call_now_ms(c);
     s->resend.done.run = resend_done;
     s->resend.reply_to = call_executor(c);

@@ -139,9 +139,11 @@ static bool find_recovery(struct call *c, struct str id)
     return recoveries_find(c->api->options.recoveries, id, &r, &done) && owns(c, r.account_no);
 }
 
-static bool find_subject(struct call *c, struct str ids[2])
+/* Takes the call's references. */
+static bool find_subject(struct call *c)
 {
     struct directory *d = c->api->options.directory;
+    const struct str *ids = c->ids;
     switch (c->route->subject) {
     case SUBJECT_NONE:
     case SUBJECT_ACCOUNT:
@@ -223,9 +225,8 @@ int api_headers_in(void *context, struct http_request *r)
     c->problems.arena = &r->arena;
     r->context = c;
 
-    struct str ids[2];
     bool path_known;
-    c->route = route_find(&r->arena, r->method, r->path, ids, &path_known);
+    c->route = route_find(&r->arena, r->method, r->path, c->ids, &path_known);
     if (!c->route) {
         if (path_known)
             call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(r->method_text));
@@ -237,11 +238,12 @@ int api_headers_in(void *context, struct http_request *r)
         return 0;
     if (!judge_key(c))
         return 1;
-    c->path_id = ids[1].p ? ids[1] : ids[0];
-    if (!find_account(c) || !find_subject(c, ids)) {
+    if (!find_account(c) || !find_subject(c)) {
         call_answer_problem(c, 404, "There is no such object in this account.");
         return 1;
     }
+    /* Nobody says so when the body never comes: until it is here, nothing is held. */
+    call_release(c);
     return 0;
 }
 
@@ -250,6 +252,10 @@ void api_handle(void *context, struct http_request *r)
     (void)context;
     struct call *c = r->context;
     CHECK_MAGIC(c, CALL_MAGIC);
+    if (!find_subject(c)) { /* removed while the body came */
+        call_answer_problem(c, 404, "There is no such object in this account.");
+        return;
+    }
     if (!query_parse(c, c->route->parameters, c->is_operator)) {
         /* 404 and 415 come before 400, whatever else is wrong with the request. */
         if (c->route->subject == SUBJECT_REWARD && c->account_no)

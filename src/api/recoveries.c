@@ -250,7 +250,7 @@ void recovery_get(struct call *c)
 {
     struct recovery r;
     bool done;
-    if (!recoveries_find(c->api->options.recoveries, c->path_id, &r, &done)) {
+    if (!recoveries_find(c->api->options.recoveries, c->ids[0], &r, &done)) {
         call_answer_problem(c, 404, "There is no such object in this account.");
         return;
     }
@@ -299,7 +299,7 @@ void recovery_delete(struct call *c)
 {
     struct removing *m = call_alloc(c, sizeof *m);
     m->c = c;
-    m->removal.id = c->path_id;
+    m->removal.id = c->ids[0];
     m->removal.done.run = removed;
     m->removal.reply_to = call_executor(c);
     recoveries_remove(c->api->options.recoveries, &m->removal);
