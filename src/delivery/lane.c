@@ -174,7 +174,8 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
     case HELD_QUEUED: e->callback->manual |= c->manual; break;
     case HELD_RETRY: /* a resend of a waiting one: due now */
         retries_remove(&lane->retries, e->callback);
-        e->callback->place = c->place;
+        /* The rest of its place may be older than what is being recorded. */
+        e->callback->place.due_ms = c->place.due_ms;
         e->callback->manual |= c->manual;
         e->place = HELD_QUEUED;
         callback_queue_push(&lane->due, e->callback);

@@ -512,6 +512,29 @@ static void an_empty_scan_does_not_spin(void)
     bench_close(&b);
 }
 
+/* The store hands a resend over as it stands there, which may be before the last failure. */
+static void a_resend_does_not_turn_the_schedule_back(void)
+{
+    struct bench b;
+    bench_open(&b);
+    offer(&b, 1);
+    struct callback *c = lane_take(b.lane);
+    c->place = (struct schedule_place){2, 2, start.wall_ms + 5000};
+    lane_finish(b.lane, c, LANE_FINISH_WAITING, 10, &start);
+    struct callback *resent = callback_no(1);
+    resent->manual = true;
+    resent->place = (struct schedule_place){1, 1, start.wall_ms};
+    lane_offer(b.lane, resent, 100, &start);
+    CHECK(lane_take(b.lane) == c);
+    CHECK(c->manual);
+    CHECK_EQ_INT(c->place.slot, 2);
+    CHECK_EQ_INT(c->place.failed_attempts, 2);
+    CHECK_EQ_INT(c->place.due_ms, start.wall_ms);
+    lane_recorded(b.lane, 1, CALLBACK_PENDING, start.wall_ms, &start);
+    lane_finish(b.lane, c, LANE_FINISH_CANCELLED, 10, &start);
+    bench_close(&b);
+}
+
 /* A sweep that the store refused is not asked for again at once. */
 static void a_refused_sweep_does_not_spin(void)
 {
@@ -569,6 +592,7 @@ int main(void)
     RUN(pages_leave_out_what_is_in_hand);
     RUN(what_leaves_during_a_scan_is_scanned_again);
     RUN(an_empty_scan_does_not_spin);
+    RUN(a_resend_does_not_turn_the_schedule_back);
     RUN(a_refused_sweep_does_not_spin);
     RUN(queues_take_turns);
     return check_done("lane");
