@@ -149,7 +149,7 @@ static void read_item(struct reading *r, const struct json *object)
     struct candidate *c = &r->out.items[r->out.count];
     uint32_t index = r->next_index++;
     item_find(object, &faults, &item);
-    if (object->type == JSON_OBJECT) {
+    if (object->type == JSON_OBJECT && !item_find_unusable(object, &faults)) {
         find_client(r, item.field[FIELD_CLIENT_ID], &faults, &client, &client_id);
         item_judge(&item, &client, r->request->now_ms, r->request->imported, &faults, c);
     }
@@ -175,7 +175,7 @@ static enum intake_result read_json(struct reading *r, struct str *ret_why)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
-    if (!json_parse(r->intake->parser, &r->tree, r->request->body, &v, &why)) {
+    if (!json_parse_items(r->intake->parser, &r->tree, r->request->body, &v, &why)) {
         *ret_why = arena_str(r->arena, why);
         return INTAKE_UNREADABLE;
     }
@@ -214,7 +214,7 @@ static void read_line(struct reading *r, struct str line)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
-    if (json_parse(r->intake->parser, &r->tree, line, &v, &why)) {
+    if (json_parse_items(r->intake->parser, &r->tree, line, &v, &why)) {
         read_item(r, v);
         return;
     }

@@ -50,10 +50,22 @@ void item_find(const struct json *object, struct problems *faults, struct item *
     }
 }
 
+bool item_find_unusable(const struct json *object, struct problems *faults)
+{
+    bool found = false;
+    for (const struct json *m = object->first; m && faults->count < FAULTS_MAX; m = m->next) {
+        if (m->unusable)
+            problem_add(faults, str_utf8_prefix(m->name, LIMIT_TEXT_BYTES), "invalid", "%s",
+                        m->unusable);
+        found |= m->unusable != NULL;
+    }
+    return found;
+}
+
 struct str item_event_id(const struct item *item)
 {
     const struct json *v = item->field[FIELD_EVENT_ID];
-    if (!v || v->type != JSON_STRING || v->text.n > LIMIT_EVENT_ID_BYTES)
+    if (!v || v->type != JSON_STRING || v->unusable || v->text.n > LIMIT_EVENT_ID_BYTES)
         return STR_NONE;
     return v->text;
 }

@@ -20,6 +20,10 @@ struct item_client {
 /* Adds unknown_field and invalid (no object, a repeated member). */
 void item_find(const struct json *object, struct problems *faults, struct item *ret_item);
 
+/* Adds invalid for each name or string that holds U+0000 or a lone surrogate; true: there are such,
+ * and the item is not worth judging further. */
+bool item_find_unusable(const struct json *object, struct problems *faults);
+
 /* Everything but the client: fills the candidate, except for key and content, and adds every
  * fault. `client` may be that of an unknown one. */
 void item_judge(const struct item *item, const struct item_client *client, int64_t now_ms,

@@ -28,6 +28,7 @@ struct walk {
     struct str text;
     const uint32_t *places;
     uint32_t count, next; /* places; the one to be looked at */
+    bool marks_unusable;  /* else such a string is a fault */
     struct json *nodes;   /* unused ones */
     size_t nodes_left;
     const char *why; /* the fault, a literal */
@@ -98,15 +99,20 @@ static struct json *new_node(struct walk *w)
     return node;
 }
 
-static bool walk_text(struct walk *w, struct str *ret)
+static bool walk_text(struct walk *w, struct json *node, struct str *ret)
 {
     struct str quoted = token(w);
     size_t at = 0;
-    const char *why = NULL;
+    const char *why = NULL, *unusable = NULL;
     if (quoted.n < 2 || quoted.p[quoted.n - 1] != '"')
         return fault(w, "a string is followed by something else", place(w));
-    if (!json_unescape(w->arena, (struct str){quoted.p + 1, quoted.n - 2}, ret, &why, &at))
+    if (!json_unescape(w->arena, (struct str){quoted.p + 1, quoted.n - 2}, ret, &unusable, &why,
+                       &at))
         return fault(w, why, place(w) + 1 + at);
+    if (unusable && !w->marks_unusable)
+        return fault(w, unusable, place(w));
+    if (unusable)
+        node->unusable = unusable;
     w->next++;
     return true;
 }
@@ -136,7 +142,7 @@ static bool walk_member_name(struct walk *w, struct json *node)
 {
     if (peek(w) != '"')
         return fault(w, "a member's name in quotes is missing", place(w));
-    if (!walk_text(w, &node->name))
+    if (!walk_text(w, node, &node->name))
         return false;
     if (peek(w) != ':')
         return fault(w, "':' is missing", place(w));
@@ -179,7 +185,7 @@ static bool walk_value(struct walk *w, struct json *node, int depth)
     switch (peek(w)) {
     case '{': node->type = JSON_OBJECT; return walk_inside(w, node, '}', depth + 1);
     case '[': node->type = JSON_ARRAY; return walk_inside(w, node, ']', depth + 1);
-    case '"': node->type = JSON_STRING; return walk_text(w, &node->text);
+    case '"': node->type = JSON_STRING; return walk_text(w, node, &node->text);
     case 't': return walk_word(w, node, JSON_TRUE, "true");
     case 'f': return walk_word(w, node, JSON_FALSE, "false");
     case 'n': return walk_word(w, node, JSON_NULL, "null");
@@ -202,11 +208,11 @@ static const char *structure_sentence(enum structure_fault f)
     UNREACHABLE();
 }
 
-bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
-                struct json **ret_value, struct str *ret_why)
+static bool parse(struct json_parser *parser, struct arena *arena, struct str text,
+                  bool marks_unusable, struct json **ret_value, struct str *ret_why)
 {
     CHECK_MAGIC(parser, PARSER_MAGIC);
-    struct walk w = {.arena = arena, .text = text};
+    struct walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
     enum structure_fault f = structure_find(parser->structure, text, &w.places, &w.count);
     if (f != STRUCTURE_OK) {
         *ret_why = str_of(structure_sentence(f));
@@ -224,6 +230,18 @@ bool json_parse(struct json_parser *parser, struct arena *arena, struct str text
     }
     *ret_value = root;
     return true;
+}
+
+bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
+                struct json **ret_value, struct str *ret_why)
+{
+    return parse(parser, arena, text, false, ret_value, ret_why);
+}
+
+bool json_parse_items(struct json_parser *parser, struct arena *arena, struct str text,
+                      struct json **ret_value, struct str *ret_why)
+{
+    return parse(parser, arena, text, true, ret_value, ret_why);
 }
 
 const struct json *json_member(const struct json *object, const char *name)

@@ -26,6 +26,9 @@ struct json {
     struct str text;    /* string: unescaped; number: exact text */
     struct json *first; /* array, object */
     struct json *next;  /* within its parent */
+    /* json_parse_items only: why the name or the string may not be kept (U+0000, a lone surrogate),
+     * which is then U+FFFD in its place; else NULL. */
+    const char *unusable;
 };
 
 struct json_parser;
@@ -35,6 +38,10 @@ void json_parser_free(struct json_parser *parser);
 /* On failure *ret_why is a sentence with the place where one is known; owned by the arena. */
 MUST_CHECK bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
                            struct json **ret_value, struct str *ret_why);
+/* The same for many items in one text, of which a bad one must not cost the good ones: strings that
+ * JSON allows and we do not are marked `unusable` instead of failing the whole. */
+MUST_CHECK bool json_parse_items(struct json_parser *parser, struct arena *arena, struct str text,
+                                 struct json **ret_value, struct str *ret_why);
 
 /* The first member of that name; NULL when there is none or `object` is none. */
 const struct json *json_member(const struct json *object, const char *name);

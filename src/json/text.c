@@ -125,43 +125,44 @@ static size_t put_utf8(char *to, int32_t c)
     return 4;
 }
 
+#define REPLACEMENT_CHARACTER 0xfffd
+
 /* The code point of \uXXXX at `at` (the backslash), a surrogate pair included; *ret_used bytes of
- * `raw`. NULL when good, else why not. */
-static const char *unicode_escape(struct str raw, size_t at, int32_t *ret_c, size_t *ret_used)
+ * `raw`; -1 when it is none. */
+static int32_t unicode_escape(struct str raw, size_t at, size_t *ret_used,
+                              const char **ret_unusable)
 {
     int32_t c = hex4(raw, at + 2);
-    if (c < 0)
-        return "\\u needs four hexadecimal digits";
-    if (c == 0)
-        return "U+0000 is not allowed";
-    size_t used = 6;
-    if (c >= 0xdc00 && c <= 0xdfff)
-        return "a lone surrogate is not allowed";
-    if (c >= 0xd800 && c <= 0xdbff) {
-        int32_t low = -1;
-        if (at + 7 < raw.n && raw.p[at + 6] == '\\' && raw.p[at + 7] == 'u')
-            low = hex4(raw, at + 8);
-        if (low < 0xdc00 || low > 0xdfff)
-            return "a lone surrogate is not allowed";
-        c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-        used = 12;
+    *ret_used = 6;
+    if (c == 0) {
+        *ret_unusable = "U+0000 is not allowed";
+        return REPLACEMENT_CHARACTER;
     }
-    *ret_c = c;
-    *ret_used = used;
-    return NULL;
+    if (c < 0xd800 || c > 0xdfff)
+        return c;
+    int32_t low = -1;
+    if (c <= 0xdbff && at + 7 < raw.n && raw.p[at + 6] == '\\' && raw.p[at + 7] == 'u')
+        low = hex4(raw, at + 8);
+    if (low < 0xdc00 || low > 0xdfff) {
+        *ret_unusable = "a lone surrogate is not allowed";
+        return REPLACEMENT_CHARACTER;
+    }
+    *ret_used = 12;
+    return 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
 }
 
 /* One escape at raw.p[at], a backslash. */
-static const char *escape(struct str raw, size_t at, char *to, size_t *ret_put, size_t *ret_used)
+static const char *escape(struct str raw, size_t at, char *to, size_t *ret_put, size_t *ret_used,
+                          const char **ret_unusable)
 {
     static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
     char c = at + 1 < raw.n ? raw.p[at + 1] : '\0';
     if (c == 'u') {
-        int32_t point = 0;
-        const char *why = unicode_escape(raw, at, &point, ret_used);
-        if (!why)
-            *ret_put = put_utf8(to, point);
-        return why;
+        int32_t point = unicode_escape(raw, at, ret_used, ret_unusable);
+        if (point < 0)
+            return "\\u needs four hexadecimal digits";
+        *ret_put = put_utf8(to, point);
+        return NULL;
     }
     const char *known = c ? strchr(from, c) : NULL;
     if (!known)
@@ -172,9 +173,10 @@ static const char *escape(struct str raw, size_t at, char *to, size_t *ret_put, 
     return NULL;
 }
 
-bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value, const char **ret_why,
-                   size_t *ret_at)
+bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value,
+                   const char **ret_unusable, const char **ret_why, size_t *ret_at)
 {
+    *ret_unusable = NULL;
     size_t at = plain_prefix(raw.p, raw.n);
     if (at == raw.n) {
         *ret_value = raw;
@@ -186,7 +188,7 @@ bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value, c
     memcpy(to, raw.p, n);
     while (at < raw.n) {
         size_t put = 0, used = 0;
-        const char *why = raw.p[at] == '\\' ? escape(raw, at, to + n, &put, &used)
+        const char *why = raw.p[at] == '\\' ? escape(raw, at, to + n, &put, &used, ret_unusable)
                                             : "a quote or control character that is not escaped";
         if (why) {
             *ret_why = why;

@@ -243,6 +243,16 @@ def test_nul_and_lone_surrogates_are_rejected(account, text):
     assert set(refusals(answer)) == {0}
 
 
+@pytest.mark.parametrize("text", ["\\u0000", "\\ud800", "\\udc00x", "\\ud800\\u0041"])
+def test_nul_and_lone_surrogates_cost_only_their_item_of_an_array(account, text):
+    good = account.event(fresh())
+    for member in ("PanelistId", "EventId", "SessionId"):
+        bad = account.event(fresh(), **{member: Raw('"a%s"' % text)})
+        answer = post(account, "[%s,%s]" % (encode(bad), encode(good)))
+        assert refusals(answer)[0] == {(member, "invalid")}, answer
+        assert answer.json["Accepted"] + answer.json["Duplicates"] == 1
+
+
 @pytest.mark.parametrize("body", [b"", b"{", b"[{}", b"[}", b"nul", b"{}{}", b"[] []", b'{"a":1,}', b"{'a':1}",
                                   b'\xff', b'{"EventId":"\xff"}', b"[1,]", b"\xef\xbb\xbf{", b'{"a":01}'])
 def test_json_that_cannot_be_read_is_400(account, body):
