@@ -3,10 +3,10 @@
  * journal_commit, and beside it, group by group in the same run, the same bytes appended to a
  * pre-written file with O_DIRECT and one fdatasync: nothing durable can be faster on that disk.
  */
+#include "store/journal/journal.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "store/journal/frame.h"
-#include "store/journal/journal.h"
 #include "store/journal/record.h"
 
 #include <fcntl.h>
@@ -108,9 +108,9 @@ static void print_times(const char *name, struct times *t)
     qsort(t->ns, t->count, sizeof *t->ns, compare_times);
     int64_t events = (int64_t)t->count * GROUP_EVENTS;
     printf("%-9s %9lld events/s  commit us p50 %lld p99 %lld max %lld  cpu ns/event %lld\n", name,
-           (long long)(events * 1000000000 / t->total_ns),
-           (long long)(t->ns[t->count / 2] / 1000), (long long)(t->ns[t->count * 99 / 100] / 1000),
-           (long long)(t->ns[t->count - 1] / 1000), (long long)(t->cpu_ns / events));
+           (long long)(events * 1000000000 / t->total_ns), (long long)(t->ns[t->count / 2] / 1000),
+           (long long)(t->ns[t->count * 99 / 100] / 1000), (long long)(t->ns[t->count - 1] / 1000),
+           (long long)(t->cpu_ns / events));
 }
 
 int main(int argc, char **argv)
@@ -123,8 +123,7 @@ int main(int argc, char **argv)
     struct journal_options o = {
         .disk = disk_real(), .directory = inner, .segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES};
     char *why = NULL;
-    struct journal *j =
-        journal_open(&o, (struct journal_position){0}, no_groups, NULL, &why);
+    struct journal *j = journal_open(&o, (struct journal_position){0}, no_groups, NULL, &why);
     char *buffer = aligned_alloc(4096, 1 << 20);
     int bare = buffer ? open_bare(directory, buffer) : -1;
     if (!j || bare < 0 || groups == 0) {
