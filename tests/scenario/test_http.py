@@ -50,13 +50,9 @@ def test_unknown_paths_come_first(daemon, account):
 
 
 def test_405_names_what_is_allowed(daemon, document):
-    for path in document["paths"]:
+    for path, item in document["paths"].items():
+        allowed = {m.upper() for m in item} | ({"HEAD"} if "get" in item else set())
         real = re.sub(r"\{\w+\}", "x", path)
-        # A path can be another one's too: "recover" is also a RewardId.
-        items = [item for template, item in document["paths"].items()
-                 if re.fullmatch(re.sub(r"\{\w+\}", "[^/]+", template), real)]
-        allowed = {m.upper() for item in items for m in item}
-        allowed |= {"HEAD"} if "GET" in allowed else set()
         for method in {"GET", "POST", "PATCH", "DELETE", "PUT", "OPTIONS", "HEAD"} - allowed:
             answer = daemon.api(None).request(method, real, b"{" if method in ("POST", "PUT", "PATCH") else None)
             assert answer.status == 405, (method, path, answer)

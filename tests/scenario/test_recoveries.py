@@ -91,7 +91,8 @@ def test_dead_callbacks_go_out_again_at_their_pace(quick, partner):
     # 30 at 10 a second take 3 s less what one tick may hold; the slowest machine only adds to it.
     assert at[-1] - at[0] > 2.0
     assert_signed(partner.taken[0][1], a.secret)
-    assert partner.ids() == sorted(partner.ids(), key=lambda i: int(i[2:])), "oldest acceptance first"
+    # Those on their way together may overtake each other, by less than a second's worth.
+    assert all(abs(int(i[2:]) - place) < 10 for place, i in enumerate(partner.ids())), "oldest acceptance first"
     for i in (0, 29):
         quick.api().wait_state("r-%d" % i, a.partner_id, "delivered")
     assert recover(quick, a)[1] == 0
