@@ -213,8 +213,8 @@ bool document_read_app(struct arena *arena, const struct json *document,
         *ret_why = arena_str(arena, buf_str(&sentence));
         buf_free(&sentence);
     }
-    sodium_memzero((void *)(uintptr_t)a.secret.p, a.secret.n);
-    sodium_memzero((void *)(uintptr_t)a.older_secret.p, a.older_secret.n);
+    sodium_memzero((void *)a.secret.p, a.secret.n);
+    sodium_memzero((void *)a.older_secret.p, a.older_secret.n);
     return good;
 }
 

@@ -144,7 +144,7 @@ static void body_with_sig(struct call *c, struct json_writer *w, const struct ev
     struct str copy = arena_str(&c->r->arena, e->body);
     char hex[SIG_HEX_BYTES];
     signature_sig(e->panelist_id, e->event_id, app_sig_secret(app, call_now_ms(c)), hex);
-    payload_sign((char *)(uintptr_t)copy.p, e->signature_offset, hex);
+    payload_sign((char *)copy.p, e->signature_offset, hex);
     json_string(w, copy);
 }
 

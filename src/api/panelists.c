@@ -37,6 +37,7 @@ void panelist_erase(struct call *c)
         call_answer_invalid(c);
         return;
     }
+    ASSERT(id); /* or there was a problem */
     struct erasing *e = call_alloc(c, sizeof *e);
     e->c = c;
     e->erase.account_no = c->account_no;

@@ -29,8 +29,9 @@ static void end_app(struct statement_maker *m)
 static struct statement_app *begin_app(struct statement_maker *m, uint32_t app_no)
 {
     struct statement_query *q = m->query;
+    const struct statement_app *last = app_under_way(m);
     end_app(m);
-    ASSERT(q->count == 0 || q->apps[q->count - 1].app_no < app_no);
+    ASSERT(!last || last->app_no < app_no);
     q->apps = xgrow(q->apps, &m->capacity, q->count + 1, sizeof *q->apps);
     q->apps[q->count++] = (struct statement_app){.app_no = app_no};
     (void)crypto_hash_sha256_init(&m->hash);

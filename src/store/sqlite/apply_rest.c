@@ -61,10 +61,11 @@ void apply_attempts(struct apply *a)
     const struct memtable *m = a->m;
     if (m->attempt_count == 0)
         return;
-    const struct mem_attempt **order = apply_order(a, m->attempt_count, sizeof *order);
+    const struct mem_attempt **order =
+        apply_order(a, m->attempt_count, sizeof(struct mem_attempt *));
     for (size_t i = 0; i < m->attempt_count; i++)
         order[i] = &m->attempts[i];
-    qsort(order, m->attempt_count, sizeof *order, by_attempt);
+    qsort(order, m->attempt_count, sizeof(struct mem_attempt *), by_attempt);
     size_t start = 0;
     for (size_t i = 1; i <= m->attempt_count; i++) {
         int32_t day = clock_day(order[start]->attempt.at_ms);

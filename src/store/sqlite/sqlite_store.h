@@ -89,7 +89,7 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
 }
 
 /* writer.c */
-void *writer_main(void *store);
+void *writer_main(void *arg);
 void writer_intake(struct sqlite_store *s, struct intake_batch *batch); /* intake.c */
 /* Whether the journal has room for the batch without waiting. */
 bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch);
@@ -105,7 +105,7 @@ void writer_hand_out_recovered(struct sqlite_store *s);
 void request_answer(struct sqlite_store *s, struct request *r, enum store_status status);
 
 /* applier.c */
-void *applier_main(void *store);
+void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
 void applier_checkpoint(struct sqlite_store *s, bool all);
 void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms); /* purge.c */

@@ -20,6 +20,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
 {
 #define ANSWER(type)                                                                               \
     do {                                                                                           \
+        /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                         \
         type *what = r->what;                                                                      \
         what->status = status;                                                                     \
         executor_post(what->reply_to, &what->done);                                                \
