@@ -29,8 +29,9 @@ static void test_done(struct task *task)
 }
 
 static void read_amount(struct call *c, const struct json *object, const char *name, int64_t most,
-                        int64_t *ret_micros)
+                        bool may_be_negative, int64_t *ret_micros)
 {
+    int64_t least = may_be_negative ? -most : 0;
     const struct json *m = json_member(object, name);
     int64_t micros = 0;
     if (!m)
@@ -38,11 +39,11 @@ static void read_amount(struct call *c, const struct json *object, const char *n
     enum money_parse parsed = m->type == JSON_NUMBER || m->type == JSON_STRING
                                   ? money_parse(m->text, &micros)
                                   : MONEY_INVALID;
-    if (parsed == MONEY_OK && micros >= -most && micros <= most)
+    if (parsed == MONEY_OK && micros >= least && micros <= most)
         *ret_micros = micros;
     else if (parsed == MONEY_OK || parsed == MONEY_TOO_LARGE)
-        problem_add(&c->problems, str_of(name), "out_of_range", "At most %lld.",
-                    (long long)(most / MICROS_PER_UNIT));
+        problem_add(&c->problems, str_of(name), "out_of_range", "From %lld to %lld.",
+                    (long long)(least / MICROS_PER_UNIT), (long long)(most / MICROS_PER_UNIT));
     else
         problem_add(&c->problems, str_of(name), "invalid",
                     "A decimal with at most 6 fractional digits.");
@@ -155,8 +156,10 @@ void app_test_callback(struct call *c)
     refuse_unknown(c, object);
     read_names(c, object, e, &t->test.arena);
     read_url(c, object, t);
-    read_amount(c, object, "Reward", MONEY_MAX_REWARD_MICROS, &e->reward_micros);
-    read_amount(c, object, "RevenueAmount", MONEY_MAX_REVENUE_MICROS, &e->revenue_micros);
+    bool may_be_negative = e->type == EVENT_AD_HOC || e->type == EVENT_OFFER_COMPLETION_REVERSED;
+    read_amount(c, object, "Reward", MONEY_MAX_REWARD_MICROS, may_be_negative, &e->reward_micros);
+    read_amount(c, object, "RevenueAmount", MONEY_MAX_REVENUE_MICROS, may_be_negative,
+                &e->revenue_micros);
     if (!c->problems.count && !t->test.url.p && !c->app->url[event_lane(e->type)].p)
         problem_add(&c->problems, STR("Url"), "required",
                     "The app has no URL for this RewardType; configure one or give Url.");

@@ -354,7 +354,7 @@ def test_a_test_callback_elsewhere_and_failing(daemon, receiver):
 @pytest.mark.parametrize("change,name", [
     ({"RewardType": "survey_started"}, "RewardType"), ({"RewardType": None}, "RewardType"),
     ({"PanelistId": ""}, "PanelistId"), ({"PanelistId": "x" * 257}, "PanelistId"), ({"Url": "ftp://x/"}, "Url"),
-    ({"Url": "http://127.1/"}, "Url"), ({"Reward": "x"}, "Reward"),
+    ({"Url": "http://127.1/"}, "Url"), ({"Reward": "x"}, "Reward"), ({"Reward": "-1"}, "Reward"),
     ({"RevenueAmount": "0.0000001"}, "RevenueAmount"), ({"RewardId": "mine"}, "RewardId")])
 def test_wrong_test_callbacks(daemon, mixed, change, name):
     body = dict({"RewardType": "survey_completed", "PanelistId": "u"}, **change)
