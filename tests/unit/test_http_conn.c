@@ -5,6 +5,7 @@
 #include "certificate.h"
 #include "net/tls.h"
 
+#include <errno.h>
 #include <openssl/ssl.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -250,7 +251,8 @@ static void stop_has_a_deadline(void)
     usleep(10000);
     host_begin_stop(50);
     buf_clear(&answer);
-    CHECK(get_all(fd, &answer));
+    /* Reset, where the stop came before the server had read what was sent. */
+    CHECK(get_all(fd, &answer) || errno == ECONNRESET);
     host_join();
     CHECK_EQ_INT(host.handled, 0);
     close(fd);
