@@ -133,9 +133,7 @@ enum object_kind {
     OBJECT_APP = 2,
     OBJECT_CLIENT = 3,
     OBJECT_KEY = 4,
-    OBJECT_LANE = 5,
-    OBJECT_SETTING = 6,
-    OBJECT_RECOVERY = 7
+    OBJECT_RECOVERY = 7 /* stored: append only; 5 and 6 were never written */
 };
 
 /* One account entry as a JSON document; the accounts folder knows its members. */

@@ -132,7 +132,7 @@ struct started_op *op_start(struct subject *s, const struct op *op)
         snprintf(a->document, sizeof a->document, "{\"at\":%lld}", (long long)op->now_ms);
         a->object = (struct object_change){.done.run = never_run,
                                            .reply_to = &s->executor,
-                                           .kind = OBJECT_SETTING,
+                                           .kind = OBJECT_RECOVERY,
                                            .id = str_of(op->id)};
         if (!op->deletes)
             a->object.document = str_of(a->document);
