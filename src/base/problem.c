@@ -25,3 +25,15 @@ void problem_add(struct problems *to, struct str field, const char *code, const 
     to->last = p;
     to->count++;
 }
+
+void problems_join(struct problems *to, const struct problems *more)
+{
+    if (!more->first)
+        return;
+    if (to->last)
+        to->last->next = more->first;
+    else
+        to->first = more->first;
+    to->last = more->last;
+    to->count += more->count;
+}

@@ -22,3 +22,5 @@ struct problems {
 
 void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
                  ...) PRINTF_LIKE(4, 5);
+/* Puts `more` behind what `to` has; its entries are then `to`'s. */
+void problems_join(struct problems *to, const struct problems *more);

@@ -70,8 +70,8 @@ struct candidate {
     enum integration integration;
     enum event_type type;
     bool is_test;
-    bool deliver;                 /* false: imported, its callback is skipped */
-    bool outside_time_window;     /* too old or in the future: refused unless a duplicate */
+    bool deliver; /* false: imported, its callback is skipped */
+    bool refused; /* for what may change with time or settings: unless it is a duplicate */
     bool has_revenue, has_reward; /* given by the event itself */
     int64_t occurred_ms;          /* Unix ms, UTC */
     int64_t revenue_micros;
@@ -114,7 +114,7 @@ enum verdict_kind {
     VERDICT_ACCEPTED,
     VERDICT_DUPLICATE,
     VERDICT_CONFLICT,
-    VERDICT_OUTSIDE_TIME_WINDOW, /* field Timestamp, out_of_range */
+    VERDICT_REFUSED, /* candidate.refused; intake has the reasons */
     VERDICT_ORIGINAL_NOT_FOUND,
     VERDICT_ALREADY_REVERSED,
     VERDICT_MISMATCH, /* a reversal's field differs from its original: invalid */

@@ -1,7 +1,7 @@
 /* What an event is worth and what becomes of it.
  *
  * One function per kind of decision; rules_decide walks them in the order a verdict is looked
- * for: time window, original, then amounts, then where the callback stands. Everything that
+ * for: what intake refuses, original, then amounts, then where the callback stands. Everything that
  * decides is an argument, so the same candidate on the same facts is the same event for ever. */
 #include "domain/rules.h"
 
@@ -132,8 +132,8 @@ struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_wind
                             const struct event *original, bool original_reversed,
                             int64_t accepted_ms, struct event *ret_event)
 {
-    if (c->outside_time_window)
-        return refuse(VERDICT_OUTSIDE_TIME_WINDOW, "Timestamp");
+    if (c->refused)
+        return refuse(VERDICT_REFUSED, NULL);
     bool reversal = c->type == EVENT_OFFER_COMPLETION_REVERSED;
     if (reversal) {
         struct verdict v = judge_original(c, original, original_reversed);

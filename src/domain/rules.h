@@ -18,6 +18,6 @@ struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_wind
                             int64_t accepted_ms, struct event *ret_event);
 
 /* The reward an item would get by the app's ratio or its own Reward; false: out of range, or an
- * ad_hoc without one. Used at intake to reject before anything is stored (rules_decide asserts
+ * ad_hoc without one. Used at intake, which refuses such an item (rules_decide asserts
  * it); not for reversals, nor for disqualifications without a Reward of their own. */
 MUST_CHECK bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros);

@@ -33,18 +33,23 @@ static void end_rejection(struct json_writer *w)
     json_end_object(w);
 }
 
+static void errors(struct json_writer *w, const struct problem *first)
+{
+    for (const struct problem *p = first; p; p = p->next)
+        error(w, p->field, p->code, p->detail);
+}
+
 static void by_intake(struct json_writer *w, const struct intake_rejection *r)
 {
     begin_rejection(w, r->index, r->event_id);
-    for (const struct problem *p = r->errors; p; p = p->next)
-        error(w, p->field, p->code, p->detail);
+    errors(w, r->errors);
     end_rejection(w);
 }
 
-static void by_store(struct json_writer *w, uint32_t index, const struct candidate *c,
+static void by_store(struct json_writer *w, const struct intake_items *items, size_t i,
                      const struct verdict *v)
 {
-    begin_rejection(w, index, c->event_id);
+    begin_rejection(w, items->indexes[i], items->items[i].event_id);
     switch (v->kind) {
     case VERDICT_ACCEPTED:
     case VERDICT_DUPLICATE: UNREACHABLE();
@@ -52,10 +57,7 @@ static void by_store(struct json_writer *w, uint32_t index, const struct candida
         error(w, STR("EventId"), "conflict",
               STR("an event with this EventId and other content was accepted before"));
         break;
-    case VERDICT_OUTSIDE_TIME_WINDOW:
-        error(w, STR("Timestamp"), "out_of_range",
-              STR("must be at most 90 days in the past and 5 minutes in the future"));
-        break;
+    case VERDICT_REFUSED: errors(w, items->refusals[i]); break;
     case VERDICT_ORIGINAL_NOT_FOUND:
         error(w, STR("OriginalRewardId"), "original_not_found",
               STR("the app has no offer_completed event with this id"));
@@ -107,7 +109,7 @@ struct intake_counts intake_answer(struct buf *to, const struct intake_items *it
         while (of_intake < items->rejected_count && items->rejected[of_intake].index < before)
             by_intake(&w, &items->rejected[of_intake++]);
         if (i < items->count && is_rejected(&verdicts[i]))
-            by_store(&w, items->indexes[i], &items->items[i], &verdicts[i]);
+            by_store(&w, items, i, &verdicts[i]);
     }
     json_end_array(&w);
     json_end_object(&w);

@@ -83,26 +83,27 @@ static const struct app_terms *terms_of(struct reading *r, uint32_t app_no)
 
 /* The client may be unknown, or it or its partner disabled. A disabled app's events are taken:
  * its callbacks wait. */
-static void find_client(struct reading *r, const struct json *id, struct problems *faults,
+static void find_client(struct reading *r, const struct json *id, struct item_faults *faults,
                         struct item_client *ret, struct str *ret_id)
 {
     struct directory *d = r->intake->directory;
     if (!id)
         return;
     if (id->type != JSON_STRING) {
-        problem_add(faults, STR("ClientId"), "invalid", "must be a string");
+        problem_add(&faults->own, STR("ClientId"), "invalid", "must be a string");
         return;
     }
     const struct client *client = directory_client_locked(d, id->text);
     uint32_t only = r->request->account_no;
     if (!client || (only && client->account_no != only)) {
-        problem_add(faults, STR("ClientId"), "unknown_client", "there is no such client");
+        /* Clients are never removed: what was accepted before came from one that is known. */
+        problem_add(&faults->own, STR("ClientId"), "unknown_client", "there is no such client");
         return;
     }
     const struct partner *partner = directory_partner_locked(d, client->account_no);
     ASSERT(partner != NULL);
     if (!client->enabled || !partner->enabled)
-        problem_add(faults, STR("ClientId"), "disabled",
+        problem_add(&faults->of_now, STR("ClientId"), "disabled",
                     client->enabled ? "the client's partner is disabled"
                                     : "the client is disabled");
     ret->terms = terms_of(r, client->app_no);
@@ -142,21 +143,24 @@ static void reject(struct reading *r, uint32_t index, struct str event_id,
 
 static void read_item(struct reading *r, const struct json *object)
 {
-    struct problems faults = {.arena = r->arena};
+    struct item_faults faults = {.own.arena = r->arena, .of_now.arena = r->arena};
     struct item item;
     struct item_client client = {0};
     struct str client_id = STR_NONE;
     struct candidate *c = &r->out.items[r->out.count];
     uint32_t index = r->next_index++;
-    item_find(object, &faults, &item);
-    if (object->type == JSON_OBJECT && !item_find_unusable(object, &faults)) {
+    item_find(object, &faults.own, &item);
+    if (object->type == JSON_OBJECT && !item_find_unusable(object, &faults.own)) {
         find_client(r, item.field[FIELD_CLIENT_ID], &faults, &client, &client_id);
         item_judge(&item, &client, r->request->now_ms, r->request->imported, &faults, c);
     }
-    if (faults.count) {
-        reject(r, index, item_event_id(&item), faults.first);
+    if (faults.own.count) {
+        problems_join(&faults.own, &faults.of_now);
+        reject(r, index, item_event_id(&item), faults.own.first);
         return;
     }
+    c->refused = faults.of_now.count > 0;
+    r->out.refusals[r->out.count] = faults.of_now.first;
     c->client_id = client_id;
     c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
     c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
@@ -168,6 +172,7 @@ static void make_room(struct reading *r, size_t items)
 {
     r->out.items = arena_alloc(r->arena, items * sizeof *r->out.items);
     r->out.indexes = arena_alloc(r->arena, items * sizeof *r->out.indexes);
+    r->out.refusals = arena_alloc(r->arena, items * sizeof *r->out.refusals);
     r->out.rejected = arena_alloc(r->arena, items * sizeof *r->out.rejected);
 }
 

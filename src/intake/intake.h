@@ -1,9 +1,13 @@
 /* It comes in: from the bytes of a request to judged items (contract, section 3).
  *
  * Each item is judged alone: the good ones become candidates for the store, the others rejections
- * with every fault that was found. What only the store can know (duplicates, originals, and the
- * time window, since a duplicate is recognised before it) is left to the store's verdicts; the
- * answer (intake/answer.h) puts both together.
+ * with every fault that was found. What only the store can know (duplicates and originals) is left
+ * to its verdicts; the answer (intake/answer.h) puts both together.
+ *
+ * A duplicate is recognised before every judgement that depends on anything but the item's own
+ * bytes. So an item that is good by itself, but is refused for what may have changed since it was
+ * first sent (the time, the settings of client and app), is a candidate too, marked `refused`,
+ * with its reasons kept here until the store has said whether it is a duplicate.
  *
  * A `struct intake` belongs to one thread. All results are in the caller's arena and borrow the
  * body, so both must live until the store is done with the candidates. */
@@ -33,7 +37,8 @@ struct intake_rejection {
 
 struct intake_items {
     struct candidate *items;
-    uint32_t *indexes; /* of the items, ascending */
+    uint32_t *indexes;               /* of the items, ascending */
+    const struct problem **refusals; /* of the items that are `refused`: why; else NULL */
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;

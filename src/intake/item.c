@@ -106,8 +106,22 @@ static enum event_type judge_type(const struct json *v, struct problems *faults)
     return type;
 }
 
+/* Whether a claw-back is taken is a switch of the app's, which may have been on before. */
+static void judge_claw_back(const struct item_client *client, const struct candidate *c,
+                            struct problems *of_now)
+{
+    if (!client->terms || client->terms->negative_ad_hoc)
+        return;
+    if (c->revenue_micros < 0)
+        problem_add(of_now, STR("RevenueAmount"), "out_of_range",
+                    "must not be negative: the app's NegativeAdHoc is off");
+    if (c->reward_micros < 0)
+        problem_add(of_now, STR("Reward"), "out_of_range",
+                    "must not be negative: the app's NegativeAdHoc is off");
+}
+
 static void judge_amounts(const struct item *item, const struct item_client *client,
-                          enum event_type type, struct problems *faults, struct candidate *c)
+                          enum event_type type, struct item_faults *faults, struct candidate *c)
 {
     const struct json *revenue = item->field[FIELD_REVENUE_AMOUNT];
     const struct json *reward = item->field[FIELD_REWARD];
@@ -116,31 +130,33 @@ static void judge_amounts(const struct item *item, const struct item_client *cli
         type == EVENT_OFFER_COMPLETION_REVERSED)
         range.most = 0;
     bool none = range.most == 0;
-    /* A claw-back; whether the app allows it is not known of an unknown client. */
-    bool negative = type == EVENT_AD_HOC && (!client->terms || client->terms->negative_ad_hoc);
+    bool negative = type == EVENT_AD_HOC;
     if (negative)
         range.least = -range.most;
-    c->has_revenue = value_amount(revenue, &range, faults, &c->revenue_micros) && !none;
+    c->has_revenue = value_amount(revenue, &range, &faults->own, &c->revenue_micros) && !none;
     range.name = STR("Reward");
     range.most = none ? 0 : MONEY_MAX_REWARD_MICROS;
     range.least = negative ? -range.most : 0;
-    c->has_reward = value_amount(reward, &range, faults, &c->reward_micros) && !none;
+    c->has_reward = value_amount(reward, &range, &faults->own, &c->reward_micros) && !none;
+    judge_claw_back(client, c, &faults->of_now);
 }
 
-static void judge_time(const struct json *v, int64_t now_ms, bool imported, struct problems *faults,
-                       struct candidate *c)
+static void judge_time(const struct json *v, int64_t now_ms, bool imported,
+                       struct item_faults *faults, struct candidate *c)
 {
     c->occurred_ms = now_ms;
     if (!v)
         return;
     if (v->type != JSON_STRING || !clock_parse_rfc3339(v->text, &c->occurred_ms)) {
-        problem_add(faults, STR("Timestamp"), "invalid",
+        problem_add(&faults->own, STR("Timestamp"), "invalid",
                     "must be an RFC 3339 time with an offset, as 2026-11-20T12:00:00Z");
         return;
     }
     int64_t oldest_ms = now_ms - LIMIT_EVENT_AGE_DAYS * DAY_MS;
-    c->outside_time_window = (!imported && c->occurred_ms < oldest_ms) ||
-                             c->occurred_ms > now_ms + LIMIT_EVENT_FUTURE_MS;
+    if ((!imported && c->occurred_ms < oldest_ms) ||
+        c->occurred_ms > now_ms + LIMIT_EVENT_FUTURE_MS)
+        problem_add(&faults->of_now, STR("Timestamp"), "out_of_range",
+                    "must be at most 90 days in the past and 5 minutes in the future");
 }
 
 static void judge_texts(const struct item *item, enum event_type type, struct problems *faults,
@@ -175,9 +191,10 @@ static void judge_computed_reward(const struct candidate *c, struct problems *fa
 }
 
 void item_judge(const struct item *item, const struct item_client *client, int64_t now_ms,
-                bool imported, struct problems *faults, struct candidate *ret)
+                bool imported, struct item_faults *faults, struct candidate *ret)
 {
-    enum event_type type = judge_type(item->field[FIELD_TYPE], faults);
+    struct problems *own = &faults->own;
+    enum event_type type = judge_type(item->field[FIELD_TYPE], own);
     struct candidate *c = ret;
     *c = (struct candidate){
         .terms = client->terms,
@@ -186,12 +203,12 @@ void item_judge(const struct item *item, const struct item_client *client, int64
         .type = type,
         .deliver = !imported,
     };
-    judge_presence(item, type, faults);
-    judge_texts(item, type, faults, c);
+    judge_presence(item, type, own);
+    judge_texts(item, type, own, c);
     judge_amounts(item, client, type, faults, c);
     judge_time(item->field[FIELD_TIMESTAMP], now_ms, imported, faults, c);
-    value_bool(item->field[FIELD_IS_TEST], STR("IsTest"), faults, &c->is_test);
-    value_offer_id(item->field[FIELD_OFFER_ID], faults, &c->offer_id);
-    if (!faults->count && client->terms)
-        judge_computed_reward(c, faults);
+    value_bool(item->field[FIELD_IS_TEST], STR("IsTest"), own, &c->is_test);
+    value_offer_id(item->field[FIELD_OFFER_ID], own, &c->offer_id);
+    if (!own->count && client->terms)
+        judge_computed_reward(c, &faults->of_now);
 }

@@ -78,16 +78,16 @@ static void same_content_is_a_duplicate_for_ever(struct subject *s)
     struct verdict v = submit_one(s, c);
     CHECK_EQ_INT(v.kind, VERDICT_DUPLICATE);
     CHECK_EQ_UINT(v.event_no, first.event_no);
-    c.outside_time_window = true;
+    c.refused = true;
     CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_DUPLICATE);
     c.mid = STR("");
     CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_CONFLICT);
     c = item_of(APP_B1, EVENT_SURVEY_COMPLETED, "r-1");
     CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_ACCEPTED);
     c = item(EVENT_SURVEY_COMPLETED, "r-2");
-    c.outside_time_window = true;
-    CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_OUTSIDE_TIME_WINDOW);
-    c.outside_time_window = false;
+    c.refused = true;
+    CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_REFUSED);
+    c.refused = false;
     CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_ACCEPTED); /* what was refused left no trace */
 }
 

@@ -44,7 +44,7 @@ static void random_item(struct traffic *t, struct candidate *c, char text[8][40]
     c->panelist_id = str_of(text[1]);
     c->is_test = below(t, 8) == 0;
     c->deliver = below(t, 20) != 0;
-    c->outside_time_window = below(t, 30) == 0;
+    c->refused = below(t, 30) == 0;
     c->occurred_ms = now_ms - (int64_t)below(t, 3) * DAY - (int64_t)below(t, (uint64_t)DAY);
     c->session_id = maybe_text(t, text[2]);
     if (!event_type_is_offer(type))

@@ -93,6 +93,31 @@ def test_a_duplicate_after_changed_settings(daemon):
     assert amounts(a, e["EventId"])[0] == "100.00"
 
 
+def test_a_duplicate_is_one_whatever_has_changed_since(daemon):
+    """Nothing but the item's own bytes is judged before it is recognised, and a conflict too."""
+    a = Account(daemon, currency="1", NegativeAdHoc=True)
+    event = a.event(fresh(), RevenueAmount="1000000")
+    claw_back = a.event(fresh(), "ad_hoc", Reward="-5", RevenueAmount="-1")
+    original = completed(a)["EventId"]
+    taken_back = reversal(a, original)
+    batch = [event, claw_back, taken_back]
+    assert counts(post(a, batch)) == (3, 0, 0)
+    a.patch(CurrencyValue="1000000", NegativeAdHoc=False)  # the reward would be out of range
+    assert counts(post(a, batch)) == (0, 3, 0)
+    assert daemon.api().patch("/api/v1/clients/" + a.client, {"Enabled": False}).status == 200
+    assert counts(post(a, batch)) == (0, 3, 0)
+    changed = [dict(e, PanelistId="somebody-else") for e in batch]
+    assert refusals(post(a, changed)) == {i: {("EventId", "conflict")} for i in range(3)}
+    # What is new is refused for every reason there is.
+    unknown = [dict(e, EventId=fresh()) for e in batch]
+    assert refusals(post(a, unknown)) == {
+        0: {("ClientId", "disabled"), ("Reward", "out_of_range")},
+        1: {("ClientId", "disabled"), ("Reward", "out_of_range"), ("RevenueAmount", "out_of_range")},
+        2: {("ClientId", "disabled")}}
+    assert daemon.api().patch("/api/v1/partners/" + a.partner_id, {"Enabled": False}).status == 200
+    assert counts(post(a, batch)) == (0, 3, 0)
+
+
 def test_what_is_remembered_survives_a_restart(own_daemon):
     """Duplicates, the cap and reversals do not depend on what is still in memory."""
     d = own_daemon.start()

@@ -51,13 +51,13 @@ static enum intake_result take(struct str body, enum intake_format format)
     return intake_read(intake, &request, &f.arena, &items, &why);
 }
 
-/* "Field code, ...": of the only item, which was rejected; "" when it was good. */
+/* "Field code, ...": of the only item, which was rejected or is refused; "" when it was good. */
 static struct str faults_of(const char *body)
 {
     struct buf text = {0};
     if (take(str_of(body), INTAKE_JSON) != INTAKE_READ || items.count + items.rejected_count != 1)
         return STR("not read");
-    const struct problem *p = items.rejected_count ? items.rejected[0].errors : NULL;
+    const struct problem *p = items.rejected_count ? items.rejected[0].errors : items.refusals[0];
     for (; p; p = p->next)
         buf_printf(&text, "%s%.*s %s", text.n ? ", " : "", STR_ARG(p->field), p->code);
     struct str s = arena_str(&f.arena, buf_str(&text));
@@ -100,7 +100,7 @@ static void reads_all_fields(void)
     CHECK(c->has_reward && c->reward_micros == 72000000);
     CHECK_STR(c->session_id, "");
     CHECK_STR(c->mid, "m");
-    CHECK(c->is_test && c->deliver && !c->outside_time_window);
+    CHECK(c->is_test && c->deliver && !c->refused);
     CHECK(c->reason.p == NULL && c->offer_title.p == NULL && c->offer_id == 0);
     close_world();
 }
@@ -334,14 +334,51 @@ static void the_time_window_is_left_to_the_store(void)
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct str body = at_time(cases[i].at);
-        CHECK_EQ_INT(good(body.p)->outside_time_window, cases[i].outside);
+        CHECK_STR(faults_of(body.p), cases[i].outside ? "Timestamp out_of_range" : "");
+        REQUIRE(items.count == 1);
+        CHECK_EQ_INT(items.items[0].refused, cases[i].outside);
         struct intake_request request = {
             .body = body, .format = INTAKE_JSON, .now_ms = f.now_ms, .imported = true};
         REQUIRE(intake_read(intake, &request, &f.arena, &items, &why) == INTAKE_READ);
         REQUIRE(items.count == 1);
-        CHECK_EQ_INT(items.items[0].outside_time_window, cases[i].outside_imported);
+        CHECK_EQ_INT(items.items[0].refused, cases[i].outside_imported);
         CHECK(!items.items[0].deliver);
     }
+    close_world();
+}
+
+/* Duplicates are recognised before whatever may have changed since the first time. */
+static void what_may_change_is_left_to_the_store(void)
+{
+    static const struct {
+        const char *body, *faults;
+    } refused[] = {
+        {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c9\","
+         "\"PanelistId\":\"u\"}",
+         "ClientId disabled"},
+        {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"d1\","
+         "\"PanelistId\":\"u\",\"Timestamp\":\"2001-01-01T00:00:00Z\"}",
+         "ClientId disabled, Timestamp out_of_range"},
+        {"{\"EventId\":\"e\",\"Type\":\"survey_completed\",\"ClientId\":\"n1\","
+         "\"PanelistId\":\"u\",\"RevenueAmount\":1000.01}",
+         "Reward out_of_range"},
+        {"{\"EventId\":\"e\",\"Type\":\"ad_hoc\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
+         "\"Reward\":-1,\"RevenueAmount\":-2}",
+         "RevenueAmount out_of_range, Reward out_of_range"},
+    };
+    REQUIRE(open_world());
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
+        CHECK_STR(faults_of(refused[i].body), refused[i].faults);
+        REQUIRE(items.count == 1 && items.rejected_count == 0);
+        const struct candidate *c = &items.items[0];
+        CHECK(c->refused && c->terms && c->client_no);
+        CHECK(key128_eq(c->key, event_key(&secret, c->terms->account_no, STR("e"))));
+    }
+    /* What the item itself says is judged first, and told together with the rest. */
+    CHECK_STR(faults_of("{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c9\","
+                        "\"PanelistId\":\"\"}"),
+              "PanelistId out_of_range, ClientId disabled");
+    CHECK(items.count == 0 && items.rejected_count == 1);
     close_world();
 }
 
@@ -483,7 +520,8 @@ static void answers(void)
                                "{\"EventId\":\"b\"," COMPLETED "\"RevenueAmount\":1},"
                                "7,"
                                "{\"EventId\":\"c\"," COMPLETED "\"RevenueAmount\":1},"
-                               "{\"EventId\":\"d\"," COMPLETED "\"RevenueAmount\":1},"
+                               "{\"EventId\":\"d\"," COMPLETED
+                               "\"RevenueAmount\":1,\"Timestamp\":\"2001-01-01T00:00:00Z\"},"
                                "{\"EventId\":\"f\"," COMPLETED "\"RevenueAmount\":1},"
                                "{\"EventId\":\"g\"," COMPLETED "\"RevenueAmount\":1},"
                                "{\"EventId\":\"h\"," COMPLETED "\"RevenueAmount\":1}]";
@@ -492,7 +530,7 @@ static void answers(void)
     const struct verdict verdicts[] = {{.kind = VERDICT_ACCEPTED},
                                        {.kind = VERDICT_DUPLICATE},
                                        {.kind = VERDICT_CONFLICT},
-                                       {.kind = VERDICT_OUTSIDE_TIME_WINDOW},
+                                       {.kind = VERDICT_REFUSED},
                                        {.kind = VERDICT_ORIGINAL_NOT_FOUND},
                                        {.kind = VERDICT_ALREADY_REVERSED},
                                        {.kind = VERDICT_MISMATCH, .field = "OfferId"}};
@@ -546,6 +584,7 @@ int main(void)
     RUN(faults_are_named);
     RUN(lengths_are_bounded);
     RUN(the_time_window_is_left_to_the_store);
+    RUN(what_may_change_is_left_to_the_store);
     RUN(an_account_sees_only_its_clients);
     RUN(content_is_what_was_meant);
     RUN(bodies_that_cannot_be_read);

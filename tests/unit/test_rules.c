@@ -340,15 +340,14 @@ static void the_reversal_of_a_test_is_a_test(void)
     CHECK(e.is_test);
 }
 
-static void old_and_future_events_are_refused(void)
+static void what_intake_refuses_stays_refused(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
-    c.outside_time_window = true;
-    CHECK_EQ_INT(decide(&c, NULL, false).kind, VERDICT_OUTSIDE_TIME_WINDOW);
-    CHECK_CSTR(decide(&c, NULL, false).field, "Timestamp");
+    c.refused = true;
+    CHECK_EQ_INT(decide(&c, NULL, false).kind, VERDICT_REFUSED);
     c = reversal();
-    c.outside_time_window = true;
-    CHECK_EQ_INT(decide(&c, NULL, false).kind, VERDICT_OUTSIDE_TIME_WINDOW);
+    c.refused = true;
+    CHECK_EQ_INT(decide(&c, NULL, false).kind, VERDICT_REFUSED);
 }
 
 static void check_callback(struct candidate c, enum callback_state state, enum skip_reason reason)
@@ -389,7 +388,7 @@ int main(void)
     RUN(a_reversal_needs_the_right_original);
     RUN(a_reversal_may_not_differ);
     RUN(the_reversal_of_a_test_is_a_test);
-    RUN(old_and_future_events_are_refused);
+    RUN(what_intake_refuses_stays_refused);
     RUN(the_callback_starts_where_it_can_go);
     return check_done("rules");
 }
