@@ -278,8 +278,8 @@ void loop_run(struct loop *loop)
     while (!atomic_load(&loop->stop)) {
         wait_for_events(loop);
         cache_clocks(loop);
-        run_due_timers(loop);
         dispatch(loop);
+        run_due_timers(loop);
         finish_tick(loop);
     }
     while (atomic_load(&loop->posted))

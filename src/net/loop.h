@@ -1,10 +1,11 @@
 /* One event loop per thread: sockets, timers, tasks from other threads. epoll underneath.
  *
  * The order of a tick, written down because durability depends on it: (1) cache the clocks,
- * (2) run due timers, (3) dispatch sockets, (4) run posted tasks, (5) run the end-of-tick hooks
- * (submit what the tick gathered: outcomes, intake), (6) free what was deferred. Everything but
- * loop_executor, loop_stop and posting is for the loop's own thread (or for whoever sets it up
- * before loop_run).
+ * (2) dispatch sockets, (3) run due timers, (4) run posted tasks, (5) run the end-of-tick hooks
+ * (submit what the tick gathered: outcomes, intake), (6) free what was deferred. Sockets come
+ * before timers so that a loop that was held up takes what came in time before it calls it late.
+ * Everything but loop_executor, loop_stop and posting is for the loop's own thread (or for whoever
+ * sets it up before loop_run).
  *
  * Posting costs a system call only when the loop is asleep, and then one however many posts come
  * before it wakes; posting from the loop's own thread never costs one. What a task posts runs in

@@ -192,11 +192,11 @@ static void tick_order_is_as_written(void)
     order_io = (struct io){.fd = order_pipe[0], .ready = io_noted};
     loop_watch(loop, &order_io, IO_READ);
     struct timer t = {.fire = fire_noted};
-    loop_timer_set(loop, &t, 0);
+    loop_timer_set(loop, &t, 0); /* overdue, and yet behind what has come in */
     struct loop_hook hook = {.run = hook_tick};
     loop_at_tick_end(loop, &hook);
     loop_run(loop);
-    CHECK_CSTR(trace, "tsk.");
+    CHECK_CSTR(trace, "stk.");
     loop_unwatch(loop, &order_io);
     close(order_pipe[0]);
     close(order_pipe[1]);

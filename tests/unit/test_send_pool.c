@@ -71,11 +71,11 @@ static void waiting_has_a_deadline_too(void)
     struct sender_options options = post_options("127.0.0.0/8");
     int unsent = 0;
     options.connections_max = 2;
-    post_open_with(&options);
     for (int i = 0; i < MANY; i++) {
         receivers[i].serve = silent;
         receiver_start(&receivers[i]);
     }
+    post_open_with(&options); /* the loop's clock stands until it runs: deadlines count from here */
     start_all(receivers, all, 200);
     sender_cancel(post.sender, &all[3]); /* in line */
     post.under_way--;
@@ -91,6 +91,37 @@ static void waiting_has_a_deadline_too(void)
         exchange_free_results(&all[i]);
         receiver_stop(&receivers[i]);
     }
+    post_close();
+}
+
+static _Atomic int said;
+
+static void counts_what_it_says(struct receiver *r, int fd, int number)
+{
+    (void)number;
+    while (receiver_read_request(r, fd)) {
+        receiver_say(fd, OK_EMPTY);
+        atomic_fetch_add(&said, 1);
+    }
+}
+
+/* The thread is held up until long after the deadline, but the answer has come before it. */
+static void what_came_in_time_is_no_timeout(void)
+{
+    struct receiver r = {.serve = counts_what_it_says};
+    char url[64];
+    post_open("127.0.0.0/8", NULL, NULL);
+    receiver_start(&r);
+    post_to("http://127.0.0.1:%u/", r.port, 5000);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u/", r.port);
+    post_start(&post.x, url, 20); /* on the idle connection: sent at once */
+    while (atomic_load(&said) < 2)
+        usleep(1000);
+    usleep(40000);
+    loop_run(post.loop);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_OK);
+    CHECK(post.x.reused_connection);
+    receiver_stop(&r);
     post_close();
 }
 
@@ -202,6 +233,7 @@ int main(void)
 {
     RUN(bound_makes_exchanges_wait);
     RUN(waiting_has_a_deadline_too);
+    RUN(what_came_in_time_is_no_timeout);
     RUN(idle_connections_end);
     RUN(source_addresses_take_turns);
     RUN(addresses_are_tried_in_turn);
