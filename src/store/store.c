@@ -52,9 +52,22 @@ void store_page(struct store *s, struct due_page *page)
 void store_change_object(struct store *s, struct object_change *change)
 {
     check_request(s, &change->done, change->reply_to);
-    ASSERT(change->kind >= OBJECT_PARTNER && change->kind <= OBJECT_RECOVERY);
+    ASSERT(change->kind >= OBJECT_PARTNER && change->kind <= OBJECT_KIND_LAST);
     ASSERT(change->id.p != NULL && change->id.n > 0);
+    for (size_t i = 0; i < change->part_count; i++) {
+        ASSERT(change->parts[i].kind >= OBJECT_PARTNER &&
+               change->parts[i].kind <= OBJECT_KIND_LAST);
+        ASSERT(change->parts[i].id.p != NULL && change->parts[i].id.n > 0);
+    }
     s->ops->change_object(s, change);
+}
+
+void store_list_objects(struct store *s, struct object_list *list)
+{
+    check_request(s, &list->done, list->reply_to);
+    ASSERT(list->kind >= OBJECT_PARTNER && list->kind <= OBJECT_KIND_LAST);
+    ASSERT(list->from.p && list->below.p && list->limit > 0);
+    s->ops->list_objects(s, list);
 }
 
 void store_report(struct store *s, struct report_query *query)

@@ -133,7 +133,18 @@ enum object_kind {
     OBJECT_APP = 2,
     OBJECT_CLIENT = 3,
     OBJECT_KEY = 4,
-    OBJECT_RECOVERY = 7 /* stored: append only; 5 and 6 were never written */
+    OBJECT_RECOVERY = 7, /* stored: append only; 5 and 6 were never written */
+    OBJECT_USER = 8,
+    OBJECT_SESSION = 9,
+    OBJECT_AUDIT = 10, /* grows for ever: listed, never visited */
+};
+#define OBJECT_KIND_LAST OBJECT_AUDIT
+
+/* What becomes durable together with a change, whole or not at all. */
+struct object_part {
+    enum object_kind kind;
+    struct str id;
+    struct str document; /* absent: delete; where there is none, nothing */
 };
 
 /* One account entry as a JSON document; the accounts folder knows its members. */
@@ -142,8 +153,29 @@ struct object_change {
     struct executor *reply_to;
     enum object_kind kind;
     struct str id;
-    struct str document; /* absent: delete */
+    struct str
+        document; /* absent: delete; STORE_NOT_FOUND, and no part kept, where there is none */
+    const struct object_part *parts; /* part_count of them; the asker's, in the order they apply */
+    size_t part_count;
     enum store_status status;
+};
+
+/* Entries of one kind by id in the order of bytes, from the highest down. */
+struct object_row {
+    struct str id, document;
+};
+
+struct object_list {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    enum object_kind kind;
+    struct str from, below; /* from <= id < below */
+    uint32_t limit;
+    enum store_status status;
+    struct object_row *rows; /* in the arena */
+    size_t count;
+    bool more;
 };
 typedef void (*object_visitor)(void *context, enum object_kind kind, struct str id,
                                struct str document);
@@ -315,6 +347,7 @@ struct store_ops {
     void (*record)(struct store *s, struct outcome_batch *batch);
     void (*page)(struct store *s, struct due_page *page);
     void (*change_object)(struct store *s, struct object_change *change);
+    void (*list_objects)(struct store *s, struct object_list *list);
     void (*report)(struct store *s, struct report_query *query);
     void (*statement)(struct store *s, struct statement_query *query);
     void (*get_callback)(struct store *s, struct callback_get *get);
@@ -327,7 +360,7 @@ struct store_ops {
     /* The key of this store's hashes (candidate.key and .content, see event_key): made once, kept
      * for ever, the store's. Any thread. */
     const struct hash_secret *(*hash_secret)(struct store *s);
-    /* Before the first request; blocking. */
+    /* Before the first request; blocking. All but OBJECT_AUDIT. */
     void (*visit_objects)(struct store *s, object_visitor visit, void *context);
     size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
     /* Starts taking requests; recovered pending callbacks go to the sink or are found by paging. */
@@ -347,6 +380,7 @@ void store_submit(struct store *s, struct intake_batch *batch);
 void store_record(struct store *s, struct outcome_batch *batch);
 void store_page(struct store *s, struct due_page *page);
 void store_change_object(struct store *s, struct object_change *change);
+void store_list_objects(struct store *s, struct object_list *list);
 void store_report(struct store *s, struct report_query *query);
 void store_statement(struct store *s, struct statement_query *query);
 void store_get_callback(struct store *s, struct callback_get *get);

@@ -214,6 +214,38 @@ static void objects_are_kept(struct subject *s)
     }
 }
 
+/* A change and its parts: all or nothing, in order; what is only listed is never visited. */
+static void objects_change_together(struct subject *s)
+{
+    const struct object_part made[] = {
+        {OBJECT_SESSION, STR("s1"), STR("{}")},
+        {OBJECT_AUDIT, STR("a.01"), STR("1")},
+        {OBJECT_AUDIT, STR("a.02"), STR("2")},
+        {OBJECT_AUDIT, STR("b.01"), STR("3")},
+    };
+    CHECK_EQ_INT(subject_object_with(s, OBJECT_USER, "u1", "{\"u\":1}", made, 4), STORE_OK);
+    const struct object_part ended[] = {
+        {OBJECT_SESSION, STR("s1"), STR_NONE},
+        {OBJECT_SESSION, STR("never"), STR_NONE},
+        {OBJECT_AUDIT, STR("a.03"), STR("4")},
+    };
+    CHECK_EQ_INT(subject_object_with(s, OBJECT_USER, "nobody", NULL, ended, 3), STORE_NOT_FOUND);
+    CHECK_CSTR(subject_objects(s, OBJECT_SESSION, "s", "t", 9), "s1={};");
+    CHECK_EQ_INT(subject_object_with(s, OBJECT_USER, "u1", "{\"u\":2}", ended, 3), STORE_OK);
+    for (int round = 0; round < (s->keeps ? 2 : 1); round++) {
+        CHECK_CSTR(subject_objects(s, OBJECT_SESSION, "s", "t", 9), "");
+        CHECK_CSTR(subject_objects(s, OBJECT_USER, "u", "v", 9), "u1={\"u\":2};");
+        CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a/", 2), "a.03=4;a.02=2;+");
+        CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a.02", 2), "a.01=1;");
+        CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.02", "c", 3), "b.01=3;a.03=4;a.02=2;");
+        if (s->keeps) {
+            subject_reopen_unstarted(s);
+            CHECK(has_object(s, "8/u1={\"u\":2};", 1));
+            subject_start(s);
+        }
+    }
+}
+
 static void erasing_leaves_the_money(struct subject *s)
 {
     submit_traffic(s);
@@ -280,6 +312,7 @@ void run_reading_tests(void)
     RUN_FRESH(reports_see_everything_acknowledged);
     RUN_FRESH(lists_and_filters);
     RUN_FRESH(objects_are_kept);
+    RUN_FRESH(objects_change_together);
     RUN_FRESH(erasing_leaves_the_money);
     RUN_FRESH(numbers_add_up);
     RUN_FRESH(duplicates_survive);

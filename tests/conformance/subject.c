@@ -353,11 +353,43 @@ enum store_status subject_erase(struct subject *s, uint32_t account_no, const ch
 enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
                                  const char *document)
 {
+    return subject_object_with(s, kind, id, document, NULL, 0);
+}
+
+const char *subject_objects(struct subject *s, enum object_kind kind, const char *from,
+                            const char *below, uint32_t limit)
+{
+    static char text[1024];
+    struct object_list l = {.done.run = never_run,
+                            .reply_to = &s->executor,
+                            .kind = kind,
+                            .from = str_of(from),
+                            .below = str_of(below),
+                            .limit = limit};
+    store_list_objects(s->store, &l);
+    subject_wait(s, &l.done);
+    struct buf b = {0};
+    for (size_t i = 0; l.status == STORE_OK && i < l.count; i++)
+        buf_printf(&b, "%.*s=%.*s;", STR_ARG(l.rows[i].id), STR_ARG(l.rows[i].document));
+    if (l.more)
+        buf_add_char(&b, '+');
+    snprintf(text, sizeof text, "%s", buf_c(&b));
+    buf_free(&b);
+    arena_free(&l.arena);
+    return text;
+}
+
+enum store_status subject_object_with(struct subject *s, enum object_kind kind, const char *id,
+                                      const char *document, const struct object_part *parts,
+                                      size_t part_count)
+{
     struct object_change c = {.done.run = never_run,
                               .reply_to = &s->executor,
                               .kind = kind,
                               .id = str_of(id),
-                              .document = str_of(document)};
+                              .document = str_of(document),
+                              .parts = parts,
+                              .part_count = part_count};
     store_change_object(s->store, &c);
     subject_wait(s, &c.done);
     return c.status;

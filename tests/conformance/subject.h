@@ -83,3 +83,9 @@ struct store_numbers subject_numbers(struct subject *s, int64_t pending, int64_t
                                      int64_t dead);
 enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
                                  const char *document);
+enum store_status subject_object_with(struct subject *s, enum object_kind kind, const char *id,
+                                      const char *document, const struct object_part *parts,
+                                      size_t part_count);
+/* "id=document;" of each, "+" at the end where there are more; in a static buffer. */
+const char *subject_objects(struct subject *s, enum object_kind kind, const char *from,
+                            const char *below, uint32_t limit);

@@ -346,7 +346,7 @@ static void get_body(struct reader *r, struct record *ret)
     case RECORD_EVENT: get_event(r, &ret->event); break;
     case RECORD_OUTCOME: get_outcome(r, &ret->outcome); break;
     case RECORD_OBJECT:
-        ret->object.kind = (enum object_kind)get_range(r, OBJECT_PARTNER, OBJECT_RECOVERY);
+        ret->object.kind = (enum object_kind)get_range(r, OBJECT_PARTNER, OBJECT_KIND_LAST);
         ret->object.id = get_str(r);
         ret->object.document = get_str(r);
         break;

@@ -317,21 +317,30 @@ static struct object *find_object(struct memory_store *m, enum object_kind kind,
     return NULL;
 }
 
+static void set_object(struct memory_store *m, enum object_kind kind, struct str id,
+                       struct str document)
+{
+    struct object *o = find_object(m, kind, id);
+    if (o) {
+        o->document = arena_str(&m->arena, document);
+        return;
+    }
+    m->objects = xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
+    m->objects[m->object_count++] =
+        (struct object){kind, arena_str(&m->arena, id), arena_str(&m->arena, document)};
+}
+
 static void memory_change_object(struct store *s, struct object_change *change)
 {
     struct memory_store *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    struct object *o = find_object(m, change->kind, change->id);
-    change->status = STORE_OK;
-    if (!change->document.p && (!o || !o->document.p)) {
-        change->status = STORE_NOT_FOUND;
-    } else if (o) {
-        o->document = arena_str(&m->arena, change->document);
-    } else {
-        m->objects =
-            xgrow(m->objects, &m->object_capacity, m->object_count + 1, sizeof *m->objects);
-        m->objects[m->object_count++] = (struct object){
-            change->kind, arena_str(&m->arena, change->id), arena_str(&m->arena, change->document)};
+    const struct object *o = find_object(m, change->kind, change->id);
+    bool found = change->document.p || (o && o->document.p);
+    change->status = found ? STORE_OK : STORE_NOT_FOUND;
+    if (found) {
+        set_object(m, change->kind, change->id, change->document);
+        for (size_t i = 0; i < change->part_count; i++)
+            set_object(m, change->parts[i].kind, change->parts[i].id, change->parts[i].document);
     }
     m->commits++;
     pthread_mutex_unlock(&m->lock);
@@ -342,7 +351,7 @@ static void memory_visit_objects(struct store *s, object_visitor visit, void *co
 {
     struct memory_store *m = memory_of(s);
     for (size_t i = 0; i < m->object_count; i++)
-        if (m->objects[i].document.p)
+        if (m->objects[i].document.p && m->objects[i].kind != OBJECT_AUDIT)
             visit(context, m->objects[i].kind, m->objects[i].id, m->objects[i].document);
 }
 
@@ -428,6 +437,7 @@ static const struct store_ops memory_ops = {
     .record = memory_record,
     .page = memory_page,
     .change_object = memory_change_object,
+    .list_objects = memory_list_objects,
     .report = memory_report,
     .statement = memory_statement,
     .get_callback = memory_get_callback,

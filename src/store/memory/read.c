@@ -277,6 +277,38 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
     executor_post(l->reply_to, &l->done);
 }
 
+/* --- objects -------------------------------------------------------------------------------- */
+
+/* The highest that is there below `below`; NULL: none. */
+static const struct object *object_below(const struct memory_store *m,
+                                         const struct object_list *list, struct str below)
+{
+    const struct object *best = NULL;
+    for (size_t i = 0; i < m->object_count; i++) {
+        const struct object *o = &m->objects[i];
+        if (o->kind == list->kind && o->document.p && str_cmp(o->id, list->from) >= 0 &&
+            str_cmp(o->id, below) < 0 && (!best || str_cmp(o->id, best->id) > 0))
+            best = o;
+    }
+    return best;
+}
+
+void memory_list_objects(struct store *s, struct object_list *list)
+{
+    struct memory_store *m = memory_of(s);
+    list->rows = arena_alloc(&list->arena, list->limit * sizeof *list->rows);
+    list->count = 0;
+    pthread_mutex_lock(&m->lock);
+    const struct object *o = object_below(m, list, list->below);
+    for (; o && list->count < list->limit; o = object_below(m, list, o->id))
+        list->rows[list->count++] = (struct object_row){arena_str(&list->arena, o->id),
+                                                        arena_str(&list->arena, o->document)};
+    list->more = o != NULL;
+    pthread_mutex_unlock(&m->lock);
+    list->status = STORE_OK;
+    executor_post(list->reply_to, &list->done);
+}
+
 /* --- numbers -------------------------------------------------------------------------------- */
 
 void memory_numbers(struct store *s, struct store_numbers *ret)

@@ -123,14 +123,33 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
     }
 }
 
+size_t object_bytes_most(const struct object_change *change)
+{
+    size_t bytes = change->id.n + change->document.n + 64;
+    for (size_t i = 0; i < change->part_count; i++)
+        bytes += change->parts[i].id.n + change->parts[i].document.n + 64;
+    return bytes + 4096;
+}
+
+static void add_object(struct sqlite_store *s, enum object_kind kind, struct str id,
+                       struct str document)
+{
+    record_add_object(&s->writer.group, kind, id, document);
+    view_add_object(&s->view, kind, id, document);
+}
+
 void writer_object(struct sqlite_store *s, struct object_change *change)
 {
     change->status = STORE_NOT_FOUND;
     if (!change->document.p && !view_has_object(&s->view, change->kind, change->id))
         return;
     change->status = STORE_OK;
-    record_add_object(&s->writer.group, change->kind, change->id, change->document);
-    view_add_object(&s->view, change->kind, change->id, change->document);
+    add_object(s, change->kind, change->id, change->document);
+    for (size_t i = 0; i < change->part_count; i++) {
+        const struct object_part *part = &change->parts[i];
+        if (part->document.p || view_has_object(&s->view, part->kind, part->id))
+            add_object(s, part->kind, part->id, part->document);
+    }
 }
 
 void writer_resend(struct sqlite_store *s, struct resend *resend)

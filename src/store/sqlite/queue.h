@@ -18,6 +18,7 @@ enum request_kind {
     REQUEST_COUNT,
     REQUEST_GET,
     REQUEST_LIST,
+    REQUEST_OBJECTS,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
     REQUEST_APPLY,   /* to the applier */
     REQUEST_STOP,
@@ -37,7 +38,7 @@ struct request {
 static inline bool request_is_read(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_COUNT ||
-           kind == REQUEST_GET || kind == REQUEST_LIST;
+           kind == REQUEST_GET || kind == REQUEST_LIST || kind == REQUEST_OBJECTS;
 }
 
 /* Those of them that look at much (scans.c). */

@@ -75,6 +75,30 @@ enum store_status read_report(struct lookup *l, struct report_query *q)
     return STORE_OK;
 }
 
+/* --- objects ---------------------------------------------------------------------------------- */
+
+static enum store_status read_objects(struct lookup *l, struct object_list *list)
+{
+    size_t capacity = list->limit;
+    list->rows = arena_alloc(&list->arena, capacity * sizeof *list->rows);
+    list->count = 0;
+    list->more = false;
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT id,document FROM object WHERE kind=?1 AND id>=?2"
+                                           " AND id<?3 ORDER BY id DESC");
+    sql_bind_int(s, 1, list->kind);
+    sql_bind_str(s, 2, list->from);
+    sql_bind_str(s, 3, list->below);
+    while (!list->more && sql_row(&l->sql, s)) {
+        if (list->count == capacity)
+            list->more = true;
+        else
+            list->rows[list->count++] = (struct object_row){arena_str(&list->arena, sql_str(s, 0)),
+                                                            arena_str(&list->arena, sql_str(s, 1))};
+    }
+    sql_finalize(s);
+    return STORE_OK;
+}
+
 /* --- the thread ------------------------------------------------------------------------------- */
 
 static enum store_status read_one(struct sqlite_store *s, const struct request *r)
@@ -84,6 +108,8 @@ static enum store_status read_one(struct sqlite_store *s, const struct request *
         return read_report(l, r->what);
     if (r->kind == REQUEST_GET)
         return read_callback(l, r->id, r->what);
+    if (r->kind == REQUEST_OBJECTS)
+        return read_objects(l, r->what);
     ASSERT(r->kind == REQUEST_LIST);
     return read_list(l, &s->view.secret, r->id, r->what);
 }

@@ -92,6 +92,11 @@ static void sqlite_list_callbacks(struct store *store, struct callback_list *lis
     post_read(store, REQUEST_LIST, list);
 }
 
+static void sqlite_list_objects(struct store *store, struct object_list *list)
+{
+    post_read(store, REQUEST_OBJECTS, list);
+}
+
 static void sqlite_numbers(struct store *store, struct store_numbers *ret)
 {
     struct sqlite_store *s = sqlite_store_of(store);
@@ -127,7 +132,9 @@ static void sqlite_visit_objects(struct store *store, object_visitor visit, void
 {
     struct sqlite_store *s = sqlite_store_of(store);
     ASSERT(!s->started);
-    sqlite3_stmt *q = sql_prepare(&s->apply.sql, "SELECT kind,id,document FROM object");
+    sqlite3_stmt *q =
+        sql_prepare(&s->apply.sql, "SELECT kind,id,document FROM object WHERE kind<>?");
+    sql_bind_int(q, 1, OBJECT_AUDIT);
     while (sql_row(&s->apply.sql, q)) {
         enum object_kind kind = (enum object_kind)sql_int(q, 0);
         if (memtable_object(s->view.active, kind, sql_str(q, 1)) < 0)
@@ -141,7 +148,7 @@ static void sqlite_visit_objects(struct store *store, object_visitor visit, void
         bool last = true;
         for (size_t later = i + 1; last && later < m->object_count; later++)
             last = m->objects[later].kind != o->kind || !str_eq(m->objects[later].id, o->id);
-        if (last && o->document.p)
+        if (last && o->document.p && o->kind != OBJECT_AUDIT)
             visit(context, o->kind, o->id, o->document);
     }
 }
@@ -264,6 +271,7 @@ static const struct store_ops sqlite_ops = {
     .record = sqlite_record,
     .page = sqlite_page,
     .change_object = sqlite_change_object,
+    .list_objects = sqlite_list_objects,
     .report = sqlite_report,
     .statement = sqlite_statement,
     .get_callback = sqlite_get_callback,

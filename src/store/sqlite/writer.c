@@ -37,6 +37,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_COUNT: ANSWER(struct callback_count); break;
     case REQUEST_GET: ANSWER(struct callback_get); break;
     case REQUEST_LIST: ANSWER(struct callback_list); break;
+    case REQUEST_OBJECTS: ANSWER(struct object_list); break;
     case REQUEST_APPLIED:
     case REQUEST_APPLY:
     case REQUEST_STOP: UNREACHABLE();
@@ -319,7 +320,7 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r)
     size_t bytes = w->group.n;
     switch (r->kind) {
     case REQUEST_OUTCOMES: bytes += outcomes_bytes_most(r->what); break;
-    case REQUEST_OBJECT: bytes += ((struct object_change *)r->what)->document.n + 4096; break;
+    case REQUEST_OBJECT: bytes += object_bytes_most(r->what); break;
     case REQUEST_RESEND:
     case REQUEST_ERASE: bytes += 4096; break;
     default: return false;
