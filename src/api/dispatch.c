@@ -6,6 +6,7 @@
 #include "api/recovery.h"
 #include "api/route.h"
 #include "base/alloc.h"
+#include "web/web.h"
 
 #include <stdlib.h>
 
@@ -228,6 +229,8 @@ int api_headers_in(void *context, struct http_request *r)
     bool path_known;
     c->route = route_find(&r->arena, r->method, r->path, c->ids, &path_known);
     if (!c->route) {
+        if (!path_known && web_answer(r))
+            return 1;
         if (path_known)
             call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(r->method_text));
         else

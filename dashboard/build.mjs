@@ -1,0 +1,79 @@
+// Bundles the dashboard: node build.mjs --out DIR [--depfile FILE --target NAME].
+//
+// Leaves DIR/index.html and DIR/assets/*, each asset with a hash of its content in its name, so
+// that it may be cached for ever. The depfile (Make syntax) names every file that went in.
+import { build } from 'esbuild';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const here = dirname(fileURLToPath(import.meta.url));
+
+// The receivers' snippets are shown as they stand in docs/partners/verify.
+const snippets = {
+  name: 'snippets',
+  setup(build) {
+    build.onLoad({ filter: /\/docs\/partners\/verify\// }, async ({ path }) => ({
+      contents: await readFile(path, 'utf8'),
+      loader: 'text',
+    }));
+  },
+};
+
+export const options = {
+  absWorkingDir: here,
+  entryPoints: ['src/main.tsx', 'src/theme.ts', 'src/icon.svg'],
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: ['es2022', 'chrome115', 'firefox115', 'safari16.4'],
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+  loader: { '.svg': 'copy' },
+  plugins: [snippets],
+  entryNames: 'assets/[name]-[hash]',
+  assetNames: 'assets/[name]-[hash]',
+  chunkNames: 'assets/[name]-[hash]',
+  publicPath: '/',
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+};
+
+/** The page, with the names that its scripts and styles have been given. */
+export async function page(metafile, out) {
+  const named = {};
+  for (const [file, output] of Object.entries(metafile.outputs)) {
+    const name = '/' + relative(out, resolve(here, file));
+    if (output.entryPoint) named[output.entryPoint] = name;
+    if (output.entryPoint && output.cssBundle)
+      named['styles'] = '/' + relative(out, resolve(here, output.cssBundle));
+    for (const input of Object.keys(output.inputs)) if (input.endsWith('.svg')) named[input] = name;
+  }
+  const template = await readFile(join(here, 'src/index.html'), 'utf8');
+  return template.replace(/\{\{(.+?)\}\}/g, (_, name) => {
+    if (!named[name]) throw new Error(`index.html names ${name}, which nothing makes`);
+    return named[name];
+  });
+}
+
+function argument(name) {
+  const at = process.argv.indexOf(name);
+  return at < 0 ? undefined : process.argv[at + 1];
+}
+
+async function main() {
+  const out = resolve(argument('--out') ?? 'dist');
+  await rm(out, { recursive: true, force: true });
+  const { metafile } = await build({ ...options, outdir: out });
+  await mkdir(out, { recursive: true });
+  await writeFile(join(out, 'index.html'), await page(metafile, out));
+  const depfile = argument('--depfile');
+  if (depfile) {
+    const inputs = [...Object.keys(metafile.inputs), 'src/index.html', 'build.mjs'];
+    const lines = inputs.map(input => ` \\\n  ${resolve(here, input).replace(/ /g, '\\ ')}`);
+    await writeFile(depfile, `${argument('--target')}:${lines.join('')}\n`);
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) await main();

@@ -1,0 +1,82 @@
+"""The dashboard's files as the daemon serves them: what is a page and what is not, how long it may
+be kept, and what the browser is told not to do."""
+import gzip
+import re
+
+import pytest
+
+from checks import assert_problem
+from harness import OPERATOR_KEY
+
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Encoding": "gzip, br"}
+
+
+def fetch(daemon, path, method="GET", **headers):
+    return daemon.api(None).request(method, path, headers=headers)
+
+
+@pytest.fixture(scope="module")
+def page(daemon):
+    answer = daemon.api(None).get("/")
+    assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/html"), answer
+    return answer
+
+
+@pytest.fixture(scope="module")
+def assets(page):
+    found = re.findall(r'(?:src|href)="(/[^"]+)"', page.text)
+    assert len(found) >= 4 and all(path.startswith("/assets/") for path in found), found
+    return found
+
+
+def test_the_page_is_asked_for_again_each_time(daemon, page):
+    assert page.headers["Cache-Control"] == "no-cache"
+    tag = page.headers["ETag"]
+    again = fetch(daemon, "/", **{"If-None-Match": tag})
+    assert again.status == 304 and not again.body and again.headers["ETag"] == tag
+    assert fetch(daemon, "/", **{"If-None-Match": '"x", W/' + tag}).status == 304
+    assert fetch(daemon, "/", **{"If-None-Match": '"x"'}).status == 200
+
+
+def test_assets_are_kept_for_ever(daemon, assets):
+    for path in assets:
+        answer = fetch(daemon, path)
+        assert answer.status == 200 and answer.body, path
+        assert "immutable" in answer.headers["Cache-Control"], path
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert re.search(r"-[A-Z0-9]{8}\.\w+$", path), path
+
+
+def test_gzip_is_the_same_content(daemon, assets):
+    for path in ["/"] + assets:
+        plain, packed = fetch(daemon, path), fetch(daemon, path, **{"Accept-Encoding": "gzip"})
+        assert plain.headers["Content-Encoding"] is None
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(packed.body) == plain.body, path
+
+
+def test_browsers_get_the_page_for_its_own_addresses(daemon, page):
+    for path in ("/callbacks", "/callbacks/r-1", "/apps/x/postback", "/callbacks?state=dead", "/no/such"):
+        answer = daemon.api(None).request("GET", path, headers=BROWSER)
+        assert answer.status == 200 and gzip.decompress(answer.body) == page.body, path
+        head = daemon.api(None).request("HEAD", path, headers=BROWSER)
+        assert head.status == 200 and not head.body
+
+
+def test_what_is_no_page_stays_a_problem(daemon):
+    for path in ("/api", "/api/v1/nothing", "/assets/none-ABCDEFGH.js", "/assets/", "/assets/../"):
+        assert_problem(daemon.api(OPERATOR_KEY).request("GET", path, headers=BROWSER), 404)
+    assert_problem(fetch(daemon, "/callbacks"), 404)  # programs do not ask for text/html
+    assert_problem(daemon.api(None).request("POST", "/callbacks", "{}", headers=BROWSER), 404)
+    assert_problem(daemon.api(None).request("GET", "/api/v1/apps/x", headers=BROWSER), 401)
+
+
+def test_the_browser_is_told_to_be_strict(page):
+    policy = dict(part.strip().split(" ", 1)
+                  for part in page.headers["Content-Security-Policy"].split(";"))
+    assert policy["default-src"] == "'none'" and policy["frame-ancestors"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert page.headers["Referrer-Policy"] == "no-referrer"
+    assert page.headers["X-Content-Type-Options"] == "nosniff"
+    # Nothing stands in the page itself that the policy would have to allow.
+    assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)", page.text)

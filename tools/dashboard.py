@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""What the build needs of the dashboard (dashboard/README.md).
+
+dashboard.py packages [all]          npm ci, if the lock file has changed; all: the tools of tests
+                                     and lint too
+dashboard.py bundle OUTPUT DEPFILE   bundles it and writes the C file that embeds it
+"""
+import fcntl
+import gzip
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HOME = Path(__file__).resolve().parent.parent / "dashboard"
+GZIPPED_MOST_BYTES = 250_000
+TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+}
+
+
+def fail(why):
+    sys.exit(f"tools/dashboard.py: {why}")
+
+
+def packages(everything):
+    """Installs what the lock file names; which one that was is kept beside it."""
+    if not shutil.which("npm"):
+        fail("there is no npm: ./dev build installs it, or set the build up with -Ddashboard=false")
+    modules = HOME / "node_modules"
+    modules.mkdir(exist_ok=True)
+    lock_hash = hashlib.sha256((HOME / "package-lock.json").read_bytes()).hexdigest()
+    with open(HOME / ".packages.lock", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)  # builds may run side by side
+        mark = modules / ".installed"
+        installed = mark.read_text().split() if mark.exists() else []
+        if lock_hash in installed and (not everything or "all" in installed):
+            return
+        everything = everything or "all" in installed
+        command = ["npm", "ci", "--no-audit", "--no-fund"] + ([] if everything else ["--omit=dev"])
+        done = subprocess.run(command, cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True)
+        if done.returncode != 0:
+            fail(f"npm ci failed; it needs the npm registry:\n{done.stdout}")
+        mark.write_text(f"{lock_hash} {'all' if everything else ''}\n")
+
+
+def c_string(text):
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def blob(number, kind, path):
+    """Assembly that puts a file's bytes under the names blob_<number>_<kind> and ..._end."""
+    name = f"web_{kind}_{number}"
+    return "\n".join([
+        f'__asm__(".pushsection .rodata\\n"',
+        f'        "{name}:\\n.incbin \\"{path}\\"\\n{name}_end:\\n.byte 0\\n"',
+        f'        ".popsection\\n");',
+        f"extern const char {name}[], {name}_end[];",
+    ])
+
+
+def size_of(path):
+    return path.stat().st_size
+
+
+def embed(made):
+    """The C file; the gzipped forms are left beside the files."""
+    files = sorted(path for path in made.rglob("*") if path.is_file())
+    parts, rows, gzipped = [], [], 0
+    for number, path in enumerate(files):
+        data = path.read_bytes()
+        packed = path.with_name(path.name + ".gz")
+        packed.write_bytes(gzip.compress(data, 9, mtime=0))
+        gzipped += size_of(packed)
+        name = "/" + path.relative_to(made).as_posix()
+        digest = hashlib.sha256(data).hexdigest()[:16]
+        parts += [f"/* {name} {digest} */", blob(number, "plain", path),
+                  blob(number, "gzip", packed)]
+        rows.append(f"    {{STR({c_string('/' if name == '/index.html' else name)}), "
+                    f"{c_string(TYPES[path.suffix])}, {c_string(chr(34) + digest + chr(34))},\n"
+                    f"     {{web_plain_{number}, {len(data)}}}, "
+                    f"{{web_gzip_{number}, {size_of(packed)}}}}},")
+    if gzipped > GZIPPED_MOST_BYTES:
+        fail(f"the dashboard is {gzipped} bytes gzipped, more than {GZIPPED_MOST_BYTES}")
+    return "\n".join(["/* Made by tools/dashboard.py. */", '#include "web/web.h"', "", *parts, "",
+                      "const struct web_file web_files[] = {", *rows, "};",
+                      f"const size_t web_file_count = {len(rows)};", ""])
+
+
+def bundle(output, depfile):
+    packages(False)
+    output, depfile = Path(output).resolve(), Path(depfile).resolve()
+    made = output.parent / "dashboard"
+    done = subprocess.run(["node", "build.mjs", "--out", str(made), "--depfile", str(depfile),
+                           "--target", os.path.relpath(output)], cwd=HOME)
+    if done.returncode != 0:
+        fail("the dashboard does not bundle; see above")
+    output.write_text(embed(made))
+
+
+def main():
+    if sys.argv[1:] in (["packages"], ["packages", "all"]):
+        packages(len(sys.argv) == 3)
+    elif len(sys.argv) == 4 and sys.argv[1] == "bundle":
+        bundle(sys.argv[2], sys.argv[3])
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
