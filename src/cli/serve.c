@@ -19,7 +19,9 @@
 static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
 {
     struct buf text = {0};
-    buf_printf(&text, "%s: %.*s: %s", option_table[id].name, STR_ARG(settings_text(s, id)), why);
+    buf_printf(&text, "%s: ", option_table[id].name);
+    url_print_text_masked(&text, settings_text(s, id)); /* a store's URL may carry a password */
+    buf_printf(&text, ": %s", why);
     *ret_why = arena_str(&s->arena, buf_str(&text));
     buf_free(&text);
     return false;

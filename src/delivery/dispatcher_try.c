@@ -322,12 +322,16 @@ void dispatcher_cancel_all(struct dispatcher *d)
 
 static void refuse_test(struct delivery_test *test, const char *why)
 {
+    struct buf url = {0};
+    if (test->url.p)
+        url_print_masked(&url, test->url);
     test->attempt = (struct attempt){
         .number = 1,
         .class = ATTEMPT_PROTOCOL,
-        .url = arena_str(&test->arena, test->url),
+        .url = test->url.p ? arena_str(&test->arena, buf_str(&url)) : STR_NONE,
         .detail = arena_str(&test->arena, str_of(why)),
     };
+    buf_free(&url);
     executor_post(test->reply_to, &test->done);
 }
 

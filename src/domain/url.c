@@ -273,14 +273,11 @@ void url_print_destination(struct buf *to, const struct url *url)
 void url_print_masked(struct buf *to, struct str text)
 {
     static const char separator[] = "://";
-    size_t from = 0;
+    size_t from = str_has_prefix(text, "//") ? 2 : 0;
     buf_reserve(to, text.n);
-    for (size_t i = 0; i + 3 <= text.n; i++) {
-        if (memcmp(text.p + i, separator, 3) == 0) {
+    for (size_t i = 0; from == 0 && i + 3 <= text.n; i++)
+        if (memcmp(text.p + i, separator, 3) == 0)
             from = i + 3;
-            break;
-        }
-    }
     /* Up to the last @ of the authority: this also prints what url_parse refuses. */
     size_t end = from, sign = 0;
     for (; end < text.n && text.p[end] != '/' && text.p[end] != '?' && text.p[end] != '#'; end++)
@@ -293,4 +290,32 @@ void url_print_masked(struct buf *to, struct str text)
     buf_add(to, text.p, from);
     buf_add_c(to, "***:***@");
     buf_add(to, text.p + sign, text.n - sign);
+}
+
+/* What ends an authority in a text; a comma or a semicolon may be part of a password. */
+static bool ends_authority(char c)
+{
+    return c == '/' || c == '?' || c == '#' || c == '"' || c == '<' || c == '>' ||
+           (unsigned char)c <= ' ';
+}
+
+void url_print_text_masked(struct buf *to, struct str text)
+{
+    size_t at = 0;
+    buf_reserve(to, text.n);
+    while (at < text.n) {
+        size_t from = at;
+        do
+            from++;
+        while (from < text.n && !(from >= 2 && text.p[from - 1] == '/' && text.p[from - 2] == '/'));
+        buf_add(to, text.p + at, from - at);
+        size_t end = from, sign = from;
+        for (; end < text.n && !ends_authority(text.p[end]); end++)
+            if (text.p[end] == '@')
+                sign = end + 1;
+        if (sign > from)
+            buf_add_c(to, "***:***@");
+        buf_add(to, text.p + sign, end - sign);
+        at = end;
+    }
 }

@@ -238,7 +238,7 @@ static void settle_redirect(struct job *job, int status)
     }
     if (location.p[0] == '/' && !str_has_prefix(location, "//"))
         url_print_destination(&target, job->x->url);
-    url_print_masked(&target, location);
+    url_print_text_masked(&target, location);
     job_settle(job, ATTEMPT_REDIRECT,
                "Answered %d: redirects are not followed, configure this URL instead: %s", status,
                buf_c(&target));
@@ -321,10 +321,22 @@ static void job_let_go(struct job *job)
         connection_close(c);
 }
 
+/* A receiver may send any URL back, its own with our credentials or another's with theirs. */
+static void mask_userinfo(struct buf *headers)
+{
+    if (headers->n == 0 || !memchr(headers->p, '@', headers->n))
+        return;
+    struct buf masked = {0};
+    url_print_text_masked(&masked, buf_str(headers));
+    buf_free(headers);
+    *headers = masked;
+}
+
 void job_finish(struct job *job)
 {
     struct exchange *x = job->x;
     ASSERT(job->phase == JOB_SETTLED);
+    mask_userinfo(&x->response_headers);
     job_let_go(job);
     job_release(job);
     x->done(x);

@@ -79,6 +79,8 @@ PLAIN = {
                     "protocol", None, "Content-Length"),
     "redirect": (keep(answer(301, b"", "Location: https://user:pw@new.example/cb\r\n")), "redirect", 301,
                  "https://***:***@new.example/cb"),
+    "redirect_same": (keep(answer(308, b"", "Location: //user:pw@new.example/cb\r\n")), "redirect", 308,
+                      "//***:***@new.example/cb"),
     "redirect_path": (keep(answer(302, b"", "Location: /moved\r\n")), "redirect", 302, "/moved"),
     "not_found": (keep(answer(404, b"who?")), "status", 404, "404"),
     "unauthorized": (keep(answer(401)), "status", 401, "user:password@"),
@@ -237,7 +239,7 @@ def test_attempt_says_what_happened(field, name):
         return
     assert found["State"] in (("dead",) if name == "gone" else ("pending", "delivering"))
     assert words in attempt["Detail"], attempt["Detail"]
-    assert "pw" not in attempt["Detail"]
+    assert "pw" not in attempt["Detail"] and "user:pw" not in str(found)
 
 
 def test_healthy_receiver_is_unharmed(field):

@@ -54,7 +54,7 @@ def world(tmp_path_factory):
         return behave
 
     said = {"ok": answer(200, b"ok"), "fails": answer(500, b"no"), "gone": answer(410),
-            "redirects": answer(302, b"", "Location: https://new.example/\r\n"),
+            "redirects": answer(302, b"", "Location: https://partner:%s@new.example/\r\n" % PASSWORD),
             "garbage": b"SSH-2.0-x\r\n", "closes": b""}
     leaks.add("password", PASSWORD)
     leaks.add("userinfo", "partner:" + PASSWORD)

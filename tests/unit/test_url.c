@@ -225,12 +225,40 @@ static void masks_userinfo(void)
         {"https://example.com/a@b?c=d@e", "https://example.com/a@b?c=d@e"},
         {"https://example.com?c=d@e", "https://example.com?c=d@e"},
         {"user:pass@example.com/", "***:***@example.com/"},
+        {"//user:pass@example.com/", "//***:***@example.com/"},
         {"", ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct buf b = {0};
         buf_add_c(&b, "");
         url_print_masked(&b, str_of(rows[i].text));
+        CHECK_STR(b, rows[i].want);
+        buf_free(&b);
+    }
+}
+
+static void masks_userinfo_in_texts(void)
+{
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"Location: https://u:p@a.example/x@y\nServer: b@c\n",
+         "Location: https://***:***@a.example/x@y\nServer: b@c\n"},
+        {"Location: //u@a.example\nLink: <https://x.example/>; rel=a, <http://u:p@b.example>\n",
+         "Location: //***:***@a.example\nLink: <https://x.example/>; rel=a, "
+         "<http://***:***@b.example>\n"},
+        {"https://a.example/?next=https://u:p,;'@b.example", "https://a.example/?next="
+                                                             "https://***:***@b.example"},
+        {"https://a:b@c@d.example", "https://***:***@d.example"},
+        {"a@b //", "a@b //"},
+        {"///u:p@x", "///***:***@x"},
+        {"/", "/"},
+        {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct buf b = {0};
+        buf_add_c(&b, "");
+        url_print_text_masked(&b, str_of(rows[i].text));
         CHECK_STR(b, rows[i].want);
         buf_free(&b);
     }
@@ -247,6 +275,7 @@ int main(void)
     RUN(refuses_odd_ipv6);
     RUN(bounds_the_length);
     RUN(masks_userinfo);
+    RUN(masks_userinfo_in_texts);
     arena_free(&arena);
     return check_done("url");
 }
