@@ -54,14 +54,14 @@ static void list_done(struct task *task)
     arena_free(&arena);
 }
 
-static int64_t parameter_time(struct call *c, const char *name)
+/* True: it was given; *ret_ms is then its time, if it is one. */
+static bool parameter_time(struct call *c, const char *name, int64_t *ret_ms)
 {
     struct str text = call_parameter(c, name);
-    int64_t ms = 0;
-    if (text.p && !clock_parse_rfc3339(text, &ms))
+    if (text.p && !clock_parse_rfc3339(text, ret_ms))
         call_add_parameter_problem(
             c, name, "invalid", "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
-    return ms;
+    return text.p != NULL;
 }
 
 static enum callback_state parameter_state(struct call *c)
@@ -133,8 +133,8 @@ void callbacks_list(struct call *c)
     l->list.panelist_id = call_parameter(c, "panelistId");
     l->list.state = parameter_state(c);
     parameter_type(c, &l->list);
-    l->list.accepted_from_ms = parameter_time(c, "from");
-    l->list.accepted_to_ms = parameter_time(c, "to");
+    l->list.has_from = parameter_time(c, "from", &l->list.accepted_from_ms);
+    l->list.has_to = parameter_time(c, "to", &l->list.accepted_to_ms);
     parameter_position(c, &l->list);
     start(c, l);
 }

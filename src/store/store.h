@@ -274,6 +274,7 @@ struct callback_list {
     enum event_type type;
     enum callback_state state;
     uint32_t app_no;
+    bool has_from, has_to;                    /* whether the next two are asked for */
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
     bool of_day;                              /* only those that happened on that report day */
     int32_t day;

@@ -164,9 +164,11 @@ static void step_list(struct run *r)
     if (below(r, 3) == 0)
         q.app_no = traffic_app(&r->traffic);
     if (below(r, 3) == 0)
-        q.accepted_from_ms = r->now_ms - (int64_t)below(r, 100000);
+        q.has_from = true;
+    q.accepted_from_ms = r->now_ms - (int64_t)below(r, 100000);
     if (below(r, 3) == 0)
-        q.accepted_to_ms = r->now_ms - (int64_t)below(r, 50000);
+        q.has_to = true;
+    q.accepted_to_ms = r->now_ms - (int64_t)below(r, 50000);
     q.of_day = below(r, 3) == 0;
     q.day = clock_day(r->now_ms) - (int32_t)below(r, 4);
     if (below(r, 2) == 0)

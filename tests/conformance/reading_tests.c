@@ -154,12 +154,20 @@ static void check_lists(struct subject *s)
                                                    .state = CALLBACK_PENDING,
                                                    .type = EVENT_OFFER_CLICKED}),
                "c-1");
-    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_from_ms = BASE_MS,
+    CHECK_CSTR(list_text(s, (struct callback_list){.has_from = true,
+                                                   .accepted_from_ms = BASE_MS,
+                                                   .has_to = true,
                                                    .accepted_to_ms = BASE_MS + 1,
                                                    .limit = 1}),
                "t-1+");
-    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_to_ms = BASE_MS}), "");
-    CHECK_CSTR(list_text(s, (struct callback_list){.accepted_from_ms = BASE_MS + 1}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.has_to = true, .accepted_to_ms = BASE_MS}), "");
+    /* The first moment of 1970 is a moment, and so are those before it. */
+    CHECK_CSTR(list_text(s, (struct callback_list){.has_to = true}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.has_to = true, .accepted_to_ms = -1}), "");
+    CHECK_CSTR(list_text(s, (struct callback_list){.has_from = true, .limit = 1}), "t-1+");
+    CHECK_CSTR(
+        list_text(s, (struct callback_list){.has_from = true, .accepted_from_ms = BASE_MS + 1}),
+        "");
     CHECK_CSTR(list_text(s, (struct callback_list){.account_no = ACCOUNT_B}), "");
 }
 

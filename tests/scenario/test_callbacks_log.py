@@ -112,6 +112,8 @@ def test_from_and_to_are_by_acceptance(mixed):
     assert mixed.list(**{"from": spell(mixed.middle - timedelta(hours=1)),
                          "to": spell(mixed.middle + timedelta(hours=1))}) == mixed.order[::-1]
     assert mixed.list(**{"from": spell(mixed.middle + timedelta(hours=1))}) == []
+    for long_ago in ("1970-01-01T00:00:00Z", "1969-12-31T23:59:59Z"):  # moments like any other
+        assert mixed.list(to=long_ago) == [] and mixed.list(**{"from": long_ago}) == mixed.order[::-1]
 
 
 @pytest.mark.parametrize("query,name", [

@@ -258,8 +258,10 @@ static void lists_by_every_filter(void)
     CHECK_EQ_UINT(list((struct callback_list){.type = EVENT_OFFER_COMPLETED}, &first), 1);
     CHECK_EQ_UINT(list((struct callback_list){.app_no = 11}, &first), 3);
     CHECK_EQ_UINT(list((struct callback_list){.app_no = 12}, &first), 0);
-    CHECK_EQ_UINT(list((struct callback_list){.accepted_from_ms = NOW_MS}, &first), 3);
-    CHECK_EQ_UINT(list((struct callback_list){.accepted_to_ms = NOW_MS}, &first), 0);
+    CHECK_EQ_UINT(
+        list((struct callback_list){.has_from = true, .accepted_from_ms = NOW_MS}, &first), 3);
+    CHECK_EQ_UINT(list((struct callback_list){.has_to = true, .accepted_to_ms = NOW_MS}, &first),
+                  0);
     end();
 }
 

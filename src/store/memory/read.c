@@ -250,8 +250,8 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
            (!l->type || l->type == e->type) && (!l->state || l->state == entry->state) &&
            (!l->app_no || l->app_no == e->app_no) &&
            (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
-           (!l->accepted_from_ms || e->accepted_ms >= l->accepted_from_ms) &&
-           (!l->accepted_to_ms || e->accepted_ms < l->accepted_to_ms);
+           (!l->has_from || e->accepted_ms >= l->accepted_from_ms) &&
+           (!l->has_to || e->accepted_ms < l->accepted_to_ms);
 }
 
 void memory_list_callbacks(struct store *s, struct callback_list *l)

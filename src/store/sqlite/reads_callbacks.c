@@ -109,9 +109,9 @@ static struct range list_range(struct lookup *l, const struct callback_list *lis
 {
     uint64_t last = lookup_last_event_no(l, list->account_no);
     uint64_t low = 1, high = last;
-    if (list->accepted_from_ms != 0)
+    if (list->has_from)
         low = lookup_first_accepted(l, list->account_no, last, list->accepted_from_ms);
-    if (list->accepted_to_ms != 0)
+    if (list->has_to)
         high = lookup_first_accepted(l, list->account_no, last, list->accepted_to_ms) - 1;
     bool newest = list->order == LIST_NEWEST_FIRST;
     if (list->after_event_no != 0 && newest && list->after_event_no <= high)
