@@ -20,7 +20,10 @@ void applier_publish_numbers(struct sqlite_store *s)
     atomic_store(&n->dead, c->dead);
     atomic_store(&n->pending, c->pending);
     atomic_store(&n->oldest_pending_ms,
-                 sql_get_int(&s->apply.sql, "SELECT min(accepted_ms) FROM event WHERE state=1", 0));
+                 sql_get_int(&s->apply.sql,
+                             "SELECT min(accepted_ms) FROM event INDEXED BY event_waiting"
+                             " WHERE state=1",
+                             0));
 }
 
 /* A checkpoint that has put the whole WAL into the database file, synced, makes the journal's
