@@ -1,6 +1,7 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
 #include "api/internal.h"
 #include "api/route.h"
+#include "base/alloc.h"
 
 struct metric {
     const char *name, *type, *help;
@@ -60,6 +61,28 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
                    attempt_class_name((enum attempt_class)k), (long long)n->attempts[k]);
 }
 
+/* Where the daemon's memory is. What is left of the resident part is the program itself, the
+ * threads' stacks and what the allocator has in part used pages. */
+static void print_memory(struct buf *to, const struct store_numbers *n)
+{
+    struct alloc_numbers heap;
+    alloc_get_numbers(&heap);
+    const struct {
+        const char *part;
+        long long bytes;
+    } parts[] = {
+        {"allocated", heap.used_bytes},       {"free", heap.kept_bytes},
+        {"page_caches", n->page_cache_bytes}, {"memtables", n->memtable_bytes},
+        {"key_filters", n->filter_bytes},
+    };
+    buf_add_c(to,
+              "# HELP postbackd_memory_bytes Memory by part: allocated in all, kept free by the "
+              "allocator, and of the allocated the largest parts.\n"
+              "# TYPE postbackd_memory_bytes gauge\n");
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+        buf_printf(to, "postbackd_memory_bytes{part=\"%s\"} %lld\n", parts[i].part, parts[i].bytes);
+}
+
 void metrics_get(struct call *c)
 {
     struct store_numbers store;
@@ -69,6 +92,7 @@ void metrics_get(struct call *c)
     struct buf body = {0};
     print_store(&body, &store, call_now_ms(c));
     print_delivery(&body, &delivery);
+    print_memory(&body, &store);
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
                "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",

@@ -11,12 +11,28 @@
 #define MAPPED_FROM_BYTES (512 * 1024)
 #define KEPT_AT_TOP_BYTES (4 * 1024 * 1024)
 #define HEAPS 3
+#define WORTH_GIVING_BACK_BYTES (16 * 1024 * 1024)
 
 void alloc_configure(void)
 {
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM_BYTES);
     (void)mallopt(M_TRIM_THRESHOLD, KEPT_AT_TOP_BYTES);
     (void)mallopt(M_ARENA_MAX, HEAPS);
+}
+
+void alloc_get_numbers(struct alloc_numbers *ret)
+{
+    struct mallinfo2 m = mallinfo2();
+    ret->used_bytes = (long long)(m.uordblks + m.hblkhd);
+    ret->kept_bytes = (long long)m.fordblks;
+}
+
+void alloc_tidy(void)
+{
+    struct alloc_numbers n;
+    alloc_get_numbers(&n);
+    if (n.kept_bytes >= WORTH_GIVING_BACK_BYTES)
+        (void)malloc_trim(KEPT_AT_TOP_BYTES);
 }
 
 static void *checked(void *p, size_t n)

@@ -9,6 +9,15 @@
  * that allocate share few heaps. */
 void alloc_configure(void);
 
+/* Bytes that are allocated, and that the allocator has from the system without a use for them. */
+struct alloc_numbers {
+    long long used_bytes, kept_bytes;
+};
+void alloc_get_numbers(struct alloc_numbers *ret);
+/* Gives what has no use back to the system, where it is much. Takes the heaps' locks for some
+ * milliseconds: not more often than every few seconds. */
+void alloc_tidy(void);
+
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc, alloc_size(1)));
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull, alloc_size(2)));

@@ -1,4 +1,5 @@
-/* Looks at the clock at every call and at the clients once an hour. */
+/* Looks at the clock at every call, at the heap every few seconds and at the clients once an hour.
+ */
 #include "daemon/watch.h"
 
 #include "base/alloc.h"
@@ -13,6 +14,7 @@
 #define JUMP_MS 2000
 #define CLIENTS_EVERY_MS 3600000
 #define CLIENTS_FIRST_MS 600000
+#define TIDY_EVERY_MS 10000
 #define PARTNERS_PER_STEP 100
 #define ROWS_MOST 20000
 
@@ -24,6 +26,7 @@ struct watch {
     struct waiter answered;
     int64_t wall_less_mono_ms;
     int64_t clients_due_mono_ms;
+    int64_t tidy_due_mono_ms;
 };
 
 /* The kernel knows whether somebody keeps its clock in step (adjtimex(2)). */
@@ -146,6 +149,10 @@ void watch_look(struct watch *w)
     CHECK_MAGIC(w, WATCH_MAGIC);
     look_at_clock(w);
     int64_t now = env_mono_ms(w->env);
+    if (now >= w->tidy_due_mono_ms) {
+        w->tidy_due_mono_ms = now + TIDY_EVERY_MS;
+        alloc_tidy();
+    }
     if (now < w->clients_due_mono_ms)
         return;
     w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;

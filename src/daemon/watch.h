@@ -1,6 +1,7 @@
 /* What nobody asks for and everybody wants to know: a clock that is off or jumps, and clients whose
  * operator reports outcomes but no starts (their Active Panelists would be zero). Warnings in the
- * log; nothing is changed. On the main thread, which may wait. */
+ * log; nothing is changed, but memory without a use goes back to the system. On the main thread,
+ * which may wait. */
 #pragma once
 
 #include "accounts/directory.h"

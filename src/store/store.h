@@ -333,6 +333,8 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t commits, commit_micros_total;
+    /* What it takes in memory, as of its threads' last work. */
+    int64_t page_cache_bytes, memtable_bytes, filter_bytes;
     bool accepting; /* false: busy or failed */
     bool failed;    /* the disk refused a write or a sync: the process must end */
 };

@@ -16,6 +16,7 @@ void applier_publish_numbers(struct sqlite_store *s)
 {
     struct numbers *n = &s->numbers;
     const struct apply_counters *c = &s->apply.counters;
+    store_note_cache(s, &s->apply.sql, CACHE_APPLIER);
     atomic_store(&n->delivered, c->delivered);
     atomic_store(&n->dead, c->dead);
     atomic_store(&n->pending, c->pending);

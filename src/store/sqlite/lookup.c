@@ -86,6 +86,15 @@ void lookup_load_segments(struct lookup *l)
             rebuild(l, segment);
     }
     sql_finalize(s);
+    sql_release_cache(&l->sql); /* a million keys were read, and will not be again */
+}
+
+int64_t lookup_filter_bytes(const struct lookup *l)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < l->segment_count; i++)
+        bytes += filter_bytes(&l->segments[i].filter).n;
+    return (int64_t)bytes;
 }
 
 bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)

@@ -38,6 +38,7 @@ void lookup_close(struct lookup *l);
 
 /* Loads the filters of all segments, rebuilding the open one's. */
 void lookup_load_segments(struct lookup *l);
+int64_t lookup_filter_bytes(const struct lookup *l);
 /* The segment of that number, added when it is new. */
 struct key_segment *lookup_segment(struct lookup *l, uint32_t no);
 bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret);

@@ -35,6 +35,21 @@ void memtable_free(struct memtable *m)
     free(m);
 }
 
+static size_t idmap_bytes(const struct idmap *map)
+{
+    return map->slots ? (map->mask + 1) * sizeof *map->slots : 0;
+}
+
+size_t memtable_bytes(const struct memtable *m)
+{
+    return m->arena.total_bytes + m->event_capacity * sizeof *m->events +
+           m->entry_capacity * sizeof *m->entries + m->attempt_capacity * sizeof *m->attempts +
+           m->object_capacity * sizeof *m->objects + m->erase_capacity * sizeof *m->erases +
+           m->payment_capacity * sizeof *m->payments + m->lane_capacity * sizeof *m->lanes +
+           idmap_bytes(&m->by_id) + idmap_bytes(&m->by_key) + idmap_bytes(&m->reversals) +
+           idmap_bytes(&m->capped) + idmap_bytes(&m->by_lane);
+}
+
 /* --- looking up ----------------------------------------------------------------------------- */
 
 struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id)

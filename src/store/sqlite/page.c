@@ -137,7 +137,7 @@ void *pages_main(void *arg)
         sql_prepare(&s->pages.sql, "SELECT due_ms,id FROM due WHERE lane=?1 AND due_ms>=?2"
                                    " AND (due_ms,id)>(?2,?3) ORDER BY due_ms,id");
     struct request *r;
-    for (; (r = queue_take(&s->to_pages, -1))->kind != REQUEST_STOP;) {
+    while ((r = reader_next(s, &s->to_pages, &s->pages.sql, CACHE_PAGES))->kind != REQUEST_STOP) {
         page_read(&s->pages, due, r->page);
         queue_post(&s->to_writer, r);
     }

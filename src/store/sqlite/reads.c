@@ -8,6 +8,8 @@
 
 #include "store/sqlite/report_row.h"
 
+#define READER_IDLE_MS 5000
+
 /* --- reports ---------------------------------------------------------------------------------- */
 
 static int by_number(const void *x, const void *y)
@@ -114,6 +116,18 @@ static enum store_status read_one(struct sqlite_store *s, const struct request *
     return read_list(l, &s->view.secret, r->id, r->what);
 }
 
+struct request *reader_next(struct sqlite_store *s, struct queue *from, struct sql *q,
+                            enum cache which)
+{
+    store_note_cache(s, q, which);
+    struct request *r = queue_take(from, READER_IDLE_MS);
+    if (r)
+        return r;
+    sql_release_cache(q);
+    store_note_cache(s, q, which);
+    return queue_take(from, -1);
+}
+
 void *reads_main(void *arg)
 {
     struct sqlite_store *s = arg;
@@ -121,7 +135,7 @@ void *reads_main(void *arg)
     pthread_setname_np(pthread_self(), "store-reads");
     struct sql *q = &s->reads.sql;
     struct request *r;
-    for (; (r = queue_take(&s->to_reads, -1))->kind != REQUEST_STOP;) {
+    while ((r = reader_next(s, &s->to_reads, q, CACHE_READS))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
         enum store_status status = read_one(s, r);
         sql_exec(q, "COMMIT");

@@ -123,7 +123,7 @@ void *scans_main(void *arg)
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     struct sql *q = &s->scans.sql;
     struct request *r;
-    for (; (r = queue_take(&s->to_scans, -1))->kind != REQUEST_STOP;) {
+    while ((r = reader_next(s, &s->to_scans, q, CACHE_SCANS))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
         enum store_status status = r->kind == REQUEST_STATEMENT ? read_statement(&s->scans, r->what)
                                                                 : read_count(&s->scans, r->what);

@@ -61,6 +61,18 @@ void sql_close(struct sql *q)
     *q = (struct sql){0};
 }
 
+int64_t sql_cache_bytes(struct sql *q)
+{
+    int now = 0, highest = 0;
+    (void)sqlite3_db_status(q->db, SQLITE_DBSTATUS_CACHE_USED, &now, &highest, 0);
+    return now;
+}
+
+void sql_release_cache(struct sql *q)
+{
+    (void)sqlite3_db_release_memory(q->db);
+}
+
 void sql_recover(struct sql *q)
 {
     for (sqlite3_stmt *s = NULL; (s = sqlite3_next_stmt(q->db, s)) != NULL;)

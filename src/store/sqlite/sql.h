@@ -26,6 +26,11 @@ static inline bool sql_failed(const struct sql *q)
     return q->code != SQLITE_OK;
 }
 
+/* What the connection's page cache takes, and giving back what of it is not in use: the file system
+ * keeps the same pages. */
+int64_t sql_cache_bytes(struct sql *q);
+void sql_release_cache(struct sql *q);
+
 /* Forgets a failure that may pass (a full disk), rolling back what was under way. */
 void sql_recover(struct sql *q);
 

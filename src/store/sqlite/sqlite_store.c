@@ -103,6 +103,9 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     struct numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
     bool failed = atomic_load(&n->failed);
+    long long cache_bytes = 0;
+    for (size_t i = 0; i < CACHES; i++)
+        cache_bytes += atomic_load(&n->cache_bytes[i]);
     *ret = (struct store_numbers){
         .events_accepted = atomic_load(&n->accepted),
         .callbacks_delivered = atomic_load(&n->delivered),
@@ -114,6 +117,9 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .journal_bytes = (int64_t)journal_live_bytes(s->journal),
         .commits = atomic_load(&n->commits),
         .commit_micros_total = atomic_load(&n->commit_micros),
+        .page_cache_bytes = cache_bytes,
+        .memtable_bytes = atomic_load(&n->memtable_bytes),
+        .filter_bytes = atomic_load(&n->filter_bytes),
         .accepting =
             !failed && !atomic_load(&n->blocked) && queued + memtable < LIMIT_STORE_QUEUED_EVENTS,
         .failed = failed,

@@ -33,9 +33,12 @@
 /* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
 #define CHECKPOINT_PAGES 16384
 
+/* Whose page cache it is. */
+enum cache { CACHE_APPLIER, CACHE_WRITER, CACHE_PAGES, CACHE_READS, CACHE_SCANS, CACHES };
+
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
-        memtable_events, commits, commit_micros;
+        memtable_events, commits, commit_micros, memtable_bytes, filter_bytes, cache_bytes[CACHES];
     atomic_bool failed;  /* the store has stopped */
     atomic_bool blocked; /* SQLite cannot be written at the moment */
 };
@@ -122,6 +125,14 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c */
 void *reads_main(void *store);
+/* The next request of a reading thread. One that has had none for a while gives the pages that it
+ * has kept back. */
+struct request *reader_next(struct sqlite_store *s, struct queue *from, struct sql *q,
+                            enum cache which);
+static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum cache which)
+{
+    atomic_store_explicit(&s->numbers.cache_bytes[which], sql_cache_bytes(q), memory_order_relaxed);
+}
 enum store_status read_report(struct lookup *l, struct report_query *query);
 enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get);
 enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,

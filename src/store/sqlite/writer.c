@@ -351,6 +351,18 @@ static bool group_is_full(const struct sqlite_store *s)
            s->view.active->event_count - s->writer.first_event >= GROUP_EVENTS;
 }
 
+static void note_memory(struct sqlite_store *s)
+{
+    struct numbers *n = &s->numbers;
+    size_t bytes = memtable_bytes(s->view.active);
+    if (s->view.frozen)
+        bytes += memtable_bytes(s->view.frozen);
+    atomic_store_explicit(&n->memtable_bytes, (long long)bytes, memory_order_relaxed);
+    atomic_store_explicit(&n->filter_bytes, lookup_filter_bytes(&s->view.lookup),
+                          memory_order_relaxed);
+    store_note_cache(s, &s->view.lookup.sql, CACHE_WRITER);
+}
+
 static void round_of(struct sqlite_store *s, struct request_list *todo)
 {
     begin_group(s);
@@ -368,6 +380,7 @@ static void round_of(struct sqlite_store *s, struct request_list *todo)
     } else {
         freeze_when_due(s);
     }
+    note_memory(s);
 }
 
 /* --- the thread ------------------------------------------------------------------------------ */
