@@ -1,4 +1,5 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
+#include "api/audit.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -83,8 +84,26 @@ static void print_memory(struct buf *to, const struct store_numbers *n)
         buf_printf(to, "postbackd_memory_bytes{part=\"%s\"} %lld\n", parts[i].part, parts[i].bytes);
 }
 
+static void print_books(struct buf *to, const struct audit_state *a, int64_t now_ms)
+{
+    int64_t age_s = a->round_ended_ms ? (now_ms - a->round_ended_ms) / 1000 : -1;
+    const struct metric metrics[] = {
+        {"postbackd_books_wrong_days", "gauge",
+         "Days of an account whose books do not balance; the log names them.", a->wrong_days},
+        {"postbackd_books_days_checked_total", "counter", "Days whose books were checked.",
+         a->days_checked},
+        {"postbackd_books_callbacks_checked_total", "counter",
+         "Callbacks that were added up to check the books.", a->callbacks_checked},
+        {"postbackd_books_round_age_seconds", "gauge",
+         "Time since all days were last checked; -1: not yet since the start.", age_s},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 void metrics_get(struct call *c)
 {
+    struct audit_state books;
     struct store_numbers store;
     struct delivery_numbers delivery;
     store_get_numbers(c->api->options.store, &store);
@@ -93,6 +112,8 @@ void metrics_get(struct call *c)
     print_store(&body, &store, call_now_ms(c));
     print_delivery(&body, &delivery);
     print_memory(&body, &store);
+    audit_get(c->api->options.audit, &books);
+    print_books(&body, &books, call_now_ms(c));
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
                "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",

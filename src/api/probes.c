@@ -1,13 +1,40 @@
-/* GET /healthz (the process answers) and /readyz (the store is reachable and accepting). */
+/* GET /healthz (the process answers) and /readyz (the store is reachable and accepting).
+ *
+ * Books that do not balance are a failure that restarting does not mend and that must not stop
+ * delivery: both probes keep their status and say in Failures what is wrong. */
+#include "api/audit.h"
 #include "api/internal.h"
 #include "api/route.h"
 
-void probe_healthz(struct call *c)
+static void answer_probe(struct call *c, const char *good)
 {
+    struct audit_state books;
+    audit_get(c->api->options.audit, &books);
     struct buf body = {0};
-    buf_add_c(&body, "{\"Status\":\"ok\"}");
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Status");
+    json_c(&w, books.wrong_days > 0 ? "failing" : good);
+    if (books.wrong_days > 0) {
+        json_key(&w, "Failures");
+        json_array(&w);
+        json_object(&w);
+        json_key(&w, "Check");
+        json_c(&w, "books");
+        json_key(&w, "Detail");
+        json_c(&w, books.wrong_example);
+        json_end_object(&w);
+        json_end_array(&w);
+    }
+    json_end_object(&w);
     call_answer_json(c, 200, &body);
     buf_free(&body);
+}
+
+void probe_healthz(struct call *c)
+{
+    answer_probe(c, "ok");
 }
 
 void probe_readyz(struct call *c)
@@ -26,8 +53,5 @@ void probe_readyz(struct call *c)
                             (long long)n.events_queued);
         return;
     }
-    struct buf body = {0};
-    buf_add_c(&body, "{\"Status\":\"ready\"}");
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    answer_probe(c, "ready");
 }

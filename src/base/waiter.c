@@ -33,3 +33,8 @@ void waiter_wait(struct waiter *w)
     while (sem_wait(&w->woken) != 0)
         ASSERT(errno == EINTR);
 }
+
+bool waiter_try(struct waiter *w)
+{
+    return sem_trywait(&w->woken) == 0;
+}

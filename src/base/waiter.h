@@ -2,9 +2,11 @@
  * For threads that may block (control, main, start-up), never for a loop. */
 #pragma once
 
+#include "base/check.h"
 #include "base/executor.h"
 
 #include <semaphore.h>
+#include <stdbool.h>
 
 struct waiter {
     struct executor executor; /* the reply_to of a request */
@@ -17,3 +19,5 @@ void waiter_free(struct waiter *w);
 void waiter_wake(struct task *task);
 /* Returns once for each task posted. */
 void waiter_wait(struct waiter *w);
+/* The same, but false where none has been posted yet. */
+MUST_CHECK bool waiter_try(struct waiter *w);

@@ -7,6 +7,7 @@
 
 #include "accounts/changes.h"
 #include "accounts/directory.h"
+#include "api/audit.h"
 #include "api/control.h"
 #include "api/recovery.h"
 #include "base/alloc.h"
@@ -52,6 +53,7 @@ struct daemon {
     struct delivery *delivery;
     struct api *api;
     struct watch *watch;
+    struct audit *audit;
     struct ssl_ctx_st *tls;
     int listen_fd;
     struct lap *laps;
@@ -241,6 +243,7 @@ static void make_api(struct daemon *d)
         .gone_settled = gone_settled,
         .context = d,
     });
+    d->audit = audit_new(d->env, d->store, d->directory);
     d->api = api_new(&(struct api_options){
         .env = d->env,
         .store = d->store,
@@ -248,6 +251,7 @@ static void make_api(struct daemon *d)
         .delivery = d->delivery,
         .control = d->control,
         .recoveries = d->recoveries,
+        .audit = d->audit,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -403,6 +407,7 @@ static void stop_server_on_loop(struct task *task)
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);
+    audit_stop(d->audit);
     api_set_accepting(d->api, false);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
@@ -445,6 +450,8 @@ static void free_parts(struct daemon *d)
     free(d->laps);
     if (d->api)
         api_free(d->api);
+    if (d->audit)
+        audit_free(d->audit);
     if (d->recoveries)
         recoveries_free(d->recoveries);
     if (d->store)
@@ -478,6 +485,7 @@ int daemon_run(struct daemon *d)
         if (signal == SIGHUP)
             reload_tls(d);
         watch_look(d->watch);
+        audit_step(d->audit);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -88,6 +88,28 @@ void store_statement(struct store *s, struct statement_query *query)
     s->ops->statement(s, query);
 }
 
+void store_check_books(struct store *s, struct books_check *check)
+{
+    check_request(s, &check->done, check->reply_to);
+    ASSERT(check->callbacks_most > 0);
+    check->days = check->callbacks = check->difference_total = 0;
+    check->differences = NULL;
+    check->difference_count = 0;
+    check->more = false;
+    check->last_account_no = check->after_account_no;
+    check->last_day = check->after_day;
+    s->ops->check_books(s, check);
+}
+
+void store_lane_waiting(struct store *s, struct lane_waiting *waiting)
+{
+    check_request(s, &waiting->done, waiting->reply_to);
+    ASSERT(waiting->account_no != 0 && waiting->app_no != 0);
+    for (int k = 0; k < LANE_KINDS; k++)
+        waiting->count[k] = waiting->oldest_accepted_ms[k] = 0;
+    s->ops->lane_waiting(s, waiting);
+}
+
 void store_get_callback(struct store *s, struct callback_get *get)
 {
     check_request(s, &get->done, get->reply_to);

@@ -240,6 +240,55 @@ struct statement_query {
     size_t count;
 };
 
+/* The books of whole days, checked (store/books.h says how): those behind a position in the order
+ * of (account, day), as many as fit. Reads what is applied; asks for no commit and waits for none.
+ * Others' reads go first: STORE_BUSY when one came before the first day was done. */
+#define BOOKS_DIFFERENCES_MOST 100
+#define BOOKS_DAYS_MOST 256
+
+enum books_rule { BOOKS_RULE_OWED, BOOKS_RULE_EVENTS, BOOKS_RULE_EARNINGS };
+
+/* app_no 0: earnings of a client that none of the day's events names. Earnings are an app's, in no
+ * lane, and only revenue. `state` none: owed in all. */
+struct books_difference {
+    uint32_t account_no, app_no;
+    int32_t day;
+    enum lane_kind lane;
+    bool is_test;
+    enum books_rule rule;
+    enum callback_state state;
+    struct statement_sums ledger, found;
+};
+
+struct books_check {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t after_account_no; /* position: days behind this one; 0: from the start */
+    int32_t after_day;
+    int32_t from_day;       /* only days from it on; INT32_MIN: all */
+    int64_t callbacks_most; /* ends with the day that passes it, or after BOOKS_DAYS_MOST */
+    /* results */
+    enum store_status status;
+    int64_t days, callbacks; /* looked at */
+    bool more;               /* perhaps: go on behind the last one */
+    uint32_t last_account_no;
+    int32_t last_day;
+    struct books_difference *differences; /* malloc'ed, the asker's: the first ones, */
+    size_t difference_count;              /* at most BOOKS_DIFFERENCES_MOST, */
+    int64_t difference_total;             /* of so many */
+};
+
+/* What waits in the lanes of one app, by the ledger. */
+struct lane_waiting {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no, app_no;
+    /* results */
+    enum store_status status;
+    int64_t count[LANE_KINDS];
+    int64_t oldest_accepted_ms[LANE_KINDS]; /* 0: none; where very much waits it may be older */
+};
+
 /* One callback as the log shows it. Text is in the query's arena. Events that owe no callback
  * (survey_started) are never found and never listed. */
 struct callback_row {
@@ -353,6 +402,8 @@ struct store_ops {
     void (*list_objects)(struct store *s, struct object_list *list);
     void (*report)(struct store *s, struct report_query *query);
     void (*statement)(struct store *s, struct statement_query *query);
+    void (*check_books)(struct store *s, struct books_check *check);
+    void (*lane_waiting)(struct store *s, struct lane_waiting *waiting);
     void (*get_callback)(struct store *s, struct callback_get *get);
     void (*list_callbacks)(struct store *s, struct callback_list *list);
     void (*count_callbacks)(struct store *s, struct callback_count *count);
@@ -386,6 +437,8 @@ void store_change_object(struct store *s, struct object_change *change);
 void store_list_objects(struct store *s, struct object_list *list);
 void store_report(struct store *s, struct report_query *query);
 void store_statement(struct store *s, struct statement_query *query);
+void store_check_books(struct store *s, struct books_check *check);
+void store_lane_waiting(struct store *s, struct lane_waiting *waiting);
 void store_get_callback(struct store *s, struct callback_get *get);
 void store_list_callbacks(struct store *s, struct callback_list *list);
 void store_count_callbacks(struct store *s, struct callback_count *count);

@@ -3,6 +3,7 @@
 
 #include "../unit/check.h"
 #include "base/check.h"
+#include "world.h"
 
 #include <stdlib.h>
 
@@ -200,6 +201,52 @@ bool compare_count(struct subject *first, struct subject *second,
                query->states);
     free(a->apps);
     free(b->apps);
+    return good;
+}
+
+static bool books_hold(const struct books_check *check, const char *whose)
+{
+    if (CHECK_EQ_INT(check->difference_total, 0))
+        return true;
+    for (size_t i = 0; i < check->difference_count; i++) {
+        const struct books_difference *d = &check->differences[i];
+        printf(
+            "  %s: account %u app %u day %d lane %d test %d state %d rule %d: %lld, found %lld\n",
+            whose, d->account_no, d->app_no, d->day, d->lane, d->is_test, d->state, d->rule,
+            (long long)d->ledger.count, (long long)d->found.count);
+    }
+    return false;
+}
+
+bool compare_books(struct subject *first, struct subject *second, const struct books_check *check)
+{
+    struct books_check x = *check, y = *check, *a = &x, *b = &y;
+    subject_check_books(first, a);
+    subject_check_books(second, b);
+    bool good = books_hold(a, first->name) && books_hold(b, second->name);
+    SAME_INT(status);
+    SAME_INT(days);
+    SAME_INT(callbacks);
+    SAME_INT(more);
+    SAME_INT(last_account_no);
+    SAME_INT(last_day);
+    free(a->differences);
+    free(b->differences);
+    return good;
+}
+
+bool compare_waiting(struct subject *first, struct subject *second, uint32_t app_no)
+{
+    uint32_t account_no = terms_of(app_no)->account_no;
+    struct lane_waiting x = {.account_no = account_no, .app_no = app_no}, y = x, *a = &x, *b = &y;
+    subject_lane_waiting(first, a);
+    subject_lane_waiting(second, b);
+    bool good = true;
+    SAME_INT(status);
+    for (int kind = 0; kind < LANE_KINDS; kind++) {
+        SAME_INT(count[kind]);
+        SAME_INT(oldest_accepted_ms[kind]);
+    }
     return good;
 }
 

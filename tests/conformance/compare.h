@@ -12,6 +12,9 @@ bool compare_list(struct subject *a, struct subject *b, const struct callback_li
 bool compare_report(struct subject *a, struct subject *b, const struct report_query *query);
 bool compare_statement(struct subject *a, struct subject *b, uint32_t account_no, int32_t day);
 bool compare_count(struct subject *a, struct subject *b, const struct callback_count *query);
+/* Both must hold, and have looked at the same. */
+bool compare_books(struct subject *a, struct subject *b, const struct books_check *check);
+bool compare_waiting(struct subject *a, struct subject *b, uint32_t app_no);
 /* The first store's page is handed out; the caller drops it. */
 bool compare_page(struct subject *a, struct subject *b, const struct due_page *query,
                   struct due_page *ret_page);

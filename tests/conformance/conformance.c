@@ -76,6 +76,7 @@ int main(int argc, char **argv)
     run_callback_tests();
     run_reading_tests();
     run_statement_tests();
+    run_books_tests();
     run_differential_tests(first, seeds, steps);
     char name[64];
     snprintf(name, sizeof name, "conformance_%s", argv[1]);

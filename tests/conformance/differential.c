@@ -144,6 +144,14 @@ static void step_count(struct run *r)
     r->good &= compare_count(&r->oracle, r->store, &q);
 }
 
+static void step_books(struct run *r)
+{
+    struct books_check check = {.from_day = INT32_MIN,
+                                .callbacks_most = 1 + (int64_t)below(r, 200)};
+    r->good &= compare_books(&r->oracle, r->store, &check);
+    r->good &= compare_waiting(&r->oracle, r->store, traffic_app(&r->traffic));
+}
+
 static void step_list(struct run *r)
 {
     static const enum callback_state states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
@@ -210,8 +218,8 @@ static void step(struct run *r)
         uint64_t weight;
     } steps[] = {
         {step_submit, 30},   {step_deliver, 25}, {step_resend, 6}, {step_report, 8},
-        {step_list, 12},     {step_get, 10},     {step_erase, 1},  {step_reopen, 1},
-        {step_statement, 4}, {step_count, 3},
+        {step_list, 12},     {step_get, 8},      {step_erase, 1},  {step_reopen, 1},
+        {step_statement, 4}, {step_count, 3},    {step_books, 2},
     };
     uint64_t at = below(r, 100);
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
@@ -244,6 +252,8 @@ static void one_run(void)
         step(&r);
     }
     r.good &= compare_numbers(&r.oracle, r.store);
+    struct books_check all = {.from_day = INT32_MIN, .callbacks_most = INT64_MAX};
+    r.good &= compare_books(&r.oracle, r.store, &all);
     if (!r.good)
         printf("seed %llu: step %d\n", (unsigned long long)run_seed, done);
     subject_close(&r.oracle);

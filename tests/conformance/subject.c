@@ -301,6 +301,26 @@ void subject_count(struct subject *s, struct callback_count *count)
     subject_wait(s, &count->done);
 }
 
+void subject_check_books(struct subject *s, struct books_check *check)
+{
+    /* A check sees what is applied; a read before it has waited until all is. */
+    struct callback_count all = {.account_no = 1, .states = 2, .accepted_to_ms = 1};
+    subject_count(s, &all);
+    free(all.apps);
+    check->done.run = never_run;
+    check->reply_to = &s->executor;
+    store_check_books(s->store, check);
+    subject_wait(s, &check->done);
+}
+
+void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting)
+{
+    waiting->done.run = never_run;
+    waiting->reply_to = &s->executor;
+    store_lane_waiting(s->store, waiting);
+    subject_wait(s, &waiting->done);
+}
+
 void subject_get(struct subject *s, struct callback_get *get)
 {
     get->done.run = never_run;

@@ -70,6 +70,9 @@ void subject_page(struct subject *s, struct due_page *page); /* the caller drops
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
 void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
 void subject_count(struct subject *s, struct callback_count *count);      /* the same */
+/* Of all that was acknowledged before; the caller frees differences. */
+void subject_check_books(struct subject *s, struct books_check *check);
+void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting);
 void subject_get(struct subject *s, struct callback_get *get);    /* the caller frees the arena */
 void subject_list(struct subject *s, struct callback_list *list); /* the same */
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,

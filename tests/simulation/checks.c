@@ -7,11 +7,13 @@
 
 #include "base/alloc.h"
 
+#include <stdlib.h>
+
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
         "lost",  "tries",   "dead",     "skipped",     "window", "suspended", "dead_host", "wait",
-        "final", "at_once", "reversal", "retry_after", "early",  "counters",  "hot"};
+        "final", "at_once", "reversal", "retry_after", "early",  "counters",  "hot",       "books"};
     return names[c];
 }
 
@@ -381,9 +383,46 @@ void checks_counters(struct sim *sim)
                   (long long)kept.callbacks_dead);
 }
 
+static void run_nothing(struct task *task)
+{
+    (void)task;
+}
+
+static void post_nowhere(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    (void)task;
+}
+
+/* The ledger, kept move by move through crashes and resends, against what there is at the end. */
+static void checks_books(struct sim *sim)
+{
+    struct executor nobody = {post_nowhere}; /* the oracle answers before it returns */
+    for (uint32_t account = 1; account <= sim->shard_count; account++) {
+        struct books_check c = {.done.run = run_nothing,
+                                .reply_to = &nobody,
+                                .from_day = INT32_MIN,
+                                .callbacks_most = INT64_MAX};
+        do {
+            c.after_account_no = c.last_account_no;
+            c.after_day = c.last_day;
+            store_check_books(sim->shards[account - 1].store, &c);
+            if (c.difference_total > 0)
+                sim_found(sim, CHECK_BOOKS,
+                          "account %u app %u day %d state %s: %lld in the ledger, %lld events",
+                          account, c.differences[0].app_no, c.differences[0].day,
+                          callback_state_name(c.differences[0].state),
+                          (long long)c.differences[0].ledger.count,
+                          (long long)c.differences[0].found.count);
+            free(c.differences);
+        } while (c.more);
+    }
+}
+
 void checks_at_end(struct sim *sim)
 {
     checks_counters(sim);
+    checks_books(sim);
     for (uint32_t account = 1; account <= sim->shard_count; account++) {
         for (size_t i = 0; i < sim->shards[account - 1].count; i++) {
             const struct entry *e = late_store_entry(sim, account, i + 1);

@@ -21,6 +21,7 @@ const struct plant plants[] = {
     {"retries_too_early", CHECK_EARLY},
     {"attempt_not_counted", CHECK_COUNTERS},
     {"wakes_for_nothing", CHECK_HOT},
+    {"ledger_forgets_the_dead", CHECK_BOOKS},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -140,6 +141,12 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
         what.wake_mono_ms > now->mono_ms)
         what.wake_mono_ms = now->mono_ms;
     return what;
+}
+
+WRAP(void, memory_moved, struct memory_store *m, const struct entry *e, enum callback_state from)
+{
+    if (!is("ledger_forgets_the_dead") || e->state != CALLBACK_DEAD)
+        __real_memory_moved(m, e, from);
 }
 
 /* The store's duty: a reversal waits for its original. */

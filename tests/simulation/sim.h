@@ -120,8 +120,9 @@ enum checker {
     CHECK_EARLY,
     CHECK_COUNTERS,
     CHECK_HOT,
+    CHECK_BOOKS,
 };
-#define CHECKERS 15
+#define CHECKERS 16
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */

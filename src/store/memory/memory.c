@@ -145,6 +145,7 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     }
     m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
     m->entries[m->count++] = e;
+    books_owe(&m->ledger, &e->event, e->state);
     return e;
 }
 
@@ -252,6 +253,7 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
         return;
     if (o->has_attempt)
         keep_attempt(m, e, &o->attempt);
+    enum callback_state before = e->state;
     e->state = o->state;
     e->reason = o->reason;
     e->place = o->place;
@@ -259,6 +261,7 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     e->wait = o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
     if (!e->event.body.p)
         stop_waiting(e); /* its panelist was erased during the attempt */
+    memory_moved(m, e, before);
     count_final(m, e);
     if (e->state != CALLBACK_PENDING)
         let_go_reversal(m, e, o, owed);
@@ -289,9 +292,11 @@ static void memory_resend(struct store *s, struct resend *resend)
     if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
         resend->status = STORE_OK;
         if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
+            enum callback_state before = e->state;
             e->place = (struct schedule_place){0};
             e->state = CALLBACK_PENDING;
             e->reason = SKIP_NONE;
+            memory_moved(m, e, before);
         }
         e->place.due_ms = resend->now_ms;
         e->manual = true;
@@ -395,7 +400,9 @@ static void memory_erase(struct store *s, struct erase *erase)
         if (e->event.account_no != erase->account_no ||
             !str_eq(e->event.panelist_id, erase->panelist_id))
             continue;
+        enum callback_state before = e->state;
         erase_entry(e, replacement);
+        memory_moved(m, e, before);
         erase->erased++;
     }
     m->commits++;
@@ -425,6 +432,7 @@ static void memory_close(struct store *s)
     }
     free(m->entries);
     free(m->objects);
+    books_free(&m->ledger);
     arena_free(&m->arena);
     pthread_mutex_destroy(&m->lock);
     m->magic = 0;
@@ -440,6 +448,8 @@ static const struct store_ops memory_ops = {
     .list_objects = memory_list_objects,
     .report = memory_report,
     .statement = memory_statement,
+    .check_books = memory_check_books,
+    .lane_waiting = memory_lane_waiting,
     .get_callback = memory_get_callback,
     .list_callbacks = memory_list_callbacks,
     .count_callbacks = memory_count_callbacks,

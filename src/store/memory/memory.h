@@ -2,6 +2,7 @@
  * changed with the lock held. */
 #pragma once
 
+#include "store/books.h"
 #include "store/store_open.h"
 
 #include <pthread.h>
@@ -45,11 +46,14 @@ struct memory_store {
     struct object *objects;
     size_t object_count, object_capacity;
     int64_t delivered, dead, commits;
+    struct books ledger;
 };
 
 struct memory_store *memory_of(struct store *s);
 struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id);
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
+/* The ledger's move, after the state has changed. */
+void memory_moved(struct memory_store *m, const struct entry *e, enum callback_state from);
 /* One reference, the caller's. */
 struct callback *memory_callback(const struct entry *e);
 
@@ -59,6 +63,8 @@ void memory_list_objects(struct store *s, struct object_list *list);
 void memory_report(struct store *s, struct report_query *query);
 void memory_statement(struct store *s, struct statement_query *query);      /* statement.c */
 void memory_count_callbacks(struct store *s, struct callback_count *count); /* statement.c */
+void memory_check_books(struct store *s, struct books_check *check);        /* books.c */
+void memory_lane_waiting(struct store *s, struct lane_waiting *waiting);    /* books.c */
 void memory_get_callback(struct store *s, struct callback_get *get);
 void memory_list_callbacks(struct store *s, struct callback_list *list);
 void memory_numbers(struct store *s, struct store_numbers *ret);

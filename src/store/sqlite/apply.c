@@ -8,6 +8,11 @@
 #include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
+/* Both halves of a sum stay within 63 bits for ever: what the lower one has too much is carried. */
+#define BOOK_MONEY(name, high, low)                                                                \
+    name "_high=" name "_high+" high "+(" name "_low+" low ")/1000000000000000," name              \
+         "_low=(" name "_low+" low ")%1000000000000000"
+
 static void prepare(struct apply *a)
 {
     struct sql *q = &a->sql;
@@ -28,6 +33,10 @@ static void prepare(struct apply *a)
                                     " AND client_no=?");
     a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
                                    "?,?,?,?,?,?,?,?)");
+    a->add_book = sql_prepare(
+        q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
+           " count=count+?7," BOOK_MONEY("reward", "?8", "?9") "," BOOK_MONEY("revenue", "?10",
+                                                                              "?11"));
     a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
     a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
 }
@@ -87,6 +96,7 @@ void apply_close(struct apply *a)
     free(a->panelists);
     free(a->order);
     free(a->due);
+    books_free(&a->books);
     *a = (struct apply){0};
 }
 
@@ -140,6 +150,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     struct apply_counters before = a->counters;
     a->m = m;
     a->due_count = 0;
+    books_clear(&a->books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
     apply_keys(a);
@@ -148,6 +159,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_attempts(a);
     apply_objects(a);
     apply_erases(a);
+    apply_books(a);
     apply_meta(a);
     sql_exec(&a->sql, "COMMIT");
     a->m = NULL;

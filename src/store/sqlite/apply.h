@@ -3,6 +3,7 @@
  * applier thread, by recovery and by the backup. */
 #pragma once
 
+#include "store/books.h"
 #include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
@@ -38,13 +39,14 @@ struct apply {
         sqlite3_stmt *add;
     } attempt;
     sqlite3_stmt *add_event, *find_status, *set_status, *add_due, *drop_due, *add_reversal,
-        *add_cap, *find_report, *set_report, *set_object, *drop_object;
+        *add_cap, *find_report, *set_report, *add_book, *set_object, *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
     size_t panelist_capacity, order_capacity;
     struct apply_due *due;
     size_t due_count, due_capacity;
+    struct books books; /* what the transaction adds to the ledger */
     /* The transaction under way. */
     struct memtable *m;
     int64_t erased;
@@ -72,10 +74,17 @@ void apply_reports(struct apply *a);  /* apply_reports.c: report rows and active
 void apply_attempts(struct apply *a); /* apply_rest.c */
 void apply_objects(struct apply *a);  /* apply_rest.c */
 void apply_erases(struct apply *a);   /* apply_erase.c */
+void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
 
 /* Room for `count` elements of `size` bytes, until the next call. */
 void *apply_order(struct apply *a, size_t count, size_t size);
 /* `counted`: the COUNTED_ bits that are new. */
 void apply_count(struct apply *a, enum callback_state before, enum callback_state after,
                  unsigned counted);
+/* The ledger: the callback whose row find_status stands at goes to another state. */
+struct apply_money {
+    struct book_key key;
+    int64_t reward_micros, revenue_micros;
+};
+struct apply_money apply_money_read(struct apply *a, uint64_t id);
 void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);

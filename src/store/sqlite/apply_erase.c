@@ -49,6 +49,7 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
     int64_t type = sql_int(a->find_status, STATUS_TYPE_COLUMN);
     int64_t client_no = sql_int(a->find_status, STATUS_CLIENT_COLUMN);
     int64_t occurred_ms = sql_int(a->find_status, STATUS_OCCURRED_COLUMN);
+    struct apply_money money = apply_money_read(a, id);
     sql_reset(a->find_status);
     if (type == EVENT_SURVEY_STARTED)
         erase_active(a, e, clock_day(occurred_ms), client_no);
@@ -68,6 +69,8 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
     sql_exec_f(q, "UPDATE event SET state=%d,reason=%d WHERE id=%" PRIu64, CALLBACK_SKIPPED,
                SKIP_DISABLED, id);
     apply_count(a, CALLBACK_PENDING, CALLBACK_SKIPPED, 0);
+    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, CALLBACK_PENDING,
+               CALLBACK_SKIPPED);
 }
 
 /* What partners' servers answered may repeat the id. */

@@ -75,6 +75,7 @@ static void add_events(struct apply *a, struct row_order *order, size_t count)
         const struct row_order at = order[i];
         const struct callback_status *status = &at.entry->status;
         apply_count(a, CALLBACK_NONE, status->state, at.entry->counted);
+        books_owe(&a->books, at.event, status->state);
         if (status->queue == QUEUE_DUE)
             apply_queue_due(a, status->lane, status->place.due_ms, at.id);
         if (at.event->original_no != 0)
@@ -107,6 +108,7 @@ static void update_event(struct apply *a, const struct mem_entry *entry)
     status_read(a->find_status, &before);
     bool erased = sql_int(a->find_status, STATUS_SEGMENT_COLUMN) == 0;
     unsigned counted = (unsigned)sql_int(a->find_status, STATUS_COUNTED_COLUMN);
+    struct apply_money money = apply_money_read(a, entry->id);
     sql_reset(a->find_status);
     if (erased && after.queue != QUEUE_NONE) {
         /* A try that was under way when its panelist was erased: there is nothing to send. */
@@ -130,6 +132,8 @@ static void update_event(struct apply *a, const struct mem_entry *entry)
     if (after.queue == QUEUE_DUE)
         apply_queue_due(a, before.lane, after.place.due_ms, entry->id);
     apply_count(a, before.state, after.state, entry->counted & ~counted);
+    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, before.state,
+               after.state);
 }
 
 static int by_due(const void *x, const void *y)

@@ -114,3 +114,11 @@ struct request *queue_take(struct queue *q, int64_t wait_ms)
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
     return r;
 }
+
+bool queue_is_empty(struct queue *q)
+{
+    pthread_mutex_lock(&q->mutex);
+    bool empty = !q->list.first;
+    pthread_mutex_unlock(&q->mutex);
+    return empty;
+}

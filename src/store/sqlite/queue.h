@@ -16,6 +16,8 @@ enum request_kind {
     REQUEST_REPORT,
     REQUEST_STATEMENT,
     REQUEST_COUNT,
+    REQUEST_BOOKS, /* to the scans at once: no barrier */
+    REQUEST_WAITING,
     REQUEST_GET,
     REQUEST_LIST,
     REQUEST_OBJECTS,
@@ -38,7 +40,8 @@ struct request {
 static inline bool request_is_read(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_COUNT ||
-           kind == REQUEST_GET || kind == REQUEST_LIST || kind == REQUEST_OBJECTS;
+           kind == REQUEST_GET || kind == REQUEST_LIST || kind == REQUEST_OBJECTS ||
+           kind == REQUEST_WAITING;
 }
 
 /* Those of them that look at much (scans.c). */
@@ -65,6 +68,7 @@ struct queue {
 void queue_init(struct queue *q);
 void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
+bool queue_is_empty(struct queue *q);
 /* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
 /* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */

@@ -4,12 +4,12 @@
 #define MONEY_SPLIT INT64_C(1000000000000000)
 #define KEY_COLUMNS 3
 
-static __int128 money_read(sqlite3_stmt *s, int at)
+__int128 money_read(sqlite3_stmt *s, int at)
 {
     return (__int128)sql_int(s, at) * MONEY_SPLIT + sql_int(s, at + 1);
 }
 
-static void money_bind(sqlite3_stmt *s, int at, __int128 micros)
+void money_bind(sqlite3_stmt *s, int at, __int128 micros)
 {
     sql_bind_int(s, at, (int64_t)(micros / MONEY_SPLIT));
     sql_bind_int(s, at + 1, (int64_t)(micros % MONEY_SPLIT));

@@ -14,6 +14,10 @@ struct report_sums {
     int64_t active_live, active_any;
 };
 
+/* A sum of money in two columns. */
+__int128 money_read(sqlite3_stmt *s, int at);
+void money_bind(sqlite3_stmt *s, int at, __int128 micros);
+
 /* A row of SELECT * FROM report. */
 void report_sums_read(sqlite3_stmt *s, struct report_sums *ret);
 /* Binds what stands behind the key's three columns. */

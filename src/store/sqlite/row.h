@@ -30,7 +30,7 @@ void event_keep(struct event *e, struct arena *arena);
 /* Just the state: what most look-ups need. */
 #define STATUS_COLUMNS                                                                             \
     "app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"          \
-    "accepted_ms,counted,type,client_no,occurred_ms"
+    "accepted_ms,counted,type,client_no,occurred_ms,is_test,reward_micros,revenue_micros"
 void status_read(sqlite3_stmt *s, struct callback_status *ret);
 #define STATUS_SEGMENT_COLUMN 10
 #define STATUS_ACCEPTED_COLUMN 11
@@ -38,3 +38,6 @@ void status_read(sqlite3_stmt *s, struct callback_status *ret);
 #define STATUS_TYPE_COLUMN 13
 #define STATUS_CLIENT_COLUMN 14
 #define STATUS_OCCURRED_COLUMN 15
+#define STATUS_TEST_COLUMN 16
+#define STATUS_REWARD_COLUMN 17
+#define STATUS_REVENUE_COLUMN 18

@@ -1,5 +1,5 @@
-/* Statements and counts: much is read, and for a statement sorted, which may take seconds for a day
- * of millions.
+/* Statements, counts and checks of the books: much is read, and for a statement sorted, which may
+ * take seconds for a day of millions.
  *
  * The sort spills to a temporary file (in SQLITE_TMPDIR, /var/tmp or /tmp) when it outgrows this
  * connection's cache, so that memory stays flat whatever the day holds. */
@@ -109,12 +109,27 @@ static void drop_results(struct request *r)
         free(query->apps);
         query->apps = NULL;
         query->count = 0;
+    } else if (r->kind == REQUEST_BOOKS) {
+        struct books_check *check = r->what;
+        free(check->differences);
+        check->differences = NULL;
+        check->difference_count = 0;
     } else {
         struct callback_count *c = r->what;
         free(c->apps);
         c->apps = NULL;
         c->count = 0;
     }
+}
+
+static enum store_status scan(struct sqlite_store *s, const struct request *r)
+{
+    if (r->kind == REQUEST_STATEMENT)
+        return read_statement(&s->scans, r->what);
+    if (r->kind == REQUEST_BOOKS)
+        return read_books(s, r->what);
+    ASSERT(r->kind == REQUEST_COUNT);
+    return read_count(&s->scans, r->what);
 }
 
 void *scans_main(void *arg)
@@ -125,8 +140,7 @@ void *scans_main(void *arg)
     struct request *r;
     while ((r = reader_next(s, &s->to_scans, q, CACHE_SCANS))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
-        enum store_status status = r->kind == REQUEST_STATEMENT ? read_statement(&s->scans, r->what)
-                                                                : read_count(&s->scans, r->what);
+        enum store_status status = scan(s, r);
         sql_exec(q, "COMMIT");
         if (sql_failed(q)) {
             drop_results(r);

@@ -59,7 +59,29 @@ static const char version_1[] =
 static const char version_2[] =
     "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE;
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2};
+/* The ledger (store/books.h). state 0 is what is owed in all. Sums as in the table of reports;
+ * those of the events that are there already are split at 10^9, which no sum of them passes 63 bits
+ * by. */
+#define LEDGER_OF_EVENTS(state)                                                                    \
+    "INSERT INTO book SELECT id>>40," SCHEMA_EVENT_DAY ",app_no,lane,is_test," state ",count(*),"  \
+    "sum(reward_micros/1000000000)/1000000,"                                                       \
+    "sum(reward_micros/1000000000)%1000000*1000000000+sum(reward_micros%1000000000),"              \
+    "sum(revenue_micros/1000000000)/1000000,"                                                      \
+    "sum(revenue_micros/1000000000)%1000000*1000000000+sum(revenue_micros%1000000000)"             \
+    " FROM event WHERE lane<>0 GROUP BY 1,2,3,4,5,6;"
+static const char version_3[] =
+    "CREATE TABLE book("
+    " account_no INT, day INT, app_no INT, lane INT, is_test INT, state INT, count INT NOT NULL,"
+    " reward_high INT NOT NULL, reward_low INT NOT NULL,"
+    " revenue_high INT NOT NULL, revenue_low INT NOT NULL,"
+    " PRIMARY KEY(account_no, day, app_no, lane, is_test, state)) WITHOUT ROWID;"
+    "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND count>0;"
+    /* clang-format off */
+    LEDGER_OF_EVENTS("0")
+    LEDGER_OF_EVENTS("state");
+/* clang-format on */
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {

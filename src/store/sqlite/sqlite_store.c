@@ -59,7 +59,10 @@ static void post_read(struct store *store, enum request_kind kind, void *what)
     struct request *r = request_new(kind, what);
     if (kind == REQUEST_PAGE)
         r->page = page_work_new(what);
-    queue_post(kind == REQUEST_PAGE ? &s->to_pages : &s->to_writer, r);
+    queue_post(kind == REQUEST_PAGE    ? &s->to_pages
+               : kind == REQUEST_BOOKS ? &s->to_scans
+                                       : &s->to_writer,
+               r);
 }
 
 static void sqlite_page(struct store *store, struct due_page *page)
@@ -80,6 +83,16 @@ static void sqlite_statement(struct store *store, struct statement_query *query)
 static void sqlite_count_callbacks(struct store *store, struct callback_count *count)
 {
     post_read(store, REQUEST_COUNT, count);
+}
+
+static void sqlite_check_books(struct store *store, struct books_check *check)
+{
+    post_read(store, REQUEST_BOOKS, check);
+}
+
+static void sqlite_lane_waiting(struct store *store, struct lane_waiting *waiting)
+{
+    post_read(store, REQUEST_WAITING, waiting);
 }
 
 static void sqlite_get_callback(struct store *store, struct callback_get *get)
@@ -280,6 +293,8 @@ static const struct store_ops sqlite_ops = {
     .list_objects = sqlite_list_objects,
     .report = sqlite_report,
     .statement = sqlite_statement,
+    .check_books = sqlite_check_books,
+    .lane_waiting = sqlite_lane_waiting,
     .get_callback = sqlite_get_callback,
     .list_callbacks = sqlite_list_callbacks,
     .count_callbacks = sqlite_count_callbacks,

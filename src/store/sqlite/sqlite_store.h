@@ -7,6 +7,7 @@
  *
  *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
  *   statement, count -----> writer (read barrier) ----> scans reader ----> the asker
+ *   check of books -----------------------------------> scans reader ----> the asker
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
  * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
@@ -138,10 +139,14 @@ enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_g
 enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
 
+enum store_status read_waiting(struct lookup *l, struct lane_waiting *waiting);
+
 /* scans.c: reads that look at whole days, on a thread of their own, so that no other read ever
  * waits for one */
 void *scans_main(void *store);
 void scans_configure(struct lookup *l);
+/* check_books.c */
+enum store_status read_books(struct sqlite_store *s, struct books_check *check);
 
 /* recover.c */
 MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);

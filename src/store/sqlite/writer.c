@@ -35,6 +35,8 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_REPORT: ANSWER(struct report_query); break;
     case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
     case REQUEST_COUNT: ANSWER(struct callback_count); break;
+    case REQUEST_BOOKS: ANSWER(struct books_check); break;
+    case REQUEST_WAITING: ANSWER(struct lane_waiting); break;
     case REQUEST_GET: ANSWER(struct callback_get); break;
     case REQUEST_LIST: ANSWER(struct callback_list); break;
     case REQUEST_OBJECTS: ANSWER(struct object_list); break;
@@ -43,7 +45,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_STOP: UNREACHABLE();
     }
 #undef ANSWER
-    bool read = r->kind == REQUEST_PAGE || request_is_read(r->kind);
+    bool read = r->kind == REQUEST_PAGE || r->kind == REQUEST_BOOKS || request_is_read(r->kind);
     if (r->kind == REQUEST_PAGE)
         page_work_free(r->page);
     free(r);

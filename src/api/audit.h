@@ -1,0 +1,27 @@
+/* The audit: has the store check its books (store/books.h), for ever and at little cost, and says
+ * where they do not hold: in the log with app, day and difference, in metrics and in /healthz.
+ * Nothing else follows from it; delivery goes on.
+ *
+ * Two rounds take turns: today and yesterday every quarter of a minute, everything there is once an
+ * hour and right after the start. Whatever a step took, the store rests fifty times as long. */
+#pragma once
+
+#include "accounts/directory.h"
+#include "base/env.h"
+#include "store/store.h"
+
+struct audit;
+
+struct audit *audit_new(struct env *env, struct store *store, struct directory *directory);
+/* On the main thread, often: takes an answer that has come, asks when it is time. Never waits. */
+void audit_step(struct audit *a);
+void audit_stop(struct audit *a); /* waits for the answer under way; before the store closes */
+void audit_free(struct audit *a); /* stopped */
+
+struct audit_state { /* since the start */
+    int64_t days_checked, callbacks_checked;
+    int64_t wrong_days;      /* (account, day) that do not hold, as last looked at */
+    int64_t round_ended_ms;  /* wall: when everything was last looked at; 0: not yet */
+    char wrong_example[192]; /* a sentence about one of them; empty: all hold */
+};
+void audit_get(struct audit *a, struct audit_state *ret); /* any thread */

@@ -1,0 +1,50 @@
+/* The ledger: what the transaction has owed and moved, added to the rows of their days. The sums
+ * are taken where rows are written (apply_rows.c, apply_erase.c) and not from what was asked for,
+ * so that the ledger tells of what is stored. */
+#include "store/sqlite/apply.h"
+
+#include "domain/clock.h"
+#include "store/sqlite/report_row.h"
+#include "store/sqlite/row.h"
+
+struct apply_money apply_money_read(struct apply *a, uint64_t id)
+{
+    sqlite3_stmt *s = a->find_status;
+    return (struct apply_money){
+        .key = {.account_no = account_of_id(id),
+                .app_no = (uint32_t)sql_int(s, 0),
+                .day = clock_day(sql_int(s, STATUS_OCCURRED_COLUMN)),
+                .lane = (enum lane_kind)sql_int(s, 1),
+                .is_test = sql_int(s, STATUS_TEST_COLUMN) != 0},
+        .reward_micros = sql_int(s, STATUS_REWARD_COLUMN),
+        .revenue_micros = sql_int(s, STATUS_REVENUE_COLUMN),
+    };
+}
+
+static void add_sums(struct apply *a, const struct book_key *key, int state,
+                     const struct statement_sums *sums)
+{
+    sqlite3_stmt *s = a->add_book;
+    sql_bind_int(s, 1, key->account_no);
+    sql_bind_int(s, 2, key->day);
+    sql_bind_int(s, 3, key->app_no);
+    sql_bind_int(s, 4, key->lane);
+    sql_bind_int(s, 5, key->is_test);
+    sql_bind_int(s, 6, state);
+    sql_bind_int(s, 7, sums->count);
+    money_bind(s, 8, sums->reward_micros);
+    money_bind(s, 10, sums->revenue_micros);
+    sql_run(&a->sql, s);
+}
+
+void apply_books(struct apply *a)
+{
+    books_sort(&a->books);
+    for (size_t i = 0; i < a->books.count; i++) {
+        const struct book *book = &a->books.items[i];
+        for (int state = 0; state < BOOK_STATES; state++)
+            if (book->sums[state].count != 0 || book->sums[state].reward_micros != 0 ||
+                book->sums[state].revenue_micros != 0)
+                add_sums(a, &book->key, state, &book->sums[state]);
+    }
+}

@@ -1,0 +1,176 @@
+/* Checking the books of whole days: the ledger, the events and the report counters of a day, read
+ * in one transaction, compared by store/books.c. Events are found as a statement finds them: by the
+ * range of numbers accepted on the day, and by the index of those that came on another one. */
+#include "store/sqlite/sqlite_store.h"
+
+#include "store/books.h"
+
+#include "store/sqlite/report_row.h"
+#include "store/sqlite/schema.h"
+
+#define ROWS_BETWEEN_LOOKS 4096
+
+struct checking {
+    struct sqlite_store *store;
+    struct sql *sql;
+    struct books_day day;
+    bool given_way; /* another read waits: this day was not looked at to its end */
+};
+
+static int64_t first_int(struct sql *q, const char *text, int64_t a, int64_t b, int64_t otherwise)
+{
+    sqlite3_stmt *s = sql_prepare(q, text);
+    sql_bind_int(s, 1, a);
+    sql_bind_int(s, 2, b);
+    int64_t found = otherwise;
+    if (sql_row(q, s)) {
+        found = sqlite3_column_type(s, 0) == SQLITE_NULL ? otherwise : sql_int(s, 0);
+        sql_reset(s);
+    }
+    sql_finalize(s);
+    return found;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The next day with anything in the ledger or in the reports, INT64_MAX: the account has none. */
+static int64_t day_from(struct sql *q, int64_t account_no, int64_t day)
+{
+    return least(first_int(q, "SELECT min(day) FROM book WHERE account_no=? AND day>=?", account_no,
+                           day, INT64_MAX),
+                 first_int(q, "SELECT min(day) FROM report WHERE account_no=? AND day>=?",
+                           account_no, day, INT64_MAX));
+}
+
+static int64_t account_behind(struct sql *q, int64_t account_no)
+{
+    return least(first_int(q, "SELECT min(account_no) FROM book WHERE account_no>?+?", account_no,
+                           0, INT64_MAX),
+                 first_int(q, "SELECT min(account_no) FROM report WHERE account_no>?+?", account_no,
+                           0, INT64_MAX));
+}
+
+/* Moves the position in `check` on to the next day that has anything; false: there is none. */
+static bool next_day(struct sql *q, const struct books_check *check, uint32_t *ret_account_no,
+                     int32_t *ret_day)
+{
+    int64_t account_no = check->last_account_no;
+    int64_t day = (int64_t)check->last_day + 1;
+    if (account_no == 0) {
+        account_no = account_behind(q, 0);
+        day = check->from_day;
+    }
+    while (account_no != INT64_MAX) {
+        int64_t found = day_from(q, account_no, day > check->from_day ? day : check->from_day);
+        if (found != INT64_MAX) {
+            *ret_account_no = (uint32_t)account_no;
+            *ret_day = (int32_t)found;
+            return true;
+        }
+        account_no = account_behind(q, account_no);
+        day = check->from_day;
+    }
+    return false;
+}
+
+static void read_ledger(struct checking *c)
+{
+    sqlite3_stmt *s = sql_prepare(
+        c->sql, "SELECT app_no,lane,is_test,state,count,reward_high,reward_low,revenue_high,"
+                "revenue_low FROM book WHERE account_no=? AND day=?");
+    sql_bind_int(s, 1, c->day.account_no);
+    sql_bind_int(s, 2, c->day.day);
+    while (sql_row(c->sql, s)) {
+        struct book_key key = {.account_no = c->day.account_no,
+                               .day = c->day.day,
+                               .app_no = (uint32_t)sql_int(s, 0),
+                               .lane = (enum lane_kind)sql_int(s, 1),
+                               .is_test = sql_int(s, 2) != 0};
+        int64_t state = sql_int(s, 3);
+        if (state < 0 || state >= BOOK_STATES)
+            state = CALLBACK_DELIVERING; /* in no event: it differs, whatever it is */
+        book_add(&books_at(&c->day.ledger, &key)->sums[state], sql_int(s, 4), money_read(s, 5),
+                 money_read(s, 7));
+    }
+    sql_finalize(s);
+}
+
+#define COLUMNS "app_no,client_no,lane,is_test,state,reward_micros,revenue_micros"
+
+static void read_events(struct checking *c)
+{
+    struct range range = lookup_accepted_on(&c->store->scans, c->day.account_no, c->day.day);
+    sqlite3_stmt *s = sql_prepare(
+        c->sql,
+        "SELECT " COLUMNS " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2 AND " SCHEMA_EVENT_DAY
+        "=?4 UNION ALL SELECT " COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?3"
+        " AND " SCHEMA_EVENT_IS_LATE " AND " SCHEMA_EVENT_DAY "=?4");
+    sql_bind_int(s, 1, (int64_t)range.first);
+    sql_bind_int(s, 2, (int64_t)range.last);
+    sql_bind_int(s, 3, c->day.account_no);
+    sql_bind_int(s, 4, c->day.day);
+    for (int rows = 1; sql_row(c->sql, s); rows++) {
+        struct event e = {.account_no = c->day.account_no,
+                          .app_no = (uint32_t)sql_int(s, 0),
+                          .client_no = (uint32_t)sql_int(s, 1),
+                          .lane = (enum lane_kind)sql_int(s, 2),
+                          .is_test = sql_int(s, 3) != 0,
+                          .occurred_ms = (int64_t)c->day.day * 86400000,
+                          .reward_micros = sql_int(s, 5),
+                          .revenue_micros = sql_int(s, 6)};
+        int64_t state = sql_int(s, 4);
+        if (state < 0 || state >= BOOK_STATES)
+            state = CALLBACK_DELIVERING; /* in no ledger */
+        books_day_event(&c->day, &e, (enum callback_state)state);
+        if (rows % ROWS_BETWEEN_LOOKS == 0 && !queue_is_empty(&c->store->to_scans)) {
+            c->given_way = true;
+            break;
+        }
+    }
+    sql_finalize(s);
+}
+
+static void read_earnings(struct checking *c)
+{
+    sqlite3_stmt *s = sql_prepare(c->sql, "SELECT * FROM report WHERE account_no=? AND day=?");
+    sql_bind_int(s, 1, c->day.account_no);
+    sql_bind_int(s, 2, c->day.day);
+    while (sql_row(c->sql, s)) {
+        struct report_sums sums;
+        report_sums_read(s, &sums);
+        books_day_earnings(&c->day, (uint32_t)sql_int(s, 2),
+                           sums.live.earnings_micros[0] + sums.live.earnings_micros[1],
+                           sums.test.earnings_micros[0] + sums.test.earnings_micros[1]);
+    }
+    sql_finalize(s);
+}
+
+enum store_status read_books(struct sqlite_store *s, struct books_check *check)
+{
+    struct checking c = {.store = s, .sql = &s->scans.sql};
+    uint32_t account_no;
+    int32_t day;
+    while (!sql_failed(c.sql) && next_day(c.sql, check, &account_no, &day)) {
+        check->more = check->callbacks >= check->callbacks_most || check->days >= BOOKS_DAYS_MOST;
+        if (check->more)
+            break;
+        books_day_begin(&c.day, account_no, day);
+        read_ledger(&c);
+        read_events(&c);
+        read_earnings(&c);
+        if (c.given_way || sql_failed(c.sql))
+            break;
+        books_day_end(&c.day, check);
+        c.given_way = !queue_is_empty(&s->to_scans);
+        if (c.given_way)
+            break;
+    }
+    books_day_free(&c.day);
+    if (!c.given_way)
+        return STORE_OK;
+    check->more = true;
+    return check->days > 0 ? STORE_OK : STORE_BUSY;
+}
