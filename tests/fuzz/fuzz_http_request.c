@@ -98,6 +98,12 @@ static void feed(struct seen *seen, const char *p, size_t n, size_t cut)
     loop_free(loop);
 }
 
+/* A body may hold U+0000: the text is searched by its length. */
+static const char *early_answer(const struct buf *requests)
+{
+    return requests->n ? memmem(requests->p, requests->n, "head ", 5) : NULL;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
     if (data_bytes == 0 || data_bytes > BYTES_MAX)
@@ -108,9 +114,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     feed(&cut, p, data_bytes - 1, 1 + data[0] % 64);
     /* An early answer keeps the connection only when the body is here already: from there on the
      * cuts may differ by right. */
-    const char *head = strstr(buf_c(&whole.requests), "head ");
+    const char *head = early_answer(&whole.requests);
     size_t same = head ? (size_t)(head - whole.requests.p) : whole.requests.n;
-    ASSERT(head || strstr(buf_c(&cut.requests), "head ") || whole.requests.n == cut.requests.n);
+    ASSERT(head || early_answer(&cut.requests) || whole.requests.n == cut.requests.n);
     ASSERT(same <= cut.requests.n && memcmp(whole.requests.p, cut.requests.p, same) == 0);
     buf_free(&whole.requests);
     buf_free(&cut.requests);
