@@ -53,9 +53,10 @@ try {
     struct url url; /* a test's own; else the app's is used */
     struct buf headers, body;
     int64_t at_wall_ms, ends_mono_ms;
-    bool is_probe; /* granted by a dead destination */
-    bool is_shut;  /* the one try of a lane that was shut */
-    bool is_sick;  /* counted among the sick lanes' seats */
+    uint64_t resend_no; /* the latest resend known when it began */
+    bool is_probe;      /* granted by a dead destination */
+    bool is_shut;       /* the one try of a lane that was shut */
+    bool is_sick;       /* counted among the sick lanes' seats */
 };
 
 struct recording;

@@ -38,6 +38,7 @@ static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct cal
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .resend_no = c->resend_no,
         .state = CALLBACK_DEAD,
         .place = place,
     };

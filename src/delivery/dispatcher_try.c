@@ -76,6 +76,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     struct try *t = try_new(d, app, &app->parsed[kind], &from);
     t->lane = lane;
     t->callback = c;
+    t->resend_no = c->resend_no;
     t->is_shut = shut;
     t->is_sick = sick;
     t->destination = lane->destination;
@@ -144,13 +145,6 @@ static enum callback_state conclude(struct dispatcher *d, struct try *t, int64_t
         return CALLBACK_DEAD;
     enum schedule_next next = schedule_fail(&d->delivery->schedule, &c->place, now->wall_ms,
                                             not_before_ms, d->outside->rng);
-    if (lane_is_asked_again(t->lane, c->event_no)) { /* a resend came while it was tried */
-        if (next == SCHEDULE_DEAD)
-            c->place = (struct schedule_place){0};
-        c->place.due_ms = now->wall_ms > not_before_ms ? now->wall_ms : not_before_ms;
-        c->manual = true;
-        return CALLBACK_PENDING;
-    }
     return next == SCHEDULE_DEAD ? CALLBACK_DEAD : CALLBACK_PENDING;
 }
 
@@ -191,6 +185,15 @@ static void let_seats_go(struct dispatcher *d, struct try *t)
     t->destination->in_flight--;
 }
 
+/* A resend that came while it was tried is answered by a 2xx; else the store, which puts it behind
+ * this outcome, has the callback due again. */
+static enum lane_finish finish_as(const struct try *t, const struct outcome *outcome)
+{
+    if (t->callback->resend_no > outcome->resend_no)
+        return LANE_FINISH_RESENT;
+    return outcome->state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL;
+}
+
 static void finish(struct dispatcher *d, struct try *t)
 {
     struct lane *lane = t->lane;
@@ -207,6 +210,7 @@ static void finish(struct dispatcher *d, struct try *t)
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .resend_no = t->x.class == ATTEMPT_OK ? c->resend_no : t->resend_no,
         .has_attempt = true,
         .attempt = attempt_of(t, c->lane, &url),
     };
@@ -217,9 +221,7 @@ static void finish(struct dispatcher *d, struct try *t)
     outcome.state = conclude(d, t, not_before_ms, &now);
     outcome.place = c->place;
     dispatcher_record(d, &outcome);
-    lane_finish(lane, c,
-                outcome.state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL,
-                dispatcher_room(d, lane), &now);
+    lane_finish(lane, c, finish_as(t, &outcome), dispatcher_room(d, lane), &now);
     dispatcher_let_destination_go(d, t->destination);
     dispatcher_touch(d, lane);
     buf_free(&url);
@@ -284,6 +286,7 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane)
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
+        .resend_no = c->resend_no,
         .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED,
         .place = c->place,
     };

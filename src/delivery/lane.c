@@ -168,19 +168,29 @@ static void leave_memory(struct lane *lane, struct held_entry *e)
     callback_unref(c);
 }
 
+static void note_resend(struct callback *held, const struct callback *c)
+{
+    if (held->resend_no < c->resend_no)
+        held->resend_no = c->resend_no;
+}
+
 static void offer_again(struct lane *lane, struct held_entry *e, struct callback *c)
 {
     switch ((enum held_place)e->place) {
-    case HELD_QUEUED: e->callback->manual |= c->manual; break;
+    case HELD_QUEUED:
+        e->callback->manual |= c->manual;
+        note_resend(e->callback, c);
+        break;
     case HELD_RETRY: /* a resend of a waiting one: due now */
         retries_remove(&lane->retries, e->callback);
         /* The rest of its place may be older than what is being recorded. */
         e->callback->place.due_ms = c->place.due_ms;
         e->callback->manual |= c->manual;
+        note_resend(e->callback, c);
         e->place = HELD_QUEUED;
         callback_queue_push(&lane->due, e->callback);
         break;
-    case HELD_IN_FLIGHT:
+    case HELD_IN_FLIGHT: note_resend(e->callback, c); break;
     case HELD_GONE:
         /* Its outcome may be recorded before or after this: only the store knows. */
         e->again = true;
@@ -279,7 +289,7 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
     ASSERT(e && e->place == HELD_IN_FLIGHT && lane->in_flight > 0);
     lane->in_flight--;
     lane->touched_mono_ms = now->mono_ms;
-    e->again = false;
+    e->again = how == LANE_FINISH_RESENT;
     if (how == LANE_FINISH_CANCELLED) {
         drop(lane, c);
         return;
@@ -293,12 +303,6 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
         return;
     }
     leave_memory(lane, e);
-}
-
-bool lane_is_asked_again(const struct lane *lane, uint64_t event_no)
-{
-    const struct held_entry *e = held_find(&lane->held, event_no);
-    return e && e->again;
 }
 
 void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,

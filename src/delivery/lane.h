@@ -139,12 +139,11 @@ void lane_count_start(struct lane *lane, const struct lane_now *now); /* towards
 enum lane_finish {
     LANE_FINISH_FINAL,     /* recorded: delivered, dead or skipped */
     LANE_FINISH_WAITING,   /* recorded: pending; kept in memory when its time is near */
+    LANE_FINISH_RESENT,    /* recorded, and due all the same: a resend came meanwhile */
     LANE_FINISH_CANCELLED, /* nothing recorded: still due in the store */
 };
 void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,
                  const struct lane_now *now);
-/* Whether the one in flight has been handed over anew meanwhile (a resend). */
-bool lane_is_asked_again(const struct lane *lane, uint64_t event_no);
 /* An outcome of this lane is durable. */
 void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,
                    const struct lane_now *now);

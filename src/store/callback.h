@@ -27,7 +27,8 @@ struct callback {
     struct schedule_place place;
     int32_t attempts_made; /* numbers the attempts, resends included */
     bool manual;           /* due because of a resend */
-    bool was_delivered;    /* a resend of a delivered one: one try, stays delivered */
+    uint64_t resend_no; /* the latest resend of it that its holder knows of, see struct outcome */
+    bool was_delivered; /* a resend of a delivered one: one try, stays delivered */
     struct callback *next; /* the holder's list */
 };
 

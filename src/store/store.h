@@ -56,11 +56,16 @@ struct attempt {
     struct str response_body;                     /* first 4 KiB, raw bytes */
 };
 
-/* What becomes of one callback, after an attempt or without one. Replaces its stored state. */
+/* What becomes of one callback, after an attempt or without one. Replaces its stored state.
+ *
+ * A resend that was accepted after this was decided is not lost: resend_no, which the store gives
+ * with each callback it hands over or pages, says up to which resend this answers; a later one
+ * takes effect anew, behind the outcome. docs/state.md, "Resend". */
 struct outcome {
     uint32_t account_no;
     uint64_t event_no;
     lane_no lane;
+    uint64_t resend_no;
     bool has_attempt;
     struct attempt attempt;
     enum callback_state state; /* pending, delivered, dead or skipped */

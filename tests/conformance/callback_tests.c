@@ -174,12 +174,15 @@ static void outcomes_are_kept_with_their_attempts(struct subject *s)
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
 }
 
-static void check_owed_one(struct subject *s, uint64_t event_no, bool manual, bool was_delivered,
-                           int32_t attempts, int32_t slot)
+/* Returns the latest resend that the callback handed over knows of. */
+static uint64_t check_owed_one(struct subject *s, uint64_t event_no, bool manual,
+                               bool was_delivered, int32_t attempts, int32_t slot)
 {
     struct callback **owed;
     size_t n = subject_take_owed(s, 1, &owed);
+    uint64_t resend_no = 0;
     if (CHECK(n == 1)) {
+        resend_no = owed[0]->resend_no;
         CHECK_EQ_UINT(owed[0]->event_no, event_no);
         CHECK_EQ_INT(owed[0]->manual, manual);
         CHECK_EQ_INT(owed[0]->was_delivered, was_delivered);
@@ -187,6 +190,7 @@ static void check_owed_one(struct subject *s, uint64_t event_no, bool manual, bo
         CHECK_EQ_INT(owed[0]->place.slot, slot);
     }
     drop_callbacks(owed, n);
+    return resend_no;
 }
 
 static void resends_in_every_state(struct subject *s)
@@ -207,16 +211,85 @@ static void resends_in_every_state(struct subject *s)
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_PENDING);
 
     CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-3", BASE_MS + 30), STORE_OK);
-    check_owed_one(s, 3, true, true, 1, 1); /* one extra try */
+    uint64_t resend_no = check_owed_one(s, 3, true, true, 1, 1); /* one extra try */
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-3").state, CALLBACK_DELIVERED);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1 2 3");
     struct outcome extra = final(3, 2, CALLBACK_DELIVERED);
     extra.attempt.manual = true;
+    extra.resend_no = resend_no;
     record_one(s, extra);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1 2");
     struct callback_row row = row_of(s, ACCOUNT_A, "r-3");
     CHECK(row.attempts == 2 && row.log_count == 2 && row.log[1].manual);
     CHECK_EQ_INT(subject_numbers(s, 2, 1, 1).callbacks_delivered, 1); /* counted once */
+}
+
+/* What was decided before a resend was accepted, and is recorded after it, comes first: the resend
+ * finds the callback in the state that the outcome left. */
+static void a_resend_outlives_what_was_decided_before_it(struct subject *s)
+{
+    submit_completions(s, 5);
+    for (int i = 1; i <= 4; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "r-%d", i);
+        CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, id, BASE_MS + i), STORE_OK);
+        CHECK(check_owed_one(s, (uint64_t)i, true, false, 0, 0) > 0);
+    }
+    struct outcome skipped = final(4, 1, CALLBACK_SKIPPED);
+    skipped.has_attempt = false;
+    skipped.reason = SKIP_DISABLED;
+    struct outcome decided[4] = {final(1, 1, CALLBACK_DELIVERED), final(2, 1, CALLBACK_DEAD),
+                                 retry_at(3, 1, BASE_MS + 5000), skipped};
+    CHECK_EQ_INT(subject_record(s, decided, 4), STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 4, &owed);
+    REQUIRE(n == 4);
+    CHECK(owed[0]->was_delivered && owed[0]->manual && owed[0]->attempts_made == 1);
+    CHECK(!owed[1]->was_delivered && owed[1]->manual && owed[1]->place.slot == 0);
+    CHECK(owed[2]->place.slot == 1 && owed[2]->place.due_ms == BASE_MS + 3);
+    CHECK(owed[3]->manual && owed[3]->attempts_made == 0);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-1").state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_PENDING);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-4").reason, SKIP_NONE);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "5 1 2 3 4");
+    CHECK_EQ_INT(subject_numbers(s, 4, 1, 1).callbacks_dead, 1);
+    if (s->keeps) {
+        subject_reopen(s);
+        CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "5 1 2 3 4");
+    }
+    for (size_t i = 0; i < 4; i++) { /* whoever knows of the resend answers it */
+        struct outcome o = final(i + 1, 2, CALLBACK_DELIVERED);
+        o.resend_no = owed[i]->resend_no;
+        record_one(s, o);
+    }
+    drop_callbacks(owed, n);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "5");
+}
+
+/* A page is younger than what was resent before it was asked for. */
+static void a_page_knows_of_resends(struct subject *s)
+{
+    submit_completions(s, 1);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS + 1), STORE_OK);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS + 2), STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 2, &owed);
+    REQUIRE(n == 2);
+    struct due_page page = {.lane = LANE_A_SUCCESS, .due_until_ms = BASE_MS + DAY, .limit = 5};
+    subject_page(s, &page);
+    REQUIRE(page.count == 1);
+    CHECK(owed[0]->resend_no < owed[1]->resend_no);
+    CHECK_EQ_UINT(page.items[0]->resend_no, owed[1]->resend_no);
+    struct outcome o = final(1, 1, CALLBACK_DELIVERED);
+    o.resend_no = owed[0]->resend_no; /* the first of two */
+    record_one(s, o);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "1");
+    o.attempt.number = 2;
+    o.resend_no = owed[1]->resend_no;
+    record_one(s, o);
+    CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
+    drop_callbacks(owed, n);
+    drop_callbacks(page.items, page.count);
 }
 
 static void a_reversal_waits_for_its_original(struct subject *s)
@@ -299,6 +372,8 @@ void run_callback_tests(void)
     RUN_FRESH(pages_by_due_time);
     RUN_FRESH(outcomes_are_kept_with_their_attempts);
     RUN_FRESH(resends_in_every_state);
+    RUN_FRESH(a_resend_outlives_what_was_decided_before_it);
+    RUN_FRESH(a_page_knows_of_resends);
     RUN_FRESH(a_reversal_waits_for_its_original);
     RUN_FRESH(a_reversal_of_a_final_one_is_due_at_once);
     RUN_FRESH(waiting_callbacks_survive);

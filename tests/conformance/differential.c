@@ -16,6 +16,7 @@ struct run {
     struct subject *store;
     int64_t now_ms;
     bool good;
+    bool reopened; /* the oracle is not: it alone still knows of resends before that */
 };
 
 static uint64_t below(struct run *r, uint64_t bound)
@@ -52,6 +53,8 @@ static struct outcome random_outcome(struct run *r, const struct callback *c)
     o.place.failed_attempts = c->place.failed_attempts + 1;
     o.place.slot = c->place.slot + 1;
     o.attempt.manual = c->manual;
+    bool decided_before = !r->reopened && below(r, 4) == 0;
+    o.resend_no = decided_before ? 0 : c->resend_no;
     if (state != CALLBACK_PENDING)
         o.place.due_ms = 0;
     if (below(r, 20) == 0 && !c->was_delivered) {
@@ -207,6 +210,7 @@ static void step_reopen(struct run *r)
     if (!r->store->keeps)
         return;
     subject_reopen(r->store);
+    r->reopened = true;
     /* What waits is found by paging; the store may hand some of it to the sink as well. */
     r->good &= compare_numbers(&r->oracle, r->store);
 }

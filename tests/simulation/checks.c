@@ -12,8 +12,9 @@
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
-        "lost",  "tries",   "dead",     "skipped",     "window", "suspended", "dead_host", "wait",
-        "final", "at_once", "reversal", "retry_after", "early",  "counters",  "hot",       "books"};
+        "lost",      "tries",    "dead",  "skipped", "window",   "suspended",
+        "dead_host", "wait",     "final", "at_once", "reversal", "retry_after",
+        "early",     "counters", "hot",   "books",   "resend"};
     return names[c];
 }
 
@@ -55,13 +56,14 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
     struct witness *w = sim_witness(sim, account_no, event_no);
     sim_watch(sim, account_no, event_no, "it is resent");
     w->asked = true;
+    w->owed = true;
     w->asked_meanwhile = true;
     if (was_final && !was_delivered) {
         w->run_starts = w->run_allows = 0;
         w->run_began_ms = sim_wall(sim);
         w->final = false;
-    } else { /* if its try under way is the last, a schedule begins anew */
-        w->run_allows += 1 + (w->under_way ? sim->schedule.steps + 1 : 0);
+    } else { /* if its try under way, or on its way to the store, is the last, it begins anew */
+        w->run_allows += 1 + (w->under_way || w->final ? sim->schedule.steps + 1 : 0);
     }
     w->run_resent = true;
 }
@@ -132,7 +134,7 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
     check_callback(sim, t->callback, w);
     check_lane(sim, t, l, loop);
     w->under_way = w->seen = true;
-    w->asked_meanwhile = false;
+    w->asked_meanwhile = w->owed = false;
     w->starts++;
     w->run_starts++;
     l->under_way++;
@@ -293,6 +295,8 @@ void checks_recorded(struct sim *sim, const struct outcome *o)
     w->due_ms = o->place.due_ms;
     if (o->has_attempt)
         w->asked = w->asked_meanwhile;
+    if (!o->has_attempt || o->attempt.class == ATTEMPT_OK)
+        w->owed = false;
     w->not_before_ms = 0;
 }
 
@@ -319,7 +323,7 @@ void checks_crashed(struct sim *sim)
             w->run_allows += unrecorded;
             w->under_way = w->asked_meanwhile = false;
             w->final = e->state != CALLBACK_PENDING;
-            w->asked = e->manual;
+            w->asked = w->owed = e->manual;
             w->due_ms = e->place.due_ms;
             w->not_before_ms = 0;
         }
@@ -426,6 +430,9 @@ void checks_at_end(struct sim *sim)
     for (uint32_t account = 1; account <= sim->shard_count; account++) {
         for (size_t i = 0; i < sim->shards[account - 1].count; i++) {
             const struct entry *e = late_store_entry(sim, account, i + 1);
+            if (sim_witness(sim, account, i + 1)->owed)
+                sim_found(sim, CHECK_RESEND, "account %u event %zu was resent and not tried",
+                          account, i + 1);
             if (e->wait != WAIT_NOT)
                 sim_found(sim, CHECK_LOST,
                           "account %u event %zu still waits, due %lld s ago, lane %llu", account,

@@ -60,7 +60,9 @@ static void apply(struct job *job)
     bool bad = false;
     size_t count = 0;
     while (record_next(&rest, &record, &bad)) {
-        ASSERT(record.kind == RECORD_OUTCOME);
+        ASSERT(record.kind == RECORD_OUTCOME && count < job->batch->count);
+        /* Not in the journal: by then the store has decided what it means. */
+        record.outcome.resend_no = job->batch->items[count].resend_no;
         apply_outcome(job->late->sim, &record.outcome);
         count++;
     }

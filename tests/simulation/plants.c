@@ -22,6 +22,7 @@ const struct plant plants[] = {
     {"attempt_not_counted", CHECK_COUNTERS},
     {"wakes_for_nothing", CHECK_HOT},
     {"ledger_forgets_the_dead", CHECK_BOOKS},
+    {"resend_overwritten", CHECK_RESEND},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -67,6 +68,8 @@ WRAP(void, dispatcher_record, struct dispatcher *d, const struct outcome *outcom
         o.state = CALLBACK_SKIPPED;
         o.reason = SKIP_DISABLED;
     }
+    if (is("resend_overwritten"))
+        o.resend_no = UINT64_MAX;
     __real_dispatcher_record(d, &o);
 }
 

@@ -88,6 +88,7 @@ struct witness {
     bool under_way, seen;
     bool final; /* decided; perhaps not yet durable */
     bool asked; /* a resend has not been answered by a try yet */
+    bool owed;  /* nor by a 2xx of the one under way when it came */
     bool asked_meanwhile, run_resent;
     bool was_final, was_delivered, was_dead; /* durable, once */
 };
@@ -121,8 +122,9 @@ enum checker {
     CHECK_COUNTERS,
     CHECK_HOT,
     CHECK_BOOKS,
+    CHECK_RESEND,
 };
-#define CHECKERS 16
+#define CHECKERS 17
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */

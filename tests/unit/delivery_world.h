@@ -20,13 +20,6 @@ static inline struct world_row *world_add_row(struct world *w, uint32_t app_no, 
     return row;
 }
 
-static inline void world_hand_over(struct world *w, const struct world_row *row)
-{
-    struct callback *c = world_callback(row);
-    struct owed_sink *sink = delivery_sink(w->delivery);
-    sink->owed(sink, &c, 1);
-}
-
 /* An event is accepted: stored, then handed over. */
 static inline void world_accept(struct world *w, uint32_t app_no, uint64_t event_no)
 {
@@ -35,14 +28,9 @@ static inline void world_accept(struct world *w, uint32_t app_no, uint64_t event
 
 static inline void world_resend(struct world *w, struct world_row *row)
 {
-    row->was_delivered = row->state == CALLBACK_DELIVERED;
-    if (row->state != CALLBACK_PENDING)
-        row->place = (struct schedule_place){0};
-    row->state = CALLBACK_PENDING;
-    row->manual = true;
     row->resends++;
-    row->place.due_ms = world_wall(&w->loops[0].outside);
-    world_hand_over(w, row);
+    row->resend_no = ++w->resends;
+    world_owe_resend(w, row);
 }
 
 /* --- the clockwork --- */

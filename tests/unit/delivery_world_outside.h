@@ -25,6 +25,7 @@ struct world_row {
     enum skip_reason reason;
     struct schedule_place place;
     int32_t attempts, oks, resends;
+    uint64_t resend_no; /* 0: answered */
     bool was_delivered, manual;
     int64_t last_try_wall_ms, first_try_wall_ms;
     enum attempt_class last_class;
@@ -78,6 +79,7 @@ struct world {
     struct rng rng;
     int64_t store_delay_ms; /* at most; each job draws */
     int64_t pages_asked, records;
+    uint64_t resends;
     enum store_status page_status;
 
     struct app *apps[WORLD_APPS_MAX]; /* by app_no */

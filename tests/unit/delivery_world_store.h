@@ -26,7 +26,28 @@ static inline struct callback *world_callback(const struct world_row *row)
     c->attempts_made = row->attempts;
     c->was_delivered = row->was_delivered;
     c->manual = row->manual;
+    c->resend_no = row->resend_no;
     return c;
+}
+
+static inline void world_hand_over(struct world *w, const struct world_row *row)
+{
+    struct callback *c = world_callback(row);
+    struct owed_sink *sink = delivery_sink(w->delivery);
+    sink->owed(sink, &c, 1);
+}
+
+/* What the contract of the store says of a resend; the row of a delivered one that is owed a try
+ * is pending here, and says was_delivered. */
+static inline void world_owe_resend(struct world *w, struct world_row *row)
+{
+    row->was_delivered |= row->state == CALLBACK_DELIVERED;
+    if (row->state != CALLBACK_PENDING)
+        row->place = (struct schedule_place){0};
+    row->state = CALLBACK_PENDING;
+    row->manual = true;
+    row->place.due_ms = world_wall(&w->loops[0].outside);
+    world_hand_over(w, row);
 }
 
 static inline void world_apply(struct world *w, struct outcome_batch *batch)
@@ -50,6 +71,10 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
         row->manual = false;
         if (o->state == CALLBACK_DELIVERED)
             row->was_delivered = false;
+        if (row->resend_no > o->resend_no)
+            world_owe_resend(w, row);
+        else
+            row->resend_no = 0;
     }
     w->records += (int64_t)batch->count;
     batch->status = STORE_OK;

@@ -441,6 +441,74 @@ static void resends(void)
     world_close(w);
 }
 
+static struct world_answer slowly(enum attempt_class class, int status)
+{
+    return (struct world_answer){class, status, 300, -1};
+}
+
+static struct world_answer slow_404(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w, (void)x, (void)app;
+    return slowly(ATTEMPT_STATUS, 404);
+}
+
+static struct world_answer slow_410(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w, (void)x, (void)app;
+    return slowly(ATTEMPT_GONE, 410);
+}
+
+/* docs/state.md, "Resend": accepted in the middle of a try, or between its end and the disk. */
+static void resends_of_what_is_being_tried(void)
+{
+    static const struct {
+        struct world_answer (*answer)(struct world *w, const struct exchange *x, uint32_t app);
+        int64_t resent_after_ms; /* 200: under way; 400: decided, not yet recorded */
+        bool was_delivered;
+        enum callback_state state;
+        int32_t attempts; /* made in the end */
+    } cases[] = {
+        {world_slow, 200, false, CALLBACK_DELIVERED, 1}, /* by the one under way */
+        {world_slow, 400, false, CALLBACK_DELIVERED, 2}, /* an extra try */
+        {world_slow, 200, true, CALLBACK_DELIVERED, 2},
+        {world_slow, 400, true, CALLBACK_DELIVERED, 3},
+        {slow_404, 200, false, CALLBACK_DEAD, 4}, /* one try, then a schedule of three */
+        {slow_404, 400, false, CALLBACK_DEAD, 4},
+        {slow_404, 200, true, CALLBACK_DELIVERED, 3},
+        {slow_404, 400, true, CALLBACK_DELIVERED, 3},
+        {slow_410, 200, false, CALLBACK_SKIPPED, 1}, /* resent to a lane that is disabled */
+        {slow_410, 400, false, CALLBACK_SKIPPED, 1},
+        {slow_410, 200, true, CALLBACK_DELIVERED, 2},
+        {slow_410, 400, true, CALLBACK_DELIVERED, 2},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct world *w = world_open(1, "1s,1s");
+        world_set_app(w, 1, 1);
+        struct world_row *row = world_add_row(w, 1, 1);
+        if (cases[i].was_delivered) {
+            world_hand_over(w, row);
+            world_run(w, 1 * SECOND);
+            w->answer = cases[i].answer;
+            world_resend(w, row);
+        } else { /* its last try */
+            row->place = (struct schedule_place){2, 2, row->place.due_ms};
+            w->answer = cases[i].answer;
+            world_hand_over(w, row);
+        }
+        w->store_delay_ms = 10 * SECOND;
+        world_run(w, cases[i].resent_after_ms);
+        CHECK_EQ_INT(w->in_flight, cases[i].resent_after_ms < 300);
+        if (w->in_flight == 0)
+            REQUIRE(w->jobs && w->jobs->batch && !w->jobs->read);
+        world_resend(w, row);
+        world_run(w, 10 * MINUTE);
+        if (!CHECK(row->state == cases[i].state && row->attempts == cases[i].attempts))
+            printf("case %zu: %s after %d\n", i, callback_state_name(row->state), row->attempts);
+        CHECK_EQ_UINT(row->resend_no, 0);
+        world_close(w);
+    }
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
@@ -463,5 +531,6 @@ int main(void)
     RUN(recovers_a_backlog);
     RUN(concurrency_and_rate_are_kept);
     RUN(resends);
+    RUN(resends_of_what_is_being_tried);
     return check_done("delivery");
 }

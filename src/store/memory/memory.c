@@ -43,6 +43,7 @@ struct callback *memory_callback(const struct entry *e)
     c->place = e->place;
     c->attempts_made = e->attempts;
     c->manual = e->manual;
+    c->resend_no = e->resend_no;
     c->was_delivered = e->state == CALLBACK_DELIVERED;
     return c;
 }
@@ -246,6 +247,24 @@ static void stop_waiting(struct entry *e)
     e->reason = SKIP_DISABLED;
 }
 
+static void resend_entry(struct memory_store *m, struct entry *e, struct owed_list *owed)
+{
+    if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
+        enum callback_state before = e->state;
+        e->place = (struct schedule_place){0};
+        e->state = CALLBACK_PENDING;
+        e->reason = SKIP_NONE;
+        memory_moved(m, e, before);
+    }
+    e->place.due_ms = e->resend_due_ms;
+    e->manual = true;
+    bool held = e->event.original_no && e->state == CALLBACK_PENDING &&
+                is_pending(m, e->event.account_no, e->event.original_no);
+    e->wait = held ? WAIT_HELD : WAIT_DUE;
+    if (!held)
+        owe(owed, e);
+}
+
 static void take_outcome(struct memory_store *m, const struct outcome *o, struct owed_list *owed)
 {
     struct entry *e = memory_find_no(m, o->account_no, o->event_no);
@@ -265,6 +284,10 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     count_final(m, e);
     if (e->state != CALLBACK_PENDING)
         let_go_reversal(m, e, o, owed);
+    if (e->resend_no <= o->resend_no || !e->event.body.p)
+        e->resend_no = 0;
+    else
+        resend_entry(m, e, owed);
 }
 
 static void memory_record(struct store *s, struct outcome_batch *batch)
@@ -291,20 +314,9 @@ static void memory_resend(struct store *s, struct resend *resend)
     bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->state));
     if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
         resend->status = STORE_OK;
-        if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
-            enum callback_state before = e->state;
-            e->place = (struct schedule_place){0};
-            e->state = CALLBACK_PENDING;
-            e->reason = SKIP_NONE;
-            memory_moved(m, e, before);
-        }
-        e->place.due_ms = resend->now_ms;
-        e->manual = true;
-        bool held = e->event.original_no && e->state == CALLBACK_PENDING &&
-                    is_pending(m, e->event.account_no, e->event.original_no);
-        e->wait = held ? WAIT_HELD : WAIT_DUE;
-        if (!held)
-            owe(&owed, e);
+        e->resend_no = ++m->resends;
+        e->resend_due_ms = resend->now_ms;
+        resend_entry(m, e, &owed);
     }
     m->commits++;
     pthread_mutex_unlock(&m->lock);

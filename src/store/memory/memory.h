@@ -20,6 +20,8 @@ struct entry {
     enum skip_reason reason;
     enum wait_kind wait; /* a delivered one that waits: the extra try of a resend */
     bool manual;
+    uint64_t resend_no;    /* the latest one; 0: answered, or never */
+    int64_t resend_due_ms; /* when it was asked for */
     bool was_counted_delivered, was_counted_dead;
     struct schedule_place place;
     int32_t attempts; /* made so far */
@@ -47,6 +49,7 @@ struct memory_store {
     size_t object_count, object_capacity;
     int64_t delivered, dead, commits;
     struct books ledger;
+    uint64_t resends;
 };
 
 struct memory_store *memory_of(struct store *s);

@@ -42,8 +42,10 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
         struct event e;
         struct callback_status status;
         if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &status) &&
-            status.queue == QUEUE_DUE && e.body.p)
+            status.queue == QUEUE_DUE && e.body.p) {
             add(out, &e, &status);
+            out->items[out->count - 1]->resend_no = resent_no(&s->view.resent, s->view.woken[i]);
+        }
     }
 }
 

@@ -109,10 +109,32 @@ size_t outcomes_bytes_most(const struct outcome_batch *batch)
     size_t bytes = 0;
     for (size_t i = 0; i < batch->count; i++) {
         const struct attempt *a = &batch->items[i].attempt;
-        bytes += 512 + a->url.n + a->detail.n + a->request_headers.n + a->response_headers.n +
+        bytes += 576 + a->url.n + a->detail.n + a->request_headers.n + a->response_headers.n +
                  a->response_body.n;
     }
     return bytes;
+}
+
+static void add_resend(struct sqlite_store *s, const struct record_resend *r)
+{
+    record_add_resend(&s->writer.group, r);
+    view_add_resend(&s->view, r);
+}
+
+/* A resend that was accepted after the outcome had been decided takes effect behind it. */
+static void resend_again(struct sqlite_store *s, const struct outcome *o)
+{
+    int64_t due_ms;
+    if (!resent_answer(&s->view.resent, event_id_of(o->account_no, o->event_no), o->resend_no,
+                       &due_ms))
+        return;
+    add_resend(s, &(struct record_resend){
+                      .account_no = o->account_no,
+                      .event_no = o->event_no,
+                      .lane = o->lane,
+                      .was_delivered = o->state == CALLBACK_DELIVERED,
+                      .due_ms = due_ms,
+                  });
 }
 
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
@@ -120,6 +142,8 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
     for (size_t i = 0; i < batch->count; i++) {
         record_add_outcome(&s->writer.group, &batch->items[i]);
         view_add_outcome(&s->view, &batch->items[i]);
+        if (s->view.resent.count > 0)
+            resend_again(s, &batch->items[i]);
     }
 }
 
@@ -174,8 +198,8 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
         .was_delivered = status.state == CALLBACK_DELIVERED,
         .due_ms = resend->now_ms,
     };
-    record_add_resend(&s->writer.group, &r);
-    view_add_resend(v, &r);
+    resent_add(&v->resent, found.id, resend->now_ms);
+    add_resend(s, &r);
     resend->status = STORE_OK;
 }
 

@@ -176,10 +176,13 @@ static void drop_settled(const struct view *v, struct page_work *w)
 {
     size_t kept = 0;
     for (size_t i = 0; i < w->count; i++) {
-        if (still_waits(v, w->items[i]))
-            w->items[kept++] = w->items[i];
-        else
-            callback_unref(w->items[i]);
+        struct callback *c = w->items[i];
+        if (!still_waits(v, c)) {
+            callback_unref(c);
+            continue;
+        }
+        c->resend_no = resent_no(&v->resent, event_id_of(c->account_no, c->event_no));
+        w->items[kept++] = c;
     }
     w->count = kept;
 }

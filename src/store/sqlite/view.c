@@ -26,6 +26,7 @@ void view_close(struct view *v)
     idmap_free(&v->last_event_no);
     idmap_free(&v->held);
     free(v->woken);
+    resent_free(&v->resent);
     *v = (struct view){0};
 }
 

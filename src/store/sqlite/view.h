@@ -7,6 +7,7 @@
 
 #include "store/journal/record.h"
 #include "store/sqlite/lookup.h"
+#include "store/sqlite/resent.h"
 
 struct view {
     struct memtable *active, *frozen; /* frozen: NULL, none */
@@ -18,6 +19,9 @@ struct view {
     /* What a record has made due besides a new event: released or resent; cleared by who reads. */
     uint64_t *woken;
     size_t woken_count, woken_capacity;
+    /* Of this process's life: when it begins, nobody has decided anything about a callback without
+     * knowing of all resends that are stored. Replaying needs none, its resends stand in order. */
+    struct resent resent;
 };
 
 /* After the connection is open: counts what is held back. */
