@@ -10,7 +10,7 @@
 #include "http/server.h"
 #include "store/store.h"
 
-struct audit;
+struct books_watch;
 struct control;
 struct recoveries;
 
@@ -21,7 +21,7 @@ struct api_options {
     struct delivery *delivery;
     struct control *control; /* changes of accounts, one at a time */
     struct recoveries *recoveries;
-    struct audit *audit;
+    struct books_watch *books;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

@@ -1,11 +1,12 @@
-/* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do, one after the other (each
- * belongs to the loop that delivers to it). */
+/* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do: what waits for each, by the
+ * store, then the rest, one after the other (each belongs to the loop that delivers to it). */
 #include "api/internal.h"
 #include "api/route.h"
 
 struct asking {
     struct call *c;
     enum lane_kind kind;
+    struct lane_waiting waiting;
     struct lane_health_query query;
     struct lane_health found[LANE_KINDS];
 };
@@ -19,8 +20,14 @@ static const char *state_of(const struct app *app, enum lane_kind kind, const st
     if (!app->enabled)
         return "app_disabled";
     if (h->suspended)
-        return "suspended";
+        return h->state == LANE_STATE_HOST_DOWN ? "host_down" : "suspended";
     return h->paused ? "paused" : "open";
+}
+
+/* Since when it is in that state, where that is known: a lane that does nothing is forgotten. */
+static int64_t since_of(const char *state, const struct lane_health *h)
+{
+    return strcmp(state, lane_state_name(h->state)) == 0 ? h->state_since_ms : 0;
 }
 
 static void key_int(struct json_writer *w, const char *key, int64_t v)
@@ -38,6 +45,28 @@ static void key_ms(struct json_writer *w, const char *key, int64_t ms)
         json_null(w);
 }
 
+/* Of one, with four digits; null: there was no try. */
+static void key_rate(struct json_writer *w, const char *key, int64_t good, int64_t bad)
+{
+    json_key(w, key);
+    if (good + bad == 0)
+        json_null(w);
+    else
+        json_money(w, good * 10000 / (good + bad) * 100, 2);
+}
+
+/* At the speed of the last minute; null: nothing has been delivered in it. */
+static void print_drain(struct json_writer *w, int64_t waiting, const struct lane_health *h)
+{
+    json_key(w, "DrainSeconds");
+    if (waiting == 0)
+        json_int(w, 0);
+    else if (h->succeeded_1m == 0 || h->suspended)
+        json_null(w);
+    else
+        json_int(w, (waiting * 60 + h->succeeded_1m - 1) / h->succeeded_1m);
+}
+
 static void print_last_error(struct json_writer *w, const struct lane_health *h)
 {
     json_key(w, "LastError");
@@ -49,14 +78,23 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
     key_ms(w, "At", h->last_error_ms);
     json_key(w, "Class");
     json_c(w, attempt_class_name(h->last_class));
+    json_key(w, "Status");
+    if (h->last_status)
+        json_int(w, h->last_status);
+    else
+        json_null(w);
     json_key(w, "Detail");
     json_c(w, h->last_detail);
+    json_key(w, "Fix");
+    json_c(w, attempt_fix(h->last_class, h->last_status));
     json_end_object(w);
 }
 
-static void print_endpoint(struct json_writer *w, const struct app *app, enum lane_kind kind,
-                           const struct lane_health *h)
+static void print_endpoint(struct json_writer *w, const struct asking *a, enum lane_kind kind)
 {
+    const struct app *app = a->c->app;
+    const struct lane_health *h = &a->found[kind];
+    const char *state = state_of(app, kind, h);
     json_object(w);
     json_key(w, "Endpoint");
     json_c(w, lane_kind_name(kind));
@@ -67,15 +105,21 @@ static void print_endpoint(struct json_writer *w, const struct app *app, enum la
     json_string(w, app->url[kind].p ? buf_str(&url) : STR_NONE);
     buf_free(&url);
     json_key(w, "State");
-    json_c(w, state_of(app, kind, h));
+    json_c(w, state);
+    key_ms(w, "Since", since_of(state, h));
+    key_int(w, "Waiting", a->waiting.count[kind]);
+    key_ms(w, "OldestWaitingAt", a->waiting.oldest_accepted_ms[kind]);
+    print_drain(w, a->waiting.count[kind], h);
     key_int(w, "InFlight", h->in_flight);
     key_int(w, "WaitingInMemory", h->waiting_in_ram);
     key_int(w, "Window", (int64_t)h->window);
     key_ms(w, "NextTryAt", h->next_try_ms);
     key_int(w, "Succeeded1h", h->succeeded_1h);
     key_int(w, "Failed1h", h->failed_1h);
+    key_rate(w, "SuccessRate1h", h->succeeded_1h, h->failed_1h);
     key_int(w, "Succeeded24h", h->succeeded_24h);
     key_int(w, "Failed24h", h->failed_24h);
+    key_rate(w, "SuccessRate24h", h->succeeded_24h, h->failed_24h);
     key_int(w, "LatencyP50Ms", h->latency_p50_ms);
     key_int(w, "LatencyP95Ms", h->latency_p95_ms);
     key_int(w, "LatencyP99Ms", h->latency_p99_ms);
@@ -94,7 +138,7 @@ static void answer(struct asking *a)
     json_key(&w, "Endpoints");
     json_array(&w);
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
-        print_endpoint(&w, a->c->app, k, &a->found[k]);
+        print_endpoint(&w, a, k);
     json_end_array(&w);
     json_end_object(&w);
     call_answer_json(a->c, 200, &body);
@@ -124,10 +168,25 @@ static void ask_next(struct asking *a)
     delivery_get_health(a->c->api->options.delivery, &a->query);
 }
 
+static void waiting_done(struct task *task)
+{
+    struct asking *a = CONTAINER_OF(task, struct asking, waiting.done);
+    if (a->waiting.status == STORE_OK)
+        ask_next(a);
+    else
+        call_answer_busy(a->c, a->waiting.status);
+}
+
 void app_endpoints(struct call *c)
 {
     struct asking *a = call_alloc(c, sizeof *a);
     a->c = c;
     a->kind = LANE_SUCCESS;
-    ask_next(a);
+    a->waiting = (struct lane_waiting){
+        .done.run = waiting_done,
+        .reply_to = call_executor(c),
+        .account_no = c->app->terms.account_no,
+        .app_no = c->app->app_no,
+    };
+    store_lane_waiting(c->api->options.store, &a->waiting);
 }

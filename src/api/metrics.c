@@ -1,5 +1,5 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
-#include "api/audit.h"
+#include "api/books_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -84,7 +84,7 @@ static void print_memory(struct buf *to, const struct store_numbers *n)
         buf_printf(to, "postbackd_memory_bytes{part=\"%s\"} %lld\n", parts[i].part, parts[i].bytes);
 }
 
-static void print_books(struct buf *to, const struct audit_state *a, int64_t now_ms)
+static void print_books(struct buf *to, const struct books_state *a, int64_t now_ms)
 {
     int64_t age_s = a->round_ended_ms ? (now_ms - a->round_ended_ms) / 1000 : -1;
     const struct metric metrics[] = {
@@ -101,9 +101,68 @@ static void print_books(struct buf *to, const struct audit_state *a, int64_t now
         print_metric(to, &metrics[i]);
 }
 
-void metrics_get(struct call *c)
+static void print_overview(struct buf *to, const struct delivery_overview *o)
 {
-    struct audit_state books;
+    buf_add_c(to, "# HELP postbackd_endpoints Endpoints with something to do, by state.\n"
+                  "# TYPE postbackd_endpoints gauge\n");
+    for (int s = 0; s < LANE_STATES; s++)
+        buf_printf(to, "postbackd_endpoints{state=\"%s\"} %lld\n",
+                   lane_state_name((enum lane_state)s), (long long)o->lanes[s]);
+    const struct metric metrics[] = {
+        {"postbackd_endpoints_tried", "gauge", "Endpoints tried within the last hour.",
+         o->tried_1h},
+        {"postbackd_endpoints_failing", "gauge",
+         "Endpoints with at least 20 tries in the last hour of which less than half succeeded.",
+         o->failing_1h},
+        {"postbackd_worst_endpoint_latency_milliseconds", "gauge",
+         "The highest 99th percentile of one endpoint in the last hour.", o->worst_p99_ms},
+        {"postbackd_delivered_last_minute", "gauge",
+         "Successful attempts of the last minute; pending divided by it is the time to drain.",
+         o->succeeded_1m},
+        {"postbackd_window", "gauge", "Attempts that all endpoints' windows allow at once.",
+         o->window},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+    buf_printf(to,
+               "# HELP postbackd_worst_endpoint_success_ratio The lowest success rate of an "
+               "endpoint with at least 20 tries in the last hour.\n"
+               "# TYPE postbackd_worst_endpoint_success_ratio gauge\n"
+               "postbackd_worst_endpoint_success_ratio %lld.%03lld\n",
+               (long long)(o->worst_success_permille / 1000),
+               (long long)(o->worst_success_permille % 1000));
+}
+
+static void print_durations(struct buf *to, const struct delivery_numbers *n)
+{
+    long long count = 0;
+    buf_add_c(to, "# HELP postbackd_attempt_duration_milliseconds How long attempts took.\n"
+                  "# TYPE postbackd_attempt_duration_milliseconds histogram\n");
+    for (size_t b = 0; b < DELIVERY_DURATIONS; b++) {
+        count += n->durations[b];
+        if (b + 1 < DELIVERY_DURATIONS)
+            buf_printf(to, "postbackd_attempt_duration_milliseconds_bucket{le=\"%d\"} %lld\n",
+                       delivery_duration_bounds_ms[b], count);
+        else
+            buf_printf(to, "postbackd_attempt_duration_milliseconds_bucket{le=\"+Inf\"} %lld\n",
+                       count);
+    }
+    buf_printf(to,
+               "postbackd_attempt_duration_milliseconds_sum %lld\n"
+               "postbackd_attempt_duration_milliseconds_count %lld\n",
+               (long long)n->duration_ms_total, count);
+}
+
+struct measuring {
+    struct call *c;
+    struct delivery_overview_query query;
+};
+
+static void measured(struct task *task)
+{
+    struct measuring *m = CONTAINER_OF(task, struct measuring, query.done);
+    struct call *c = m->c;
+    struct books_state books;
     struct store_numbers store;
     struct delivery_numbers delivery;
     store_get_numbers(c->api->options.store, &store);
@@ -111,8 +170,10 @@ void metrics_get(struct call *c)
     struct buf body = {0};
     print_store(&body, &store, call_now_ms(c));
     print_delivery(&body, &delivery);
+    print_durations(&body, &delivery);
+    print_overview(&body, &m->query.overview);
     print_memory(&body, &store);
-    audit_get(c->api->options.audit, &books);
+    books_watch_get(c->api->options.books, &books);
     print_books(&body, &books, call_now_ms(c));
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
@@ -120,4 +181,13 @@ void metrics_get(struct call *c)
                (long long)((call_now_ms(c) - c->api->started_ms) / 1000));
     call_answer_text(c, "text/plain; version=0.0.4; charset=utf-8", &body);
     buf_free(&body);
+}
+
+/* Each loop is asked in turn how its endpoints do. */
+void metrics_get(struct call *c)
+{
+    struct measuring *m = call_alloc(c, sizeof *m);
+    m->c = c;
+    m->query = (struct delivery_overview_query){.done.run = measured, .reply_to = call_executor(c)};
+    delivery_get_overview(c->api->options.delivery, &m->query);
 }

@@ -2,14 +2,14 @@
  *
  * Books that do not balance are a failure that restarting does not mend and that must not stop
  * delivery: both probes keep their status and say in Failures what is wrong. */
-#include "api/audit.h"
+#include "api/books_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
 
 static void answer_probe(struct call *c, const char *good)
 {
-    struct audit_state books;
-    audit_get(c->api->options.audit, &books);
+    struct books_state books;
+    books_watch_get(c->api->options.books, &books);
     struct buf body = {0};
     struct json_writer w;
     json_write_to(&w, &body);

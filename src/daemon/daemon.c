@@ -7,7 +7,7 @@
 
 #include "accounts/changes.h"
 #include "accounts/directory.h"
-#include "api/audit.h"
+#include "api/books_watch.h"
 #include "api/control.h"
 #include "api/recovery.h"
 #include "base/alloc.h"
@@ -53,7 +53,7 @@ struct daemon {
     struct delivery *delivery;
     struct api *api;
     struct watch *watch;
-    struct audit *audit;
+    struct books_watch *books;
     struct ssl_ctx_st *tls;
     int listen_fd;
     struct lap *laps;
@@ -243,7 +243,7 @@ static void make_api(struct daemon *d)
         .gone_settled = gone_settled,
         .context = d,
     });
-    d->audit = audit_new(d->env, d->store, d->directory);
+    d->books = books_watch_new(d->env, d->store, d->directory);
     d->api = api_new(&(struct api_options){
         .env = d->env,
         .store = d->store,
@@ -251,7 +251,7 @@ static void make_api(struct daemon *d)
         .delivery = d->delivery,
         .control = d->control,
         .recoveries = d->recoveries,
-        .audit = d->audit,
+        .books = d->books,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -407,7 +407,7 @@ static void stop_server_on_loop(struct task *task)
 static bool stop_in_order(struct daemon *d)
 {
     watch_free(d->watch);
-    audit_stop(d->audit);
+    books_watch_stop(d->books);
     api_set_accepting(d->api, false);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
@@ -450,8 +450,8 @@ static void free_parts(struct daemon *d)
     free(d->laps);
     if (d->api)
         api_free(d->api);
-    if (d->audit)
-        audit_free(d->audit);
+    if (d->books)
+        books_watch_free(d->books);
     if (d->recoveries)
         recoveries_free(d->recoveries);
     if (d->store)
@@ -485,7 +485,7 @@ int daemon_run(struct daemon *d)
         if (signal == SIGHUP)
             reload_tls(d);
         watch_look(d->watch);
-        audit_step(d->audit);
+        books_watch_step(d->books);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -69,6 +69,7 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
     delivery->directory = options->directory;
     delivery->schedule = options->schedule;
     delivery->disable_lane = options->disable_lane;
+    delivery->lane_told = options->lane_told;
     delivery->context = options->context;
     delivery->owners = owners_new();
     delivery->count = count;
@@ -194,6 +195,42 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
     executor_post(ask->dispatcher->outside->executor, &ask->task);
 }
 
+struct overview_ask {
+    struct task task;
+    struct delivery *delivery;
+    size_t next;
+    struct delivery_overview_query *query;
+};
+
+static void ask_next_loop(struct overview_ask *ask)
+{
+    struct dispatcher *d = ask->delivery->dispatchers[ask->next];
+    executor_post(d->outside->executor, &ask->task);
+}
+
+static void add_overview(struct task *task)
+{
+    struct overview_ask *ask = CONTAINER_OF(task, struct overview_ask, task);
+    dispatcher_oversee(ask->delivery->dispatchers[ask->next], &ask->query->overview);
+    if (++ask->next < ask->delivery->count) {
+        ask_next_loop(ask);
+        return;
+    }
+    struct delivery_overview_query *query = ask->query;
+    free(ask);
+    executor_post(query->reply_to, &query->done);
+}
+
+void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query)
+{
+    struct overview_ask *ask = xcalloc(1, sizeof(*ask));
+    query->overview = (struct delivery_overview){.worst_success_permille = 1000};
+    ask->task.run = add_overview;
+    ask->delivery = delivery;
+    ask->query = query;
+    ask_next_loop(ask);
+}
+
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)
 {
     *ret = (struct delivery_numbers){0};
@@ -203,6 +240,9 @@ void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *re
         ret->callbacks_in_ram += atomic_load_explicit(&d->pub_in_ram, memory_order_relaxed);
         ret->lanes += atomic_load_explicit(&d->pub_lanes, memory_order_relaxed);
         ret->lanes_suspended += atomic_load_explicit(&d->pub_suspended, memory_order_relaxed);
+        ret->duration_ms_total += atomic_load_explicit(&d->duration_ms_total, memory_order_relaxed);
+        for (size_t b = 0; b < DELIVERY_DURATIONS; b++)
+            ret->durations[b] += atomic_load_explicit(&d->durations[b], memory_order_relaxed);
         for (size_t c = 0; c < ATTEMPT_CLASSES; c++)
             ret->attempts[c] += atomic_load_explicit(&d->attempts[c], memory_order_relaxed);
     }

@@ -6,11 +6,26 @@
 #pragma once
 
 #include "accounts/accounts.h"
+#include "delivery/lane_state.h"
 #include "domain/schedule.h"
 #include "send/send.h"
 #include "store/store.h"
 
 struct delivery; /* all loops' together */
+
+/* A lane's state has changed, or an open one has had its first success since it came into memory.
+ * Texts are borrowed until the call returns. */
+struct lane_notice {
+    const struct app *app;
+    enum lane_kind kind;
+    enum lane_state state;
+    int64_t since_ms; /* wall; 0: not known */
+    /* Its last failure; error_ms 0: none, or it is open. */
+    enum attempt_class class;
+    int status;
+    int64_t error_ms;
+    const char *detail;
+};
 
 struct delivery_options {
     struct loop **loops;
@@ -23,6 +38,8 @@ struct delivery_options {
     /* Asks for a lane to be marked disabled: `url` (the caller's) answered 410. Whatever comes of
      * it, delivery_gone_settled follows. Called on a loop. */
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
+    /* Whoever wants to know; must not block. On a loop. NULL: nobody. */
+    void (*lane_told)(void *context, const struct lane_notice *notice);
     void *context;
 };
 
@@ -55,12 +72,15 @@ void delivery_send_test(struct delivery *delivery, struct delivery_test *test);
 struct lane_health {
     bool known; /* false: nothing in memory: idle */
     bool suspended, disabled, paused;
+    enum lane_state state;
+    int64_t state_since_ms; /* wall; 0: not known */
     int32_t in_flight, waiting_in_ram;
     double window;
     int64_t next_try_ms; /* wall; suspended or paused: when */
-    int64_t succeeded_1h, failed_1h, succeeded_24h, failed_24h;
+    int64_t succeeded_1m, succeeded_1h, failed_1h, succeeded_24h, failed_24h;
     int32_t latency_p50_ms, latency_p95_ms, latency_p99_ms; /* of the last hour */
     enum attempt_class last_class;
+    int last_status;
     int64_t last_error_ms;
     char last_detail[256];
 };
@@ -73,7 +93,29 @@ struct lane_health_query {
 };
 void delivery_get_health(struct delivery *delivery, struct lane_health_query *query);
 
+/* All lanes together, for metrics: each loop adds its own. */
+#define OVERVIEW_TRIES_LEAST 20 /* in the last hour, for a success rate to say something */
+struct delivery_overview {
+    int64_t lanes[LANE_STATES];   /* in memory */
+    int64_t window;               /* sum of their windows */
+    int64_t tried_1h, failing_1h; /* tried at all; less than half of the tries succeeded */
+    int64_t succeeded_1m;
+    int64_t worst_success_permille; /* 1000: none worse */
+    int32_t worst_p99_ms;
+};
+struct delivery_overview_query {
+    struct task done;
+    struct executor *reply_to;
+    struct delivery_overview overview;
+};
+void delivery_get_overview(struct delivery *delivery, struct delivery_overview_query *query);
+
+/* Attempts by how long they took; the last bucket is what took longer. */
+#define DELIVERY_DURATIONS 13
+extern const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1];
+
 struct delivery_numbers {
+    int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;
     int64_t attempts[ATTEMPT_CLASSES];
 };

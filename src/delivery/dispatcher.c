@@ -205,6 +205,8 @@ static void settle(struct dispatcher *d, struct lane *lane, const struct lane_de
     else
         wake_heap_set(&d->heap, &lane->waker, what->wake_mono_ms);
     dispatcher_settle_probe(d, lane);
+    struct lane_now now = dispatcher_now(d);
+    dispatcher_note_state(d, lane, &now);
 }
 
 void dispatcher_visit(struct dispatcher *d, struct lane *lane)

@@ -85,6 +85,7 @@ struct dispatcher {
     struct inbox inbox;
     /* Published for any thread at the end of each tick. */
     atomic_llong pub_in_flight, pub_in_ram, pub_lanes, pub_suspended, attempts[ATTEMPT_CLASSES];
+    atomic_llong durations[DELIVERY_DURATIONS], duration_ms_total;
 };
 
 struct delivery {
@@ -92,6 +93,7 @@ struct delivery {
     struct directory *directory;
     struct schedule schedule;
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
+    void (*lane_told)(void *context, const struct lane_notice *notice);
     void *context;
     struct owners *owners;
     struct dispatcher **dispatchers;
@@ -154,6 +156,11 @@ void dispatcher_free_finished(struct dispatcher *d);
 
 /* dispatcher_health.c */
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);
+/* Says it when the lane's state is another than at the last visit. */
+void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
+/* The first success of a lane that is open, since it came into memory or was not open. */
+void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
+void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */
 void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query);
 void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */

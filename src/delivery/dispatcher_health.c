@@ -2,6 +2,7 @@
 #include "delivery/dispatcher.h"
 
 #include "base/check.h"
+#include "base/log.h"
 
 #include <stdio.h>
 
@@ -16,6 +17,17 @@ struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no)
     return NULL;
 }
 
+const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1] = {
+    5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10000, 30000};
+
+static size_t duration_bucket(int32_t ms)
+{
+    size_t i = 0;
+    while (i < DELIVERY_DURATIONS - 1 && ms > delivery_duration_bounds_ms[i])
+        i++;
+    return i;
+}
+
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now)
 {
     struct lane *lane = t->lane;
@@ -26,9 +38,144 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     bool good = t->x.class == ATTEMPT_OK;
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
     if (!good)
-        health_add_error(lane->health, t->x.class, t->x.detail, d->outside->wall_ms(d->outside));
+        health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,
+                         d->outside->wall_ms(d->outside));
     ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
     atomic_fetch_add_explicit(&d->attempts[t->x.class], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->durations[duration_bucket(t->x.duration_ms)], 1,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->duration_ms_total, t->x.duration_ms, memory_order_relaxed);
+}
+
+/* --- what state a lane is in -------------------------------------------------------------------
+ */
+
+static enum lane_state state_of(const struct lane *lane, const struct lane_now *now)
+{
+    switch (lane_mode(lane)) {
+    case LANE_HALTED: return LANE_STATE_APP_DISABLED;
+    case LANE_DRAINING:
+        return lane->settings.has_url ? LANE_STATE_DISABLED : LANE_STATE_NOT_CONFIGURED;
+    case LANE_SHUT: return lane->window.suspended ? LANE_STATE_SUSPENDED : LANE_STATE_HOST_DOWN;
+    case LANE_LEAVING:
+    case LANE_OPEN: break;
+    }
+    return lane->paused_until_mono_ms > now->mono_ms ? LANE_STATE_PAUSED : LANE_STATE_OPEN;
+}
+
+static void tell(struct dispatcher *d, const struct lane *lane, const struct app *app,
+                 enum lane_state before)
+{
+    const struct health *h = lane->health;
+    bool failed = h && h->last_error_ms && lane->state != LANE_STATE_OPEN;
+    struct lane_notice notice = {
+        .app = app,
+        .kind = (enum lane_kind)(lane->no % LANE_KINDS),
+        .state = lane->state,
+        .since_ms = lane->state_since_ms,
+        .class = failed ? h->last_class : ATTEMPT_OK,
+        .status = failed ? h->last_status : 0,
+        .error_ms = failed ? h->last_error_ms : 0,
+        .detail = failed && h->last_detail ? h->last_detail : "",
+    };
+    if (before != lane->state)
+        log_info("lane_state", LOG_STR("app", app->id),
+                 LOG_C("endpoint", lane_kind_name(notice.kind)),
+                 LOG_C("from", lane_state_name(before)), LOG_C("to", lane_state_name(lane->state)),
+                 LOG_C("class", attempt_class_name(notice.class)), LOG_INT("status", notice.status),
+                 LOG_C("detail", notice.detail),
+                 LOG_C("fix", failed ? attempt_fix(notice.class, notice.status) : ""),
+                 LOG_INT("waiting_in_memory", lane->in_ram));
+    if (d->delivery->lane_told)
+        d->delivery->lane_told(d->delivery->context, &notice);
+}
+
+static void tell_with_app(struct dispatcher *d, struct lane *lane, enum lane_state before)
+{
+    struct app *app =
+        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    if (!app)
+        return;
+    tell(d, lane, app, before);
+    app_unref(app);
+}
+
+void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now)
+{
+    enum lane_state state = state_of(lane, now), before = lane->state;
+    if (state == before)
+        return;
+    lane->state = state;
+    lane->state_since_ms = now->wall_ms;
+    lane->told_well = false;
+    tell_with_app(d, lane, before);
+}
+
+void dispatcher_note_success(struct dispatcher *d, struct lane *lane)
+{
+    if (lane->told_well || lane->state != LANE_STATE_OPEN)
+        return;
+    lane->told_well = true;
+    tell_with_app(d, lane, LANE_STATE_OPEN);
+}
+
+const char *lane_state_name(enum lane_state state)
+{
+    static const char *const names[LANE_STATES] = {
+        [LANE_STATE_OPEN] = "open",
+        [LANE_STATE_PAUSED] = "paused",
+        [LANE_STATE_SUSPENDED] = "suspended",
+        [LANE_STATE_HOST_DOWN] = "host_down",
+        [LANE_STATE_DISABLED] = "disabled",
+        [LANE_STATE_NOT_CONFIGURED] = "not_configured",
+        [LANE_STATE_APP_DISABLED] = "app_disabled",
+    };
+    ASSERT((unsigned)state < LANE_STATES);
+    return names[state];
+}
+
+/* --- all lanes together -------------------------------------------------------------------------
+ */
+
+struct overseeing {
+    const struct dispatcher *dispatcher;
+    struct delivery_overview *to;
+    int64_t now_mono_ms;
+};
+
+static void oversee_lane(void *context, struct lookup_node *node)
+{
+    const struct overseeing *o = context;
+    const struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    o->to->lanes[lane->state]++;
+    o->to->window += (int64_t)lane->window.size;
+}
+
+static void oversee_health(void *context, struct lookup_node *node)
+{
+    const struct overseeing *o = context;
+    const struct health *h = CONTAINER_OF(node, struct health, node);
+    struct delivery_overview *to = o->to;
+    struct health_summary s = health_summarise(h, o->now_mono_ms);
+    int64_t tries = s.succeeded_1h + s.failed_1h;
+    to->succeeded_1m += s.succeeded_1m;
+    if (tries > 0)
+        to->tried_1h++;
+    if (s.p99_ms > to->worst_p99_ms)
+        to->worst_p99_ms = s.p99_ms;
+    if (tries < OVERVIEW_TRIES_LEAST)
+        return;
+    int64_t permille = s.succeeded_1h * 1000 / tries;
+    if (permille < to->worst_success_permille)
+        to->worst_success_permille = permille;
+    to->failing_1h += permille < 500;
+}
+
+void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to)
+{
+    struct overseeing o = {d, to, dispatcher_now(d).mono_ms};
+    lookup_visit(&d->lanes, oversee_lane, &o);
+    lookup_visit(&d->healths, oversee_health, &o);
 }
 
 struct sweep {
@@ -60,6 +207,8 @@ static void fill_from_lane(struct lane_health *to, const struct lane *lane,
                            const struct lane_now *now)
 {
     enum lane_mode mode = lane_mode(lane);
+    to->state = lane->state;
+    to->state_since_ms = lane->state_since_ms;
     to->suspended = mode == LANE_SHUT;
     to->disabled = lane->settings.disabled || lane->gone;
     to->paused = lane->paused_until_mono_ms > now->mono_ms;
@@ -90,6 +239,7 @@ void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *quer
     if (!h)
         return;
     struct health_summary s = health_summarise(h, now.mono_ms);
+    to->succeeded_1m = s.succeeded_1m;
     to->succeeded_1h = s.succeeded_1h;
     to->failed_1h = s.failed_1h;
     to->succeeded_24h = s.succeeded_24h;
@@ -98,6 +248,7 @@ void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *quer
     to->latency_p95_ms = s.p95_ms;
     to->latency_p99_ms = s.p99_ms;
     to->last_class = h->last_class;
+    to->last_status = h->last_status;
     to->last_error_ms = h->last_error_ms;
     snprintf(to->last_detail, sizeof(to->last_detail), "%s", h->last_detail ? h->last_detail : "");
 }

@@ -3,7 +3,6 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "base/log.h"
 #include "delivery/request.h"
 
 #include <stdio.h>
@@ -112,12 +111,10 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
         window_succeeded(w, lane->settings.max_concurrency);
         lane->sweep_failed_ms = 0;
     }
-    if (w->suspended != was_suspended) {
+    if (w->suspended != was_suspended)
         d->suspended += w->suspended ? 1 : -1;
-        log_info(w->suspended ? "lane_suspended" : "lane_reopened", LOG_STR("app", t->app->id),
-                 LOG_C("lane", lane_kind_name(t->callback->lane)),
-                 LOG_C("class", attempt_class_name(t->x.class)), LOG_INT("status", t->x.status));
-    }
+    if (t->x.class == ATTEMPT_OK)
+        dispatcher_note_success(d, lane);
     if (against && lane_mode(lane) == LANE_SHUT)
         lane->sweep_failed_ms = now->wall_ms;
 }
@@ -154,8 +151,6 @@ static void set_gone(struct dispatcher *d, struct try *t)
     struct str url = t->app->url[t->callback->lane];
     if (!lane_set_gone(t->lane, hash_fast(url.p, url.n)))
         return;
-    log_info("lane_gone", LOG_STR("app", t->app->id),
-             LOG_C("lane", lane_kind_name(t->callback->lane)));
     if (d->delivery->disable_lane)
         d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane,
                                   url);

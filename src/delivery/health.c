@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define MINUTE_MS INT64_C(60000)
+#define WIDTH_MINUTE_MS INT64_C(5000)
 #define WIDTH_HOUR_MS (5 * MINUTE_MS)
 #define WIDTH_DAY_MS (60 * MINUTE_MS)
 #define WIDTH_LATENCY_MS (15 * MINUTE_MS)
@@ -37,6 +38,8 @@ static void clear_skipped(void *ring, size_t slots, size_t slot_bytes, int64_t w
 static void advance(struct health *h, int64_t now_mono_ms)
 {
     int64_t from = h->last_mono_ms;
+    clear_skipped(h->minute, HEALTH_SLOTS_1M, sizeof(h->minute[0]), WIDTH_MINUTE_MS, from,
+                  now_mono_ms);
     clear_skipped(h->hour, HEALTH_SLOTS_1H, sizeof(h->hour[0]), WIDTH_HOUR_MS, from, now_mono_ms);
     clear_skipped(h->day, HEALTH_SLOTS_24H, sizeof(h->day[0]), WIDTH_DAY_MS, from, now_mono_ms);
     clear_skipped(h->latency, HEALTH_LATENCY_SLOTS, sizeof(h->latency[0]), WIDTH_LATENCY_MS, from,
@@ -62,14 +65,17 @@ static int32_t latency_class(int32_t ms)
 void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms)
 {
     advance(h, now_mono_ms);
+    h->minute[now_mono_ms / WIDTH_MINUTE_MS % HEALTH_SLOTS_1M] += success;
     h->hour[now_mono_ms / WIDTH_HOUR_MS % HEALTH_SLOTS_1H][success]++;
     h->day[now_mono_ms / WIDTH_DAY_MS % HEALTH_SLOTS_24H][success]++;
     h->latency[now_mono_ms / WIDTH_LATENCY_MS % HEALTH_LATENCY_SLOTS][latency_class(duration_ms)]++;
 }
 
-void health_add_error(struct health *h, enum attempt_class c, const char *detail, int64_t wall_ms)
+void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
+                      int64_t wall_ms)
 {
     h->last_class = c;
+    h->last_status = status;
     h->last_error_ms = wall_ms;
     free(h->last_detail);
     h->last_detail = xstrdup(detail);
@@ -99,6 +105,8 @@ struct health_summary health_summarise(const struct health *h, int64_t now_mono_
     /* A copy: looking is not a try, and must not keep the record from growing stale. */
     struct health copy = *h;
     advance(&copy, now_mono_ms);
+    for (size_t i = 0; i < HEALTH_SLOTS_1M; i++)
+        s.succeeded_1m += copy.minute[i];
     for (size_t i = 0; i < HEALTH_SLOTS_1H; i++) {
         s.failed_1h += copy.hour[i][0];
         s.succeeded_1h += copy.hour[i][1];

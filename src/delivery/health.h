@@ -6,6 +6,7 @@
 #include "domain/attempt.h"
 #include "domain/event.h"
 
+#define HEALTH_SLOTS_1M 12     /* of 5 seconds */
 #define HEALTH_SLOTS_1H 12     /* of 5 minutes */
 #define HEALTH_SLOTS_24H 24    /* of an hour */
 #define HEALTH_LATENCY_SLOTS 4 /* of 15 minutes */
@@ -15,10 +16,12 @@ struct health {
     struct lookup_node node;
     lane_no lane;
     int64_t last_mono_ms;
+    uint32_t minute[HEALTH_SLOTS_1M];  /* successes */
     uint32_t hour[HEALTH_SLOTS_1H][2]; /* 0: failures, 1: successes */
     uint32_t day[HEALTH_SLOTS_24H][2];
     uint32_t latency[HEALTH_LATENCY_SLOTS][HEALTH_LATENCIES];
     enum attempt_class last_class;
+    int last_status;       /* 0: none */
     int64_t last_error_ms; /* wall; 0: no failure yet */
     char *last_detail;     /* owned; NULL: none */
 };
@@ -26,11 +29,12 @@ struct health {
 struct health *health_new(lane_no lane, int64_t now_mono_ms);
 void health_free(struct health *h);
 void health_add(struct health *h, bool success, int32_t duration_ms, int64_t now_mono_ms);
-void health_add_error(struct health *h, enum attempt_class c, const char *detail, int64_t wall_ms);
+void health_add_error(struct health *h, enum attempt_class c, int status, const char *detail,
+                      int64_t wall_ms);
 bool health_is_stale(const struct health *h, int64_t now_mono_ms); /* a day without a try */
 
 struct health_summary {
-    int64_t succeeded_1h, failed_1h, succeeded_24h, failed_24h;
+    int64_t succeeded_1m, succeeded_1h, failed_1h, succeeded_24h, failed_24h;
     int32_t p50_ms, p95_ms, p99_ms; /* 0: no answer within the hour; upper ends of their classes */
 };
 struct health_summary health_summarise(const struct health *h, int64_t now_mono_ms);

@@ -12,6 +12,7 @@
 #include "delivery/destination.h"
 #include "delivery/health.h"
 #include "delivery/held.h"
+#include "delivery/lane_state.h"
 #include "delivery/queue.h"
 #include "domain/window.h"
 #include "store/store.h"
@@ -95,6 +96,11 @@ struct lane {
     int64_t heard_mono_ms; /* when it last answered, or when its first try since then began */
     bool proven;           /* it has answered since it came into memory */
     bool quiet;            /* see LANE_QUIET_MS; looked at by lane_ripen */
+
+    /* As last said, see dispatcher_note_state. */
+    enum lane_state state;
+    int64_t state_since_ms; /* wall; 0: since it came into memory */
+    bool told_well;
 };
 
 struct lane_now {

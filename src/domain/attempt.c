@@ -60,3 +60,49 @@ enum attempt_class attempt_class_of_status(int status)
     /* A 1xx is not final: whoever ends on one does not speak HTTP to us. */
     return status < 200 ? ATTEMPT_PROTOCOL : ATTEMPT_STATUS;
 }
+
+static const char *status_fix(int status)
+{
+    switch (status) {
+    case 400:
+    case 415:
+    case 422:
+        return "Accept application/json with unknown fields, numbers with decimals and null in "
+               "OfferGoalId.";
+    case 401: return "Put the credentials into the URL, or let callbacks in by their signature.";
+    case 403: return "Exempt the path, or our addresses, from the firewall or bot protection.";
+    case 404: return "Correct the URL's path; answer 200 for users that you do not know.";
+    case 405: return "Route POST to the path; look for a missing slash at its end.";
+    case 408:
+    case 429: return "Send Retry-After, or lower the app's RatePerSecond or MaxConcurrency.";
+    case 411:
+    case 413: return "Let the proxy pass bodies of up to 32 KiB.";
+    case 502:
+    case 503:
+    case 504: return "Start the server behind your proxy; nothing is to be done for a deployment.";
+    default: break;
+    }
+    if (status >= 500)
+        return "Look for the attempt's webhook-id in your logs: your code failed.";
+    return "Answer 2xx to what you have taken.";
+}
+
+const char *attempt_fix(enum attempt_class c, int status)
+{
+    switch (c) {
+    case ATTEMPT_OK: return "";
+    case ATTEMPT_DNS: return "Check the name's spelling, and that it resolves from outside.";
+    case ATTEMPT_DESTINATION_REFUSED: return "Publish a public address for the name.";
+    case ATTEMPT_REFUSED: return "Start the server, correct the port, or let our addresses in.";
+    case ATTEMPT_CONNECT_TIMEOUT:
+        return "Look for a firewall that drops, a wrong address, or a host that is down.";
+    case ATTEMPT_TLS: return "Send a valid certificate for this name with its whole chain.";
+    case ATTEMPT_TIMEOUT: return "Answer first and work later, or raise the app's TimeoutSeconds.";
+    case ATTEMPT_RESET: return "Look for a crashed worker or a proxy's own time limit.";
+    case ATTEMPT_PROTOCOL: return "Point the URL at a port that speaks HTTP; check the scheme.";
+    case ATTEMPT_REDIRECT: return "Set the URL to the Location that you redirect to.";
+    case ATTEMPT_STATUS: return status_fix(status);
+    case ATTEMPT_GONE: return "Set the URL again (the same will do), then resend what was skipped.";
+    }
+    UNREACHABLE();
+}

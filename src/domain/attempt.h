@@ -22,6 +22,9 @@ enum attempt_class {
 
 const char *attempt_class_name(enum attempt_class c); /* "connect_timeout"; "ok" for ATTEMPT_OK */
 
+/* What the receiver's owner can do about it, in a sentence; docs/partners/errors.md says more. */
+const char *attempt_fix(enum attempt_class c, int status);
+
 /* Whether a failure speaks of the receiver's health (windows, suspension) or only answers about
  * this one callback. Contract, section 4. */
 bool attempt_counts_against_lane(enum attempt_class c, int status);

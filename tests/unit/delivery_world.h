@@ -163,6 +163,18 @@ static inline void world_disable(void *context, uint32_t app_no, enum lane_kind 
     w->disables_asked++;
 }
 
+static inline void world_lane_told(void *context, const struct lane_notice *notice)
+{
+    struct world *w = context;
+    if (w->notice_count < (int64_t)ARRAY_LEN(w->notices)) {
+        struct lane_notice *to = &w->notices[w->notice_count];
+        *to = *notice;
+        to->app = NULL;
+        to->detail = NULL;
+    }
+    w->notice_count++;
+}
+
 static inline struct world *world_open(size_t loops, const char *schedule)
 {
     struct world *w = xcalloc(1, sizeof(*w));
@@ -194,6 +206,7 @@ static inline struct world *world_open(size_t loops, const char *schedule)
         .store = &w->store,
         .allowance_total = 64,
         .disable_lane = world_disable,
+        .lane_told = world_lane_told,
         .context = w,
     };
     const char *why = "";

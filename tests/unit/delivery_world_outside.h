@@ -86,6 +86,8 @@ struct world {
     struct delivery *delivery;
     struct world_answer (*answer)(struct world *w, const struct exchange *x, uint32_t app_no);
     int32_t disables_asked;
+    struct lane_notice notices[32]; /* the first ones; app and detail are not kept */
+    int64_t notice_count;
     bool stopped;
     struct task stopped_task;
     int64_t tries[WORLD_APPS_MAX], app_in_flight[WORLD_APPS_MAX], app_in_flight_max[WORLD_APPS_MAX];

@@ -194,6 +194,51 @@ static void health_is_told(void)
     world_close(w);
 }
 
+static void lanes_and_overview_are_told(void)
+{
+    struct world *w = world_open(1, "5s,1m,1h");
+    world_set_app(w, 1, 1);
+    for (uint64_t i = 1; i <= 10; i++)
+        world_accept(w, 1, i);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->notice_count, 1);
+    CHECK_EQ_INT(w->notices[0].state, LANE_STATE_OPEN); /* its first success */
+    CHECK_EQ_INT(w->notices[0].error_ms, 0);
+    w->answer = world_always_500;
+    for (uint64_t i = 11; i <= 30; i++)
+        world_accept(w, 1, i);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->notice_count, 2);
+    CHECK_EQ_INT(w->notices[1].state, LANE_STATE_SUSPENDED);
+    CHECK_EQ_INT(w->notices[1].kind, LANE_SUCCESS);
+    CHECK_EQ_INT(w->notices[1].class, ATTEMPT_STATUS);
+    CHECK_EQ_INT(w->notices[1].status, 500);
+    CHECK(w->notices[1].since_ms > 0 && w->notices[1].error_ms > 0);
+    struct delivery_overview_query q = {
+        .done = {.run = answer_came},
+        .reply_to = &w->loops[0].executor,
+    };
+    answered = false;
+    delivery_get_overview(w->delivery, &q);
+    world_run(w, 1);
+    CHECK(answered);
+    CHECK_EQ_INT(q.overview.lanes[LANE_STATE_SUSPENDED], 1);
+    CHECK_EQ_INT(q.overview.lanes[LANE_STATE_OPEN], 0);
+    CHECK_EQ_INT(q.overview.succeeded_1m, 10);
+    CHECK_EQ_INT(q.overview.tried_1h, 1);
+    struct delivery_numbers n;
+    delivery_get_numbers(w->delivery, &n);
+    int64_t tries = 0;
+    for (size_t b = 0; b < DELIVERY_DURATIONS; b++)
+        tries += n.durations[b];
+    CHECK_EQ_INT(tries, w->starts);
+    w->answer = world_ok;
+    world_run(w, 2 * HOUR);
+    CHECK_EQ_INT(w->notices[2].state, LANE_STATE_OPEN);
+    CHECK(w->notice_count >= 3);
+    world_close(w);
+}
+
 static void a_failed_store_ends_all_starts(void)
 {
     struct world *w = world_open(1, "1s,1s,1s,1s,1s");
@@ -238,6 +283,7 @@ int main(void)
     RUN(stopping_has_an_end);
     RUN(test_callbacks_answer_inline);
     RUN(health_is_told);
+    RUN(lanes_and_overview_are_told);
     RUN(a_failed_store_ends_all_starts);
     RUN(a_busy_store_is_asked_again);
     return check_done("delivery_life");

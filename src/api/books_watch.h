@@ -1,4 +1,4 @@
-/* The audit: has the store check its books (store/books.h), for ever and at little cost, and says
+/* Has the store check its books (store/books.h), for ever and at little cost, and says
  * where they do not hold: in the log with app, day and difference, in metrics and in /healthz.
  * Nothing else follows from it; delivery goes on.
  *
@@ -10,18 +10,20 @@
 #include "base/env.h"
 #include "store/store.h"
 
-struct audit;
+struct books_watch;
 
-struct audit *audit_new(struct env *env, struct store *store, struct directory *directory);
+struct books_watch *books_watch_new(struct env *env, struct store *store,
+                                    struct directory *directory);
 /* On the main thread, often: takes an answer that has come, asks when it is time. Never waits. */
-void audit_step(struct audit *a);
-void audit_stop(struct audit *a); /* waits for the answer under way; before the store closes */
-void audit_free(struct audit *a); /* stopped */
+void books_watch_step(struct books_watch *a);
+void books_watch_stop(
+    struct books_watch *a); /* waits for the answer under way; before the store closes */
+void books_watch_free(struct books_watch *a); /* stopped */
 
-struct audit_state { /* since the start */
+struct books_state { /* since the start */
     int64_t days_checked, callbacks_checked;
     int64_t wrong_days;      /* (account, day) that do not hold, as last looked at */
     int64_t round_ended_ms;  /* wall: when everything was last looked at; 0: not yet */
     char wrong_example[192]; /* a sentence about one of them; empty: all hold */
 };
-void audit_get(struct audit *a, struct audit_state *ret); /* any thread */
+void books_watch_get(struct books_watch *a, struct books_state *ret); /* any thread */

@@ -1,5 +1,5 @@
-/* The pace of the audit, and what it says. */
-#include "api/audit.h"
+/* The pace of checking the books, and what is said of it. */
+#include "api/books_watch.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -15,7 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define AUDIT_MAGIC 0xAD170001u
+#define BOOKS_WATCH_MAGIC 0xAD170001u
 #define RECENT_EVERY_MS 15000
 #define WHOLE_EVERY_MS (60 * 60 * 1000)
 #define CALLBACKS_PER_STEP 20000
@@ -30,35 +30,36 @@ struct wrong_day {
     int64_t said_mono_ms;
 };
 
-struct audit_round {
+struct books_round {
     bool recent, under_way;
     uint32_t account_no;
     int32_t day;
     int64_t begins_mono_ms;
 };
 
-struct audit {
+struct books_watch {
     uint32_t magic;
     struct env *env;
     struct store *store;
     struct directory *directory;
-    struct audit_round rounds[2];
+    struct books_round rounds[2];
     int next_round;
     /* The answer under way. */
     struct waiter answered;
     struct books_check check;
-    struct audit_round *asked;
+    struct books_round *asked;
     int64_t asked_mono_ms, rest_until_mono_ms;
     struct wrong_day *wrong;
     size_t wrong_count, wrong_capacity;
     pthread_mutex_t lock; /* of the state */
-    struct audit_state state;
+    struct books_state state;
 };
 
-struct audit *audit_new(struct env *env, struct store *store, struct directory *directory)
+struct books_watch *books_watch_new(struct env *env, struct store *store,
+                                    struct directory *directory)
 {
-    struct audit *a = xcalloc(1, sizeof *a);
-    a->magic = AUDIT_MAGIC;
+    struct books_watch *a = xcalloc(1, sizeof *a);
+    a->magic = BOOKS_WATCH_MAGIC;
     a->env = env;
     a->store = store;
     a->directory = directory;
@@ -79,7 +80,7 @@ static void print_difference(struct buf *to, const struct books_difference *d)
     money_print_wide(to, d->ledger.revenue_micros - d->found.revenue_micros, 2);
 }
 
-static void say_difference(struct audit *a, const struct books_difference *d)
+static void say_difference(struct books_watch *a, const struct books_difference *d)
 {
     struct buf difference = {0}, day = {0};
     struct app *app = d->app_no ? directory_app_by_no(a->directory, d->app_no) : NULL;
@@ -105,7 +106,7 @@ static void say_difference(struct audit *a, const struct books_difference *d)
     buf_free(&day);
 }
 
-static struct wrong_day *find_wrong(struct audit *a, uint32_t account_no, int32_t day)
+static struct wrong_day *find_wrong(struct books_watch *a, uint32_t account_no, int32_t day)
 {
     for (size_t i = 0; i < a->wrong_count; i++)
         if (a->wrong[i].account_no == account_no && a->wrong[i].day == day)
@@ -114,7 +115,7 @@ static struct wrong_day *find_wrong(struct audit *a, uint32_t account_no, int32_
 }
 
 /* The differences of one day, [from, to) of the answer. */
-static void judge_day(struct audit *a, size_t from, size_t to)
+static void judge_day(struct books_watch *a, size_t from, size_t to)
 {
     const struct books_difference *d = &a->check.differences[from];
     uint64_t said = 1;
@@ -162,7 +163,7 @@ static bool is_in_answer(const struct books_check *c, const struct wrong_day *w)
     return c->difference_total > (int64_t)c->difference_count; /* perhaps among those left out */
 }
 
-static void forget_what_holds(struct audit *a)
+static void forget_what_holds(struct books_watch *a)
 {
     for (size_t i = a->wrong_count; i > 0; i--) {
         const struct wrong_day *w = &a->wrong[i - 1];
@@ -177,7 +178,7 @@ static void forget_what_holds(struct audit *a)
     }
 }
 
-static void judge(struct audit *a)
+static void judge(struct books_watch *a)
 {
     const struct books_check *c = &a->check;
     forget_what_holds(a);
@@ -193,10 +194,10 @@ static void judge(struct audit *a)
 /* --- the pace ----------------------------------------------------------------------------------
  */
 
-static void end_step(struct audit *a)
+static void end_step(struct books_watch *a)
 {
     struct books_check *c = &a->check;
-    struct audit_round *round = a->asked;
+    struct books_round *round = a->asked;
     bool whole_ended = false;
     a->asked = NULL;
     if (c->status == STORE_OK) {
@@ -223,7 +224,7 @@ static void end_step(struct audit *a)
     a->rest_until_mono_ms = now + (now - a->asked_mono_ms) * REST_TIMES;
 }
 
-static void ask(struct audit *a, struct audit_round *round, int64_t now)
+static void ask(struct books_watch *a, struct books_round *round, int64_t now)
 {
     if (!round->under_way) {
         round->under_way = true;
@@ -245,9 +246,9 @@ static void ask(struct audit *a, struct audit_round *round, int64_t now)
     store_check_books(a->store, &a->check);
 }
 
-void audit_step(struct audit *a)
+void books_watch_step(struct books_watch *a)
 {
-    CHECK_MAGIC(a, AUDIT_MAGIC);
+    CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
     if (a->asked) {
         if (waiter_try(&a->answered))
             end_step(a);
@@ -257,7 +258,7 @@ void audit_step(struct audit *a)
     if (now < a->rest_until_mono_ms)
         return;
     for (int i = 0; i < 2; i++) {
-        struct audit_round *round = &a->rounds[a->next_round];
+        struct books_round *round = &a->rounds[a->next_round];
         a->next_round = 1 - a->next_round;
         if (round->under_way || now >= round->begins_mono_ms) {
             ask(a, round, now);
@@ -266,18 +267,18 @@ void audit_step(struct audit *a)
     }
 }
 
-void audit_stop(struct audit *a)
+void books_watch_stop(struct books_watch *a)
 {
-    CHECK_MAGIC(a, AUDIT_MAGIC);
+    CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
     if (!a->asked)
         return;
     waiter_wait(&a->answered);
     end_step(a);
 }
 
-void audit_free(struct audit *a)
+void books_watch_free(struct books_watch *a)
 {
-    CHECK_MAGIC(a, AUDIT_MAGIC);
+    CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
     ASSERT(!a->asked);
     waiter_free(&a->answered);
     pthread_mutex_destroy(&a->lock);
@@ -286,9 +287,9 @@ void audit_free(struct audit *a)
     free(a);
 }
 
-void audit_get(struct audit *a, struct audit_state *ret)
+void books_watch_get(struct books_watch *a, struct books_state *ret)
 {
-    CHECK_MAGIC(a, AUDIT_MAGIC);
+    CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
     pthread_mutex_lock(&a->lock);
     *ret = a->state;
     pthread_mutex_unlock(&a->lock);

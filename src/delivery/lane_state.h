@@ -1,0 +1,16 @@
+/* What state an endpoint is in, in the words that people are shown: the first that applies, from
+ * the last to the first. docs/state.md has what moves it. */
+#pragma once
+
+enum lane_state {
+    LANE_STATE_OPEN,
+    LANE_STATE_PAUSED,    /* the receiver asked for it: Retry-After */
+    LANE_STATE_SUSPENDED, /* its own receiver fails */
+    LANE_STATE_HOST_DOWN, /* nobody reaches its host */
+    LANE_STATE_DISABLED,  /* by a 410 */
+    LANE_STATE_NOT_CONFIGURED,
+    LANE_STATE_APP_DISABLED,
+};
+#define LANE_STATES 7
+
+const char *lane_state_name(enum lane_state state); /* "host_down" */
