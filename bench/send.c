@@ -3,7 +3,8 @@
  *
  *   bench_send SCHEME PORT DESTINATIONS CONCURRENCY SECONDS [CA-FILE]
  *
- * Destinations are 127.0.x.y:PORT. bench/send.py sets up the other side and the yardstick. */
+ * SCHEME is http, https (over HTTP/1.1) or h2 (https over HTTP/2). Destinations are
+ * 127.0.x.y:PORT. bench/send.py sets up the other side and the yardstick. */
 #include "send/send.h"
 #include "base/alloc.h"
 
@@ -109,7 +110,8 @@ int main(int argc, char **argv)
     size_t concurrency = (size_t)atol(argv[4]);
     int64_t ms = atol(argv[5]) * 1000;
     struct arena arena = {0};
-    make_urls(&arena, argv[1], argv[2]);
+    bool http2 = strcmp(argv[1], "h2") == 0;
+    make_urls(&arena, http2 ? "https" : argv[1], argv[2]);
     struct exchange *all = make_exchanges(concurrency);
     struct cidr loopback;
     if (!cidr_parse(STR("127.0.0.0/8"), &loopback))
@@ -118,6 +120,7 @@ int main(int argc, char **argv)
                                      .allowed_count = 1,
                                      .ca_file = argc > 6 ? argv[6] : NULL,
                                      .user_agent = "postbackd/bench",
+                                     .http2 = http2,
                                      .connections_max = 8192,
                                      .idle_per_destination = 1024,
                                      .idle_ms = 30000};

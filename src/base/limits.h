@@ -58,3 +58,7 @@
 #define LIMIT_TLS_SESSION_MS (60 * 60 * 1000)   /* then the certificate is verified again */
 #define LIMIT_CONNECTION_AGE_MS (5 * 60 * 1000) /* a moved name is followed within it */
 #define LIMIT_INTERIM_ANSWERS 16                /* 1xx before the final one */
+/* HTTP/2 from one answer to the next; beyond, the connection is closed: class `protocol`. */
+#define LIMIT_HTTP2_FRAMES_IDLE 500
+#define LIMIT_HTTP2_BYTES_IDLE (256 << 10) /* without bodies */
+#define LIMIT_JOIN_MS 1000 /* for a connection that another exchange is opening; then its own */

@@ -121,6 +121,10 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     }
     if (dns.p && !address_parse(dns, &address) && !endpoint_parse(dns, &endpoint))
         return fail(s, ret_why, OPTION_DNS_SERVER, "not an address such as 9.9.9.9 or [::1]:53.");
+    struct str http2 = settings_text(s, OPTION_HTTP2);
+    o->http2 = str_eq(http2, STR("auto"));
+    if (!o->http2 && !str_eq(http2, STR("off")))
+        return fail(s, ret_why, OPTION_HTTP2, "auto or off.");
     o->proxy = proxy.p;
     o->dns_server = dns.p;
     o->ca_file = text_or_null(s, OPTION_CA_FILE);

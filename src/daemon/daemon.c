@@ -174,6 +174,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
         .dns_server = d->options.dns_server,
         .proxy = d->options.proxy,
         .user_agent = agent,
+        .http2 = d->options.http2,
         .connections_max = LIMIT_CONNECTIONS_OUT_PER_LOOP,
         .idle_per_destination = LIMIT_IDLE_CONNECTIONS_PER_DESTINATION,
         .idle_ms = LIMIT_IDLE_CONNECTION_OUT_MS,

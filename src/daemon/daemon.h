@@ -23,6 +23,7 @@ struct daemon_options {
     size_t trusted_proxy_count;
     const char *ca_file, *dns_server; /* NULL: the system's */
     const char *proxy;                /* NULL: none */
+    bool http2;                       /* offered to https receivers */
     struct str public_url;            /* absent: none */
     struct str operator_key;          /* absent: none */
     struct str master_key;            /* absent: the key file */

@@ -127,7 +127,11 @@ static bool load_authorities(SSL_CTX *context, const char *ca_file, char **ret_w
     return false;
 }
 
-struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why)
+/* The lists of RFC 7301, by preference. */
+static const unsigned char alpn_both[] = "\x02h2\x08http/1.1";
+static const unsigned char alpn_http1[] = "\x08http/1.1";
+
+struct ssl_ctx_st *tls_client_new(const char *ca_file, bool http2, char **ret_why)
 {
     ERR_clear_error();
     SSL_CTX *context = context_new(TLS_client_method());
@@ -135,8 +139,8 @@ struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why)
     /* Many servers close idle connections without close_notify. HTTP's framing tells whether
      * something is missing; OpenSSL would also refuse to resume such a session. */
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
-    static const unsigned char http11[] = "\x08http/1.1";
-    ASSERT(SSL_CTX_set_alpn_protos(context, http11, sizeof http11 - 1) == 0);
+    ASSERT(SSL_CTX_set_alpn_protos(context, http2 ? alpn_both : alpn_http1,
+                                   http2 ? sizeof alpn_both - 1 : sizeof alpn_http1 - 1) == 0);
     if (load_authorities(context, ca_file, ret_why))
         return context;
     SSL_CTX_free(context);
@@ -200,6 +204,32 @@ struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
     if (session && SSL_set_session(tls, session) != 1)
         ERR_clear_error();
     return tls;
+}
+
+void tls_offer_http1_only(struct ssl_st *tls)
+{
+    ASSERT(SSL_set_alpn_protos(tls, alpn_http1, sizeof alpn_http1 - 1) == 0);
+}
+
+static bool is_http2(const unsigned char *name, size_t n)
+{
+    return n == 2 && memcmp(name, "h2", 2) == 0;
+}
+
+bool tls_chose_http2(struct ssl_st *tls)
+{
+    const unsigned char *name;
+    unsigned n;
+    SSL_get0_alpn_selected(tls, &name, &n);
+    return is_http2(name, n);
+}
+
+bool tls_session_is_http2(const struct ssl_session_st *session)
+{
+    const unsigned char *name;
+    size_t n;
+    SSL_SESSION_get0_alpn_selected(session, &name, &n);
+    return is_http2(name, n);
 }
 
 bool tls_resumed(struct ssl_st *tls)

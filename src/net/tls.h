@@ -15,8 +15,9 @@ struct ssl_session_st;
 MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file,
                                              char **ret_why);
 /* Verifies the peer. ca_file NULL: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR of
- * the environment are honoured). The bundle is parsed once, here. */
-MUST_CHECK struct ssl_ctx_st *tls_client_new(const char *ca_file, char **ret_why);
+ * the environment are honoured). The bundle is parsed once, here. http2: offered by ALPN before
+ * HTTP/1.1 (RFC 7301). */
+MUST_CHECK struct ssl_ctx_st *tls_client_new(const char *ca_file, bool http2, char **ret_why);
 void tls_context_keep(struct ssl_ctx_st *context); /* one reference more */
 void tls_context_free(struct ssl_ctx_st *context); /* NULL too; the caller's reference */
 
@@ -24,7 +25,8 @@ void tls_context_free(struct ssl_ctx_st *context); /* NULL too; the caller's ref
  * the `owner` given to tls_client_stream. The hook owns the session (tls_session_free). */
 void tls_client_set_session_hook(struct ssl_ctx_st *context,
                                  void (*hook)(void *owner, struct ssl_session_st *session));
-void tls_session_free(struct ssl_session_st *session); /* NULL too */
+void tls_session_free(struct ssl_session_st *session);           /* NULL too */
+bool tls_session_is_http2(const struct ssl_session_st *session); /* what its connection agreed on */
 
 /* For stream_open. */
 struct ssl_st *tls_server_stream(struct ssl_ctx_st *context);
@@ -34,5 +36,7 @@ struct ssl_st *tls_server_stream(struct ssl_ctx_st *context);
 struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
                                  const struct address *address, struct ssl_session_st *session,
                                  void *owner);
+void tls_offer_http1_only(struct ssl_st *tls); /* before the handshake */
+bool tls_chose_http2(struct ssl_st *tls);      /* after it */
 /* Whether the handshake resumed a session. */
 bool tls_resumed(struct ssl_st *tls);

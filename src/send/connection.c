@@ -45,6 +45,8 @@ void connection_close(struct connection *c)
         idle_remove(c);
     else if (c->state == CONNECTION_DRAINING)
         draining_unlink(c);
+    if (c->h2)
+        multiplex_free(c);
     stream_close(&c->stream);
     buf_free(&c->unsent);
     free(c->tls_why);
@@ -81,18 +83,23 @@ static void fail(struct connection *c, enum attempt_class class, const char *wha
 
 /* ---- opening */
 
+void connection_print_tls_why(struct buf *to, const struct connection *c, enum stream_result result)
+{
+    const char *reason = stream_tls_reason(&c->stream);
+    if (c->tls_why)
+        buf_printf(to, "is not trusted: %s", c->tls_why);
+    else if (result != STREAM_TLS_ERROR)
+        buf_add_c(to, "closed the connection during the TLS handshake: does it speak TLS?");
+    else if (strstr(reason, "wrong version number"))
+        buf_add_c(to, "does not speak TLS on this port: should the URL begin with http://?");
+    else
+        buf_printf(to, "and we could not agree on TLS: %s", reason);
+}
+
 static void fail_handshake(struct connection *c, enum stream_result result)
 {
     struct buf what = {0};
-    const char *reason = stream_tls_reason(&c->stream);
-    if (c->tls_why)
-        buf_printf(&what, "is not trusted: %s", c->tls_why);
-    else if (result != STREAM_TLS_ERROR)
-        buf_add_c(&what, "closed the connection during the TLS handshake: does it speak TLS?");
-    else if (strstr(reason, "wrong version number"))
-        buf_add_c(&what, "does not speak TLS on this port: should the URL begin with http://?");
-    else
-        buf_printf(&what, "and we could not agree on TLS: %s", reason);
+    connection_print_tls_why(&what, c, result);
     fail(c, ATTEMPT_TLS, buf_c(&what));
     buf_free(&what);
 }
@@ -100,10 +107,18 @@ static void fail_handshake(struct connection *c, enum stream_result result)
 static void shake_hands(struct connection *c)
 {
     enum stream_result result = stream_handshake(&c->stream);
-    if (result == STREAM_OK)
-        connection_send(c, c->job);
-    else if (result != STREAM_AGAIN)
+    if (result == STREAM_OK) {
+        struct destination *d = c->destination;
+        struct job *job = c->job;
+        d->http1_only = !tls_chose_http2(c->stream.tls);
+        if (!d->http1_only)
+            multiplex_begin(c);
+        connection_send(c, job);
+        if (d->pioneer == job)
+            joiners_release(d);
+    } else if (result != STREAM_AGAIN) {
         fail_handshake(c, result);
+    }
 }
 
 void connection_open(struct job *job, int fd, const struct address *address)
@@ -125,6 +140,8 @@ void connection_open(struct job *job, int fd, const struct address *address)
     if (d->https) {
         tls = tls_client_stream(s->tls, d->host, d->host_is_address ? &d->address : NULL,
                                 sessions_find(s->sessions, d), c);
+        if (d->no_http2)
+            tls_offer_http1_only(tls);
         certificate_watch(tls);
     }
     stream_open(&c->stream, s->loop, fd, tls);
@@ -145,7 +162,7 @@ void connection_open(struct job *job, int fd, const struct address *address)
 
 /* What the socket does not take is kept; a failure is left to reading, which may still find an
  * answer (a refusal sent before the request was read) or the reason. */
-static void write_part(struct connection *c, const char *p, size_t n)
+void connection_write(struct connection *c, const char *p, size_t n)
 {
     size_t written = 0;
     while (n > 0) {
@@ -176,6 +193,11 @@ void connection_send(struct connection *c, struct job *job)
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
     struct exchange *x = job->x;
+    if (c->h2) {
+        c->job = NULL;
+        multiplex_send(c, job);
+        return;
+    }
     c->used = c->state == CONNECTION_IDLE;
     c->state = CONNECTION_BUSY;
     c->job = job;
@@ -185,18 +207,22 @@ void connection_send(struct connection *c, struct job *job)
     answer_begin(&c->answer, &x->response_headers, &x->response_body);
     buf_clear(&s->request);
     request_print(&s->request, buf_str(&c->destination->fixed), x);
-    write_part(c, s->request.p, s->request.n);
+    connection_write(c, s->request.p, s->request.n);
 }
 
 /* ---- reading */
 
+bool connection_is_old(const struct connection *c)
+{
+    return loop_mono_ms(c->sender->loop) - c->opened_mono_ms >= LIMIT_CONNECTION_AGE_MS;
+}
+
 static bool is_reusable(struct connection *c, bool all_used)
 {
-    struct sender *s = c->sender;
     char more[64];
     size_t n;
     if (!all_used || !c->answer.keep_alive || c->write_failed || c->unsent.n > 0 ||
-        loop_mono_ms(s->loop) - c->opened_mono_ms >= LIMIT_CONNECTION_AGE_MS)
+        connection_is_old(c))
         return false;
     /* Bytes that TLS holds are session tickets, or more than was asked for. */
     return !c->stream.tls || !SSL_has_pending(c->stream.tls) ||
@@ -242,6 +268,10 @@ static void fail_protocol(struct connection *c)
 static void on_gone(struct connection *c, enum stream_result result)
 {
     struct job *job = c->job;
+    if (c->h2) {
+        multiplex_gone(c, result);
+        return;
+    }
     if (c->state != CONNECTION_BUSY) {
         connection_close(c);
         return;
@@ -273,6 +303,10 @@ static void on_gone(struct connection *c, enum stream_result result)
 static bool on_bytes(struct connection *c, const char *p, size_t n)
 {
     size_t used = 0;
+    if (c->h2) {
+        multiplex_read(c, p, n);
+        return false;
+    }
     if (c->state == CONNECTION_IDLE) { /* nothing was asked: a 408, or worse */
         connection_close(c);
         return false;
@@ -319,8 +353,13 @@ static void connection_ready(struct stream *stream, int events)
         shake_hands(c);
         return;
     }
-    if ((events & IO_WRITE) && c->unsent.n > 0)
-        write_part(c, c->unsent.p + c->unsent_at, c->unsent.n - c->unsent_at);
+    if ((events & IO_WRITE) && c->unsent.n > 0) {
+        connection_write(c, c->unsent.p + c->unsent_at, c->unsent.n - c->unsent_at);
+        if (c->h2 && c->unsent.n == 0) {
+            multiplex_go_on(c);
+            return; /* it may be gone; what there is to read is reported again */
+        }
+    }
     if (!(events & IO_READ))
         return;
     /* Once: what is left is reported again. A full buffer means that more is there. */

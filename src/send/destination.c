@@ -6,6 +6,7 @@
 #include "send/internal.h"
 
 #include "base/alloc.h"
+#include "net/tls.h"
 #include "send/request.h"
 
 #include <stdlib.h>
@@ -32,6 +33,8 @@ struct destination *destination_get(struct sender *s, const struct url *url)
     d->host_bytes = url->host.n;
     memcpy(d->host, url->host.p, url->host.n);
     request_print_fixed(&d->fixed, url, s->user_agent);
+    const struct ssl_session_st *session = d->https ? sessions_find(s->sessions, d) : NULL;
+    d->http1_only = session && !tls_session_is_http2(session);
     d->bucket_next = *bucket;
     *bucket = d;
     return d;

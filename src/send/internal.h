@@ -15,6 +15,7 @@
 #include "net/stream.h"
 #include "send/answer.h"
 #include "send/dial.h"
+#include "send/h2.h"
 #include "send/send.h"
 
 #define SENDER_MAGIC 0x53454e44u
@@ -24,13 +25,20 @@
 #define INPUT_BYTES 16384
 
 struct connection;
+struct multiplexed;
 struct opening;
 struct sessions;
 struct ssl_ctx_st;
 
 struct destination {
     struct destination *bucket_next;
-    struct connection *idle_newest; /* used last, taken first */
+    struct connection *idle_newest;         /* used last, taken first */
+    struct connection *shared;              /* HTTP/2, with streams; linked by deeper */
+    struct job *pioneer;                    /* opens a connection that may turn out to be shared, */
+    struct job *joiner_first, *joiner_last; /* and those who wait for it */
+    bool http1_only;                        /* what was agreed on last: no use to wait */
+    bool no_http2;                          /* it wants HTTP/1.1 of us: not offered any more */
+    uint32_t allowed_streams; /* on one connection, as far as it has said; 0: it has not */
     uint32_t exchanges, connections, idle;
     struct buf fixed; /* header lines: request_print_fixed */
     bool https, host_is_address;
@@ -42,6 +50,7 @@ struct destination {
 
 enum job_phase {
     JOB_WAITING,   /* in line for a connection */
+    JOB_JOINING,   /* the pioneer of its destination is opening one */
     JOB_RESOLVING, /* opening */
     JOB_DIALING,   /* opening */
     JOB_TUNNEL,    /* opening; the proxy is asked */
@@ -59,17 +68,20 @@ struct job {
     struct destination *destination;
     struct opening *opening;
     struct connection *connection;
+    struct multiplexed *stream; /* of the connection, HTTP/2 */
     struct timer timer;
     int64_t started_mono_ms, deadline_mono_ms, connect_deadline_mono_ms;
-    bool retried;            /* the one retry of a stale connection was used */
-    struct job *prev, *next; /* in line */
-    struct address address;  /* being connected, or connected, to; family 0: none yet */
+    int64_t join_deadline_mono_ms; /* 0: has not waited for a pioneer */
+    bool retried;                  /* the one retry of a stale connection was used */
+    struct job *prev, *next;       /* in line, or joining */
+    struct address address;        /* being connected, or connected, to; family 0: none yet */
 };
 
 enum connection_state {
     CONNECTION_HANDSHAKE,
     CONNECTION_BUSY,
     CONNECTION_IDLE,
+    CONNECTION_SHARED,   /* HTTP/2 with streams; no job of its own */
     CONNECTION_DRAINING, /* no job; the rest of a body is read and dropped */
 };
 
@@ -88,9 +100,16 @@ struct connection {
     size_t unsent_at;
     struct answer answer;
     struct timer timer;                    /* DRAINING: its end */
-    struct connection *older, *newer;      /* IDLE, DRAINING: of the sender, by time */
-    struct connection *deeper, *shallower; /* IDLE: of the destination, a stack */
-    char *tls_why;                         /* what is wrong with the certificate, or NULL */
+    struct connection *older, *newer;      /* IDLE, DRAINING, SHARED: of the sender */
+    struct connection *deeper, *shallower; /* IDLE: of the destination, a stack; SHARED: of it */
+    struct h2 *h2;                         /* NULL: HTTP/1.1 */
+    struct multiplexed *streams;
+    int64_t heard_mono_ms;         /* HTTP/2: last bytes of the peer */
+    bool retired;                  /* takes no more streams */
+    bool working;                  /* is not to be closed now, and written to soon */
+    bool is_dirty;                 /* of the sender's `dirty` */
+    struct connection *dirty_next; /* has something to write */
+    char *tls_why;                 /* what is wrong with the certificate, or NULL */
 };
 
 struct sender {
@@ -109,7 +128,9 @@ struct sender {
     struct sessions *sessions;
     struct hash_secret secret;
     struct connection *idle_oldest, *idle_newest;
-    struct connection *draining; /* linked by `older` */
+    struct connection *draining;       /* linked by `older` */
+    struct connection *shared, *dirty; /* HTTP/2: linked by newer, dirty_next */
+    struct timer flush_timer;
     struct timer idle_timer;
     struct job *line_first, *line_last;
     struct timer line_timer;
@@ -130,7 +151,10 @@ void idle_timer_fire(struct timer *timer);
 
 /* job.c: the course of an exchange. */
 void job_start(struct sender *s, struct exchange *x);
+void job_go(struct job *job);         /* on a connection there is, or a fresh one */
 void job_open_fresh(struct job *job); /* or waits in line */
+/* The pioneer has a connection: who waits for it goes on. */
+void joiners_release(struct destination *d);
 /* The outcome; `done` follows from the loop unless job_finish is called first. */
 void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void job_settle_by_status(struct job *job, const char *but); /* but: what went wrong after, or "" */
@@ -150,6 +174,28 @@ void opening_cancel(struct opening *opening);
 void connection_open(struct job *job, int fd, const struct address *address);
 void connection_send(struct connection *c, struct job *job);
 void connection_close(struct connection *c);
+void connection_write(struct connection *c, const char *p, size_t n); /* what is not taken waits */
+bool connection_is_old(const struct connection *c);                   /* to be used no more */
+void connection_print_tls_why(struct buf *to, const struct connection *c,
+                              enum stream_result result); /* a clause behind "host port n" */
+
+/* multiplex.c: exchanges that share an HTTP/2 connection. */
+struct connection *shared_take(struct destination *d); /* one with room, NULL: none */
+void multiplex_begin(struct connection *c);            /* the handshake chose HTTP/2 */
+void multiplex_send(struct connection *c, struct job *job);
+void multiplex_leave(struct job *job); /* the exchange is over, the connection goes on */
+void multiplex_read(struct connection *c, const char *p, size_t n);
+void multiplex_gone(struct connection *c, enum stream_result result);
+void multiplex_go_on(struct connection *c); /* it can be written to again */
+void multiplex_flush_timer_fire(struct timer *timer);
+void multiplex_free(struct connection *c); /* its half of connection_close */
+enum multiplex_stage {
+    MULTIPLEX_NO_STREAM, /* the peer does not allow one yet */
+    MULTIPLEX_NO_WINDOW, /* nor the whole body */
+    MULTIPLEX_SENT,
+    MULTIPLEX_BEGUN, /* its answer has begun */
+};
+enum multiplex_stage multiplex_stage(const struct job *job);
 
 /* sessions.c: TLS sessions to resume, kept beyond connections and destinations. */
 struct sessions *sessions_new(struct sender *s);

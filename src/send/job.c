@@ -31,14 +31,79 @@ void line_poke(struct sender *s)
         loop_timer_set(s->loop, &s->line_timer, loop_mono_ms(s->loop));
 }
 
+/* ---- waiting for a connection that another exchange of the destination is opening
+ *
+ * Whether it can be shared is known when its TLS handshake is done: until then a burst to an HTTP/2
+ * receiver would open a connection each. Where HTTP/1.1 was agreed on last nobody waits, and nobody
+ * waits longer than LIMIT_JOIN_MS: one handshake that stalls holds up nobody else. */
+
+static bool is_worth_joining(const struct job *job)
+{
+    const struct destination *d = job->destination;
+    return d->pioneer && !d->http1_only && job->sender->options.http2 && !d->no_http2 &&
+           (job->join_deadline_mono_ms == 0 ||
+            job->join_deadline_mono_ms > loop_mono_ms(job->sender->loop));
+}
+
+static void join(struct job *job)
+{
+    struct destination *d = job->destination;
+    if (job->join_deadline_mono_ms == 0) {
+        int64_t wait_ms = job->x->connect_timeout_ms / 2;
+        job->join_deadline_mono_ms =
+            loop_mono_ms(job->sender->loop) + (wait_ms < LIMIT_JOIN_MS ? wait_ms : LIMIT_JOIN_MS);
+    }
+    job->prev = d->joiner_last;
+    *(d->joiner_last ? &d->joiner_last->next : &d->joiner_first) = job;
+    d->joiner_last = job;
+    job_set_phase(job, JOB_JOINING);
+}
+
+static void join_leave(struct job *job)
+{
+    struct destination *d = job->destination;
+    *(job->prev ? &job->prev->next : &d->joiner_first) = job->next;
+    *(job->next ? &job->next->prev : &d->joiner_last) = job->prev;
+    job->prev = job->next = NULL;
+}
+
+void joiners_release(struct destination *d)
+{
+    struct job *last = d->joiner_last, *job;
+    d->pioneer = NULL;
+    while ((job = d->joiner_first) != NULL) {
+        join_leave(job);
+        job_go(job);
+        if (job == last)
+            break; /* those behind it have joined again */
+    }
+}
+
+/* The pioneer has failed: the next one tries, the others go on waiting. */
+static void pioneer_leave(struct destination *d)
+{
+    struct job *job = d->joiner_first;
+    d->pioneer = NULL;
+    if (job) {
+        join_leave(job);
+        job_go(job);
+    }
+}
+
 /* ---- the start */
 
 static void job_timer_fire(struct timer *timer);
 
-static void job_go(struct job *job)
+void job_go(struct job *job)
 {
     struct sender *s = job->sender;
-    struct connection *c = idle_take(s, job->destination);
+    struct connection *c = job->destination->shared ? shared_take(job->destination) : NULL;
+    if (!c)
+        c = idle_take(s, job->destination);
+    if (!c && is_worth_joining(job)) {
+        join(job);
+        return;
+    }
     if (!c) {
         job_open_fresh(job);
         return;
@@ -71,18 +136,27 @@ void job_open_fresh(struct job *job)
     struct sender *s = job->sender;
     job->x->reused_connection = false;
     if (make_room(s)) {
+        struct destination *d = job->destination;
         job->connect_deadline_mono_ms = loop_mono_ms(s->loop) + connect_timeout_ms(job->x);
+        if (d->https && !d->pioneer)
+            d->pioneer = job;
         opening_start(job);
     } else {
         line_join(job);
     }
 }
 
+static bool has_connection_for(const struct job *job)
+{
+    struct destination *d = job->destination;
+    return d->idle_newest || (d->shared && shared_take(d)) || is_worth_joining(job);
+}
+
 void line_timer_fire(struct timer *timer)
 {
     struct sender *s = CONTAINER_OF(timer, struct sender, line_timer);
     CHECK_MAGIC(s, SENDER_MAGIC);
-    while (s->line_first && (s->line_first->destination->idle_newest || make_room(s))) {
+    while (s->line_first && (has_connection_for(s->line_first) || make_room(s))) {
         struct job *job = s->line_first;
         line_leave(job);
         job_go(job);
@@ -120,6 +194,8 @@ void job_set_phase(struct job *job, enum job_phase phase)
     int64_t at = job->deadline_mono_ms;
     if (connecting && job->connect_deadline_mono_ms < at)
         at = job->connect_deadline_mono_ms;
+    if (phase == JOB_JOINING)
+        at = job->join_deadline_mono_ms;
     if (phase == JOB_SETTLED)
         at = loop_mono_ms(job->sender->loop);
     if (job->timer.heap_place == 0 || job->timer.at_mono_ms != at)
@@ -136,6 +212,34 @@ void job_print_where(struct buf *to, const struct job *job)
         buf_add_c(to, ")");
     }
     buf_printf(to, " port %u", d->port);
+}
+
+/* On an HTTP/2 connection; at: "host port n". */
+static void settle_stream_late(struct job *job, const char *at, double s)
+{
+    switch (multiplex_stage(job)) {
+    case MULTIPLEX_NO_STREAM:
+        job_settle(job, ATTEMPT_TIMEOUT,
+                   "%s allowed no request on its HTTP/2 connection within %g s "
+                   "(SETTINGS_MAX_CONCURRENT_STREAMS)",
+                   at, s);
+        break;
+    case MULTIPLEX_NO_WINDOW:
+        job_settle(job, ATTEMPT_TIMEOUT,
+                   "%s did not take the whole request within %g s: its HTTP/2 window stayed shut",
+                   at, s);
+        break;
+    case MULTIPLEX_SENT:
+        job_settle(job, ATTEMPT_TIMEOUT,
+                   "%s took the request but sent no answer within %g s: answer 2xx first, work "
+                   "afterwards",
+                   at, s);
+        break;
+    case MULTIPLEX_BEGUN:
+        job_settle(job, ATTEMPT_TIMEOUT,
+                   "%s began to answer, but its headers were not complete within %g s", at, s);
+        break;
+    }
 }
 
 static void settle_late(struct job *job)
@@ -176,7 +280,9 @@ static void settle_late(struct job *job)
                    connect_s);
         break;
     case JOB_ANSWER:
-        if (answer_begun(&c->answer))
+        if (job->stream)
+            settle_stream_late(job, at, s);
+        else if (answer_begun(&c->answer))
             job_settle(job, ATTEMPT_TIMEOUT,
                        "%s began to answer, but its headers were not complete within %g s", at, s);
         else if (c->unsent.n > 0)
@@ -189,6 +295,7 @@ static void settle_late(struct job *job)
                        at, s);
         break;
     case JOB_BODY: job_settle_by_status(job, "; its body was too slow to be kept whole"); break;
+    case JOB_JOINING:
     case JOB_SETTLED: break;
     }
     buf_free(&where);
@@ -198,6 +305,11 @@ static void job_timer_fire(struct timer *timer)
 {
     struct job *job = CONTAINER_OF(timer, struct job, timer);
     CHECK_MAGIC(job, JOB_MAGIC);
+    if (job->phase == JOB_JOINING) {
+        join_leave(job);
+        job_open_fresh(job);
+        return;
+    }
     settle_late(job);
     job_finish(job);
 }
@@ -295,11 +407,14 @@ void job_settle_by_status(struct job *job, const char *but)
 static void job_release(struct job *job)
 {
     struct sender *s = job->sender;
+    struct destination *d = job->destination;
     ASSERT(!job->opening && !job->connection);
     loop_timer_clear(s->loop, &job->timer);
-    job->destination->exchanges--;
+    if (d->pioneer == job)
+        pioneer_leave(d);
+    d->exchanges--;
     s->exchanges--;
-    destination_drop_if_unused(s, job->destination);
+    destination_drop_if_unused(s, d);
     job->x->duration_ms = (int32_t)(loop_mono_ms(s->loop) - job->started_mono_ms);
     job->x->internal = NULL;
     job->magic = 0;
@@ -311,8 +426,14 @@ static void job_let_go(struct job *job)
 {
     struct opening *opening = job->opening;
     struct connection *c = job->connection;
-    if (job->sender->line_first == job || job->prev)
+    if (job->phase == JOB_JOINING)
+        join_leave(job);
+    else if (job->sender->line_first == job || job->prev)
         line_leave(job);
+    if (job->stream) {
+        multiplex_leave(job);
+        c = NULL;
+    }
     job->opening = NULL;
     job->connection = NULL;
     if (opening)

@@ -49,6 +49,67 @@ void request_print(struct buf *to, struct str fixed, const struct exchange *x)
     buf_add_str(to, x->body);
 }
 
+struct h2_list {
+    struct h2_header *headers;
+    size_t count;
+    struct buf *scratch; /* has room: nothing in it moves */
+};
+
+static void list_add(struct h2_list *list, struct str name, struct str value, bool once)
+{
+    ASSERT(list->count < REQUEST_H2_HEADERS);
+    list->headers[list->count++] = (struct h2_header){name, value, once};
+}
+
+/* "Name: value\r\n" lines; names go in lower case, and Host is said by :authority. */
+static void list_add_lines(struct h2_list *list, struct str lines, bool once)
+{
+    while (lines.p && lines.n > 0) {
+        struct str value = str_cut(&lines, '\n');
+        struct str name = str_cut(&value, ':');
+        if (!value.p)
+            continue;
+        if (value.n > 0 && value.p[value.n - 1] == '\r')
+            value.n--;
+        value = str_trim(value);
+        struct str lower = {list->scratch->p + list->scratch->n, name.n};
+        for (size_t i = 0; i < name.n; i++) {
+            char c = name.p[i];
+            list->scratch->p[list->scratch->n++] = c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
+        }
+        if (str_eq(lower, STR("host")))
+            list->headers[2].value = value;
+        else
+            list_add(list, lower, value, once);
+    }
+}
+
+size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scratch,
+                       struct str fixed, const struct exchange *x)
+{
+    struct h2_list list = {.headers = ret, .scratch = scratch};
+    struct str basic = {0};
+    buf_clear(scratch);
+    buf_reserve(scratch, fixed.n + x->headers.n + x->url->userinfo.n * 2 + 128);
+    list_add(&list, STR(":method"), STR("POST"), false);
+    list_add(&list, STR(":scheme"), x->url->https ? STR("https") : STR("http"), false);
+    list_add(&list, STR(":authority"), STR(""), false);
+    list_add(&list, STR(":path"), x->url->target, false);
+    if (x->url->userinfo.p) {
+        request_print_basic(scratch, "", x->url->userinfo);
+        basic = (struct str){scratch->p + 2, scratch->n - 4}; /* ": Basic ...\r\n" */
+    }
+    list_add_lines(&list, fixed, false);
+    if (basic.p)
+        list_add(&list, STR("authorization"), basic, true);
+    list_add_lines(&list, x->headers, true);
+    struct str length = {scratch->p + scratch->n, 0};
+    buf_add_int(scratch, (int64_t)x->body.n);
+    length.n = (size_t)(scratch->p + scratch->n - length.p);
+    list_add(&list, STR("content-length"), length, false);
+    return list.count;
+}
+
 static void print_lines(struct buf *to, struct str lines)
 {
     while (lines.p && lines.n > 0) {

@@ -23,6 +23,7 @@ struct sender_options {
     const char *user_agent;
     const char *proxy; /* "http://[user:password@]host[:port]"; NULL: none. Names are resolved and
                         * addresses checked here all the same, the proxy is told an address */
+    bool http2;        /* offered by ALPN to https receivers: their exchanges share a connection */
     int32_t connections_max; /* of this loop, idle ones included */
     int32_t idle_per_destination;
     int64_t idle_ms;

@@ -45,7 +45,7 @@ static bool set_up(struct sender *s, char **ret_why)
         *ret_why = xstrdup(why);
         return false;
     }
-    s->tls = tls_client_new(s->options.ca_file, ret_why);
+    s->tls = tls_client_new(s->options.ca_file, s->options.http2, ret_why);
     if (!s->tls)
         return false;
     tls_client_set_session_hook(s->tls, on_session);
@@ -62,6 +62,7 @@ static void release(struct sender *s)
         dns_free(s->dns);
     loop_timer_clear(s->loop, &s->idle_timer);
     loop_timer_clear(s->loop, &s->line_timer);
+    loop_timer_clear(s->loop, &s->flush_timer);
     buf_free(&s->request);
     arena_free(&s->arena);
     free(s->sources);
@@ -85,6 +86,7 @@ struct sender *sender_new(struct loop *loop, const struct sender_options *option
     s->user_agent = xstrdup(options->user_agent);
     s->idle_timer.fire = idle_timer_fire;
     s->line_timer.fire = line_timer_fire;
+    s->flush_timer.fire = multiplex_flush_timer_fire;
     env_random(loop_env(loop), s->secret.bytes, sizeof s->secret.bytes);
     if (!set_up(s, ret_why)) {
         release(s);
@@ -101,6 +103,8 @@ void sender_free(struct sender *s)
         continue;
     while (s->draining)
         connection_close(s->draining);
+    while (s->shared)
+        connection_close(s->shared);
     ASSERT(s->connections == 0);
     release(s);
 }

@@ -1,0 +1,430 @@
+/* Many exchanges on one HTTP/2 connection.
+ *
+ *   HANDSHAKE -> SHARED (carries streams) <-> IDLE (none) -> closed
+ *
+ * A shared connection is on its destination's list and takes new exchanges as long as the peer
+ * allows streams; when it does not, another connection is opened: a peer that allows one stream,
+ * or a lane whose streams all hang, must not hold up the others. What is written is gathered until
+ * the next tick, so that a burst of requests is one record and one system call.
+ *
+ * A stream is one exchange's, or nobody's: then the rest of its body is read and dropped. While
+ * `working` is set nothing closes the connection: `done` of one exchange may start or cancel
+ * others on it. */
+#include "send/internal.h"
+
+#include "base/alloc.h"
+#include "send/request.h"
+
+#include <stdlib.h>
+
+#define OUTPUT_BYTES 32768 /* written at once; the rest waits until the socket has taken it */
+
+struct multiplexed {
+    struct h2_stream h2;
+    struct connection *connection;
+    struct job *job; /* NULL: only drained */
+    bool reused;     /* others came before it on this connection */
+    int64_t since_mono_ms;
+    struct timer timer;              /* without a job: the drain's end */
+    struct multiplexed *prev, *next; /* of the connection */
+};
+
+/* ---- lists */
+
+static void shared_link(struct connection *c)
+{
+    struct sender *s = c->sender;
+    struct destination *d = c->destination;
+    c->state = CONNECTION_SHARED;
+    c->older = NULL;
+    c->newer = s->shared;
+    if (c->newer)
+        c->newer->older = c;
+    s->shared = c;
+    c->shallower = NULL;
+    c->deeper = d->shared;
+    if (c->deeper)
+        c->deeper->shallower = c;
+    d->shared = c;
+}
+
+static void shared_unlink(struct connection *c)
+{
+    *(c->older ? &c->older->newer : &c->sender->shared) = c->newer;
+    if (c->newer)
+        c->newer->older = c->older;
+    *(c->shallower ? &c->shallower->deeper : &c->destination->shared) = c->deeper;
+    if (c->deeper)
+        c->deeper->shallower = c->shallower;
+    c->older = c->newer = c->deeper = c->shallower = NULL;
+}
+
+static bool takes_more(const struct connection *c)
+{
+    return !c->retired && !c->write_failed && h2_room(c->h2) > 0 && !connection_is_old(c);
+}
+
+struct connection *shared_take(struct destination *d)
+{
+    struct connection *c = d->shared;
+    while (c && !takes_more(c))
+        c = c->deeper;
+    return c;
+}
+
+/* ---- writing */
+
+static void flush(struct connection *c)
+{
+    struct sender *s = c->sender;
+    while (c->unsent.n == 0 && !c->write_failed) {
+        buf_clear(&s->request);
+        h2_output(c->h2, &s->request, OUTPUT_BYTES);
+        if (s->request.n == 0)
+            return;
+        connection_write(c, s->request.p, s->request.n);
+    }
+}
+
+static void flush_soon(struct connection *c)
+{
+    struct sender *s = c->sender;
+    if (c->working || c->is_dirty)
+        return; /* written at the end of what is being done, or soon */
+    c->is_dirty = true;
+    c->dirty_next = s->dirty;
+    s->dirty = c;
+    if (s->flush_timer.heap_place == 0)
+        loop_timer_set(s->loop, &s->flush_timer, loop_mono_ms(s->loop));
+}
+
+static void dirty_unlink(struct connection *c)
+{
+    struct connection **at = &c->sender->dirty;
+    if (!c->is_dirty)
+        return;
+    while (*at != c)
+        at = &(*at)->dirty_next;
+    *at = c->dirty_next;
+    c->is_dirty = false;
+}
+
+void multiplex_flush_timer_fire(struct timer *timer)
+{
+    struct sender *s = CONTAINER_OF(timer, struct sender, flush_timer);
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    while (s->dirty) {
+        struct connection *c = s->dirty;
+        s->dirty = c->dirty_next;
+        c->is_dirty = false;
+        multiplex_go_on(c);
+    }
+}
+
+/* ---- streams */
+
+/* The stream goes; its job, if it has one, is without a connection from here on. */
+static void drop(struct multiplexed *m)
+{
+    struct connection *c = m->connection;
+    h2_forget(c->h2, &m->h2);
+    *(m->prev ? &m->prev->next : &c->streams) = m->next;
+    if (m->next)
+        m->next->prev = m->prev;
+    loop_timer_clear(c->sender->loop, &m->timer);
+    if (m->job) {
+        m->job->stream = NULL;
+        m->job->connection = NULL;
+    }
+    free(m);
+    flush_soon(c);
+}
+
+/* After a stream has gone. May close the connection. */
+static void settle_down(struct connection *c)
+{
+    if (c->working || c->streams)
+        return;
+    flush(c);
+    shared_unlink(c);
+    c->state = CONNECTION_BUSY; /* on no list */
+    if (takes_more(c))
+        idle_give(c);
+    else
+        connection_close(c);
+}
+
+static void drain_timer_fire(struct timer *timer)
+{
+    struct multiplexed *m = CONTAINER_OF(timer, struct multiplexed, timer);
+    struct connection *c = m->connection;
+    CHECK_MAGIC(c, CONNECTION_MAGIC);
+    drop(m);
+    settle_down(c);
+}
+
+void multiplex_begin(struct connection *c)
+{
+    c->h2 = h2_new(c->destination->allowed_streams);
+    shared_link(c);
+}
+
+void multiplex_send(struct connection *c, struct job *job)
+{
+    struct exchange *x = job->x;
+    struct multiplexed *m = xcalloc(1, sizeof *m);
+    m->connection = c;
+    m->job = job;
+    m->reused = c->used;
+    m->since_mono_ms = loop_mono_ms(c->sender->loop);
+    m->timer.fire = drain_timer_fire;
+    m->h2.headers = &x->response_headers;
+    m->h2.body = &x->response_body;
+    m->h2.request_body = x->body;
+    buf_clear(&x->response_headers);
+    buf_clear(&x->response_body);
+    m->next = c->streams;
+    if (m->next)
+        m->next->prev = m;
+    c->streams = m;
+    if (c->state != CONNECTION_SHARED)
+        shared_link(c);
+    c->used = true;
+    job->connection = c;
+    job->stream = m;
+    job->address = c->address;
+    struct h2_header headers[REQUEST_H2_HEADERS];
+    size_t count =
+        request_list_h2(headers, &c->sender->request, buf_str(&job->destination->fixed), x);
+    ASSERT(h2_submit(c->h2, &m->h2, headers, count)); /* there was room */
+    job_set_phase(job, JOB_ANSWER);
+    flush_soon(c);
+}
+
+void multiplex_leave(struct job *job)
+{
+    struct multiplexed *m = job->stream;
+    struct connection *c = m->connection;
+    /* Nothing at all came since: it may be a dead connection, which nobody else should try. */
+    if (job->x->class == ATTEMPT_TIMEOUT && c->heard_mono_ms <= m->since_mono_ms)
+        c->retired = true;
+    drop(m);
+    settle_down(c);
+}
+
+void multiplex_free(struct connection *c)
+{
+    c->working = true;
+    dirty_unlink(c);
+    if (c->state == CONNECTION_SHARED)
+        shared_unlink(c);
+    while (c->streams) {
+        ASSERT(!c->streams->job);
+        drop(c->streams);
+    }
+    h2_free(c->h2);
+    c->h2 = NULL;
+}
+
+/* ---- outcomes */
+
+static void fail(struct multiplexed *m, enum attempt_class class, const char *what)
+{
+    struct job *job = m->job;
+    struct buf where = {0};
+    job_print_where(&where, job);
+    job_settle(job, class, "%s %s", buf_c(&where), what);
+    buf_free(&where);
+    drop(m);
+    job_finish(job);
+}
+
+static void fail_protocol(struct multiplexed *m, const char *why)
+{
+    struct buf what = {0};
+    buf_add_c(&what, "did not answer in HTTP/2 that can be understood: ");
+    buf_add_c(&what, why);
+    fail(m, ATTEMPT_PROTOCOL, buf_c(&what));
+    buf_free(&what);
+}
+
+static void complete(struct multiplexed *m)
+{
+    struct job *job = m->job;
+    job->x->status = m->h2.status;
+    drop(m);
+    job_settle_by_status(job, "");
+    job_finish(job);
+}
+
+/* The outcome is certain and nothing more is kept: the rest comes on its own. */
+static void drain_alone(struct multiplexed *m)
+{
+    struct job *job = m->job;
+    if (!m->h2.sent) { /* the rest of the request would go with its exchange */
+        complete(m);
+        return;
+    }
+    h2_keep_nothing(&m->h2);
+    m->job = NULL;
+    job->stream = NULL;
+    job->connection = NULL;
+    loop_timer_set(m->connection->sender->loop, &m->timer, job->deadline_mono_ms);
+    job_settle_by_status(job, "");
+    job_finish(job);
+}
+
+/* The same attempt, once more: what was not begun with, or lost with a connection in use. */
+static void again(struct multiplexed *m)
+{
+    struct job *job = m->job;
+    job->retried = true;
+    drop(m);
+    job_go(job);
+}
+
+/* It ended before there was an answer. */
+static void fail_early(struct multiplexed *m)
+{
+    struct buf what = {0};
+    const struct h2_stream *h2 = &m->h2;
+    bool wants_http1 = h2->end == H2_RESET && h2->code == H2_CODE_HTTP_1_1_REQUIRED;
+    if ((h2->end == H2_REFUSED || wants_http1) && !m->job->retried) {
+        m->job->destination->no_http2 |= wants_http1;
+        m->connection->retired |= wants_http1;
+        again(m);
+        return;
+    }
+    if (h2->end == H2_REFUSED) {
+        fail(m, ATTEMPT_RESET, "refused the request twice (HTTP/2: REFUSED_STREAM)");
+    } else if (h2->end == H2_RESET) {
+        buf_printf(&what, "ended the request without an answer (HTTP/2: %s)",
+                   h2_code_name(h2->code));
+        fail(m, ATTEMPT_RESET, buf_c(&what));
+    } else {
+        h2_stream_print_why(&what, h2);
+        fail_protocol(m, buf_c(&what));
+    }
+    buf_free(&what);
+}
+
+static void on_progress(struct multiplexed *m)
+{
+    const struct h2_stream *h2 = &m->h2;
+    bool over = h2->end != H2_OPEN || h2->body_bytes >= LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
+    if (!m->job) {
+        if (over)
+            drop(m);
+    } else if (!h2->headers_complete) {
+        if (over)
+            fail_early(m);
+    } else if (over) {
+        complete(m);
+    } else if (m->job->x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES) {
+        drain_alone(m);
+    } else {
+        m->job->x->status = h2->status;
+        m->job->phase = JOB_BODY; /* the deadline stays */
+    }
+}
+
+/* ---- reading */
+
+static void fail_broken(struct connection *c)
+{
+    struct buf why = {0};
+    h2_print_why(&why, c->h2);
+    (void)buf_c(&why);
+    c->retired = true;
+    while (c->streams) {
+        struct multiplexed *m = c->streams;
+        if (!m->job)
+            drop(m);
+        else if (m->h2.headers_complete)
+            complete(m);
+        else
+            fail_protocol(m, why.p);
+    }
+    buf_free(&why);
+    connection_close(c);
+}
+
+/* What came is told, what is to be said is written; writing may tell more. */
+void multiplex_go_on(struct connection *c)
+{
+    struct h2_stream *h2;
+    uint32_t allowed = h2_allowed_streams(c->h2);
+    c->working = true;
+    c->destination->allowed_streams = allowed > 0 ? allowed : c->destination->allowed_streams;
+    do {
+        while ((h2 = h2_next(c->h2)) != NULL)
+            on_progress(CONTAINER_OF(h2, struct multiplexed, h2));
+        flush(c);
+    } while (h2_has_next(c->h2));
+    if (h2_broken(c->h2)) {
+        fail_broken(c);
+        return;
+    }
+    c->working = false;
+    if (c->state == CONNECTION_SHARED)
+        settle_down(c);
+    else if (!takes_more(c)) /* idle: it says goodbye */
+        connection_close(c);
+    else
+        line_poke(c->sender); /* streams may have become free */
+}
+
+void multiplex_read(struct connection *c, const char *p, size_t n)
+{
+    c->heard_mono_ms = loop_mono_ms(c->sender->loop);
+    h2_feed(c->h2, p, n);
+    multiplex_go_on(c);
+}
+
+static void lose(struct multiplexed *m, enum stream_result result)
+{
+    struct buf what = {0};
+    uint32_t code = h2_leaving_code(m->connection->h2);
+    if (!m->job)
+        drop(m);
+    else if (m->h2.headers_complete)
+        complete(m); /* how the body ends does not matter */
+    else if (m->h2.begun)
+        fail(m, ATTEMPT_RESET, "closed the connection in the middle of its answer's headers");
+    else if (m->reused && !m->job->retried && result != STREAM_TLS_ERROR)
+        again(m);
+    else if (result == STREAM_TLS_ERROR) {
+        connection_print_tls_why(&what, m->connection, result);
+        fail(m, ATTEMPT_TLS, buf_c(&what));
+    } else if (code != 0) {
+        buf_printf(&what, "closed the connection without an answer (HTTP/2: %s)",
+                   h2_code_name(code));
+        fail(m, ATTEMPT_RESET, buf_c(&what));
+    } else {
+        fail(m, ATTEMPT_RESET,
+             result == STREAM_RESET ? "reset the connection without an answer"
+                                    : "closed the connection without an answer");
+    }
+    buf_free(&what);
+}
+
+void multiplex_gone(struct connection *c, enum stream_result result)
+{
+    c->working = true;
+    c->retired = true;
+    while (c->streams)
+        lose(c->streams, result);
+    connection_close(c);
+}
+
+/* ---- for the sentence of a deadline */
+
+enum multiplex_stage multiplex_stage(const struct job *job)
+{
+    const struct h2_stream *h2 = &job->stream->h2;
+    if (h2->begun)
+        return MULTIPLEX_BEGUN;
+    if (h2->sent)
+        return MULTIPLEX_SENT;
+    return h2->headers_sent ? MULTIPLEX_NO_WINDOW : MULTIPLEX_NO_STREAM;
+}
