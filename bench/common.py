@@ -135,9 +135,9 @@ class Daemon:
             raise RuntimeError(out.stderr)
         return json.loads(out.stdout)
 
-    def rss_mib(self):
+    def rss_mib(self, which="VmRSS"):
         for line in open("/proc/%d/status" % self.process.pid):
-            if line.startswith("VmRSS"):
+            if line.startswith(which):
                 return int(line.split()[1]) / 1024
 
     def cpu_seconds(self):
@@ -148,9 +148,13 @@ class Daemon:
         """Waits until everything acknowledged is in SQLite: a report sees it all."""
         self.request("GET", "/api/v1/reports/earnings?partnerId=bench_p0&startDate=2020-01-01&endDate=2020-01-01")
 
-    def close(self):
-        self.process.send_signal(signal.SIGTERM)
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
         self.process.wait(60)
+
+    def close(self):
+        self.stop()
         shutil.rmtree(self.dir, ignore_errors=True)
 
 

@@ -233,6 +233,7 @@ static void wait_applied(void)
         .after_day = INT32_MIN,
         .limit = 1,
     };
+    fill.answered = false;
     store_report(fill.store, &query);
     pthread_mutex_lock(&fill.mutex);
     while (!fill.answered)
@@ -244,6 +245,8 @@ static void fill_log(const char *directory)
 {
     struct buf path = {0};
     sqlite3 *db = NULL;
+    submit(take_flight(), 1); /* the memtable that an open store begins with is applied at once */
+    wait_applied();
     buf_printf(&path, "%s/postbackd.db", directory);
     if (sqlite3_open(buf_c(&path), &db) != SQLITE_OK ||
         sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) != SQLITE_OK)

@@ -14,6 +14,8 @@
 #define RAM_PER_SEAT 32 /* in memory for each exchange the window allows */
 #define RAM_SECONDS 10  /* or what the rate lets out in that time, if less */
 #define RAM_LEAST 64
+/* Until it has answered: after a start with most lanes dead, more would be read to be dropped. */
+#define RAM_UNPROVEN 16
 /* The last quarter is for what is paged: fresh ones alone must not fill a lane. */
 #define FRESH_IN_RAM (LIMIT_LANE_CALLBACKS_IN_RAM * 3 / 4)
 #define RATE_BURST_MICROS 20000
@@ -74,6 +76,8 @@ bool lane_is_sick(const struct lane *lane)
 
 int32_t lane_ram_goal(const struct lane *lane)
 {
+    if (!lane->proven)
+        return RAM_UNPROVEN;
     int64_t goal = (int64_t)lane->window.size * RAM_PER_SEAT;
     int64_t rated = (int64_t)lane->settings.rate_per_second * RAM_SECONDS;
     if (rated > 0 && rated < goal)

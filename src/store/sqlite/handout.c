@@ -6,6 +6,8 @@
 
 #include <stdlib.h>
 
+#define RECOVERED_PER_LANE 128
+
 struct handout {
     struct callback **items;
     size_t count, capacity;
@@ -49,19 +51,28 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
     }
 }
 
-/* At the start: what the replayed part of the journal has made due and SQLite does not have yet.
- * The rest is found by paging. */
+/* At the start: the first of each lane that the replayed part of the journal has made due and
+ * SQLite does not have yet, to begin with. The rest is found by paging, once it is in SQLite: a
+ * kill under load may leave more than a hundred thousand, and most lanes may be dead. */
 void writer_hand_out_recovered(struct sqlite_store *s)
 {
     const struct memtable *m = s->view.active;
     int64_t now_ms = env_wall_ms(s->env);
     struct handout out = {0};
+    struct idmap handed = {0};
     for (size_t i = 0; i < m->entry_count; i++) {
         const struct mem_entry *entry = &m->entries[i];
         const struct event *e = memtable_event(m, entry);
-        if (e && entry->status.queue == QUEUE_DUE && entry->status.place.due_ms <= now_ms)
-            add(&out, e, &entry->status);
+        if (!e || entry->status.queue != QUEUE_DUE || entry->status.place.due_ms > now_ms)
+            continue;
+        bool is_new = false;
+        uint64_t *of_lane = idmap_put(&handed, entry->status.lane, &is_new);
+        if (*of_lane >= RECOVERED_PER_LANE)
+            continue;
+        ++*of_lane;
+        add(&out, e, &entry->status);
     }
+    idmap_free(&handed);
     if (out.count > 0)
         s->sink->owed(s->sink, out.items, out.count);
     free(out.items);
