@@ -74,14 +74,14 @@ static void look_at_clock(struct watch *w)
 
 static bool has_starts_or_none(const struct report_row *rows, size_t count, uint32_t client_no)
 {
-    int64_t starts = 0, conversions = 0;
+    int64_t starts = 0, outcomes = 0;
     for (size_t i = 0; i < count; i++) {
         if (rows[i].client_no == client_no) {
             starts += rows[i].survey_starts;
-            conversions += rows[i].conversions[0];
+            outcomes += rows[i].survey_outcomes;
         }
     }
-    return starts > 0 || conversions == 0;
+    return starts > 0 || outcomes == 0;
 }
 
 uint32_t watch_find_startless(const struct report_row *rows, size_t count, uint32_t after)
@@ -89,7 +89,7 @@ uint32_t watch_find_startless(const struct report_row *rows, size_t count, uint3
     uint32_t found = 0;
     for (size_t i = 0; i < count; i++) {
         uint32_t no = rows[i].client_no;
-        if (no > after && (!found || no < found) && rows[i].conversions[0] > 0 &&
+        if (no > after && (!found || no < found) && rows[i].survey_outcomes > 0 &&
             !has_starts_or_none(rows, count, no))
             found = no;
     }

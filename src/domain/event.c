@@ -48,6 +48,12 @@ bool event_type_is_offer(enum event_type type)
     return row_of(type)->offer;
 }
 
+bool event_is_survey_outcome(enum event_type type)
+{
+    return type == EVENT_SURVEY_COMPLETED || type == EVENT_SURVEY_DISQUALIFIED ||
+           type == EVENT_PROFILER_COMPLETED;
+}
+
 enum lane_kind event_lane(enum event_type type)
 {
     return row_of(type)->lane;

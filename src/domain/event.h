@@ -142,6 +142,8 @@ static inline struct key128 event_key(const struct hash_secret *secret, uint32_t
 const char *event_type_name(enum event_type type); /* "survey_completed" */
 bool event_type_parse(struct str name, enum event_type *ret_type);
 bool event_type_is_offer(enum event_type type);
+/* What comes of a survey that somebody has started: completed, disqualified, profiler completed. */
+bool event_is_survey_outcome(enum event_type type);
 enum lane_kind event_lane(enum event_type type);
 const char *callback_state_name(enum callback_state state);
 const char *skip_reason_name(enum skip_reason reason); /* "no_url"; NULL for SKIP_NONE */

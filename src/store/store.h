@@ -193,7 +193,8 @@ struct report_row {
     int32_t day;
     uint32_t client_no;
     int64_t survey_starts, active_panelists;
-    int64_t conversions[2]; /* 0 survey, 1 offer */
+    int64_t survey_outcomes; /* whatever was paid; see event_is_survey_outcome */
+    int64_t conversions[2];  /* 0 survey, 1 offer */
     __int128 earnings_micros[2];
 };
 

@@ -140,6 +140,7 @@ bool compare_report(struct subject *first, struct subject *second, const struct 
         SAME_INT(rows[i].day);
         SAME_INT(rows[i].client_no);
         SAME_INT(rows[i].survey_starts);
+        SAME_INT(rows[i].survey_outcomes);
         SAME_INT(rows[i].active_panelists);
         SAME_INT(rows[i].conversions[0]);
         SAME_INT(rows[i].conversions[1]);

@@ -110,6 +110,46 @@ static void reports_see_everything_acknowledged(struct subject *s)
     }
 }
 
+static struct report_row first_report_row(struct subject *s, bool include_test)
+{
+    struct report_query q = report_of(ACCOUNT_A);
+    q.include_test = include_test;
+    q.after_day = INT32_MIN;
+    q.limit = 10;
+    subject_report(s, &q);
+    struct report_row row = q.count > 0 ? q.rows[0] : (struct report_row){0};
+    CHECK_EQ_UINT(q.count, 1);
+    free(q.rows);
+    return row;
+}
+
+/* Paid or not; what is no survey, or no outcome of one, is none. */
+static void outcomes_of_surveys_are_counted(struct subject *s)
+{
+    struct candidate items[10];
+    size_t n = 0;
+    items[n++] = item(EVENT_SURVEY_COMPLETED, "r-1");
+    items[n] = item(EVENT_SURVEY_COMPLETED, "r-2");
+    items[n++].revenue_micros = 0;
+    items[n++] = item(EVENT_SURVEY_DISQUALIFIED, "d-1");
+    items[n++] = item(EVENT_PROFILER_COMPLETED, "p-1");
+    items[n] = item(EVENT_SURVEY_DISQUALIFIED, "d-2");
+    items[n++].is_test = true;
+    items[n++] = item(EVENT_AD_HOC, "a-1");
+    items[n++] = item(EVENT_OFFER_CLICKED, "c-1");
+    items[n++] = item(EVENT_OFFER_COMPLETED, "o-1");
+    items[n++] = reversal("x-1", "o-1");
+    struct verdict v[10];
+    REQUIRE(subject_submit(s, items, n, BASE_MS, v) == STORE_OK);
+    for (int round = 0; round < 2; round++) {
+        CHECK_EQ_INT(first_report_row(s, false).survey_outcomes, 4);
+        CHECK_EQ_INT(first_report_row(s, true).survey_outcomes, 5);
+        CHECK_EQ_INT(first_report_row(s, true).survey_starts, 0);
+        if (s->keeps)
+            subject_reopen(s);
+    }
+}
+
 static const char *list_text(struct subject *s, struct callback_list l)
 {
     static struct buf b;
@@ -318,6 +358,7 @@ static void duplicates_survive(struct subject *s)
 void run_reading_tests(void)
 {
     RUN_FRESH(reports_see_everything_acknowledged);
+    RUN_FRESH(outcomes_of_surveys_are_counted);
     RUN_FRESH(lists_and_filters);
     RUN_FRESH(objects_are_kept);
     RUN_FRESH(objects_change_together);

@@ -167,6 +167,7 @@ void memory_report(struct store *s, struct report_query *q)
         struct report_row *row = row_of(q, &capacity, e);
         int product = event_type_is_offer(e->type) ? 1 : 0;
         row->earnings_micros[product] += e->revenue_micros;
+        row->survey_outcomes += event_is_survey_outcome(e->type);
         row->conversions[product] += e->reward_micros > 0 && e->revenue_micros > 0;
         if (e->type == EVENT_SURVEY_STARTED) {
             row->survey_starts++;

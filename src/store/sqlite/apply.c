@@ -32,7 +32,7 @@ static void prepare(struct apply *a)
     a->find_report = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
                                     " AND client_no=?");
     a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
-                                   "?,?,?,?,?,?,?,?)");
+                                   "?,?,?,?,?,?,?,?,?,?)");
     a->add_book = sql_prepare(
         q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
            " count=count+?7," BOOK_MONEY("reward", "?8", "?9") "," BOOK_MONEY("revenue", "?10",

@@ -94,6 +94,7 @@ static void add_event(struct report_sums *sums, const struct event *e)
     int product = event_type_is_offer(e->type) ? 1 : 0;
     part->events++;
     part->starts += e->type == EVENT_SURVEY_STARTED;
+    part->outcomes += event_is_survey_outcome(e->type);
     part->conversions[product] += e->reward_micros > 0 && e->revenue_micros > 0;
     part->earnings_micros[product] += e->revenue_micros;
 }

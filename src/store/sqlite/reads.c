@@ -31,6 +31,7 @@ static struct report_row report_row_of(const struct report_query *q, sqlite3_stm
         .day = (int32_t)sql_int(s, 1),
         .client_no = (uint32_t)sql_int(s, 2),
         .survey_starts = sums->live.starts,
+        .survey_outcomes = sums->live.outcomes,
         .active_panelists = q->include_test ? sums->active_any : sums->active_live,
     };
     for (int i = 0; i < 2; i++) {
@@ -41,8 +42,10 @@ static struct report_row report_row_of(const struct report_query *q, sqlite3_stm
             row.earnings_micros[i] += sums->test.earnings_micros[i];
         }
     }
-    if (q->include_test)
+    if (q->include_test) {
         row.survey_starts += sums->test.starts;
+        row.survey_outcomes += sums->test.outcomes;
+    }
     return row;
 }
 

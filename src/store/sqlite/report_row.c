@@ -29,6 +29,8 @@ void report_sums_read(sqlite3_stmt *s, struct report_sums *ret)
     }
     ret->active_live = sql_int(s, at);
     ret->active_any = sql_int(s, at + 1);
+    ret->live.outcomes = sql_int(s, at + 2);
+    ret->test.outcomes = sql_int(s, at + 3);
 }
 
 void report_sums_bind(sqlite3_stmt *s, const struct report_sums *sums)
@@ -45,4 +47,6 @@ void report_sums_bind(sqlite3_stmt *s, const struct report_sums *sums)
     }
     sql_bind_int(s, at, sums->active_live);
     sql_bind_int(s, at + 1, sums->active_any);
+    sql_bind_int(s, at + 2, sums->live.outcomes);
+    sql_bind_int(s, at + 3, sums->test.outcomes);
 }

@@ -5,7 +5,7 @@
 #include "store/sqlite/sql.h"
 
 struct report_part {
-    int64_t events, starts, conversions[2]; /* 0 survey, 1 offer */
+    int64_t events, starts, outcomes, conversions[2]; /* 0 survey, 1 offer */
     __int128 earnings_micros[2];
 };
 

@@ -81,7 +81,14 @@ static const char version_3[] =
     LEDGER_OF_EVENTS("state");
 /* clang-format on */
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3};
+/* What a survey must have been started for. Of the past only conversions are known. */
+static const char version_4[] =
+    "ALTER TABLE report ADD COLUMN live_outcomes INT NOT NULL DEFAULT 0;"
+    "ALTER TABLE report ADD COLUMN test_outcomes INT NOT NULL DEFAULT 0;"
+    "UPDATE report SET live_outcomes=live_conversions_survey,"
+    " test_outcomes=test_conversions_survey;";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {
