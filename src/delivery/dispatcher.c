@@ -27,6 +27,22 @@ struct lane_now dispatcher_now(struct dispatcher *d)
     return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
 }
 
+void dispatcher_date(struct dispatcher *d, struct callback **callbacks, size_t count)
+{
+    int64_t now_ms = dispatcher_now(d).wall_ms;
+    int64_t ahead_ms = now_ms - d->outside->wall_ms(d->outside);
+    if (ahead_ms <= WALL_JUMP_MS)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        struct schedule_place *place = &callbacks[i]->place;
+        if (!callbacks[i]->manual && (place->slot > 0 || place->failed_attempts > 0))
+            continue; /* dated by a dispatcher */
+        place->due_ms += ahead_ms;
+        if (place->due_ms > now_ms)
+            place->due_ms = now_ms;
+    }
+}
+
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 {
     int64_t room = d->room_total - d->shared.in_ram - d->room_reserved;

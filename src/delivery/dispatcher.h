@@ -120,6 +120,10 @@ void dispatcher_free(struct dispatcher *d);
 /* The wall clock, but never going back and never slower than the monotonic one: what is due
  * stays due when somebody sets the clock. */
 struct lane_now dispatcher_now(struct dispatcher *d);
+/* For callbacks that come from the store. A first try and a resend are dated there by the wall
+ * clock, which this dispatcher's never follows back: while it is ahead, nothing is late because of
+ * that. */
+void dispatcher_date(struct dispatcher *d, struct callback **callbacks, size_t count);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
 void dispatcher_touch(struct dispatcher *d, struct lane *lane);
 /* NULL: another loop's, told so. */

@@ -61,6 +61,7 @@ void dispatcher_tell(struct dispatcher *d, struct note note)
 static void take_callbacks(struct dispatcher *d, struct callback **callbacks, size_t count)
 {
     struct lane_now now = dispatcher_now(d);
+    dispatcher_date(d, callbacks, count);
     for (size_t i = 0; i < count; i++) {
         struct callback *c = callbacks[i];
         struct lane *lane = dispatcher_lane(d, lane_of(c->app_no, c->lane));

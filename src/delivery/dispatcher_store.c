@@ -51,6 +51,7 @@ static size_t use_items(struct dispatcher *d, struct lane *lane, const struct du
 {
     bool sweep = lane->page_kind == PAGE_SWEEP, idle = d->stopping || d->failed;
     size_t taken = 0;
+    dispatcher_date(d, page->items, page->count);
     for (size_t i = 0; i < page->count; i++) {
         struct callback *c = page->items[i];
         CHECK_MAGIC(c, CALLBACK_MAGIC);

@@ -94,6 +94,7 @@ struct event {
     bool is_test;
     uint8_t reward_decimals; /* as printed in the body */
     int64_t occurred_ms, accepted_ms;
+    int64_t due_ms; /* when its request came: its callback is due from then */
     int64_t revenue_micros, reward_micros; /* negative on reversals and some ad_hoc */
     int64_t offer_id;
     uint64_t original_no; /* the reversed offer_completed; 0: none */

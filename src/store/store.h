@@ -292,7 +292,9 @@ struct lane_waiting {
     /* results */
     enum store_status status;
     int64_t count[LANE_KINDS];
-    int64_t oldest_accepted_ms[LANE_KINDS]; /* 0: none; where very much waits it may be older */
+    /* When the first of them by number was accepted. 0: none; where very much waits it may be
+     * older. */
+    int64_t oldest_accepted_ms[LANE_KINDS];
 };
 
 /* One callback as the log shows it. Text is in the query's arena. Events that owe no callback

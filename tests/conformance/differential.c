@@ -253,6 +253,8 @@ static void one_run(void)
     int done = 0;
     for (; r.good && done < run_steps; done++) {
         r.now_ms += (int64_t)below(&r, 3000);
+        if (below(&r, 100) == 0) /* the clock is put forward or back */
+            r.now_ms += (int64_t)below(&r, 3 * DAY) - 3 * DAY / 2;
         step(&r);
     }
     r.good &= compare_numbers(&r.oracle, r.store);

@@ -3,6 +3,9 @@
 
 #include "base/check.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 static void accepts_and_numbers_per_account(struct subject *s)
 {
     struct candidate items[] = {item(EVENT_SURVEY_STARTED, "s-1"),
@@ -192,6 +195,105 @@ static void disqualifications_are_capped(struct subject *s)
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "d-12").event.reward_micros, 7);
 }
 
+static struct verdict submit_at(struct subject *s, enum event_type type, const char *id,
+                                int64_t received_ms)
+{
+    struct candidate c = item(type, id);
+    struct verdict v = {.kind = VERDICT_CONFLICT};
+    CHECK_EQ_INT(subject_submit(s, &c, 1, received_ms, &v), STORE_OK);
+    CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
+    return v;
+}
+
+/* Threads read the clock a moment apart: the times follow the numbers, due is what was received. */
+static void acceptance_does_not_go_back_a_little(struct subject *s)
+{
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-1", BASE_MS + 2000);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-2", BASE_MS);
+    if (s->keeps)
+        subject_reopen(s);
+    struct callback_row row = row_of(s, ACCOUNT_A, "r-2");
+    CHECK_EQ_INT(row.event.accepted_ms, BASE_MS + 2000);
+    CHECK_EQ_INT(row.next_attempt_ms, BASE_MS);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-3", BASE_MS + 1000);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-3").event.accepted_ms, BASE_MS + 2000);
+}
+
+/* EventIds accepted in [from, to), newest first. */
+static const char *accepted_between(struct subject *s, int64_t from_ms, int64_t to_ms)
+{
+    static char text[200];
+    struct callback_list l = {.account_no = ACCOUNT_A,
+                              .has_from = true,
+                              .accepted_from_ms = from_ms,
+                              .has_to = true,
+                              .accepted_to_ms = to_ms,
+                              .limit = 20};
+    subject_list(s, &l);
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < l.count; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%.*s", i ? " " : "",
+                              STR_ARG(l.rows[i].event.event_id));
+    arena_free(&l.arena);
+    struct callback_count c = {.account_no = ACCOUNT_A,
+                               .states = 1u << CALLBACK_PENDING,
+                               .accepted_from_ms = from_ms,
+                               .accepted_to_ms = to_ms};
+    subject_count(s, &c);
+    CHECK_EQ_INT(c.count ? c.apps[0].count : 0, (int64_t)l.count);
+    free(c.apps);
+    return text;
+}
+
+static void check_put_back(struct subject *s)
+{
+    int64_t later = BASE_MS + 3 * DAY;
+    CHECK_CSTR(accepted_between(s, BASE_MS, BASE_MS + DAY), "r-8 r-5 r-4 r-1");
+    CHECK_CSTR(accepted_between(s, BASE_MS + 10000, BASE_MS + DAY), "r-8 r-5 r-4");
+    CHECK_CSTR(accepted_between(s, later, later + DAY), "r-3 r-2");
+    CHECK_CSTR(accepted_between(s, BASE_MS - 2 * DAY, BASE_MS), "r-7 r-6");
+    CHECK_CSTR(accepted_between(s, INT64_MIN, INT64_MAX), "r-8 r-7 r-6 r-5 r-4 r-3 r-2 r-1");
+    CHECK_CSTR(accepted_between(s, later + DAY, INT64_MAX), "");
+    struct callback_row row = row_of(s, ACCOUNT_A, "r-4");
+    CHECK_EQ_INT(row.event.accepted_ms, BASE_MS + 10000);
+    CHECK_EQ_INT(row.next_attempt_ms, BASE_MS + 10000);
+    /* What happened on the day, whenever it was accepted. */
+    struct callback_list l = {.account_no = ACCOUNT_A, .of_day = true, .limit = 20};
+    l.day = (int32_t)(BASE_MS / DAY);
+    subject_list(s, &l);
+    CHECK_EQ_UINT(l.count, 8);
+    arena_free(&l.arena);
+    struct statement_query q = {.account_no = ACCOUNT_A, .day = (int32_t)(BASE_MS / DAY)};
+    subject_statement(s, &q);
+    CHECK_EQ_UINT(q.count, 1);
+    CHECK_EQ_INT(q.apps[0].sums[EVENT_SURVEY_COMPLETED][CALLBACK_PENDING].count, 8);
+    free(q.apps);
+}
+
+/* The clock was days ahead and is put back, twice: everything keeps the time it came at. */
+static void a_clock_put_back_takes_the_times_with_it(struct subject *s)
+{
+    int64_t later = BASE_MS + 3 * DAY;
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-1", BASE_MS);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-2", later);
+    if (s->keeps)
+        subject_reopen(s);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-3", later + 1000);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-4", BASE_MS + 10000);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-5", BASE_MS + 11000);
+    if (s->keeps)
+        subject_reopen(s);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-6", BASE_MS - DAY);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-7", BASE_MS - DAY + 1000);
+    (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-8", BASE_MS + 12000);
+    check_put_back(s);
+    if (s->keeps) {
+        subject_reopen(s);
+        check_put_back(s);
+    }
+}
+
 void run_intake_tests(void)
 {
     RUN_FRESH(accepts_and_numbers_per_account);
@@ -202,4 +304,6 @@ void run_intake_tests(void)
     RUN_FRESH(reversals_take_back_the_original);
     RUN_FRESH(reversals_must_fit_the_original);
     RUN_FRESH(disqualifications_are_capped);
+    RUN_FRESH(acceptance_does_not_go_back_a_little);
+    RUN_FRESH(a_clock_put_back_takes_the_times_with_it);
 }

@@ -200,6 +200,47 @@ def test_a_clock_that_jumps_neither_stalls_nor_spins(tmp_path, jumps):
     receiver.close()
 
 
+def test_a_clock_put_right_again_is_believed(tmp_path):
+    """What came while it was days ahead does not date or delay what comes afterwards."""
+    clock, receiver = Clock(tmp_path / "clock"), Receiver()
+    d = Daemon(tmp_path / "d", env=shimmed(SHIM_CLOCK=tmp_path / "clock")).start()
+    account, api = Account(d, receiver.url), d.api()
+
+    def created(event_id):
+        found = api.callback(event_id, account.partner_id)["CreatedAt"]
+        return datetime.datetime.fromisoformat(found.replace("Z", "+00:00"))
+
+    def listed(begin, end):
+        answer = api.get("/api/v1/callbacks", query={"partnerId": account.partner_id, "from": begin.isoformat(),
+                                                     "to": end.isoformat()})
+        return [item["RewardId"] for item in answer.json["Items"]]
+
+    hour = datetime.timedelta(hours=1)
+    api.events(account.event("before"))
+    clock.jump(3 * 86400)
+    api.events(account.event("ahead", Timestamp=clock.now().isoformat()))
+    api.wait_state("ahead", account.partner_id, "delivered")
+    clock.jump(-3 * 86400)
+    account.patch(Enabled=False)
+    api.events([account.event("after-%d" % i) for i in range(3)])
+    right = clock.now()
+    for _ in range(2):
+        assert abs(created("after-0") - right) < hour and created("ahead") - right > 70 * hour
+        assert listed(right - hour, right + hour) == ["after-2", "after-1", "after-0", "before"]
+        assert listed(right + hour, right + 100 * hour) == ["ahead"]
+        d.kill()
+        d.start()
+        api = d.api()
+    assert "acceptance_goes_back" in d.log_text()
+    account.patch(Enabled=True)
+    for i in range(3):
+        api.wait_state("after-%d" % i, account.partner_id, "delivered", 20)
+    feed = api.get("/api/v1/rewards", query={"partnerId": account.partner_id}).json["Items"]
+    assert [row["RewardId"] for row in feed] == ["before", "ahead", "after-0", "after-1", "after-2"]
+    assert d.stop() == 0
+    receiver.close()
+
+
 # --- descriptors --------------------------------------------------------------------------------
 
 def test_without_descriptors_it_waits_and_recovers(own_daemon, receiver):

@@ -38,6 +38,7 @@ static const struct event full_event = {
     .state = CALLBACK_SKIPPED,
     .reason_skipped = SKIP_IMPORTED,
     .counts_for_cap = true,
+    .due_ms = 1763726400123,
 };
 
 static const struct outcome full_outcome = {
@@ -72,6 +73,7 @@ static void check_same_event(const struct event *a, const struct event *b)
     CHECK_EQ_INT(a->reward_decimals, b->reward_decimals);
     CHECK_EQ_INT(a->occurred_ms, b->occurred_ms);
     CHECK_EQ_INT(a->accepted_ms, b->accepted_ms);
+    CHECK_EQ_INT(a->due_ms, b->due_ms);
     CHECK_EQ_INT(a->revenue_micros, b->revenue_micros);
     CHECK_EQ_INT(a->reward_micros, b->reward_micros);
     CHECK_EQ_INT(a->offer_id, b->offer_id);

@@ -119,6 +119,7 @@ void record_add_event(struct buf *to, const struct event *e)
     at = put_u8(at, e->state);
     at = put_u8(at, e->reason_skipped);
     at = put_u8(at, e->counts_for_cap);
+    at = put_i64(at, e->due_ms);
     record_end(to, at);
 }
 
@@ -306,6 +307,7 @@ static void get_event(struct reader *r, struct event *e)
     e->state = get_state(r, CALLBACK_NONE);
     e->reason_skipped = (enum skip_reason)get_range(r, SKIP_NONE, SKIP_IMPORTED);
     e->counts_for_cap = get_bool(r);
+    e->due_ms = r->left > 0 ? get_i64(r) : e->accepted_ms; /* older records have none */
     r->bad |= e->event_no == 0 || e->event_id.n == 0;
     r->bad |= e->signature_offset != 0 && (size_t)e->signature_offset + 32 > e->body.n;
 }

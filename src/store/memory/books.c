@@ -91,7 +91,7 @@ void memory_lane_waiting(struct store *s, struct lane_waiting *w)
         if (e->event.account_no != w->account_no || e->event.app_no != w->app_no ||
             e->state != CALLBACK_PENDING)
             continue;
-        if (w->count[kind]++ == 0 || e->event.accepted_ms < w->oldest_accepted_ms[kind])
+        if (w->count[kind]++ == 0) /* they come by number, and that is the order of acceptance */
             w->oldest_accepted_ms[kind] = e->event.accepted_ms;
     }
     pthread_mutex_unlock(&m->lock);

@@ -9,6 +9,7 @@
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
+#include "store/acceptance.h"
 
 #include <stdlib.h>
 
@@ -139,7 +140,7 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     keep_texts(m, &e->event);
     e->state = event->state;
     e->reason = event->reason_skipped;
-    e->place.due_ms = event->accepted_ms;
+    e->place.due_ms = event->due_ms;
     if (e->state == CALLBACK_PENDING) {
         bool held = event->original_no && is_pending(m, event->account_no, event->original_no);
         e->wait = held ? WAIT_HELD : WAIT_DUE;
@@ -151,7 +152,7 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
 }
 
 static struct verdict take_in(struct memory_store *m, const struct candidate *c,
-                              int64_t accepted_ms, struct owed_list *owed)
+                              int64_t received_ms, int64_t accepted_ms, struct owed_list *owed)
 {
     uint32_t account_no = c->terms->account_no;
     const struct entry *same = memory_find(m, account_no, c->event_id);
@@ -170,6 +171,8 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
     if (v.kind != VERDICT_ACCEPTED)
         return v;
     v.event_no = e.event_no = next_event_no(m, account_no);
+    e.due_ms = received_ms;
+    m->last_accepted_ms = accepted_ms;
     if (e.lane != LANE_NONE)
         print_body(m, c, &e);
     const struct entry *added = add_entry(m, &e);
@@ -184,8 +187,9 @@ static void memory_submit(struct store *s, struct intake_batch *batch)
     struct owed_list owed = {0};
     batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts);
     pthread_mutex_lock(&m->lock);
+    int64_t accepted_ms = acceptance_ms(m->last_accepted_ms, batch->received_ms);
     for (size_t i = 0; i < batch->count; i++)
-        batch->verdicts[i] = take_in(m, &batch->items[i], batch->received_ms, &owed);
+        batch->verdicts[i] = take_in(m, &batch->items[i], batch->received_ms, accepted_ms, &owed);
     m->commits++;
     pthread_mutex_unlock(&m->lock);
     batch->status = STORE_OK;

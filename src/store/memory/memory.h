@@ -47,6 +47,7 @@ struct memory_store {
     size_t count, capacity;
     struct object *objects;
     size_t object_count, object_capacity;
+    int64_t last_accepted_ms; /* of the newest entry */
     int64_t delivered, dead, commits;
     struct books ledger;
     uint64_t resends;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/accepted.h"
 #include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
@@ -50,6 +51,8 @@ static void load_counters(struct apply *a)
         .delivered = meta_get_int(q, "callbacks_delivered", 0),
         .dead = meta_get_int(q, "callbacks_dead", 0),
         .pending = meta_get_int(q, "callbacks_pending", 0),
+        .latest_accepted_ms =
+            meta_get_int(q, "latest_accepted_ms", meta_get_int(q, "last_accepted_ms", INT64_MIN)),
     };
 }
 
@@ -138,6 +141,7 @@ static void apply_meta(struct apply *a)
     meta_set_int(q, "journal_segment", (int64_t)m->end.segment);
     meta_set_int(q, "journal_offset", (int64_t)m->end.offset_bytes);
     meta_set_int(q, "last_accepted_ms", m->last_accepted_ms);
+    meta_set_int(q, "latest_accepted_ms", a->counters.latest_accepted_ms);
     meta_set_int(q, "events_accepted", a->counters.accepted);
     meta_set_int(q, "callbacks_delivered", a->counters.delivered);
     meta_set_int(q, "callbacks_dead", a->counters.dead);
@@ -155,6 +159,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
     apply_keys(a);
     apply_rows(a);
+    apply_accepted(a);
     apply_reports(a);
     apply_attempts(a);
     apply_objects(a);

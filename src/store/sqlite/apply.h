@@ -11,6 +11,7 @@
 /* Kept in the meta table; how the store's numbers survive a restart. */
 struct apply_counters {
     int64_t accepted, delivered, dead, pending;
+    int64_t latest_accepted_ms; /* of all times of acceptance, the latest */
 };
 
 struct apply_due {

@@ -142,7 +142,12 @@ void apply_keys(struct apply *a)
     add_keys(a);
     add_panelists(a);
     a->segment.keys += (int64_t)m->event_count;
+    int64_t latest_ms = INT64_MIN; /* times may go back with the clock */
+    for (size_t i = 0; i < m->event_count; i++)
+        if (m->events[i].accepted_ms > latest_ms)
+            latest_ms = m->events[i].accepted_ms;
     sql_exec_f(&a->sql,
-               "UPDATE segment SET keys=%" PRId64 ",last_accepted_ms=%" PRId64 " WHERE no=%u",
-               a->segment.keys, m->events[m->event_count - 1].accepted_ms, a->segment.no);
+               "UPDATE segment SET keys=%" PRId64 ",last_accepted_ms=max(last_accepted_ms,%" PRId64
+               ") WHERE no=%u",
+               a->segment.keys, latest_ms, a->segment.no);
 }

@@ -2,8 +2,10 @@
  * memtable, both at once. Nothing here is durable yet; the writer commits the group. */
 #include "store/sqlite/sqlite_store.h"
 
+#include "base/log.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
+#include "store/acceptance.h"
 
 #include <inttypes.h>
 
@@ -41,7 +43,8 @@ static struct str print_body(struct sqlite_store *s, const struct candidate *c, 
     return buf_str(&s->writer.body);
 }
 
-static struct verdict decide(struct sqlite_store *s, const struct candidate *c, int64_t now_ms)
+static struct verdict decide(struct sqlite_store *s, const struct candidate *c, int64_t received_ms,
+                             int64_t accepted_ms)
 {
     struct view *v = &s->view;
     struct key_found found;
@@ -58,9 +61,10 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     uint32_t payments = rules_needs_payments(c) ? view_payments(v, c) : 0;
     struct event e;
     struct verdict verdict = rules_decide(c, payments, original.found ? &original.event : NULL,
-                                          original.reversed, now_ms, &e);
+                                          original.reversed, accepted_ms, &e);
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;
+    e.due_ms = received_ms;
     e.event_no = view_last_event_no(v, e.account_no) + 1;
     if (sql_failed(&v->lookup.sql))
         return verdict; /* what was looked up is worth nothing; the group stops the store */
@@ -94,13 +98,14 @@ bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batc
 void writer_intake(struct sqlite_store *s, struct intake_batch *batch)
 {
     atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
-    /* The order of acceptance is the order of event numbers, whatever the clock does. */
-    int64_t now_ms = batch->received_ms;
-    if (now_ms < s->view.last_accepted_ms)
-        now_ms = s->view.last_accepted_ms;
+    int64_t last_ms = s->view.last_accepted_ms;
+    int64_t accepted_ms = acceptance_ms(last_ms, batch->received_ms);
+    if (acceptance_goes_back(last_ms, batch->received_ms))
+        log_warning("acceptance_goes_back", LOG_INT("by_ms", last_ms - accepted_ms),
+                    LOG_C("why", "the clock was put back"));
     batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
     for (size_t i = 0; i < batch->count; i++)
-        batch->verdicts[i] = decide(s, &batch->items[i], now_ms);
+        batch->verdicts[i] = decide(s, &batch->items[i], batch->received_ms, accepted_ms);
     batch->status = STORE_OK;
 }
 

@@ -225,37 +225,3 @@ uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no)
     }
     return last;
 }
-
-/* --- times of acceptance --------------------------------------------------------------------- */
-
-static int64_t accepted_ms_of(struct lookup *l, uint64_t id)
-{
-    int64_t ms = 0;
-    sql_bind_int(l->status, 1, (int64_t)id);
-    if (sql_row(&l->sql, l->status)) {
-        ms = sql_int(l->status, STATUS_ACCEPTED_COLUMN);
-        sql_reset(l->status);
-    }
-    return ms;
-}
-
-uint64_t lookup_first_accepted(struct lookup *l, uint32_t account_no, uint64_t last, int64_t ms)
-{
-    uint64_t low = 1, high = last + 1;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (accepted_ms_of(l, event_id_of(account_no, middle)) >= ms)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
-}
-
-struct range lookup_accepted_on(struct lookup *l, uint32_t account_no, int32_t day)
-{
-    uint64_t last = lookup_last_event_no(l, account_no);
-    uint64_t first = lookup_first_accepted(l, account_no, last, day * DAY_MS);
-    uint64_t end = lookup_first_accepted(l, account_no, last, (day + 1) * DAY_MS);
-    return (struct range){event_id_of(account_no, first), event_id_of(account_no, end) - 1};
-}

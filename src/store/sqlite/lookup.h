@@ -52,13 +52,3 @@ uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_ha
                          int64_t after_ms, int64_t until_ms, uint64_t before_id);
 bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id);
 uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no);
-
-/* Times of acceptance never go back along an account's event numbers, so they are found by
- * halving. The number of the first event accepted at ms or later, in [1, last + 1]. */
-uint64_t lookup_first_accepted(struct lookup *l, uint32_t account_no, uint64_t last, int64_t ms);
-
-struct range {
-    uint64_t first, last; /* ids, inclusive; empty when first > last */
-};
-/* Where the events that were accepted on that day lie. */
-struct range lookup_accepted_on(struct lookup *l, uint32_t account_no, int32_t day);

@@ -224,7 +224,7 @@ void memtable_add_event(struct memtable *m, const struct event *e, bool held,
         .queue = e->state != CALLBACK_PENDING ? QUEUE_NONE
                  : held                       ? QUEUE_HELD
                                               : QUEUE_DUE,
-        .place = {.due_ms = e->accepted_ms},
+        .place = {.due_ms = e->due_ms},
     };
     lane_count(m, &entry->status, 1);
     add_key(m, e->key, m->event_count);

@@ -83,7 +83,7 @@ struct memtable {
     struct arena arena;
     uint64_t generation;
     struct journal_position end; /* behind its last group */
-    int64_t last_accepted_ms;    /* of anything up to here */
+    int64_t last_accepted_ms;    /* of the newest event up to here */
     int64_t first_mono_ms;       /* when it stopped being empty */
     int64_t last_mono_ms;        /* its latest group */
     size_t operations;           /* 0: empty */

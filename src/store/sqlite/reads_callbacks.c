@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "store/sqlite/accepted.h"
 #include "store/sqlite/schema.h"
 
 static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
@@ -107,12 +108,16 @@ enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_g
 
 static struct range list_range(struct lookup *l, const struct callback_list *list)
 {
-    uint64_t last = lookup_last_event_no(l, list->account_no);
-    uint64_t low = 1, high = last;
-    if (list->has_from)
-        low = lookup_first_accepted(l, list->account_no, last, list->accepted_from_ms);
-    if (list->has_to)
-        high = lookup_first_accepted(l, list->account_no, last, list->accepted_to_ms) - 1;
+    uint64_t low = 1, high = lookup_last_event_no(l, list->account_no);
+    if (list->has_from || list->has_to) {
+        struct range accepted = accepted_between(
+            &l->sql, list->account_no, list->has_from ? list->accepted_from_ms : INT64_MIN,
+            list->has_to ? list->accepted_to_ms : INT64_MAX);
+        if (accepted.first > accepted.last)
+            return accepted;
+        low = event_no_of_id(accepted.first);
+        high = event_no_of_id(accepted.last);
+    }
     bool newest = list->order == LIST_NEWEST_FIRST;
     if (list->after_event_no != 0 && newest && list->after_event_no <= high)
         high = list->after_event_no - 1;
@@ -129,6 +134,8 @@ static bool is_listed(const struct callback_list *list, const struct row *row)
     return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
            (!list->state || list->state == row->status.state) &&
            (!list->app_no || list->app_no == e->app_no) &&
+           (!list->has_from || e->accepted_ms >= list->accepted_from_ms) &&
+           (!list->has_to || e->accepted_ms < list->accepted_to_ms) &&
            (!list->of_day || list->day == clock_day(e->occurred_ms)) &&
            (!list->panelist_id.p || str_eq(list->panelist_id, e->panelist_id));
 }
@@ -212,7 +219,7 @@ static bool list_late(struct lookup *l, struct callback_list *list, struct range
 
 static void list_by_day(struct lookup *l, struct callback_list *list, struct range range)
 {
-    struct range day = lookup_accepted_on(l, list->account_no, list->day);
+    struct range day = accepted_on(&l->sql, list->account_no, list->day);
     struct range before = {range.first, day.first - 1 < range.last ? day.first - 1 : range.last};
     struct range behind = {day.last + 1 > range.first ? day.last + 1 : range.first, range.last};
     struct range within = {day.first > range.first ? day.first : range.first,

@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/accepted.h"
 #include "store/sqlite/schema.h"
 #include "store/statement.h"
 
@@ -25,12 +26,13 @@ void scans_configure(struct lookup *l)
 
 static enum store_status read_statement(struct lookup *l, struct statement_query *query)
 {
-    struct range day = lookup_accepted_on(l, query->account_no, query->day);
+    struct range day = accepted_on(&l->sql, query->account_no, query->day);
     struct statement_maker maker;
     statement_begin(&maker, query);
     sqlite3_stmt *s = sql_prepare(
         &l->sql, "SELECT " COLUMNS
-                 " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2 AND " IN_STATEMENT " UNION ALL "
+                 " FROM event NOT INDEXED WHERE id>=?1 AND id<=?2 AND " SCHEMA_EVENT_IS_ON_TIME
+                 " AND " IN_STATEMENT " UNION ALL "
                  "SELECT " COLUMNS " FROM event INDEXED BY event_late"
                  " WHERE id>>40=?3 AND " SCHEMA_EVENT_IS_LATE " AND " IN_STATEMENT
                  " ORDER BY app_no,event_id");
@@ -63,12 +65,14 @@ static void count_state(struct lookup *l, struct callback_count *c, enum callbac
     sqlite3_stmt *s = sql_prepare_f(
         &l->sql,
         "SELECT app_no,count(*) FROM event %s WHERE state=%d AND id>=? AND id<=? AND lane<>0"
-        " AND (?=0 OR app_no=?) GROUP BY app_no",
+        " AND accepted_ms>=? AND accepted_ms<? AND (?=0 OR app_no=?) GROUP BY app_no",
         indexed ? "INDEXED BY event_by_state" : "NOT INDEXED", state);
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
-    sql_bind_int(s, 3, c->app_no);
-    sql_bind_int(s, 4, c->app_no);
+    sql_bind_int(s, 3, c->accepted_from_ms);
+    sql_bind_int(s, 4, c->accepted_to_ms);
+    sql_bind_int(s, 5, c->app_no);
+    sql_bind_int(s, 6, c->app_no);
     size_t at = 0;
     while (sql_row(&l->sql, s)) {
         uint32_t app_no = (uint32_t)sql_int(s, 0);
@@ -89,12 +93,10 @@ static enum store_status read_count(struct lookup *l, struct callback_count *c)
 {
     c->apps = NULL;
     c->count = 0;
-    uint64_t last = lookup_last_event_no(l, c->account_no);
-    uint64_t first = lookup_first_accepted(l, c->account_no, last, c->accepted_from_ms);
-    uint64_t end = lookup_first_accepted(l, c->account_no, last, c->accepted_to_ms);
-    if (first >= end)
+    struct range range =
+        accepted_between(&l->sql, c->account_no, c->accepted_from_ms, c->accepted_to_ms);
+    if (range.first > range.last)
         return STORE_OK;
-    struct range range = {event_id_of(c->account_no, first), event_id_of(c->account_no, end) - 1};
     size_t capacity = 0;
     for (enum callback_state state = CALLBACK_PENDING; state <= CALLBACK_SKIPPED; state++)
         if ((c->states & 1u << state) && state != CALLBACK_DELIVERING) /* never stored */

@@ -88,7 +88,11 @@ static const char version_4[] =
     "UPDATE report SET live_outcomes=live_conversions_survey,"
     " test_outcomes=test_conversions_survey;";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4};
+/* Events accepted earlier, by a clock that was put back, than their account's event before them. */
+static const char version_5[] = "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY)";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4,
+                                                       version_5};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {

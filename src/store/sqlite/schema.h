@@ -5,12 +5,13 @@
 #include "store/journal/journal.h"
 #include "store/sqlite/sql.h"
 
-#define SCHEMA_VERSION 4
+#define SCHEMA_VERSION 5
 
 /* The report day of an event, and whether it was accepted on another one: the expressions of the
  * index event_late, which a query must repeat word for word to be answered by it. */
 #define SCHEMA_EVENT_DAY "(occurred_ms/86400000-(occurred_ms%86400000<0))"
 #define SCHEMA_EVENT_IS_LATE SCHEMA_EVENT_DAY "<>accepted_ms/86400000"
+#define SCHEMA_EVENT_IS_ON_TIME SCHEMA_EVENT_DAY "=accepted_ms/86400000"
 
 /* The page cache of one connection. */
 #define SCHEMA_CACHE_KIB_WRITER 65536

@@ -184,8 +184,7 @@ void view_add_event(struct view *v, const struct event *e)
         bool is_new = false;
         *idmap_put(&v->last_event_no, e->account_no, &is_new) = e->event_no;
     }
-    if (v->last_accepted_ms < e->accepted_ms)
-        v->last_accepted_ms = e->accepted_ms;
+    v->last_accepted_ms = e->accepted_ms;
     memtable_add_event(v->active, e, held, hash);
 }
 

@@ -15,7 +15,7 @@ struct view {
     struct hash_secret secret;
     struct idmap last_event_no; /* account -> last number given */
     struct idmap held;          /* lane -> reversals held back in it */
-    int64_t last_accepted_ms;
+    int64_t last_accepted_ms;   /* of the newest event */
     /* What a record has made due besides a new event: released or resent; cleared by who reads. */
     uint64_t *woken;
     size_t woken_count, woken_capacity;
