@@ -84,7 +84,25 @@ static void outcomes_done(struct task *task)
     pthread_mutex_unlock(&run.mutex);
 }
 
-static void fill_outcome(struct outcome *o, const struct callback *c)
+/* Headers as they are sent and answered: those of one receiver differ in a few lines. */
+static struct str request_headers(struct arena *arena, const struct callback *c)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "Host: partner.example\nUser-Agent: postbackd/0.1.0\n"
+               "Content-Type: application/json\nAccept-Encoding: identity\nwebhook-id: %.*s\n"
+               "webhook-timestamp: %lld\nwebhook-signature: v1,K5oZfzN95Z9UVu1EsfQmfVNQhn%06llu"
+               "o9NDN/H/pI4=\nPostbackd-Attempt: 1\nPostbackd-Event-Time: ",
+               STR_ARG(c->event_id), (long long)c->accepted_ms / 1000,
+               (unsigned long long)c->event_no % 1000000);
+    clock_print(&text, c->occurred_ms);
+    buf_printf(&text, "\nContent-Length: %zu\n", c->body.n);
+    struct str kept = arena_str(arena, buf_str(&text));
+    buf_free(&text);
+    return kept;
+}
+
+static void fill_outcome(struct arena *arena, struct outcome *o, const struct callback *c)
 {
     *o = (struct outcome){
         .account_no = c->account_no,
@@ -96,9 +114,12 @@ static void fill_outcome(struct outcome *o, const struct callback *c)
                     .duration_ms = 12,
                     .status = 200,
                     .url = STR("https://partner.example/callback?x=1"),
-                    .request_headers = STR("Content-Type: application/json\nUser-Agent: "
-                                           "postbackd/0.1.0\nPostbackd-Attempt: 1\n"),
-                    .response_headers = STR("Content-Length: 2\n"),
+                    .detail = STR(""),
+                    .request_headers = request_headers(arena, c),
+                    .response_headers = STR("Server: nginx/1.22.1\n"
+                                            "Date: Fri, 21 Nov 2025 12:00:00 GMT\n"
+                                            "Content-Type: text/plain\nContent-Length: 2\n"
+                                            "Connection: keep-alive\n"),
                     .response_body = STR("ok")},
         .state = CALLBACK_DELIVERED,
     };
@@ -114,7 +135,7 @@ static void owed(struct owed_sink *sink, struct callback **callbacks, size_t cou
         b->count = count;
         b->items = arena_alloc(&b->arena, count * sizeof *b->items);
         for (size_t i = 0; i < count; i++)
-            fill_outcome(&b->items[i], callbacks[i]);
+            fill_outcome(&b->arena, &b->items[i], callbacks[i]);
         pthread_mutex_lock(&run.mutex);
         run.outcomes_open++;
         pthread_mutex_unlock(&run.mutex);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "domain/clock.h"
 #include "domain/money.h"
 #include "domain/payload.h"
 #include "domain/rules.h"

@@ -89,6 +89,7 @@ void apply_open(struct apply *a)
     meta_get_secret(&a->sql, &a->secret);
     load_counters(a);
     load_open_segment(a);
+    a->attempt.chunk = xcalloc(1, sizeof *a->attempt.chunk);
     feed_register(&a->sql, &a->feed);
     prepare(a);
 }
@@ -96,6 +97,9 @@ void apply_open(struct apply *a)
 void apply_close(struct apply *a)
 {
     sql_close(&a->sql);
+    if (a->attempt.chunk)
+        buf_free(&a->attempt.chunk->out);
+    free(a->attempt.chunk);
     free(a->panelists);
     free(a->order);
     free(a->due);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/books.h"
+#include "store/sqlite/attempt_block.h"
 #include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
 #include "store/sqlite/sql.h"
@@ -38,6 +39,7 @@ struct apply {
     struct {
         int64_t day;
         sqlite3_stmt *add;
+        struct attempt_chunk *chunk;
     } attempt;
     sqlite3_stmt *add_event, *find_status, *set_status, *add_due, *drop_due, *add_reversal,
         *add_cap, *find_report, *set_report, *add_book, *set_object, *drop_object;
@@ -72,8 +74,8 @@ void apply_drop_cached(struct apply *a);
 void apply_keys(struct apply *a);     /* apply_keys.c: segments, keys, bodies, panelists */
 void apply_rows(struct apply *a);     /* apply_rows.c: event rows and states, due */
 void apply_reports(struct apply *a);  /* apply_reports.c: report rows and active panelists */
-void apply_attempts(struct apply *a); /* apply_rest.c */
-void apply_objects(struct apply *a);  /* apply_rest.c */
+void apply_attempts(struct apply *a); /* apply_attempts.c */
+void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
 

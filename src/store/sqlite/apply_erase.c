@@ -73,6 +73,27 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
                CALLBACK_SKIPPED);
 }
 
+static void erase_in_block(struct apply *a, struct str table, uint64_t id)
+{
+    struct sql *q = &a->sql;
+    int64_t block = (int64_t)(id >> ATTEMPT_BLOCK_BITS);
+    sqlite3_stmt *find =
+        sql_prepare_f(q, "SELECT attempts FROM %.*s WHERE block=?", STR_ARG(table));
+    sql_bind_int(find, 1, block);
+    bool found = sql_row(q, find);
+    if (found)
+        attempt_block_erase(sql_str(find, 0), id, a->attempt.chunk);
+    sql_finalize(find);
+    if (!found)
+        return;
+    sqlite3_stmt *set =
+        sql_prepare_f(q, "UPDATE %.*s SET attempts=? WHERE block=?", STR_ARG(table));
+    sql_bind_blob(set, 1, buf_str(&a->attempt.chunk->out));
+    sql_bind_int(set, 2, block);
+    sql_run(q, set);
+    sql_finalize(set);
+}
+
 /* What partners' servers answered may repeat the id. */
 static void erase_attempts(struct apply *a, uint64_t id)
 {
@@ -86,6 +107,11 @@ static void erase_attempts(struct apply *a, uint64_t id)
                    "response_body=NULL WHERE id=%" PRIu64,
                    STR_ARG(name), id);
     }
+    sql_finalize(s);
+    s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
+                       " AND name GLOB 'attempts_*'");
+    while (sql_row(q, s))
+        erase_in_block(a, sql_str(s, 0), id);
     sql_finalize(s);
 }
 

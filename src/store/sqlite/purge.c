@@ -62,7 +62,8 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     if (sql_failed(q))
         return;
     int64_t today = clock_day(now_ms);
-    while (drop_day(a, "attempt", today - keep->attempts_days))
+    while (drop_day(a, "attempts", today - keep->attempts_days) ||
+           drop_day(a, "attempt", today - keep->attempts_days))
         ;
     while (drop_day(a, "active", today - keep->panelists_days))
         ;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/accepted.h"
+#include "store/sqlite/attempt_block.h"
 #include "store/sqlite/schema.h"
 
 static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
@@ -45,18 +46,49 @@ static void read_attempt(sqlite3_stmt *s, struct arena *arena, struct attempt *r
     };
 }
 
-static void read_attempts_of_day(struct lookup *l, struct str table, uint64_t id,
-                                 struct arena *arena, struct callback_row *row, size_t *capacity)
+struct log_reading {
+    struct lookup *lookup;
+    struct arena *arena;
+    struct callback_row *row;
+    size_t capacity;
+    uint64_t id;
+};
+
+static void keep_attempt(void *context, const struct attempt *a)
 {
+    struct log_reading *reading = context;
+    struct callback_row *row = reading->row;
+    row->log = xgrow(row->log, &reading->capacity, row->log_count + 1, sizeof *row->log);
+    row->log[row->log_count++] = *a;
+}
+
+static void read_blocks_of_day(struct log_reading *reading, struct str table)
+{
+    struct sql *q = &reading->lookup->sql;
+    const struct event *e = &reading->row->event;
+    struct attempt_facts facts = {e->event_id, e->occurred_ms};
+    sqlite3_stmt *s = sql_prepare_f(q, "SELECT attempts FROM %.*s WHERE block=?", STR_ARG(table));
+    sql_bind_int(s, 1, (int64_t)(reading->id >> ATTEMPT_BLOCK_BITS));
+    if (sql_row(q, s))
+        attempt_block_read(sql_str(s, 0), reading->id, &facts, reading->arena, keep_attempt,
+                           reading);
+    sql_finalize(s);
+}
+
+/* Tables of versions before the sixth. */
+static void read_rows_of_day(struct log_reading *reading, struct str table)
+{
+    struct lookup *l = reading->lookup;
     sqlite3_stmt *s = sql_prepare_f(
         &l->sql,
         "SELECT number,at_ms,manual,duration_ms,status,class,url,detail,request_headers,"
         "response_headers,response_body FROM %.*s WHERE id=? ORDER BY number,at_ms",
         STR_ARG(table));
-    sql_bind_int(s, 1, (int64_t)id);
+    sql_bind_int(s, 1, (int64_t)reading->id);
     while (sql_row(&l->sql, s)) {
-        row->log = xgrow(row->log, capacity, row->log_count + 1, sizeof *row->log);
-        read_attempt(s, arena, &row->log[row->log_count++]);
+        struct attempt a;
+        read_attempt(s, reading->arena, &a);
+        keep_attempt(reading, &a);
     }
     sql_finalize(s);
 }
@@ -74,11 +106,17 @@ static int compare_attempts(const void *a, const void *b)
 static void read_attempts(struct lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
-    size_t capacity = 0;
-    sqlite3_stmt *s = sql_prepare(
-        &l->sql, "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB 'attempt_*'");
-    while (sql_row(&l->sql, s))
-        read_attempts_of_day(l, sql_str(s, 0), id, arena, row, &capacity);
+    struct log_reading reading = {.lookup = l, .arena = arena, .row = row, .id = id};
+    sqlite3_stmt *s =
+        sql_prepare(&l->sql, "SELECT name FROM sqlite_schema WHERE type='table'"
+                             " AND (name GLOB 'attempt_*' OR name GLOB 'attempts_*')");
+    while (sql_row(&l->sql, s)) {
+        struct str name = sql_str(s, 0);
+        if (str_has_prefix(name, "attempts_"))
+            read_blocks_of_day(&reading, name);
+        else
+            read_rows_of_day(&reading, name);
+    }
     sql_finalize(s);
     struct attempt *kept = arena_alloc(arena, row->log_count * sizeof *kept + 1);
     if (row->log_count > 0) {

@@ -91,8 +91,12 @@ static const char version_4[] =
 /* Events accepted earlier, by a clock that was put back, than their account's event before them. */
 static const char version_5[] = "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY)";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4,
-                                                       version_5};
+/* From here on attempts are written to attempts_DAY (attempt_block.h). What attempt_DAY has is read
+ * until it is old enough to be dropped; an older program must not write beside it. */
+static const char version_6[] = "";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3,
+                                                       version_4, version_5, version_6};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {
@@ -206,10 +210,8 @@ void schema_create_segment(struct sql *q, uint32_t segment)
 void schema_create_attempt_day(struct sql *q, int64_t day)
 {
     sql_exec_f(q,
-               "CREATE TABLE IF NOT EXISTS attempt_%" PRId64 "(id INT, number INT, at_ms INT,"
-               " manual INT, duration_ms INT, status INT, class INT, url TEXT, detail TEXT,"
-               " request_headers TEXT, response_headers TEXT, response_body BLOB,"
-               " PRIMARY KEY(id, number, at_ms)) WITHOUT ROWID",
+               "CREATE TABLE IF NOT EXISTS attempts_%" PRId64
+               "(block INTEGER PRIMARY KEY, attempts BLOB NOT NULL)",
                day);
 }
 

@@ -1,0 +1,103 @@
+/* The log of attempts: a table per day of the try, its rows the blocks of attempt_block.h. What a
+ * memtable has for a block is appended to it as one chunk. */
+#include "store/sqlite/apply.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/sqlite/schema.h"
+
+static int by_attempt(const void *x, const void *y)
+{
+    const struct mem_attempt *a = *(const struct mem_attempt *const *)x;
+    const struct mem_attempt *b = *(const struct mem_attempt *const *)y;
+    int32_t day_a = clock_day(a->attempt.at_ms), day_b = clock_day(b->attempt.at_ms);
+    if (day_a != day_b)
+        return day_a < day_b ? -1 : 1;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return (a->attempt.number > b->attempt.number) - (a->attempt.number < b->attempt.number);
+}
+
+static void open_day(struct apply *a, int64_t day)
+{
+    if (a->attempt.add && a->attempt.day == day)
+        return;
+    sql_finalize(a->attempt.add);
+    a->attempt.day = day;
+    schema_create_attempt_day(&a->sql, day);
+    a->attempt.add = sql_prepare_f(
+        &a->sql,
+        "INSERT INTO attempts_%" PRId64 " SELECT c0,c1 FROM feed WHERE true"
+        " ON CONFLICT(block) DO UPDATE SET attempts=CAST(attempts||excluded.attempts AS BLOB)",
+        day);
+}
+
+struct day_rows {
+    struct attempt_chunk *chunk;
+    const struct memtable *m;
+    const struct mem_attempt *const *order;
+    const size_t *starts; /* of the blocks in order; one more, behind the last */
+};
+
+static void block_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct day_rows *rows = context;
+    size_t start = rows->starts[row], end = rows->starts[row + 1];
+    if (column == 0) {
+        feed_int(to, (int64_t)(rows->order[start]->id >> ATTEMPT_BLOCK_BITS));
+        return;
+    }
+    struct attempt_chunk *c = rows->chunk;
+    buf_clear(&c->out);
+    attempt_chunk_begin(c);
+    for (size_t i = start; i < end; i++) {
+        const struct mem_attempt *at = rows->order[i];
+        const struct mem_entry *entry = memtable_entry(rows->m, at->id);
+        const struct event *e = entry ? memtable_event(rows->m, entry) : NULL;
+        struct attempt_facts facts = {0};
+        if (e)
+            facts = (struct attempt_facts){e->event_id, e->occurred_ms};
+        attempt_chunk_add(c, at->id, &at->attempt, &facts);
+    }
+    attempt_chunk_end(c);
+    feed_blob(to, buf_str(&c->out)); /* used before the next row is asked for */
+}
+
+/* Those of one day, order[0..count). */
+static void apply_day(struct apply *a, const struct mem_attempt *const *order, size_t count)
+{
+    size_t *starts = xmalloc((count + 1) * sizeof *starts), blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || order[i]->id >> ATTEMPT_BLOCK_BITS != order[i - 1]->id >> ATTEMPT_BLOCK_BITS)
+            starts[blocks++] = i;
+    }
+    starts[blocks] = count;
+    open_day(a, clock_day(order[0]->attempt.at_ms));
+    feed_run(&a->sql, a->attempt.add, &a->feed, blocks, block_column,
+             &(struct day_rows){a->attempt.chunk, a->m, order, starts});
+    free(starts);
+}
+
+void apply_attempts(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    if (m->attempt_count == 0)
+        return;
+    const struct mem_attempt **order =
+        apply_order(a, m->attempt_count, sizeof(struct mem_attempt *));
+    for (size_t i = 0; i < m->attempt_count; i++)
+        order[i] = &m->attempts[i];
+    qsort(order, m->attempt_count, sizeof(struct mem_attempt *), by_attempt);
+    size_t start = 0;
+    for (size_t i = 1; i <= m->attempt_count; i++) {
+        int32_t day = clock_day(order[start]->attempt.at_ms);
+        if (i < m->attempt_count && clock_day(order[i]->attempt.at_ms) == day)
+            continue;
+        apply_day(a, order + start, i - start);
+        start = i;
+    }
+}

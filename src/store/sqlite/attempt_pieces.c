@@ -1,0 +1,280 @@
+/* A line becomes a piece only when printing that piece gives the line again; where a value has more
+ * than one spelling, the line is compared with the one that is printed. */
+#include "store/sqlite/attempt_pieces.h"
+
+#include "domain/clock.h"
+
+#define LAST_DATE_S INT64_C(253402300799) /* the end of the year 9999 */
+
+static const char base64_digits[] =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static const char *const line_names[PIECE_LITERAL] = {
+    [PIECE_ID] = "webhook-id: ",
+    [PIECE_TIMESTAMP] = "webhook-timestamp: ",
+    [PIECE_SIGNATURE] = "webhook-signature: ",
+    [PIECE_NUMBER] = "Postbackd-Attempt: ",
+    [PIECE_EVENT_TIME] = "Postbackd-Event-Time: ",
+    [PIECE_DATE] = "Date: ",
+};
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+void piece_put(struct buf *to, uint64_t v)
+{
+    char *at = buf_reserve(to, 10);
+    size_t n = 0;
+    for (; v >= 0x80; v >>= 7)
+        at[n++] = (char)(v | 0x80);
+    at[n++] = (char)v;
+    to->n += n;
+}
+
+void piece_put_signed(struct buf *to, int64_t v)
+{
+    piece_put(to, v < 0 ? ~((uint64_t)v << 1) : (uint64_t)v << 1);
+}
+
+uint64_t piece_get(struct piece_reader *r)
+{
+    uint64_t v = 0;
+    for (unsigned shift = 0; shift < 64 && r->at < r->end; shift += 7) {
+        unsigned byte = *r->at++;
+        v |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte < 0x80)
+            return v;
+    }
+    r->bad = true;
+    return 0;
+}
+
+int64_t piece_get_signed(struct piece_reader *r)
+{
+    uint64_t v = piece_get(r);
+    return (int64_t)(v & 1 ? ~(v >> 1) : v >> 1);
+}
+
+struct str piece_get_bytes(struct piece_reader *r, uint64_t n)
+{
+    if (r->bad || n > (size_t)(r->end - r->at)) {
+        r->bad = true;
+        return (struct str){"", 0};
+    }
+    struct str bytes = {(const char *)r->at, (size_t)n};
+    r->at += n;
+    return bytes;
+}
+
+/* --- signatures ------------------------------------------------------------------------------- */
+
+static int digit_of(unsigned char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE_BYTES])
+{
+    if (value.n != ATTEMPT_SIGNATURE_TEXT || memcmp(value.p, "v1,", 3) != 0 ||
+        value.p[value.n - 1] != '=')
+        return false;
+    unsigned bits = 0, held = 0, wrong = 0;
+    size_t n = 0;
+    for (size_t i = 3; i < value.n - 1; i++) {
+        int digit = digit_of((unsigned char)value.p[i]);
+        wrong |= digit < 0;
+        held = (held << 6 | (unsigned)(digit & 63)) & 0xffffu;
+        bits += 6;
+        if (bits >= 8) {
+            bits -= 8;
+            ret[n++] = (unsigned char)(held >> bits);
+        }
+    }
+    return !wrong && (held & ((1u << bits) - 1)) == 0; /* bits left over say nothing, but differ */
+}
+
+static void print_signature(struct buf *to, struct str bytes)
+{
+    char *at = buf_reserve(to, ATTEMPT_SIGNATURE_TEXT);
+    unsigned bits = 0, held = 0;
+    memcpy(at, "v1,", 3);
+    at += 3;
+    for (size_t i = 0; i < bytes.n; i++) {
+        held = (held << 8 | (unsigned char)bytes.p[i]) & 0xffffu;
+        for (bits += 8; bits >= 6; bits -= 6)
+            *at++ = base64_digits[held >> (bits - 6) & 63];
+    }
+    *at++ = base64_digits[held << (6 - bits) & 63];
+    *at = '=';
+    to->n += ATTEMPT_SIGNATURE_TEXT;
+}
+
+/* --- lines ------------------------------------------------------------------------------------ */
+
+/* The line's value, absent when it has another name. */
+static struct str value_of(struct str line, enum attempt_piece piece)
+{
+    size_t n = strlen(line_names[piece]);
+    if (line.n <= n || memcmp(line.p, line_names[piece], n) != 0)
+        return STR_NONE;
+    return (struct str){line.p + n, line.n - n - 1};
+}
+
+static bool put_timestamp(struct buf *to, struct str value, int64_t at_ms)
+{
+    int64_t s = 0;
+    if (value.n == 0 || value.n > 12 || value.p[0] == '0')
+        return false;
+    for (size_t i = 0; i < value.n; i++) {
+        if (value.p[i] < '0' || value.p[i] > '9')
+            return false;
+        s = s * 10 + (value.p[i] - '0');
+    }
+    piece_put(to, PIECE_TIMESTAMP);
+    piece_put_signed(to, s - at_ms / 1000);
+    return true;
+}
+
+static bool put_signature(struct buf *to, struct str value)
+{
+    unsigned char bytes[ATTEMPT_SIGNATURE_BYTES];
+    if (!read_signature(value, bytes))
+        return false;
+    piece_put(to, PIECE_SIGNATURE);
+    buf_add(to, bytes, sizeof bytes);
+    return true;
+}
+
+static bool put_number(struct buf *to, struct str value, int32_t number)
+{
+    char text[12];
+    size_t at = sizeof text;
+    uint32_t left = (uint32_t)number;
+    if (number < 0)
+        return false;
+    do {
+        text[--at] = (char)('0' + left % 10);
+        left /= 10;
+    } while (left > 0);
+    if (value.n != sizeof text - at || memcmp(value.p, text + at, value.n) != 0)
+        return false;
+    piece_put(to, PIECE_NUMBER);
+    return true;
+}
+
+static bool put_event_time(struct buf *to, struct str value, const struct attempt_facts *facts)
+{
+    if (!facts->event_id.p)
+        return false;
+    /* Printed where the piece goes, which is shorter. */
+    size_t n = to->n;
+    clock_print(to, facts->occurred_ms);
+    bool same = to->n - n == value.n && memcmp(to->p + n, value.p, value.n) == 0;
+    to->n = n;
+    if (same)
+        piece_put(to, PIECE_EVENT_TIME);
+    return same;
+}
+
+/* Answers of one second have the same date: it is parsed once. */
+static bool put_date(struct attempt_chunk *c, struct str value, int64_t at_ms)
+{
+    if (value.n == 0 || value.n > sizeof c->date)
+        return false;
+    if (value.n != c->date_bytes || memcmp(value.p, c->date, value.n) != 0) {
+        int64_t ms;
+        if (!clock_parse_http_date(value, &ms))
+            return false;
+        size_t n = c->out.n;
+        clock_print_http_date(&c->out, ms);
+        bool same = c->out.n - n == value.n && memcmp(c->out.p + n, value.p, value.n) == 0;
+        c->out.n = n;
+        if (!same || ms < 0)
+            return false;
+        memcpy(c->date, value.p, value.n);
+        c->date_bytes = value.n;
+        c->date_s = ms / 1000;
+    }
+    piece_put(&c->out, PIECE_DATE);
+    piece_put_signed(&c->out, c->date_s - at_ms / 1000);
+    return true;
+}
+
+bool piece_put_line(struct attempt_chunk *c, struct str line, const struct attempt *a,
+                    const struct attempt_facts *facts)
+{
+    struct str value;
+    if (line.n < 6 || line.p[line.n - 1] != '\n')
+        return false;
+    switch (line.p[0]) {
+    case 'w':
+        if ((value = value_of(line, PIECE_ID)).p) {
+            if (!facts->event_id.p || !str_eq(value, facts->event_id))
+                return false;
+            piece_put(&c->out, PIECE_ID);
+            return true;
+        }
+        if ((value = value_of(line, PIECE_TIMESTAMP)).p)
+            return put_timestamp(&c->out, value, a->at_ms);
+        value = value_of(line, PIECE_SIGNATURE);
+        return value.p && put_signature(&c->out, value);
+    case 'P':
+        if ((value = value_of(line, PIECE_NUMBER)).p)
+            return put_number(&c->out, value, a->number);
+        value = value_of(line, PIECE_EVENT_TIME);
+        return value.p && put_event_time(&c->out, value, facts);
+    case 'D': value = value_of(line, PIECE_DATE); return value.p && put_date(c, value, a->at_ms);
+    default: return false;
+    }
+}
+
+/* at_ms / 1000 and the number that follows; of damaged bytes the sum may be anything. */
+static int64_t get_seconds(struct piece_reader *r, const struct attempt *a)
+{
+    return (int64_t)((uint64_t)(a->at_ms / 1000) + (uint64_t)piece_get_signed(r));
+}
+
+static void print_date(struct buf *to, int64_t s, struct piece_reader *r)
+{
+    if (s < 0 || s > LAST_DATE_S)
+        r->bad = true;
+    else
+        clock_print_http_date(to, s * 1000);
+}
+
+void piece_print(struct buf *to, enum attempt_piece piece, struct piece_reader *r,
+                 const struct attempt *a, const struct attempt_facts *facts)
+{
+    const char *name = line_names[piece];
+    if (!name) {
+        r->bad = true;
+        return;
+    }
+    buf_add_c(to, name);
+    switch (piece) {
+    case PIECE_ID: buf_add_str(to, facts->event_id); break;
+    case PIECE_TIMESTAMP: buf_add_int(to, get_seconds(r, a)); break;
+    case PIECE_SIGNATURE: print_signature(to, piece_get_bytes(r, ATTEMPT_SIGNATURE_BYTES)); break;
+    case PIECE_NUMBER: buf_add_int(to, a->number); break;
+    case PIECE_EVENT_TIME: clock_print(to, facts->occurred_ms); break;
+    case PIECE_DATE: print_date(to, get_seconds(r, a), r); break;
+    case PIECE_END:
+    case PIECE_ABSENT:
+    case PIECE_LITERAL: r->bad = true; break;
+    }
+    buf_add_char(to, '\n');
+}
+
+void piece_copy(struct buf *to, enum attempt_piece piece, struct piece_reader *r)
+{
+    piece_put(to, piece);
+    if (piece == PIECE_TIMESTAMP || piece == PIECE_DATE)
+        piece_put_signed(to, piece_get_signed(r));
+    else if (piece == PIECE_SIGNATURE)
+        buf_add_str(to, piece_get_bytes(r, ATTEMPT_SIGNATURE_BYTES));
+}

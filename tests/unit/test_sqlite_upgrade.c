@@ -1,0 +1,116 @@
+/* Stores of former versions: made by turning a present one back, in SQL, to what the version
+ * wrote. They open, what they hold is found, and new things go beside it. */
+#include "sqlite_store.h"
+
+#include "domain/clock.h"
+
+#include <sqlite3.h>
+
+static void run_sql(const char *text)
+{
+    char path[512], *why = NULL;
+    sqlite3 *db = NULL;
+    snprintf(path, sizeof path, "%s/postbackd.db", directory);
+    CHECK_EQ_INT(sqlite3_open(path, &db), SQLITE_OK);
+    if (!CHECK_EQ_INT(sqlite3_exec(db, text, NULL, NULL, &why), SQLITE_OK))
+        fprintf(stderr, "%s\n", why ? why : "");
+    sqlite3_free(why);
+    sqlite3_close(db);
+}
+
+static void close_store(void)
+{
+    store_close(store);
+    store = NULL;
+}
+
+/* Version 5 had a row for each attempt. Event number 1's is the older one. */
+static void to_version_5(void)
+{
+    char text[2048];
+    int day = clock_day(NOW_MS);
+    snprintf(text, sizeof text,
+             "DROP TABLE attempts_%d;"
+             "CREATE TABLE attempt_%d(id INT, number INT, at_ms INT,"
+             " manual INT, duration_ms INT, status INT, class INT, url TEXT, detail TEXT,"
+             " request_headers TEXT, response_headers TEXT, response_body BLOB,"
+             " PRIMARY KEY(id, number, at_ms)) WITHOUT ROWID;"
+             "INSERT INTO attempt_%d SELECT id,1,%lld,0,7,500,10,'http://old/','it said old',"
+             "'A: b'||char(10),NULL,x'006f6c64' FROM event WHERE id & 0xffffffffff = 1;",
+             day, day, day, (long long)NOW_MS);
+    run_sql(text);
+}
+
+static void reads_attempts_of_version_5(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
+    close_store();
+    to_version_5();
+    reopen();
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    struct callback_get g = get("e-1");
+    CHECK_EQ_INT(g.status, STORE_OK);
+    CHECK_EQ_UINT(g.row.log_count, 2);
+    if (g.row.log_count == 2) {
+        CHECK_EQ_INT(g.row.log[0].number, 1);
+        CHECK_STR(g.row.log[0].detail, "it said old");
+        CHECK_STR(g.row.log[0].request_headers, "A: b\n");
+        CHECK_BYTES(g.row.log[0].response_body.p, g.row.log[0].response_body.n, "\0old", 4);
+        CHECK_EQ_INT(g.row.log[1].number, 2);
+    }
+    arena_free(&g.arena);
+    end();
+}
+
+static void erases_attempts_of_both(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
+    close_store();
+    to_version_5();
+    reopen();
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    struct erase e = {.account_no = terms.account_no, .panelist_id = STR("ann")};
+    ASK(store_erase, store, &e);
+    CHECK_EQ_INT(e.erased, 1);
+    struct callback_get g = get("e-1");
+    CHECK_EQ_UINT(g.row.log_count, 2);
+    for (size_t i = 0; i < g.row.log_count; i++) {
+        CHECK(!g.row.log[i].request_headers.p && !g.row.log[i].response_body.p);
+        CHECK(g.row.log[i].url.n > 0);
+    }
+    arena_free(&g.arena);
+    end();
+}
+
+static void purges_attempts_of_both(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
+    close_store();
+    to_version_5();
+    reopen();
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    wall_now_ms = NOW_MS + 200 * DAY_MS;
+    reopen();
+    /* The applier purges before it applies, and a read after a change waits for it. */
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    struct callback_get g = get("e-1");
+    CHECK_EQ_INT(g.status, STORE_OK);
+    CHECK_EQ_UINT(g.row.log_count, 0);
+    arena_free(&g.arena);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+int main(void)
+{
+    RUN(reads_attempts_of_version_5);
+    RUN(erases_attempts_of_both);
+    RUN(purges_attempts_of_both);
+    return check_done("sqlite_upgrade");
+}
