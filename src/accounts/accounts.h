@@ -41,6 +41,14 @@ struct partner {
     struct str id, name, operations_url; /* operations_url absent: none */
 };
 
+/* For TLS to receivers that ask who calls. */
+struct client_certificate {
+    struct str pem, key; /* PEM: the certificate, then its chain; pem absent: none */
+    struct str subject;  /* as in RFC 4514 */
+    uint8_t sha256[32];  /* of the certificate (DER) */
+    int64_t not_after_ms;
+};
+
 struct app {
     uint32_t magic;
     atomic_uint refs;
@@ -60,6 +68,7 @@ struct app {
     struct str older_secret; /* still live after a rotation; absent: none */
     int64_t older_secret_until_ms;
     bool sig_uses_older; /* until the overlap ends Sig keeps the older secret */
+    struct client_certificate certificate;
 };
 
 struct client {

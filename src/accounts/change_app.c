@@ -1,5 +1,6 @@
 /* Creating and patching apps, rotating their secrets, disabling their lanes. */
 #include "accounts/accounts_state.h"
+#include "accounts/client_certificate.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
 #include "accounts/render.h"
@@ -10,6 +11,7 @@
 
 #define SECRET_RANDOM_BYTES 32
 #define OVERLAP_SECONDS_MAX (30 * 86400)
+#define CERTIFICATE_BYTES_MAX 32768
 
 static const struct field_rule app_rules[] = {
     {"AppId", true, false},
@@ -28,6 +30,7 @@ static const struct field_rule app_rules[] = {
     {"LegacyFields", true, true},
     {"ExtendedFields", true, true},
     {"NegativeAdHoc", true, true},
+    {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
 
@@ -40,6 +43,49 @@ static void app_urls(const struct fields *f, struct app *a)
         if (fields_given(f, name))
             a->terms.lane_disabled[kind] = false;
     }
+}
+
+static const struct field_rule certificate_rules[] = {
+    {"Certificate", true, true},
+    {"PrivateKey", true, true},
+};
+
+/* Both or, with null, neither: what was set before is replaced as a whole. */
+static void app_certificate(const struct fields *f, int64_t now_ms, struct app *a)
+{
+    const struct json *given = json_member(f->body, "ClientCertificate");
+    struct client_certificate made = {0};
+    struct str pem = STR_NONE, key = STR_NONE;
+    const char *why = NULL;
+    bool key_fault = false;
+    if (!given)
+        return;
+    if (given->type != JSON_NULL) {
+        struct fields own = *f;
+        size_t before = f->faults->count;
+        own.body = given;
+        if (given->type != JSON_OBJECT) {
+            problem_add(f->faults, STR("ClientCertificate"), "invalid",
+                        "must be an object with Certificate and PrivateKey, or null");
+            return;
+        }
+        if (!fields_check(&own, certificate_rules, ARRAY_LEN(certificate_rules)))
+            return;
+        fields_text(&own, "Certificate", 1, CERTIFICATE_BYTES_MAX, &pem);
+        fields_text(&own, "PrivateKey", 1, CERTIFICATE_BYTES_MAX, &key);
+        fields_required(&own, "Certificate");
+        fields_required(&own, "PrivateKey");
+        if (f->faults->count > before)
+            return;
+        if (!client_certificate_read(f->faults->arena, pem, &made, &why) ||
+            !client_certificate_fits(pem, key, now_ms, &key_fault, &why)) {
+            problem_add(f->faults, str_of(key_fault ? "PrivateKey" : "Certificate"), "invalid",
+                        "%s", why);
+            return;
+        }
+        made.key = key;
+    }
+    a->certificate = made;
 }
 
 static void app_fields(const struct fields *f, struct app *a)
@@ -130,6 +176,7 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
             a.name = a.id;
         fields_required(&f, "CurrencyValue");
         app_fields(&f, &a);
+        app_certificate(&f, env_wall_ms(accounts->options.env), &a);
         given_secret(&f, &a);
     }
     enum change_result result = CHANGE_READY;
@@ -157,8 +204,10 @@ enum change_result change_patch_app(struct accounts *accounts, struct str app_id
         return result;
     struct app a;
     memcpy(&a, now, sizeof a);
-    if (fields_check(&f, app_rules, ARRAY_LEN(app_rules)))
+    if (fields_check(&f, app_rules, ARRAY_LEN(app_rules))) {
         app_fields(&f, &a);
+        app_certificate(&f, env_wall_ms(accounts->options.env), &a);
+    }
     a.version++;
     if (a.enabled && !now->enabled)
         a.enabled_since_ms = env_wall_ms(accounts->options.env);

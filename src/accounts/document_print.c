@@ -113,6 +113,10 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
     flag(&w, "ExtendedFields", t->extended_fields);
     flag(&w, "NegativeAdHoc", t->negative_ad_hoc);
     app_secrets(&w, a, key, env);
+    if (a->certificate.pem.p) {
+        text(&w, "ClientCertificate", a->certificate.pem);
+        sealed(&w, "ClientKey", "", a->certificate.key, key, env);
+    }
     json_end_object(&w);
 }
 

@@ -1,5 +1,6 @@
 /* Documents to entries; see document.h. A document is the store's own, but it may have been edited
  * by hand or sealed under another master key, so every member is checked and named when wrong. */
+#include "accounts/client_certificate.h"
 #include "accounts/document.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
@@ -182,6 +183,18 @@ static bool read_app_secrets(struct reading *r, struct app *a, const uint8_t key
     return vault_open(key, r->arena, text(r, "OlderSecret"), &a->older_secret);
 }
 
+static bool read_app_certificate(struct reading *r, struct app *a,
+                                 const uint8_t key[MASTER_KEY_BYTES])
+{
+    struct str pem = text_or_none(r, "ClientCertificate");
+    const char *why;
+    if (!pem.p)
+        return true;
+    if (!client_certificate_read(r->arena, pem, &a->certificate, &why))
+        wrong(r, "ClientCertificate");
+    return vault_open(key, r->arena, text(r, "ClientKey"), &a->certificate.key);
+}
+
 bool document_read_app(struct arena *arena, const struct json *document,
                        const uint8_t key[MASTER_KEY_BYTES], struct app **ret, struct str *ret_why)
 {
@@ -199,7 +212,7 @@ bool document_read_app(struct arena *arena, const struct json *document,
         .rate_per_second = (int32_t)number(&r, "RatePerSecond", 0, INT32_MAX),
     };
     read_app_terms(&r, &a);
-    bool opened = read_app_secrets(&r, &a, key);
+    bool opened = read_app_secrets(&r, &a, key) && read_app_certificate(&r, &a, key);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind), key);
     if (!done(&r, "app", a.id, ret_why))
@@ -215,6 +228,7 @@ bool document_read_app(struct arena *arena, const struct json *document,
     }
     sodium_memzero((void *)a.secret.p, a.secret.n);
     sodium_memzero((void *)a.older_secret.p, a.older_secret.n);
+    sodium_memzero((void *)a.certificate.key.p, a.certificate.key.n);
     return good;
 }
 

@@ -4,6 +4,7 @@
 #include "accounts/names.h"
 
 #include <inttypes.h>
+#include <sodium.h>
 #include <stdio.h>
 
 static void text(struct json_writer *w, const char *name, struct str value)
@@ -43,6 +44,20 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_end_object(w);
 }
 
+/* Neither the key nor the certificate itself: what tells which it is, and until when. */
+static void certificate(struct json_writer *w, const struct client_certificate *c)
+{
+    char hex[2 * sizeof c->sha256 + 1];
+    sodium_bin2hex(hex, sizeof hex, c->sha256, sizeof c->sha256);
+    json_key(w, "ClientCertificate");
+    json_object(w);
+    text(w, "Subject", c->subject);
+    text(w, "Sha256", str_of(hex));
+    json_key(w, "NotAfter");
+    json_time(w, c->not_after_ms);
+    json_end_object(w);
+}
+
 void render_app(struct json_writer *w, const struct app *a, bool with_secret)
 {
     const struct app_terms *t = &a->terms;
@@ -65,6 +80,8 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     flag(w, "LegacyFields", t->legacy_fields);
     flag(w, "ExtendedFields", t->extended_fields);
     flag(w, "NegativeAdHoc", t->negative_ad_hoc);
+    if (a->certificate.pem.p)
+        certificate(w, &a->certificate);
     if (with_secret)
         text(w, "CallbackSecret", a->secret);
     json_end_object(w);

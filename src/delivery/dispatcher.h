@@ -43,6 +43,7 @@ struct inbox {
 struct
 try {
     struct exchange x;
+    struct client_identity identity; /* the app's; x points at it when there is one */
     struct dispatcher *dispatcher;
     struct link link;
     struct lane *lane; /* NULL: a test callback */
@@ -139,7 +140,8 @@ void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
 void dispatcher_visit(struct dispatcher *d, struct lane *lane);
 
 /* dispatcher_destination.c */
-struct destination *dispatcher_destination(struct dispatcher *d, const struct url *url);
+struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
+                                           enum lane_kind kind);
 void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to);
 void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to);
 void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);

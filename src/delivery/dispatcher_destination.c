@@ -6,10 +6,21 @@
 #include "base/check.h"
 #include "base/log.h"
 
-struct destination *dispatcher_destination(struct dispatcher *d, const struct url *url)
+#define CERTIFICATE_NAME_BYTES 16 /* of its hash, in hex */
+
+/* Apps that show a certificate of their own have a destination of their own: whether it is
+ * accepted says nothing about the host to others. */
+struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
+                                           enum lane_kind kind)
 {
     struct buf name = {0};
-    url_print_destination(&name, url);
+    url_print_destination(&name, &app->parsed[kind]);
+    if (app->certificate.pem.p && app->parsed[kind].https) {
+        buf_add_c(&name, " as ");
+        for (size_t i = 0; i < CERTIFICATE_NAME_BYTES; i++)
+            buf_printf(&name, "%02x", app->certificate.sha256[i]);
+    }
+    (void)buf_c(&name);
     uint64_t hash = hash_fast(name.p, name.n);
     struct destination *to = NULL;
     for (struct lookup_node *n = lookup_first(&d->destinations, hash); n && !to;

@@ -37,6 +37,12 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     t->x.headers = buf_str(&t->headers);
     t->x.body = buf_str(&t->body);
     t->x.timeout_ms = timeout_ms;
+    if (app->certificate.pem.p) {
+        t->identity = (struct client_identity){.certificate = app->certificate.pem,
+                                               .key = app->certificate.key};
+        memcpy(t->identity.sha256, app->certificate.sha256, sizeof t->identity.sha256);
+        t->x.identity = &t->identity;
+    }
     t->x.connect_timeout_ms = timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS;
     t->x.done = done;
     t->x.retry_after_ms = -1;

@@ -6,6 +6,7 @@
 #include "base/buf.h"
 
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
@@ -204,6 +205,26 @@ struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
     if (session && SSL_set_session(tls, session) != 1)
         ERR_clear_error();
     return tls;
+}
+
+bool tls_use_identity(struct ssl_st *tls, struct str certificate, struct str key)
+{
+    BIO *from = BIO_new_mem_buf(certificate.p, (int)certificate.n);
+    BIO *key_from = BIO_new_mem_buf(key.p, (int)key.n);
+    STACK_OF(X509) *chain = sk_X509_new_null();
+    ASSERT(from && key_from && chain);
+    X509 *own = PEM_read_bio_X509(from, NULL, no_password, NULL), *more;
+    while (own && (more = PEM_read_bio_X509(from, NULL, no_password, NULL)) != NULL)
+        ASSERT(sk_X509_push(chain, more) > 0);
+    EVP_PKEY *made = PEM_read_bio_PrivateKey(key_from, NULL, no_password, NULL);
+    bool good = own && made && SSL_use_cert_and_key(tls, own, made, chain, 1) == 1;
+    ERR_clear_error();
+    EVP_PKEY_free(made);
+    X509_free(own);
+    sk_X509_pop_free(chain, X509_free);
+    BIO_free(key_from);
+    BIO_free(from);
+    return good;
 }
 
 void tls_offer_http1_only(struct ssl_st *tls)

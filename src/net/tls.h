@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/check.h"
+#include "base/str.h"
 #include "domain/url.h"
 
 struct ssl_ctx_st;
@@ -36,6 +37,9 @@ struct ssl_st *tls_server_stream(struct ssl_ctx_st *context);
 struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
                                  const struct address *address, struct ssl_session_st *session,
                                  void *owner);
+/* A certificate (PEM, its chain behind it) and key to show when the server asks; before the
+ * handshake. False: TLS does not take them. */
+MUST_CHECK bool tls_use_identity(struct ssl_st *tls, struct str certificate, struct str key);
 void tls_offer_http1_only(struct ssl_st *tls); /* before the handshake */
 bool tls_chose_http2(struct ssl_st *tls);      /* after it */
 /* Whether the handshake resumed a session. */

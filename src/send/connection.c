@@ -86,7 +86,16 @@ static void fail(struct connection *c, enum attempt_class class, const char *wha
 void connection_print_tls_why(struct buf *to, const struct connection *c, enum stream_result result)
 {
     const char *reason = stream_tls_reason(&c->stream);
-    if (c->tls_why)
+    bool about_us = strstr(reason, "certificate required") || strstr(reason, "alert bad cert") ||
+                    strstr(reason, "alert certificate") || strstr(reason, "alert unknown ca");
+    if (c->identity_unusable)
+        buf_add_c(to, "was not asked: TLS does not take the app's ClientCertificate any more");
+    else if (about_us && !c->tls_why && !c->destination->has_identity)
+        buf_printf(to, "wants a certificate of its callers: set the app's ClientCertificate (%s)",
+                   reason);
+    else if (about_us && !c->tls_why)
+        buf_printf(to, "does not accept the app's ClientCertificate: %s", reason);
+    else if (c->tls_why)
         buf_printf(to, "is not trusted: %s", c->tls_why);
     else if (result != STREAM_TLS_ERROR)
         buf_add_c(to, "closed the connection during the TLS handshake: does it speak TLS?");
@@ -142,6 +151,9 @@ void connection_open(struct job *job, int fd, const struct address *address)
                                 sessions_find(s->sessions, d), c);
         if (d->no_http2)
             tls_offer_http1_only(tls);
+        if (d->has_identity)
+            c->identity_unusable =
+                !tls_use_identity(tls, job->x->identity->certificate, job->x->identity->key);
         certificate_watch(tls);
     }
     stream_open(&c->stream, s->loop, fd, tls);
@@ -155,7 +167,10 @@ void connection_open(struct job *job, int fd, const struct address *address)
     job->address = *address;
     job->connection = c;
     job_set_phase(job, JOB_HANDSHAKE);
-    shake_hands(c);
+    if (c->identity_unusable)
+        fail_handshake(c, STREAM_TLS_ERROR);
+    else
+        shake_hands(c);
 }
 
 /* ---- writing */

@@ -17,12 +17,22 @@ static struct destination **bucket_of(struct sender *s, bool https, struct str h
     return &s->destinations[(key.lo ^ port ^ (https ? 0x8000u : 0)) % DESTINATION_BUCKETS];
 }
 
-struct destination *destination_get(struct sender *s, const struct url *url)
+static const uint8_t nobody[32];
+
+static const uint8_t *identity_of(const struct exchange *x)
 {
+    return x->url->https && x->identity ? x->identity->sha256 : nobody;
+}
+
+struct destination *destination_get(struct sender *s, const struct exchange *x)
+{
+    const struct url *url = x->url;
+    const uint8_t *identity = identity_of(x);
     struct destination **bucket = bucket_of(s, url->https, url->host, url->port);
     for (struct destination *d = *bucket; d; d = d->bucket_next) {
         if (d->https == url->https && d->port == url->port && d->host_bytes == url->host.n &&
-            memcmp(d->host, url->host.p, url->host.n) == 0)
+            memcmp(d->host, url->host.p, url->host.n) == 0 &&
+            memcmp(d->identity, identity, sizeof d->identity) == 0)
             return d;
     }
     struct destination *d = xcalloc(1, sizeof *d + url->host.n + 1);
@@ -32,6 +42,8 @@ struct destination *destination_get(struct sender *s, const struct url *url)
     d->address = url->address;
     d->host_bytes = url->host.n;
     memcpy(d->host, url->host.p, url->host.n);
+    d->has_identity = identity != nobody;
+    memcpy(d->identity, identity, sizeof d->identity);
     request_print_fixed(&d->fixed, url, s->user_agent);
     const struct ssl_session_st *session = d->https ? sessions_find(s->sessions, d) : NULL;
     d->http1_only = session && !tls_session_is_http2(session);

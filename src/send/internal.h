@@ -45,7 +45,9 @@ struct destination {
     uint16_t port;
     struct address address; /* when host_is_address */
     size_t host_bytes;
-    char host[]; /* NUL-terminated */
+    bool has_identity;
+    uint8_t identity[32]; /* of the client's certificate; zero: none */
+    char host[];          /* NUL-terminated */
 };
 
 enum job_phase {
@@ -96,7 +98,8 @@ struct connection {
     int64_t opened_mono_ms, idle_mono_ms;
     bool used; /* has carried an exchange before the present one */
     bool write_failed;
-    struct buf unsent; /* of the request; sent up to unsent_at */
+    bool identity_unusable; /* as a client; nothing is sent */
+    struct buf unsent;      /* of the request; sent up to unsent_at */
     size_t unsent_at;
     struct answer answer;
     struct timer timer;                    /* DRAINING: its end */
@@ -141,7 +144,7 @@ struct sender {
 };
 
 /* destination.c: the table, and who is idle. */
-struct destination *destination_get(struct sender *s, const struct url *url);
+struct destination *destination_get(struct sender *s, const struct exchange *x);
 void destination_drop_if_unused(struct sender *s, struct destination *d);
 struct connection *idle_take(struct sender *s, struct destination *d); /* NULL: none */
 void idle_give(struct connection *c);

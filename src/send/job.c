@@ -173,7 +173,7 @@ void job_start(struct sender *s, struct exchange *x)
     job->started_mono_ms = now;
     job->deadline_mono_ms = now + x->timeout_ms;
     job->timer.fire = job_timer_fire;
-    job->destination = destination_get(s, x->url);
+    job->destination = destination_get(s, x);
     job->destination->exchanges++;
     s->exchanges++;
     x->internal = job;

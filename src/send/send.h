@@ -13,6 +13,14 @@
 
 struct sender;
 
+/* Who we are to receivers that ask (TLS client authentication). PEM, the certificate first, then
+ * its chain; sha256 is of the certificate and tells identities apart: connections and TLS sessions
+ * are shared within one only. */
+struct client_identity {
+    struct str certificate, key;
+    uint8_t sha256[32];
+};
+
 struct sender_options {
     const struct cidr *allowed; /* non-public addresses that may be connected to */
     size_t allowed_count;
@@ -40,6 +48,7 @@ struct exchange {
     struct str headers; /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
                          * Content-Type, Accept-Encoding, Authorization, which are added */
     struct str body;
+    const struct client_identity *identity; /* https: shown when asked for; NULL: none */
     int64_t timeout_ms;         /* whole exchange, counted from sender_start, DNS included */
     int64_t connect_timeout_ms; /* of it, for name, connection and TLS */
     void (*done)(struct exchange *x);

@@ -1,8 +1,8 @@
 /* TLS sessions to resume: one per destination, the newest its receiver gave; at most
  * LIMIT_TLS_SESSIONS, the oldest goes. They outlive connections and destinations, because that is
  * when they are worth something: a handshake resumed costs half. After LIMIT_TLS_SESSION_MS the
- * certificate is verified anew. The key holds the name the certificate was verified for, so that
- * a session never vouches for another name. */
+ * certificate is verified anew. The key holds the name the certificate was verified for and who we
+ * said we are, so that a session never vouches for another name or another client. */
 #include "send/internal.h"
 
 #include "base/alloc.h"
@@ -17,6 +17,7 @@ struct session_entry {
     struct ssl_session_st *session;
     int64_t since_mono_ms;
     uint16_t port;
+    uint8_t identity[32]; /* whom the receiver knows us as by it */
     size_t host_bytes;
     char host[];
 };
@@ -28,13 +29,19 @@ struct sessions {
     struct session_entry *buckets[SESSION_BUCKETS];
 };
 
-static struct session_entry **place_of(struct sessions *sessions, const char *host,
-                                       size_t host_bytes, uint16_t port)
+static struct session_entry **bucket_of(struct sessions *sessions, const char *host,
+                                        size_t host_bytes, uint16_t port)
 {
     struct key128 key = hash_key128(&sessions->sender->secret, host, host_bytes);
-    struct session_entry **at = &sessions->buckets[(key.lo ^ port) % SESSION_BUCKETS];
-    while (*at && ((*at)->port != port || (*at)->host_bytes != host_bytes ||
-                   memcmp((*at)->host, host, host_bytes) != 0))
+    return &sessions->buckets[(key.lo ^ port) % SESSION_BUCKETS];
+}
+
+static struct session_entry **place_of(struct sessions *sessions, const struct destination *d)
+{
+    struct session_entry **at = bucket_of(sessions, d->host, d->host_bytes, d->port);
+    while (*at && ((*at)->port != d->port || (*at)->host_bytes != d->host_bytes ||
+                   memcmp((*at)->host, d->host, d->host_bytes) != 0 ||
+                   memcmp((*at)->identity, d->identity, sizeof d->identity) != 0))
         at = &(*at)->bucket_next;
     return at;
 }
@@ -54,7 +61,10 @@ static void remove_at(struct sessions *sessions, struct session_entry **at)
 static void remove_oldest(struct sessions *sessions)
 {
     struct session_entry *entry = sessions->oldest;
-    remove_at(sessions, place_of(sessions, entry->host, entry->host_bytes, entry->port));
+    struct session_entry **at = bucket_of(sessions, entry->host, entry->host_bytes, entry->port);
+    while (*at != entry)
+        at = &(*at)->bucket_next;
+    remove_at(sessions, at);
 }
 
 struct sessions *sessions_new(struct sender *s)
@@ -73,7 +83,7 @@ void sessions_free(struct sessions *sessions)
 
 struct ssl_session_st *sessions_find(struct sessions *sessions, const struct destination *d)
 {
-    struct session_entry **at = place_of(sessions, d->host, d->host_bytes, d->port);
+    struct session_entry **at = place_of(sessions, d);
     if (!*at)
         return NULL;
     if ((*at)->since_mono_ms + LIMIT_TLS_SESSION_MS <= loop_mono_ms(sessions->sender->loop)) {
@@ -87,7 +97,7 @@ void sessions_put(struct sessions *sessions, const struct destination *d,
                   struct ssl_session_st *session, bool resumed)
 {
     int64_t since = loop_mono_ms(sessions->sender->loop);
-    struct session_entry **at = place_of(sessions, d->host, d->host_bytes, d->port);
+    struct session_entry **at = place_of(sessions, d);
     if (*at) {
         if (resumed) /* the certificate was verified when the first of its line was made */
             since = (*at)->since_mono_ms;
@@ -100,8 +110,9 @@ void sessions_put(struct sessions *sessions, const struct destination *d,
     entry->since_mono_ms = since;
     entry->port = d->port;
     entry->host_bytes = d->host_bytes;
+    memcpy(entry->identity, d->identity, sizeof entry->identity);
     memcpy(entry->host, d->host, d->host_bytes);
-    at = place_of(sessions, d->host, d->host_bytes, d->port);
+    at = place_of(sessions, d);
     *at = entry;
     entry->older = sessions->newest;
     *(entry->older ? &entry->older->newer : &sessions->oldest) = entry;

@@ -1,0 +1,14 @@
+/* An app's certificate for receivers that ask for one (TLS client authentication): its facts, and
+ * whether certificate and key can be used together. Internal. */
+#pragma once
+
+#include "accounts/accounts.h"
+
+/* What the certificate says of itself, from the first of its PEM blocks. The texts are the
+ * arena's; `key` is left out. False: *ret_why is a static clause. */
+MUST_CHECK bool client_certificate_read(struct arena *arena, struct str pem,
+                                        struct client_certificate *ret, const char **ret_why);
+/* Whether TLS takes both; the key is PEM without a password. *ret_key_fault: it is the key that is
+ * wrong. */
+MUST_CHECK bool client_certificate_fits(struct str pem, struct str key, int64_t now_ms,
+                                        bool *ret_key_fault, const char **ret_why);
