@@ -271,6 +271,23 @@ static void check_put_back(struct subject *s)
     free(q.apps);
 }
 
+/* Moving in: the cap holds on days of any age, however often they are come back to. */
+static void the_cap_holds_on_old_days(struct subject *s)
+{
+    int64_t t = BASE_MS - 400 * DAY;
+    CHECK_EQ_INT(disqualify(s, "d-1", t, false, "p"), 500000);
+    CHECK_EQ_INT(disqualify(s, "d-2", t + 1000, false, "p"), 500000);
+    for (int round = 0; round < 2; round++) {
+        char id[2][8];
+        for (int i = 0; i < 2; i++)
+            snprintf(id[i], sizeof id[i], "d-%d%d", round, i);
+        if (s->keeps)
+            subject_reopen(s); /* what is too old goes at a start */
+        CHECK_EQ_INT(disqualify(s, id[0], t + 2000, false, "p"), 0);
+        CHECK_EQ_INT(disqualify(s, id[1], t + DAY + 500 + round, false, "p"), round ? 0 : 500000);
+    }
+}
+
 /* The clock was days ahead and is put back, twice: everything keeps the time it came at. */
 static void a_clock_put_back_takes_the_times_with_it(struct subject *s)
 {
@@ -304,6 +321,7 @@ void run_intake_tests(void)
     RUN_FRESH(reversals_take_back_the_original);
     RUN_FRESH(reversals_must_fit_the_original);
     RUN_FRESH(disqualifications_are_capped);
+    RUN_FRESH(the_cap_holds_on_old_days);
     RUN_FRESH(acceptance_does_not_go_back_a_little);
     RUN_FRESH(a_clock_put_back_takes_the_times_with_it);
 }

@@ -46,6 +46,8 @@ static void random_item(struct traffic *t, struct candidate *c, char text[8][40]
     c->deliver = below(t, 20) != 0;
     c->refused = below(t, 30) == 0;
     c->occurred_ms = now_ms - (int64_t)below(t, 3) * DAY - (int64_t)below(t, (uint64_t)DAY);
+    if (!c->deliver)
+        c->occurred_ms -= 150 * DAY; /* moved in */
     c->session_id = maybe_text(t, text[2]);
     if (!event_type_is_offer(type))
         c->mid = maybe_text(t, text[3]);

@@ -123,6 +123,47 @@ static struct report_row first_report_row(struct subject *s, bool include_test)
     return row;
 }
 
+static void start_on(struct subject *s, uint32_t client_no, const char *id, const char *panelist,
+                     int64_t at_ms, bool is_test)
+{
+    struct candidate c = item(EVENT_SURVEY_STARTED, id);
+    c.client_no = client_no;
+    c.panelist_id = str_of(panelist);
+    c.occurred_ms = at_ms;
+    c.is_test = is_test;
+    c.deliver = false;
+    CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_ACCEPTED);
+}
+
+/* Moving in: a day of any age counts each panelist once, however often it is come back to, and
+ * whoever was erased meanwhile. */
+static void old_days_count_each_panelist_once(struct subject *s)
+{
+    int64_t t = BASE_MS - 200 * DAY;
+    start_on(s, 110, "s-1", "ann", t, false);
+    start_on(s, 110, "s-2", "bob", t + 1, false);
+    start_on(s, 110, "s-3", "eve", t + 2, true);
+    start_on(s, 111, "s-4", "ann", t + 3, false);
+    CHECK_CSTR(report_text(s, report_of(ACCOUNT_A)), "-200 110 2 2 0+0 0+0;-200 111 1 1 0+0 0+0;");
+    if (s->keeps)
+        subject_reopen(s); /* what is too old goes at a start */
+    start_on(s, 110, "s-5", "ann", t + 4, false);
+    start_on(s, 110, "s-6", "dan", t + 5, false);
+    start_on(s, 110, "s-7", "eve", t + 6, false); /* so far a test only */
+    start_on(s, 111, "s-8", "ann", t + 7, true);
+    CHECK_CSTR(report_text(s, report_of(ACCOUNT_A)), "-200 110 5 4 0+0 0+0;-200 111 1 1 0+0 0+0;");
+    struct report_query tests = report_of(ACCOUNT_A);
+    tests.include_test = true;
+    CHECK_CSTR(report_text(s, tests), "-200 110 6 4 0+0 0+0;-200 111 2 1 0+0 0+0;");
+    if (s->keeps)
+        subject_reopen(s);
+    int64_t erased = 0;
+    CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "bob", &erased), STORE_OK);
+    start_on(s, 110, "s-9", "bob", t + 8, false); /* a new one, for all that is known */
+    start_on(s, 111, "s-10", "ann", t + 9, false);
+    CHECK_CSTR(report_text(s, report_of(ACCOUNT_A)), "-200 110 6 5 0+0 0+0;-200 111 2 1 0+0 0+0;");
+}
+
 /* Paid or not; what is no survey, or no outcome of one, is none. */
 static void outcomes_of_surveys_are_counted(struct subject *s)
 {
@@ -358,6 +399,7 @@ static void duplicates_survive(struct subject *s)
 void run_reading_tests(void)
 {
     RUN_FRESH(reports_see_everything_acknowledged);
+    RUN_FRESH(old_days_count_each_panelist_once);
     RUN_FRESH(outcomes_of_surveys_are_counted);
     RUN_FRESH(lists_and_filters);
     RUN_FRESH(objects_are_kept);

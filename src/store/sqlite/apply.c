@@ -76,10 +76,11 @@ void apply_drop_cached(struct apply *a)
     sql_finalize(a->segment.add_body);
     sql_finalize(a->segment.add_panelist);
     a->segment.add_key = a->segment.add_body = a->segment.add_panelist = NULL;
+    sql_finalize(a->active.any);
     sql_finalize(a->active.find);
     sql_finalize(a->active.add);
     sql_finalize(a->active.update);
-    a->active.find = a->active.add = a->active.update = NULL;
+    a->active.any = a->active.find = a->active.add = a->active.update = NULL;
     sql_finalize(a->attempt.add);
     a->attempt.add = NULL;
 }
@@ -100,6 +101,7 @@ void apply_close(struct apply *a)
     if (a->attempt.chunk)
         buf_free(&a->attempt.chunk->out);
     free(a->attempt.chunk);
+    idmap_free(&a->active.touched);
     free(a->panelists);
     free(a->order);
     free(a->due);

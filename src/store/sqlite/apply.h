@@ -34,7 +34,8 @@ struct apply {
     } segment; /* the open one; 0: none yet */
     struct {
         int64_t day;
-        sqlite3_stmt *find, *add, *update;
+        sqlite3_stmt *any, *find, *add, *update;
+        struct idmap touched; /* days since the last purge, by apply_day_key */
     } active;
     struct {
         int64_t day;
@@ -78,6 +79,12 @@ void apply_attempts(struct apply *a); /* apply_attempts.c */
 void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
+
+/* Report days are before 1970, too; keys of an idmap are above 0. */
+static inline uint64_t apply_day_key(int64_t day)
+{
+    return (uint64_t)(day + INT32_MAX);
+}
 
 /* Room for `count` elements of `size` bytes, until the next call. */
 void *apply_order(struct apply *a, size_t count, size_t size);

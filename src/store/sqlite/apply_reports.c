@@ -1,6 +1,10 @@
 /* Report rows: the events of a memtable in the order (day, account, client, panelist), summed per
  * row, each row read, added to and written once. The sets of active panelists have a table per
- * day, dropped whole when the day is old; the counts stay in the report row. */
+ * day, dropped whole when the day is old; the counts stay in the report row.
+ *
+ * A client's set of a day is either complete or empty. Where it is empty and the row has counted
+ * somebody, it was dropped: it is made again from the events, so that what comes late (an import)
+ * counts nobody twice. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"
@@ -8,6 +12,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/sqlite/accepted.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
@@ -41,13 +46,18 @@ static bool same_row(const struct report_order *a, const struct report_order *b)
 
 static void open_active_day(struct apply *a, int64_t day)
 {
+    bool is_new = false;
+    (void)idmap_put(&a->active.touched, apply_day_key(day), &is_new);
     if (a->active.add && a->active.day == day)
         return;
+    sql_finalize(a->active.any);
     sql_finalize(a->active.find);
     sql_finalize(a->active.add);
     sql_finalize(a->active.update);
     a->active.day = day;
     schema_create_active_day(&a->sql, day);
+    a->active.any = sql_prepare_f(
+        &a->sql, "SELECT 1 FROM \"active_%" PRId64 "\" WHERE client_no=? LIMIT 1", day);
     a->active.find = sql_prepare_f(&a->sql,
                                    "SELECT bits FROM \"active_%" PRId64 "\""
                                    " WHERE client_no=? AND hi=? AND lo=?",
@@ -67,11 +77,10 @@ static void bind_panelist(sqlite3_stmt *s, const struct report_order *at)
     sql_bind_int(s, 3, (int64_t)at->panelist.lo);
 }
 
-/* One panelist who started surveys (bits: 1 live, 2 test) on that day. */
-static void add_active(struct apply *a, const struct report_order *at, int64_t bits,
-                       struct report_sums *sums)
+/* One panelist who started surveys on that day; returns what was known of it before (bits: 1 live,
+ * 2 test). The day's set is open. */
+static int64_t put_active(struct apply *a, const struct report_order *at, int64_t bits)
 {
-    open_active_day(a, at->day);
     bind_panelist(a->active.find, at);
     int64_t before = 0;
     if (sql_row(&a->sql, a->active.find)) {
@@ -79,13 +88,71 @@ static void add_active(struct apply *a, const struct report_order *at, int64_t b
         sql_reset(a->active.find);
     }
     if ((before | bits) == before)
-        return;
-    sums->active_any += before == 0;
-    sums->active_live += (before & 1) == 0 && (bits & 1) != 0;
+        return before;
     sqlite3_stmt *s = before == 0 ? a->active.add : a->active.update;
     bind_panelist(s, at);
     sql_bind_int(s, 4, before | bits);
     sql_run(&a->sql, s);
+    return before;
+}
+
+static void add_active(struct apply *a, const struct report_order *at, int64_t bits,
+                       struct report_sums *sums)
+{
+    int64_t before = put_active(a, at, bits);
+    sums->active_any += before == 0;
+    sums->active_live += (before & 1) == 0 && (bits & 1) != 0;
+}
+
+/* The account's first event in the memtable: its rows are in the table by now, and yet to count. */
+static uint64_t first_new_id(const struct apply *a, uint32_t account_no)
+{
+    for (size_t i = 0; i < a->m->event_count; i++)
+        if (a->m->events[i].account_no == account_no)
+            return event_id_of(account_no, a->m->events[i].event_no);
+    UNREACHABLE();
+}
+
+#define START_COLUMNS "SELECT client_no,panelist_id,is_test FROM event "
+
+/* The sets of all clients of one account: one pass over the day's events is enough for them. */
+static void remake_sets(struct apply *a, const struct report_order *at)
+{
+    struct range range = accepted_on(&a->sql, at->account_no, at->day);
+    uint64_t end = first_new_id(a, at->account_no);
+    sqlite3_stmt *s = sql_prepare(
+        &a->sql, START_COLUMNS
+        "NOT INDEXED WHERE id>=?1 AND id<=?2 AND id<?5 AND type=?6 AND " SCHEMA_EVENT_IS_ON_TIME
+        " AND " SCHEMA_EVENT_DAY "=?4 UNION ALL " START_COLUMNS
+        "INDEXED BY event_late WHERE id>>40=?3 AND " SCHEMA_EVENT_IS_LATE " AND " SCHEMA_EVENT_DAY
+        "=?4 AND id<?5 AND type=?6");
+    sql_bind_int(s, 1, (int64_t)range.first);
+    sql_bind_int(s, 2, (int64_t)range.last);
+    sql_bind_int(s, 3, at->account_no);
+    sql_bind_int(s, 4, at->day);
+    sql_bind_int(s, 5, (int64_t)end);
+    sql_bind_int(s, 6, EVENT_SURVEY_STARTED);
+    while (sql_row(&a->sql, s)) {
+        struct report_order start = {
+            .client_no = (uint32_t)sql_int(s, 0),
+            .panelist = panelist_key(&a->secret, at->account_no, sql_str(s, 1)),
+        };
+        (void)put_active(a, &start, sql_int(s, 2) ? 2 : 1);
+    }
+    sql_finalize(s);
+}
+
+/* Before the first start of a row is counted. */
+static void open_set(struct apply *a, const struct report_order *at, const struct report_sums *sums)
+{
+    open_active_day(a, at->day);
+    if (sums->active_any == 0)
+        return;
+    sql_bind_int(a->active.any, 1, at->client_no);
+    bool complete = sql_row(&a->sql, a->active.any);
+    sql_reset(a->active.any);
+    if (!complete)
+        remake_sets(a, at);
 }
 
 static void add_event(struct report_sums *sums, const struct event *e)
@@ -111,16 +178,21 @@ static void apply_row(struct apply *a, const struct report_order *order, size_t 
         sql_reset(a->find_report);
     }
     int64_t bits = 0;
+    bool open = false;
     for (size_t i = 0; i < count; i++) {
         const struct event *e = order[i].event;
         add_event(&sums, e);
         if (e->type == EVENT_SURVEY_STARTED)
             bits |= e->is_test ? 2 : 1;
         bool last = i + 1 == count || !key128_eq(order[i].panelist, order[i + 1].panelist);
-        if (last && bits != 0)
+        if (!last)
+            continue;
+        if (bits != 0 && !open)
+            open_set(a, &order[i], &sums);
+        if (bits != 0)
             add_active(a, &order[i], bits, &sums);
-        if (last)
-            bits = 0;
+        open |= bits != 0;
+        bits = 0;
     }
     sql_bind_int(a->set_report, 1, order->account_no);
     sql_bind_int(a->set_report, 2, order->day);

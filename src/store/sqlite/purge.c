@@ -1,6 +1,6 @@
 /* What is too old goes whole: a day of attempts, a day's set of active panelists, a segment's
- * bodies. Nothing is deleted row by row but the payments of the cap, which are few. What is not
- * final is never purged. A purge that fails is tried again in an hour. */
+ * bodies. Nothing is deleted row by row. What is not final is never purged. A purge that fails is
+ * tried again in an hour. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -11,20 +11,22 @@
 
 /* The last try of a callback is at most about 73 h after its acceptance. */
 #define SCHEDULE_DAYS 4
-#define CAP_DAYS (LIMIT_EVENT_AGE_DAYS + 2)
 
-/* Drops the first table NAME_<day> older than before_day; true: dropped one, ask again. */
-static bool drop_day(struct apply *a, const char *name, int64_t before_day)
+/* Drops the first table NAME_<day> older than before_day, but for those of `kept`; true: dropped
+ * one, ask again. */
+static bool drop_day(struct apply *a, const char *name, int64_t before_day,
+                     const struct idmap *kept)
 {
     struct sql *q = &a->sql;
     sqlite3_stmt *s =
         sql_prepare_f(q,
-                      "SELECT name FROM sqlite_schema WHERE type='table' AND name GLOB '%s_*'"
-                      " AND CAST(substr(name, %zu) AS INT) < %" PRId64 " LIMIT 1",
-                      name, strlen(name) + 2, before_day);
+                      "SELECT name,CAST(substr(name, %zu) AS INT) AS day FROM sqlite_schema"
+                      " WHERE type='table' AND name GLOB '%s_*' AND day < %" PRId64,
+                      strlen(name) + 2, name, before_day);
     char table[64] = "";
-    if (sql_row(q, s))
-        snprintf(table, sizeof table, "%.*s", STR_ARG(sql_str(s, 0)));
+    while (!table[0] && sql_row(q, s))
+        if (!kept || !idmap_find(kept, apply_day_key(sql_int(s, 1))))
+            snprintf(table, sizeof table, "%.*s", STR_ARG(sql_str(s, 0)));
     sql_finalize(s);
     if (!table[0])
         return false;
@@ -62,15 +64,16 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     if (sql_failed(q))
         return;
     int64_t today = clock_day(now_ms);
-    while (drop_day(a, "attempts", today - keep->attempts_days) ||
-           drop_day(a, "attempt", today - keep->attempts_days))
+    while (drop_day(a, "attempts", today - keep->attempts_days, NULL) ||
+           drop_day(a, "attempt", today - keep->attempts_days, NULL))
         ;
-    while (drop_day(a, "active", today - keep->panelists_days))
+    /* A set can be made again from the events, but not for every memtable of a long import. */
+    while (drop_day(a, "active", today - keep->panelists_days, &a->active.touched))
         ;
+    idmap_free(&a->active.touched);
     int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
     for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
         drop_bodies(a, no);
-    sql_exec_f(q, "DELETE FROM cap WHERE occurred_ms<%" PRId64, now_ms - CAP_DAYS * DAY_MS);
     if (sql_failed(q)) {
         log_warning("purge_failed", LOG_C("why", q->why));
         apply_recover(a);

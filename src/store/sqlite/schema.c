@@ -95,8 +95,11 @@ static const char version_5[] = "CREATE TABLE accepted_back(id INTEGER PRIMARY K
  * until it is old enough to be dropped; an older program must not write beside it. */
 static const char version_6[] = "";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3,
-                                                       version_4, version_5, version_6};
+/* Payments of the cap are kept for ever: nothing asks for the old ones by time any more. */
+static const char version_7[] = "DROP INDEX cap_by_time";
+
+static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4,
+                                                       version_5, version_6, version_7};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {
