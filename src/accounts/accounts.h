@@ -39,7 +39,12 @@ struct partner {
     uint64_t version; /* ETag; grows with each change */
     bool enabled;
     struct str id, name, operations_url; /* operations_url absent: none */
+    /* Which of the secrets that messages to it are signed with; the one before is live for
+     * OPERATIONS_OVERLAP_MS from when it was made (see accounts_operations_secrets). */
+    uint32_t operations_secret_no;
+    int64_t operations_secret_ms;
 };
+#define OPERATIONS_OVERLAP_MS (24 * 60 * 60 * 1000)
 
 /* For TLS to receivers that ask who calls. */
 struct client_certificate {

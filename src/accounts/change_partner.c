@@ -70,6 +70,46 @@ enum change_result change_patch_partner(struct accounts *accounts, struct str pa
     return result;
 }
 
+enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
+                                                   struct change *ret_change)
+{
+    struct partner *now = directory_partner(accounts->options.directory, partner_id);
+    if (!now)
+        return CHANGE_NOT_FOUND;
+    struct partner p;
+    memcpy(&p, now, sizeof p);
+    p.version++;
+    p.operations_secret_no++;
+    p.operations_secret_ms = env_wall_ms(accounts->options.env);
+    struct partner *entry = partner_pack(&p);
+    accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
+    partner_unref(now);
+    return CHANGE_READY;
+}
+
+static void derive(const struct accounts *accounts, const struct partner *p, uint32_t number,
+                   char ret[SECRET_TEXT_MAX])
+{
+    struct buf label = {0};
+    uint8_t bytes[VAULT_DERIVED_BYTES];
+    buf_printf(&label, "operations-secret %.*s %u", STR_ARG(p->id), number);
+    vault_derive(accounts->options.master_key, buf_str(&label), bytes);
+    (void)signature_make_secret(bytes, sizeof bytes, ret);
+    explicit_bzero(bytes, sizeof bytes);
+    buf_free(&label);
+}
+
+size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
+                                   int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX])
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    derive(accounts, p, p->operations_secret_no, ret_secrets[0]);
+    if (p->operations_secret_no == 0 || now_ms >= p->operations_secret_ms + OPERATIONS_OVERLAP_MS)
+        return 1;
+    derive(accounts, p, p->operations_secret_no - 1, ret_secrets[1]);
+    return 2;
+}
+
 static void client_fields(const struct fields *f, struct client *c)
 {
     struct str integration = str_of(integration_name(c->integration));

@@ -17,6 +17,7 @@
 #include "accounts/directory.h"
 #include "accounts/vault.h"
 #include "base/problem.h"
+#include "domain/signature.h"
 #include "json/reader.h"
 
 enum change_result {
@@ -100,6 +101,13 @@ enum change_result change_revoke_key(struct accounts *accounts, uint32_t account
 enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
                                         const struct json *body, struct problems *faults,
                                         struct change *ret_change);
+/* The next secret of the messages to the partner. */
+enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
+                                                   struct change *ret_change);
+/* Those live now, newest first, each with NUL; returns how many (1 or 2). They are derived from the
+ * master key, the partner's id and a number, so none is stored. Any thread. */
+size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
+                                   int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX]);
 /* After a 410 from `url`, as it was when the attempt was made. CHANGE_STALE: the lane has another
  * URL by now, or is disabled already. */
 enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_no,

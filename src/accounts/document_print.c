@@ -66,6 +66,10 @@ void document_print_partner(struct buf *to, const struct partner *p,
     text(&w, "Name", p->name);
     flag(&w, "Enabled", p->enabled);
     url(&w, "OperationsUrl", p->operations_url, key, env);
+    if (p->operations_secret_no) {
+        number(&w, "OperationsSecretNo", p->operations_secret_no);
+        number(&w, "OperationsSecretMs", p->operations_secret_ms);
+    }
     json_end_object(&w);
 }
 

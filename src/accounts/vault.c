@@ -36,6 +36,14 @@ bool master_key_parse(struct str text, uint8_t ret_key[MASTER_KEY_BYTES], const 
     return good;
 }
 
+void vault_derive(const uint8_t key[MASTER_KEY_BYTES], struct str label,
+                  uint8_t ret[VAULT_DERIVED_BYTES])
+{
+    _Static_assert(crypto_auth_hmacsha256_KEYBYTES == MASTER_KEY_BYTES, "the key as it is");
+    _Static_assert(crypto_auth_hmacsha256_BYTES == VAULT_DERIVED_BYTES, "SHA-256");
+    ASSERT(crypto_auth_hmacsha256(ret, (const unsigned char *)label.p, label.n, key) == 0);
+}
+
 void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str secret,
                 struct buf *to)
 {

@@ -14,6 +14,11 @@
 MUST_CHECK bool master_key_parse(struct str text, uint8_t ret_key[MASTER_KEY_BYTES],
                                  const char **ret_why);
 
+/* A secret of its own for each label (at most 255 bytes), the same for ever: HMAC-SHA-256 (RFC
+ * 2104) of the label under the key. */
+#define VAULT_DERIVED_BYTES 32
+void vault_derive(const uint8_t key[MASTER_KEY_BYTES], struct str label,
+                  uint8_t ret[VAULT_DERIVED_BYTES]);
 void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str secret,
                 struct buf *to);
 /* False: damaged, or sealed under another master key. */

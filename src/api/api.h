@@ -12,6 +12,7 @@
 
 struct books_watch;
 struct control;
+struct operations;
 struct recoveries;
 
 struct api_options {
@@ -19,9 +20,11 @@ struct api_options {
     struct store *store;
     struct directory *directory;
     struct delivery *delivery;
-    struct control *control; /* changes of accounts, one at a time */
+    struct accounts *accounts; /* only for what any thread may ask it */
+    struct control *control;   /* changes of accounts, one at a time */
     struct recoveries *recoveries;
     struct books_watch *books;
+    struct operations *operations;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

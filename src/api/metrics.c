@@ -3,6 +3,7 @@
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
+#include "operations/operations.h"
 
 struct metric {
     const char *name, *type, *help;
@@ -153,6 +154,21 @@ static void print_durations(struct buf *to, const struct delivery_numbers *n)
                (long long)n->duration_ms_total, count);
 }
 
+static void print_operations(struct buf *to, const struct operations_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_operations_sent_total", "counter",
+         "Messages to partners about their endpoints that arrived.", n->sent},
+        {"postbackd_operations_failed_total", "counter", "Tries of such messages that failed.",
+         n->failed},
+        {"postbackd_operations_given_up_total", "counter", "Such messages given up after 24 hours.",
+         n->given_up},
+        {"postbackd_operations_owed", "gauge", "Such messages that wait.", n->owed},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 struct measuring {
     struct call *c;
     struct delivery_overview_query query;
@@ -163,6 +179,7 @@ static void measured(struct task *task)
     struct measuring *m = CONTAINER_OF(task, struct measuring, query.done);
     struct call *c = m->c;
     struct books_state books;
+    struct operations_numbers operations;
     struct store_numbers store;
     struct delivery_numbers delivery;
     store_get_numbers(c->api->options.store, &store);
@@ -175,6 +192,8 @@ static void measured(struct task *task)
     print_memory(&body, &store);
     books_watch_get(c->api->options.books, &books);
     print_books(&body, &books, call_now_ms(c));
+    operations_get_numbers(c->api->options.operations, &operations);
+    print_operations(&body, &operations);
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
                "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",

@@ -3,6 +3,7 @@
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "base/log.h"
 
 static enum change_result create(struct mutation *m)
 {
@@ -37,6 +38,54 @@ void partner_get(struct call *c)
     json_write_to(&w, &body);
     render_partner(&w, c->partner);
     answer_entry(c, &body, c->partner->version);
+    buf_free(&body);
+}
+
+/* --- the secret of messages to it ------------------------------------------------------------- */
+
+static void print_secret(struct json_writer *w, const struct accounts *accounts,
+                         const struct partner *p, int64_t now_ms)
+{
+    char secrets[2][SECRET_TEXT_MAX];
+    size_t count = accounts_operations_secrets(accounts, p, now_ms, secrets);
+    json_object(w);
+    json_key(w, "OperationsSecret");
+    json_c(w, secrets[0]);
+    json_key(w, "OlderSecretUntil");
+    if (count > 1)
+        json_time(w, p->operations_secret_ms + OPERATIONS_OVERLAP_MS);
+    else
+        json_null(w);
+    json_end_object(w);
+    explicit_bzero(secrets, sizeof secrets);
+}
+
+static enum change_result rotate(struct mutation *m)
+{
+    return change_rotate_operations_secret(m->accounts, m->c->partner->id, &m->change);
+}
+
+static void render_rotated(struct mutation *m, struct json_writer *w)
+{
+    log_info("operations_secret_rotated", LOG_STR("partner", m->change.partner->id),
+             LOG_STR("key", m->c->key_id));
+    print_secret(w, m->accounts, m->change.partner, env_wall_ms(m->c->api->options.env));
+}
+
+void partner_operations_secret_rotate(struct call *c)
+{
+    mutate(c, false, rotate, render_rotated, 200, NULL);
+}
+
+void partner_operations_secret_get(struct call *c)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    log_info("operations_secret_shown", LOG_STR("partner", c->partner->id),
+             LOG_STR("key", c->key_id));
+    json_write_to(&w, &body);
+    print_secret(&w, c->api->options.accounts, c->partner, call_now_ms(c));
+    call_answer_json(c, 200, &body);
     buf_free(&body);
 }
 

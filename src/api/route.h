@@ -54,6 +54,8 @@ void partners_post(struct call *c);
 void partners_list(struct call *c);
 void partner_get(struct call *c);
 void partner_patch(struct call *c);
+void partner_operations_secret_get(struct call *c);
+void partner_operations_secret_rotate(struct call *c);
 void apps_post(struct call *c);
 void apps_list(struct call *c);
 void app_get(struct call *c);

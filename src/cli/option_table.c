@@ -48,6 +48,10 @@ const struct option option_table[OPTION_COUNT] = {
                       false},
     [OPTION_READS_PER_MINUTE] = {"reads-per-minute", "N", "600",
                                  "Read requests a key may make in a minute.", S, false, false},
+    [OPTION_OPERATIONS_SPACING] = {"operations-spacing", "SECONDS", "300",
+                                   "Least time between two messages to OperationsUrl about one "
+                                   "endpoint.",
+                                   S, false, false},
     [OPTION_RETAIN_BODIES_DAYS] = {"retain-bodies-days", "DAYS", "90",
                                    "Keep bodies this long after a callback's final state.", S,
                                    false, false},

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/waiter.h"
 #include "daemon/master_key.h"
+#include "daemon/told.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
 
@@ -51,6 +52,7 @@ struct daemon {
     struct control *control;
     struct recoveries *recoveries;
     struct delivery *delivery;
+    struct operations *operations;
     struct api *api;
     struct watch *watch;
     struct books_watch *books;
@@ -100,6 +102,11 @@ static void load_object(void *context, enum object_kind kind, struct str id, str
             l->why = STR("a stored recovery cannot be read");
         return;
     }
+    if (kind == OBJECT_NOTICE) {
+        if (!operations_load(l->daemon->operations, document))
+            l->why = STR("a stored notice about an endpoint cannot be read");
+        return;
+    }
     struct str why;
     if (!accounts_load(l->daemon->accounts, &l->arena, (enum account_kind)kind, id, document, &why))
         l->why = why;
@@ -118,6 +125,13 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         return false;
     d->accounts = accounts_new(&options);
     explicit_bzero(options.master_key, sizeof options.master_key);
+    d->operations = operations_new(&(struct operations_options){
+        .env = d->env,
+        .store = d->store,
+        .directory = d->directory,
+        .accounts = d->accounts,
+        .spacing_ms = d->options.operations_spacing_ms,
+    });
     struct loading loading = {.daemon = d};
     store_visit_objects(d->store, load_object, &loading);
     bool good = !loading.why.p && accounts_loaded(d->accounts, &loading.arena, &loading.why);
@@ -189,7 +203,13 @@ static bool make_senders(struct daemon *d, char **ret_why)
         if (!lap->sender)
             return false;
     }
-    return true;
+    return operations_prepare(d->operations, &options, ret_why);
+}
+
+static void lane_told(void *context, const struct lane_notice *notice)
+{
+    struct daemon *d = context;
+    told_lane(d->operations, notice);
 }
 
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
@@ -227,6 +247,7 @@ static void make_delivery(struct daemon *d)
         .schedule = d->options.schedule,
         .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
         .disable_lane = disable_lane,
+        .lane_told = lane_told,
         .context = d,
     };
     d->delivery = delivery_new(&options);
@@ -250,9 +271,11 @@ static void make_api(struct daemon *d)
         .store = d->store,
         .directory = d->directory,
         .delivery = d->delivery,
+        .accounts = d->accounts,
         .control = d->control,
         .recoveries = d->recoveries,
         .books = d->books,
+        .operations = d->operations,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -312,6 +335,7 @@ static void start_threads(struct daemon *d)
         ASSERT(pthread_create(&d->laps[i].thread, NULL, run_loop, &d->laps[i]) == 0);
         pthread_setname_np(d->laps[i].thread, name);
     }
+    operations_start(d->operations);
     recoveries_start(d->recoveries, d->store, d->delivery);
     api_set_accepting(d->api, true);
     d->watch = watch_new(d->env, d->store, d->directory);
@@ -419,6 +443,7 @@ static bool stop_in_order(struct daemon *d)
     for (size_t i = 0; i < d->lap_count + 1; i++)
         waiter_wait(&d->waiter);
     recoveries_stop(d->recoveries);
+    operations_stop(d->operations);
     control_free(d->control);
     d->control = NULL;
     struct store_numbers numbers;
@@ -457,6 +482,8 @@ static void free_parts(struct daemon *d)
         recoveries_free(d->recoveries);
     if (d->store)
         store_close(d->store);
+    if (d->operations)
+        operations_free(d->operations);
     if (d->accounts)
         accounts_free(d->accounts);
     if (d->directory)

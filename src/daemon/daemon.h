@@ -29,6 +29,7 @@ struct daemon_options {
     struct str master_key;            /* absent: the key file */
     int32_t loops;
     int32_t reads_per_minute;
+    int64_t operations_spacing_ms;
     const char *version;
 };
 

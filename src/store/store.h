@@ -142,8 +142,9 @@ enum object_kind {
     OBJECT_USER = 8,
     OBJECT_SESSION = 9,
     OBJECT_AUDIT = 10, /* grows for ever: listed, never visited */
+    OBJECT_NOTICE = 11,
 };
-#define OBJECT_KIND_LAST OBJECT_AUDIT
+#define OBJECT_KIND_LAST OBJECT_NOTICE
 
 /* What becomes durable together with a change, whole or not at all. */
 struct object_part {

@@ -1,0 +1,240 @@
+/* One endpoint's texts. The message's bytes are fixed before it is first sent: each repetition
+ * says the same under the same id. */
+#include "operations/notice.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static void name_object(struct notice *n)
+{
+    snprintf(n->object_id, sizeof n->object_id, "%u-%d", n->app_no, n->kind);
+}
+
+struct notice *notice_new(struct operations *o, uint32_t account_no, uint32_t app_no,
+                          enum lane_kind kind)
+{
+    struct notice *n = xcalloc(1, sizeof *n);
+    n->magic = NOTICE_MAGIC;
+    n->operations = o;
+    n->account_no = account_no;
+    n->app_no = app_no;
+    n->kind = kind;
+    n->last_mono_ms = INT64_MIN / 2;
+    name_object(n);
+    return n;
+}
+
+void notice_free(struct notice *n)
+{
+    CHECK_MAGIC(n, NOTICE_MAGIC);
+    ASSERT(!n->saving && n->step != NOTICE_SENDING && n->step != NOTICE_ASKING);
+    buf_free(&n->body);
+    buf_free(&n->document);
+    buf_free(&n->headers);
+    arena_free(&n->arena);
+    exchange_free_results(&n->x);
+    n->magic = 0;
+    free(n);
+}
+
+const char *notice_type(enum operations_state state)
+{
+    switch (state) {
+    case OPERATIONS_WELL: return "endpoint.recovered";
+    case OPERATIONS_SUSPENDED: return "endpoint.suspended";
+    case OPERATIONS_DISABLED: return "endpoint.disabled";
+    }
+    UNREACHABLE();
+}
+
+/* --- what the store keeps ----------------------------------------------------------------------
+ */
+
+static void key_int(struct json_writer *w, const char *key, int64_t v)
+{
+    json_key(w, key);
+    json_int(w, v);
+}
+
+void notice_print(struct buf *to, const struct notice *n)
+{
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    key_int(&w, "Account", n->account_no);
+    key_int(&w, "App", n->app_no);
+    key_int(&w, "Kind", n->kind);
+    key_int(&w, "Is", n->is);
+    key_int(&w, "Told", n->told);
+    key_int(&w, "Since", n->since_ms);
+    key_int(&w, "Class", n->class);
+    key_int(&w, "Status", n->status);
+    key_int(&w, "ErrorAt", n->error_ms);
+    json_key(&w, "Detail");
+    json_c(&w, n->detail);
+    key_int(&w, "Owed", n->owed_ms);
+    if (n->id[0]) {
+        key_int(&w, "Saying", n->saying);
+        json_key(&w, "Id");
+        json_c(&w, n->id);
+        json_key(&w, "Body");
+        json_string(&w, buf_str(&n->body));
+    }
+    json_end_object(&w);
+}
+
+static int64_t read_int(const struct json *object, const char *name, int64_t least, int64_t most,
+                        bool *good)
+{
+    const struct json *m = json_member(object, name);
+    char text[24] = "";
+    if (m && m->type == JSON_NUMBER && m->text.n < sizeof text)
+        memcpy(text, m->text.p, m->text.n);
+    char *end;
+    long long v = strtoll(text, &end, 10);
+    if (!text[0] || *end || v < least || v > most)
+        *good = false;
+    return *good ? v : 0;
+}
+
+static void read_text(const struct json *object, const char *name, char *to, size_t room,
+                      bool *good)
+{
+    const struct json *m = json_member(object, name);
+    if (!m || m->type != JSON_STRING || m->text.n >= room) {
+        *good = false;
+        return;
+    }
+    memcpy(to, m->text.p, m->text.n);
+    to[m->text.n] = '\0';
+}
+
+static bool read_members(struct notice *n, const struct json *object)
+{
+    bool good = true;
+    n->account_no = (uint32_t)read_int(object, "Account", 1, UINT32_MAX, &good);
+    n->app_no = (uint32_t)read_int(object, "App", 1, UINT32_MAX, &good);
+    n->kind = (enum lane_kind)read_int(object, "Kind", LANE_SUCCESS, LANE_OFFER, &good);
+    n->is = (enum operations_state)read_int(object, "Is", 0, OPERATIONS_DISABLED, &good);
+    n->told = (enum operations_state)read_int(object, "Told", 0, OPERATIONS_DISABLED, &good);
+    n->since_ms = read_int(object, "Since", 0, INT64_MAX, &good);
+    n->class = (enum attempt_class)read_int(object, "Class", 0, ATTEMPT_CLASSES - 1, &good);
+    n->status = (int)read_int(object, "Status", 0, 999, &good);
+    n->error_ms = read_int(object, "ErrorAt", 0, INT64_MAX, &good);
+    n->owed_ms = read_int(object, "Owed", 0, INT64_MAX, &good);
+    read_text(object, "Detail", n->detail, sizeof n->detail, &good);
+    const struct json *body = json_member(object, "Body");
+    if (!good || !body)
+        return good;
+    n->saying = (enum operations_state)read_int(object, "Saying", 0, OPERATIONS_DISABLED, &good);
+    read_text(object, "Id", n->id, sizeof n->id, &good);
+    buf_add_str(&n->body, body->text);
+    return good && body->type == JSON_STRING;
+}
+
+struct notice *notice_read(struct operations *o, struct str document)
+{
+    struct json_parser *parser = json_parser_new();
+    struct arena arena = {0};
+    struct json *object = NULL;
+    struct str why;
+    struct notice *n = notice_new(o, 0, 0, LANE_NONE);
+    bool good = json_parse(parser, &arena, document, &object, &why) && read_members(n, object);
+    arena_free(&arena);
+    json_parser_free(parser);
+    if (good) {
+        name_object(n);
+        return n;
+    }
+    notice_free(n);
+    return NULL;
+}
+
+/* --- what the partner gets ---------------------------------------------------------------------
+ */
+
+static void key_time(struct json_writer *w, const char *key, int64_t ms)
+{
+    json_key(w, key);
+    if (ms)
+        json_time(w, ms);
+    else
+        json_null(w);
+}
+
+static void print_error(struct json_writer *w, const struct notice *n)
+{
+    json_key(w, "LastError");
+    if (!n->error_ms || n->is == OPERATIONS_WELL) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    key_time(w, "At", n->error_ms);
+    json_key(w, "Class");
+    json_c(w, attempt_class_name(n->class));
+    json_key(w, "Status");
+    if (n->status)
+        json_int(w, n->status);
+    else
+        json_null(w);
+    json_key(w, "Detail");
+    json_c(w, n->detail);
+    json_key(w, "Fix");
+    json_c(w, attempt_fix(n->class, n->status));
+    json_end_object(w);
+}
+
+static void make_id(struct notice *n, struct env *env)
+{
+    static const char digits[] = "0123456789abcdef";
+    uint8_t random[16];
+    env_random(env, random, sizeof random);
+    memcpy(n->id, "ops_", 4);
+    for (size_t i = 0; i < sizeof random; i++) {
+        n->id[4 + 2 * i] = digits[random[i] >> 4];
+        n->id[5 + 2 * i] = digits[random[i] & 15];
+    }
+    n->id[4 + 2 * sizeof random] = '\0';
+}
+
+void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
+                    struct env *env)
+{
+    static const char *const states[] = {"open", "suspended", "disabled"};
+    struct buf url = {0};
+    struct json_writer w;
+    make_id(n, env);
+    n->saying = n->is;
+    buf_clear(&n->body);
+    if (app->url[n->kind].p)
+        url_print_masked(&url, app->url[n->kind]);
+    json_write_to(&w, &n->body);
+    json_object(&w);
+    json_key(&w, "Type");
+    json_c(&w, notice_type(n->is));
+    json_key(&w, "MessageId");
+    json_c(&w, n->id);
+    key_time(&w, "Timestamp", env_wall_ms(env));
+    json_key(&w, "PartnerId");
+    json_string(&w, partner->id);
+    json_key(&w, "AppId");
+    json_string(&w, app->id);
+    json_key(&w, "Endpoint");
+    json_c(&w, lane_kind_name(n->kind));
+    json_key(&w, "Url");
+    json_string(&w, url.n ? buf_str(&url) : STR_NONE);
+    json_key(&w, "State");
+    json_c(&w, states[n->is]);
+    key_time(&w, "Since", n->since_ms);
+    key_int(&w, "Waiting", n->waiting.count[n->kind]);
+    key_time(&w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
+    print_error(&w, n);
+    json_end_object(&w);
+    buf_free(&url);
+}

@@ -1,0 +1,61 @@
+/* What is known and owed about one endpoint, and its two texts: the document that the store keeps
+ * and the message that the partner gets. Internal to operations/. */
+#pragma once
+
+#include "operations/operations.h"
+
+#define NOTICE_MAGIC 0x07071CE5u
+#define NOTICE_ID_BYTES 40
+
+enum notice_step {
+    NOTICE_IDLE,   /* nothing is owed */
+    NOTICE_OWED,   /* a message is, and has no text yet */
+    NOTICE_ASKING, /* what waits is being asked for */
+    NOTICE_SAVING, /* the message is on its way to the disk */
+    NOTICE_READY,  /* it is there: to be sent when it is due */
+    NOTICE_SENDING,
+};
+
+struct notice {
+    uint32_t magic;
+    struct operations *operations;
+    struct notice *next;
+    uint32_t account_no, app_no;
+    enum lane_kind kind;
+    enum operations_state is, told; /* now; as last told, or as perhaps told */
+    int64_t since_ms;
+    enum attempt_class class;
+    int status;
+    int64_t error_ms;
+    char detail[256];
+
+    enum notice_step step;
+    enum operations_state saying; /* what the message says */
+    char id[NOTICE_ID_BYTES];     /* its webhook-id; empty: none yet */
+    struct buf body;
+    int64_t owed_ms; /* wall: since when */
+    int32_t tries;
+    int64_t due_mono_ms, last_mono_ms; /* the next step; when the last one was first sent */
+
+    struct lane_waiting waiting;
+    char object_id[24];
+    struct object_change change;
+    struct buf document; /* being saved */
+    bool saving, save_again;
+    struct exchange x;
+    struct arena arena; /* of the exchange */
+    struct url url;
+    struct buf headers;
+};
+
+struct notice *notice_new(struct operations *o, uint32_t account_no, uint32_t app_no,
+                          enum lane_kind kind);
+void notice_free(struct notice *n); /* nothing under way */
+void notice_print(struct buf *to, const struct notice *n);
+/* NULL: it cannot be read. */
+struct notice *notice_read(struct operations *o, struct str document);
+
+/* Makes `body` and `id` for the state it is in now, and says so. */
+void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
+                    struct env *env);
+const char *notice_type(enum operations_state state); /* "endpoint.suspended" */

@@ -1,0 +1,528 @@
+/* The thread that tells partners about their endpoints.
+ *
+ * One notice per endpoint that is not well, or of which something is owed; docs/partners/
+ * operations.md has what a partner may rely on. Everything but operations_tell runs on the loop's
+ * thread. A notice goes IDLE, OWED, ASKING, SAVING, READY, SENDING and back to IDLE; when it comes
+ * back, and what was told is not what is, the next message is owed. A message that failed, and
+ * says what is no longer so, is not repeated: it may have arrived, so the news is told instead. */
+#include "operations/notice.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "domain/signature.h"
+#include "net/loop.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define OPERATIONS_MAGIC 0x0BE7A710u
+#define NOTICES_MOST 10000
+#define SENDING_MOST 16
+#define TICK_MS 200
+#define TIMEOUT_MS 10000
+#define CONNECT_TIMEOUT_MS 5000
+#define BUSY_MS 5000
+#define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
+
+struct operations {
+    uint32_t magic;
+    struct operations_options options;
+    struct loop *loop;
+    struct sender *sender;
+    pthread_t thread;
+    bool running;
+    struct notice *notices;
+    size_t count;
+    int32_t sending, requests; /* under way: exchanges, questions to the store */
+    struct timer timer;
+    bool timer_set, stopping;
+    struct task stop_task;
+    atomic_llong sent, failed, given_up, owed;
+    atomic_llong known; /* endpoints not well, and news of such on their way */
+};
+
+struct news {
+    struct task task;
+    struct operations *operations;
+    struct operations_event event;
+    char detail[256];
+};
+
+static int64_t now_mono(const struct operations *o)
+{
+    return loop_mono_ms(o->loop);
+}
+
+static void wake_in(struct operations *o, int64_t ms)
+{
+    int64_t at = now_mono(o) + (ms > TICK_MS ? ms : TICK_MS);
+    if (o->stopping || (o->timer_set && o->timer.at_mono_ms <= at))
+        return;
+    o->timer_set = true;
+    loop_timer_set(o->loop, &o->timer, at);
+}
+
+static void set_due(struct operations *o, struct notice *n, int64_t in_ms)
+{
+    n->due_mono_ms = now_mono(o) + in_ms;
+    wake_in(o, in_ms);
+}
+
+static void end_when_quiet(struct operations *o)
+{
+    if (o->stopping && o->sending == 0 && o->requests == 0)
+        loop_stop(o->loop);
+}
+
+/* --- keeping -----------------------------------------------------------------------------------
+ */
+
+static void saved(struct task *task);
+
+static bool is_worth_keeping(const struct notice *n)
+{
+    return n->is != OPERATIONS_WELL || n->told != OPERATIONS_WELL || n->step != NOTICE_IDLE;
+}
+
+static void save(struct notice *n)
+{
+    struct operations *o = n->operations;
+    if (n->saving) {
+        n->save_again = true;
+        return;
+    }
+    buf_clear(&n->document);
+    if (is_worth_keeping(n))
+        notice_print(&n->document, n);
+    n->change = (struct object_change){
+        .done.run = saved,
+        .reply_to = loop_executor(o->loop),
+        .kind = OBJECT_NOTICE,
+        .id = str_of(n->object_id),
+        .document = n->document.n ? buf_str(&n->document) : STR_NONE,
+    };
+    n->saving = true;
+    o->requests++;
+    store_change_object(o->options.store, &n->change);
+}
+
+static void forget_what_is_well(struct operations *o)
+{
+    for (struct notice **at = &o->notices; *at;) {
+        struct notice *n = *at;
+        if (n->saving || is_worth_keeping(n) ||
+            now_mono(o) < n->last_mono_ms + o->options.spacing_ms) {
+            at = &n->next;
+            continue;
+        }
+        *at = n->next;
+        o->count--;
+        atomic_fetch_sub(&o->known, 1);
+        notice_free(n);
+    }
+}
+
+/* --- what is owed ------------------------------------------------------------------------------
+ */
+
+static void consider(struct notice *n)
+{
+    struct operations *o = n->operations;
+    if (n->step != NOTICE_IDLE && n->step != NOTICE_OWED)
+        return; /* looked at again when the message under way has ended */
+    if (n->is == n->told) {
+        n->step = NOTICE_IDLE;
+    } else if (n->step == NOTICE_IDLE) {
+        int64_t at = n->last_mono_ms + o->options.spacing_ms;
+        n->step = NOTICE_OWED;
+        n->owed_ms = loop_wall_ms(o->loop);
+        n->tries = 0;
+        set_due(o, n, at > now_mono(o) ? at - now_mono(o) : 0);
+    }
+    save(n);
+}
+
+/* The message was told, or is given up: whichever, it is over. */
+static void end_message(struct notice *n)
+{
+    n->told = n->saying;
+    n->step = NOTICE_IDLE;
+    n->id[0] = '\0';
+    buf_clear(&n->body);
+    consider(n);
+}
+
+static void waiting_known(struct task *task)
+{
+    struct notice *n = CONTAINER_OF(task, struct notice, waiting.done);
+    struct operations *o = n->operations;
+    o->requests--;
+    n->step = NOTICE_OWED;
+    struct partner *partner = directory_partner_by_no(o->options.directory, n->account_no);
+    struct app *app = directory_app_by_no(o->options.directory, n->app_no);
+    if (n->is == n->told) {
+        consider(n);
+    } else if (n->waiting.status == STORE_OK && partner && app) {
+        notice_compose(n, partner, app, o->options.env);
+        n->step = NOTICE_SAVING;
+        save(n);
+    } else {
+        set_due(o, n, BUSY_MS);
+    }
+    if (partner)
+        partner_unref(partner);
+    if (app)
+        app_unref(app);
+    end_when_quiet(o);
+}
+
+static void ask_waiting(struct notice *n)
+{
+    struct operations *o = n->operations;
+    n->step = NOTICE_ASKING;
+    n->waiting = (struct lane_waiting){
+        .done.run = waiting_known,
+        .reply_to = loop_executor(o->loop),
+        .account_no = n->account_no,
+        .app_no = n->app_no,
+    };
+    o->requests++;
+    store_lane_waiting(o->options.store, &n->waiting);
+}
+
+static void saved(struct task *task)
+{
+    struct notice *n = CONTAINER_OF(task, struct notice, change.done);
+    struct operations *o = n->operations;
+    bool good = n->change.status == STORE_OK || n->change.status == STORE_NOT_FOUND;
+    n->saving = false;
+    o->requests--;
+    bool again = n->save_again || (n->change.status == STORE_BUSY && !o->stopping);
+    n->save_again = false;
+    if (good && !again && n->step == NOTICE_SAVING) {
+        n->step = NOTICE_READY;
+        set_due(o, n, 0);
+    }
+    if (again)
+        save(n);
+    end_when_quiet(o);
+}
+
+/* --- sending -----------------------------------------------------------------------------------
+ */
+
+/* After tries that failed. */
+static int64_t wait_after(int32_t tries)
+{
+    static const int64_t steps[] = {5000, 30000, 120000, 600000, 1800000};
+    size_t at = (size_t)(tries > 0 ? tries - 1 : 0);
+    return at < ARRAY_LEN(steps) ? steps[at] : 3600000;
+}
+
+static void log_end(const char *event, const struct notice *n)
+{
+    struct app *app = directory_app_by_no(n->operations->options.directory, n->app_no);
+    log_info(event, LOG_STR("app", app ? app->id : STR("unknown")),
+             LOG_C("endpoint", lane_kind_name(n->kind)), LOG_C("type", notice_type(n->saying)),
+             LOG_C("id", n->id), LOG_INT("tries", n->tries),
+             LOG_C("class", attempt_class_name(n->x.class)), LOG_C("detail", n->x.detail));
+    if (app)
+        app_unref(app);
+}
+
+static void sent(struct exchange *x)
+{
+    struct notice *n = CONTAINER_OF(x, struct notice, x);
+    CHECK_MAGIC(n, NOTICE_MAGIC);
+    struct operations *o = n->operations;
+    o->sending--;
+    n->step = NOTICE_READY;
+    if (x->class == ATTEMPT_OK) {
+        atomic_fetch_add(&o->sent, 1);
+        log_end("operations_message_sent", n);
+        end_message(n);
+    } else if (loop_wall_ms(o->loop) - n->owed_ms >= GIVE_UP_MS) {
+        atomic_fetch_add(&o->given_up, 1);
+        log_end("operations_message_given_up", n);
+        end_message(n);
+    } else {
+        atomic_fetch_add(&o->failed, 1);
+        log_end("operations_message_failed", n);
+        if (n->is != n->saying)
+            end_message(n);
+        else
+            set_due(o, n, wait_after(n->tries));
+    }
+    end_when_quiet(o);
+}
+
+static void sign(struct notice *n, const struct partner *partner)
+{
+    struct operations *o = n->operations;
+    int64_t now_ms = loop_wall_ms(o->loop);
+    char secrets[2][SECRET_TEXT_MAX], text[WEBHOOK_SIGNATURE_BYTES];
+    size_t count = accounts_operations_secrets(o->options.accounts, partner, now_ms, secrets);
+    buf_clear(&n->headers);
+    buf_printf(&n->headers, "webhook-id: %s\r\nwebhook-timestamp: %" PRId64, n->id, now_ms / 1000);
+    for (size_t i = 0; i < count; i++) {
+        signature_webhook(str_of(secrets[i]), str_of(n->id), now_ms / 1000, buf_str(&n->body),
+                          text);
+        buf_printf(&n->headers, "%s%s", i ? " " : "\r\nwebhook-signature: ", text);
+    }
+    buf_add_c(&n->headers, "\r\n");
+    explicit_bzero(secrets, sizeof secrets);
+}
+
+static void send_message(struct notice *n)
+{
+    struct operations *o = n->operations;
+    const char *why;
+    struct partner *partner = directory_partner_by_no(o->options.directory, n->account_no);
+    arena_free(&n->arena);
+    if (!partner || !partner->enabled || !partner->operations_url.p ||
+        !url_parse(&n->arena, partner->operations_url, &n->url, &why)) {
+        end_message(n); /* nobody wants to know any more */
+    } else {
+        sign(n, partner);
+        n->x.url = &n->url;
+        n->x.headers = buf_str(&n->headers);
+        n->x.body = buf_str(&n->body);
+        n->x.timeout_ms = TIMEOUT_MS;
+        n->x.connect_timeout_ms = CONNECT_TIMEOUT_MS;
+        n->x.done = sent;
+        if (n->tries++ == 0)
+            n->last_mono_ms = now_mono(o);
+        n->step = NOTICE_SENDING;
+        o->sending++;
+        sender_start(o->sender, &n->x);
+    }
+    if (partner)
+        partner_unref(partner);
+}
+
+/* One that hangs holds one seat: a partner has no second message under way. */
+static bool partner_is_busy(const struct operations *o, uint32_t account_no)
+{
+    for (const struct notice *n = o->notices; n; n = n->next)
+        if (n->account_no == account_no && n->step == NOTICE_SENDING)
+            return true;
+    return false;
+}
+
+static void tick(struct timer *timer)
+{
+    struct operations *o = CONTAINER_OF(timer, struct operations, timer);
+    int64_t next_ms = INT64_MAX, owed = 0;
+    o->timer_set = false;
+    forget_what_is_well(o);
+    for (struct notice *n = o->notices; n && !o->stopping; n = n->next) {
+        bool due = n->due_mono_ms <= now_mono(o);
+        owed += n->step != NOTICE_IDLE;
+        if (n->step == NOTICE_OWED && due)
+            ask_waiting(n);
+        else if (n->step == NOTICE_READY && due && o->sending < SENDING_MOST && !n->saving &&
+                 !partner_is_busy(o, n->account_no))
+            send_message(n);
+        int64_t in_ms = n->due_mono_ms - now_mono(o);
+        if (n->step == NOTICE_IDLE)
+            in_ms = o->options.spacing_ms; /* to be forgotten then */
+        if (in_ms < next_ms)
+            next_ms = in_ms;
+    }
+    atomic_store(&o->owed, owed);
+    if (next_ms != INT64_MAX)
+        wake_in(o, next_ms);
+}
+
+/* --- news --------------------------------------------------------------------------------------
+ */
+
+static struct notice *find(const struct operations *o, const struct operations_event *e)
+{
+    for (struct notice *n = o->notices; n; n = n->next)
+        if (n->app_no == e->app_no && n->kind == e->kind)
+            return n;
+    return NULL;
+}
+
+static void add(struct operations *o, struct notice *n)
+{
+    n->next = o->notices;
+    o->notices = n;
+    o->count++;
+    atomic_fetch_add(&o->known, 1);
+}
+
+static bool is_wanted(const struct operations *o, uint32_t account_no)
+{
+    struct partner *partner = directory_partner_by_no(o->options.directory, account_no);
+    bool wanted = partner && partner->enabled && partner->operations_url.p;
+    if (partner)
+        partner_unref(partner);
+    return wanted;
+}
+
+static void take_news(struct operations *o, const struct operations_event *e)
+{
+    struct notice *n = find(o, e);
+    if (!n) {
+        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST || !is_wanted(o, e->account_no))
+            return;
+        n = notice_new(o, e->account_no, e->app_no, e->kind);
+        add(o, n);
+    }
+    bool is_new = n->is != e->state;
+    if (is_new) {
+        n->is = e->state;
+        n->since_ms = e->since_ms ? e->since_ms : loop_wall_ms(o->loop);
+    }
+    if (e->error_ms) {
+        n->class = e->class;
+        n->status = e->status;
+        n->error_ms = e->error_ms;
+        snprintf(n->detail, sizeof n->detail, "%s", e->detail);
+    }
+    if (is_new)
+        consider(n);
+}
+
+static void news_came(struct task *task)
+{
+    struct news *news = CONTAINER_OF(task, struct news, task);
+    struct operations *o = news->operations;
+    if (!o->stopping)
+        take_news(o, &news->event);
+    if (news->event.state != OPERATIONS_WELL)
+        atomic_fetch_sub(&o->known, 1);
+    free(news);
+}
+
+void operations_tell(struct operations *o, const struct operations_event *event)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    if (event->state == OPERATIONS_WELL && atomic_load(&o->known) == 0)
+        return;
+    if (event->state != OPERATIONS_WELL)
+        atomic_fetch_add(&o->known, 1); /* so that news of its recovery is not dropped */
+    struct news *news = xcalloc(1, sizeof *news);
+    news->task.run = news_came;
+    news->operations = o;
+    news->event = *event;
+    snprintf(news->detail, sizeof news->detail, "%s", event->detail ? event->detail : "");
+    news->event.detail = news->detail;
+    executor_post(loop_executor(o->loop), &news->task);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+struct operations *operations_new(const struct operations_options *options)
+{
+    struct operations *o = xcalloc(1, sizeof *o);
+    o->magic = OPERATIONS_MAGIC;
+    o->options = *options;
+    if (!o->options.spacing_ms)
+        o->options.spacing_ms = OPERATIONS_SPACING_MS;
+    o->loop = loop_new(options->env);
+    o->timer.fire = tick;
+    return o;
+}
+
+bool operations_load(struct operations *o, struct str document)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    ASSERT(!o->running);
+    struct notice *n = notice_read(o, document);
+    if (!n)
+        return false;
+    n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
+    add(o, n);
+    return true;
+}
+
+static void *run(void *context)
+{
+    struct operations *o = context;
+    loop_run(o->loop);
+    return NULL;
+}
+
+bool operations_prepare(struct operations *o, const struct sender_options *sender, char **ret_why)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    struct sender_options options = *sender;
+    options.connections_max = 2 * SENDING_MOST;
+    options.idle_per_destination = 1;
+    options.idle_ms = 5000;
+    o->sender = sender_new(o->loop, &options, ret_why);
+    return o->sender != NULL;
+}
+
+void operations_start(struct operations *o)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    ASSERT(o->sender && !o->running);
+    if (o->notices) {
+        o->timer_set = true;
+        loop_timer_set(o->loop, &o->timer, env_mono_ms(o->options.env) + TICK_MS);
+    }
+    o->running = true;
+    ASSERT(pthread_create(&o->thread, NULL, run, o) == 0);
+    pthread_setname_np(o->thread, "operations");
+}
+
+static void stop_on_loop(struct task *task)
+{
+    struct operations *o = CONTAINER_OF(task, struct operations, stop_task);
+    o->stopping = true;
+    loop_timer_clear(o->loop, &o->timer);
+    for (struct notice *n = o->notices; n; n = n->next) {
+        if (n->step != NOTICE_SENDING)
+            continue;
+        sender_cancel(o->sender, &n->x);
+        n->step = NOTICE_READY;
+        o->sending--;
+    }
+    end_when_quiet(o);
+}
+
+void operations_stop(struct operations *o)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    if (!o->running)
+        return;
+    o->stop_task.run = stop_on_loop;
+    executor_post(loop_executor(o->loop), &o->stop_task);
+    pthread_join(o->thread, NULL);
+    o->running = false;
+}
+
+void operations_free(struct operations *o)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    ASSERT(!o->running);
+    while (o->notices) {
+        struct notice *n = o->notices;
+        o->notices = n->next;
+        notice_free(n);
+    }
+    if (o->sender)
+        sender_free(o->sender);
+    loop_free(o->loop);
+    o->magic = 0;
+    free(o);
+}
+
+void operations_get_numbers(const struct operations *o, struct operations_numbers *ret)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    *ret = (struct operations_numbers){
+        .sent = atomic_load(&o->sent),
+        .failed = atomic_load(&o->failed),
+        .given_up = atomic_load(&o->given_up),
+        .owed = atomic_load(&o->owed),
+    };
+}

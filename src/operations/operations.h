@@ -1,0 +1,59 @@
+/* Messages to partners about their endpoints, by way of an operational webhook: an endpoint is
+ * suspended, is disabled by a 410, works again. Signed as Standard Webhooks, to the partner's
+ * OperationsUrl (docs/partners/operations.md).
+ *
+ * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
+ * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
+ * may arrive twice, with the same webhook-id. At most one per endpoint within
+ * OPERATIONS_SPACING_MS; what happens meanwhile is told afterwards if it is not what was told
+ * last. Nothing is ever told about an OperationsUrl itself. */
+#pragma once
+
+#include "accounts/changes.h"
+#include "send/send.h"
+#include "store/store.h"
+
+#define OPERATIONS_SPACING_MS (5 * 60 * 1000)
+
+/* What a partner is told about; stored: append only. */
+enum operations_state { OPERATIONS_WELL = 0, OPERATIONS_SUSPENDED = 1, OPERATIONS_DISABLED = 2 };
+
+struct operations_event {
+    uint32_t account_no, app_no;
+    enum lane_kind kind;
+    enum operations_state state;
+    int64_t since_ms; /* wall */
+    /* The last failure; error_ms 0: none is known. */
+    enum attempt_class class;
+    int status;
+    int64_t error_ms;
+    const char *detail; /* borrowed until the call returns */
+};
+
+struct operations_options {
+    struct env *env;
+    struct store *store;
+    struct directory *directory;
+    const struct accounts *accounts;
+    int64_t spacing_ms; /* 0: OPERATIONS_SPACING_MS */
+};
+
+struct operations;
+
+struct operations *operations_new(const struct operations_options *options);
+/* One stored object, at start. False: it cannot be read. */
+MUST_CHECK bool operations_load(struct operations *o, struct str document);
+/* Makes the sender. On failure *ret_why is a malloc'ed sentence. */
+MUST_CHECK bool operations_prepare(struct operations *o, const struct sender_options *sender,
+                                   char **ret_why);
+void operations_start(struct operations *o); /* begins to send; after the store has started */
+/* Any thread, never blocks. Well: only of interest where something else was told. */
+void operations_tell(struct operations *o, const struct operations_event *event);
+/* Gives up what is under way; it is owed after the next start. Before the store closes. */
+void operations_stop(struct operations *o);
+void operations_free(struct operations *o);
+
+struct operations_numbers {
+    int64_t sent, failed, given_up, owed;
+};
+void operations_get_numbers(const struct operations *o, struct operations_numbers *ret);

@@ -1,0 +1,204 @@
+"""Messages to a partner's OperationsUrl: what is told, signed how, when, and what survives."""
+import socket
+import time
+
+from harness import Account, Receiver, eventually, webhook_signature
+
+SCHEDULE = "1s,1s,1s,5s,5s,5s,5s,5s"
+
+
+class Partner(Account):
+    """A partner with an OperationsUrl, whose app's receiver answers as told."""
+
+    def __init__(self, daemon, says, operations_url, address="127.0.0.1", **app):
+        self.says = says
+        self.receiver = Receiver(answer=lambda request: self.says["callback"], address=address)
+        super().__init__(daemon, self.receiver.url, **app)
+        answer = daemon.api().patch("/api/v1/partners/" + self.partner_id, {"OperationsUrl": operations_url})
+        assert answer.status == 200, answer
+        self.sent = 0
+
+    def operations_secret(self):
+        answer = self.daemon.api().get("/api/v1/partners/%s/operations-secret" % self.partner_id)
+        assert answer.status == 200, answer
+        return answer.json
+
+    def suspend(self):
+        """Lets the endpoint fail until it is suspended."""
+        self.says["callback"] = 503
+        self.event_some(20)
+        path = "/api/v1/apps/%s/endpoints" % self.app_id
+        eventually(lambda: self.daemon.api().get(path).json["Endpoints"][0]["State"] == "suspended")
+
+    def event_some(self, count):
+        self.sent += count
+        self.daemon.api().events([self.event("e-%d-%d" % (self.sent, i)) for i in range(count)])
+
+
+def messages(receiver, app_id=None):
+    with receiver.lock:
+        return [r for r in receiver.requests if not app_id or r.json["AppId"] == app_id]
+
+
+def assert_signed(request, secret):
+    assert request.header("webhook-id") == request.json["MessageId"]
+    timestamp = int(request.header("webhook-timestamp"))
+    assert abs(timestamp - time.time()) < 60
+    wanted = webhook_signature(secret, request.json["MessageId"], timestamp, request.body)
+    assert wanted in request.header("webhook-signature").split(" ")
+
+
+def start(own_daemon, spacing=1):
+    own_daemon.schedule = SCHEDULE
+    own_daemon.options += ["--operations-spacing", str(spacing)]
+    return own_daemon.start()
+
+
+def test_suspended_and_recovered(own_daemon):
+    daemon = start(own_daemon)
+    ops = Receiver()
+    p = Partner(daemon, {"callback": 200}, ops.url)
+    p.suspend()
+    first, = eventually(lambda: messages(ops))
+    told = first.json
+    assert told["Type"] == "endpoint.suspended"
+    assert (told["PartnerId"], told["AppId"], told["Endpoint"]) == (p.partner_id, p.app_id, "success")
+    assert (told["Url"], told["State"], told["Waiting"]) == (p.receiver.url, "suspended", 20)
+    assert told["Since"] <= told["Timestamp"] and told["OldestWaitingAt"] <= told["Since"]
+    assert (told["LastError"]["Class"], told["LastError"]["Status"]) == ("status", 503)
+    assert told["LastError"]["Detail"] and told["LastError"]["Fix"]
+    assert_signed(first, p.operations_secret()["OperationsSecret"])
+    assert first.header("content-type") == "application/json"
+
+    p.says["callback"] = 200
+    eventually(lambda: len(messages(ops)) == 2, 30)
+    second = messages(ops)[1]
+    assert (second.json["Type"], second.json["State"], second.json["LastError"]) == ("endpoint.recovered", "open", None)
+    assert second.header("webhook-id") != first.header("webhook-id")
+    assert_signed(second, p.operations_secret()["OperationsSecret"])
+    assert daemon.metrics()["postbackd_operations_sent_total"] == 2
+    # whoever asks for no messages gets none
+    quiet = Account(daemon, p.receiver.url)
+    p.says["callback"] = 503
+    daemon.api().events([quiet.event("q-%d" % i) for i in range(20)])
+    time.sleep(1.5)
+    assert messages(ops, quiet.app_id) == []
+    ops.close()
+    p.receiver.close()
+
+
+def test_disabled_by_410(own_daemon):
+    daemon = start(own_daemon)
+    ops = Receiver()
+    p = Partner(daemon, {"callback": 410}, ops.url.replace("http://", "http://user:secret@"))
+    p.event_some(3)
+    first, = eventually(lambda: messages(ops))
+    assert (first.json["Type"], first.json["State"]) == ("endpoint.disabled", "disabled")
+    assert first.json["LastError"]["Class"] == "gone"
+    assert first.header("authorization").startswith("Basic ")
+    p.says["callback"] = 200
+    p.patch(SuccessCallbackUrl=p.receiver.url)
+    p.event_some(1)
+    eventually(lambda: [m.json["Type"] for m in messages(ops)] == ["endpoint.disabled", "endpoint.recovered"])
+    assert "user:secret" not in daemon.log_text()
+    ops.close()
+    p.receiver.close()
+
+
+def test_an_owed_message_survives_a_kill(own_daemon):
+    daemon = start(own_daemon)
+    answers = {"status": 500}
+    ops = Receiver(answer=lambda request: answers["status"])
+    p = Partner(daemon, {"callback": 200}, ops.url)
+    p.suspend()
+    first = eventually(lambda: messages(ops))[0]
+    daemon.kill()
+    answers["status"] = 200
+    daemon.start()
+    again = eventually(lambda: messages(ops)[1:])[0]
+    assert again.header("webhook-id") == first.header("webhook-id")
+    assert again.body == first.body
+    assert_signed(again, p.operations_secret()["OperationsSecret"])
+    # told once: the endpoint is suspended again after the restart, which is no news
+    time.sleep(2)
+    assert len(messages(ops)) == 2
+    # and its recovery is, though this process has never told of a suspension
+    p.says["callback"] = 200
+    eventually(lambda: [m.json["Type"] for m in messages(ops)][2:] == ["endpoint.recovered"], 30)
+    ops.close()
+    p.receiver.close()
+
+
+def test_flapping_floods_nobody_and_ends_with_what_is(own_daemon):
+    daemon = start(own_daemon, spacing=4)
+    ops = Receiver()
+    p = Partner(daemon, {"callback": 200}, ops.url)
+    begun = time.monotonic()
+    for _ in range(3):
+        p.suspend()
+        p.says["callback"] = 200
+        eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == 0, 40)
+    took = time.monotonic() - begun
+    eventually(lambda: messages(ops) and messages(ops)[-1].json["Type"] == "endpoint.recovered", 30)
+    told = messages(ops)
+    for a, b in zip(told, told[1:]):
+        assert b.at - a.at > 3.5
+        assert a.json["Type"] != b.json["Type"]
+    assert len(told) <= 2 + took / 4
+    time.sleep(4.5)
+    assert messages(ops)[-1].json["Type"] == "endpoint.recovered"
+    ops.close()
+    p.receiver.close()
+
+
+def test_rotation(own_daemon):
+    daemon = start(own_daemon)
+    ops = Receiver()
+    p = Partner(daemon, {"callback": 200}, ops.url)
+    old = p.operations_secret()
+    assert old["OlderSecretUntil"] is None
+    path = "/api/v1/partners/%s/operations-secret" % p.partner_id
+    new = daemon.api(p.key("apps:write")).post(path + "/rotate").json
+    assert new["OperationsSecret"] != old["OperationsSecret"]
+    assert new["OlderSecretUntil"] > time.strftime("%Y-%m-%d")
+    p.suspend()
+    first, = eventually(lambda: messages(ops))
+    assert len(first.header("webhook-signature").split(" ")) == 2
+    assert_signed(first, new["OperationsSecret"])
+    assert_signed(first, old["OperationsSecret"])
+    assert daemon.api(p.key("apps:read")).get(path).status == 403
+    other = Account(daemon)
+    assert daemon.api(other.key("apps:write")).get(path).status == 404
+    daemon.restart()
+    assert p.operations_secret() == new
+    assert new["OperationsSecret"] not in daemon.log_text()
+    ops.close()
+    p.receiver.close()
+
+
+def test_an_operations_url_that_hangs_or_is_refused_hurts_nobody(own_daemon):
+    here = "127.0.0.2"
+    own_daemon.allow = (here + "/32",)
+    daemon = start(own_daemon)
+    hanging = socket.create_server((here, 0), backlog=50)  # connects, never answers
+    port = hanging.getsockname()[1]
+    p = Partner(daemon, {"callback": 200}, "http://%s:%d/" % (here, port), here)
+    q = Partner(daemon, {"callback": 200}, "http://localhost:%d/" % port, here)  # resolves to what is not allowed
+    ops = Receiver(address=here)
+    r = Partner(daemon, {"callback": 200}, ops.url, here)
+    for partner in (p, q, r):
+        partner.suspend()
+    eventually(lambda: messages(ops, r.app_id))  # the hanging one holds up no other partner
+    healthy = Receiver(address=here)
+    good = Account(daemon, healthy.url)
+    daemon.api().events([good.event("g-%d" % i) for i in range(50)])
+    eventually(lambda: len(healthy.ids()) == 50)
+    eventually(lambda: daemon.metrics()["postbackd_operations_failed_total"] >= 1, 20)
+    assert "operations_message_failed" in daemon.log_text()
+    assert '"class":"destination_refused"' in daemon.log_text()
+    # nothing is told about an OperationsUrl itself
+    assert {m.json["AppId"] for m in messages(ops)} == {r.app_id}
+    assert daemon.stop() == 0
+    hanging.close()
+    for receiver in (ops, healthy, p.receiver, q.receiver, r.receiver):
+        receiver.close()
