@@ -377,6 +377,8 @@ def routes(a):
     return [("GET", "/api/v1/reports/" + r, None, "reports:read") for r in reports] + [
         ("GET", p, None, "apps:read"), ("PATCH", p, {}, "apps:write"),
         ("GET", p + "/apps", None, "apps:read"), ("POST", p + "/apps", {}, "apps:write"),
+        ("GET", p + "/operations-secret", None, "apps:write"),
+        ("POST", p + "/operations-secret/rotate", None, "apps:write"),
         ("GET", app, None, "apps:read"), ("PATCH", app, {}, "apps:write"),
         ("GET", app + "/clients", None, "apps:read"), ("POST", app + "/clients", {}, "apps:write"),
         ("GET", client, None, "apps:read"), ("PATCH", client, {}, "apps:write"),
