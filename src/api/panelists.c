@@ -6,17 +6,31 @@
 struct erasing {
     struct call *c;
     struct erase erase;
+    struct delivery_erase lanes;
 };
 
+static void lanes_done(struct task *task)
+{
+    const struct erasing *e = CONTAINER_OF(task, struct erasing, lanes.done);
+    struct buf body = {0};
+    buf_printf(&body, "{\"Erased\":%lld}", (long long)e->erase.erased);
+    call_answer_json(e->c, 200, &body);
+    buf_free(&body);
+}
+
+/* Lanes are told behind the store: what they look for then is what was erased. */
 static void erase_done(struct task *task)
 {
     struct erasing *e = CONTAINER_OF(task, struct erasing, erase.done);
     if (!call_store_ok(e->c, e->erase.status))
         return;
-    struct buf body = {0};
-    buf_printf(&body, "{\"Erased\":%lld}", (long long)e->erase.erased);
-    call_answer_json(e->c, 200, &body);
-    buf_free(&body);
+    e->lanes = (struct delivery_erase){
+        .done.run = lanes_done,
+        .reply_to = call_executor(e->c),
+        .account_no = e->erase.account_no,
+        .panelist_id = e->erase.panelist_id,
+    };
+    delivery_erase(e->c->api->options.delivery, &e->lanes);
 }
 
 void panelist_erase(struct call *c)

@@ -231,6 +231,42 @@ void delivery_get_overview(struct delivery *delivery, struct delivery_overview_q
     ask_next_loop(ask);
 }
 
+/* --- questions to all loops --------------------------------------------------------------------
+ */
+
+/* True: to the next loop. A loop's task comes behind all that was posted to it before: behind each
+ * page and callback that the store had let go of when the question was asked. */
+static bool round_goes_on(struct delivery_round *round)
+{
+    struct delivery *delivery = round->delivery;
+    if (round->at == delivery->count)
+        return false;
+    executor_post(delivery->dispatchers[round->at]->outside->executor, &round->task);
+    return true;
+}
+
+static void round_begin(struct delivery *delivery, struct delivery_round *round,
+                        void (*run)(struct task *task))
+{
+    *round = (struct delivery_round){.task.run = run, .delivery = delivery};
+    ASSERT(round_goes_on(round));
+}
+
+static void erase_here(struct task *task)
+{
+    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
+    struct delivery_erase *erase = CONTAINER_OF(round, struct delivery_erase, round);
+    dispatcher_erase(round->delivery->dispatchers[round->at++], erase->account_no,
+                     erase->panelist_id);
+    if (!round_goes_on(round))
+        executor_post(erase->reply_to, &erase->done);
+}
+
+void delivery_erase(struct delivery *delivery, struct delivery_erase *erase)
+{
+    round_begin(delivery, &erase->round, erase_here);
+}
+
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)
 {
     *ret = (struct delivery_numbers){0};

@@ -114,6 +114,25 @@ void delivery_get_overview(struct delivery *delivery, struct delivery_overview_q
 #define DELIVERY_DURATIONS 13
 extern const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1];
 
+/* A question to all loops, one after the other. */
+struct delivery_round {
+    struct task task;
+    struct delivery *delivery;
+    size_t at; /* the loop */
+};
+
+/* The store has erased a panelist (store_erase is done): when `done` is posted, nothing of what was
+ * accepted before is sent any more or waits in memory but tries that are under way, and the store
+ * keeps no texts of those. */
+struct delivery_erase {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    struct str panelist_id;
+    struct delivery_round round; /* delivery's own */
+};
+void delivery_erase(struct delivery *delivery, struct delivery_erase *erase);
+
 struct delivery_numbers {
     int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;

@@ -171,6 +171,9 @@ void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *quer
 void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
 
+/* dispatcher_account.c: what concerns one account in all lanes */
+void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id);
+
 /* dispatcher_store.c */
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
 /* Adds one outcome; its attempt's texts are copied. */

@@ -187,11 +187,11 @@ static void let_seats_go(struct dispatcher *d, struct try *t)
 }
 
 /* A resend that came while it was tried is answered by a 2xx; else the store, which puts it behind
- * this outcome, has the callback due again. */
+ * this outcome, has the callback due again. What was erased meanwhile must not wait in memory. */
 static enum lane_finish finish_as(const struct try *t, const struct outcome *outcome)
 {
-    if (t->callback->resend_no > outcome->resend_no)
-        return LANE_FINISH_RESENT;
+    if (t->callback->resend_no > outcome->resend_no || t->callback->is_erased)
+        return LANE_FINISH_LOOK;
     return outcome->state == CALLBACK_PENDING ? LANE_FINISH_WAITING : LANE_FINISH_FINAL;
 }
 

@@ -241,6 +241,54 @@ void lane_drop_queued(struct lane *lane)
     lane->probe_ready = false;
 }
 
+static void drop_erased(struct lane *lane, struct callback_queue *q)
+{
+    struct callback_queue all = *q;
+    struct callback *c;
+    *q = (struct callback_queue){0};
+    while ((c = callback_queue_pop(&all)) != NULL) {
+        if (c->is_erased)
+            drop(lane, c);
+        else
+            callback_queue_push(q, c);
+    }
+}
+
+static size_t mark_erased(const struct held *held, uint32_t account_no, struct str panelist_id)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < held->capacity; i++) {
+        struct callback *c = held->slots[i].callback;
+        if (!c || c->account_no != account_no || !str_eq(c->panelist_id, panelist_id))
+            continue;
+        c->is_erased = true;
+        count++;
+    }
+    return count;
+}
+
+size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id)
+{
+    size_t count = mark_erased(&lane->held, account_no, panelist_id);
+    if (count == 0)
+        return 0;
+    drop_erased(lane, &lane->fresh);
+    drop_erased(lane, &lane->due);
+    for (uint32_t i = 0; i < lane->retries.count;) {
+        struct callback *c = lane->retries.items[i].callback;
+        if (!c->is_erased) {
+            i++;
+            continue;
+        }
+        retries_remove(&lane->retries, c);
+        drop(lane, c);
+        i = 0; /* the heap has moved */
+    }
+    if (lane_queued(lane) == 0)
+        lane->probe_ready = false;
+    return count;
+}
+
 void lane_ripen(struct lane *lane, const struct lane_now *now)
 {
     while (retries_earliest(&lane->retries) <= now->mono_ms) {
@@ -293,7 +341,7 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
     ASSERT(e && e->place == HELD_IN_FLIGHT && lane->in_flight > 0);
     lane->in_flight--;
     lane->touched_mono_ms = now->mono_ms;
-    e->again = how == LANE_FINISH_RESENT;
+    e->again = how == LANE_FINISH_LOOK;
     if (how == LANE_FINISH_CANCELLED) {
         drop(lane, c);
         return;

@@ -134,6 +134,9 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
 void lane_note_waiting(struct lane *lane, int64_t due_ms);
 /* Gives everything queued back to the store. */
 void lane_drop_queued(struct lane *lane);
+/* The store has erased that panelist: what waits here leaves memory (the store has it as skipped),
+ * what is being tried does once its try has ended. Returns how many. */
+size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id);
 /* Retries whose time has come join the queue. */
 void lane_ripen(struct lane *lane, const struct lane_now *now);
 /* The receiver answered: whatever it said, it is there. */
@@ -143,9 +146,9 @@ void lane_heard(struct lane *lane, const struct lane_now *now);
 struct callback *lane_take(struct lane *lane);
 void lane_count_start(struct lane *lane, const struct lane_now *now); /* towards the rate */
 enum lane_finish {
-    LANE_FINISH_FINAL,     /* recorded: delivered, dead or skipped */
-    LANE_FINISH_WAITING,   /* recorded: pending; kept in memory when its time is near */
-    LANE_FINISH_RESENT,    /* recorded, and due all the same: a resend came meanwhile */
+    LANE_FINISH_FINAL,   /* recorded: delivered, dead or skipped */
+    LANE_FINISH_WAITING, /* recorded: pending; kept in memory when its time is near */
+    LANE_FINISH_LOOK,    /* recorded; a resend or an erasure came meanwhile: the store knows more */
     LANE_FINISH_CANCELLED, /* nothing recorded: still due in the store */
 };
 void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,

@@ -27,8 +27,9 @@ struct callback {
     struct schedule_place place;
     int32_t attempts_made; /* numbers the attempts, resends included */
     bool manual;           /* due because of a resend */
-    uint64_t resend_no; /* the latest resend of it that its holder knows of, see struct outcome */
-    bool was_delivered; /* a resend of a delivered one: one try, stays delivered */
+    bool was_delivered;    /* a resend of a delivered one: one try, stays delivered */
+    bool is_erased;        /* its panelist was, while it was being tried */
+    uint64_t resend_no;    /* the latest resend that its holder knows of, see struct outcome */
     struct callback *next; /* the holder's list */
 };
 

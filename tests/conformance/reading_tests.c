@@ -360,6 +360,47 @@ static void erasing_leaves_the_money(struct subject *s)
     CHECK_CSTR(list_text(s, (struct callback_list){.panelist_id = STR("panelist")}), "r-9");
 }
 
+/* Tries that were under way when their panelist was erased: what they came to is kept, without the
+ * texts; nothing of it waits any more, resent or not. */
+static void what_ends_after_erasing_keeps_no_texts(struct subject *s)
+{
+    static const char *const ids[] = {"r-1", "r-2", "r-3"};
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+        CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, ids[i])).kind, VERDICT_ACCEPTED);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-2", BASE_MS), STORE_OK);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-3", BASE_MS), STORE_OK);
+    int64_t erased = -1;
+    CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
+    CHECK_EQ_INT(erased, 3);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS), STORE_NOT_FOUND);
+    static const enum callback_state ends[] = {CALLBACK_PENDING, CALLBACK_DELIVERED, CALLBACK_DEAD};
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct outcome o =
+            outcome_of(ACCOUNT_A, i + 1, LANE_SUCCESS, APP_A1, 1, ends[i], BASE_MS + 5000);
+        if (ends[i] == CALLBACK_PENDING) {
+            o.attempt.class = ATTEMPT_REDIRECT;
+            o.attempt.detail = STR("Answered 302: http://receiver.example/?user=panelist");
+        }
+        CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    }
+    static const enum callback_state want[] = {CALLBACK_SKIPPED, CALLBACK_DELIVERED, CALLBACK_DEAD};
+    for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
+        struct callback_row row = row_of(s, ACCOUNT_A, ids[i]);
+        CHECK_EQ_INT(row.state, want[i]);
+        REQUIRE(row.log_count == 1);
+        CHECK(!row.log[0].request_headers.p && !row.log[0].response_headers.p);
+        CHECK(!row.log[0].response_body.p);
+        CHECK_EQ_INT(row.log[0].duration_ms, 12);
+        CHECK_EQ_INT(row.log[0].detail.n > 0, i == 2); /* of a 503 */
+    }
+    struct due_page page = {.lane = lane_of(APP_A1, LANE_SUCCESS),
+                            .due_until_ms = BASE_MS + DAY,
+                            .limit = LIMIT_PAGE_CALLBACKS};
+    subject_page(s, &page);
+    CHECK_EQ_UINT(page.count, 0);
+    drop_callbacks(page.items, page.count);
+}
+
 static void numbers_add_up(struct subject *s)
 {
     submit_traffic(s);
@@ -405,6 +446,7 @@ void run_reading_tests(void)
     RUN_FRESH(objects_are_kept);
     RUN_FRESH(objects_change_together);
     RUN_FRESH(erasing_leaves_the_money);
+    RUN_FRESH(what_ends_after_erasing_keeps_no_texts);
     RUN_FRESH(numbers_add_up);
     RUN_FRESH(duplicates_survive);
 }

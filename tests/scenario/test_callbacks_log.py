@@ -1,5 +1,6 @@
 """The log of callbacks, resending, test callbacks, the rewards feed, endpoint health and erasing."""
 import itertools
+import json
 import random
 import re
 import threading
@@ -541,6 +542,39 @@ def test_erasing_a_panelist(own_daemon, receiver):
     assert (answer.json["Accepted"], answer.json["Duplicates"]) == (0, 1), answer
     forgotten()
     assert d.api().post("/api/v1/panelists/erase", {"PanelistId": "erase-me-ü"}, query=query).json["Erased"] == 0
+
+
+def test_what_lanes_have_in_hand_is_erased_too(own_daemon):
+    """Queued, waiting for a retry, being tried: nothing is sent with the old id afterwards."""
+    hold = threading.Event()
+
+    def echo(request):
+        hold.wait(20)
+        return 404, {"X-Echo": request.json["RewardId"]}, request.body
+
+    d = own_daemon.start()
+    r = Receiver(echo)
+    a = Account(d, r.url, MaxConcurrency=4)
+    query = {"partnerId": a.partner_id}
+    d.api().events([a.event("e-%d" % i, PanelistId="erase-me-ü") for i in range(30)])
+    eventually(lambda: len(r.requests) == 4, what="the first ones are being tried")
+    answer = d.api().post("/api/v1/panelists/erase", {"PanelistId": "erase-me-ü"}, query=query)
+    assert answer.status == 200 and answer.json["Erased"] == 30, answer
+    tried = [request.json["RewardId"] for request in r.requests]
+    hold.set()
+    for event_id in tried:
+        eventually(lambda: d.api().callback(event_id, a.partner_id)["Attempts"], what="the try has ended")
+    time.sleep(1.5)  # longer than the schedule's first step
+    assert len(r.requests) == 4
+    for i in range(30):
+        found = d.api().callback("e-%d" % i, a.partner_id)
+        assert (found["State"], found["Reason"], found["Body"]) == ("skipped", "disabled", None), found
+        assert "erase-me" not in json.dumps(found, ensure_ascii=False)
+        for attempt in found["Attempts"]:
+            assert (attempt["RequestHeaders"], attempt["ResponseHeaders"], attempt["ResponseBody"]) == (None,) * 3
+    d.restart()
+    assert len(r.requests) == 4
+    r.close()
 
 
 @pytest.mark.parametrize("body,name", [({}, "PanelistId"), ({"PanelistId": ""}, "PanelistId"),

@@ -25,7 +25,9 @@ struct world_row {
     enum skip_reason reason;
     struct schedule_place place;
     int32_t attempts, oks, resends;
-    uint64_t resend_no; /* 0: answered */
+    uint64_t resend_no;   /* 0: answered */
+    const char *panelist; /* NULL: "p" */
+    bool erased;
     bool was_delivered, manual;
     int64_t last_try_wall_ms, first_try_wall_ms;
     enum attempt_class last_class;

@@ -7,7 +7,10 @@
 
 static inline struct callback *world_callback(const struct world_row *row)
 {
-    char id[32], body[] = "{\"Sig\":\"00000000000000000000000000000000\",\"PanelistId\":\"p\"}";
+    char id[32], body[128];
+    const char *panelist = row->panelist ? row->panelist : "p";
+    snprintf(body, sizeof(body),
+             "{\"Sig\":\"00000000000000000000000000000000\",\"PanelistId\":\"%s\"}", panelist);
     snprintf(id, sizeof(id), "e-%llu", (unsigned long long)row->event_no);
     struct event e = {
         .account_no = 1,
@@ -18,7 +21,7 @@ static inline struct callback *world_callback(const struct world_row *row)
         .accepted_ms = row->place.due_ms,
         .occurred_ms = WORLD_START_WALL_MS,
         .event_id = str_of(id),
-        .panelist_id = STR("p"),
+        .panelist_id = str_of(panelist),
         .body = str_of(body),
     };
     struct callback *c = callback_new(&e);
@@ -65,7 +68,7 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
             row->last_class = o->attempt.class;
             ASSERT(o->attempt.number == row->attempts);
         }
-        row->state = o->state;
+        row->state = row->erased && o->state == CALLBACK_PENDING ? CALLBACK_SKIPPED : o->state;
         row->reason = o->reason;
         row->place = o->place;
         row->manual = false;

@@ -239,6 +239,64 @@ static void lanes_and_overview_are_told(void)
     world_close(w);
 }
 
+/* Fails at first and is slow, so that callbacks are queued, under way and waiting for a retry. */
+static struct world_answer fails_slowly(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w, (void)x, (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 404, 300, -1};
+}
+
+static int64_t erased_sent;
+
+static struct world_answer counts_erased(struct world *w, const struct exchange *x, uint32_t app)
+{
+    char body[128];
+    snprintf(body, sizeof body, "%.*s", STR_ARG(x->body));
+    erased_sent += strstr(body, "erase-me") != NULL;
+    return world_ok(w, x, app);
+}
+
+static void what_was_erased_is_not_sent(void)
+{
+    struct world *w = world_open(3, "5s,1h");
+    w->answer = fails_slowly;
+    for (uint32_t app = 1; app <= 6; app++) {
+        world_set_app(w, app, (int)app);
+        for (uint64_t i = 1; i <= 20; i++) {
+            struct world_row *row = world_add_row(w, app, i);
+            row->panelist = i % 2 ? "erase-me" : "other";
+            world_hand_over(w, row);
+        }
+    }
+    world_run(w, 400);
+    CHECK_EQ_INT(world_in_ram(w), 120);
+    CHECK(w->in_flight > 0);
+    /* What the store does first: it has nothing to send any more. */
+    for (size_t i = 0; i < w->row_count; i++)
+        if (strcmp(w->rows[i].panelist, "erase-me") == 0) {
+            w->rows[i].erased = true;
+            w->rows[i].state = CALLBACK_SKIPPED;
+        }
+    struct delivery_erase erase = {
+        .done = {.run = answer_came},
+        .reply_to = &w->loops[0].executor,
+        .account_no = 1,
+        .panelist_id = STR("erase-me"),
+    };
+    answered = false;
+    w->answer = counts_erased;
+    erased_sent = 0;
+    delivery_erase(w->delivery, &erase);
+    world_run(w, 1);
+    CHECK(answered);
+    CHECK(world_in_ram(w) <= 60 + w->in_flight);
+    world_run(w, 2 * HOUR);
+    CHECK_EQ_INT(erased_sent, 0);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 60);
+    world_close(w);
+}
+
 static void a_failed_store_ends_all_starts(void)
 {
     struct world *w = world_open(1, "1s,1s,1s,1s,1s");
@@ -284,6 +342,7 @@ int main(void)
     RUN(test_callbacks_answer_inline);
     RUN(health_is_told);
     RUN(lanes_and_overview_are_told);
+    RUN(what_was_erased_is_not_sent);
     RUN(a_failed_store_ends_all_starts);
     RUN(a_busy_store_is_asked_again);
     return check_done("delivery_life");

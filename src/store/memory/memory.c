@@ -199,6 +199,14 @@ static void memory_submit(struct store *s, struct intake_batch *batch)
 
 /* --- outcomes ------------------------------------------------------------------------------- */
 
+/* What partners' servers answered may repeat the id of an erased panelist. */
+static void erase_texts(struct attempt *a)
+{
+    a->request_headers = a->response_headers = a->response_body = STR_NONE;
+    if (a->class == ATTEMPT_REDIRECT)
+        a->detail = STR_NONE;
+}
+
 static void keep_attempt(struct memory_store *m, struct entry *e, const struct attempt *attempt)
 {
     struct attempt a = *attempt;
@@ -207,6 +215,8 @@ static void keep_attempt(struct memory_store *m, struct entry *e, const struct a
     a.request_headers = arena_str(&m->arena, a.request_headers);
     a.response_headers = arena_str(&m->arena, a.response_headers);
     a.response_body = arena_str(&m->arena, a.response_body);
+    if (!e->event.body.p) /* erased during the attempt */
+        erase_texts(&a);
     e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);
     e->log[e->log_count++] = a;
     if (a.number > e->attempts)
@@ -398,11 +408,8 @@ static void erase_entry(struct entry *e, struct str replacement)
     e->event.body = STR_NONE;
     e->event.signature_offset = 0;
     stop_waiting(e);
-    for (size_t i = 0; i < e->log_count; i++) {
-        e->log[i].request_headers = STR_NONE;
-        e->log[i].response_headers = STR_NONE;
-        e->log[i].response_body = STR_NONE;
-    }
+    for (size_t i = 0; i < e->log_count; i++)
+        erase_texts(&e->log[i]);
 }
 
 static void memory_erase(struct store *s, struct erase *erase)

@@ -105,6 +105,7 @@ void apply_close(struct apply *a)
     free(a->panelists);
     free(a->order);
     free(a->due);
+    free(a->late);
     books_free(&a->books);
     *a = (struct apply){0};
 }
@@ -159,7 +160,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     CHECK_MAGIC(m, MEMTABLE_MAGIC);
     struct apply_counters before = a->counters;
     a->m = m;
-    a->due_count = 0;
+    a->due_count = a->late_count = 0;
     books_clear(&a->books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");

@@ -54,6 +54,8 @@ struct apply {
     /* The transaction under way. */
     struct memtable *m;
     int64_t erased;
+    uint64_t *late; /* callbacks erased earlier that this memtable has an outcome of */
+    size_t late_count, late_capacity;
 };
 
 /* a->sql is open and migrated; reads where the store stands. */
@@ -77,7 +79,7 @@ void apply_rows(struct apply *a);     /* apply_rows.c: event rows and states, du
 void apply_reports(struct apply *a);  /* apply_reports.c: report rows and active panelists */
 void apply_attempts(struct apply *a); /* apply_attempts.c */
 void apply_objects(struct apply *a);  /* apply_objects.c */
-void apply_erases(struct apply *a);   /* apply_erase.c */
+void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
 
 /* Report days are before 1970, too; keys of an idmap are above 0. */

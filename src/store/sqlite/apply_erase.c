@@ -94,7 +94,7 @@ static void erase_in_block(struct apply *a, struct str table, uint64_t id)
     sql_finalize(set);
 }
 
-/* What partners' servers answered may repeat the id. */
+/* What partners' servers answered may repeat the id, and so may the Location of a redirect. */
 static void erase_attempts(struct apply *a, uint64_t id)
 {
     struct sql *q = &a->sql;
@@ -103,9 +103,9 @@ static void erase_attempts(struct apply *a, uint64_t id)
     while (sql_row(q, s)) {
         struct str name = sql_str(s, 0);
         sql_exec_f(q,
-                   "UPDATE %.*s SET request_headers=NULL,response_headers=NULL,"
-                   "response_body=NULL WHERE id=%" PRIu64,
-                   STR_ARG(name), id);
+                   "UPDATE %.*s SET request_headers=NULL,response_headers=NULL,response_body=NULL,"
+                   "detail=iif(class=%d,NULL,detail) WHERE id=%" PRIu64,
+                   STR_ARG(name), ATTEMPT_REDIRECT, id);
     }
     sql_finalize(s);
     s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
@@ -167,6 +167,8 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
 
 void apply_erases(struct apply *a)
 {
+    for (size_t i = 0; i < a->late_count; i++)
+        erase_attempts(a, a->late[i]);
     for (size_t i = 0; i < a->m->erase_count; i++)
         apply_erase(a, &a->m->erases[i]);
 }

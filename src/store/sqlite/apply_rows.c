@@ -2,6 +2,8 @@
  * what waits in the lanes. */
 #include "store/sqlite/apply.h"
 
+#include "base/alloc.h"
+
 #include <stdlib.h>
 
 #include "store/sqlite/row.h"
@@ -99,6 +101,17 @@ static void drop_due(struct apply *a, uint64_t id, const struct callback_status 
     sql_run(&a->sql, a->drop_due);
 }
 
+static void after_erasure(struct apply *a, uint64_t id, struct callback_status *status)
+{
+    a->late = xgrow(a->late, &a->late_capacity, a->late_count + 1, sizeof *a->late);
+    a->late[a->late_count++] = id;
+    status->queue = QUEUE_NONE;
+    if (status->state != CALLBACK_PENDING)
+        return;
+    status->state = CALLBACK_SKIPPED;
+    status->reason = SKIP_DISABLED;
+}
+
 static void update_event(struct apply *a, const struct mem_entry *entry)
 {
     struct callback_status before, after = entry->status;
@@ -110,12 +123,8 @@ static void update_event(struct apply *a, const struct mem_entry *entry)
     unsigned counted = (unsigned)sql_int(a->find_status, STATUS_COUNTED_COLUMN);
     struct apply_money money = apply_money_read(a, entry->id);
     sql_reset(a->find_status);
-    if (erased && after.queue != QUEUE_NONE) {
-        /* A try that was under way when its panelist was erased: there is nothing to send. */
-        after.state = CALLBACK_SKIPPED;
-        after.reason = SKIP_DISABLED;
-        after.queue = QUEUE_NONE;
-    }
+    if (erased) /* a try was under way meanwhile; there is nothing to send any more */
+        after_erasure(a, entry->id, &after);
     drop_due(a, entry->id, &before);
     sqlite3_stmt *s = a->set_status;
     sql_bind_int(s, 1, after.state);

@@ -281,8 +281,9 @@ void attempt_block_erase(struct str block, uint64_t id, struct attempt_chunk *re
     while (next_chunk(&all, &walk)) {
         while (get_numbers(&walk, &low, &a)) {
             put_numbers(ret, low, &a);
+            bool erased = low == id % ATTEMPT_BLOCK_IDS;
             for (size_t i = 0; i < TEXTS; i++)
-                copy_text(&walk, ret, i >= 2 && low == id % ATTEMPT_BLOCK_IDS);
+                copy_text(&walk, ret, erased && i >= (a.class == ATTEMPT_REDIRECT ? 1u : 2u));
         }
     }
     attempt_chunk_end(ret);

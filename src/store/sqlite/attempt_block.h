@@ -77,5 +77,6 @@ typedef void (*attempt_visitor)(void *context, const struct attempt *a);
 void attempt_block_read(struct str block, uint64_t id, const struct attempt_facts *facts,
                         struct arena *arena, attempt_visitor visit, void *context);
 
-/* The block without the headers and bodies of one event's attempts, as one chunk. */
+/* The block without what may name the panelist in one event's attempts (headers, bodies, where a
+ * redirect leads), as one chunk. */
 void attempt_block_erase(struct str block, uint64_t id, struct attempt_chunk *ret);

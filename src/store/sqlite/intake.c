@@ -129,10 +129,16 @@ static void add_resend(struct sqlite_store *s, const struct record_resend *r)
 /* A resend that was accepted after the outcome had been decided takes effect behind it. */
 static void resend_again(struct sqlite_store *s, const struct outcome *o)
 {
+    uint64_t id = event_id_of(o->account_no, o->event_no);
     int64_t due_ms;
-    if (!resent_answer(&s->view.resent, event_id_of(o->account_no, o->event_no), o->resend_no,
-                       &due_ms))
+    struct event e;
+    struct callback_status status;
+    if (!resent_answer(&s->view.resent, id, o->resend_no, &due_ms))
         return;
+    if (!view_event(&s->view, id, &s->writer.scratch, &e, &status) || !e.body.p) { /* erased */
+        (void)resent_answer(&s->view.resent, id, UINT64_MAX, &due_ms);
+        return;
+    }
     add_resend(s, &(struct record_resend){
                       .account_no = o->account_no,
                       .event_no = o->event_no,

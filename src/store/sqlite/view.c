@@ -57,6 +57,26 @@ bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
     return entry || lookup_status(&v->lookup, id, ret);
 }
 
+/* An erasure that is recorded and not applied yet holds for whoever asks from now on: a reversal
+ * must not take the old PanelistId from its original. */
+static bool apply_erasures(const struct view *v, struct event *e)
+{
+    const struct memtable *layers[] = {v->active, v->frozen};
+    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+        for (size_t k = 0; layers[i] && k < layers[i]->erase_count; k++) {
+            const struct mem_erase *what = &layers[i]->erases[k];
+            if (what->account_no != e->account_no || e->event_no > what->upto_event_no ||
+                !str_eq(what->panelist_id, e->panelist_id))
+                continue;
+            e->panelist_id = what->replacement;
+            e->session_id = e->mid = e->body = STR_NONE;
+            e->signature_offset = 0;
+            return true;
+        }
+    }
+    return false;
+}
+
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
                 struct callback_status *ret_status)
 {
@@ -65,6 +85,7 @@ bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *
         const struct mem_entry *entry = layers[i] ? memtable_entry(layers[i], id) : NULL;
         if (entry && entry->event >= 0) {
             *ret = *memtable_event(layers[i], entry);
+            (void)apply_erasures(v, ret);
             event_keep(ret, arena);
             return view_status(v, id, ret_status);
         }
@@ -73,9 +94,11 @@ bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *
     if (!lookup_row(&v->lookup, id, &row))
         return false;
     *ret = row.event;
+    bool erased = apply_erasures(v, ret);
     event_keep(ret, arena);
     sql_reset(v->lookup.row);
-    ret->body = lookup_body(&v->lookup, id, row.segment, arena);
+    if (!erased)
+        ret->body = lookup_body(&v->lookup, id, row.segment, arena);
     *ret_status = row.status;
     const struct mem_entry *entry = view_entry(v, id);
     if (entry) {

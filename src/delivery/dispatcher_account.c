@@ -1,0 +1,25 @@
+/* What is asked about one account, whichever its lanes are. */
+#include "delivery/dispatcher.h"
+
+#include "base/check.h"
+
+struct erasing {
+    struct dispatcher *dispatcher;
+    uint32_t account_no;
+    struct str panelist_id;
+};
+
+static void erase_in_lane(void *context, struct lookup_node *node)
+{
+    const struct erasing *e = context;
+    struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
+        dispatcher_touch(e->dispatcher, lane);
+}
+
+void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id)
+{
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    struct erasing e = {d, account_no, panelist_id};
+    lookup_visit(&d->lanes, erase_in_lane, &e);
+}
