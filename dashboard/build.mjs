@@ -26,7 +26,7 @@ export const options = {
   bundle: true,
   minify: true,
   format: 'esm',
-  target: ['es2022', 'chrome115', 'firefox115', 'safari16.4'],
+  target: ['es2022', 'chrome123', 'firefox120', 'safari17.5'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
   loader: { '.svg': 'copy' },
@@ -63,7 +63,7 @@ function argument(name) {
 }
 
 async function main() {
-  const out = resolve(argument('--out') ?? 'dist');
+  const out = resolve(argument('--out') ?? 'node_modules/.built');
   await rm(out, { recursive: true, force: true });
   const { metafile } = await build({ ...options, outdir: out });
   await mkdir(out, { recursive: true });

@@ -4,6 +4,10 @@
 dashboard.py packages [all]          npm ci, if the lock file has changed; all: the tools of tests
                                      and lint too
 dashboard.py bundle OUTPUT DEPFILE   bundles it and writes the C file that embeds it
+dashboard.py format [--check]        lays its sources out
+dashboard.py lint                    checks its types, and its tests'
+dashboard.py test [WORD...]          runs the browser tests (those whose names have a word)
+dashboard.py shots [WORD...]         takes pictures of every page into docs/dashboard/
 """
 import fcntl
 import gzip
@@ -14,7 +18,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-HOME = Path(__file__).resolve().parent.parent / "dashboard"
+ROOT = Path(__file__).resolve().parent.parent
+HOME = ROOT / "dashboard"
+TESTS = ROOT / "tests" / "dashboard"
 GZIPPED_MOST_BYTES = 250_000
 TYPES = {
     ".html": "text/html; charset=utf-8",
@@ -104,7 +110,35 @@ def bundle(output, depfile):
     output.write_text(embed(made))
 
 
+def run(*command):
+    return subprocess.run(command, cwd=HOME).returncode
+
+
+def form(*options):
+    packages(True)
+    how = "--check" if "--check" in options else "--write"
+    return run("node_modules/.bin/prettier", how, "--log-level", "warn", ".", "../tests/dashboard")
+
+
+def lint():
+    packages(True)
+    return run("node_modules/.bin/tsc", "-p", ".") or run("node_modules/.bin/tsc", "-p", str(TESTS))
+
+
+def drive(entry, words):
+    """Bundles a program of tests/dashboard and runs it; its packages are the dashboard's."""
+    packages(True)
+    made = HOME / "node_modules" / ".made" / f"{entry}.mjs"
+    return run("node_modules/.bin/esbuild", str(TESTS / f"{entry}.ts"), "--bundle", "--log-level=warning",
+               "--platform=node", "--format=esm", "--packages=external", f"--outfile={made}") or \
+        run("node", "--enable-source-maps", str(made), *words)
+
+
 def main():
+    verbs = {"format": form, "lint": lint, "test": lambda *words: drive("all", words),
+             "shots": lambda *words: drive("shots", words)}
+    if len(sys.argv) > 1 and sys.argv[1] in verbs:
+        sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))
     if sys.argv[1:] in (["packages"], ["packages", "all"]):
         packages(len(sys.argv) == 3)
     elif len(sys.argv) == 4 and sys.argv[1] == "bundle":

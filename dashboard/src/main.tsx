@@ -1,4 +1,37 @@
 import './styles/main.css';
 import { render } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { startLive } from './app/live';
+import { address, startRouter } from './app/router';
+import { loadSession, me, session, sessionProblem } from './app/session';
+import { Shell } from './app/shell';
+import { LinkPage } from './pages/sign-in/link';
+import { SignInPage } from './pages/sign-in/sign-in';
+import { Loading, ProblemNotice } from './ui/basics';
 
-render(<h1>postbackd</h1>, document.getElementById('app')!);
+function Root() {
+  const problem = sessionProblem.value;
+  useEffect(() => {
+    if (!problem) return;
+    const timer = setTimeout(() => void loadSession(), 3000);
+    return () => clearTimeout(timer);
+  }, [problem]);
+  if (address.value.path === '/link') return <LinkPage />;
+  if (!session.value) {
+    return (
+      <main class="centre">
+        {problem ? (
+          <ProblemNotice problem={problem} retry={() => void loadSession()} />
+        ) : (
+          <Loading />
+        )}
+      </main>
+    );
+  }
+  return me.value ? <Shell who={me.value} /> : <SignInPage />;
+}
+
+startRouter();
+startLive();
+void loadSession();
+render(<Root />, document.getElementById('app')!);

@@ -106,9 +106,8 @@ static void json_headers(struct json_writer *w, struct str all)
     json_end_object(w);
 }
 
-void render_attempt(struct json_writer *w, const struct attempt *a)
+void render_attempt_members(struct json_writer *w, const struct attempt *a)
 {
-    json_object(w);
     json_key(w, "Number");
     json_int(w, a->number);
     json_key(w, "Manual");
@@ -130,11 +129,17 @@ void render_attempt(struct json_writer *w, const struct attempt *a)
     json_headers(w, a->response_headers);
     json_key(w, "ResponseBody");
     json_bytes(w, a->response_body);
+}
+
+void render_attempt(struct json_writer *w, const struct attempt *a)
+{
+    json_object(w);
+    render_attempt_members(w, a);
     json_end_object(w);
 }
 
-static void body_with_sig(struct call *c, struct json_writer *w, const struct event *e,
-                          const struct app *app)
+void render_body(struct call *c, struct json_writer *w, const struct event *e,
+                 const struct app *app)
 {
     json_key(w, "Body");
     if (!e->body.p) {
@@ -208,7 +213,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     json_object(w);
     render_facts(c, w, row, app);
     masked_url(w, app, row->event.lane);
-    body_with_sig(c, w, &row->event, app);
+    render_body(c, w, &row->event, app);
     key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p)
         key_string(w, "ReasonGiven", row->event.reason);

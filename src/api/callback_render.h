@@ -7,3 +7,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
                      bool with_attempts);
 void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row);
 void render_attempt(struct json_writer *w, const struct attempt *a);
+void render_attempt_members(struct json_writer *w, const struct attempt *a);
+/* The body as an attempt made now would send it: with Sig. Null where it is no longer kept. */
+void render_body(struct call *c, struct json_writer *w, const struct event *e,
+                 const struct app *app);

@@ -64,6 +64,7 @@ void app_secret_get(struct call *c);
 void app_secret_rotate(struct call *c);
 void app_endpoints(struct call *c);
 void app_test_callback(struct call *c);
+void app_verify_callback(struct call *c);
 void clients_post(struct call *c);
 void clients_list(struct call *c);
 void client_get(struct call *c);

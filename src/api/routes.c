@@ -81,8 +81,12 @@ const struct route api_routes[] = {
      SUBJECT_APP, NULL, "SecretRotate", "Secret", 200, "Make a new Callback Secret.",
      app_secret_rotate},
     {HTTP_POST, "/api/v1/apps/{AppId}/test-callback", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_APP,
-     NULL, "TestCallback", "Attempt", 200, "Send one test callback and show the answer.",
+     NULL, "TestCallback", "TestAttempt", 200, "Send one test callback and show the answer.",
      app_test_callback},
+    {HTTP_POST, "/api/v1/apps/{AppId}/verify-callback", SCOPE_CALLBACKS_READ, WRITE, SUBJECT_APP,
+     NULL, "VerifyCallback", "Verified", 200,
+     "Judge a received body with the app's secrets: which signature matches, and if not, why.",
+     app_verify_callback},
     {HTTP_GET, "/api/v1/apps/{AppId}/endpoints", SCOPE_CALLBACKS_READ, READ, SUBJECT_APP, NULL,
      NULL, "Endpoints", 200, "How the app's callback endpoints do.", app_endpoints},
 

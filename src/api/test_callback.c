@@ -22,7 +22,12 @@ static void test_done(struct task *task)
     struct buf body = {0};
     struct json_writer w;
     json_write_to(&w, &body);
-    render_attempt(&w, &t->test.attempt);
+    json_object(&w);
+    json_key(&w, "RewardId");
+    json_string(&w, t->test.event.event_id);
+    render_attempt_members(&w, &t->test.attempt);
+    render_body(t->c, &w, &t->test.event, t->c->app);
+    json_end_object(&w);
     call_answer_json(t->c, 200, &body);
     buf_free(&body);
     arena_free(&arena);
@@ -130,7 +135,7 @@ static void fill_event(struct testing *t, const struct app *app)
     }
 }
 
-static void render_body(struct testing *t, const struct app *app)
+static void print_body(struct testing *t, const struct app *app)
 {
     struct buf body = {0};
     struct payload_options options = {
@@ -170,7 +175,7 @@ void app_test_callback(struct call *c)
     }
     name_test(t, c->api->options.env);
     fill_event(t, c->app);
-    render_body(t, c->app);
+    print_body(t, c->app);
     t->test.app_no = c->app->app_no;
     t->test.done.run = test_done;
     t->test.reply_to = call_executor(c);

@@ -389,6 +389,7 @@ def routes(a):
         ("GET", "/api/v1/rewards", None, "callbacks:read"), ("GET", app + "/endpoints", None, "callbacks:read"),
         ("POST", "/api/v1/callbacks/x/resend", None, "callbacks:write"),
         ("POST", app + "/test-callback", {}, "callbacks:write"),
+        ("POST", app + "/verify-callback", {}, "callbacks:read"),
         ("POST", "/api/v1/panelists/erase", {}, "callbacks:write"),
         ("GET", "/api/v1/statements", None, "reports:read"),
         ("POST", "/api/v1/events", [], "events:write"),

@@ -318,6 +318,7 @@ def test_a_test_callback_of_each_type(daemon, receiver):
         assert request.json["IsTest"] is True
         assert request.header("postbackd-test") == "true"
         assert_signed(request, a.secret)
+        assert (attempt["Body"].encode(), attempt["RewardId"]) == (request.body, request.json["RewardId"])
         assert request.json["Reward"] == {"offer_clicked": 0, "offer_completion_reversed": -2.5}.get(kind, 2.5)
     query = {"partnerId": a.partner_id}
     assert daemon.api().get("/api/v1/rewards", query=query).json["Items"] == []

@@ -330,6 +330,8 @@ def requests_that_succeed(account):
         ("POST", "/api/v1/apps/{AppId}/clients"): {"Name": "Walk", "Integration": "iframe"},
         ("POST", "/api/v1/apps/{AppId}/secret/rotate"): {"OverlapSeconds": 60, "SigSwitch": "end"},
         ("POST", "/api/v1/apps/{AppId}/test-callback"): {"RewardType": "offer_clicked", "PanelistId": "u"},
+        ("POST", "/api/v1/apps/{AppId}/verify-callback"): {
+            "Body": '{"Sig":"x","PanelistId":"p","RewardId":"r"}', "WebhookSignature": "v1,x"},
         ("PATCH", "/api/v1/clients/{ClientId}"): {"Name": "Walked"},
         ("POST", "/api/v1/panelists/erase"): {"PanelistId": "nobody"},
         ("POST", "/api/v1/callbacks/{RewardId}/resend"): None,

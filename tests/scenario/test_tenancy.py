@@ -78,6 +78,7 @@ BODIES = {  # good bodies, so that only whose object it is can be wrong
     "/api/v1/apps/{AppId}/clients": {"Integration": "sdk"},
     "/api/v1/apps/{AppId}/secret/rotate": {"OverlapSeconds": 0},
     "/api/v1/apps/{AppId}/test-callback": {"RewardType": "survey_completed", "PanelistId": "u"},
+    "/api/v1/apps/{AppId}/verify-callback": {"Body": "{}"},
     "/api/v1/clients/{ClientId}": {"Enabled": False},
 }
 

@@ -86,17 +86,16 @@ export class Decimal {
       .padStart(this.scale + 1, '0');
     const whole = digits.slice(0, digits.length - this.scale);
     let fraction = digits.slice(digits.length - this.scale);
-    while (fraction.length > leastDigits && fraction.endsWith('0')) fraction = fraction.slice(0, -1);
+    while (fraction.length > leastDigits && fraction.endsWith('0'))
+      fraction = fraction.slice(0, -1);
     fraction = fraction.padEnd(leastDigits, '0');
     return `${this.units < 0n ? '-' : ''}${whole}${fraction ? `.${fraction}` : ''}`;
   }
 
   /** For people: groups of three, a true minus sign, at least so many digits. */
   format(leastDigits = 0): string {
-    const [whole = '', fraction = ''] = new Decimal(this.units, this.scale)
-      .toString(leastDigits)
-      .replace('-', '')
-      .split('.');
+    const [whole = '', given = ''] = this.toString(leastDigits).replace(/^[-+]/, '').split('.');
+    const fraction = given.padEnd(leastDigits, '0');
     const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
     return `${this.isNegative ? '−' : ''}${grouped}${fraction ? `.${fraction}` : ''}`;
   }

@@ -33,7 +33,8 @@ export function parseJson(text: string, numbers: Numbers = exact): unknown {
   return new Reader(text, numbers).whole();
 }
 
-const token = /\s*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)|(true|false|null)|$)/y;
+const token =
+  /\s*(?:([{}[\],:])|("(?:[^"\\\u0000-\u001f]|\\.)*")|(-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?)|(true|false|null)|$)/y;
 const depthMost = 100;
 
 class Reader {

@@ -1,0 +1,176 @@
+// Reading from the interface as a page lives: what was read stays on the page while it is read
+// again, and a question that nobody waits for any more is dropped.
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { get, Problem, withQuery, type Query } from '../lib/http';
+import type { List } from '../lib/types';
+import { liveConnected, outcomeTick } from './live';
+
+export interface Resource<T> {
+  data: T | null;
+  problem: Problem | null;
+  loading: boolean;
+  reload: () => void;
+}
+
+interface Options {
+  /** Read again whenever outcomes of callbacks come in; every 5 s where nothing tells of them. */
+  live?: boolean;
+  everyMs?: number;
+}
+
+/** How often to read again, and when something has happened. */
+function useBeats(options: Options, beat: () => void): void {
+  const tick = options.live ? outcomeTick.value : 0;
+  const everyMs = options.everyMs ?? (options.live ? (liveConnected.value ? 30_000 : 5_000) : 0);
+  const first = useRef(true);
+  useEffect(() => {
+    if (first.current) first.current = false;
+    else if (!document.hidden) beat();
+  }, [tick]);
+  useEffect(() => {
+    if (!everyMs) return;
+    const timer = setInterval(() => !document.hidden && beat(), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+}
+
+/** path null: there is nothing to ask (yet). */
+export function useResource<T>(
+  path: string | null,
+  query?: Query,
+  options: Options = {},
+): Resource<T> {
+  const address = path === null ? null : withQuery(path, query);
+  const read = useCallback((signal: AbortSignal) => get<T>(address!, undefined, signal), [address]);
+  return useRead<T>(address, address === null ? null : read, options);
+}
+
+/** The same for several requests that make one answer; `key` changes when the question does. */
+export function useRead<T>(
+  key: string | null,
+  read: ((signal: AbortSignal) => Promise<T>) | null,
+  options: Options = {},
+): Resource<T> {
+  const [state, setState] = useState<{
+    key: string | null;
+    data: T | null;
+    problem: Problem | null;
+  }>({
+    key: null,
+    data: null,
+    problem: null,
+  });
+  const [loading, setLoading] = useState(key !== null);
+  const [round, setRound] = useState(0);
+  const reload = useCallback(() => setRound(n => n + 1), []);
+  const busy = useRef(false);
+  useBeats(options, () => !busy.current && reload());
+
+  useEffect(() => {
+    if (key === null || !read) return;
+    const abort = new AbortController();
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    setLoading(true);
+    busy.current = true;
+    read(abort.signal)
+      .then(data => setState({ key, data, problem: null }))
+      .catch((error: unknown) => {
+        if (abort.signal.aborted) return;
+        if (!(error instanceof Problem)) throw error;
+        setState(old => ({ key, data: old.key === key ? old.data : null, problem: error }));
+        const again = error.status === 0 || error.status === 503 ? 3 : error.retryAfterS;
+        if (again !== null) retry = setTimeout(reload, again * 1000);
+      })
+      .finally(() => {
+        if (abort.signal.aborted) return;
+        busy.current = false;
+        setLoading(false);
+      });
+    return () => {
+      abort.abort();
+      clearTimeout(retry);
+    };
+  }, [key, round]);
+
+  const current = state.key === key;
+  return {
+    data: current ? state.data : null,
+    problem: current ? state.problem : null,
+    loading: key !== null && (loading || !current),
+    reload,
+  };
+}
+
+/** Every item of a list, page after page, up to `most`. */
+export async function everyItem<T>(
+  path: string,
+  query: Query = {},
+  signal?: AbortSignal,
+  most = 5000,
+): Promise<T[]> {
+  const items: T[] = [];
+  let after: string | null = null;
+  do {
+    const page: List<T> = await get<List<T>>(path, { limit: 500, ...query, after }, signal);
+    items.push(...page.Items);
+    after = page.Next;
+  } while (after !== null && items.length < most);
+  return items;
+}
+
+export interface Pages<T> extends Resource<T[]> {
+  more: boolean;
+  loadMore: () => void;
+}
+
+/** A list that grows by "Show more". While only its first page is shown, it is kept fresh. */
+export function useList<T>(
+  path: string | null,
+  query: Query = {},
+  options: Options = {},
+): Pages<T> {
+  const address = path === null ? null : withQuery(path, query);
+  const first = useResource<List<T>>(path, query, options);
+  const [rest, setRest] = useState<{
+    of: string | null;
+    items: T[];
+    next: string | null;
+    base: T[];
+  }>({
+    of: null,
+    items: [],
+    next: null,
+    base: [],
+  });
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const grown = rest.of === address && rest.items.length > 0;
+  const next = grown ? rest.next : (first.data?.Next ?? null);
+  const loadMore = () => {
+    if (path === null || next === null || !first.data) return;
+    get<List<T>>(path, { ...query, after: next })
+      .then(page => {
+        setProblem(null);
+        setRest({
+          of: address,
+          items: [...(grown ? rest.items : []), ...page.Items],
+          next: page.Next,
+          base: grown ? rest.base : first.data!.Items,
+        });
+      })
+      .catch((error: Problem) => setProblem(error));
+  };
+  const reload = () => {
+    setRest({ of: null, items: [], next: null, base: [] });
+    first.reload();
+  };
+  // Once it has grown, its beginning stays: rows must not move under the reader's eyes.
+  const data = grown ? [...rest.base, ...rest.items] : (first.data?.Items ?? null);
+  return {
+    data,
+    problem: problem ?? first.problem,
+    loading: first.loading,
+    reload,
+    more: next !== null,
+    loadMore,
+  };
+}

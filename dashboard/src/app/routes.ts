@@ -1,0 +1,91 @@
+// Which address shows which page. To add one: a folder under pages/, and a line here.
+import type { ComponentType } from 'preact';
+import type { Scope } from '../lib/types';
+import type { IconName } from '../ui/icons';
+import { AccountPage } from '../pages/account/account';
+import { AppPage } from '../pages/apps/app';
+import { AppsPage } from '../pages/apps/apps';
+import { CallbackPage } from '../pages/callbacks/callback';
+import { CallbacksPage } from '../pages/callbacks/callbacks';
+import { ConsolePage } from '../pages/console/console';
+import { DocsPage } from '../pages/docs/docs';
+import { KeysPage } from '../pages/keys/keys';
+import { OverviewPage } from '../pages/overview/overview';
+import { ReportsPage } from '../pages/reports/reports';
+
+export interface PageProps {
+  params: Record<string, string>;
+}
+
+export interface Page {
+  path: string;
+  side: 'partner' | 'operator' | 'both';
+  /** Without it the page is neither shown nor named. */
+  scope?: Scope;
+  component: ComponentType<PageProps>;
+  nav?: { group: string; title: string; icon: IconName };
+}
+
+export const pages: Page[] = [
+  {
+    path: '/',
+    side: 'partner',
+    component: OverviewPage,
+    nav: { group: '', title: 'Overview', icon: 'overview' },
+  },
+  {
+    path: '/reports',
+    side: 'partner',
+    scope: 'reports:read',
+    component: ReportsPage,
+    nav: { group: '', title: 'Reports', icon: 'reports' },
+  },
+  {
+    path: '/callbacks',
+    side: 'partner',
+    scope: 'callbacks:read',
+    component: CallbacksPage,
+    nav: { group: '', title: 'Callbacks', icon: 'callbacks' },
+  },
+  {
+    path: '/callbacks/{RewardId}',
+    side: 'partner',
+    scope: 'callbacks:read',
+    component: CallbackPage,
+  },
+  {
+    path: '/apps',
+    side: 'partner',
+    scope: 'apps:read',
+    component: AppsPage,
+    nav: { group: '', title: 'Apps', icon: 'apps' },
+  },
+  { path: '/apps/{AppId}', side: 'partner', scope: 'apps:read', component: AppPage },
+  { path: '/apps/{AppId}/{tab}', side: 'partner', scope: 'apps:read', component: AppPage },
+  {
+    path: '/console',
+    side: 'partner',
+    scope: 'callbacks:write',
+    component: ConsolePage,
+    nav: { group: 'Developers', title: 'Test console', icon: 'console' },
+  },
+  {
+    path: '/keys',
+    side: 'partner',
+    scope: 'keys:write',
+    component: KeysPage,
+    nav: { group: 'Developers', title: 'API keys', icon: 'keys' },
+  },
+  {
+    path: '/docs',
+    side: 'partner',
+    component: DocsPage,
+    nav: { group: 'Developers', title: 'Docs', icon: 'docs' },
+  },
+  {
+    path: '/account',
+    side: 'both',
+    component: AccountPage,
+    nav: { group: 'Account', title: 'My account', icon: 'account' },
+  },
+];

@@ -1,0 +1,57 @@
+// Who looks. Roles are the server's business: pages ask only whether a scope is there.
+import { computed, signal } from '@preact/signals';
+import { csrfToken, get, onSignedOut, Problem, remove } from '../lib/http';
+import type { Scope, Session, SignedIn } from '../lib/types';
+
+export const session = signal<Session | null>(null);
+export const sessionProblem = signal<Problem | null>(null);
+/** True after a session ended by itself: the sign-in page then says so. */
+export const expired = signal(false);
+/** The daemon's clock less this one's, for "today" and ages. */
+export const clockOffsetMs = signal(0);
+
+export const me = computed<SignedIn | null>(() =>
+  session.value?.SignedIn ? (session.value as SignedIn) : null,
+);
+
+export function takeSession(given: Session): void {
+  csrfToken.value = given.SignedIn ? given.CsrfToken : null;
+  if (given.SignedIn) {
+    clockOffsetMs.value = Date.parse(given.ServerTime) - Date.now();
+    expired.value = false;
+  }
+  session.value = given;
+}
+
+export async function loadSession(): Promise<void> {
+  try {
+    takeSession(await get<Session>('/api/v1/session'));
+    sessionProblem.value = null;
+  } catch (error) {
+    sessionProblem.value = error as Problem;
+  }
+}
+
+export async function signOut(): Promise<void> {
+  await remove('/api/v1/session');
+  takeSession({ SignedIn: false, SetUpNeeded: false });
+}
+
+onSignedOut.handler = () => {
+  takeSession({ SignedIn: false, SetUpNeeded: false });
+  expired.value = true;
+};
+
+export function may(scope: Scope): boolean {
+  const scopes = me.value?.Scopes ?? [];
+  return scopes.includes(scope) || scopes.includes('admin');
+}
+
+export function serverNow(): Date {
+  return new Date(Date.now() + clockOffsetMs.value);
+}
+
+/** The account that partner pages are about. */
+export function partnerId(): string {
+  return me.value?.Partner?.PartnerId ?? '';
+}

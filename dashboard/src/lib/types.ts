@@ -1,0 +1,215 @@
+// The shapes of the interface (/openapi.json), as far as pages use them.
+import type { Decimal } from './decimal';
+
+export interface List<T> {
+  Items: T[];
+  Next: string | null;
+}
+
+export type Scope =
+  | 'reports:read'
+  | 'callbacks:read'
+  | 'callbacks:write'
+  | 'apps:read'
+  | 'apps:write'
+  | 'keys:write'
+  | 'people:write'
+  | 'audit:read'
+  | 'events:write'
+  | 'admin';
+
+export type Role = 'owner' | 'developer' | 'analyst' | 'admin' | 'support';
+
+export interface PartnerName {
+  PartnerId: string;
+  Name: string;
+}
+
+export interface Partner extends PartnerName {
+  Enabled: boolean;
+  OperationsUrl: string | null;
+}
+
+export interface User {
+  UserId: string;
+  Email: string;
+  Name: string;
+  Role: Role;
+  PartnerId: string | null;
+  Enabled: boolean;
+  SecondFactor: boolean;
+  Invited: boolean;
+  CreatedAt: string;
+  LastSignInAt: string | null;
+}
+
+export interface SignedIn {
+  SignedIn: true;
+  SetUpNeeded: false;
+  SessionId: string;
+  User: User;
+  CsrfToken: string;
+  Side: 'partner' | 'operator';
+  Partner: PartnerName | null;
+  ActingAs: boolean;
+  Scopes: Scope[];
+  SignedInAt: string;
+  ExpiresAt: string;
+  IdleExpiresAt: string;
+  ServerTime: string;
+  Version: string;
+}
+
+export type Session = SignedIn | { SignedIn: false; SetUpNeeded: boolean };
+
+export interface SessionEntry {
+  SessionId: string;
+  Current: boolean;
+  SignedInAt: string;
+  LastUsedAt: string;
+  ExpiresAt: string;
+  Address: string;
+  UserAgent: string;
+}
+
+export interface App {
+  AppId: string;
+  Name: string;
+  Enabled: boolean;
+  CurrencyValue: Decimal;
+  RewardDecimals: number;
+  DisqualificationReward: Decimal;
+  DisqualificationCap: number;
+  SuccessCallbackUrl: string | null;
+  FailureCallbackUrl: string | null;
+  OfferCallbackUrl: string | null;
+  TimeoutSeconds: number;
+  MaxConcurrency: number;
+  RatePerSecond: number | null;
+  LegacyFields: boolean;
+  ExtendedFields: boolean;
+  NegativeAdHoc: boolean;
+}
+
+export type Integration = 'sdk' | 'iframe' | 'monetization_api';
+
+export interface Client {
+  ClientId: string;
+  Name: string;
+  Integration: Integration;
+  Enabled: boolean;
+}
+
+export interface Key {
+  KeyId: string;
+  Name: string;
+  Scopes: Scope[];
+  Key?: string;
+}
+
+export const rewardTypes = [
+  'survey_completed',
+  'survey_disqualified',
+  'profiler_completed',
+  'ad_hoc',
+  'offer_completed',
+  'offer_clicked',
+  'offer_completion_reversed',
+] as const;
+export type RewardType = (typeof rewardTypes)[number];
+
+export const callbackStates = ['pending', 'delivering', 'delivered', 'dead', 'skipped'] as const;
+export type CallbackState = (typeof callbackStates)[number];
+
+export interface Attempt {
+  Number: number;
+  Manual: boolean;
+  At: string | null;
+  DurationMs: number;
+  Url: string | null;
+  Status: number | null;
+  Class: string | null;
+  Detail: string | null;
+  RequestHeaders: Record<string, string> | null;
+  ResponseHeaders: Record<string, string> | null;
+  ResponseBody: string | null;
+}
+
+export interface Callback {
+  RewardId: string;
+  AppId: string;
+  ClientId: string;
+  PanelistId: string;
+  RewardType: RewardType;
+  State: CallbackState;
+  Reason: string | null;
+  Reward: Decimal;
+  RevenueAmount: Decimal;
+  IsTest: boolean;
+  Timestamp: string;
+  CreatedAt: string;
+  OriginalRewardId?: string;
+  Url: string | null;
+  Body: string | null;
+  NextAttemptAt: string | null;
+  ReasonGiven?: string;
+  Attempts?: Attempt[];
+}
+
+export interface Recovery {
+  RecoveryId: string;
+  State: 'running' | 'done';
+  AppId: string | null;
+  From: string;
+  To: string;
+  States: CallbackState[];
+  RatePerSecond: number;
+  Matched: number;
+  Resent: number;
+  CreatedAt: string;
+}
+
+export interface Endpoint {
+  Endpoint: 'success' | 'failure' | 'offer';
+  Url: string | null;
+  State: 'open' | 'paused' | 'suspended' | 'disabled' | 'app_disabled' | 'not_configured';
+  Since: string | null;
+  Waiting: number;
+  OldestWaitingAt: string | null;
+  DrainSeconds: number | null;
+  InFlight: number;
+  WaitingInMemory: number;
+  Window: number;
+  NextTryAt: string | null;
+  Succeeded1h: number;
+  Failed1h: number;
+  Succeeded24h: number;
+  Failed24h: number;
+  LatencyP50Ms: number;
+  LatencyP95Ms: number;
+  LatencyP99Ms: number;
+  LastError: { At: string; Class: string; Status: number | null; Detail: string; Fix: string } | null;
+}
+
+export interface Endpoints {
+  AppId: string;
+  Endpoints: Endpoint[];
+}
+
+export interface ReportRow {
+  Day: string;
+  ClientId: string;
+  Earnings?: Decimal;
+  ActivePanelists?: number;
+  Arpdau?: Decimal | null;
+  SurveyAttempts?: number;
+  Conversions?: number;
+}
+
+export interface Report {
+  Report: string;
+  StartDate: string;
+  EndDate: string;
+  GeneratedAt: string;
+  Rows: ReportRow[];
+}

@@ -1,0 +1,231 @@
+// The second factor: an authenticator app, and recovery codes for the day the phone is lost.
+import { useState } from 'preact/hooks';
+import { loadSession, me, takeSession } from '../../app/session';
+import { post } from '../../lib/http';
+import type { Session } from '../../lib/types';
+import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
+import { Form, TextField, useSending } from '../../ui/forms';
+import { Dialog, say } from '../../ui/overlay';
+
+interface Begun {
+  Secret: string;
+  OtpauthUri: string;
+}
+
+function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => void }) {
+  return (
+    <Dialog title="Your recovery codes" onClose={onClose}>
+      <Notice tone="warn" title="Keep them somewhere safe now">
+        Each works once instead of a code from your app. They are shown this once.
+      </Notice>
+      <Code title="Recovery codes" text={codes.join('\n')} />
+      <div class="row end">
+        <Button kind="primary" onClick={onClose}>
+          I have kept them
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; onClose: () => void }) {
+  const [password, setPassword] = useState('');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () =>
+      onBegun(await post<Begun>('/api/v1/session/second-factor', { Password: password })),
+    );
+  return (
+    <Form onSend={send} label="Your password">
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        autofocus
+        value={password}
+        onChange={setPassword}
+        fault={sending.fault('Password')}
+      />
+      <ProblemNotice problem={sending.others('Password')} />
+      <div class="row end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={sending.busy}>
+          Continue
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+function ConfirmStep({ begun, onDone, onClose }: { begun: Begun; onDone: (codes: string[]) => void; onClose: () => void }) {
+  const [code, setCode] = useState('');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      const answer = await post<{ RecoveryCodes: string[]; Session: Session }>(
+        '/api/v1/session/second-factor/confirm',
+        { Code: code.trim() },
+      );
+      takeSession(answer.Session);
+      onDone(answer.RecoveryCodes);
+    });
+  const spaced = begun.Secret.replace(/(.{4})(?=.)/g, '$1 ');
+  return (
+    <Form onSend={send} label="Confirm the second factor">
+      <p>
+        Add an account to your authenticator app with this key (time-based, 6 digits), or{' '}
+        <a href={begun.OtpauthUri}>open it in an app on this device</a>.
+      </p>
+      <Code title="Key" text={spaced} />
+      <TextField
+        label="Code"
+        hint="The six digits that the app shows now."
+        autocomplete="one-time-code"
+        inputMode="numeric"
+        mono
+        value={code}
+        onChange={setCode}
+        fault={sending.fault('Code')}
+      />
+      <ProblemNotice problem={sending.others('Code')} />
+      <div class="row end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button type="submit" kind="primary" busy={sending.busy}>
+          Switch it on
+        </Button>
+      </div>
+    </Form>
+  );
+}
+
+/** Password and code, for what weakens or renews the second factor. */
+function GuardedDialog(props: {
+  title: string;
+  text: string;
+  action: string;
+  onDo: (body: { Password: string; Code: string }) => Promise<void>;
+  onClose: () => void;
+}) {
+  const [password, setPassword] = useState('');
+  const [code, setCode] = useState('');
+  const sending = useSending();
+  const send = () => sending.run(() => props.onDo({ Password: password, Code: code.trim() }));
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <Form onSend={send} label={props.title}>
+        <p class="quiet">{props.text}</p>
+        <TextField
+          label="Your password"
+          type="password"
+          autocomplete="current-password"
+          value={password}
+          onChange={setPassword}
+          fault={sending.fault('Password')}
+        />
+        <TextField
+          label="Code"
+          hint="Six digits from your app, or a recovery code."
+          autocomplete="one-time-code"
+          mono
+          value={code}
+          onChange={setCode}
+          fault={sending.fault('Code')}
+        />
+        <ProblemNotice problem={sending.others('Password', 'Code')} />
+        <div class="row end">
+          <Button onClick={props.onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy}>
+            {props.action}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+export function SecondFactorCard() {
+  const on = me.value!.User.SecondFactor;
+  const [open, setOpen] = useState<'' | 'begin' | 'remove' | 'renew'>('');
+  const [begun, setBegun] = useState<Begun | null>(null);
+  const [codes, setCodes] = useState<string[] | null>(null);
+  const close = () => {
+    setOpen('');
+    setBegun(null);
+  };
+  return (
+    <Card
+      title="Second factor"
+      text="A code from an app on your phone, asked for after your password."
+      actions={on ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>}
+    >
+      <div class="row">
+        {on ? (
+          <>
+            <Button onClick={() => setOpen('renew')}>New recovery codes</Button>
+            <Button kind="danger" onClick={() => setOpen('remove')}>
+              Switch off
+            </Button>
+          </>
+        ) : (
+          <Button kind="primary" onClick={() => setOpen('begin')}>
+            Switch on
+          </Button>
+        )}
+      </div>
+      {open === 'begin' && (
+        <Dialog title="Switch the second factor on" onClose={close}>
+          {begun ? (
+            <ConfirmStep
+              begun={begun}
+              onClose={close}
+              onDone={given => {
+                close();
+                setCodes(given);
+              }}
+            />
+          ) : (
+            <PasswordStep onBegun={setBegun} onClose={close} />
+          )}
+        </Dialog>
+      )}
+      {open === 'remove' && (
+        <GuardedDialog
+          title="Switch the second factor off?"
+          text="Your password alone will then be enough to sign in."
+          action="Switch off"
+          onClose={close}
+          onDo={async body => {
+            takeSession(await post<Session>('/api/v1/session/second-factor/remove', body));
+            close();
+            say('The second factor is off.');
+          }}
+        />
+      )}
+      {open === 'renew' && (
+        <GuardedDialog
+          title="New recovery codes"
+          text="The old ones end at once."
+          action="Make new codes"
+          onClose={close}
+          onDo={async body => {
+            const answer = await post<{ RecoveryCodes: string[] }>(
+              '/api/v1/session/second-factor/recovery-codes',
+              body,
+            );
+            close();
+            setCodes(answer.RecoveryCodes);
+          }}
+        />
+      )}
+      {codes && (
+        <RecoveryCodes
+          codes={codes}
+          onClose={() => {
+            setCodes(null);
+            void loadSession();
+          }}
+        />
+      )}
+    </Card>
+  );
+}

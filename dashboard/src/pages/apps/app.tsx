@@ -1,0 +1,75 @@
+// One app: its head and its tabs.
+import type { PageProps } from '../../app/routes';
+import { useRead } from '../../app/resource';
+import { may } from '../../app/session';
+import { path, request } from '../../lib/http';
+import type { App } from '../../lib/types';
+import { Badge, Loading, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
+import { KeysPanel } from '../keys/keys';
+import { ClientsTab } from './clients';
+import { GeneralTab } from './general';
+import { CallbackTab, PostbackTab } from './urls';
+
+/** The app as it was read, with the tag that a change of it must name. */
+export interface Loaded {
+  app: App;
+  etag: string | null;
+}
+
+export interface TabProps extends Loaded {
+  reload: () => void;
+}
+
+const tabs = [
+  { name: '', title: 'General' },
+  { name: 'postback', title: 'Postback' },
+  { name: 'callback', title: 'Callback' },
+  { name: 'clients', title: 'Clients' },
+  { name: 'keys', title: 'API keys' },
+];
+
+function Tab({ name, ...props }: TabProps & { name: string }) {
+  switch (name) {
+    case 'postback':
+      return <PostbackTab {...props} />;
+    case 'callback':
+      return <CallbackTab {...props} />;
+    case 'clients':
+      return <ClientsTab {...props} />;
+    case 'keys':
+      return <KeysPanel />;
+    default:
+      return <GeneralTab {...props} />;
+  }
+}
+
+export function AppPage({ params }: PageProps) {
+  const id = params['AppId']!;
+  const current = params['tab'] ?? '';
+  const { data, problem, reload } = useRead<Loaded>(`app ${id}`, async signal => {
+    const { data: app, etag } = await request<App>('GET', path`/api/v1/apps/${id}`, { signal });
+    return { app, etag };
+  });
+  const shown = tabs.filter(tab => tab.name !== 'keys' || may('keys:write'));
+  return (
+    <div class="page">
+      <PageHead title={data?.app.Name || id} crumb={{ href: '/apps', title: 'Apps' }}>
+        {data && !data.app.Enabled && <Badge tone="warn">off</Badge>}
+        <code>{id}</code>
+      </PageHead>
+      <Tabs
+        label="Settings of the app"
+        items={shown.map(tab => ({
+          href: tab.name ? path`/apps/${id}/${tab.name}` : path`/apps/${id}`,
+          title: tab.title,
+          current: tab.name === current,
+        }))}
+      />
+      <ProblemNotice problem={problem} retry={reload} />
+      {!data && !problem && <Loading />}
+      {data && (
+        <Tab key={`${current} ${data.etag}`} name={current} app={data.app} etag={data.etag} reload={reload} />
+      )}
+    </div>
+  );
+}

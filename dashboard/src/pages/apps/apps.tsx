@@ -1,0 +1,126 @@
+// All apps of the account.
+import { useState } from 'preact/hooks';
+import { useList } from '../../app/resource';
+import { navigate } from '../../app/router';
+import { may, partnerId } from '../../app/session';
+import { path, post } from '../../lib/http';
+import type { App } from '../../lib/types';
+import {
+  Badge,
+  Button,
+  Card,
+  Empty,
+  Loading,
+  PageHead,
+  ProblemNotice,
+} from '../../ui/basics';
+import { Form, TextField, useSending } from '../../ui/forms';
+import { Dialog } from '../../ui/overlay';
+import { Table } from '../../ui/table';
+
+export function CreateAppDialog({ partner, onClose }: { partner: string; onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [id, setId] = useState('');
+  const [value, setValue] = useState('100');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      const app = await post<App>(path`/api/v1/partners/${partner}/apps`, {
+        Name: name.trim(),
+        AppId: id.trim() || undefined,
+        CurrencyValue: value.trim(),
+      });
+      onClose();
+      navigate(path`/apps/${app.AppId}/postback`);
+    });
+  return (
+    <Dialog title="New app" onClose={onClose}>
+      <Form onSend={send} label="New app">
+        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+        <TextField
+          label="AppId"
+          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
+          mono
+          value={id}
+          onChange={setId}
+          fault={sending.fault('AppId')}
+        />
+        <TextField
+          label="Currency Value"
+          unit="of your currency per 1 USD"
+          inputMode="decimal"
+          value={value}
+          onChange={setValue}
+          fault={sending.fault('CurrencyValue')}
+        />
+        <ProblemNotice problem={sending.others('Name', 'AppId', 'CurrencyValue')} />
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy}>
+            Create
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+const urlsOf = (app: App) =>
+  [app.SuccessCallbackUrl, app.FailureCallbackUrl, app.OfferCallbackUrl].filter(Boolean).length;
+
+export function AppsPage() {
+  const list = useList<App>(path`/api/v1/partners/${partnerId()}/apps`);
+  const [creating, setCreating] = useState(false);
+  const create = may('apps:write') && (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      New app
+    </Button>
+  );
+  return (
+    <div class="page">
+      <PageHead title="Apps" text="An app holds your Currency Value, the callback URLs and their secret.">
+        {list.data && list.data.length > 0 && create}
+      </PageHead>
+      <ProblemNotice problem={list.problem} retry={list.reload} />
+      <Card flush>
+        {!list.data && list.loading && <Loading />}
+        {list.data?.length === 0 && (
+          <Empty title="No app yet" action={create || undefined}>
+            Make an app for each of your products. Then give it callback URLs and try them in the
+            test console.
+          </Empty>
+        )}
+        {list.data && list.data.length > 0 && (
+          <Table
+            label="Apps"
+            rows={list.data}
+            rowKey={app => app.AppId}
+            columns={[
+              { title: 'Name', cell: app => <a href={path`/apps/${app.AppId}`}>{app.Name || app.AppId}</a> },
+              { title: 'AppId', cell: app => <span class="mono">{app.AppId}</span> },
+              { title: 'Currency Value', right: true, cell: app => app.CurrencyValue.format() },
+              {
+                title: 'URLs',
+                cell: app =>
+                  urlsOf(app) ? `${urlsOf(app)} of 3 set` : <Badge tone="warn">none set</Badge>,
+              },
+              {
+                title: 'State',
+                cell: app => (app.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>),
+              },
+            ]}
+          />
+        )}
+        {list.more && (
+          <div class="table-foot">
+            <span />
+            <Button size="small" onClick={list.loadMore}>
+              Show more
+            </Button>
+          </div>
+        )}
+      </Card>
+      {creating && <CreateAppDialog partner={partnerId()} onClose={() => setCreating(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,153 @@
+// Tab "Clients": the app's integrations.
+import { useState } from 'preact/hooks';
+import { useList } from '../../app/resource';
+import { may } from '../../app/session';
+import { path, post, request } from '../../lib/http';
+import type { Client, Integration } from '../../lib/types';
+import { Badge, Button, Card, Empty, Loading, ProblemNotice } from '../../ui/basics';
+import { Form, SelectField, TextField, useSending } from '../../ui/forms';
+import { Confirm, Dialog, say } from '../../ui/overlay';
+import { Table } from '../../ui/table';
+import type { TabProps } from './app';
+
+const integrations: { value: Integration; title: string }[] = [
+  { value: 'sdk', title: 'SDK' },
+  { value: 'iframe', title: 'iFrame' },
+  { value: 'monetization_api', title: 'Monetization API' },
+];
+
+const integrationTitle = (value: Integration) =>
+  integrations.find(one => one.value === value)?.title ?? value;
+
+function CreateDialog({ app, onClose, onDone }: { app: string; onClose: () => void; onDone: () => void }) {
+  const [id, setId] = useState('');
+  const [name, setName] = useState('');
+  const [integration, setIntegration] = useState<Integration>('sdk');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      const body = { ClientId: id.trim() || undefined, Name: name.trim(), Integration: integration };
+      const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);
+      say(`Client ${client.ClientId} has been made.`);
+      onDone();
+      onClose();
+    });
+  return (
+    <Dialog title="New client" onClose={onClose}>
+      <Form onSend={send} label="New client">
+        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+        <TextField
+          label="ClientId"
+          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
+          mono
+          value={id}
+          onChange={setId}
+          fault={sending.fault('ClientId')}
+        />
+        <SelectField
+          label="Integration"
+          value={integration}
+          items={integrations}
+          onChange={setIntegration}
+          fault={sending.fault('Integration')}
+        />
+        <ProblemNotice problem={sending.others('Name', 'ClientId', 'Integration')} />
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy}>
+            Create
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+function SwitchClient({ client, onClose, onDone }: { client: Client; onClose: () => void; onDone: () => void }) {
+  const on = !client.Enabled;
+  return (
+    <Confirm
+      title={on ? `Switch ${client.ClientId} on?` : `Switch ${client.ClientId} off?`}
+      action={on ? 'Switch on' : 'Switch off'}
+      danger={!on}
+      onClose={onClose}
+      onDo={async () => {
+        await request('PATCH', path`/api/v1/clients/${client.ClientId}`, { body: { Enabled: on } });
+        say(on ? 'It is on.' : 'It is off.');
+        onDone();
+      }}
+    >
+      {on
+        ? 'Its events are taken again from now on.'
+        : 'Its events are refused from now on; what was refused does not come back by itself.'}
+    </Confirm>
+  );
+}
+
+export function ClientsTab({ app }: TabProps) {
+  const list = useList<Client>(path`/api/v1/apps/${app.AppId}/clients`);
+  const [creating, setCreating] = useState(false);
+  const [switching, setSwitching] = useState<Client | null>(null);
+  const writable = may('apps:write');
+  const create = writable && (
+    <Button kind="primary" size="small" onClick={() => setCreating(true)}>
+      New client
+    </Button>
+  );
+  return (
+    <Card
+      title="Clients"
+      text="One for each integration: reports and offer callbacks name it."
+      actions={create}
+      flush
+    >
+      <ProblemNotice problem={list.problem} retry={list.reload} />
+      {!list.data && list.loading && <Loading />}
+      {list.data?.length === 0 && (
+        <Empty title="No client yet" action={create || undefined}>
+          Events name the client they come from: make one for each place where you show surveys or
+          offers.
+        </Empty>
+      )}
+      {list.data && list.data.length > 0 && (
+        <Table
+          label="Clients"
+          rows={list.data}
+          rowKey={client => client.ClientId}
+          columns={[
+            { title: 'ClientId', cell: client => <span class="mono">{client.ClientId}</span> },
+            { title: 'Name', cell: client => client.Name || <span class="quiet">–</span> },
+            { title: 'Integration', cell: client => integrationTitle(client.Integration) },
+            {
+              title: 'State',
+              cell: client => (client.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>),
+            },
+            ...(writable
+              ? [
+                  {
+                    title: '',
+                    tight: true,
+                    cell: (client: Client) => (
+                      <Button
+                        size="small"
+                        aria-label={`${client.Enabled ? 'Switch off' : 'Switch on'} ${client.ClientId}`}
+                        onClick={() => setSwitching(client)}
+                      >
+                        {client.Enabled ? 'Switch off' : 'Switch on'}
+                      </Button>
+                    ),
+                  },
+                ]
+              : []),
+          ]}
+        />
+      )}
+      {creating && (
+        <CreateDialog app={app.AppId} onClose={() => setCreating(false)} onDone={list.reload} />
+      )}
+      {switching && (
+        <SwitchClient client={switching} onClose={() => setSwitching(null)} onDone={list.reload} />
+      )}
+    </Card>
+  );
+}

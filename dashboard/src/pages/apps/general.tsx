@@ -1,0 +1,144 @@
+// Tab "General": the Currency Value and what it makes of revenue.
+import { Decimal } from '../../lib/decimal';
+import { CheckField, TextField } from '../../ui/forms';
+import { usd } from '../../ui/money';
+import { Table } from '../../ui/table';
+import type { TabProps } from './app';
+import { SettingsCard } from './settings';
+
+const samples = ['0.05', '0.35', '1.00', '4.20', '12.50'];
+
+/** What the daemon computes: the product, rounded half away from zero to the app's digits. */
+export function rewardFor(revenue: string, currencyValue: string, decimals: string): string | null {
+  const amount = Decimal.parse(revenue);
+  const ratio = Decimal.parse(currencyValue);
+  const digits = /^[0-6]$/.test(decimals.trim()) ? Number(decimals) : null;
+  if (!amount || !ratio || digits === null || ratio.compare(Decimal.zero) <= 0) return null;
+  return amount.times(ratio).rounded(digits).format(Math.min(2, digits));
+}
+
+function Preview({ currencyValue, decimals }: { currencyValue: string; decimals: string }) {
+  return (
+    <div class="stack-small">
+      <h3>Preview</h3>
+      <Table
+        label="Preview of rewards"
+        rows={samples}
+        rowKey={revenue => revenue}
+        columns={[
+          { title: 'You earn', cell: revenue => usd(Decimal.parse(revenue)!) },
+          {
+            title: 'Your user gets',
+            right: true,
+            cell: revenue => (
+              <strong>{rewardFor(revenue, currencyValue, decimals) ?? '–'}</strong>
+            ),
+          },
+        ]}
+      />
+      <p class="quiet small">
+        The ratio in force when an event is accepted counts; a change touches no past reward.
+      </p>
+    </div>
+  );
+}
+
+export function GeneralTab(props: TabProps) {
+  const { app } = props;
+  return (
+    <>
+      <SettingsCard
+        {...props}
+        title="Rewards"
+        text="How USD that you earn becomes your in-app currency."
+        values={{
+          Name: app.Name,
+          CurrencyValue: app.CurrencyValue.toString(),
+          RewardDecimals: String(app.RewardDecimals),
+        }}
+        numeric={['RewardDecimals']}
+      >
+        {draft => (
+          <div class="grid-2">
+            <div class="stack">
+              <TextField label="Name" value={draft.text('Name')} onChange={v => draft.set('Name', v)} fault={draft.fault('Name')} />
+              <TextField
+                label="Currency Value"
+                unit="per 1 USD"
+                inputMode="decimal"
+                hint="Above 0, at most 1,000,000, with up to 6 digits behind the point."
+                value={draft.text('CurrencyValue')}
+                onChange={v => draft.set('CurrencyValue', v)}
+                fault={draft.fault('CurrencyValue')}
+              />
+              <TextField
+                label="Digits behind the point"
+                inputMode="numeric"
+                hint="0 to 6. With 0 your users get whole coins."
+                value={draft.text('RewardDecimals')}
+                onChange={v => draft.set('RewardDecimals', v)}
+                fault={draft.fault('RewardDecimals')}
+              />
+            </div>
+            <Preview currencyValue={draft.text('CurrencyValue')} decimals={draft.text('RewardDecimals')} />
+          </div>
+        )}
+      </SettingsCard>
+      <SettingsCard
+        {...props}
+        title="Disqualification rewards"
+        text="A small thank-you when a panelist turns out not to match. It goes to the failure URL."
+        values={{
+          DisqualificationReward: app.DisqualificationReward.toString(),
+          DisqualificationCap: String(app.DisqualificationCap),
+        }}
+        numeric={['DisqualificationCap']}
+      >
+        {draft => (
+          <div class="grid-2">
+            <TextField
+              label="Reward"
+              unit="of your currency"
+              inputMode="decimal"
+              hint="0: none."
+              value={draft.text('DisqualificationReward')}
+              onChange={v => draft.set('DisqualificationReward', v)}
+              fault={draft.fault('DisqualificationReward')}
+            />
+            <TextField
+              label="At most"
+              unit="times per panelist in 24 h"
+              inputMode="numeric"
+              hint="After that the reward is 0."
+              value={draft.text('DisqualificationCap')}
+              onChange={v => draft.set('DisqualificationCap', v)}
+              fault={draft.fault('DisqualificationCap')}
+            />
+          </div>
+        )}
+      </SettingsCard>
+      <SettingsCard
+        {...props}
+        title="Switches"
+        values={{ Enabled: app.Enabled, NegativeAdHoc: app.NegativeAdHoc }}
+      >
+        {draft => (
+          <>
+            <CheckField
+              label="The app is on"
+              hint="Off: its callbacks wait, and their schedules stand still."
+              checked={draft.on('Enabled')}
+              onChange={on => draft.set('Enabled', on)}
+            />
+            <CheckField
+              label="Ad hoc rewards may be negative"
+              hint="Lets the operator take back what a reconciliation shows to be too much."
+              checked={draft.on('NegativeAdHoc')}
+              onChange={on => draft.set('NegativeAdHoc', on)}
+            />
+          </>
+        )}
+      </SettingsCard>
+    </>
+  );
+}

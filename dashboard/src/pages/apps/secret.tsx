@@ -1,0 +1,118 @@
+// The Callback Secret: hidden until it is shown on purpose, and rotation without a gap.
+import { useEffect, useState } from 'preact/hooks';
+import { may } from '../../app/session';
+import { get, path, post } from '../../lib/http';
+import { Button, Card, CopyButton, Notice, ProblemNotice, Time } from '../../ui/basics';
+import { SelectField, TextField, useSending } from '../../ui/forms';
+import { Dialog, say } from '../../ui/overlay';
+import type { TabProps } from './app';
+
+export interface Secret {
+  CallbackSecret: string;
+  OlderSecretUntil: string | null;
+  SigUsesOlder: boolean;
+}
+
+const hiddenAfterMs = 60_000;
+
+function RotateDialog({ app, onClose, onDone }: { app: string; onClose: () => void; onDone: (secret: Secret) => void }) {
+  const [hours, setHours] = useState('24');
+  const [sigSwitch, setSigSwitch] = useState<'now' | 'end'>('end');
+  const sending = useSending();
+  const rotate = () =>
+    sending.run(async () => {
+      const seconds = Math.round(Number(hours.replace(',', '.')) * 3600);
+      const body = { OverlapSeconds: Number.isFinite(seconds) ? seconds : hours, SigSwitch: sigSwitch };
+      onDone(await post<Secret>(path`/api/v1/apps/${app}/secret/rotate`, body));
+      say('A new secret is in force.');
+      onClose();
+    });
+  return (
+    <Dialog title="Rotate the secret" onClose={onClose}>
+      <ol class="stack-small">
+        <li>Rotate: a new secret is made, the old one stays valid for the overlap.</li>
+        <li>Put the new secret into your receiver beside the old one and accept both.</li>
+        <li>When the overlap is over, take the old one out.</li>
+      </ol>
+      <TextField
+        label="Overlap"
+        unit="hours"
+        inputMode="decimal"
+        hint="webhook-signature carries a signature of each for so long; at most 720."
+        value={hours}
+        onChange={setHours}
+        fault={sending.fault('OverlapSeconds')}
+      />
+      <SelectField
+        label="Sig is made with the new secret"
+        value={sigSwitch}
+        onChange={setSigSwitch}
+        items={[
+          { value: 'end', title: 'At the end of the overlap' },
+          { value: 'now', title: 'At once' },
+        ]}
+        hint="Sig has room for one only. Choose “at once” when your receiver knows the new secret already, or when the old one has leaked."
+      />
+      <ProblemNotice problem={sending.others('OverlapSeconds')} />
+      <div class="row end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" busy={sending.busy} onClick={rotate}>
+          Rotate
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+export function SecretCard({ app }: TabProps) {
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const [rotating, setRotating] = useState(false);
+  const sending = useSending();
+  useEffect(() => {
+    if (!secret) return;
+    const timer = setTimeout(() => setSecret(null), hiddenAfterMs);
+    return () => clearTimeout(timer);
+  }, [secret]);
+  const show = () =>
+    sending.run(async () => setSecret(await get<Secret>(path`/api/v1/apps/${app.AppId}/secret`)));
+  if (!may('apps:write')) {
+    return (
+      <Card title="Callback Secret">
+        <p class="quiet">Your role does not show secrets. A developer or an owner can.</p>
+      </Card>
+    );
+  }
+  return (
+    <Card
+      title="Callback Secret"
+      text="Signs every callback of this app, surveys and offers alike. Showing it is written to the audit log."
+      actions={<Button size="small" onClick={() => setRotating(true)}>Rotate</Button>}
+    >
+      <div class="row">
+        <code class="secret">{secret ? secret.CallbackSecret : '•'.repeat(32)}</code>
+        {secret ? (
+          <>
+            <CopyButton text={secret.CallbackSecret} what="secret" />
+            <Button size="small" onClick={() => setSecret(null)}>
+              Hide
+            </Button>
+          </>
+        ) : (
+          <Button size="small" busy={sending.busy} onClick={show}>
+            Show
+          </Button>
+        )}
+      </div>
+      {secret?.OlderSecretUntil && (
+        <Notice>
+          The older secret is still live until <Time at={secret.OlderSecretUntil} />;{' '}
+          {secret.SigUsesOlder ? 'Sig is made with it until then.' : 'Sig is made with the new one.'}
+        </Notice>
+      )}
+      <ProblemNotice problem={sending.problem} />
+      {rotating && (
+        <RotateDialog app={app.AppId} onClose={() => setRotating(false)} onDone={setSecret} />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,100 @@
+// A card of settings that are saved together: only what was changed is sent, and only if nobody
+// else has changed the app meanwhile.
+import type { ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import { may } from '../../app/session';
+import { path, request } from '../../lib/http';
+import { Button, Card, ProblemNotice } from '../../ui/basics';
+import { useSending } from '../../ui/forms';
+import { say } from '../../ui/overlay';
+import type { TabProps } from './app';
+
+type Value = string | boolean | null;
+
+export interface Draft {
+  text: (name: string) => string;
+  on: (name: string) => boolean;
+  set: (name: string, value: Value) => void;
+  fault: (name: string) => string | undefined;
+}
+
+interface Props extends TabProps {
+  title: string;
+  text?: ComponentChildren;
+  /** What the fields hold now; empty text is sent as null where `nullable` names it. */
+  values: Record<string, Value>;
+  nullable?: string[];
+  numeric?: string[];
+  children: (draft: Draft) => ComponentChildren;
+}
+
+/** Whole numbers are sent as numbers; what is no number is sent as it is, and refused by name. */
+function wire(name: string, value: Value, props: Props): Value | number {
+  if (typeof value !== 'string') return value;
+  const text = value.trim();
+  if (text === '' && props.nullable?.includes(name)) return null;
+  return props.numeric?.includes(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
+}
+
+export function SettingsCard(props: Props) {
+  const [changes, setChanges] = useState<Record<string, Value>>({});
+  const sending = useSending();
+  const names = Object.keys(props.values);
+  const value = (name: string) => changes[name] ?? (name in changes ? null : props.values[name]!);
+  const changed = names.filter(name => name in changes && changes[name] !== props.values[name]);
+  const draft: Draft = {
+    text: name => String(value(name) ?? ''),
+    on: name => value(name) === true,
+    set: (name, next) => setChanges(old => ({ ...old, [name]: next })),
+    fault: sending.fault,
+  };
+  const save = () =>
+    sending.run(async () => {
+      const body = Object.fromEntries(changed.map(name => [name, wire(name, changes[name]!, props)]));
+      await request('PATCH', path`/api/v1/apps/${props.app.AppId}`, { body, ifMatch: props.etag });
+      say('Saved.');
+      setChanges({});
+      props.reload();
+    });
+  const writable = may('apps:write');
+  return (
+    <form
+      noValidate
+      aria-label={props.title}
+      onSubmit={event => {
+        event.preventDefault();
+        if (changed.length) void save();
+      }}
+    >
+      <Card
+        title={props.title}
+        text={props.text}
+        foot={
+          writable && (
+            <>
+              {changed.length > 0 && (
+                <Button
+                  kind="plain"
+                  onClick={() => {
+                    setChanges({});
+                    sending.clear();
+                  }}
+                >
+                  Discard
+                </Button>
+              )}
+              <Button type="submit" kind="primary" busy={sending.busy} disabled={!changed.length}>
+                Save
+              </Button>
+            </>
+          )
+        }
+      >
+        <fieldset class="bare" disabled={!writable}>
+          {props.children(draft)}
+        </fieldset>
+        <ProblemNotice problem={sending.others(...names)} />
+      </Card>
+    </form>
+  );
+}

@@ -1,0 +1,219 @@
+// Tabs "Postback" (surveys) and "Callback" (offers): URLs, secret, fields and limits.
+import { useResource } from '../../app/resource';
+import { may } from '../../app/session';
+import { path } from '../../lib/http';
+import type { Endpoint, Endpoints } from '../../lib/types';
+import { Badge, Card, LinkButton, Notice, Time } from '../../ui/basics';
+import { CheckField, TextField } from '../../ui/forms';
+import { count } from '../../ui/money';
+import { duration } from '../../lib/dates';
+import { endpointNames, stateOf } from '../overview/health';
+import type { TabProps } from './app';
+import { SecretCard } from './secret';
+import { SettingsCard, type Draft } from './settings';
+
+function UrlField({ draft, name, label, hint }: { draft: Draft; name: string; label: string; hint: string }) {
+  const url = draft.text(name);
+  return (
+    <>
+      <TextField
+        label={label}
+        type="url"
+        mono
+        placeholder="https://"
+        hint={hint}
+        value={url}
+        onChange={v => draft.set(name, v)}
+        fault={draft.fault(name)}
+      />
+      {/^http:/i.test(url.trim()) && (
+        <Notice tone="warn" title="http is not encrypted">
+          Anybody on the way can read and change these callbacks. Use https where you can.
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function HealthNotice({ endpoint }: { endpoint: Endpoint }) {
+  const state = stateOf(endpoint);
+  const error = endpoint.LastError;
+  const sick = state.tone === 'bad' || state.tone === 'warn';
+  return (
+    <div class="stack-small">
+      <div class="row">
+        <strong>{endpointNames[endpoint.Endpoint]}</strong>
+        <Badge tone={state.tone}>{state.title}</Badge>
+        {endpoint.Since && sick && (
+          <span class="quiet small">
+            since <Time at={endpoint.Since} short ago />
+          </span>
+        )}
+      </div>
+      <div class="quiet small">
+        {count(endpoint.Succeeded24h)} delivered and {count(endpoint.Failed24h)} failed in 24 h,{' '}
+        {count(endpoint.Waiting)} waiting
+        {endpoint.LatencyP95Ms > 0 && `, 95 of 100 answered within ${duration(endpoint.LatencyP95Ms)}`}
+      </div>
+      {sick && error && (
+        <Notice tone={state.tone} title={error.Detail}>
+          {error.Fix}
+        </Notice>
+      )}
+    </div>
+  );
+}
+
+function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }) {
+  const { data } = useResource<Endpoints>(
+    may('callbacks:read') ? path`/api/v1/apps/${app}/endpoints` : null,
+    {},
+    { everyMs: 10_000 },
+  );
+  const shown = data?.Endpoints.filter(e => kinds.includes(e.Endpoint) && e.State !== 'not_configured');
+  if (!shown?.length) return null;
+  return (
+    <Card
+      title="How it does"
+      actions={<LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>Callbacks of this app</LinkButton>}
+    >
+      {shown.map(endpoint => (
+        <HealthNotice key={endpoint.Endpoint} endpoint={endpoint} />
+      ))}
+    </Card>
+  );
+}
+
+function LimitsCard(props: TabProps) {
+  const { app } = props;
+  return (
+    <SettingsCard
+      {...props}
+      title="Limits"
+      text="How hard your servers may be pushed. They hold for all three URLs of the app."
+      values={{
+        TimeoutSeconds: String(app.TimeoutSeconds),
+        MaxConcurrency: String(app.MaxConcurrency),
+        RatePerSecond: app.RatePerSecond === null ? '' : String(app.RatePerSecond),
+      }}
+      numeric={['TimeoutSeconds', 'MaxConcurrency', 'RatePerSecond']}
+      nullable={['RatePerSecond']}
+    >
+      {draft => (
+        <div class="grid-3">
+          <TextField
+            label="Time-out"
+            unit="seconds"
+            inputMode="numeric"
+            hint="3 to 30, for the whole exchange."
+            value={draft.text('TimeoutSeconds')}
+            onChange={v => draft.set('TimeoutSeconds', v)}
+            fault={draft.fault('TimeoutSeconds')}
+          />
+          <TextField
+            label="At the same time"
+            unit="callbacks"
+            inputMode="numeric"
+            hint="Per URL, at most."
+            value={draft.text('MaxConcurrency')}
+            onChange={v => draft.set('MaxConcurrency', v)}
+            fault={draft.fault('MaxConcurrency')}
+          />
+          <TextField
+            label="Rate"
+            unit="per second"
+            inputMode="numeric"
+            hint="Empty: no limit."
+            value={draft.text('RatePerSecond')}
+            onChange={v => draft.set('RatePerSecond', v)}
+            fault={draft.fault('RatePerSecond')}
+          />
+        </div>
+      )}
+    </SettingsCard>
+  );
+}
+
+export function PostbackTab(props: TabProps) {
+  const { app } = props;
+  return (
+    <>
+      <SettingsCard
+        {...props}
+        title="Survey callbacks"
+        text="Where the outcome of surveys is posted. Saving a URL also switches it on again after a 410."
+        values={{ SuccessCallbackUrl: app.SuccessCallbackUrl, FailureCallbackUrl: app.FailureCallbackUrl }}
+        nullable={['SuccessCallbackUrl', 'FailureCallbackUrl']}
+      >
+        {draft => (
+          <>
+            <UrlField
+              draft={draft}
+              name="SuccessCallbackUrl"
+              label="Success Callback URL"
+              hint="Completed surveys, the profiler, and ad hoc rewards."
+            />
+            <UrlField
+              draft={draft}
+              name="FailureCallbackUrl"
+              label="Failure Callback URL"
+              hint="Disqualified or not completed. Empty: none is sent."
+            />
+          </>
+        )}
+      </SettingsCard>
+      <HealthOf app={app.AppId} kinds={['success', 'failure']} />
+      <SecretCard {...props} />
+      <SettingsCard
+        {...props}
+        title="Fields of survey callbacks"
+        values={{ LegacyFields: app.LegacyFields, ExtendedFields: app.ExtendedFields }}
+      >
+        {draft => (
+          <>
+            <CheckField
+              label="Legacy fields"
+              hint="Adds Signature and UniqueSurveyId, for receivers that still read them."
+              checked={draft.on('LegacyFields')}
+              onChange={on => draft.set('LegacyFields', on)}
+            />
+            <CheckField
+              label="Extended fields"
+              hint="Adds ClientId and Timestamp."
+              checked={draft.on('ExtendedFields')}
+              onChange={on => draft.set('ExtendedFields', on)}
+            />
+          </>
+        )}
+      </SettingsCard>
+      <LimitsCard {...props} />
+    </>
+  );
+}
+
+export function CallbackTab(props: TabProps) {
+  const { app } = props;
+  return (
+    <>
+      <SettingsCard
+        {...props}
+        title="Offer callbacks"
+        text="Where clicks, completions and reversals of offers are posted."
+        values={{ OfferCallbackUrl: app.OfferCallbackUrl }}
+        nullable={['OfferCallbackUrl']}
+      >
+        {draft => (
+          <UrlField
+            draft={draft}
+            name="OfferCallbackUrl"
+            label="Offer Callback URL"
+            hint="Empty: none is sent."
+          />
+        )}
+      </SettingsCard>
+      <HealthOf app={app.AppId} kinds={['offer']} />
+      <SecretCard {...props} />
+      <LimitsCard {...props} />
+    </>
+  );
+}

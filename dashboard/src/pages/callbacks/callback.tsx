@@ -1,0 +1,242 @@
+// One callback: where it stands, every attempt, and what to do.
+import type { PageProps } from '../../app/routes';
+import { useResource } from '../../app/resource';
+import { may } from '../../app/session';
+import { duration } from '../../lib/dates';
+import { path, post } from '../../lib/http';
+import { parseJson, printJson } from '../../lib/json';
+import type { Attempt, Callback } from '../../lib/types';
+import {
+  Badge,
+  Button,
+  Card,
+  Code,
+  Empty,
+  Facts,
+  Loading,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
+import { useSending } from '../../ui/forms';
+import { Amount, Usd } from '../../ui/money';
+import { say } from '../../ui/overlay';
+import { callbackPage, callbackPath } from './paths';
+import { standing, stateTones, typeTitles, whatToDo } from './words';
+
+function headerText(headers: Record<string, string> | null): string {
+  return Object.entries(headers ?? {})
+    .map(([name, value]) => `${name}: ${value}`)
+    .join('\n');
+}
+
+/** Pretty where it is JSON, as it came otherwise. */
+function readable(text: string): string {
+  try {
+    return printJson(parseJson(text), '  ');
+  } catch {
+    return text;
+  }
+}
+
+export function AttemptResult({ attempt }: { attempt: Attempt }) {
+  return attempt.Class === null ? (
+    <Badge tone="good">{attempt.Status ?? 'ok'}</Badge>
+  ) : (
+    <Badge tone="bad">
+      {attempt.Class === 'status' ? attempt.Status : attempt.Class.replace(/_/g, ' ')}
+    </Badge>
+  );
+}
+
+export function AttemptExchange({ attempt, body }: { attempt: Attempt; body: string | null }) {
+  const request = `POST ${attempt.Url ?? ''}\n${headerText(attempt.RequestHeaders)}`;
+  const response = attempt.Status
+    ? `${attempt.Status}\n${headerText(attempt.ResponseHeaders)}`
+    : headerText(attempt.ResponseHeaders);
+  return (
+    <div class="grid-2">
+      <div class="stack-small">
+        <Code title="Request" text={body === null ? request : `${request}\n\n${body}`} />
+      </div>
+      <div class="stack-small">
+        {response || attempt.ResponseBody ? (
+          <Code
+            title="Response"
+            text={`${response}${attempt.ResponseBody ? `\n\n${attempt.ResponseBody}` : ''}`}
+          />
+        ) : (
+          <Notice>No answer came.</Notice>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The longest attempt fills the bar; the others are drawn in proportion. */
+export function Timing({ attempt, longestMs }: { attempt: Attempt; longestMs: number }) {
+  const share = longestMs ? Math.round((attempt.DurationMs * 100) / longestMs) : 0;
+  return (
+    <div class={`timing ${attempt.Class ? 'bad' : ''}`} aria-hidden="true">
+      <span style={{ width: `${share}%` }} />
+    </div>
+  );
+}
+
+function AttemptEntry({ attempt, longestMs }: { attempt: Attempt; longestMs: number }) {
+  return (
+    <li class="attempt stack-small">
+      <div class="row apart">
+        <div class="row">
+          <h3>Attempt {attempt.Number}</h3>
+          <AttemptResult attempt={attempt} />
+          {attempt.Manual && <Badge>resent by hand</Badge>}
+        </div>
+        <div class="quiet small">
+          <Time at={attempt.At} /> · took {duration(attempt.DurationMs)}
+        </div>
+      </div>
+      <Timing attempt={attempt} longestMs={longestMs} />
+      {attempt.Class !== null && (
+        <Notice tone="bad" title={attempt.Detail ?? attempt.Class}>
+          {whatToDo(attempt)}
+        </Notice>
+      )}
+      <details>
+        <summary>Request and response</summary>
+        <AttemptExchange attempt={attempt} body={null} />
+      </details>
+    </li>
+  );
+}
+
+function Attempts({ callback }: { callback: Callback }) {
+  const attempts = [...(callback.Attempts ?? [])].reverse();
+  const longestMs = Math.max(0, ...attempts.map(attempt => attempt.DurationMs));
+  return (
+    <Card title="Attempts" text="Newest first." flush>
+      {attempts.length ? (
+        <ol class="steps">
+          {attempts.map(attempt => (
+            <AttemptEntry key={attempt.Number} attempt={attempt} longestMs={longestMs} />
+          ))}
+        </ol>
+      ) : (
+        <Empty title="No attempt yet">
+          {callback.State === 'pending' ? (
+            <>
+              The next one is due <Time at={callback.NextAttemptAt} short ago />.
+            </>
+          ) : (
+            'Attempts are kept for 30 days.'
+          )}
+        </Empty>
+      )}
+    </Card>
+  );
+}
+
+function About({ callback }: { callback: Callback }) {
+  return (
+    <Card title="About it">
+      <Facts
+        items={[
+          ['Type', typeTitles[callback.RewardType]],
+          [
+            'PanelistId',
+            <a href={`/callbacks?panelistId=${encodeURIComponent(callback.PanelistId)}`}>
+              <code>{callback.PanelistId}</code>
+            </a>,
+          ],
+          [
+            'App',
+            may('apps:read') ? (
+              <a href={path`/apps/${callback.AppId}`}>{callback.AppId}</a>
+            ) : (
+              callback.AppId
+            ),
+          ],
+          ['Client', callback.ClientId],
+          ['Reward', <Amount amount={callback.Reward} />],
+          ['Revenue', <Usd amount={callback.RevenueAmount} />],
+          ['Happened', <Time at={callback.Timestamp} />],
+          ['Accepted', <Time at={callback.CreatedAt} />],
+          ...(callback.NextAttemptAt
+            ? ([['Next attempt', <Time at={callback.NextAttemptAt} ago />]] as [
+                string,
+                preact.ComponentChild,
+              ][])
+            : []),
+          ['URL', callback.Url ? <code>{callback.Url}</code> : 'None is configured'],
+          ...(callback.OriginalRewardId
+            ? ([
+                [
+                  'Reverses',
+                  <a href={callbackPage(callback.OriginalRewardId)}>{callback.OriginalRewardId}</a>,
+                ],
+              ] as [string, preact.ComponentChild][])
+            : []),
+          ...(callback.ReasonGiven
+            ? ([['Reason given', callback.ReasonGiven]] as [string, string][])
+            : []),
+        ]}
+      />
+    </Card>
+  );
+}
+
+export function CallbackPage({ params }: PageProps) {
+  const id = params['RewardId']!;
+  const { data, problem, reload } = useResource<Callback>(callbackPath(id), {}, { live: true });
+  const sending = useSending();
+  const resend = () =>
+    sending.run(async () => {
+      await post(`${callbackPath(id)}/resend`);
+      say('It is sent again now.');
+      reload();
+    });
+  return (
+    <div class="page">
+      <PageHead
+        title={id}
+        crumb={{ href: '/callbacks', title: 'Callbacks' }}
+        text={data ? standing(data) : undefined}
+      >
+        {data && <Badge tone={stateTones[data.State]}>{data.State}</Badge>}
+        {data?.IsTest && <Badge>test</Badge>}
+        {data && may('callbacks:write') && (
+          <Button kind="primary" busy={sending.busy} onClick={resend}>
+            Resend
+          </Button>
+        )}
+      </PageHead>
+      <ProblemNotice problem={problem ?? sending.problem} retry={problem ? reload : undefined} />
+      {!data && !problem && <Loading />}
+      {data && (
+        <>
+          <Attempts callback={data} />
+          <div class="grid-2">
+            <About callback={data} />
+            <Card
+              title="Body"
+              text="The very bytes that are sent, with the Sig of the secret now in force."
+            >
+              {data.Body === null ? (
+                <Notice>The body is no longer kept.</Notice>
+              ) : (
+                <>
+                  <Code title="As sent" text={data.Body} />
+                  <details>
+                    <summary>Easier to read</summary>
+                    <Code title="Laid out" text={readable(data.Body)} lines />
+                  </details>
+                </>
+              )}
+            </Card>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,299 @@
+// The log of callbacks: search, and sending again what did not arrive.
+import { useEffect, useState } from 'preact/hooks';
+import { useList, everyItem, useRead } from '../../app/resource';
+import { query, setQuery } from '../../app/router';
+import { may, partnerId } from '../../app/session';
+import { Problem, path, post, type Query } from '../../lib/http';
+import { callbackStates, rewardTypes, type App, type Callback } from '../../lib/types';
+import {
+  Badge,
+  Button,
+  Card,
+  Empty,
+  Loading,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
+import { SelectField, TextField } from '../../ui/forms';
+import { Amount } from '../../ui/money';
+import { say } from '../../ui/overlay';
+import { Table, type Column } from '../../ui/table';
+import { callbackPage, callbackPath } from './paths';
+import { RecoverDialog, RecoveryProgress } from './recover';
+import { stateTones, typeTitles } from './words';
+
+const filterNames = [
+  'rewardId',
+  'panelistId',
+  'rewardType',
+  'state',
+  'appId',
+  'from',
+  'to',
+] as const;
+
+/** A minute of a datetime-local field is meant in UTC. */
+function asTime(minute: string | null): string | null {
+  return minute ? `${minute}:00Z` : null;
+}
+
+function asked(): Query {
+  const given = query.value;
+  return {
+    ...Object.fromEntries(filterNames.map(name => [name, given.get(name)])),
+    from: asTime(given.get('from')),
+    to: asTime(given.get('to')),
+  };
+}
+
+function useApps(): App[] {
+  const { data } = useRead(may('apps:read') ? `apps ${partnerId()}` : null, signal =>
+    everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
+  );
+  return data ?? [];
+}
+
+/** A text filter that asks when the typing pauses. */
+function SearchField({
+  name,
+  label,
+  placeholder,
+}: {
+  name: string;
+  label: string;
+  placeholder: string;
+}) {
+  const given = query.value.get(name) ?? '';
+  const [text, setText] = useState(given);
+  useEffect(() => setText(given), [given]);
+  useEffect(() => {
+    if (text.trim() === given) return;
+    const timer = setTimeout(() => setQuery({ [name]: text.trim() }), 300);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return (
+    <TextField
+      type="search"
+      label={label}
+      placeholder={placeholder}
+      mono
+      value={text}
+      onChange={setText}
+    />
+  );
+}
+
+function Filters({ apps }: { apps: App[] }) {
+  const given = query.value;
+  const any = { value: '', title: 'Any' };
+  return (
+    <Card>
+      <div class="filters">
+        <SearchField name="rewardId" label="RewardId" placeholder="Whole id" />
+        <SearchField name="panelistId" label="PanelistId" placeholder="Whole id" />
+        <SelectField
+          label="State"
+          value={given.get('state') ?? ''}
+          items={[any, ...callbackStates.map(value => ({ value: value as string, title: value }))]}
+          onChange={state => setQuery({ state })}
+        />
+        <SelectField
+          label="Type"
+          value={given.get('rewardType') ?? ''}
+          items={[
+            any,
+            ...rewardTypes.map(value => ({
+              value: value as string,
+              title: typeTitles[value],
+            })),
+          ]}
+          onChange={rewardType => setQuery({ rewardType })}
+        />
+        {apps.length > 1 && (
+          <SelectField
+            label="App"
+            value={given.get('appId') ?? ''}
+            items={[
+              any,
+              ...apps.map(app => ({
+                value: app.AppId,
+                title: app.Name || app.AppId,
+              })),
+            ]}
+            onChange={appId => setQuery({ appId })}
+          />
+        )}
+        <TextField
+          label="Accepted from (UTC)"
+          type="datetime-local"
+          value={given.get('from') ?? ''}
+          onChange={from => setQuery({ from })}
+        />
+        <TextField
+          label="Accepted before (UTC)"
+          type="datetime-local"
+          value={given.get('to') ?? ''}
+          onChange={to => setQuery({ to })}
+        />
+      </div>
+    </Card>
+  );
+}
+
+/** Sends those that were picked again, one after the other, and says how far it is. */
+function ResendPicked({ picked, onDone }: { picked: string[]; onDone: () => void }) {
+  const [done, setDone] = useState<number | null>(null);
+  const [problem, setProblem] = useState<Problem | null>(null);
+  const run = async () => {
+    setProblem(null);
+    for (const [i, rewardId] of picked.entries()) {
+      setDone(i);
+      try {
+        await post(`${callbackPath(rewardId)}/resend`);
+      } catch (error) {
+        setProblem(error as Problem);
+        setDone(null);
+        return;
+      }
+    }
+    setDone(null);
+    say(`${picked.length} sent again.`);
+    onDone();
+  };
+  return (
+    <>
+      <ProblemNotice problem={problem} />
+      {done !== null && (
+        <progress class="progress" value={done} max={picked.length} aria-label="Sent again" />
+      )}
+      <Button kind="primary" size="small" busy={done !== null} onClick={() => void run()}>
+        Resend {picked.length}
+      </Button>
+    </>
+  );
+}
+
+function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): Column<Callback>[] {
+  const columns: Column<Callback>[] = [
+    {
+      title: 'RewardId',
+      cell: row => (
+        <a class="mono" href={callbackPage(row.RewardId)}>
+          {row.RewardId}
+        </a>
+      ),
+    },
+    {
+      title: 'State',
+      cell: row => (
+        <span class="row">
+          <Badge tone={stateTones[row.State]}>{row.State}</Badge>
+          {row.IsTest && <Badge>test</Badge>}
+        </span>
+      ),
+    },
+    { title: 'Type', cell: row => typeTitles[row.RewardType] },
+    { title: 'PanelistId', cell: row => <span class="mono">{row.PanelistId}</span> },
+    { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
+    { title: 'Accepted', cell: row => <Time at={row.CreatedAt} short /> },
+  ];
+  if (!may('callbacks:write')) return columns;
+  return [
+    {
+      title: 'Pick',
+      tight: true,
+      cell: row => (
+        <input
+          type="checkbox"
+          aria-label={`Pick ${row.RewardId}`}
+          checked={picked.includes(row.RewardId)}
+          onChange={event => pick(row.RewardId, event.currentTarget.checked)}
+        />
+      ),
+    },
+    ...columns,
+  ];
+}
+
+export function CallbacksPage() {
+  const filters = asked();
+  const filtered = filterNames.some(name => query.value.get(name));
+  const list = useList<Callback>('/api/v1/callbacks', filters, { live: true });
+  const apps = useApps();
+  const [picked, setPicked] = useState<string[]>([]);
+  const [recovering, setRecovering] = useState(false);
+  const pick = (id: string, on: boolean) =>
+    setPicked(old => (on ? [...old, id] : old.filter(other => other !== id)));
+  const shown = new Set(list.data?.map(row => row.RewardId));
+  const stillThere = picked.filter(id => shown.has(id));
+  return (
+    <div class="page">
+      <PageHead
+        title="Callbacks"
+        text="Every callback that your panelists’ rewards owe you, newest first."
+      >
+        {may('callbacks:write') && (
+          <Button onClick={() => setRecovering(true)}>Resend a range</Button>
+        )}
+      </PageHead>
+      <RecoveryProgress onProgress={list.reload} />
+      <Filters apps={apps} />
+      <ProblemNotice problem={list.problem} retry={list.reload} />
+      <Card
+        title="Log"
+        flush
+        actions={
+          stillThere.length > 0 && (
+            <ResendPicked
+              picked={stillThere}
+              onDone={() => {
+                setPicked([]);
+                list.reload();
+              }}
+            />
+          )
+        }
+      >
+        {!list.data && list.loading && <Loading what="Reading the log" />}
+        {list.data?.length === 0 &&
+          (filtered ? (
+            <Empty
+              title="No callback matches"
+              action={
+                <Button
+                  onClick={() => setQuery(Object.fromEntries(filterNames.map(n => [n, null])))}
+                >
+                  Clear the search
+                </Button>
+              }
+            >
+              Ids are matched whole. An event that never reached us has no callback: ask the
+              operator whether it was reported.
+            </Empty>
+          ) : (
+            <Empty title="No callbacks yet" action={<a href="/console">Send a test callback</a>}>
+              They appear here as soon as a panelist finishes a survey or an offer.
+            </Empty>
+          ))}
+        {list.data && list.data.length > 0 && (
+          <Table
+            label="Callbacks"
+            rows={list.data}
+            rowKey={row => row.RewardId}
+            columns={columnsFor(picked, pick)}
+          />
+        )}
+        {list.more && (
+          <div class="table-foot">
+            <span class="quiet">{list.data?.length} shown</span>
+            <Button size="small" onClick={list.loadMore}>
+              Show more
+            </Button>
+          </div>
+        )}
+      </Card>
+      {recovering && <RecoverDialog apps={apps} onClose={() => setRecovering(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,10 @@
+// Where a callback is read and shown. One RewardId is also the name of a route, and is reached
+// by another spelling (docs/partners/recovery.md).
+export function callbackPath(rewardId: string): string {
+  const id = rewardId === 'recover' ? '%72ecover' : encodeURIComponent(rewardId);
+  return `/api/v1/callbacks/${id}`;
+}
+
+export function callbackPage(rewardId: string): string {
+  return `/callbacks/${encodeURIComponent(rewardId)}`;
+}

@@ -1,0 +1,177 @@
+// Resending a range: the daemon does it at its own pace, and this shows how far it is, after a
+// reload too.
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { useResource } from '../../app/resource';
+import { partnerId, serverNow } from '../../app/session';
+import { path, post, remove } from '../../lib/http';
+import { dayMs } from '../../lib/dates';
+import type { App, CallbackState, Recovery } from '../../lib/types';
+import { Button, Card, Notice, ProblemNotice } from '../../ui/basics';
+import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
+import { count } from '../../ui/money';
+import { Dialog } from '../../ui/overlay';
+
+const storedName = () => `recovery ${partnerId()}`;
+const running = signal<string | null>(null);
+
+function follow(id: string | null): void {
+  running.value = id;
+  if (id) sessionStorage.setItem(storedName(), id);
+  else sessionStorage.removeItem(storedName());
+}
+
+const minuteOf = (time: Date) => time.toISOString().slice(0, 16);
+
+const offered: { state: CallbackState; label: string; hint: string }[] = [
+  { state: 'dead', label: 'Dead', hint: 'Given up after all attempts.' },
+  { state: 'skipped', label: 'Skipped', hint: 'There was no URL, or it was switched off.' },
+  { state: 'pending', label: 'Pending', hint: 'Due now instead of at their next attempt.' },
+  {
+    state: 'delivered',
+    label: 'Delivered',
+    hint: 'One extra try each; you have had them already.',
+  },
+];
+
+export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => void }) {
+  const now = serverNow();
+  const [appId, setAppId] = useState('');
+  const [from, setFrom] = useState(minuteOf(new Date(now.getTime() - dayMs)));
+  const [to, setTo] = useState(minuteOf(new Date(now.getTime() + 60_000)));
+  const [states, setStates] = useState<CallbackState[]>(['dead']);
+  const [rate, setRate] = useState('10');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      const body = {
+        AppId: appId || undefined,
+        From: `${from}:00Z`,
+        To: `${to}:00Z`,
+        States: states,
+        RatePerSecond: Number(rate),
+      };
+      follow((await post<{ RecoveryId: string }>('/api/v1/callbacks/recover', body)).RecoveryId);
+      onClose();
+    });
+  const toggle = (state: CallbackState, on: boolean) =>
+    setStates(old => (on ? [...old, state] : old.filter(other => other !== state)));
+  return (
+    <Dialog title="Resend a range" onClose={onClose}>
+      <p class="quiet">
+        Sends callbacks again that were accepted in this time. RewardId and body stay the same, so
+        what you have booked is not booked twice.
+      </p>
+      <SelectField
+        label="App"
+        value={appId}
+        onChange={setAppId}
+        items={[
+          { value: '', title: 'All apps' },
+          ...apps.map(app => ({ value: app.AppId, title: app.Name || app.AppId })),
+        ]}
+      />
+      <div class="grid-2">
+        <TextField
+          label="Accepted from (UTC)"
+          type="datetime-local"
+          value={from}
+          onChange={setFrom}
+          fault={sending.fault('From')}
+        />
+        <TextField
+          label="Accepted before (UTC)"
+          type="datetime-local"
+          value={to}
+          onChange={setTo}
+          fault={sending.fault('To')}
+        />
+      </div>
+      <div class="stack-small" role="group" aria-label="In which states">
+        {offered.map(one => (
+          <CheckField
+            key={one.state}
+            label={one.label}
+            hint={one.hint}
+            checked={states.includes(one.state)}
+            onChange={on => toggle(one.state, on)}
+          />
+        ))}
+      </div>
+      <TextField
+        label="At most"
+        unit="per second"
+        inputMode="numeric"
+        value={rate}
+        onChange={setRate}
+        fault={sending.fault('RatePerSecond')}
+        hint="1 to 1000. Fresh callbacks always go first."
+      />
+      <ProblemNotice problem={sending.others('From', 'To', 'RatePerSecond')} />
+      <div class="row end">
+        <Button onClick={onClose}>Cancel</Button>
+        <Button kind="primary" busy={sending.busy} disabled={!states.length} onClick={send}>
+          Resend
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** How far the last recovery of this tab is; nothing when there is none. */
+export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
+  useEffect(() => {
+    running.value = sessionStorage.getItem(storedName());
+  }, []);
+  const id = running.value;
+  const [done, setDone] = useState(false);
+  const { data, problem } = useResource<Recovery>(
+    id ? path`/api/v1/recoveries/${id}` : null,
+    {},
+    { everyMs: done ? 0 : 1000 },
+  );
+  const resent = data?.Resent;
+  useEffect(() => {
+    setDone(data?.State === 'done');
+    if (resent) onProgress();
+  }, [resent, data?.State]);
+  if (!id) return null;
+  if (problem) {
+    if (problem.status === 404) follow(null);
+    return problem.status === 404 ? null : <ProblemNotice problem={problem} />;
+  }
+  if (!data) return null;
+  if (data.Matched === 0) {
+    return (
+      <Notice title="Nothing to resend">
+        No callback of that range is in the chosen states.
+        <div class="row">
+          <Button size="small" onClick={() => follow(null)}>
+            Dismiss
+          </Button>
+        </div>
+      </Notice>
+    );
+  }
+  return (
+    <Card
+      title={data.State === 'done' ? 'The range has been sent again' : 'Sending a range again'}
+      actions={
+        <Button
+          size="small"
+          onClick={() => {
+            if (data.State === 'running') void remove(path`/api/v1/recoveries/${id}`);
+            follow(null);
+          }}
+        >
+          {data.State === 'running' ? 'Stop' : 'Dismiss'}
+        </Button>
+      }
+    >
+      <progress class="progress" value={data.Resent} max={data.Matched} aria-label="Sent again" />
+      <p class="quiet">
+        {count(data.Resent)} of {count(data.Matched)}, at most {data.RatePerSecond} per second.
+      </p>
+    </Card>
+  );
+}

@@ -1,0 +1,180 @@
+// The test console: send a callback of any kind, or find out why a received one does not verify.
+import { useEffect, useState } from 'preact/hooks';
+import { everyItem, useRead } from '../../app/resource';
+import { address, query, setQuery } from '../../app/router';
+import { partnerId } from '../../app/session';
+import { duration } from '../../lib/dates';
+import { path, post, type Query } from '../../lib/http';
+import { rewardTypes, type App, type Attempt, type RewardType } from '../../lib/types';
+import { Button, Card, Empty, LinkButton, Loading, Notice, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
+import { Form, SelectField, TextField, useSending } from '../../ui/forms';
+import { AttemptExchange, AttemptResult } from '../callbacks/callback';
+import { typeTitles, whatToDo } from '../callbacks/words';
+import { VerifyPanel } from './verify';
+
+interface TestAttempt extends Attempt {
+  RewardId: string;
+  Body: string;
+}
+
+const urlOf: Record<RewardType, keyof App> = {
+  survey_completed: 'SuccessCallbackUrl',
+  profiler_completed: 'SuccessCallbackUrl',
+  ad_hoc: 'SuccessCallbackUrl',
+  survey_disqualified: 'FailureCallbackUrl',
+  offer_completed: 'OfferCallbackUrl',
+  offer_clicked: 'OfferCallbackUrl',
+  offer_completion_reversed: 'OfferCallbackUrl',
+};
+
+function Result({ result }: { result: TestAttempt }) {
+  return (
+    <Card
+      title="What your server said"
+      actions={<AttemptResult attempt={result} />}
+      text={`It took ${duration(result.DurationMs)}. RewardId ${result.RewardId}; tests count in no report.`}
+    >
+      {result.Class === null ? (
+        <Notice tone="good" title="Your server took it">
+          Check that it credited nobody: IsTest is true.
+        </Notice>
+      ) : (
+        <Notice tone="bad" title={result.Detail ?? result.Class}>
+          {whatToDo(result)}
+        </Notice>
+      )}
+      <AttemptExchange attempt={result} body={result.Body} />
+    </Card>
+  );
+}
+
+function SendPanel({ app }: { app: App }) {
+  const [type, setType] = useState<RewardType>('survey_completed');
+  const [panelist, setPanelist] = useState('test-user-1');
+  const [url, setUrl] = useState('');
+  const [reward, setReward] = useState('');
+  const [revenue, setRevenue] = useState('');
+  const [result, setResult] = useState<TestAttempt | null>(null);
+  const sending = useSending();
+  const configured = app[urlOf[type]] as string | null;
+  const isClick = type === 'offer_clicked';
+  const send = () =>
+    sending.run(async () => {
+      setResult(null);
+      const body = {
+        RewardType: type,
+        PanelistId: panelist,
+        Url: url.trim() || undefined,
+        Reward: isClick ? undefined : reward.trim() || undefined,
+        RevenueAmount: isClick ? undefined : revenue.trim() || undefined,
+      };
+      setResult(await post<TestAttempt>(path`/api/v1/apps/${app.AppId}/test-callback`, body));
+    });
+  return (
+    <>
+      <Card title="Send a test callback">
+        <Form onSend={send} label="Send a test callback">
+          <div class="grid-2">
+            <SelectField
+              label="RewardType"
+              value={type}
+              items={rewardTypes.map(value => ({ value, title: typeTitles[value] }))}
+              onChange={setType}
+              fault={sending.fault('RewardType')}
+            />
+            <TextField label="PanelistId" mono value={panelist} onChange={setPanelist} fault={sending.fault('PanelistId')} />
+            {!isClick && (
+              <>
+                <TextField
+                  label="Reward"
+                  inputMode="decimal"
+                  placeholder="1"
+                  value={reward}
+                  onChange={setReward}
+                  fault={sending.fault('Reward')}
+                />
+                <TextField
+                  label="RevenueAmount"
+                  unit="USD"
+                  inputMode="decimal"
+                  placeholder="1"
+                  value={revenue}
+                  onChange={setRevenue}
+                  fault={sending.fault('RevenueAmount')}
+                />
+              </>
+            )}
+          </div>
+          <TextField
+            label="URL"
+            type="url"
+            mono
+            placeholder={configured ?? 'https://'}
+            hint={configured ? 'Empty: the URL that the app has for this type.' : 'The app has no URL for this type yet: type one in.'}
+            value={url}
+            onChange={setUrl}
+            fault={sending.fault('Url')}
+          />
+          <ProblemNotice problem={sending.others('RewardType', 'PanelistId', 'Reward', 'RevenueAmount', 'Url')} />
+          <div class="row end">
+            <Button type="submit" kind="primary" busy={sending.busy}>
+              Send
+            </Button>
+          </div>
+        </Form>
+      </Card>
+      <div aria-live="polite">{result && <Result result={result} />}</div>
+    </>
+  );
+}
+
+export function ConsolePage() {
+  const { data: apps, problem, reload } = useRead(`apps ${partnerId()}`, signal =>
+    everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
+  );
+  const given = query.value.get('app');
+  const verifying = query.value.get('do') === 'verify';
+  const app = apps?.find(one => one.AppId === given) ?? apps?.[0];
+  useEffect(() => {
+    if (app && given !== app.AppId) setQuery({ app: app.AppId });
+  }, [app?.AppId]);
+  const tab = (change: Query) => {
+    const all = new URLSearchParams(query.value);
+    for (const [name, value] of Object.entries(change)) {
+      if (value) all.set(name, String(value));
+      else all.delete(name);
+    }
+    return `${address.value.path}?${all.toString()}`;
+  };
+  return (
+    <div class="page">
+      <PageHead
+        title="Test console"
+        text="Try your receiver before your users do, and find out why a signature does not match."
+      />
+      <Tabs
+        label="What to test"
+        items={[
+          { href: tab({ do: null }), title: 'Send', current: !verifying },
+          { href: tab({ do: 'verify' }), title: 'Verify', current: verifying },
+        ]}
+      />
+      <ProblemNotice problem={problem} retry={reload} />
+      {!apps && !problem && <Loading />}
+      {apps && !app && (
+        <Empty title="No app yet" action={<LinkButton href="/apps">Make one</LinkButton>}>
+          A test callback is signed with an app’s secret.
+        </Empty>
+      )}
+      {apps && apps.length > 1 && app && (
+        <SelectField
+          label="App"
+          value={app.AppId}
+          items={apps.map(one => ({ value: one.AppId, title: one.Name || one.AppId }))}
+          onChange={id => setQuery({ app: id })}
+        />
+      )}
+      {app && (verifying ? <VerifyPanel key={app.AppId} app={app} /> : <SendPanel key={app.AppId} app={app} />)}
+    </div>
+  );
+}

@@ -1,0 +1,180 @@
+// API keys of the account: made, shown once, revoked.
+import { useState } from 'preact/hooks';
+import { useList } from '../../app/resource';
+import { me, partnerId } from '../../app/session';
+import { path, post, remove } from '../../lib/http';
+import type { Key, Scope } from '../../lib/types';
+import { Badge, Button, Card, Code, Empty, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
+import { CheckField, Form, TextField, useSending } from '../../ui/forms';
+import { Confirm, Dialog, say } from '../../ui/overlay';
+import { Table } from '../../ui/table';
+
+export const scopeTexts: [Scope, string][] = [
+  ['reports:read', 'Read reports and statements'],
+  ['callbacks:read', 'Read the callback log, the reward feed and endpoint health'],
+  ['callbacks:write', 'Resend, recover, send tests, erase a panelist'],
+  ['apps:read', 'Read apps and clients'],
+  ['apps:write', 'Change apps and clients, read and rotate secrets'],
+  ['keys:write', 'Make and revoke keys'],
+  ['people:write', 'Invite people and change their roles'],
+  ['audit:read', 'Read the audit log'],
+];
+
+function Made({ made, onClose }: { made: Key; onClose: () => void }) {
+  return (
+    <Dialog title="The key has been made" onClose={onClose}>
+      <Notice tone="warn" title="Copy it now">
+        It is shown this once; only its hash is kept.
+      </Notice>
+      <Code title="Key" text={made.Key ?? ''} />
+      <div class="row end">
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function CreateDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: Key) => void }) {
+  const [name, setName] = useState('');
+  const [scopes, setScopes] = useState<Scope[]>(['reports:read']);
+  const sending = useSending();
+  const mine = me.value?.Scopes ?? [];
+  const offered = scopeTexts.filter(([scope]) => mine.includes(scope) || mine.includes('admin'));
+  const send = () =>
+    sending.run(async () => {
+      const body = { Name: name.trim(), Scopes: scopes };
+      onMade(await post<Key>(path`/api/v1/partners/${partnerId()}/keys`, body));
+    });
+  return (
+    <Dialog title="New API key" onClose={onClose}>
+      <Form onSend={send} label="New API key">
+        <TextField
+          label="Name"
+          hint="What it is for, so that you know it when you revoke it."
+          value={name}
+          onChange={setName}
+          fault={sending.fault('Name')}
+        />
+        <div class="stack-small" role="group" aria-label="Scopes">
+          <span class="legend">Scopes</span>
+          {offered.map(([scope, text]) => (
+            <CheckField
+              key={scope}
+              label={scope}
+              hint={text}
+              checked={scopes.includes(scope)}
+              onChange={on =>
+                setScopes(old => (on ? [...old, scope] : old.filter(other => other !== scope)))
+              }
+            />
+          ))}
+        </div>
+        <ProblemNotice problem={sending.others('Name')} />
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy} disabled={!scopes.length}>
+            Create
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+export function KeysPanel() {
+  const list = useList<Key>(path`/api/v1/partners/${partnerId()}/keys`);
+  const [creating, setCreating] = useState(false);
+  const [made, setMade] = useState<Key | null>(null);
+  const [revoking, setRevoking] = useState<Key | null>(null);
+  const create = (
+    <Button kind="primary" size="small" onClick={() => setCreating(true)}>
+      New key
+    </Button>
+  );
+  return (
+    <Card title="Keys" text="Keys belong to the whole account, not to one app." actions={create} flush>
+      <ProblemNotice problem={list.problem} retry={list.reload} />
+      {!list.data && list.loading && <Loading />}
+      {list.data?.length === 0 && (
+        <Empty title="No key yet" action={create}>
+          Make a key for each program that reads reports or callbacks, with only the scopes it needs.
+        </Empty>
+      )}
+      {list.data && list.data.length > 0 && (
+        <Table
+          label="API keys"
+          rows={list.data}
+          rowKey={key => key.KeyId}
+          columns={[
+            { title: 'Name', cell: key => key.Name || <span class="quiet">–</span> },
+            { title: 'KeyId', cell: key => <span class="mono">{key.KeyId}</span> },
+            {
+              title: 'Scopes',
+              cell: key => (
+                <span class="row">
+                  {key.Scopes.map(scope => (
+                    <Badge key={scope}>{scope}</Badge>
+                  ))}
+                </span>
+              ),
+            },
+            {
+              title: '',
+              tight: true,
+              cell: key => (
+                <Button
+                  size="small"
+                  kind="danger"
+                  aria-label={`Revoke ${key.Name || key.KeyId}`}
+                  onClick={() => setRevoking(key)}
+                >
+                  Revoke
+                </Button>
+              ),
+            },
+          ]}
+        />
+      )}
+      {creating && (
+        <CreateDialog
+          onClose={() => setCreating(false)}
+          onMade={key => {
+            setCreating(false);
+            setMade(key);
+            list.reload();
+          }}
+        />
+      )}
+      {made && <Made made={made} onClose={() => setMade(null)} />}
+      {revoking && (
+        <Confirm
+          title={`Revoke ${revoking.Name || revoking.KeyId}?`}
+          action="Revoke"
+          danger
+          onClose={() => setRevoking(null)}
+          onDo={async () => {
+            await remove(path`/api/v1/partners/${partnerId()}/keys/${revoking.KeyId}`);
+            say('The key works no more.');
+            list.reload();
+          }}
+        >
+          Programs that use it get 401 from the next request on. This cannot be taken back.
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+export function KeysPage() {
+  return (
+    <div class="page">
+      <PageHead
+        title="API keys"
+        text="For programs that read your reports, follow your callbacks or change your apps."
+      />
+      <KeysPanel />
+    </div>
+  );
+}

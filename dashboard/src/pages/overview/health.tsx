@@ -1,0 +1,152 @@
+// Whether callbacks arrive, endpoint by endpoint, the worst first.
+import { everyItem, useRead } from '../../app/resource';
+import { may, partnerId } from '../../app/session';
+import { duration } from '../../lib/dates';
+import { Decimal } from '../../lib/decimal';
+import { get, path } from '../../lib/http';
+import type { App, Endpoint, Endpoints } from '../../lib/types';
+import {
+  Badge,
+  Card,
+  Empty,
+  LinkButton,
+  Loading,
+  ProblemNotice,
+  Time,
+  type Tone,
+} from '../../ui/basics';
+import { count } from '../../ui/money';
+import { Table } from '../../ui/table';
+
+export const endpointStates: Record<
+  Endpoint['State'],
+  { tone: Tone; title: string; rank: number }
+> = {
+  disabled: { tone: 'bad', title: 'Disabled by a 410', rank: 0 },
+  suspended: { tone: 'bad', title: 'Down', rank: 1 },
+  paused: { tone: 'warn', title: 'Asked to wait', rank: 2 },
+  app_disabled: { tone: 'warn', title: 'App is off', rank: 4 },
+  open: { tone: 'good', title: 'Healthy', rank: 5 },
+  not_configured: { tone: 'plain', title: 'No URL', rank: 6 },
+};
+
+export const endpointNames: Record<Endpoint['Endpoint'], string> = {
+  success: 'Success',
+  failure: 'Failure',
+  offer: 'Offers',
+};
+
+interface Row extends Endpoint {
+  app: App;
+}
+
+export function failureShare(endpoint: Endpoint): Decimal | null {
+  const all = endpoint.Succeeded24h + endpoint.Failed24h;
+  return Decimal.of(endpoint.Failed24h * 100).dividedBy(Decimal.of(all), 1);
+}
+
+export function stateOf(endpoint: Endpoint): { tone: Tone; title: string; rank: number } {
+  const state = endpointStates[endpoint.State];
+  if (endpoint.State === 'open' && endpoint.Failed1h > endpoint.Succeeded1h)
+    return { tone: 'warn', title: 'Failing', rank: 3 };
+  return state;
+}
+
+const appsShownMost = 20;
+
+async function readHealth(signal: AbortSignal): Promise<Row[]> {
+  const apps = await everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal);
+  const found = await Promise.all(
+    apps.slice(0, appsShownMost).map(async app => {
+      const { Endpoints: all } = await get<Endpoints>(
+        path`/api/v1/apps/${app.AppId}/endpoints`,
+        {},
+        signal,
+      );
+      return all.map(endpoint => ({ ...endpoint, app }));
+    }),
+  );
+  return found
+    .flat()
+    .filter(row => row.State !== 'not_configured')
+    .sort((a, b) => stateOf(a).rank - stateOf(b).rank || b.Failed24h - a.Failed24h);
+}
+
+export function HealthCard() {
+  const readable = may('apps:read') && may('callbacks:read');
+  const { data, problem, reload } = useRead(readable ? `health ${partnerId()}` : null, readHealth, {
+    everyMs: 10_000,
+  });
+  if (!readable) return null;
+  return (
+    <Card
+      title="Endpoints"
+      text="How your callback URLs do; the ones that need you come first."
+      flush
+    >
+      <ProblemNotice problem={problem} retry={reload} />
+      {!data && !problem && <Loading />}
+      {data && !data.length && (
+        <Empty
+          title="No callback URL yet"
+          action={<LinkButton href="/apps">Choose an app</LinkButton>}
+        >
+          Callbacks are sent as soon as an app has a URL for them.
+        </Empty>
+      )}
+      {data && data.length > 0 && (
+        <Table
+          label="Endpoints"
+          rows={data}
+          rowKey={row => `${row.app.AppId} ${row.Endpoint}`}
+          columns={[
+            {
+              title: 'Endpoint',
+              cell: row => (
+                <a
+                  href={path`/apps/${row.app.AppId}/${row.Endpoint === 'offer' ? 'callback' : 'postback'}`}
+                >
+                  {row.app.Name || row.app.AppId} · {endpointNames[row.Endpoint]}
+                </a>
+              ),
+            },
+            {
+              title: 'State',
+              cell: row => <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>,
+            },
+            {
+              title: 'Delivered, 24 h',
+              right: true,
+              cell: row => count(row.Succeeded24h),
+            },
+            {
+              title: 'Failed, 24 h',
+              right: true,
+              cell: row =>
+                `${count(row.Failed24h)}${row.Failed24h ? ` (${failureShare(row)?.format(1)} %)` : ''}`,
+            },
+            {
+              title: 'p95',
+              right: true,
+              cell: row => (row.LatencyP95Ms ? duration(row.LatencyP95Ms) : '–'),
+            },
+            {
+              title: 'Last error',
+              cell: row =>
+                row.LastError ? (
+                  <>
+                    <div>{row.LastError.Detail}</div>
+                    <div class="small quiet">
+                      <Time at={row.LastError.At} short ago />
+                    </div>
+                  </>
+                ) : (
+                  <span class="quiet">None</span>
+                ),
+            },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,219 @@
+// The first page: how today goes, the last thirty days, and whether callbacks arrive.
+import { useRead } from '../../app/resource';
+import { may, partnerId, serverNow } from '../../app/session';
+import { addDays, dayMs, dayOf, daysBetween } from '../../lib/dates';
+import { Decimal } from '../../lib/decimal';
+import { get } from '../../lib/http';
+import type { Report, ReportRow } from '../../lib/types';
+import { Card, Empty, LinkButton, Loading, PageHead, ProblemNotice } from '../../ui/basics';
+import { Chart } from '../../ui/chart';
+import { usd } from '../../ui/money';
+import { arpdauByDay, byClient, byDay, formatFor, totalOf } from '../reports/data';
+import { HealthCard } from './health';
+
+interface Month {
+  days: string[];
+  arpdau: ReportRow[];
+  starts: ReportRow[];
+  payouts: ReportRow[];
+}
+
+async function readMonth(end: string, signal: AbortSignal): Promise<Month> {
+  const query = { startDate: addDays(end, -29), endDate: end };
+  const [arpdau, starts, payouts] = await Promise.all(
+    ['arpdau', 'survey-attempts', 'conversions'].map(name =>
+      get<Report>(`/api/v1/reports/${name}`, query, signal),
+    ),
+  );
+  return {
+    days: daysBetween(query.startDate, end),
+    arpdau: arpdau!.Rows,
+    starts: starts!.Rows,
+    payouts: payouts!.Rows,
+  };
+}
+
+interface MetricProps {
+  title: string;
+  values: (Decimal | null)[];
+  money: boolean;
+  /** False: a mean, of which a part of a day cannot be told from a whole one. */
+  adds: boolean;
+}
+
+/** Today beside yesterday. Reports know days, not hours: so the day's age is said too. */
+function Metric({ title, values, money, adds }: MetricProps) {
+  const format = formatFor(money);
+  const today = values[values.length - 1] ?? null;
+  const yesterday = values[values.length - 2] ?? null;
+  const share = today && yesterday ? today.times(Decimal.of(100)).dividedBy(yesterday, 0) : null;
+  return (
+    <div class="card">
+      <div class="card-body metric">
+        <h2 class="quiet small">{title}</h2>
+        <div class="value">{today ? format(today) : adds ? format(Decimal.zero) : '–'}</div>
+        <div class="compare">
+          {yesterday ? (
+            <>
+              {adds && share ? `${share.format()} % of yesterday’s ` : 'Yesterday '}
+              <span class="nowrap">{format(yesterday)}</span>
+            </>
+          ) : (
+            'Nothing yesterday'
+          )}
+        </div>
+      </div>
+    </div>
+  );
+}
+
+function Metrics({ month }: { month: Month }) {
+  const { days } = month;
+  return (
+    <div class="grid-5">
+      <Metric title="Earnings today" money adds values={byDay(month.arpdau, 'Earnings', days)} />
+      <Metric
+        title="Payouts today"
+        money={false}
+        adds
+        values={byDay(month.payouts, 'Conversions', days)}
+      />
+      <Metric
+        title="Survey starts today"
+        money={false}
+        adds
+        values={byDay(month.starts, 'SurveyAttempts', days)}
+      />
+      <Metric
+        title="Active panelists today"
+        money={false}
+        adds
+        values={byDay(month.arpdau, 'ActivePanelists', days)}
+      />
+      <Metric title="ARPDAU today" money adds={false} values={arpdauByDay(month.arpdau, days)} />
+    </div>
+  );
+}
+
+function Charts({ month }: { month: Month }) {
+  const { days } = month;
+  const count = formatFor(false);
+  const earned = totalOf(byDay(month.arpdau, 'Earnings', days));
+  return (
+    <>
+      <Card
+        title="Earnings"
+        text={`${usd(earned)} in the last 30 days, by client`}
+        actions={
+          <LinkButton href="/reports" size="small">
+            Open the report
+          </LinkButton>
+        }
+      >
+        <Chart
+          title="Earnings"
+          days={days}
+          series={byClient(month.arpdau, 'Earnings', days)}
+          kind="bars"
+          format={usd}
+          lastNote="so far"
+          height={260}
+        />
+      </Card>
+      <div class="grid-2">
+        <Card title="Payouts">
+          <Chart
+            title="Payouts"
+            days={days}
+            series={byClient(month.payouts, 'Conversions', days)}
+            kind="bars"
+            format={count}
+            lastNote="so far"
+          />
+        </Card>
+        <Card title="Survey starts">
+          <Chart
+            title="Survey starts"
+            days={days}
+            series={byClient(month.starts, 'SurveyAttempts', days)}
+            kind="bars"
+            format={count}
+            lastNote="so far"
+          />
+        </Card>
+        <Card title="Active panelists">
+          <Chart
+            title="Active panelists"
+            days={days}
+            series={byClient(month.arpdau, 'ActivePanelists', days)}
+            kind="bars"
+            format={count}
+            lastNote="so far"
+          />
+        </Card>
+        <Card title="ARPDAU">
+          <Chart
+            title="ARPDAU"
+            days={days}
+            series={byClient(month.arpdau, 'Arpdau', days)}
+            kind="lines"
+            format={usd}
+            lastNote="so far"
+          />
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function passedOfDay(now: Date): string {
+  const percent = Math.floor(((now.getTime() % dayMs) * 100) / dayMs);
+  return `Days are UTC; ${percent} % of today has passed.`;
+}
+
+export function OverviewPage() {
+  const today = dayOf(serverNow());
+  const canRead = may('reports:read');
+  const month = useRead(
+    canRead ? `month ${partnerId()} ${today}` : null,
+    signal => readMonth(today, signal),
+    { everyMs: 30_000 },
+  );
+  const hasRows = month.data && (month.data.arpdau.length > 0 || month.data.starts.length > 0);
+  return (
+    <div class="page">
+      <PageHead title="Overview" text={passedOfDay(serverNow())}>
+        <LinkButton href="/callbacks">Callbacks</LinkButton>
+      </PageHead>
+      <ProblemNotice problem={month.problem} retry={month.reload} />
+      {month.data ? (
+        hasRows ? (
+          <>
+            <Metrics month={month.data} />
+            <HealthCard />
+            <Charts month={month.data} />
+          </>
+        ) : (
+          <>
+            <Card>
+              <Empty
+                title="No events in the last 30 days"
+                action={
+                  <LinkButton href="/apps" kind="primary">
+                    Set up an app
+                  </LinkButton>
+                }
+              >
+                Give an app its callback URLs, try them in the test console, and what your panelists
+                do appears here within seconds.
+              </Empty>
+            </Card>
+            <HealthCard />
+          </>
+        )
+      ) : (
+        !month.problem && <Loading what="Reading the reports" />
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,280 @@
+// The small parts that every page is made of.
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { localBeside, relative, utcDayTime, utcTime, dayOf, shortDay } from '../lib/dates';
+import type { Problem } from '../lib/http';
+import { serverNow } from '../app/session';
+import { Icon } from './icons';
+
+export type Tone = 'good' | 'bad' | 'warn' | 'info' | 'plain';
+type Children = { children?: ComponentChildren };
+
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'size' | 'class'> {
+  kind?: 'primary' | 'danger' | 'plain';
+  size?: 'small';
+  busy?: boolean;
+}
+
+/** type="button" unless told otherwise: a form is sent by the one that says so. */
+export function Button({ kind, size, busy, children, disabled, ...rest }: ButtonProps) {
+  return (
+    <button
+      type="button"
+      {...rest}
+      class={`button ${kind ?? ''} ${size ?? ''}`}
+      disabled={disabled || busy}
+      aria-busy={busy}
+    >
+      {busy && <span class="spinner" aria-hidden="true" />}
+      {children}
+    </button>
+  );
+}
+
+export function LinkButton(
+  props: Children & { href: string; kind?: 'primary' | 'plain'; size?: 'small' },
+) {
+  return (
+    <a class={`button ${props.kind ?? ''} ${props.size ?? ''}`} href={props.href}>
+      {props.children}
+    </a>
+  );
+}
+
+export function PageHead(
+  props: Children & {
+    title: string;
+    text?: ComponentChildren;
+    crumb?: { href: string; title: string };
+  },
+) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => {
+    document.title = `${props.title} · postbackd`;
+  }, [props.title]);
+  return (
+    <div class="page-head">
+      <div>
+        {props.crumb && (
+          <nav class="crumbs" aria-label="Where this is">
+            <a href={props.crumb.href}>{props.crumb.title}</a>
+            <span aria-hidden="true">/</span>
+          </nav>
+        )}
+        <h1 tabIndex={-1} ref={heading}>
+          {props.title}
+        </h1>
+        {props.text && <p>{props.text}</p>}
+      </div>
+      {props.children && <div class="row">{props.children}</div>}
+    </div>
+  );
+}
+
+interface CardProps extends Children {
+  title?: string;
+  text?: ComponentChildren;
+  actions?: ComponentChildren;
+  foot?: ComponentChildren;
+  flush?: boolean;
+}
+
+export function Card({ title, text, actions, foot, flush, children }: CardProps) {
+  return (
+    <section class="card" aria-label={title}>
+      {(title || actions) && (
+        <div class="card-head">
+          <div>
+            {title && <h2>{title}</h2>}
+            {text && <p>{text}</p>}
+          </div>
+          {actions && <div class="row">{actions}</div>}
+        </div>
+      )}
+      {children && <div class={`card-body ${flush ? 'flush' : ''}`}>{children}</div>}
+      {foot && <div class="card-foot">{foot}</div>}
+    </section>
+  );
+}
+
+export function Badge({ tone = 'plain', children }: Children & { tone?: Tone }) {
+  return <span class={`badge ${tone}`}>{children}</span>;
+}
+
+export function Notice({
+  tone = 'info',
+  title,
+  children,
+}: Children & { tone?: Tone; title?: string }) {
+  return (
+    <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
+      {title && <strong>{title}</strong>}
+      {children && <div>{children}</div>}
+    </div>
+  );
+}
+
+export function Empty({
+  title,
+  children,
+  action,
+}: Children & { title: string; action?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children && <p>{children}</p>}
+      {action}
+    </div>
+  );
+}
+
+export function Loading({ what = 'Loading' }: { what?: string }) {
+  return (
+    <div class="loading" role="status">
+      <span class="spinner" aria-hidden="true" />
+      <span>{what}…</span>
+    </div>
+  );
+}
+
+const whatToDo: Record<number, string> = {
+  0: 'It is tried again every few seconds.',
+  401: 'Sign in again.',
+  403: 'Ask an owner of this account for another role, or sign in as somebody who may.',
+  404: 'It may have been removed, or it belongs to another account. Check the address.',
+  409: 'It was changed or taken meanwhile. Reload, look, and try again.',
+  412: 'Somebody else changed it while you did. Reload, look at their change, and try again.',
+  429: 'Wait a moment; it is tried again by itself.',
+  503: 'The daemon is starting or busy; it is tried again by itself.',
+};
+
+/** An error, what it means and how to mend it. */
+export function ProblemNotice({ problem, retry }: { problem: Problem | null; retry?: () => void }) {
+  if (!problem) return null;
+  return (
+    <Notice tone="bad" title={problem.detail || problem.title}>
+      {problem.errors.map(error => (
+        <div key={`${error.Field}${error.Parameter}${error.Code}`}>
+          <code>{error.Field ?? error.Parameter}</code>: {error.Detail}
+        </div>
+      ))}
+      {whatToDo[problem.status] && <div>{whatToDo[problem.status]}</div>}
+      {retry && (
+        <div class="row">
+          <Button size="small" onClick={retry}>
+            Try again
+          </Button>
+        </div>
+      )}
+    </Notice>
+  );
+}
+
+/** UTC, with what the clock on the wall says beside it. `short` leaves out today's date. */
+export function Time({ at, short, ago }: { at: string | null; short?: boolean; ago?: boolean }) {
+  if (!at) return <span class="quiet">–</span>;
+  const time = new Date(at);
+  const now = serverNow();
+  const beside = localBeside(time);
+  const today = dayOf(time) === dayOf(now);
+  const text = short
+    ? today
+      ? `${utcTime(time)} UTC`
+      : `${shortDay(dayOf(time))}, ${utcTime(time)} UTC`
+    : utcDayTime(time);
+  return (
+    <span>
+      <time dateTime={at} title={utcDayTime(time)} class="nowrap">
+        {text}
+      </time>
+      {beside && <span class="time-local"> · {beside} local</span>}
+      {ago && <span class="time-local"> · {relative(time, now)}</span>}
+    </span>
+  );
+}
+
+export function CopyButton({ text, what }: { text: string; what: string }) {
+  const [copied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!copied) return;
+    const timer = setTimeout(() => setCopied(false), 2000);
+    return () => clearTimeout(timer);
+  }, [copied]);
+  return (
+    <Button
+      kind="plain"
+      size="small"
+      aria-label={copied ? `${what} copied` : `Copy ${what}`}
+      onClick={() => navigator.clipboard?.writeText(text).then(() => setCopied(true))}
+    >
+      <Icon name={copied ? 'check' : 'copy'} />
+      {copied ? 'Copied' : 'Copy'}
+    </Button>
+  );
+}
+
+/** Text as it is, byte for byte. `lines` keeps its lines whole and scrolls inside. */
+export function Code({ text, title, lines }: { text: string; title: string; lines?: boolean }) {
+  return (
+    <div class={`code ${lines ? 'lines' : ''}`}>
+      <div class="code-head">
+        <span>{title}</span>
+        <CopyButton text={text} what={title} />
+      </div>
+      <pre tabIndex={0} role="region" aria-label={title}>
+        {text}
+      </pre>
+    </div>
+  );
+}
+
+export function Facts({ items }: { items: [string, ComponentChildren][] }) {
+  return (
+    <dl class="facts">
+      {items.map(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name}:`}>{value}</dd>,
+      ])}
+    </dl>
+  );
+}
+
+export function Tabs({
+  items,
+  label,
+}: {
+  items: { href: string; title: string; current: boolean }[];
+  label: string;
+}) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {items.map(item => (
+        <a key={item.href} href={item.href} aria-current={item.current ? 'page' : undefined}>
+          {item.title}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+export function Choices<T extends string>(props: {
+  label: string;
+  value: T;
+  items: readonly { value: T; title: string }[];
+  onChange: (value: T) => void;
+}) {
+  return (
+    <div class="choices" role="group" aria-label={props.label}>
+      {props.items.map(item => (
+        <button
+          key={item.value}
+          type="button"
+          aria-pressed={item.value === props.value}
+          onClick={() => props.onChange(item.value)}
+        >
+          {item.title}
+        </button>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+// What lies over the page: dialogs (the browser's own, so focus and Escape are right) and the
+// short messages that something has been done.
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Problem } from '../lib/http';
+import { Button, ProblemNotice } from './basics';
+import { useSending } from './forms';
+
+export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const before = document.activeElement as HTMLElement | null;
+    dialog.current?.showModal();
+    return () => before?.isConnected && before.focus();
+  }, []);
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={props.onClose}>
+      <div class="inside">
+        <h2 id={id}>{props.title}</h2>
+        {props.children}
+      </div>
+    </dialog>
+  );
+}
+
+/** Asks before something that cannot be taken back. */
+export function Confirm(props: {
+  title: string;
+  children: ComponentChildren;
+  action: string;
+  danger?: boolean;
+  onClose: () => void;
+  onDo: () => Promise<void>;
+}) {
+  const sending = useSending();
+  return (
+    <Dialog title={props.title} onClose={props.onClose}>
+      <div>{props.children}</div>
+      <ProblemNotice problem={sending.problem as Problem | null} />
+      <div class="row end">
+        <Button onClick={props.onClose}>Cancel</Button>
+        <Button
+          kind={props.danger ? 'danger' : 'primary'}
+          busy={sending.busy}
+          onClick={() =>
+            sending.run(async () => {
+              await props.onDo();
+              props.onClose();
+            })
+          }
+        >
+          {props.action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+const messages = signal<{ id: number; text: string }[]>([]);
+let lastId = 0;
+
+/** Says in a few words that something has been done. */
+export function say(text: string): void {
+  const id = ++lastId;
+  messages.value = [...messages.value, { id, text }];
+  setTimeout(() => (messages.value = messages.value.filter(m => m.id !== id)), 5000);
+}
+
+export function Toasts() {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {messages.value.map(message => (
+        <div key={message.id} class="toast">
+          {message.text}
+        </div>
+      ))}
+    </div>
+  );
+}

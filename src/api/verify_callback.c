@@ -1,0 +1,197 @@
+/* POST /api/v1/apps/{AppId}/verify-callback: a received body, judged with the app's own secrets:
+ * does Sig match, does webhook-signature, and if not, why. Nothing of a secret is answered. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "domain/signature.h"
+#include "domain/verify.h"
+
+struct judging {
+    struct call *c;
+    const struct json *asked;
+    struct str secrets[2]; /* live, newest first */
+    size_t secret_count;
+    struct json_writer w;
+};
+
+static struct str text_of(const struct json *object, const char *name)
+{
+    const struct json *m = json_member(object, name);
+    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
+}
+
+static void refuse_faults(struct call *c, const struct json *asked)
+{
+    static const char *const known[] = {"Body", "Secret", "WebhookId", "WebhookTimestamp",
+                                        "WebhookSignature"};
+    for (const struct json *m = asked->first; m; m = m->next) {
+        bool found = false;
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            found |= str_is(m->name, known[i]);
+        if (!found)
+            problem_add(&c->problems, m->name, "unknown_field", "There is no such field.");
+        else if (m->type != JSON_STRING)
+            problem_add(&c->problems, m->name, "invalid", "A string.");
+    }
+    if (!json_member(asked, "Body"))
+        problem_add(&c->problems, STR("Body"), "required", "What your server received.");
+}
+
+static void finding(struct judging *j, bool matches, const char *cause, struct str detail)
+{
+    json_object(&j->w);
+    json_key(&j->w, "Matches");
+    json_bool(&j->w, matches);
+    json_key(&j->w, "Cause");
+    json_c(&j->w, cause);
+    json_key(&j->w, "Detail");
+    json_string(&j->w, detail);
+    json_end_object(&j->w);
+}
+
+/* --- Sig ------------------------------------------------------------------------------------ */
+
+static enum verify_cause judge_with(const struct json *body, struct str secret, struct buf *why)
+{
+    struct verify_input in = {
+        .panelist_id = text_of(body, "PanelistId"),
+        .reward_id = text_of(body, "RewardId"),
+        .sig = text_of(body, "Sig"),
+        .signature = text_of(body, "Signature"),
+        .secret = secret,
+    };
+    buf_clear(why);
+    return verify_sig(&in, why);
+}
+
+/* The app's secrets first: a Sig that is right with one of them is right. Else the secret that the
+ * receiver was given, which then is another app's or an old one. */
+static void judge_sig(struct judging *j, const struct json *body)
+{
+    struct str given = text_of(j->asked, "Secret");
+    struct buf why = {0}, newest = {0};
+    enum verify_cause cause = VERIFY_UNEXPLAINED;
+    for (size_t i = 0; i < j->secret_count && cause != VERIFY_OK; i++) {
+        enum verify_cause found = judge_with(body, j->secrets[i], &why);
+        if (i == 0 || found == VERIFY_OK)
+            cause = found;
+        if (i == 0)
+            buf_add_str(&newest, buf_str(&why));
+    }
+    bool same = !given.p;
+    for (size_t i = 0; i < j->secret_count; i++)
+        same |= str_eq(given, j->secrets[i]);
+    if (!same)
+        finding(j, cause == VERIFY_OK, "wrong_secret",
+                cause == VERIFY_OK
+                    ? STR("The Sig is right, but your secret is not this app's: it is another "
+                          "app's, an old one, or has white space around it.")
+                    : STR("Your secret is not this app's: it is another app's, an old one, or has "
+                          "white space around it."));
+    else if (cause == VERIFY_OK)
+        finding(j, true, NULL, STR_NONE);
+    else
+        finding(j, false, verify_cause_name(cause), buf_str(&newest));
+    buf_free(&why);
+    buf_free(&newest);
+}
+
+/* --- webhook-signature ------------------------------------------------------------------------ */
+
+static bool holds(struct str signatures, const char *one)
+{
+    while (signatures.p)
+        if (str_is(str_trim(str_cut(&signatures, ' ')), one))
+            return true;
+    return false;
+}
+
+static bool webhook_matches(const struct judging *j, int64_t timestamp_s, struct str body)
+{
+    char text[WEBHOOK_SIGNATURE_BYTES];
+    for (size_t i = 0; i < j->secret_count; i++) {
+        signature_webhook(j->secrets[i], text_of(j->asked, "WebhookId"), timestamp_s, body, text);
+        if (holds(text_of(j->asked, "WebhookSignature"), text))
+            return true;
+    }
+    return false;
+}
+
+static bool whole_number(struct str s, int64_t *ret)
+{
+    int64_t value = 0;
+    if (!s.n || s.n > 12)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        if (s.p[i] < '0' || s.p[i] > '9')
+            return false;
+        value = value * 10 + (s.p[i] - '0');
+    }
+    *ret = value;
+    return true;
+}
+
+static struct str without_space(struct str s)
+{
+    while (s.n && (s.p[0] == ' ' || (s.p[0] >= '\t' && s.p[0] <= '\r')))
+        s = (struct str){s.p + 1, s.n - 1};
+    while (s.n && (s.p[s.n - 1] == ' ' || (s.p[s.n - 1] >= '\t' && s.p[s.n - 1] <= '\r')))
+        s.n--;
+    return s;
+}
+
+static void judge_webhook(struct judging *j)
+{
+    struct str body = text_of(j->asked, "Body");
+    int64_t timestamp_s;
+    if (!text_of(j->asked, "WebhookSignature").p)
+        json_null(&j->w);
+    else if (!whole_number(str_trim(text_of(j->asked, "WebhookTimestamp")), &timestamp_s))
+        finding(j, false, "timestamp",
+                STR("webhook-timestamp is missing or is not whole seconds; take it from the same "
+                    "request as the signature."));
+    else if (webhook_matches(j, timestamp_s, body))
+        finding(j, true, NULL, STR_NONE);
+    else if (webhook_matches(j, timestamp_s, without_space(body)))
+        finding(j, false, "white_space",
+                STR("It matches without the white space around the body: sign the bytes as they "
+                    "came, without a line end added."));
+    else
+        finding(j, false, "unexplained",
+                STR("The body's bytes, webhook-id or webhook-timestamp are not those that were "
+                    "signed, or the secret was another one. Sign the raw body: JSON that was "
+                    "parsed and written again has other bytes."));
+}
+
+void app_verify_callback(struct call *c)
+{
+    const struct json *asked;
+    if (!call_read_object(c, &asked))
+        return;
+    refuse_faults(c, asked);
+    struct json *body = NULL;
+    struct str why;
+    if (!c->problems.count &&
+        !json_parse(c->loop->parser, &c->r->arena, text_of(asked, "Body"), &body, &why))
+        problem_add(&c->problems, STR("Body"), "invalid", "It is not valid JSON: %.*s",
+                    STR_ARG(why));
+    else if (body && body->type != JSON_OBJECT)
+        problem_add(&c->problems, STR("Body"), "invalid", "It is JSON, but not an object.");
+    if (c->problems.count) {
+        call_answer_invalid(c);
+        return;
+    }
+    struct buf answer = {0};
+    struct judging j = {.c = c, .asked = asked};
+    j.secret_count = app_live_secrets(c->app, call_now_ms(c), j.secrets);
+    json_write_to(&j.w, &answer);
+    json_object(&j.w);
+    json_key(&j.w, "RewardId");
+    json_string(&j.w, text_of(body, "RewardId"));
+    json_key(&j.w, "Sig");
+    judge_sig(&j, body);
+    json_key(&j.w, "WebhookSignature");
+    judge_webhook(&j);
+    json_end_object(&j.w);
+    call_answer_json(c, 200, &answer);
+    buf_free(&answer);
+}
