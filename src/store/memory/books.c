@@ -87,7 +87,7 @@ void memory_lane_waiting(struct store *s, struct lane_waiting *w)
     pthread_mutex_lock(&m->lock);
     for (size_t i = 0; i < m->count; i++) {
         const struct entry *e = m->entries[i];
-        int kind = e->event.lane;
+        enum lane_kind kind = e->event.lane;
         if (e->event.account_no != w->account_no || e->event.app_no != w->app_no ||
             e->state != CALLBACK_PENDING)
             continue;
