@@ -69,7 +69,7 @@ static void let_go(struct owed_sink *sink, struct callback **callbacks, size_t c
 {
     (void)sink;
     for (size_t i = 0; i < count; i++)
-        callback_unref(callbacks[i]);
+        callback_free(callbacks[i]);
 }
 
 /* --- the store and its accounts -------------------------------------------------------------- */

@@ -142,7 +142,7 @@ static void owed(struct owed_sink *sink, struct callback **callbacks, size_t cou
         store_record(run.store, b);
     }
     for (size_t i = 0; i < count; i++)
-        callback_unref(callbacks[i]);
+        callback_free(callbacks[i]);
 }
 
 static void wait_idle(void)

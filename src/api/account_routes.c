@@ -7,7 +7,6 @@
 #include "api/query.h"
 
 #define LIST_DEFAULT 50
-#define LIST_MOST 500
 
 void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct mutation *m),
             void (*render)(struct mutation *m, struct json_writer *w), int status,
@@ -57,7 +56,7 @@ static void print_next(struct call *c, struct json_writer *w, bool more, uint32_
     buf_free(&next);
 }
 
-void answer_list(struct call *c, const struct entry_list *list)
+void answer_list(struct call *c, list_printer *print)
 {
     uint32_t before, last_no = 0;
     size_t limit;
@@ -65,23 +64,15 @@ void answer_list(struct call *c, const struct entry_list *list)
         call_answer_invalid_query(c);
         return;
     }
-    void *found[LIST_MOST + 1];
-    size_t count = list->fetch(c, before, found, limit + 1);
     struct buf body = {0};
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
     json_key(&w, "Items");
     json_array(&w);
-    for (size_t i = 0; i < count; i++) {
-        if (i < limit) {
-            list->render(&w, found[i]);
-            last_no = list->number(found[i]);
-        }
-        list->unref(found[i]);
-    }
+    bool more = print(c, &w, before, limit, &last_no);
     json_end_array(&w);
-    print_next(c, &w, count > limit, last_no);
+    print_next(c, &w, more, last_no);
     json_end_object(&w);
     call_answer_json(c, 200, &body);
     buf_free(&body);

@@ -11,12 +11,11 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
 /* Answers one entry with its ETag. */
 void answer_entry(struct call *c, const struct buf *body, uint64_t version);
 
-/* How one kind of entry is listed; fetch gives a reference each. */
-struct entry_list {
-    size_t (*fetch)(struct call *c, uint32_t before_no, void **ret, size_t limit);
-    void (*render)(struct json_writer *w, const void *entry);
-    uint32_t (*number)(const void *entry);
-    void (*unref)(void *entry);
-};
-/* {"Items":[...],"Next":...}, newest first, by limit and after. */
-void answer_list(struct call *c, const struct entry_list *list);
+#define LIST_MOST 500
+
+/* Prints at most `limit` entries of one kind with numbers below before_no (0: from the newest on),
+ * newest first, and gives the number of the last one. True: there are more. */
+typedef bool list_printer(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
+                          uint32_t *ret_last_no);
+/* {"Items":[...],"Next":...}, newest first, by limit (at most LIST_MOST) and after. */
+void answer_list(struct call *c, list_printer *print);

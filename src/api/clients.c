@@ -42,29 +42,23 @@ void client_get(struct call *c)
 
 /* --- the list ------------------------------------------------------------------------------- */
 
-static size_t list_fetch(struct call *c, uint32_t before_no, void **ret, size_t limit)
+static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
+                        uint32_t *ret_last_no)
 {
-    return directory_list_clients(c->api->options.directory, c->account_no, c->app->app_no,
-                                  before_no, (struct client **)ret, limit);
-}
-
-static void list_render(struct json_writer *w, const void *entry)
-{
-    render_client(w, entry);
-}
-
-static uint32_t list_number(const void *entry)
-{
-    return ((const struct client *)entry)->client_no;
-}
-
-static void list_unref(void *entry)
-{
-    client_unref(entry);
+    struct client *found[LIST_MOST + 1];
+    size_t count = directory_list_clients(c->api->options.directory, c->account_no, c->app->app_no,
+                                          before_no, found, limit + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i < limit) {
+            render_client(w, found[i]);
+            *ret_last_no = found[i]->client_no;
+        }
+        client_unref(found[i]);
+    }
+    return count > limit;
 }
 
 void clients_list(struct call *c)
 {
-    static const struct entry_list list = {list_fetch, list_render, list_number, list_unref};
-    answer_list(c, &list);
+    answer_list(c, print_items);
 }

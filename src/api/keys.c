@@ -42,29 +42,23 @@ void key_delete(struct call *c)
 
 /* --- the list ------------------------------------------------------------------------------- */
 
-static size_t list_fetch(struct call *c, uint32_t before_no, void **ret, size_t limit)
+static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
+                        uint32_t *ret_last_no)
 {
-    return directory_list_keys(c->api->options.directory, c->account_no, before_no,
-                               (struct api_key **)ret, limit);
-}
-
-static void list_render(struct json_writer *w, const void *entry)
-{
-    render_key(w, entry, STR_NONE);
-}
-
-static uint32_t list_number(const void *entry)
-{
-    return ((const struct api_key *)entry)->key_no;
-}
-
-static void list_unref(void *entry)
-{
-    api_key_unref(entry);
+    struct api_key *found[LIST_MOST + 1];
+    size_t count =
+        directory_list_keys(c->api->options.directory, c->account_no, before_no, found, limit + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i < limit) {
+            render_key(w, found[i], STR_NONE);
+            *ret_last_no = found[i]->key_no;
+        }
+        api_key_unref(found[i]);
+    }
+    return count > limit;
 }
 
 void keys_list(struct call *c)
 {
-    static const struct entry_list list = {list_fetch, list_render, list_number, list_unref};
-    answer_list(c, &list);
+    answer_list(c, print_items);
 }

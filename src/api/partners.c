@@ -91,29 +91,22 @@ void partner_operations_secret_get(struct call *c)
 
 /* --- the list ------------------------------------------------------------------------------- */
 
-static size_t list_fetch(struct call *c, uint32_t before_no, void **ret, size_t limit)
+static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
+                        uint32_t *ret_last_no)
 {
-    return directory_list_partners(c->api->options.directory, before_no, (struct partner **)ret,
-                                   limit);
-}
-
-static void list_render(struct json_writer *w, const void *entry)
-{
-    render_partner(w, entry);
-}
-
-static uint32_t list_number(const void *entry)
-{
-    return ((const struct partner *)entry)->account_no;
-}
-
-static void list_unref(void *entry)
-{
-    partner_unref(entry);
+    struct partner *found[LIST_MOST + 1];
+    size_t count = directory_list_partners(c->api->options.directory, before_no, found, limit + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i < limit) {
+            render_partner(w, found[i]);
+            *ret_last_no = found[i]->account_no;
+        }
+        partner_unref(found[i]);
+    }
+    return count > limit;
 }
 
 void partners_list(struct call *c)
 {
-    static const struct entry_list list = {list_fetch, list_render, list_number, list_unref};
-    answer_list(c, &list);
+    answer_list(c, print_items);
 }

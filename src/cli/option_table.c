@@ -2,6 +2,8 @@
  * page know no other list. */
 #include "cli/option.h"
 
+#include "domain/schedule.h"
+
 #define S COMMAND_SERVE
 #define D COMMAND_DEMO
 
@@ -18,7 +20,7 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data", "Where events are kept: sqlite:DIR.",
                       S | COMMAND_BACKUP, false, false},
     [OPTION_RETRY_SCHEDULE] =
-        {"retry-schedule", "LIST", "5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h",
+        {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,
          false},
     [OPTION_ALLOW_DESTINATION] = {"allow-destination", "CIDR", NULL,

@@ -183,6 +183,6 @@ void dispatcher_submit(struct dispatcher *d);
 /* dispatcher_inbox.c */
 void dispatcher_open_inbox(struct dispatcher *d);
 void dispatcher_close_inbox(struct dispatcher *d);
-/* Any thread. Takes the references; after the inbox was closed they are let go. */
+/* Any thread. Takes them; after the inbox was closed they are freed. */
 void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t count);
 void dispatcher_tell(struct dispatcher *d, struct note note);

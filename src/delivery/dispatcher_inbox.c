@@ -32,7 +32,7 @@ void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t c
     if (in->closed) {
         unlock(in);
         for (size_t i = 0; i < count; i++)
-            callback_unref(callbacks[i]);
+            callback_free(callbacks[i]);
         return;
     }
     in->callbacks =
@@ -66,7 +66,7 @@ static void take_callbacks(struct dispatcher *d, struct callback **callbacks, si
         struct callback *c = callbacks[i];
         struct lane *lane = dispatcher_lane(d, lane_of(c->app_no, c->lane));
         if (!lane || d->stopping) { /* whose it is pages it; stopping: found after the restart */
-            callback_unref(c);
+            callback_free(c);
             continue;
         }
         lane_offer(lane, c, dispatcher_room(d, lane), &now);
@@ -151,6 +151,6 @@ void dispatcher_close_inbox(struct dispatcher *d)
     in->note_count = in->note_capacity = 0;
     unlock(in);
     for (size_t i = 0; i < count; i++)
-        callback_unref(callbacks[i]);
+        callback_free(callbacks[i]);
     free(callbacks);
 }

@@ -57,7 +57,7 @@ static size_t use_items(struct dispatcher *d, struct lane *lane, const struct du
         CHECK_MAGIC(c, CALLBACK_MAGIC);
         bool used = !idle && (sweep ? sweep_item(d, lane, c) : lane_page_take(lane, c));
         if (sweep || !used)
-            callback_unref(c);
+            callback_free(c);
         taken += used;
     }
     return taken;

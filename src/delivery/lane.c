@@ -169,7 +169,7 @@ static void leave_memory(struct lane *lane, struct held_entry *e)
     lane->shared->in_ram--;
     if (!recording)
         release(lane, e);
-    callback_unref(c);
+    callback_free(c);
 }
 
 static void note_resend(struct callback *held, const struct callback *c)
@@ -202,7 +202,7 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
             lane_note_waiting(lane, 0);
         break;
     }
-    callback_unref(c);
+    callback_free(c);
 }
 
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now)
@@ -219,7 +219,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
     bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING;
     if (!wanted || room <= 0 || lane->in_ram >= FRESH_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);
-        callback_unref(c);
+        callback_free(c);
         return;
     }
     remember(lane, c, HELD_QUEUED);

@@ -127,7 +127,7 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
 bool lane_set_gone(struct lane *lane, uint64_t url_hash);
 void lane_settle_gone(struct lane *lane); /* the settings say what came of it */
 
-/* A callback handed over by the store; takes the reference. room: how many more may be in memory.
+/* A callback handed over by the store; takes it. room: how many more may be in memory.
  */
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now);
 /* Something may be due in the store from due_ms on. */
@@ -159,7 +159,7 @@ void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state sta
 
 /* A page was asked for. */
 void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
-/* Takes over (a reference of) one item of the page just come; false: not wanted, the caller's. */
+/* Takes over one item of the page just come; false: not wanted, the caller's. */
 bool lane_page_take(struct lane *lane, struct callback *c);
 /* One item of a sweep is dead without a try: recorded by the caller. */
 void lane_sweep_take(struct lane *lane, uint64_t event_no);

@@ -11,15 +11,6 @@
 
 #define MAX_STEP_MS (INT64_C(30) * 24 * 3600 * 1000)
 
-void schedule_default(struct schedule *ret)
-{
-    static const int64_t seconds[] = {5,    60,    300,   900,   1800,  3600,
-                                      7200, 18000, 36000, 86400, 108000};
-    *ret = (struct schedule){.steps = (int32_t)ARRAY_LEN(seconds)};
-    for (size_t i = 0; i < ARRAY_LEN(seconds); i++)
-        ret->step_ms[i] = seconds[i] * 1000;
-}
-
 static int64_t unit_ms(struct str unit)
 {
     if (str_is(unit, "ms"))

@@ -12,7 +12,7 @@ struct schedule {
     int64_t step_ms[SCHEDULE_MAX_STEPS];
 };
 
-void schedule_default(struct schedule *ret); /* 5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h */
+#define SCHEDULE_DEFAULT "5s,1m,5m,15m,30m,1h,2h,5h,10h,24h,30h"
 /* "5s,1m,250ms,2h,1d": 1 to 64 waits of 1 ms to 30 days; on failure *ret_why is a sentence. */
 MUST_CHECK bool schedule_parse(struct str text, struct schedule *ret, const char **ret_why);
 

@@ -38,7 +38,6 @@ struct callback *callback_new(const struct event *e)
         .accepted_ms = e->accepted_ms,
         .place = {.due_ms = e->accepted_ms},
     };
-    atomic_init(&c->refs, 1);
     char *at = (char *)(c + 1);
     c->event_id = place_text(&at, e->event_id);
     c->panelist_id = place_text(&at, e->panelist_id);
@@ -46,21 +45,9 @@ struct callback *callback_new(const struct event *e)
     return c;
 }
 
-struct callback *callback_ref(struct callback *c)
+void callback_free(struct callback *c)
 {
     CHECK_MAGIC(c, CALLBACK_MAGIC);
-    unsigned before = atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
-    ASSERT(before > 0);
-    return c;
-}
-
-void callback_unref(struct callback *c)
-{
-    CHECK_MAGIC(c, CALLBACK_MAGIC);
-    unsigned before = atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel);
-    ASSERT(before > 0);
-    if (before > 1)
-        return;
     c->magic = 0;
     free(c);
 }

@@ -1,18 +1,15 @@
 /* One owed callback in memory, as the store hands it to delivery: everything an attempt needs.
- * Shared by reference count between the store's memtable and a lane; immutable but for what
- * only its lane touches (marked). */
+ * It has one owner at a time: the store, then the inbox, then its lane; immutable but for what
+ * only the lane touches (marked). */
 #pragma once
 
 #include "domain/event.h"
 #include "domain/schedule.h"
 
-#include <stdatomic.h>
-
 #define CALLBACK_MAGIC 0xCA11BAC1u
 
 struct callback {
     uint32_t magic;
-    atomic_uint refs;
     uint32_t account_no, app_no;
     uint64_t event_no;
     enum event_type type;
@@ -33,7 +30,6 @@ struct callback {
     struct callback *next; /* the holder's list */
 };
 
-/* Copies the texts into the callback's own allocation; one reference, the caller's. */
+/* Copies the texts into the callback's own allocation; the caller's. */
 struct callback *callback_new(const struct event *e);
-struct callback *callback_ref(struct callback *c);
-void callback_unref(struct callback *c);
+void callback_free(struct callback *c);

@@ -98,7 +98,7 @@ struct outcome_batch {
  * it to the sink. */
 
 /* Called by the store's own thread right after a commit, with callbacks that have just become
- * pending and due (a reference each, now the sink's). The sink may drop any of them: what it
+ * pending and due, and are the sink's from now on. The sink may drop any of them: what it
  * drops it finds again by paging. Must not block. */
 struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
@@ -116,7 +116,7 @@ struct due_page {
     uint32_t limit; /* at most LIMIT_PAGE_CALLBACKS */
     /* results */
     enum store_status status;
-    struct callback **items; /* malloc'ed; a reference each is the asker's */
+    struct callback **items; /* malloc'ed, and theirs: the asker's */
     size_t count;
     bool more;           /* more are due by due_until_ms behind the last one, or were just now */
     int64_t last_due_ms; /* the position to go on from */

@@ -172,7 +172,7 @@ size_t subject_take_owed(struct subject *s, size_t count, struct callback ***ret
 void drop_callbacks(struct callback **callbacks, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        callback_unref(callbacks[i]);
+        callback_free(callbacks[i]);
     free(callbacks);
 }
 

@@ -53,9 +53,9 @@ void subject_start(struct subject *s);
 /* Waits for a task this subject's store was asked to post. */
 void subject_wait(struct subject *s, const struct task *done);
 /* Waits until the sink was given `count` callbacks (or a few seconds have passed: fewer), then
- * hands them over, malloc'ed; the references are the caller's. */
+ * hands them over, malloc'ed; they are the caller's. */
 size_t subject_take_owed(struct subject *s, size_t count, struct callback ***ret);
-void drop_callbacks(struct callback **callbacks, size_t count); /* unrefs and frees the array */
+void drop_callbacks(struct callback **callbacks, size_t count); /* and the array */
 
 /* Into ret_verdicts, count of them. */
 enum store_status subject_submit(struct subject *s, const struct candidate *items, size_t count,

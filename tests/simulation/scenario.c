@@ -55,11 +55,11 @@ static void choose_schedule(struct sim *sim)
 {
     static const char *const shorter[] = {"5s", "1s,2s,3s,5s,8s,20s,40s,1m,5m,10m", "1m,10m,1h",
                                           "100ms,200ms,30s,5m,2h,6h"};
-    schedule_default(&sim->schedule);
     const char *why;
     size_t which = (size_t)sim_below(sim, 2 * ARRAY_LEN(shorter));
-    if (which < ARRAY_LEN(shorter) && !schedule_parse(str_of(shorter[which]), &sim->schedule, &why))
-        UNREACHABLE();
+    const char *text = which < ARRAY_LEN(shorter) ? shorter[which] : SCHEDULE_DEFAULT;
+    bool good = schedule_parse(str_of(text), &sim->schedule, &why);
+    ASSERT(good);
 }
 
 void scenario_choose(struct sim *sim)

@@ -76,7 +76,7 @@ static inline void sink_owed(struct owed_sink *sink, struct callback **callbacks
         if (t->count < ARRAY_LEN(t->items))
             t->items[t->count++] = callbacks[i];
         else
-            callback_unref(callbacks[i]);
+            callback_free(callbacks[i]);
     }
     pthread_mutex_unlock(&t->mutex);
 }
@@ -87,7 +87,7 @@ static inline void sink_clear(void)
 {
     pthread_mutex_lock(&sink.mutex);
     for (size_t i = 0; i < sink.count; i++)
-        callback_unref(sink.items[i]);
+        callback_free(sink.items[i]);
     sink.count = 0;
     pthread_mutex_unlock(&sink.mutex);
 }
@@ -285,7 +285,7 @@ static inline const char *page(enum lane_kind lane, int64_t until_ms, struct due
     for (size_t i = 0; i < ret->count; i++) {
         size_t n = strlen(text);
         snprintf(text + n, sizeof text - n, "%s%" PRIu64, i ? " " : "", ret->items[i]->event_no);
-        callback_unref(ret->items[i]);
+        callback_free(ret->items[i]);
     }
     free(ret->items);
     return text;

@@ -119,7 +119,7 @@ static void retries_come_in_order(void)
     CHECK_EQ_UINT(tie, 8);
     CHECK(retries_pop(&r) == NULL);
     for (size_t i = 0; i < ARRAY_LEN(times); i++)
-        callback_unref(c[i]);
+        callback_free(c[i]);
 }
 
 /* --- destinations --- */
@@ -438,7 +438,7 @@ static void a_suspended_lane_tries_one_at_a_time(void)
     struct callback *c = callback_no(3), *d = callback_no(4);
     CHECK(lane_page_take(b.lane, c));
     CHECK(!lane_page_take(b.lane, d)); /* one is enough */
-    callback_unref(d);
+    callback_free(d);
     struct due_page page = {
         .count = 2, .due_until_ms = start.wall_ms + probe, .next_due_ms = INT64_MAX};
     struct lane_now now = after(probe);
@@ -467,7 +467,7 @@ static void pages_leave_out_what_is_in_hand(void)
     struct due_page page = {.count = 1, .next_due_ms = INT64_MAX};
     lane_page_ended(b.lane, &page, 0, &start);
     CHECK_EQ_UINT(b.lane->held.count, 0);
-    callback_unref(stale);
+    callback_free(stale);
     bench_close(&b);
 }
 

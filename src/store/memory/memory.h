@@ -58,7 +58,7 @@ struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct st
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
 /* The ledger's move, after the state has changed. */
 void memory_moved(struct memory_store *m, const struct entry *e, enum callback_state from);
-/* One reference, the caller's. */
+/* The caller's. */
 struct callback *memory_callback(const struct entry *e);
 
 /* The slots that only read (read.c). */

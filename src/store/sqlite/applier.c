@@ -53,6 +53,7 @@ static int count_wal_pages(void *pages, sqlite3 *db, const char *name, int count
 static void apply_one(struct sqlite_store *s, struct memtable *m)
 {
     bool good;
+    int64_t begin_ms = env_mono_ms(s->env);
     while (!(good = apply_memtable(&s->apply, m)) && apply_passing(&s->apply) &&
            !atomic_load(&s->closing)) {
         if (!atomic_exchange(&s->numbers.blocked, true))
@@ -64,6 +65,8 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
     if (good) {
         if (atomic_exchange(&s->numbers.blocked, false))
             log_info("apply_goes_on", LOG_INT("events", (int64_t)m->event_count));
+        log_debug("applied", LOG_INT("events", (int64_t)m->event_count),
+                  LOG_INT("took_ms", env_mono_ms(s->env) - begin_ms));
         applier_publish_numbers(s);
     }
     struct request *r = request_new(REQUEST_APPLIED, m);

@@ -34,7 +34,7 @@ struct page_work *page_work_new(struct due_page *page)
 static void drop_items(struct page_work *w)
 {
     for (size_t i = 0; i < w->count; i++)
-        callback_unref(w->items[i]);
+        callback_free(w->items[i]);
     free(w->items);
     w->items = NULL;
     w->count = 0;
@@ -178,7 +178,7 @@ static void drop_settled(const struct view *v, struct page_work *w)
     for (size_t i = 0; i < w->count; i++) {
         struct callback *c = w->items[i];
         if (!still_waits(v, c)) {
-            callback_unref(c);
+            callback_free(c);
             continue;
         }
         c->resend_no = resent_no(&v->resent, event_id_of(c->account_no, c->event_no));

@@ -32,6 +32,8 @@ static bool drop_day(struct apply *a, const char *name, int64_t before_day,
         return false;
     apply_drop_cached(a);
     sql_exec_f(q, "DROP TABLE \"%s\"", table);
+    if (!sql_failed(q))
+        log_debug("purged", LOG_C("table", table));
     return !sql_failed(q);
 }
 
