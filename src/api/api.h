@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct books_watch;
+struct certificate_watch;
 struct control;
 struct operations;
 struct recoveries;
@@ -25,6 +26,7 @@ struct api_options {
     struct recoveries *recoveries;
     struct books_watch *books;
     struct operations *operations;
+    struct certificate_watch *certificates;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

@@ -1,5 +1,6 @@
 /* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do: what waits for each, by the
  * store, then the rest, one after the other (each belongs to the loop that delivers to it). */
+#include "api/certificate_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
 
@@ -90,6 +91,28 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
     json_end_object(w);
 }
 
+/* A sentence for the partner about what will stop it soon; null: nothing will. */
+static void print_warning(struct json_writer *w, const struct asking *a, enum lane_kind kind)
+{
+    const struct app *app = a->c->app;
+    int64_t now_ms = call_now_ms(a->c), expires_ms = a->found[kind].certificate_expires_ms;
+    struct buf text = {0};
+    if (certificate_expires_soon(expires_ms, now_ms)) {
+        buf_add_c(&text, "The certificate of this receiver ");
+        certificate_print_expiry(&text, expires_ms, now_ms);
+        buf_add_c(&text, ".");
+    }
+    if (app->url[kind].p && app->parsed[kind].https && app->certificate.pem.p &&
+        certificate_expires_soon(app->certificate.not_after_ms, now_ms)) {
+        buf_add_c(&text, text.n ? " The app's ClientCertificate " : "The app's ClientCertificate ");
+        certificate_print_expiry(&text, app->certificate.not_after_ms, now_ms);
+        buf_add_c(&text, ".");
+    }
+    json_key(w, "Warning");
+    json_string(w, text.n ? buf_str(&text) : STR_NONE);
+    buf_free(&text);
+}
+
 static void print_endpoint(struct json_writer *w, const struct asking *a, enum lane_kind kind)
 {
     const struct app *app = a->c->app;
@@ -124,6 +147,8 @@ static void print_endpoint(struct json_writer *w, const struct asking *a, enum l
     key_int(w, "LatencyP95Ms", h->latency_p95_ms);
     key_int(w, "LatencyP99Ms", h->latency_p99_ms);
     print_last_error(w, h);
+    key_ms(w, "CertificateExpiresAt", h->certificate_expires_ms);
+    print_warning(w, a, kind);
     json_end_object(w);
 }
 

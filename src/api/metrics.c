@@ -1,5 +1,6 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
 #include "api/books_watch.h"
+#include "api/certificate_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -102,6 +103,25 @@ static void print_books(struct buf *to, const struct books_state *a, int64_t now
         print_metric(to, &metrics[i]);
 }
 
+/* Of each kind the one that expires first; a kind of which there is none has no sample. */
+static void print_certificates(struct buf *to, const struct certificate_state *s,
+                               int64_t receivers_expires_ms, int64_t now_ms)
+{
+    const struct {
+        const char *kind;
+        int64_t expires_ms;
+    } kinds[] = {{"listener", s->listener_expires_ms},
+                 {"clients", s->clients_expires_ms},
+                 {"receivers", receivers_expires_ms}};
+    buf_add_c(to, "# HELP postbackd_certificate_expiry_seconds Time until the first certificate of "
+                  "its kind expires; below 0 it has.\n"
+                  "# TYPE postbackd_certificate_expiry_seconds gauge\n");
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        if (kinds[i].expires_ms != 0)
+            buf_printf(to, "postbackd_certificate_expiry_seconds{certificate=\"%s\"} %lld\n",
+                       kinds[i].kind, (long long)((kinds[i].expires_ms - now_ms) / 1000));
+}
+
 static void print_overview(struct buf *to, const struct delivery_overview *o)
 {
     buf_add_c(to, "# HELP postbackd_endpoints Endpoints with something to do, by state.\n"
@@ -180,6 +200,7 @@ static void measured(struct task *task)
     struct call *c = m->c;
     struct books_state books;
     struct operations_numbers operations;
+    struct certificate_state certificates;
     struct store_numbers store;
     struct delivery_numbers delivery;
     store_get_numbers(c->api->options.store, &store);
@@ -194,6 +215,9 @@ static void measured(struct task *task)
     print_books(&body, &books, call_now_ms(c));
     operations_get_numbers(c->api->options.operations, &operations);
     print_operations(&body, &operations);
+    certificate_watch_get(c->api->options.certificates, &certificates);
+    print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
+                       call_now_ms(c));
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
                "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",

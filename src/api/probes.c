@@ -3,8 +3,47 @@
  * Books that do not balance are a failure that restarting does not mend and that must not stop
  * delivery: both probes keep their status and say in Failures what is wrong. */
 #include "api/books_watch.h"
+#include "api/certificate_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
+
+static void check(struct json_writer *w, const char *name, struct str detail)
+{
+    json_object(w);
+    json_key(w, "Check");
+    json_c(w, name);
+    json_key(w, "Detail");
+    json_string(w, detail);
+    json_end_object(w);
+}
+
+/* What is not wrong yet, but will be in days. */
+static void warn(struct json_writer *w, struct call *c)
+{
+    struct certificate_state s;
+    int64_t now_ms = call_now_ms(c);
+    struct buf text = {0};
+    certificate_watch_get(c->api->options.certificates, &s);
+    bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
+    if (!listener && s.clients_expiring == 0)
+        return;
+    json_key(w, "Warnings");
+    json_array(w);
+    if (listener) {
+        buf_add_c(&text, "The listener's certificate ");
+        certificate_print_expiry(&text, s.listener_expires_ms, now_ms);
+        check(w, "listener_certificate", buf_str(&text));
+    }
+    if (s.clients_expiring > 0) {
+        buf_clear(&text);
+        buf_printf(&text, "Apps whose ClientCertificate expires soon: %lld. The first ",
+                   (long long)s.clients_expiring);
+        certificate_print_expiry(&text, s.clients_expires_ms, now_ms);
+        check(w, "client_certificates", buf_str(&text));
+    }
+    json_end_array(w);
+    buf_free(&text);
+}
 
 static void answer_probe(struct call *c, const char *good)
 {
@@ -19,14 +58,10 @@ static void answer_probe(struct call *c, const char *good)
     if (books.wrong_days > 0) {
         json_key(&w, "Failures");
         json_array(&w);
-        json_object(&w);
-        json_key(&w, "Check");
-        json_c(&w, "books");
-        json_key(&w, "Detail");
-        json_c(&w, books.wrong_example);
-        json_end_object(&w);
+        check(&w, "books", str_of(books.wrong_example));
         json_end_array(&w);
     }
+    warn(&w, c);
     json_end_object(&w);
     call_answer_json(c, 200, &body);
     buf_free(&body);

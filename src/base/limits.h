@@ -62,3 +62,4 @@
 #define LIMIT_HTTP2_FRAMES_IDLE 500
 #define LIMIT_HTTP2_BYTES_IDLE (256 << 10) /* without bodies */
 #define LIMIT_JOIN_MS 1000 /* for a connection that another exchange is opening; then its own */
+#define LIMIT_CERTIFICATE_WARNING_MS (INT64_C(14) * 86400000) /* left: from then on it is said */

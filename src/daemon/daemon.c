@@ -8,6 +8,7 @@
 #include "accounts/changes.h"
 #include "accounts/directory.h"
 #include "api/books_watch.h"
+#include "api/certificate_watch.h"
 #include "api/control.h"
 #include "api/recovery.h"
 #include "base/alloc.h"
@@ -56,6 +57,7 @@ struct daemon {
     struct api *api;
     struct watch *watch;
     struct books_watch *books;
+    struct certificate_watch *certificates;
     struct ssl_ctx_st *tls;
     int listen_fd;
     struct lap *laps;
@@ -266,6 +268,9 @@ static void make_api(struct daemon *d)
         .context = d,
     });
     d->books = books_watch_new(d->env, d->store, d->directory);
+    d->certificates = certificate_watch_new(d->env, d->directory);
+    if (d->tls)
+        certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
     d->api = api_new(&(struct api_options){
         .env = d->env,
         .store = d->store,
@@ -276,6 +281,7 @@ static void make_api(struct daemon *d)
         .recoveries = d->recoveries,
         .books = d->books,
         .operations = d->operations,
+        .certificates = d->certificates,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -389,6 +395,7 @@ static void reload_tls(struct daemon *d)
     }
     tls_context_free(d->tls); /* the servers keep what their connections still use */
     d->tls = next;
+    certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
     for (size_t i = 0; i < d->lap_count; i++) {
         d->laps[i].reload.run = reload_on_loop;
         executor_post(loop_executor(d->laps[i].loop), &d->laps[i].reload);
@@ -478,6 +485,8 @@ static void free_parts(struct daemon *d)
         api_free(d->api);
     if (d->books)
         books_watch_free(d->books);
+    if (d->certificates)
+        certificate_watch_free(d->certificates);
     if (d->recoveries)
         recoveries_free(d->recoveries);
     if (d->store)
@@ -514,6 +523,7 @@ int daemon_run(struct daemon *d)
             reload_tls(d);
         watch_look(d->watch);
         books_watch_step(d->books);
+        certificate_watch_step(d->certificates);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -83,6 +83,7 @@ struct lane_health {
     int last_status;
     int64_t last_error_ms;
     char last_detail[256];
+    int64_t certificate_expires_ms; /* the receiver's, as last seen; 0: none */
 };
 /* Asks the lane's loop; `ret` is filled before `done` is posted to `reply_to`. */
 struct lane_health_query {
@@ -102,6 +103,7 @@ struct delivery_overview {
     int64_t succeeded_1m;
     int64_t worst_success_permille; /* 1000: none worse */
     int32_t worst_p99_ms;
+    int64_t certificate_expires_ms; /* the first of the receivers' to expire; 0: none */
 };
 struct delivery_overview_query {
     struct task done;

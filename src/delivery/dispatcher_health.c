@@ -2,7 +2,9 @@
 #include "delivery/dispatcher.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "base/log.h"
+#include "domain/clock.h"
 
 #include <stdio.h>
 
@@ -28,6 +30,26 @@ static size_t duration_bucket(int32_t ms)
     return i;
 }
 
+#define SAY_AGAIN_MS INT64_C(86400000)
+
+/* The receiver's certificate, where one was seen: long before it costs callbacks. */
+static void note_certificate(struct health *h, const struct try *t, int64_t now_ms)
+{
+    int64_t at_ms = t->x.certificate_expires_ms;
+    if (at_ms == 0 && t->x.status == 0)
+        return; /* it did not come to that */
+    h->certificate_expires_ms = at_ms;
+    if (at_ms == 0 || at_ms - now_ms > LIMIT_CERTIFICATE_WARNING_MS ||
+        now_ms - h->certificate_said_ms < SAY_AGAIN_MS)
+        return;
+    h->certificate_said_ms = now_ms;
+    struct buf day = {0};
+    clock_print(&day, at_ms);
+    log_warning("certificate_expires", LOG_C("certificate", "receiver"), LOG_STR("app", t->app->id),
+                LOG_C("endpoint", lane_kind_name(t->callback->lane)), LOG_STR("at", buf_str(&day)));
+    buf_free(&day);
+}
+
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now)
 {
     struct lane *lane = t->lane;
@@ -36,6 +58,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
         lookup_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
     }
     bool good = t->x.class == ATTEMPT_OK;
+    note_certificate(lane->health, t, now->wall_ms);
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
     if (!good)
         health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,
@@ -156,6 +179,10 @@ static void oversee_health(void *context, struct lookup_node *node)
     const struct overseeing *o = context;
     const struct health *h = CONTAINER_OF(node, struct health, node);
     struct delivery_overview *to = o->to;
+    int64_t expires_ms = h->certificate_expires_ms;
+    if (expires_ms != 0 &&
+        (to->certificate_expires_ms == 0 || expires_ms < to->certificate_expires_ms))
+        to->certificate_expires_ms = expires_ms;
     struct health_summary s = health_summarise(h, o->now_mono_ms);
     int64_t tries = s.succeeded_1h + s.failed_1h;
     to->succeeded_1m += s.succeeded_1m;
@@ -247,6 +274,7 @@ void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *quer
     to->latency_p50_ms = s.p50_ms;
     to->latency_p95_ms = s.p95_ms;
     to->latency_p99_ms = s.p99_ms;
+    to->certificate_expires_ms = h->certificate_expires_ms;
     to->last_class = h->last_class;
     to->last_status = h->last_status;
     to->last_error_ms = h->last_error_ms;

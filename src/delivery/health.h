@@ -21,9 +21,10 @@ struct health {
     uint32_t day[HEALTH_SLOTS_24H][2];
     uint32_t latency[HEALTH_LATENCY_SLOTS][HEALTH_LATENCIES];
     enum attempt_class last_class;
-    int last_status;       /* 0: none */
-    int64_t last_error_ms; /* wall; 0: no failure yet */
-    char *last_detail;     /* owned; NULL: none */
+    int last_status;                                     /* 0: none */
+    int64_t last_error_ms;                               /* wall; 0: no failure yet */
+    char *last_detail;                                   /* owned; NULL: none */
+    int64_t certificate_expires_ms, certificate_said_ms; /* wall; 0: none; in the log */
 };
 
 struct health *health_new(lane_no lane, int64_t now_mono_ms);

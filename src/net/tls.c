@@ -10,6 +10,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Forward secrecy and authenticated encryption only, for TLS 1.2; 1.3 has nothing else. */
@@ -107,6 +108,24 @@ struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, c
         return context;
     SSL_CTX_free(context);
     return NULL;
+}
+
+static int64_t expires_ms(const X509 *certificate)
+{
+    struct tm tm = {0};
+    if (!certificate || ASN1_TIME_to_tm(X509_get0_notAfter(certificate), &tm) != 1)
+        return 0;
+    return (int64_t)timegm(&tm) * 1000;
+}
+
+int64_t tls_server_expires_ms(const struct ssl_ctx_st *context)
+{
+    return expires_ms(SSL_CTX_get0_certificate(context));
+}
+
+int64_t tls_peer_expires_ms(const struct ssl_st *tls)
+{
+    return expires_ms(SSL_get0_peer_certificate(tls));
 }
 
 static int on_session(SSL *tls, SSL_SESSION *session)

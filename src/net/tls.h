@@ -15,6 +15,7 @@ struct ssl_session_st;
  * NULL, and *ret_why is a sentence (free() it). */
 MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file,
                                              char **ret_why);
+int64_t tls_server_expires_ms(const struct ssl_ctx_st *context); /* of its certificate */
 /* Verifies the peer. ca_file NULL: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR of
  * the environment are honoured). The bundle is parsed once, here. http2: offered by ALPN before
  * HTTP/1.1 (RFC 7301). */
@@ -42,5 +43,7 @@ struct ssl_st *tls_client_stream(struct ssl_ctx_st *context, const char *host,
 MUST_CHECK bool tls_use_identity(struct ssl_st *tls, struct str certificate, struct str key);
 void tls_offer_http1_only(struct ssl_st *tls); /* before the handshake */
 bool tls_chose_http2(struct ssl_st *tls);      /* after it */
+/* When the peer's certificate expires; 0: there is none. */
+int64_t tls_peer_expires_ms(const struct ssl_st *tls);
 /* Whether the handshake resumed a session. */
 bool tls_resumed(struct ssl_st *tls);

@@ -119,6 +119,7 @@ static void shake_hands(struct connection *c)
     if (result == STREAM_OK) {
         struct destination *d = c->destination;
         struct job *job = c->job;
+        c->certificate_expires_ms = tls_peer_expires_ms(c->stream.tls);
         d->http1_only = !tls_chose_http2(c->stream.tls);
         if (!d->http1_only)
             multiplex_begin(c);
@@ -208,6 +209,7 @@ void connection_send(struct connection *c, struct job *job)
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
     struct exchange *x = job->x;
+    x->certificate_expires_ms = c->certificate_expires_ms;
     if (c->h2) {
         c->job = NULL;
         multiplex_send(c, job);

@@ -107,12 +107,13 @@ struct connection {
     struct connection *deeper, *shallower; /* IDLE: of the destination, a stack; SHARED: of it */
     struct h2 *h2;                         /* NULL: HTTP/1.1 */
     struct multiplexed *streams;
-    int64_t heard_mono_ms;         /* HTTP/2: last bytes of the peer */
-    bool retired;                  /* takes no more streams */
-    bool working;                  /* is not to be closed now, and written to soon */
-    bool is_dirty;                 /* of the sender's `dirty` */
-    struct connection *dirty_next; /* has something to write */
-    char *tls_why;                 /* what is wrong with the certificate, or NULL */
+    int64_t heard_mono_ms;          /* HTTP/2: last bytes of the peer */
+    bool retired;                   /* takes no more streams */
+    bool working;                   /* is not to be closed now, and written to soon */
+    bool is_dirty;                  /* of the sender's `dirty` */
+    struct connection *dirty_next;  /* has something to write */
+    int64_t certificate_expires_ms; /* the peer's; 0: none */
+    char *tls_why;                  /* what is wrong with the certificate, or NULL */
 };
 
 struct sender {

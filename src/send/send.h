@@ -63,7 +63,8 @@ struct exchange {
     struct buf response_body;    /* first LIMIT_ATTEMPT_BODY_KEPT_BYTES */
     int32_t duration_ms;
     bool reused_connection;
-    void *internal; /* the sender's */
+    int64_t certificate_expires_ms; /* the receiver's, wall; 0: none was seen */
+    void *internal;                 /* the sender's */
 };
 
 void sender_start(struct sender *sender,

@@ -1,0 +1,142 @@
+/* Certificates of our own that expire: see certificate_watch.h. */
+#include "api/certificate_watch.h"
+
+#include "accounts/accounts.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "domain/clock.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define CERTIFICATE_WATCH_MAGIC 0xCE47A7C4u
+#define EVERY_MS 30000
+#define ENTRIES_PER_STEP 100
+#define DAY_MS INT64_C(86400000)
+
+struct certificate_watch {
+    uint32_t magic;
+    struct env *env;
+    struct directory *directory;
+    int64_t due_mono_ms;
+    int32_t said_day; /* when it was last said in the log; 0: not yet */
+    _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
+};
+
+struct certificate_watch *certificate_watch_new(struct env *env, struct directory *directory)
+{
+    struct certificate_watch *w = xcalloc(1, sizeof *w);
+    w->magic = CERTIFICATE_WATCH_MAGIC;
+    w->env = env;
+    w->directory = directory;
+    return w;
+}
+
+void certificate_watch_free(struct certificate_watch *w)
+{
+    CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    free(w);
+}
+
+void certificate_watch_set_listener(struct certificate_watch *w, int64_t expires_ms)
+{
+    CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    atomic_store(&w->listener_expires_ms, expires_ms);
+}
+
+bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms)
+{
+    return expires_ms != 0 && expires_ms - now_ms <= LIMIT_CERTIFICATE_WARNING_MS;
+}
+
+void certificate_print_expiry(struct buf *to, int64_t expires_ms, int64_t now_ms)
+{
+    struct buf at = {0};
+    clock_print(&at, expires_ms);
+    const char *day = buf_c(&at);
+    int64_t days = (expires_ms - now_ms) / DAY_MS;
+    if (expires_ms <= now_ms)
+        buf_printf(to, "has expired on %.10s", day);
+    else if (days < 1)
+        buf_printf(to, "expires within a day (%.10s): renew it", day);
+    else
+        buf_printf(to, "expires in %lld day%s (%.10s): renew it", (long long)days,
+                   days == 1 ? "" : "s", day);
+    buf_free(&at);
+}
+
+static void say(const char *what, struct str app, int64_t expires_ms, int64_t now_ms)
+{
+    struct buf text = {0};
+    certificate_print_expiry(&text, expires_ms, now_ms);
+    log_warning("certificate_expires", LOG_C("certificate", what), LOG_STR("app", app),
+                LOG_STR("detail", buf_str(&text)));
+    buf_free(&text);
+}
+
+struct tour {
+    int64_t now_ms, first_ms, soon;
+    bool aloud;
+};
+
+static void look_at_apps(const struct certificate_watch *w, uint32_t account_no, struct tour *tour)
+{
+    struct app *found[ENTRIES_PER_STEP];
+    uint32_t before = 0;
+    size_t count;
+    do {
+        count = directory_list_apps(w->directory, account_no, before, found, ENTRIES_PER_STEP);
+        for (size_t i = 0; i < count; i++) {
+            const struct client_certificate *c = &found[i]->certificate;
+            before = found[i]->app_no;
+            if (c->pem.p && (tour->first_ms == 0 || c->not_after_ms < tour->first_ms))
+                tour->first_ms = c->not_after_ms;
+            if (c->pem.p && certificate_expires_soon(c->not_after_ms, tour->now_ms)) {
+                tour->soon++;
+                if (tour->aloud)
+                    say("client", found[i]->id, c->not_after_ms, tour->now_ms);
+            }
+            app_unref(found[i]);
+        }
+    } while (count == ENTRIES_PER_STEP);
+}
+
+void certificate_watch_step(struct certificate_watch *w)
+{
+    CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    int64_t now_mono_ms = env_mono_ms(w->env);
+    if (now_mono_ms < w->due_mono_ms)
+        return;
+    w->due_mono_ms = now_mono_ms + EVERY_MS;
+    struct tour tour = {.now_ms = env_wall_ms(w->env)};
+    int32_t today = clock_day(tour.now_ms);
+    tour.aloud = today != w->said_day;
+    w->said_day = today;
+    struct partner *found[ENTRIES_PER_STEP];
+    uint32_t before = 0;
+    size_t count;
+    do {
+        count = directory_list_partners(w->directory, before, found, ENTRIES_PER_STEP);
+        for (size_t i = 0; i < count; i++) {
+            before = found[i]->account_no;
+            look_at_apps(w, before, &tour);
+            partner_unref(found[i]);
+        }
+    } while (count == ENTRIES_PER_STEP);
+    atomic_store(&w->clients_expires_ms, tour.first_ms);
+    atomic_store(&w->clients_expiring, tour.soon);
+    int64_t listener_ms = atomic_load(&w->listener_expires_ms);
+    if (tour.aloud && certificate_expires_soon(listener_ms, tour.now_ms))
+        say("listener", STR_NONE, listener_ms, tour.now_ms);
+}
+
+void certificate_watch_get(struct certificate_watch *w, struct certificate_state *ret)
+{
+    CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    *ret = (struct certificate_state){
+        .listener_expires_ms = atomic_load(&w->listener_expires_ms),
+        .clients_expires_ms = atomic_load(&w->clients_expires_ms),
+        .clients_expiring = atomic_load(&w->clients_expiring),
+    };
+}

@@ -1,0 +1,31 @@
+/* Looks at the certificates that are ours, before they expire: the listener's and those that apps
+ * show to their receivers. What has LIMIT_CERTIFICATE_WARNING_MS or less left is said in the log
+ * once a day, in metrics and in /healthz. (Receivers' own are noted where they are met: in the
+ * health of their endpoint.) */
+#pragma once
+
+#include "accounts/directory.h"
+#include "base/buf.h"
+#include "base/env.h"
+
+struct certificate_watch;
+
+struct certificate_watch *certificate_watch_new(struct env *env, struct directory *directory);
+void certificate_watch_free(struct certificate_watch *watch);
+/* 0: there is none. At the start and when it has been read again; any thread. */
+void certificate_watch_set_listener(struct certificate_watch *watch, int64_t expires_ms);
+/* On the main thread, often: it knows by itself when it is time. */
+void certificate_watch_step(struct certificate_watch *watch);
+
+struct certificate_state {
+    int64_t listener_expires_ms; /* 0: there is none */
+    int64_t clients_expires_ms;  /* the first of the apps' to expire */
+    int64_t clients_expiring;    /* how many have little left */
+};
+void certificate_watch_get(struct certificate_watch *watch,
+                           struct certificate_state *ret); /* any thread */
+
+/* Whether so little is left that it should be said. 0: no certificate. */
+bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms);
+/* "expires in 6 days (2026-11-27): renew it", "has expired on ...". */
+void certificate_print_expiry(struct buf *to, int64_t expires_ms, int64_t now_ms);

@@ -1,0 +1,112 @@
+"""Certificates that expire soon are said before they cost anything: the receiver's in the health of
+its endpoint, ours in the log, in metrics and in /healthz."""
+import http.client
+import json
+import os
+import re
+import signal
+import ssl
+
+from harness import Account, Daemon, eventually
+from raw import Authority, RawServer, answer
+
+EXPIRY = re.compile(r'postbackd_certificate_expiry_seconds\{certificate="(\w+)"\} (-?\d+)')
+
+
+def days_left(text):
+    return {kind: round(int(seconds) / 86400) for kind, seconds in EXPIRY.findall(text)}
+
+
+def keep(server, s, request):
+    s.sendall(answer(200))
+    return True
+
+
+def receiver(authority, name, days):
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authority.sign(name, days=days))
+    return RawServer(keep, tls)
+
+
+def endpoint(daemon, account):
+    return daemon.api().get("/api/v1/apps/%s/endpoints" % account.app_id).json["Endpoints"][0]
+
+
+def test_receivers(tmp_path):
+    authority = Authority(tmp_path)
+    daemon = Daemon(tmp_path / "d", "--ca-file", authority.file).start()
+    servers = {days: receiver(authority, "days-%d" % days, days) for days in (5, 25)}
+    accounts = {days: Account(daemon, s.url("https", "localhost")) for days, s in servers.items()}
+    assert endpoint(daemon, accounts[5])["CertificateExpiresAt"] is None
+    for days, account in accounts.items():
+        for i in range(2):
+            daemon.api().events(account.event("e-%d-%d" % (days, i)))
+            daemon.api().wait_state("e-%d-%d" % (days, i), account.partner_id, "delivered")
+    soon, late = endpoint(daemon, accounts[5]), endpoint(daemon, accounts[25])
+    assert re.fullmatch(r"The certificate of this receiver expires in [45] days \(%s\): renew it\." %
+                        soon["CertificateExpiresAt"][:10], soon["Warning"])
+    assert late["Warning"] is None and late["CertificateExpiresAt"] > soon["CertificateExpiresAt"]
+    assert days_left(daemon.api().get("/metrics", key=None).text) == {"receivers": 5}
+    said = [json.loads(line) for line in daemon.log_text().splitlines() if "certificate_expires" in line]
+    assert [(e["app"], e["certificate"]) for e in said] == [(accounts[5].app_id, "receiver")]
+    # A renewed one is seen with the next connection.
+    accounts[5].patch(SuccessCallbackUrl=servers[25].url("https", "localhost"))
+    daemon.api().events(accounts[5].event("renewed"))
+    daemon.api().wait_state("renewed", accounts[5].partner_id, "delivered")
+    assert endpoint(daemon, accounts[5])["Warning"] is None
+    for s in servers.values():
+        s.close()
+    assert daemon.stop() == 0
+
+
+def test_clients(tmp_path):
+    authority = Authority(tmp_path)
+    daemon = Daemon(tmp_path / "d").start()
+    assert "certificate_expiry_seconds{" not in daemon.api().get("/metrics", key=None).text
+    accounts = []
+    for days in (6, 29):
+        certificate, key = authority.sign("client-%d" % days, days=days)
+        accounts.append(Account(daemon, "https://localhost:1/", ClientCertificate={
+            "Certificate": open(certificate).read(), "PrivateKey": open(key).read()}))
+    assert "ClientCertificate expires in" in endpoint(daemon, accounts[0])["Warning"]
+    assert endpoint(daemon, accounts[1])["Warning"] is None
+    daemon.restart()
+
+    def warned():
+        probe = daemon.api().get("/healthz", key=None)
+        return probe if "Warnings" in probe.json else None
+    probe = eventually(warned, what="a warning in /healthz")
+    assert probe.status == 200 and probe.json["Status"] == "ok"
+    assert probe.json["Warnings"][0]["Check"] == "client_certificates"
+    assert probe.json["Warnings"][0]["Detail"].startswith("Apps whose ClientCertificate expires soon: 1.")
+    assert days_left(daemon.api().get("/metrics", key=None).text) == {"clients": 6}
+    said = [json.loads(line) for line in daemon.log_text().splitlines() if "certificate_expires" in line]
+    assert {(e["app"], e["certificate"]) for e in said} == {(accounts[0].app_id, "client")}
+    assert daemon.stop() == 0
+
+
+def test_listener(tmp_path):
+    authority = Authority(tmp_path)
+    files = authority.sign("listener", days=3)
+    daemon = Daemon(tmp_path / "d", "--tls-cert", files[0], "--tls-key", files[1])
+    daemon.start(wait_ready=False)
+    trust = ssl.create_default_context(cafile=authority.file)
+
+    def get(path):
+        c = http.client.HTTPSConnection("localhost", daemon.port, context=trust, timeout=20)
+        c.request("GET", path)
+        text = c.getresponse().read().decode()
+        c.close()
+        return text
+
+    def warnings():
+        return json.loads(get("/healthz")).get("Warnings", [])
+    found = eventually(warnings, what="a warning in /healthz")
+    assert found[0]["Check"] == "listener_certificate" and "renew it" in found[0]["Detail"]
+    assert days_left(get("/metrics")) == {"listener": 3}
+    eventually(lambda: '"certificate":"listener"' in daemon.log_text())
+    authority.sign("listener", days=29)
+    os.kill(daemon.process.pid, signal.SIGHUP)
+    eventually(lambda: not warnings(), what="the warning is gone")
+    assert days_left(get("/metrics")) == {"listener": 29}
+    assert daemon.stop() == 0
