@@ -7,11 +7,14 @@
 #include "api/route.h"
 #include "domain/clock.h"
 
+#include <stdlib.h>
+
 #define LIST_DEFAULT 50
 #define LIST_MOST 500
 
 struct listing {
     struct call *c;
+    struct delivery_tried tried;
     struct callback_list list;
 };
 
@@ -49,9 +52,20 @@ static void list_done(struct task *task)
 {
     struct listing *l = CONTAINER_OF(task, struct listing, list.done);
     struct arena arena = l->list.arena;
+    uint64_t *tried = l->tried.event_nos;
     if (call_store_ok(l->c, l->list.status))
         answer_items(l);
     arena_free(&arena);
+    free(tried);
+}
+
+/* What is being tried is known before the store is asked: a filter may be about it. */
+static void list_tried_done(struct task *task)
+{
+    struct listing *l = CONTAINER_OF(task, struct listing, tried.done);
+    l->list.tried = l->tried.event_nos;
+    l->list.tried_count = l->tried.count;
+    store_list_callbacks(l->c->api->options.store, &l->list);
 }
 
 /* True: it was given; *ret_ms is then its time, if it is one. */
@@ -120,7 +134,15 @@ static void start(struct call *c, struct listing *l)
     l->list.account_no = c->account_no;
     l->list.done.run = list_done;
     l->list.reply_to = call_executor(c);
-    store_list_callbacks(c->api->options.store, &l->list);
+    enum callback_state state = l->list.state;
+    if (state != CALLBACK_NONE && state != CALLBACK_PENDING && state != CALLBACK_DELIVERING) {
+        store_list_callbacks(c->api->options.store, &l->list);
+        return;
+    }
+    l->tried.account_no = c->account_no;
+    l->tried.done.run = list_tried_done;
+    l->tried.reply_to = call_executor(c);
+    delivery_get_tried(c->api->options.delivery, &l->tried);
 }
 
 void callbacks_list(struct call *c)
@@ -156,25 +178,48 @@ void rewards_list(struct call *c)
 struct getting {
     struct call *c;
     struct callback_get get;
+    struct delivery_tried tried;
 };
+
+static void answer_one(struct getting *g)
+{
+    struct arena arena = g->get.arena;
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    render_callback(g->c, &w, &g->get.row, true);
+    call_answer_json(g->c, 200, &body);
+    buf_free(&body);
+    arena_free(&arena);
+}
+
+static void get_tried_done(struct task *task)
+{
+    struct getting *g = CONTAINER_OF(task, struct getting, tried.done);
+    for (size_t i = 0; i < g->tried.count; i++)
+        if (g->tried.event_nos[i] == g->get.row.event.event_no)
+            callback_row_set_tried(&g->get.row);
+    free(g->tried.event_nos);
+    answer_one(g);
+}
 
 static void get_done(struct task *task)
 {
     struct getting *g = CONTAINER_OF(task, struct getting, get.done);
     struct arena arena = g->get.arena;
     if (!call_store_ok(g->c, g->get.status)) {
-        /* Answered. */
+        arena_free(&arena);
     } else if (g->c->problems.count) {
         call_answer_invalid_query(g->c); /* a wrong query: said only of a callback that exists */
+        arena_free(&arena);
+    } else if (g->get.row.state != CALLBACK_PENDING) {
+        answer_one(g);
     } else {
-        struct buf body = {0};
-        struct json_writer w;
-        json_write_to(&w, &body);
-        render_callback(g->c, &w, &g->get.row, true);
-        call_answer_json(g->c, 200, &body);
-        buf_free(&body);
+        g->tried.account_no = g->c->account_no;
+        g->tried.done.run = get_tried_done;
+        g->tried.reply_to = call_executor(g->c);
+        delivery_get_tried(g->c->api->options.delivery, &g->tried);
     }
-    arena_free(&arena);
 }
 
 void callback_get_one(struct call *c)

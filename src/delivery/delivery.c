@@ -267,6 +267,29 @@ void delivery_erase(struct delivery *delivery, struct delivery_erase *erase)
     round_begin(delivery, &erase->round, erase_here);
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void tried_here(struct task *task)
+{
+    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
+    struct delivery_tried *tried = CONTAINER_OF(round, struct delivery_tried, round);
+    dispatcher_add_tried(round->delivery->dispatchers[round->at++], tried);
+    if (round_goes_on(round))
+        return;
+    if (tried->count > 0)
+        qsort(tried->event_nos, tried->count, sizeof(uint64_t), compare_numbers);
+    executor_post(tried->reply_to, &tried->done);
+}
+
+void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried)
+{
+    round_begin(delivery, &tried->round, tried_here);
+}
+
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)
 {
     *ret = (struct delivery_numbers){0};

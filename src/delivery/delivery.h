@@ -135,6 +135,18 @@ struct delivery_erase {
 };
 void delivery_erase(struct delivery *delivery, struct delivery_erase *erase);
 
+/* What is being tried of one account, without the extra tries of what is delivered already: at most
+ * as many as exchanges are under way in all. Empty when asked. */
+struct delivery_tried {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    uint64_t *event_nos; /* result: sorted; malloc'ed, the asker's */
+    size_t count, capacity;
+    struct delivery_round round; /* delivery's own */
+};
+void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried);
+
 struct delivery_numbers {
     int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;

@@ -173,6 +173,7 @@ struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /
 
 /* dispatcher_account.c: what concerns one account in all lanes */
 void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id);
+void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);

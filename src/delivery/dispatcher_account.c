@@ -1,6 +1,7 @@
 /* What is asked about one account, whichever its lanes are. */
 #include "delivery/dispatcher.h"
 
+#include "base/alloc.h"
 #include "base/check.h"
 
 struct erasing {
@@ -22,4 +23,17 @@ void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str pane
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     struct erasing e = {d, account_no, panelist_id};
     lookup_visit(&d->lanes, erase_in_lane, &e);
+}
+
+void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried)
+{
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    for (struct link *link = d->tries.first; link; link = link->next) {
+        const struct callback *c = CONTAINER_OF(link, struct try, link)->callback;
+        if (!c || c->account_no != tried->account_no || c->was_delivered)
+            continue;
+        tried->event_nos =
+            xgrow(tried->event_nos, &tried->capacity, tried->count + 1, sizeof(uint64_t));
+        tried->event_nos[tried->count++] = c->event_no;
+    }
 }

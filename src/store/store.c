@@ -4,6 +4,8 @@
 
 #include "base/limits.h"
 
+#include <stdlib.h>
+
 static void check_request(const struct store *s, const struct task *done,
                           const struct executor *reply_to)
 {
@@ -182,4 +184,20 @@ void store_close(struct store *s)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
     s->ops->close(s);
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
+                                        enum callback_state stored)
+{
+    if (stored != CALLBACK_PENDING || list->tried_count == 0)
+        return stored;
+    const uint64_t *at =
+        bsearch(&event_no, list->tried, list->tried_count, sizeof *list->tried, compare_numbers);
+    return at ? CALLBACK_DELIVERING : stored;
 }

@@ -310,6 +310,15 @@ struct callback_row {
     size_t log_count;
 };
 
+/* A pending one that is being tried: shown as `delivering`, and no other try is in sight. */
+static inline void callback_row_set_tried(struct callback_row *row)
+{
+    if (row->state != CALLBACK_PENDING)
+        return;
+    row->state = CALLBACK_DELIVERING;
+    row->next_attempt_ms = 0;
+}
+
 struct callback_get {
     struct task done;
     struct executor *reply_to;
@@ -336,6 +345,10 @@ struct callback_list {
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
     bool of_day;                              /* only those that happened on that report day */
     int32_t day;
+    /* Event numbers, sorted, the asker's, of what is being tried, which no store knows: those of
+     * them that are pending are `delivering`, for the filter and in the rows. */
+    const uint64_t *tried;
+    size_t tried_count;
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */
     uint32_t limit;
@@ -344,6 +357,10 @@ struct callback_list {
     size_t count;
     bool more;
 };
+
+/* The state to show and to filter by. For stores. */
+enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
+                                        enum callback_state stored);
 
 /* How many callbacks store_list_callbacks would list, by app. */
 struct callback_count_row {

@@ -335,6 +335,45 @@ static void objects_change_together(struct subject *s)
     }
 }
 
+/* What is being tried is the asker's to say; it is of use for what is pending only. */
+static void lists_show_what_is_being_tried(struct subject *s)
+{
+    char id[8];
+    for (int i = 1; i <= 6; i++) {
+        snprintf(id, sizeof id, "r-%d", i);
+        CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, id)).kind, VERDICT_ACCEPTED);
+    }
+    struct outcome o = outcome_of(ACCOUNT_A, 5, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
+    CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    static const uint64_t tried[] = {2, 3, 5, 6, 99};
+    struct callback_list list = {.tried = tried, .tried_count = ARRAY_LEN(tried)};
+    list.state = CALLBACK_DELIVERING;
+    CHECK_CSTR(list_text(s, list), "r-6 r-3 r-2");
+    list.after_event_no = 6;
+    CHECK_CSTR(list_text(s, list), "r-3 r-2");
+    list.after_event_no = 0;
+    list.order = LIST_OLDEST_FIRST;
+    CHECK_CSTR(list_text(s, list), "r-2 r-3 r-6");
+    list.event_id = STR("r-3");
+    CHECK_CSTR(list_text(s, list), "r-3");
+    list.event_id = STR_NONE;
+    list.panelist_id = STR("nobody");
+    CHECK_CSTR(list_text(s, list), "");
+    list.panelist_id = STR_NONE;
+    list.state = CALLBACK_PENDING;
+    CHECK_CSTR(list_text(s, list), "r-1 r-4");
+    list.tried_count = 0;
+    CHECK_CSTR(list_text(s, list), "r-1 r-2 r-3 r-4 r-6");
+    struct callback_list rows = {
+        .account_no = ACCOUNT_A, .limit = 10, .tried = tried, .tried_count = ARRAY_LEN(tried)};
+    subject_list(s, &rows);
+    REQUIRE(rows.count == 6);
+    CHECK(rows.rows[0].state == CALLBACK_DELIVERING && rows.rows[0].next_attempt_ms == 0);
+    CHECK_EQ_INT(rows.rows[1].state, CALLBACK_DELIVERED);
+    CHECK(rows.rows[2].state == CALLBACK_PENDING && rows.rows[2].next_attempt_ms == BASE_MS);
+    arena_free(&rows.arena);
+}
+
 static void erasing_leaves_the_money(struct subject *s)
 {
     submit_traffic(s);
@@ -445,6 +484,7 @@ void run_reading_tests(void)
     RUN_FRESH(lists_and_filters);
     RUN_FRESH(objects_are_kept);
     RUN_FRESH(objects_change_together);
+    RUN_FRESH(lists_show_what_is_being_tried);
     RUN_FRESH(erasing_leaves_the_money);
     RUN_FRESH(what_ends_after_erasing_keeps_no_texts);
     RUN_FRESH(numbers_add_up);

@@ -1,6 +1,5 @@
-"""The log of callbacks, resending, test callbacks, the rewards feed, endpoint health and erasing."""
+"""The log of callbacks, resending, test callbacks, the rewards feed, endpoint health."""
 import itertools
-import json
 import random
 import re
 import threading
@@ -508,73 +507,32 @@ def test_a_disabled_app_waits_and_goes_on(daemon, receiver):
         assert len(daemon.api().wait_state(event_id, a.partner_id, "delivered")["Attempts"]) == 1
 
 
-def test_erasing_a_panelist(own_daemon, receiver):
-    d = own_daemon.start()
-    a = Account(d, receiver.url)
-    kept = a.event("kept", PanelistId="someone-else")
-    mine = [a.event("e-1", PanelistId="erase-me-ü", SessionId="erase-session"),
-            a.event("e-2", "offer_completed", PanelistId="erase-me-ü", RevenueAmount="2.5", SessionId="erase-session"),
-            a.event("e-3", "survey_started", PanelistId="erase-me-ü", SessionId="erase-session")]
-    d.api().events(mine + [kept])
-    for event_id in ("e-1", "e-2", "kept"):
-        d.api().wait_state(event_id, a.partner_id, "delivered")
-    query = {"partnerId": a.partner_id}
-    reports = {r: d.api().get("/api/v1/reports/" + r, query=query).json["Rows"]
-               for r in ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")}
-    answer = d.api().post("/api/v1/panelists/erase", {"PanelistId": "erase-me-ü"}, query=query)
-    assert answer.status == 200 and answer.json["Erased"] == 3, answer
-
-    def forgotten():
-        for path in ("/api/v1/callbacks", "/api/v1/rewards", "/api/v1/callbacks/e-1", "/api/v1/callbacks/e-2"):
-            text = d.api().get(path, query=query).text
-            assert "erase-me" not in text and "erase-session" not in text, path
-        found = d.api().callback("e-2", a.partner_id)
-        assert (found["Reward"], found["RevenueAmount"], found["Body"]) == (250, 2.5, None)
-        assert d.api().callback("kept", a.partner_id)["PanelistId"] == "someone-else"
-        assert d.api().get("/api/v1/callbacks", query=dict(query, panelistId="erase-me-ü")).json["Items"] == []
-        for name, rows in reports.items():
-            assert d.api().get("/api/v1/reports/" + name, query=query).json["Rows"] == rows, name
-
-    forgotten()
-    d.restart()
-    forgotten()
-    # a duplicate stays one: the id is remembered, and what it carried is not taken up again
-    answer = d.api().post("/api/v1/events", mine[0])
-    assert (answer.json["Accepted"], answer.json["Duplicates"]) == (0, 1), answer
-    forgotten()
-    assert d.api().post("/api/v1/panelists/erase", {"PanelistId": "erase-me-ü"}, query=query).json["Erased"] == 0
-
-
-def test_what_lanes_have_in_hand_is_erased_too(own_daemon):
-    """Queued, waiting for a retry, being tried: nothing is sent with the old id afterwards."""
+def test_what_is_being_sent_is_delivering(own_daemon):
     hold = threading.Event()
-
-    def echo(request):
-        hold.wait(20)
-        return 404, {"X-Echo": request.json["RewardId"]}, request.body
-
+    r = Receiver(lambda request: hold.wait(20) and 200)
     d = own_daemon.start()
-    r = Receiver(echo)
-    a = Account(d, r.url, MaxConcurrency=4)
-    query = {"partnerId": a.partner_id}
-    d.api().events([a.event("e-%d" % i, PanelistId="erase-me-ü") for i in range(30)])
-    eventually(lambda: len(r.requests) == 4, what="the first ones are being tried")
-    answer = d.api().post("/api/v1/panelists/erase", {"PanelistId": "erase-me-ü"}, query=query)
-    assert answer.status == 200 and answer.json["Erased"] == 30, answer
-    tried = [request.json["RewardId"] for request in r.requests]
+    a = Account(d, r.url, MaxConcurrency=2)
+    api = d.api(a.key("callbacks:read"))
+    d.api().events([a.event("e-%d" % i) for i in range(5)])
+    eventually(lambda: len(r.requests) == 2, what="two are being sent")
+
+    def listed(path="/api/v1/callbacks", **filters):
+        return [(i["RewardId"], i["State"]) for i in api.get(path, query=filters).json["Items"]]
+
+    sent = sorted((request.json["RewardId"] for request in r.requests), reverse=True)
+    rest = [i for i in ("e-4", "e-3", "e-2", "e-1", "e-0") if i not in sent]
+    assert listed(state="delivering") == [(i, "delivering") for i in sent]
+    assert listed(state="pending") == [(i, "pending") for i in rest]
+    assert sorted(listed(), reverse=True) == sorted(listed(state="delivering") + listed(state="pending"), reverse=True)
+    assert sorted(listed("/api/v1/rewards")) == sorted(listed())
+    assert listed(state="delivering", limit=1) == [(sent[0], "delivering")]
+    found = d.api().callback(sent[0], a.partner_id)
+    assert (found["State"], found["NextAttemptAt"], found["Attempts"]) == ("delivering", None, [])
+    assert d.api().callback(rest[0], a.partner_id)["State"] == "pending"
     hold.set()
-    for event_id in tried:
-        eventually(lambda: d.api().callback(event_id, a.partner_id)["Attempts"], what="the try has ended")
-    time.sleep(1.5)  # longer than the schedule's first step
-    assert len(r.requests) == 4
-    for i in range(30):
-        found = d.api().callback("e-%d" % i, a.partner_id)
-        assert (found["State"], found["Reason"], found["Body"]) == ("skipped", "disabled", None), found
-        assert "erase-me" not in json.dumps(found, ensure_ascii=False)
-        for attempt in found["Attempts"]:
-            assert (attempt["RequestHeaders"], attempt["ResponseHeaders"], attempt["ResponseBody"]) == (None,) * 3
-    d.restart()
-    assert len(r.requests) == 4
+    for i in sent + rest:
+        d.api().wait_state(i, a.partner_id, "delivered")
+    assert listed(state="delivering") == []
     r.close()
 
 

@@ -239,6 +239,51 @@ static void lanes_and_overview_are_told(void)
     world_close(w);
 }
 
+static size_t count_tried(struct world *w, uint32_t account_no)
+{
+    struct delivery_tried tried = {
+        .done = {.run = answer_came},
+        .reply_to = &w->loops[0].executor,
+        .account_no = account_no,
+    };
+    answered = false;
+    delivery_get_tried(w->delivery, &tried);
+    world_run(w, 0);
+    CHECK(answered);
+    for (size_t i = 1; i < tried.count; i++)
+        CHECK(tried.event_nos[i - 1] < tried.event_nos[i]);
+    for (size_t i = 0; i < tried.count; i++) {
+        bool under_way = false;
+        for (const struct world_exchange *e = w->exchanges; e; e = e->next)
+            under_way |= world_event_of(e->x) == tried.event_nos[i];
+        CHECK(under_way);
+    }
+    free(tried.event_nos);
+    return tried.count;
+}
+
+static void it_is_told_what_is_being_tried(void)
+{
+    struct world *w = world_open(3, "5s,1m");
+    w->answer = world_slow;
+    uint64_t event = 0;
+    for (uint32_t app = 1; app <= 5; app++) {
+        world_set_app(w, app, (int)app);
+        for (int i = 0; i < 10; i++)
+            world_accept(w, app, ++event);
+    }
+    world_run(w, 100);
+    CHECK_EQ_UINT(count_tried(w, 1), 20); /* five first windows */
+    CHECK_EQ_UINT(count_tried(w, 2), 0);
+    world_run(w, 1 * MINUTE);
+    CHECK_EQ_UINT(count_tried(w, 1), 0);
+    world_resend(w, &w->rows[0]); /* it stays delivered while it is tried again */
+    world_run(w, 10);
+    CHECK_EQ_INT(w->in_flight, 1);
+    CHECK_EQ_UINT(count_tried(w, 1), 0);
+    world_close(w);
+}
+
 /* Fails at first and is slow, so that callbacks are queued, under way and waiting for a retry. */
 static struct world_answer fails_slowly(struct world *w, const struct exchange *x, uint32_t app)
 {
@@ -342,6 +387,7 @@ int main(void)
     RUN(test_callbacks_answer_inline);
     RUN(health_is_told);
     RUN(lanes_and_overview_are_told);
+    RUN(it_is_told_what_is_being_tried);
     RUN(what_was_erased_is_not_sent);
     RUN(a_failed_store_ends_all_starts);
     RUN(a_busy_store_is_asked_again);

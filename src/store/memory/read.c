@@ -248,7 +248,8 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
         return false;
     return (!l->event_id.p || str_eq(l->event_id, e->event_id)) &&
            (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
-           (!l->type || l->type == e->type) && (!l->state || l->state == entry->state) &&
+           (!l->type || l->type == e->type) &&
+           (!l->state || l->state == callback_list_state(l, e->event_no, entry->state)) &&
            (!l->app_no || l->app_no == e->app_no) &&
            (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
            (!l->has_from || e->accepted_ms >= l->accepted_from_ms) &&
@@ -271,7 +272,10 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
             l->more = true;
             break;
         }
-        l->rows[l->count++] = make_row(&l->arena, e);
+        struct callback_row *row = &l->rows[l->count++];
+        *row = make_row(&l->arena, e);
+        if (callback_list_state(l, e->event.event_no, e->state) == CALLBACK_DELIVERING)
+            callback_row_set_tried(row);
     }
     pthread_mutex_unlock(&m->lock);
     l->status = STORE_OK;

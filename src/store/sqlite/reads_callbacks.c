@@ -170,7 +170,8 @@ static bool is_listed(const struct callback_list *list, const struct row *row)
 {
     const struct event *e = &row->event;
     return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
-           (!list->state || list->state == row->status.state) &&
+           (!list->state ||
+            list->state == callback_list_state(list, e->event_no, row->status.state)) &&
            (!list->app_no || list->app_no == e->app_no) &&
            (!list->has_from || e->accepted_ms >= list->accepted_from_ms) &&
            (!list->has_to || e->accepted_ms < list->accepted_to_ms) &&
@@ -184,9 +185,13 @@ static bool add_row(struct lookup *l, struct callback_list *list, struct row *ro
     if (!is_listed(list, row))
         return true;
     list->more = list->count == list->limit;
-    if (!list->more)
-        fill_row(l, row, &list->arena, &list->rows[list->count++]);
-    return !list->more;
+    if (list->more)
+        return false;
+    struct callback_row *to = &list->rows[list->count++];
+    fill_row(l, row, &list->arena, to);
+    if (callback_list_state(list, to->event.event_no, to->state) == CALLBACK_DELIVERING)
+        callback_row_set_tried(to);
+    return true;
 }
 
 static const char *direction(const struct callback_list *list)
@@ -270,6 +275,20 @@ static void list_by_day(struct lookup *l, struct callback_list *list, struct ran
                list_late(l, list, before));
 }
 
+/* They are few, and none is stored as being delivered. */
+static void list_tried(struct lookup *l, struct callback_list *list, struct range range)
+{
+    bool more = true;
+    struct row row;
+    for (size_t i = 0; more && i < list->tried_count; i++) {
+        size_t at = list->order == LIST_NEWEST_FIRST ? list->tried_count - 1 - i : i;
+        uint64_t id = event_id_of(list->account_no, list->tried[at]);
+        if (id >= range.first && id <= range.last && lookup_row(l, id, &row))
+            more = add_row(l, list, &row);
+    }
+    sql_reset(l->row);
+}
+
 static bool list_segment(struct lookup *l, struct callback_list *list, struct range range,
                          uint32_t segment, int64_t hash)
 {
@@ -312,13 +331,14 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
     list->rows = arena_alloc(&list->arena, list->limit * sizeof *list->rows);
     list->count = 0;
     list->more = false;
-    /* None is stored as being delivered: do not look through all of them to find out. */
-    if (range.first > range.last || list->state == CALLBACK_DELIVERING)
+    if (range.first > range.last)
         return STORE_OK;
     if (list->event_id.p) {
         if (id >= range.first && id <= range.last && lookup_row(l, id, &row))
             (void)add_row(l, list, &row);
         sql_reset(l->row);
+    } else if (list->state == CALLBACK_DELIVERING) {
+        list_tried(l, list, range);
     } else if (list->panelist_id.p) {
         list_by_panelist(l, secret, list, range);
         sql_reset(l->row);
