@@ -22,9 +22,11 @@ enum scope {
     SCOPE_KEYS_WRITE = 1 << 5,
     SCOPE_EVENTS_WRITE = 1 << 6, /* operator */
     SCOPE_ADMIN = 1 << 7,        /* operator: everything */
+    SCOPE_PEOPLE_WRITE = 1 << 8,
+    SCOPE_AUDIT_READ = 1 << 9,
 };
-#define SCOPES_PARTNER 0x3fu
-#define SCOPES_ALL 0xffu
+#define SCOPES_PARTNER 0x33fu
+#define SCOPES_ALL 0x3ffu
 
 /* Every entry begins with its magic number and its references, see entry.h. */
 #define PARTNER_MAGIC 0xacc07001u

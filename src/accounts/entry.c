@@ -28,9 +28,8 @@ static struct str *text_at(void *entry, size_t offset)
     return (struct str *)(void *)((char *)entry + offset);
 }
 
-/* `texts` are the offsets of every struct str in the struct of `bytes` bytes. */
-static void *entry_pack(const void *from, size_t bytes, uint32_t magic, const size_t *texts,
-                        size_t text_count)
+void *entry_pack(const void *from, size_t bytes, uint32_t magic, const size_t *texts,
+                 size_t text_count)
 {
     struct str text;
     size_t all = sizeof(struct block) + bytes;

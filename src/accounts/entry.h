@@ -1,6 +1,6 @@
 /* Entries of the directory as blocks of memory: one allocation holds the struct and every text it
  * points at, so that a hundred thousand clients cost little and the last reference frees all.
- * Internal to accounts/. */
+ * Internal to accounts/ and people/. */
 #pragma once
 
 #include "accounts/accounts.h"
@@ -13,6 +13,9 @@ struct api_key *api_key_pack(const struct api_key *from);
 /* Fills in `parsed` and terms.has_url from `url`. On failure *ret_why says which URL is wrong. */
 MUST_CHECK bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why);
 
-/* Any kind of entry. */
+/* Any kind of entry: a struct of `bytes` bytes that begins with its magic number and references;
+ * `texts` are the offsets of every struct str in it. */
+void *entry_pack(const void *from, size_t bytes, uint32_t magic, const size_t *texts,
+                 size_t text_count);
 void *entry_ref(void *entry);
 void entry_unref(void *entry);

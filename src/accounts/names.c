@@ -8,6 +8,7 @@ const struct scope_entry scope_names[] = {
     {"callbacks:write", SCOPE_CALLBACKS_WRITE}, {"apps:read", SCOPE_APPS_READ},
     {"apps:write", SCOPE_APPS_WRITE},           {"keys:write", SCOPE_KEYS_WRITE},
     {"events:write", SCOPE_EVENTS_WRITE},       {"admin", SCOPE_ADMIN},
+    {"people:write", SCOPE_PEOPLE_WRITE},       {"audit:read", SCOPE_AUDIT_READ},
 };
 const size_t scope_count = ARRAY_LEN(scope_names);
 

@@ -14,6 +14,7 @@ struct books_watch;
 struct certificate_watch;
 struct control;
 struct operations;
+struct people;
 struct recoveries;
 
 struct api_options {
@@ -27,6 +28,7 @@ struct api_options {
     struct books_watch *books;
     struct operations *operations;
     struct certificate_watch *certificates;
+    struct people *people;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

@@ -18,6 +18,7 @@ static enum change_result patch(struct mutation *m)
 
 static enum change_result rotate(struct mutation *m)
 {
+    m->action = "app.secret_rotated";
     return change_rotate_secret(m->accounts, m->c->app->id, m->body, &m->c->problems, &m->change);
 }
 
@@ -77,19 +78,32 @@ void app_get(struct call *c)
     buf_free(&body);
 }
 
-/* Showing a secret is an act: it is logged with who did it. */
-void app_secret_get(struct call *c)
+/* Showing a secret is an act: it is written down who did it before it is shown. */
+static void answer_secret(struct call *c, enum store_status status)
 {
-    struct buf peer = {0}, body = {0};
-    address_print(&peer, &c->r->peer);
-    log_info("secret_shown", LOG_STR("app", c->app->id), LOG_STR("key", c->key_id),
-             LOG_STR("from", buf_str(&peer)));
+    struct buf body = {0};
     struct json_writer w;
+    if (!call_store_ok(c, status))
+        return;
     json_write_to(&w, &body);
     print_secret(&w, c->app);
     call_answer_json(c, 200, &body);
-    buf_free(&peer);
     buf_free(&body);
+}
+
+void app_secret_get(struct call *c)
+{
+    struct buf peer = {0};
+    address_print(&peer, &c->r->peer);
+    log_info("secret_shown", LOG_STR("app", c->app->id), LOG_STR("key", c->key_id),
+             LOG_STR("from", buf_str(&peer)));
+    buf_free(&peer);
+    control_note(c,
+                 &(struct audit_note){.action = "app.secret_shown",
+                                      .account_no = c->app->terms.account_no,
+                                      .object_kind = "app",
+                                      .object_id = c->app->id},
+                 answer_secret);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */

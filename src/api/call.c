@@ -6,6 +6,7 @@
 #include "api/route.h"
 #include "base/limits.h"
 #include "intake/intake.h"
+#include "people/user.h"
 
 void *call_alloc(struct call *c, size_t n)
 {
@@ -52,10 +53,13 @@ void call_release(struct call *c)
         client_unref(c->client);
     if (c->key)
         api_key_unref(c->key);
+    if (c->user)
+        user_unref(c->user);
     c->partner = NULL;
     c->app = NULL;
     c->client = NULL;
     c->key = NULL;
+    c->user = NULL;
 }
 
 /* What every answer of the interface carries besides its own. */
@@ -97,7 +101,12 @@ void call_answer_text(struct call *c, const char *content_type, const struct buf
 
 void call_answer_empty(struct call *c, int status)
 {
-    answer(c, status, NULL, STR_NONE, STR_NONE);
+    call_answer_empty_with(c, status, STR_NONE);
+}
+
+void call_answer_empty_with(struct call *c, int status, struct str extra)
+{
+    answer(c, status, NULL, extra, STR_NONE);
 }
 
 void call_begin_pieces(struct call *c, const char *content_type)
@@ -189,7 +198,10 @@ static struct str headers_of_status(struct call *c, int status)
         buf_add_c(&b, "\r\n");
     }
     if (status == 429)
-        buf_printf(&b, "Retry-After: %d\r\n", c->rate_counted ? c->rate.reset_s : 1);
+        buf_printf(&b, "Retry-After: %lld\r\n",
+                   c->retry_after_s  ? (long long)c->retry_after_s
+                   : c->rate_counted ? (long long)c->rate.reset_s
+                                     : 1);
     if (status == 503)
         buf_add_c(&b, "Retry-After: 2\r\n");
     struct str kept = arena_str(&c->r->arena, buf_str(&b));

@@ -19,6 +19,7 @@ struct parameter {
 };
 
 struct route;
+struct user;
 
 struct call {
     uint32_t magic;
@@ -32,7 +33,11 @@ struct call {
     bool is_operator; /* a key of the installation, not of one partner */
     uint32_t scopes;
     uint32_t key_account_no; /* 0: an operator's */
-    struct str key_id;
+    struct str key_id;       /* what requests are counted under; a person's is its UserId */
+    struct {                 /* who is signed in; user_id absent: a key asks, or nobody */
+        struct str user_id, email, session_id, token;
+        bool acting; /* an operator looks at a partner's account as that partner */
+    } person;
 
     /* About what: set by the path or by partnerId; 0 where the route needs none. */
     uint32_t account_no;
@@ -40,6 +45,7 @@ struct call {
     struct app *app;
     struct client *client;
     struct api_key *key;
+    struct user *user;
     struct str ids[2]; /* the {Ids} of the path, decoded */
 
     struct parameter parameters[CALL_PARAMETERS_MAX];
@@ -48,6 +54,7 @@ struct call {
     void *work;        /* the handler's own, between its steps */
     bool rate_counted; /* `rate` is said in the answer's headers */
     struct rate_state rate;
+    int64_t retry_after_s; /* of a 429 that is not the rate's; 0: a second */
 };
 
 /* Gives back the references to what the call is about. */
@@ -69,6 +76,7 @@ void call_answer_json(struct call *c, int status, const struct buf *body);
 void call_answer_json_with(struct call *c, int status, struct str extra_headers,
                            const struct buf *body);
 void call_answer_empty(struct call *c, int status);
+void call_answer_empty_with(struct call *c, int status, struct str extra_headers);
 /* application/problem+json; detail may be NULL. c->problems become `errors`. */
 void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...) PRINTF_LIKE(3, 4);
 /* 400 with what is in c->problems, as Fields of a body or as Parameters of a query. */

@@ -9,6 +9,8 @@
 #include "base/waiter.h"
 #include "base/worker.h"
 
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #define CONTROL_MAGIC 0xC0107201u
@@ -16,8 +18,10 @@
 struct control {
     uint32_t magic;
     struct control_options options;
-    struct worker *worker;
+    struct worker *worker, *slow;
+    atomic_int slow_calls;
     struct waiter stored;
+    struct audit audit;
 };
 
 struct control *control_new(const struct control_options *options)
@@ -26,13 +30,16 @@ struct control *control_new(const struct control_options *options)
     control->magic = CONTROL_MAGIC;
     control->options = *options;
     waiter_init(&control->stored);
+    control->audit = (struct audit){.env = options->env, .directory = options->directory};
     control->worker = worker_start("control");
+    control->slow = worker_start("slow");
     return control;
 }
 
 void control_free(struct control *control)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
+    worker_stop(control->slow); /* whose calls go on at the other */
     worker_stop(control->worker);
     waiter_free(&control->stored);
     control->magic = 0;
@@ -48,20 +55,152 @@ static void warn_plain_urls(const struct app *app)
                         LOG_C("endpoint", lane_kind_name(k)), LOG_C("fix", "use https"));
 }
 
-/* On the control thread: waits until the change is on disk, then applies it. */
-static enum store_status keep(struct control *control, struct change *change)
+/* --- what every change goes through ---------------------------------------------------------- */
+
+void control_post(struct control *control, struct task *task)
 {
+    CHECK_MAGIC(control, CONTROL_MAGIC);
+    executor_post(worker_executor(control->worker), task);
+}
+
+bool control_post_slow(struct control *control, struct task *task)
+{
+    CHECK_MAGIC(control, CONTROL_MAGIC);
+    if (atomic_fetch_add(&control->slow_calls, 1) >= SLOW_CALLS_MOST) {
+        atomic_fetch_sub(&control->slow_calls, 1);
+        return false;
+    }
+    executor_post(worker_executor(control->slow), task);
+    return true;
+}
+
+void control_slow_done(struct control *control)
+{
+    atomic_fetch_sub(&control->slow_calls, 1);
+}
+
+struct audit *control_audit(struct control *control)
+{
+    return &control->audit;
+}
+
+enum store_status control_keep(struct control *control, const struct object_part *parts,
+                               size_t count)
+{
+    ASSERT(count > 0);
     struct object_change object = {
         .done.run = waiter_wake,
         .reply_to = &control->stored.executor,
-        .kind = (enum object_kind)change->kind,
-        .id = change->id,
-        .document = change->remove ? STR_NONE : buf_str(&change->document),
+        .kind = parts[0].kind,
+        .id = parts[0].id,
+        .document = parts[0].document,
+        .parts = parts + 1,
+        .part_count = count - 1,
     };
     store_change_object(control->options.store, &object);
     waiter_wait(&control->stored);
-    if (object.status != STORE_OK)
-        return object.status;
+    return object.status;
+}
+
+/* --- accounts -------------------------------------------------------------------------------- */
+
+static const char *kind_name(enum account_kind kind)
+{
+    switch (kind) {
+    case ACCOUNT_PARTNER: return "partner";
+    case ACCOUNT_APP: return "app";
+    case ACCOUNT_CLIENT: return "client";
+    case ACCOUNT_KEY: return "key";
+    }
+    UNREACHABLE();
+}
+
+/* As the interface shows it. */
+static void print_entry(enum account_kind kind, const void *entry, struct buf *to)
+{
+    struct json_writer w;
+    json_write_to(&w, to);
+    switch (kind) {
+    case ACCOUNT_PARTNER: render_partner(&w, entry); return;
+    case ACCOUNT_APP: render_app(&w, entry, false); return;
+    case ACCOUNT_CLIENT: render_client(&w, entry); return;
+    case ACCOUNT_KEY: render_key(&w, entry, STR_NONE); return;
+    }
+    UNREACHABLE();
+}
+
+static uint32_t account_of(const struct change *change)
+{
+    switch (change->kind) {
+    case ACCOUNT_PARTNER: return change->partner->account_no;
+    case ACCOUNT_APP: return change->app->terms.account_no;
+    case ACCOUNT_CLIENT: return change->client->account_no;
+    case ACCOUNT_KEY: return change->key->account_no;
+    }
+    UNREACHABLE();
+}
+
+/* The entry as it still is; false: it is new. */
+static bool print_before(struct directory *d, const struct change *change, struct buf *to)
+{
+    struct partner *p = NULL;
+    struct app *a = NULL;
+    struct client *c = NULL;
+    struct api_key *k = NULL;
+    switch (change->kind) {
+    case ACCOUNT_PARTNER: p = directory_partner(d, change->id); break;
+    case ACCOUNT_APP: a = directory_app(d, change->id); break;
+    case ACCOUNT_CLIENT: c = directory_client(d, change->id); break;
+    case ACCOUNT_KEY: k = directory_key(d, change->id); break;
+    }
+    const void *entry = p ? (void *)p : a ? (void *)a : c ? (void *)c : (void *)k;
+    if (entry)
+        print_entry(change->kind, entry, to);
+    partner_unref(p);
+    app_unref(a);
+    client_unref(c);
+    api_key_unref(k);
+    return entry != NULL;
+}
+
+static struct audit_note note_of(struct control *control, const struct change *change,
+                                 const char *action, char ret_made[32])
+{
+    struct audit_note note = {
+        .account_no = account_of(change),
+        .object_kind = kind_name(change->kind),
+        .object_id = change->id,
+    };
+    bool known = print_before(control->options.directory, change, &note.before);
+    if (!change->remove)
+        print_entry(change->kind, change->entry, &note.after);
+    snprintf(ret_made, 32, "%s.%s", note.object_kind,
+             change->remove ? "removed"
+             : known        ? "changed"
+                            : "created");
+    note.action = action ? action : ret_made;
+    return note;
+}
+
+/* On the control thread: waits until the change is on disk, then applies it. c NULL: nobody asked
+ * for it. */
+static enum store_status keep(struct control *control, const struct call *c, const char *action,
+                              struct change *change)
+{
+    char made[32];
+    struct arena arena = {0};
+    struct audit_note note = note_of(control, change, action, made);
+    struct object_part parts[1 + AUDIT_PARTS] = {{
+        .kind = (enum object_kind)change->kind,
+        .id = change->id,
+        .document = change->remove ? STR_NONE : buf_str(&change->document),
+    }};
+    size_t count = 1 + audit_parts(&control->audit, c, &note, &arena, parts + 1);
+    enum store_status status = control_keep(control, parts, count);
+    audit_note_free(&note);
+    arena_free(&arena);
+    if (status != STORE_OK)
+        return status;
     change_apply(control->options.accounts, change);
     if (change->kind == ACCOUNT_APP) {
         control->options.app_changed(control->options.context, change->app->app_no);
@@ -141,7 +280,7 @@ static void run_mutation(struct task *task)
     m->accounts = control->options.accounts;
     m->result = m->judge(m);
     if (m->result == CHANGE_READY) {
-        m->stored = keep(control, &m->change);
+        m->stored = keep(control, m->c, m->action, &m->change);
         if (m->stored == STORE_OK && m->render)
             print_answer(m);
         change_free(control->options.accounts, &m->change);
@@ -179,7 +318,7 @@ static void run_disabling(struct task *task)
         log_warning("lane_disabled", LOG_STR("app", change.app->id),
                     LOG_C("endpoint", lane_kind_name(d->kind)),
                     LOG_C("reason", "the receiver answered 410 Gone"));
-        if (keep(d->control, &change) != STORE_OK)
+        if (keep(d->control, NULL, "app.endpoint_disabled", &change) != STORE_OK)
             log_error("lane_disabled_not_stored", LOG_STR("app", change.id));
         change_free(options->accounts, &change);
     }
@@ -199,4 +338,46 @@ void control_disable_lane(struct control *control, uint32_t app_no, enum lane_ki
     d->url = arena_str(&d->arena, url);
     d->task.run = run_disabling;
     executor_post(worker_executor(control->worker), &d->task);
+}
+
+/* --- what is only written down ---------------------------------------------------------------- */
+
+struct noting {
+    struct call *c;
+    struct task task;
+    struct control *control;
+    struct audit_note note;
+    enum store_status status;
+    void (*done)(struct call *c, enum store_status status);
+};
+
+static void noted_on_loop(struct task *task)
+{
+    struct noting *n = CONTAINER_OF(task, struct noting, task);
+    n->done(n->c, n->status);
+}
+
+static void run_noting(struct task *task)
+{
+    struct noting *n = CONTAINER_OF(task, struct noting, task);
+    struct arena arena = {0};
+    struct object_part parts[AUDIT_PARTS];
+    size_t count = audit_parts(&n->control->audit, n->c, &n->note, &arena, parts);
+    n->status = control_keep(n->control, parts, count);
+    audit_note_free(&n->note);
+    arena_free(&arena);
+    n->task.run = noted_on_loop;
+    executor_post(call_executor(n->c), &n->task);
+}
+
+void control_note(struct call *c, const struct audit_note *note,
+                  void (*done)(struct call *c, enum store_status status))
+{
+    struct noting *n = call_alloc(c, sizeof *n);
+    n->c = c;
+    n->control = c->api->options.control;
+    n->note = *note;
+    n->done = done;
+    n->task.run = run_noting;
+    control_post(n->control, &n->task);
 }

@@ -1,14 +1,17 @@
-/* Changes of accounts, one at a time on a thread of their own: judge, make durable, then let
- * everybody see. Two changes never judge the same state, and a loop never waits for a disk. */
+/* Changes of accounts and people, one at a time on a thread of their own: judge, make durable
+ * with its audit entry, then let everybody see. Two changes never judge the same state, and a loop
+ * never waits for a disk. */
 #pragma once
 
 #include "accounts/changes.h"
+#include "api/audit.h"
 #include "api/call.h"
 #include "store/store.h"
 
 struct control;
 
 struct control_options {
+    struct env *env;
     struct accounts *accounts;
     struct store *store;
     struct directory *directory;
@@ -39,6 +42,7 @@ struct mutation {
     void (*render)(struct mutation *m, struct json_writer *w);
     int status;           /* of the answer */
     const char *location; /* "/api/v1/apps/" for a 201's Location, before the id; NULL: none */
+    const char *action;   /* of the audit log; NULL: KIND.created, .changed or .removed */
 
     /* Control's own. */
     struct task task;
@@ -50,3 +54,25 @@ struct mutation {
 
 /* From a loop. The mutation lives in the call's arena. */
 void control_ask(struct control *control, struct mutation *m);
+
+/* --- for other changes (people, and what is only written down) ----------------------------------
+ */
+
+/* Runs the task on the control thread. */
+void control_post(struct control *control, struct task *task);
+/* On the control thread: waits until the parts are durable, all or none. There is at least one,
+ * and the first is not the deletion of what is not there. */
+enum store_status control_keep(struct control *control, const struct object_part *parts,
+                               size_t count);
+struct audit *control_audit(struct control *control); /* the control thread's */
+
+/* Runs a slow call on a worker of its own, one at a time; the task goes on at control_post. False:
+ * too many wait already. */
+#define SLOW_CALLS_MOST 8
+MUST_CHECK bool control_post_slow(struct control *control, struct task *task);
+void control_slow_done(struct control *control); /* by each of them, as its last word there */
+
+/* Writes the note down, then runs `done` on the call's loop with the store's answer. The note is
+ * taken over. */
+void control_note(struct call *c, const struct audit_note *note,
+                  void (*done)(struct call *c, enum store_status status));

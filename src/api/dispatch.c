@@ -2,6 +2,7 @@
  * 405, 401, 403, 404 for what belongs to another account; all of that before the body is read.
  * Then the query (400) and the handler. */
 #include "api/internal.h"
+#include "api/person.h"
 #include "api/query.h"
 #include "api/recovery.h"
 #include "api/route.h"
@@ -10,6 +11,13 @@
 
 #include <stdlib.h>
 
+/* Wrong tries at signing in: ten at once and one a minute for an account, 1,440 a day; more for a
+ * client, behind which there may be an office. */
+#define ACCOUNT_TRIES 10
+#define ACCOUNT_REFILL_MS 60000
+#define CLIENT_TRIES 50
+#define CLIENT_REFILL_MS 10000
+
 struct api *api_new(const struct api_options *options)
 {
     struct api *api = xcalloc(1, sizeof *api);
@@ -17,6 +25,8 @@ struct api *api_new(const struct api_options *options)
     api->options = *options;
     api->started_ms = env_wall_ms(options->env);
     api->limit = rate_limit_new(options->reads_per_minute);
+    api->account_tries = throttle_new((struct throttle_rule){ACCOUNT_TRIES, ACCOUNT_REFILL_MS});
+    api->client_tries = throttle_new((struct throttle_rule){CLIENT_TRIES, CLIENT_REFILL_MS});
     return api;
 }
 
@@ -24,6 +34,8 @@ void api_free(struct api *api)
 {
     CHECK_MAGIC(api, API_MAGIC);
     rate_limit_free(api->limit);
+    throttle_free(api->account_tries);
+    throttle_free(api->client_tries);
     free(api);
 }
 
@@ -81,9 +93,16 @@ static bool partner_enabled(struct call *c, uint32_t account_no)
     return enabled;
 }
 
+static bool has_key(struct http_request *r)
+{
+    return http_header(r, "authorization").p || http_header(r, "x-api-key").p;
+}
+
 static bool authenticate(struct call *c)
 {
     struct str text;
+    if (!has_key(c->r))
+        return person_authenticate(c);
     if (!key_text(c->r, &text))
         return false;
     struct api_key *key = directory_key_by_text(c->api->options.directory, text);
@@ -97,12 +116,21 @@ static bool authenticate(struct call *c)
     return true;
 }
 
+/* A browser sends the cookie whoever asks it to: what changes something must come from our page. */
+static bool from_own_page(const struct call *c)
+{
+    bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
+    return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
+}
+
 /* Everything for an admin; else the route's scope. What is the installation's, not one
  * partner's, takes an operator's key. */
 static bool authorized(const struct call *c)
 {
     if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
         return false;
+    if (c->route->flags & ROUTE_PERSON)
+        return c->person.user_id.p != NULL;
     return (c->scopes & SCOPE_ADMIN) || (c->scopes & c->route->scope);
 }
 
@@ -147,6 +175,7 @@ static bool find_subject(struct call *c)
     const struct str *ids = c->ids;
     switch (c->route->subject) {
     case SUBJECT_NONE:
+    case SUBJECT_SIDE:
     case SUBJECT_ACCOUNT:
     case SUBJECT_REWARD: return true;
     case SUBJECT_PARTNER:
@@ -158,6 +187,9 @@ static bool find_subject(struct call *c)
     case SUBJECT_CLIENT:
         c->client = directory_client(d, ids[0]);
         return c->client && owns(c, c->client->account_no);
+    case SUBJECT_USER:
+        c->user = people_user(c->api->options.people, ids[0]);
+        return c->user && owns(c, c->user->account_no);
     case SUBJECT_RECOVERY: return find_recovery(c, ids[0]);
     case SUBJECT_KEY:
         c->partner = directory_partner(d, ids[0]);
@@ -191,7 +223,13 @@ static bool judge_key(struct call *c)
     if (!c->authenticated) {
         call_answer_problem(c, 401,
                             "This needs a key: send Authorization: Bearer <key> or X-Api-Key: "
-                            "<key>. The key is missing, wrong or revoked.");
+                            "<key>; or a session. It is missing, wrong, revoked or over.");
+        return false;
+    }
+    if (!from_own_page(c)) {
+        call_answer_problem(c, 403,
+                            "A session needs its X-Csrf-Token here, from this daemon's own page; "
+                            "GET /api/v1/session tells it.");
         return false;
     }
     if (!c->is_operator && !partner_enabled(c, c->key_account_no)) {
@@ -200,7 +238,11 @@ static bool judge_key(struct call *c)
         return false;
     }
     if (!authorized(c)) {
-        call_answer_problem(c, 403, "The key does not have the scope that this request needs.");
+        call_answer_problem(c, 403,
+                            c->route->flags & ROUTE_PERSON
+                                ? "This is for people who are signed in, not for keys."
+                                : "The key, or the role, does not have the scope that this "
+                                  "request needs.");
         return false;
     }
     if (!(c->route->flags & ROUTE_LIMITED))

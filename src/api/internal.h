@@ -4,6 +4,7 @@
 #include "api/api.h"
 #include "api/rate_limit.h"
 #include "intake/intake.h"
+#include "people/throttle.h"
 
 #include <stdatomic.h>
 
@@ -15,6 +16,7 @@ struct api {
     atomic_bool accepting;
     int64_t started_ms;
     struct rate_limit *limit;
+    struct throttle *account_tries, *client_tries; /* of signing in */
 };
 
 struct api_loop {

@@ -79,6 +79,15 @@ static void print_responses(struct json_writer *w, const struct route *route)
     json_end_object(w);
 }
 
+static struct str security_of(const struct route *route)
+{
+    if (route->flags & ROUTE_PUBLIC)
+        return STR("[]");
+    if (route->flags & ROUTE_PERSON)
+        return STR("[{\"session\":[]}]");
+    return STR("[{\"bearer\":[]},{\"apiKey\":[]},{\"session\":[]}]");
+}
+
 static void print_operation(struct json_writer *w, const struct route *route)
 {
     json_key(w, method_name(route->method));
@@ -86,7 +95,7 @@ static void print_operation(struct json_writer *w, const struct route *route)
     json_key(w, "summary");
     json_c(w, route->summary);
     json_key(w, "security");
-    json_raw(w, route->flags & ROUTE_PUBLIC ? STR("[]") : STR("[{\"bearer\":[]},{\"apiKey\":[]}]"));
+    json_raw(w, security_of(route));
     print_parameters(w, route);
     if (route->request_schema) {
         json_key(w, "requestBody");

@@ -62,6 +62,7 @@ static void print_secret(struct json_writer *w, const struct accounts *accounts,
 
 static enum change_result rotate(struct mutation *m)
 {
+    m->action = "partner.secret_rotated";
     return change_rotate_operations_secret(m->accounts, m->c->partner->id, &m->change);
 }
 
@@ -77,16 +78,29 @@ void partner_operations_secret_rotate(struct call *c)
     mutate(c, false, rotate, render_rotated, 200, NULL);
 }
 
-void partner_operations_secret_get(struct call *c)
+static void answer_secret(struct call *c, enum store_status status)
 {
     struct buf body = {0};
     struct json_writer w;
-    log_info("operations_secret_shown", LOG_STR("partner", c->partner->id),
-             LOG_STR("key", c->key_id));
+    if (!call_store_ok(c, status))
+        return;
     json_write_to(&w, &body);
     print_secret(&w, c->api->options.accounts, c->partner, call_now_ms(c));
     call_answer_json(c, 200, &body);
     buf_free(&body);
+}
+
+/* Written down before it is shown. */
+void partner_operations_secret_get(struct call *c)
+{
+    log_info("operations_secret_shown", LOG_STR("partner", c->partner->id),
+             LOG_STR("key", c->key_id));
+    control_note(c,
+                 &(struct audit_note){.action = "partner.secret_shown",
+                                      .account_no = c->partner->account_no,
+                                      .object_kind = "partner",
+                                      .object_id = c->partner->id},
+                 answer_secret);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@ enum route_subject {
     SUBJECT_KEY,    /* {PartnerId} and {KeyId} */
     SUBJECT_REWARD, /* within the account */
     SUBJECT_RECOVERY,
+    SUBJECT_SIDE, /* an account as SUBJECT_ACCOUNT; an operator's without partnerId: none */
+    SUBJECT_USER, /* of that side */
 };
 
 enum {
@@ -22,6 +24,7 @@ enum {
     ROUTE_OPERATOR = 4,
     ROUTE_BODY_OPTIONAL = 8,
     ROUTE_QUERY_REQUIRED = 16, /* each of its parameters must be given */
+    ROUTE_PERSON = 32,         /* about who is signed in: no key, any role */
 };
 
 struct route {
@@ -90,3 +93,27 @@ void probe_healthz(struct call *c);
 void probe_readyz(struct call *c);
 void metrics_get(struct call *c);
 void openapi_get(struct call *c);
+void session_get(struct call *c);
+void session_post(struct call *c);
+void session_delete(struct call *c);
+void session_password(struct call *c);
+void session_act_as(struct call *c);
+void session_act_as_end(struct call *c);
+void second_factor_begin(struct call *c);
+void second_factor_confirm(struct call *c);
+void second_factor_remove(struct call *c);
+void second_factor_recovery(struct call *c);
+void sessions_list(struct call *c);
+void session_end(struct call *c);
+void link_check(struct call *c);
+void link_use(struct call *c);
+void users_post(struct call *c);
+void users_list(struct call *c);
+void user_get(struct call *c);
+void user_patch(struct call *c);
+void user_delete(struct call *c);
+void user_link_post(struct call *c);
+void user_factor_delete(struct call *c);
+void user_sessions_list(struct call *c);
+void user_sessions_delete(struct call *c);
+void audit_list(struct call *c);

@@ -19,6 +19,7 @@
 #include "daemon/told.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
+#include "people/people.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -52,6 +53,7 @@ struct daemon {
     struct accounts *accounts;
     struct control *control;
     struct recoveries *recoveries;
+    struct people *people;
     struct delivery *delivery;
     struct operations *operations;
     struct api *api;
@@ -110,6 +112,11 @@ static void load_object(void *context, enum object_kind kind, struct str id, str
         return;
     }
     struct str why;
+    if (kind == OBJECT_USER || kind == OBJECT_SESSION) {
+        if (!people_load(l->daemon->people, &l->arena, kind, id, document, &why))
+            l->why = why;
+        return;
+    }
     if (!accounts_load(l->daemon->accounts, &l->arena, (enum account_kind)kind, id, document, &why))
         l->why = why;
 }
@@ -125,7 +132,10 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     if (!master_key_load(d->options.master_key, d->options.store_directory, d->env,
                          options.master_key, ret_why))
         return false;
+    struct people_options people = {.env = d->env};
+    memcpy(people.master_key, options.master_key, sizeof people.master_key);
     d->accounts = accounts_new(&options);
+    d->people = people_new(&people);
     explicit_bzero(options.master_key, sizeof options.master_key);
     d->operations = operations_new(&(struct operations_options){
         .env = d->env,
@@ -134,9 +144,11 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .accounts = d->accounts,
         .spacing_ms = d->options.operations_spacing_ms,
     });
+    explicit_bzero(people.master_key, sizeof people.master_key);
     struct loading loading = {.daemon = d};
     store_visit_objects(d->store, load_object, &loading);
-    bool good = !loading.why.p && accounts_loaded(d->accounts, &loading.arena, &loading.why);
+    bool good = !loading.why.p && accounts_loaded(d->accounts, &loading.arena, &loading.why) &&
+                people_loaded(d->people, d->directory, &loading.arena, &loading.why);
     if (good && d->options.operator_key.p)
         directory_set_operator_key(d->directory, d->options.operator_key);
     if (!good)
@@ -260,6 +272,7 @@ static void make_delivery(struct daemon *d)
 static void make_api(struct daemon *d)
 {
     d->control = control_new(&(struct control_options){
+        .env = d->env,
         .accounts = d->accounts,
         .store = d->store,
         .directory = d->directory,
@@ -282,6 +295,7 @@ static void make_api(struct daemon *d)
         .books = d->books,
         .operations = d->operations,
         .certificates = d->certificates,
+        .people = d->people,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -495,6 +509,8 @@ static void free_parts(struct daemon *d)
         operations_free(d->operations);
     if (d->accounts)
         accounts_free(d->accounts);
+    if (d->people)
+        people_free(d->people);
     if (d->directory)
         directory_free(d->directory);
     tls_context_free(d->tls);

@@ -188,7 +188,13 @@ export interface Endpoint {
   LatencyP50Ms: number;
   LatencyP95Ms: number;
   LatencyP99Ms: number;
-  LastError: { At: string; Class: string; Status: number | null; Detail: string; Fix: string } | null;
+  LastError: {
+    At: string;
+    Class: string;
+    Status: number | null;
+    Detail: string;
+    Fix: string;
+  } | null;
 }
 
 export interface Endpoints {

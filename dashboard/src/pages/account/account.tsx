@@ -4,7 +4,16 @@ import { useList } from '../../app/resource';
 import { loadSession, me, takeSession } from '../../app/session';
 import { path, post, remove } from '../../lib/http';
 import type { Session, SessionEntry } from '../../lib/types';
-import { Badge, Button, Card, Facts, Loading, PageHead, ProblemNotice, Time } from '../../ui/basics';
+import {
+  Badge,
+  Button,
+  Card,
+  Facts,
+  Loading,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
@@ -58,7 +67,9 @@ function PasswordCard() {
 /** "Firefox on Linux" from what browsers say of themselves; the whole where it is unknown. */
 export function browserName(agent: string): string {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(
-    agent.includes('Chrome/') ? agent.replace(/Safari\/\S+/, '').replace(/Chrome\/(?=.*(?:Edg|OPR)\/)/, '') : agent,
+    agent.includes('Chrome/')
+      ? agent.replace(/Safari\/\S+/, '').replace(/Chrome\/(?=.*(?:Edg|OPR)\/)/, '')
+      : agent,
   )?.[1];
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1];
   const named = { Edg: 'Edge', OPR: 'Opera' }[browser ?? ''] ?? browser;
@@ -76,7 +87,11 @@ function SessionsCard() {
       say('The session has ended.');
     });
   return (
-    <Card title="Where you are signed in" text="End what you do not know, then change your password." flush>
+    <Card
+      title="Where you are signed in"
+      text="End what you do not know, then change your password."
+      flush
+    >
       <ProblemNotice problem={list.problem ?? sending.problem} retry={list.reload} />
       {!list.data && list.loading && <Loading />}
       {list.data && (
@@ -104,7 +119,9 @@ function SessionsCard() {
                 <Button
                   size="small"
                   disabled={sending.busy}
-                  aria-label={entry.Current ? 'Sign out here' : `End the session from ${entry.Address}`}
+                  aria-label={
+                    entry.Current ? 'Sign out here' : `End the session from ${entry.Address}`
+                  }
                   onClick={() => void end(entry)}
                 >
                   {entry.Current ? 'Sign out' : 'End'}

@@ -28,7 +28,13 @@ function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => voi
   );
 }
 
-function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; onClose: () => void }) {
+function PasswordStep({
+  onBegun,
+  onClose,
+}: {
+  onBegun: (begun: Begun) => void;
+  onClose: () => void;
+}) {
   const [password, setPassword] = useState('');
   const sending = useSending();
   const send = () =>
@@ -57,7 +63,15 @@ function PasswordStep({ onBegun, onClose }: { onBegun: (begun: Begun) => void; o
   );
 }
 
-function ConfirmStep({ begun, onDone, onClose }: { begun: Begun; onDone: (codes: string[]) => void; onClose: () => void }) {
+function ConfirmStep({
+  begun,
+  onDone,
+  onClose,
+}: {
+  begun: Begun;
+  onDone: (codes: string[]) => void;
+  onClose: () => void;
+}) {
   const [code, setCode] = useState('');
   const sending = useSending();
   const send = () =>

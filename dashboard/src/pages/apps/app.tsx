@@ -68,7 +68,13 @@ export function AppPage({ params }: PageProps) {
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data && (
-        <Tab key={`${current} ${data.etag}`} name={current} app={data.app} etag={data.etag} reload={reload} />
+        <Tab
+          key={`${current} ${data.etag}`}
+          name={current}
+          app={data.app}
+          etag={data.etag}
+          reload={reload}
+        />
       )}
     </div>
   );

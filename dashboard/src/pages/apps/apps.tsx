@@ -5,15 +5,7 @@ import { navigate } from '../../app/router';
 import { may, partnerId } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { App } from '../../lib/types';
-import {
-  Badge,
-  Button,
-  Card,
-  Empty,
-  Loading,
-  PageHead,
-  ProblemNotice,
-} from '../../ui/basics';
+import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Dialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
@@ -78,7 +70,10 @@ export function AppsPage() {
   );
   return (
     <div class="page">
-      <PageHead title="Apps" text="An app holds your Currency Value, the callback URLs and their secret.">
+      <PageHead
+        title="Apps"
+        text="An app holds your Currency Value, the callback URLs and their secret."
+      >
         {list.data && list.data.length > 0 && create}
       </PageHead>
       <ProblemNotice problem={list.problem} retry={list.reload} />
@@ -96,7 +91,10 @@ export function AppsPage() {
             rows={list.data}
             rowKey={app => app.AppId}
             columns={[
-              { title: 'Name', cell: app => <a href={path`/apps/${app.AppId}`}>{app.Name || app.AppId}</a> },
+              {
+                title: 'Name',
+                cell: app => <a href={path`/apps/${app.AppId}`}>{app.Name || app.AppId}</a>,
+              },
               { title: 'AppId', cell: app => <span class="mono">{app.AppId}</span> },
               { title: 'Currency Value', right: true, cell: app => app.CurrencyValue.format() },
               {
@@ -106,7 +104,8 @@ export function AppsPage() {
               },
               {
                 title: 'State',
-                cell: app => (app.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>),
+                cell: app =>
+                  app.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
               },
             ]}
           />

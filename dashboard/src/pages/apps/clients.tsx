@@ -19,14 +19,26 @@ const integrations: { value: Integration; title: string }[] = [
 const integrationTitle = (value: Integration) =>
   integrations.find(one => one.value === value)?.title ?? value;
 
-function CreateDialog({ app, onClose, onDone }: { app: string; onClose: () => void; onDone: () => void }) {
+function CreateDialog({
+  app,
+  onClose,
+  onDone,
+}: {
+  app: string;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const [id, setId] = useState('');
   const [name, setName] = useState('');
   const [integration, setIntegration] = useState<Integration>('sdk');
   const sending = useSending();
   const send = () =>
     sending.run(async () => {
-      const body = { ClientId: id.trim() || undefined, Name: name.trim(), Integration: integration };
+      const body = {
+        ClientId: id.trim() || undefined,
+        Name: name.trim(),
+        Integration: integration,
+      };
       const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);
       say(`Client ${client.ClientId} has been made.`);
       onDone();
@@ -63,7 +75,15 @@ function CreateDialog({ app, onClose, onDone }: { app: string; onClose: () => vo
   );
 }
 
-function SwitchClient({ client, onClose, onDone }: { client: Client; onClose: () => void; onDone: () => void }) {
+function SwitchClient({
+  client,
+  onClose,
+  onDone,
+}: {
+  client: Client;
+  onClose: () => void;
+  onDone: () => void;
+}) {
   const on = !client.Enabled;
   return (
     <Confirm
@@ -120,7 +140,8 @@ export function ClientsTab({ app }: TabProps) {
             { title: 'Integration', cell: client => integrationTitle(client.Integration) },
             {
               title: 'State',
-              cell: client => (client.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>),
+              cell: client =>
+                client.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
             },
             ...(writable
               ? [

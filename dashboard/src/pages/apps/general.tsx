@@ -30,9 +30,7 @@ function Preview({ currencyValue, decimals }: { currencyValue: string; decimals:
           {
             title: 'Your user gets',
             right: true,
-            cell: revenue => (
-              <strong>{rewardFor(revenue, currencyValue, decimals) ?? '–'}</strong>
-            ),
+            cell: revenue => <strong>{rewardFor(revenue, currencyValue, decimals) ?? '–'}</strong>,
           },
         ]}
       />
@@ -61,7 +59,12 @@ export function GeneralTab(props: TabProps) {
         {draft => (
           <div class="grid-2">
             <div class="stack">
-              <TextField label="Name" value={draft.text('Name')} onChange={v => draft.set('Name', v)} fault={draft.fault('Name')} />
+              <TextField
+                label="Name"
+                value={draft.text('Name')}
+                onChange={v => draft.set('Name', v)}
+                fault={draft.fault('Name')}
+              />
               <TextField
                 label="Currency Value"
                 unit="per 1 USD"
@@ -80,7 +83,10 @@ export function GeneralTab(props: TabProps) {
                 fault={draft.fault('RewardDecimals')}
               />
             </div>
-            <Preview currencyValue={draft.text('CurrencyValue')} decimals={draft.text('RewardDecimals')} />
+            <Preview
+              currencyValue={draft.text('CurrencyValue')}
+              decimals={draft.text('RewardDecimals')}
+            />
           </div>
         )}
       </SettingsCard>

@@ -15,14 +15,25 @@ export interface Secret {
 
 const hiddenAfterMs = 60_000;
 
-function RotateDialog({ app, onClose, onDone }: { app: string; onClose: () => void; onDone: (secret: Secret) => void }) {
+function RotateDialog({
+  app,
+  onClose,
+  onDone,
+}: {
+  app: string;
+  onClose: () => void;
+  onDone: (secret: Secret) => void;
+}) {
   const [hours, setHours] = useState('24');
   const [sigSwitch, setSigSwitch] = useState<'now' | 'end'>('end');
   const sending = useSending();
   const rotate = () =>
     sending.run(async () => {
       const seconds = Math.round(Number(hours.replace(',', '.')) * 3600);
-      const body = { OverlapSeconds: Number.isFinite(seconds) ? seconds : hours, SigSwitch: sigSwitch };
+      const body = {
+        OverlapSeconds: Number.isFinite(seconds) ? seconds : hours,
+        SigSwitch: sigSwitch,
+      };
       onDone(await post<Secret>(path`/api/v1/apps/${app}/secret/rotate`, body));
       say('A new secret is in force.');
       onClose();
@@ -86,7 +97,11 @@ export function SecretCard({ app }: TabProps) {
     <Card
       title="Callback Secret"
       text="Signs every callback of this app, surveys and offers alike. Showing it is written to the audit log."
-      actions={<Button size="small" onClick={() => setRotating(true)}>Rotate</Button>}
+      actions={
+        <Button size="small" onClick={() => setRotating(true)}>
+          Rotate
+        </Button>
+      }
     >
       <div class="row">
         <code class="secret">{secret ? secret.CallbackSecret : '•'.repeat(32)}</code>
@@ -106,7 +121,9 @@ export function SecretCard({ app }: TabProps) {
       {secret?.OlderSecretUntil && (
         <Notice>
           The older secret is still live until <Time at={secret.OlderSecretUntil} />;{' '}
-          {secret.SigUsesOlder ? 'Sig is made with it until then.' : 'Sig is made with the new one.'}
+          {secret.SigUsesOlder
+            ? 'Sig is made with it until then.'
+            : 'Sig is made with the new one.'}
         </Notice>
       )}
       <ProblemNotice problem={sending.problem} />

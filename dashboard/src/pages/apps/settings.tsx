@@ -50,7 +50,9 @@ export function SettingsCard(props: Props) {
   };
   const save = () =>
     sending.run(async () => {
-      const body = Object.fromEntries(changed.map(name => [name, wire(name, changes[name]!, props)]));
+      const body = Object.fromEntries(
+        changed.map(name => [name, wire(name, changes[name]!, props)]),
+      );
       await request('PATCH', path`/api/v1/apps/${props.app.AppId}`, { body, ifMatch: props.etag });
       say('Saved.');
       setChanges({});

@@ -12,7 +12,17 @@ import type { TabProps } from './app';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
 
-function UrlField({ draft, name, label, hint }: { draft: Draft; name: string; label: string; hint: string }) {
+function UrlField({
+  draft,
+  name,
+  label,
+  hint,
+}: {
+  draft: Draft;
+  name: string;
+  label: string;
+  hint: string;
+}) {
   const url = draft.text(name);
   return (
     <>
@@ -53,7 +63,8 @@ function HealthNotice({ endpoint }: { endpoint: Endpoint }) {
       <div class="quiet small">
         {count(endpoint.Succeeded24h)} delivered and {count(endpoint.Failed24h)} failed in 24 h,{' '}
         {count(endpoint.Waiting)} waiting
-        {endpoint.LatencyP95Ms > 0 && `, 95 of 100 answered within ${duration(endpoint.LatencyP95Ms)}`}
+        {endpoint.LatencyP95Ms > 0 &&
+          `, 95 of 100 answered within ${duration(endpoint.LatencyP95Ms)}`}
       </div>
       {sick && error && (
         <Notice tone={state.tone} title={error.Detail}>
@@ -70,12 +81,18 @@ function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }
     {},
     { everyMs: 10_000 },
   );
-  const shown = data?.Endpoints.filter(e => kinds.includes(e.Endpoint) && e.State !== 'not_configured');
+  const shown = data?.Endpoints.filter(
+    e => kinds.includes(e.Endpoint) && e.State !== 'not_configured',
+  );
   if (!shown?.length) return null;
   return (
     <Card
       title="How it does"
-      actions={<LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>Callbacks of this app</LinkButton>}
+      actions={
+        <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>
+          Callbacks of this app
+        </LinkButton>
+      }
     >
       {shown.map(endpoint => (
         <HealthNotice key={endpoint.Endpoint} endpoint={endpoint} />
@@ -142,7 +159,10 @@ export function PostbackTab(props: TabProps) {
         {...props}
         title="Survey callbacks"
         text="Where the outcome of surveys is posted. Saving a URL also switches it on again after a 410."
-        values={{ SuccessCallbackUrl: app.SuccessCallbackUrl, FailureCallbackUrl: app.FailureCallbackUrl }}
+        values={{
+          SuccessCallbackUrl: app.SuccessCallbackUrl,
+          FailureCallbackUrl: app.FailureCallbackUrl,
+        }}
         nullable={['SuccessCallbackUrl', 'FailureCallbackUrl']}
       >
         {draft => (

@@ -6,7 +6,17 @@ import { partnerId } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { path, post, type Query } from '../../lib/http';
 import { rewardTypes, type App, type Attempt, type RewardType } from '../../lib/types';
-import { Button, Card, Empty, LinkButton, Loading, Notice, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
+import {
+  Button,
+  Card,
+  Empty,
+  LinkButton,
+  Loading,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  Tabs,
+} from '../../ui/basics';
 import { Form, SelectField, TextField, useSending } from '../../ui/forms';
 import { AttemptExchange, AttemptResult } from '../callbacks/callback';
 import { typeTitles, whatToDo } from '../callbacks/words';
@@ -82,7 +92,13 @@ function SendPanel({ app }: { app: App }) {
               onChange={setType}
               fault={sending.fault('RewardType')}
             />
-            <TextField label="PanelistId" mono value={panelist} onChange={setPanelist} fault={sending.fault('PanelistId')} />
+            <TextField
+              label="PanelistId"
+              mono
+              value={panelist}
+              onChange={setPanelist}
+              fault={sending.fault('PanelistId')}
+            />
             {!isClick && (
               <>
                 <TextField
@@ -110,12 +126,18 @@ function SendPanel({ app }: { app: App }) {
             type="url"
             mono
             placeholder={configured ?? 'https://'}
-            hint={configured ? 'Empty: the URL that the app has for this type.' : 'The app has no URL for this type yet: type one in.'}
+            hint={
+              configured
+                ? 'Empty: the URL that the app has for this type.'
+                : 'The app has no URL for this type yet: type one in.'
+            }
             value={url}
             onChange={setUrl}
             fault={sending.fault('Url')}
           />
-          <ProblemNotice problem={sending.others('RewardType', 'PanelistId', 'Reward', 'RevenueAmount', 'Url')} />
+          <ProblemNotice
+            problem={sending.others('RewardType', 'PanelistId', 'Reward', 'RevenueAmount', 'Url')}
+          />
           <div class="row end">
             <Button type="submit" kind="primary" busy={sending.busy}>
               Send
@@ -129,7 +151,11 @@ function SendPanel({ app }: { app: App }) {
 }
 
 export function ConsolePage() {
-  const { data: apps, problem, reload } = useRead(`apps ${partnerId()}`, signal =>
+  const {
+    data: apps,
+    problem,
+    reload,
+  } = useRead(`apps ${partnerId()}`, signal =>
     everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
   );
   const given = query.value.get('app');
@@ -174,7 +200,12 @@ export function ConsolePage() {
           onChange={id => setQuery({ app: id })}
         />
       )}
-      {app && (verifying ? <VerifyPanel key={app.AppId} app={app} /> : <SendPanel key={app.AppId} app={app} />)}
+      {app &&
+        (verifying ? (
+          <VerifyPanel key={app.AppId} app={app} />
+        ) : (
+          <SendPanel key={app.AppId} app={app} />
+        ))}
     </div>
   );
 }

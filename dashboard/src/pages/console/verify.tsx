@@ -76,7 +76,11 @@ export function VerifyPanel({ app }: { app: App }) {
   const [id, setId] = useState('');
   const [timestamp, setTimestamp] = useState('');
   const [signature, setSignature] = useState('');
-  const [found, setFound] = useState<{ verified: Verified; sent: Callback | null; body: string } | null>(null);
+  const [found, setFound] = useState<{
+    verified: Verified;
+    sent: Callback | null;
+    body: string;
+  } | null>(null);
   const sending = useSending();
   const check = () =>
     sending.run(async () => {
@@ -117,8 +121,18 @@ export function VerifyPanel({ app }: { app: App }) {
               />
               <div class="grid-3">
                 <TextField label="webhook-id" mono value={id} onChange={setId} />
-                <TextField label="webhook-timestamp" mono value={timestamp} onChange={setTimestamp} />
-                <TextField label="webhook-signature" mono value={signature} onChange={setSignature} />
+                <TextField
+                  label="webhook-timestamp"
+                  mono
+                  value={timestamp}
+                  onChange={setTimestamp}
+                />
+                <TextField
+                  label="webhook-signature"
+                  mono
+                  value={signature}
+                  onChange={setSignature}
+                />
               </div>
             </div>
           </details>
@@ -138,11 +152,16 @@ export function VerifyPanel({ app }: { app: App }) {
               <FindingNotice name="webhook-signature" finding={found.verified.WebhookSignature} />
             )}
             {found.sent && <Compared sent={found.sent} received={found.body} />}
-            {!found.sent && found.verified.RewardId && !found.verified.RewardId.startsWith('test_') && (
-              <Notice tone="warn" title={`No callback ${found.verified.RewardId} in this account`}>
-                The RewardId was altered, or somebody else sent this.
-              </Notice>
-            )}
+            {!found.sent &&
+              found.verified.RewardId &&
+              !found.verified.RewardId.startsWith('test_') && (
+                <Notice
+                  tone="warn"
+                  title={`No callback ${found.verified.RewardId} in this account`}
+                >
+                  The RewardId was altered, or somebody else sent this.
+                </Notice>
+              )}
           </Card>
         )}
       </div>

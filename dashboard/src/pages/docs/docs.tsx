@@ -5,7 +5,16 @@ import { everyItem, useRead, useResource } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { get, path } from '../../lib/http';
 import type { App } from '../../lib/types';
-import { Button, Card, Choices, Code, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
+import {
+  Button,
+  Card,
+  Choices,
+  Code,
+  Loading,
+  Notice,
+  PageHead,
+  ProblemNotice,
+} from '../../ui/basics';
 import { SelectField, useSending } from '../../ui/forms';
 import type { Secret } from '../apps/secret';
 import { snippets, withSecret, type Language } from './snippets';
@@ -18,7 +27,10 @@ function EgressCard() {
   const { data, problem, reload } = useResource<Description>('/openapi.json');
   const addresses = data?.['x-egress-addresses'] ?? [];
   return (
-    <Card title="Where callbacks come from" text="Allow these addresses where a firewall stands in front of your receiver.">
+    <Card
+      title="Where callbacks come from"
+      text="Allow these addresses where a firewall stands in front of your receiver."
+    >
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data &&
@@ -93,9 +105,12 @@ function SnippetCard({ apps }: { apps: App[] }) {
 }
 
 export function DocsPage() {
-  const { data: apps, problem, reload } = useRead(
-    may('apps:read') ? `apps ${partnerId()}` : null,
-    signal => everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
+  const {
+    data: apps,
+    problem,
+    reload,
+  } = useRead(may('apps:read') ? `apps ${partnerId()}` : null, signal =>
+    everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
   );
   return (
     <div class="page">

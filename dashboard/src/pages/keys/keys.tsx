@@ -4,7 +4,17 @@ import { useList } from '../../app/resource';
 import { me, partnerId } from '../../app/session';
 import { path, post, remove } from '../../lib/http';
 import type { Key, Scope } from '../../lib/types';
-import { Badge, Button, Card, Code, Empty, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
+import {
+  Badge,
+  Button,
+  Card,
+  Code,
+  Empty,
+  Loading,
+  Notice,
+  PageHead,
+  ProblemNotice,
+} from '../../ui/basics';
 import { CheckField, Form, TextField, useSending } from '../../ui/forms';
 import { Confirm, Dialog, say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
@@ -94,12 +104,18 @@ export function KeysPanel() {
     </Button>
   );
   return (
-    <Card title="Keys" text="Keys belong to the whole account, not to one app." actions={create} flush>
+    <Card
+      title="Keys"
+      text="Keys belong to the whole account, not to one app."
+      actions={create}
+      flush
+    >
       <ProblemNotice problem={list.problem} retry={list.reload} />
       {!list.data && list.loading && <Loading />}
       {list.data?.length === 0 && (
         <Empty title="No key yet" action={create}>
-          Make a key for each program that reads reports or callbacks, with only the scopes it needs.
+          Make a key for each program that reads reports or callbacks, with only the scopes it
+          needs.
         </Empty>
       )}
       {list.data && list.data.length > 0 && (

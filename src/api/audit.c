@@ -1,0 +1,137 @@
+/* Printing entries; see audit.h. */
+#include "api/audit.h"
+
+#include "accounts/directory.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* Milliseconds in 12 hex digits reach the year 10889. */
+static void make_id(struct audit *audit, int64_t now_ms, char ret_id[AUDIT_ID_BYTES + 1])
+{
+    uint16_t random;
+    if (now_ms > audit->last_ms) {
+        audit->last_ms = now_ms;
+        audit->count = 0;
+    } else if (++audit->count > 0xffff) {
+        audit->last_ms++;
+        audit->count = 0;
+    }
+    env_random(audit->env, &random, sizeof random); /* a clock put back repeats no id of the past */
+    snprintf(ret_id, AUDIT_ID_BYTES + 1, "%012" PRIx64 "%04x%04x", (uint64_t)audit->last_ms,
+             audit->count, random);
+}
+
+static const char *scope_of(uint32_t account_no, char ret[16])
+{
+    if (account_no)
+        snprintf(ret, 16, "p%08x/", account_no);
+    else
+        snprintf(ret, 16, "a/");
+    return ret;
+}
+
+void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms)
+{
+    char scope[16];
+    snprintf(ret_key, AUDIT_KEY_BYTES, "%s%012" PRIx64, scope_of(account_no, scope),
+             (uint64_t)at_ms);
+}
+
+static void print_actor(struct json_writer *w, const struct call *c)
+{
+    bool person = c && c->person.user_id.p;
+    json_key(w, "Actor");
+    json_object(w);
+    json_key(w, "Kind");
+    json_c(w, !c ? "postbackd" : person ? "user" : c->key_id.p ? "key" : "unknown");
+    json_key(w, "Id");
+    json_string(w, !c ? STR_NONE : person ? c->person.user_id : c->key_id);
+    json_key(w, "Name");
+    json_string(w, person ? c->person.email : STR_NONE);
+    json_key(w, "ActingAs");
+    json_bool(w, person && c->person.acting);
+    json_end_object(w);
+    struct buf peer = {0};
+    if (c)
+        address_print(&peer, &c->r->peer);
+    json_key(w, "Address");
+    json_string(w, c ? buf_str(&peer) : STR_NONE);
+    json_key(w, "RequestId");
+    json_string(w, c ? c->r->request_id : STR_NONE);
+    buf_free(&peer);
+}
+
+static void print_state(struct json_writer *w, const char *name, const struct buf *json)
+{
+    json_key(w, name);
+    if (json->n)
+        json_raw(w, buf_str(json));
+    else
+        json_null(w);
+}
+
+static void print_entry(struct audit *audit, const struct call *c, const struct audit_note *note,
+                        const char *id, int64_t now_ms, struct buf *to)
+{
+    struct partner *partner = directory_partner_by_no(audit->directory, note->account_no);
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    json_key(&w, "AuditId");
+    json_c(&w, id);
+    json_key(&w, "At");
+    json_time(&w, now_ms);
+    json_key(&w, "Action");
+    json_c(&w, note->action);
+    json_key(&w, "PartnerId");
+    json_string(&w, partner ? partner->id : STR_NONE);
+    print_actor(&w, c);
+    json_key(&w, "Object");
+    json_object(&w);
+    json_key(&w, "Kind");
+    json_c(&w, note->object_kind);
+    json_key(&w, "Id");
+    json_string(&w, note->object_id);
+    json_end_object(&w);
+    print_state(&w, "Before", &note->before);
+    print_state(&w, "After", &note->after);
+    json_end_object(&w);
+    if (partner)
+        partner_unref(partner);
+}
+
+static struct str key_of(struct arena *arena, uint32_t account_no, const char *id)
+{
+    char scope[16];
+    struct buf key = {0};
+    buf_printf(&key, "%s%s", scope_of(account_no, scope), id);
+    struct str kept = arena_str(arena, buf_str(&key));
+    buf_free(&key);
+    return kept;
+}
+
+size_t audit_parts(struct audit *audit, const struct call *c, const struct audit_note *note,
+                   struct arena *arena, struct object_part ret_parts[AUDIT_PARTS])
+{
+    char id[AUDIT_ID_BYTES + 1];
+    struct buf document = {0};
+    if (!note->action)
+        return 0;
+    int64_t now_ms = env_wall_ms(audit->env);
+    make_id(audit, now_ms, id);
+    print_entry(audit, c, note, id, now_ms, &document);
+    struct str kept = arena_str(arena, buf_str(&document));
+    buf_free(&document);
+    ret_parts[0] = (struct object_part){OBJECT_AUDIT, key_of(arena, 0, id), kept};
+    if (!note->account_no)
+        return 1;
+    ret_parts[1] = (struct object_part){OBJECT_AUDIT, key_of(arena, note->account_no, id), kept};
+    return 2;
+}
+
+void audit_note_free(struct audit_note *note)
+{
+    buf_free(&note->before);
+    buf_free(&note->after);
+}

@@ -1,0 +1,39 @@
+/* The audit log: one entry for each change, in the same commit as the change (docs/people.md).
+ *
+ * An entry is an object of the store, printed as GET /api/v1/audit shows it. Its key begins with
+ * whose it is, then its time: "a/" for the installation, where every entry stands, and "pXXXXXXXX/"
+ * for the account it concerns, where it stands once more: each list is one range, read backwards.
+ */
+#pragma once
+
+#include "api/call.h"
+#include "store/store.h"
+
+#define AUDIT_ID_BYTES 20
+#define AUDIT_KEY_BYTES 40
+#define AUDIT_PARTS 2 /* at most, of one note */
+
+struct audit_note {
+    const char *action;  /* "app.changed"; NULL: there is nothing to write down */
+    uint32_t account_no; /* whom it concerns; 0: the installation alone */
+    const char *object_kind;
+    struct str object_id;
+    struct buf before, after; /* JSON without secrets; empty: null */
+};
+
+/* Gives entries their ids: those of one process ascend. One thread's. */
+struct audit {
+    struct env *env;
+    struct directory *directory;
+    int64_t last_ms;
+    uint32_t count; /* within that millisecond */
+};
+
+/* The parts that write the note down; c NULL: postbackd did it by itself. Texts are the arena's.
+ * Returns how many. */
+size_t audit_parts(struct audit *audit, const struct call *c, const struct audit_note *note,
+                   struct arena *arena, struct object_part ret_parts[AUDIT_PARTS]);
+void audit_note_free(struct audit_note *note);
+
+/* The beginning of the keys of an account's list (0: of all), and a bound within it. */
+void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms);

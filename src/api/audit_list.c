@@ -1,0 +1,160 @@
+/* GET /api/v1/audit: a range of keys read backwards, page after page, until enough of what was
+ * asked for is found or enough has been looked at; Next goes on from there. */
+#include "api/audit.h"
+#include "api/internal.h"
+#include "api/query.h"
+#include "api/route.h"
+#include "domain/clock.h"
+
+#define LIST_DEFAULT 50
+#define LIST_MOST 500
+#define PAGE_ROWS 500
+#define ROWS_LOOKED_AT_MOST 20000
+
+struct auditing {
+    struct call *c;
+    struct object_list list;
+    struct str action, actor, object; /* filters; absent: any */
+    char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
+    size_t scope_bytes; /* of each key, before the AuditId */
+    size_t limit, found, looked_at;
+    struct buf answer;
+    struct json_writer w;
+};
+
+static void ask(struct auditing *a);
+
+static bool text_is(const struct json *object, const char *name, struct str want)
+{
+    const struct json *v = object ? json_member(object, name) : NULL;
+    return !want.p || (v && v->type == JSON_STRING && str_eq(v->text, want));
+}
+
+static bool is_wanted(struct auditing *a, struct str document)
+{
+    struct json *v = NULL;
+    struct str why;
+    struct arena arena = {0};
+    bool any = !a->action.p && !a->actor.p && !a->object.p;
+    bool wanted = any || (json_parse(a->c->loop->parser, &arena, document, &v, &why) &&
+                          text_is(v, "Action", a->action) &&
+                          text_is(json_member(v, "Actor"), "Id", a->actor) &&
+                          text_is(json_member(v, "Object"), "Id", a->object));
+    arena_free(&arena);
+    return wanted;
+}
+
+static void finish(struct auditing *a, bool more, struct str last_key)
+{
+    json_end_array(&a->w);
+    json_key(&a->w, "Next");
+    json_string(&a->w, more ? (struct str){last_key.p + a->scope_bytes, last_key.n - a->scope_bytes}
+                            : STR_NONE);
+    json_end_object(&a->w);
+    struct buf answer = a->answer;
+    call_answer_json(a->c, 200, &answer);
+    buf_free(&answer);
+}
+
+/* True: the answer is complete. */
+static bool take_rows(struct auditing *a)
+{
+    const struct object_list *l = &a->list;
+    for (size_t i = 0; i < l->count; i++) {
+        bool last = i + 1 == l->count && !l->more;
+        if (is_wanted(a, l->rows[i].document)) {
+            json_raw(&a->w, l->rows[i].document);
+            a->found++;
+        }
+        if (a->found == a->limit || ++a->looked_at == ROWS_LOOKED_AT_MOST) {
+            finish(a, !last, l->rows[i].id);
+            return true;
+        }
+    }
+    if (l->more)
+        return false;
+    finish(a, false, STR_NONE);
+    return true;
+}
+
+static void go_on_below(struct auditing *a, struct str key)
+{
+    ASSERT(key.n < sizeof a->below);
+    memcpy(a->below, key.p, key.n);
+    a->below[key.n] = '\0';
+    ask(a);
+}
+
+static void on_rows(struct task *task)
+{
+    struct auditing *a = CONTAINER_OF(task, struct auditing, list.done);
+    struct arena rows = a->list.arena; /* answering frees the call, and `a` with it */
+    a->list.arena = (struct arena){0};
+    if (a->list.status != STORE_OK) {
+        buf_free(&a->answer);
+        call_answer_busy(a->c, a->list.status);
+    } else if (!take_rows(a)) {
+        go_on_below(a, a->list.rows[a->list.count - 1].id);
+    }
+    arena_free(&rows);
+}
+
+static void ask(struct auditing *a)
+{
+    a->list.from = str_of(a->from);
+    a->list.below = str_of(a->below);
+    store_list_objects(a->c->api->options.store, &a->list);
+}
+
+static int64_t time_parameter(struct call *c, const char *name, int64_t fallback)
+{
+    struct str text = call_parameter(c, name);
+    int64_t ms = fallback;
+    if (text.p && (!clock_parse_rfc3339(text, &ms) || ms < 0))
+        call_add_parameter_problem(c, name, "invalid", "A time as RFC 3339 has it, with offset.");
+    return ms;
+}
+
+static bool is_audit_id(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (hex_value(text.p[i]) < 0)
+            return false;
+    return text.n == AUDIT_ID_BYTES;
+}
+
+void audit_list(struct call *c)
+{
+    struct auditing *a = call_alloc(c, sizeof *a);
+    struct str after = call_parameter(c, "after");
+    int64_t from_ms = time_parameter(c, "from", 0);
+    int64_t to_ms = time_parameter(c, "to", ((int64_t)1 << 48) - 1);
+    a->c = c;
+    a->action = call_parameter(c, "action");
+    a->actor = call_parameter(c, "actor");
+    a->object = call_parameter(c, "object");
+    a->limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    if (after.p && !is_audit_id(after))
+        call_add_parameter_problem(c, "after", "invalid",
+                                   "The Next of an earlier answer, as it was given.");
+    if (c->problems.count) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    audit_key(a->from, c->account_no, from_ms);
+    audit_key(a->below, c->account_no, to_ms);
+    a->scope_bytes = strlen(a->from) - 12;
+    if (after.p && str_cmp(after, (struct str){a->below + a->scope_bytes, 12}) < 0) {
+        memcpy(a->below + a->scope_bytes, after.p, after.n);
+        a->below[a->scope_bytes + after.n] = '\0';
+    }
+    json_write_to(&a->w, &a->answer);
+    json_object(&a->w);
+    json_key(&a->w, "Items");
+    json_array(&a->w);
+    a->list.kind = OBJECT_AUDIT;
+    a->list.limit = PAGE_ROWS;
+    a->list.reply_to = call_executor(c);
+    a->list.done.run = on_rows;
+    ask(a);
+}

@@ -1,0 +1,192 @@
+/* One-time links: what stands behind one, and setting a password by it. Who has the link is who it
+ * was given to; a second factor that is on is asked for all the same. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "api/sign_in.h"
+
+static const struct field_rule check_rules[] = {{"Token", true, false}};
+static const struct field_rule use_rules[] = {
+    {"Token", true, false}, {"Password", true, false}, {"Name", true, false},
+    {"Email", true, false}, {"Code", true, false},
+};
+
+#define NO_LINK "The link is wrong, has been used or has run out; ask for a new one."
+
+/* Fills in user and kind; false: there is no such link. */
+static bool find_link(struct people_job *job)
+{
+    int64_t now_ms = env_wall_ms(job->c->api->options.env);
+    user_unref(job->user);
+    job->user = people_user_by_link(job->people, job->link_hash, now_ms);
+    job->link_kind = job->user ? job->user->link : LINK_SET_UP;
+    job->link_until_ms = job->user ? job->user->link_until_ms
+                                   : people_set_up_until_ms(job->people, job->link_hash, now_ms);
+    return job->link_until_ms != 0;
+}
+
+static bool read_token(struct people_job *job)
+{
+    struct str token = STR_NONE;
+    sign_in_text(job, "Token", 1, 128, &token);
+    token_hash(token, job->link_hash);
+    return token.p && job->c->problems.count == 0;
+}
+
+static bool refuse_link(struct people_job *job)
+{
+    int64_t now = env_mono_ms(job->c->api->options.env);
+    struct buf who = {0};
+    buf_printf(&who, "link %.*s", STR_ARG(job->address));
+    throttle_fail(job->c->api->client_tries, buf_str(&who), now);
+    buf_free(&who);
+    return job_refuse(job, 404, NO_LINK);
+}
+
+static bool link_allowed(struct people_job *job)
+{
+    struct buf who = {0};
+    buf_printf(&who, "link %.*s", STR_ARG(job->address));
+    int64_t wait = throttle_wait_ms(job->c->api->client_tries, buf_str(&who),
+                                    env_mono_ms(job->c->api->options.env));
+    buf_free(&who);
+    if (wait == 0)
+        return true;
+    job->retry_after_s = (wait + 999) / 1000;
+    return job_refuse(job, 429, "There were too many wrong links; wait before the next one.");
+}
+
+/* --- what it is for --------------------------------------------------------------------------- */
+
+static bool check_judge(struct people_job *job)
+{
+    return find_link(job) || refuse_link(job);
+}
+
+static void check_render(struct people_job *job, struct json_writer *w)
+{
+    const struct user *u = job->user;
+    json_object(w);
+    json_key(w, "Kind");
+    json_c(w, link_kind_name(job->link_kind));
+    json_key(w, "Email");
+    json_string(w, u ? u->email : STR_NONE);
+    json_key(w, "Name");
+    json_string(w, u ? u->name : STR_NONE);
+    json_key(w, "Role");
+    json_c(w, role_name(u ? u->role : ROLE_ADMIN));
+    person_render_partner(w, job->c->api, u ? u->account_no : 0);
+    json_key(w, "ExpiresAt");
+    json_time(w, job->link_until_ms);
+    json_key(w, "SecondFactor");
+    json_bool(w, u && u->totp_secret.p);
+    json_end_object(w);
+}
+
+void link_check(struct call *c)
+{
+    struct people_job *job = sign_in_same_origin(c) ? people_job_new(c, true) : NULL;
+    if (!job)
+        return;
+    if (fields_check(&job->fields, check_rules, ARRAY_LEN(check_rules)) && read_token(job) &&
+        !link_allowed(job))
+        ASSERT(job->refusal);
+    job->judge = check_judge;
+    job->render = check_render;
+    people_job_run(job);
+}
+
+/* --- using it --------------------------------------------------------------------------------- */
+
+static bool use_slow(struct people_job *job)
+{
+    if (!find_link(job))
+        return refuse_link(job);
+    const char *why = NULL;
+    if (!password_good(job->password, job->user ? job->user->email : job->email, &why))
+        return job_refuse_field(job, "Password", "invalid", why);
+    password_hash(job->password, job->new_hash);
+    return true;
+}
+
+/* The first admin. */
+static bool set_up(struct people_job *job, struct user *next)
+{
+    struct arena *arena = &job->change.arena;
+    if (!job->email.p)
+        return job_refuse_field(job, "Email", "required", "the field is required");
+    if (job->code.p)
+        return job_refuse_field(job, "Code", "invalid", "there is no second factor yet");
+    *next = (struct user){
+        .user_no = people_next_no(job->people),
+        .role = ROLE_ADMIN,
+        .enabled = true,
+        .created_ms = env_wall_ms(job->c->api->options.env),
+        .id = people_new_id(job->people, arena, "u_"),
+        .email = job->email,
+        .name = job->email,
+    };
+    return true;
+}
+
+static bool use_invited(struct people_job *job, struct user *next)
+{
+    int64_t now_ms = env_wall_ms(job->c->api->options.env);
+    const struct user *u = job->user;
+    memcpy(next, u, sizeof *next);
+    if (job->email.p)
+        return job_refuse_field(job, "Email", "invalid", "the link is for its own Email");
+    if (!u->totp_secret.p)
+        return !job->code.p ||
+               job_refuse_field(job, "Code", "invalid", "there is no second factor");
+    if (!job->code.p)
+        return job_refuse_field(job, "Code", "required", "the code of the second factor");
+    if (!sign_in_allowed(job, u->email))
+        return false;
+    if (sign_in_take_code(u, job->code, now_ms, &job->change.arena, next))
+        return true;
+    sign_in_failed(job, u->email);
+    return job_refuse_field(job, "Code", "invalid", "is wrong, or has been used already");
+}
+
+static bool use_judge(struct people_job *job)
+{
+    struct call *c = job->c;
+    struct user next;
+    if (!find_link(job)) /* it has been used meanwhile */
+        return refuse_link(job);
+    if (job->user ? !use_invited(job, &next) : !set_up(job, &next))
+        return false;
+    next.version++;
+    next.password = str_of(job->new_hash);
+    next.link = LINK_NONE;
+    next.last_sign_in_ms = env_wall_ms(c->api->options.env);
+    if (job->name.p)
+        next.name = job->name;
+    job->change.user = user_pack(&next);
+    c->person.user_id = arena_str(&c->r->arena, next.id);
+    c->person.email = arena_str(&c->r->arena, next.email);
+    people_end_sessions(job->people, &job->change, next.id, STR_NONE);
+    people_begin_session(job->people, &job->change, &next, job->address, job->agent, job->token);
+    job_note_user(job, job->user ? "user.password_set" : "user.created", job->user,
+                  job->change.user);
+    job_note_session(job, "session.begun", next.account_no, job->change.session->id, next.id);
+    return true;
+}
+
+void link_use(struct call *c)
+{
+    struct people_job *job = sign_in_same_origin(c) ? people_job_new(c, true) : NULL;
+    if (!job)
+        return;
+    if (fields_check(&job->fields, use_rules, ARRAY_LEN(use_rules))) {
+        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
+        fields_text(&job->fields, "Name", 1, 256, &job->name);
+        fields_text(&job->fields, "Code", 1, 64, &job->code);
+        sign_in_email(job, "Email", &job->email);
+        if (read_token(job) && link_allowed(job))
+            job->slow = use_slow;
+    }
+    job->judge = use_judge;
+    job->render = sign_in_render_session;
+    people_job_run(job);
+}

@@ -1,0 +1,204 @@
+/* The ways of a job between threads. Secrets of a request stand in its body's memory and in the
+ * job, which is wiped at the end. */
+#include "api/people_job.h"
+
+#include "api/internal.h"
+
+#include <sodium.h>
+
+struct people_job *people_job_new(struct call *c, bool with_body)
+{
+    const struct json *body = NULL;
+    if (with_body && !call_read_object(c, &body))
+        return NULL;
+    struct people_job *job = call_alloc(c, sizeof *job);
+    struct buf address = {0};
+    address_print(&address, &c->r->peer);
+    job->c = c;
+    job->people = c->api->options.people;
+    job->body = body;
+    job->fields = (struct fields){.body = body, .faults = &c->problems};
+    job->status = 200;
+    job->address = arena_str(&c->r->arena, buf_str(&address));
+    job->agent = http_header(c->r, "user-agent");
+    buf_free(&address);
+    return job;
+}
+
+bool job_refuse(struct people_job *job, int status, const char *text)
+{
+    job->refusal = status;
+    job->refusal_text = text;
+    return false;
+}
+
+bool job_refuse_field(struct people_job *job, const char *field, const char *code,
+                      const char *detail)
+{
+    problem_add(&job->c->problems, str_of(field), code, "%s", detail);
+    return job_refuse(job, 400, NULL);
+}
+
+static struct audit_note *add_note(struct people_job *job, const char *action, uint32_t account_no)
+{
+    ASSERT(job->note_count < JOB_NOTES_MAX);
+    struct audit_note *note = &job->notes[job->note_count++];
+    *note = (struct audit_note){.action = action, .account_no = account_no};
+    return note;
+}
+
+void job_note_user(struct people_job *job, const char *action, const struct user *before,
+                   const struct user *after)
+{
+    const struct user *about = after ? after : before;
+    struct audit_note *note = add_note(job, action, about->account_no);
+    struct json_writer w;
+    note->object_kind = "user";
+    note->object_id = arena_str(&job->change.arena, about->id);
+    if (before) {
+        json_write_to(&w, &note->before);
+        person_render_user(&w, job->c->api, before);
+    }
+    if (after) {
+        json_write_to(&w, &note->after);
+        person_render_user(&w, job->c->api, after);
+    }
+}
+
+void job_note_session(struct people_job *job, const char *action, uint32_t account_no,
+                      struct str session_id, struct str user_id)
+{
+    struct audit_note *note = add_note(job, action, account_no);
+    struct json_writer w;
+    note->object_kind = "session";
+    note->object_id = arena_str(&job->change.arena, session_id);
+    json_write_to(&w, &note->after);
+    json_object(&w);
+    json_key(&w, "UserId");
+    json_string(&w, user_id);
+    json_key(&w, "UserAgent");
+    json_string(&w, str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
+    json_end_object(&w);
+}
+
+/* --- the end: on the loop --------------------------------------------------------------------- */
+
+static void answer_refused(struct people_job *job)
+{
+    struct call *c = job->c;
+    c->retry_after_s = job->retry_after_s;
+    if (job->refusal_text)
+        call_answer_problem(c, job->refusal, "%s", job->refusal_text);
+    else
+        call_answer_invalid(c);
+}
+
+static void wipe(struct people_job *job)
+{
+    for (size_t i = 0; i < job->note_count; i++)
+        audit_note_free(&job->notes[i]);
+    user_unref(job->user);
+    session_unref(job->session);
+    people_change_free(&job->change);
+    sodium_memzero(job->new_hash, sizeof job->new_hash);
+    sodium_memzero(job->token, sizeof job->token);
+    sodium_memzero(job->recovery, sizeof job->recovery);
+}
+
+static void answer(struct people_job *job)
+{
+    struct call *c = job->c;
+    struct buf body = job->answer, headers = job->headers;
+    wipe(job);
+    if (job->refusal)
+        answer_refused(job);
+    else if (job->stored != STORE_OK)
+        call_answer_busy(c, job->stored);
+    else if (!job->render)
+        call_answer_empty_with(c, job->status, buf_str(&headers));
+    else
+        call_answer_json_with(c, job->status, buf_str(&headers), &body);
+    if (body.n)
+        sodium_memzero(body.p, body.n);
+    buf_free(&body);
+    buf_free(&headers);
+}
+
+static void answer_on_loop(struct task *task)
+{
+    answer(CONTAINER_OF(task, struct people_job, task));
+}
+
+/* --- the control thread ----------------------------------------------------------------------- */
+
+static void keep(struct people_job *job, struct control *control)
+{
+    struct object_part parts[PEOPLE_PARTS_MAX + JOB_NOTES_MAX * AUDIT_PARTS];
+    size_t count = 0;
+    if (!job->refusal)
+        count = people_change_parts(job->people, &job->change, parts);
+    for (size_t i = 0; i < job->note_count; i++)
+        count += audit_parts(control_audit(control), job->c, &job->notes[i], &job->change.arena,
+                             parts + count);
+    job->stored = count ? control_keep(control, parts, count) : STORE_OK;
+    if (job->stored == STORE_OK && !job->refusal)
+        people_change_apply(job->people, &job->change);
+}
+
+static void print_answer(struct people_job *job)
+{
+    struct json_writer w;
+    if (job->token[0])
+        person_print_cookie(&job->headers, job->c, str_of(job->token));
+    else if (job->clears_cookie)
+        person_print_cookie(&job->headers, job->c, STR_NONE);
+    if (!job->render)
+        return;
+    json_write_to(&w, &job->answer);
+    job->render(job, &w);
+}
+
+static void run_on_control(struct task *task)
+{
+    struct people_job *job = CONTAINER_OF(task, struct people_job, task);
+    struct control *control = job->c->api->options.control;
+    if (!job->refusal) {
+        bool good = job->judge(job);
+        ASSERT(good == (job->refusal == 0));
+    }
+    keep(job, control);
+    if (job->stored == STORE_OK && !job->refusal)
+        print_answer(job);
+    job->task.run = answer_on_loop;
+    executor_post(call_executor(job->c), &job->task);
+}
+
+static void run_slow(struct task *task)
+{
+    struct people_job *job = CONTAINER_OF(task, struct people_job, task);
+    struct control *control = job->c->api->options.control;
+    bool good = job->slow(job);
+    ASSERT(good == (job->refusal == 0));
+    job->task.run = run_on_control;
+    control_slow_done(control);
+    control_post(control, &job->task);
+}
+
+void people_job_run(struct people_job *job)
+{
+    struct control *control = job->c->api->options.control;
+    if (job->c->problems.count && !job->refusal)
+        job->refusal = 400;
+    if (job->refusal) {
+        answer(job);
+        return;
+    }
+    job->task.run = job->slow ? run_slow : run_on_control;
+    if (!job->slow) {
+        control_post(control, &job->task);
+    } else if (!control_post_slow(control, &job->task)) {
+        job->retry_after_s = 1;
+        job_refuse(job, 429, "Too many people are signing in at once; try again in a second.");
+        answer(job);
+    }
+}

@@ -1,0 +1,248 @@
+/* Cookies, CSRF and the shapes of people; see person.h. */
+#include "api/person.h"
+
+#include "accounts/directory.h"
+#include "accounts/names.h"
+#include "api/internal.h"
+#include "people/cookie.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+
+/* The prefix makes browsers refuse it from anywhere but this very host over TLS (RFC 6265bis,
+ * section 4.1.3.2). */
+#define COOKIE_SECURE "__Host-postbackd_session"
+#define COOKIE_PLAIN "postbackd_session"
+
+static bool is_secure(const struct call *c)
+{
+    return c->r->secure || str_has_prefix(c->api->options.public_url, "https://");
+}
+
+static const char *cookie_name(const struct call *c)
+{
+    return is_secure(c) ? COOKIE_SECURE : COOKIE_PLAIN;
+}
+
+/* Several Cookie headers (HTTP/2 proxies split them): exactly one may have it. */
+static struct str session_token(const struct call *c)
+{
+    struct str found = STR_NONE;
+    for (size_t i = 0; i < c->r->header_count; i++) {
+        if (!str_is(c->r->headers[i].name, "cookie"))
+            continue;
+        struct str value = cookie_find(c->r->headers[i].value, cookie_name(c));
+        if (value.p && found.p)
+            return STR_NONE;
+        if (value.p)
+            found = value;
+    }
+    return found.n == TOKEN_BYTES ? found : STR_NONE;
+}
+
+bool person_authenticate(struct call *c)
+{
+    struct str token = session_token(c);
+    struct user *user = NULL;
+    if (!token.p)
+        return false;
+    struct session *session =
+        people_session_by_token(c->api->options.people, token, call_now_ms(c), &user);
+    if (!session)
+        return false;
+    struct arena *arena = &c->r->arena;
+    bool acting = session->acting_no != 0;
+    c->is_operator = user->account_no == 0 && !acting;
+    c->key_account_no = acting ? session->acting_no : user->account_no;
+    c->scopes = acting ? SCOPES_ACTING : role_scopes(user->role);
+    c->key_id = c->person.user_id = arena_str(arena, user->id);
+    c->person.email = arena_str(arena, user->email);
+    c->person.session_id = arena_str(arena, session->id);
+    c->person.token = arena_str(arena, token);
+    c->person.acting = acting;
+    bool note_use = call_now_ms(c) - session->stored_used_ms > SESSION_USED_LAG_MS;
+    user_unref(user);
+    session_unref(session);
+    if (note_use)
+        person_note_use(c->api, c->person.session_id);
+    return true;
+}
+
+/* --- other sites ------------------------------------------------------------------------------ */
+
+static bool origin_is(struct str origin, const char *scheme, struct str host)
+{
+    return str_has_prefix(origin, scheme) && origin.n > strlen(scheme) &&
+           str_eq((struct str){origin.p + strlen(scheme), origin.n - strlen(scheme)}, host);
+}
+
+/* The origin of --public-url: up to the path. */
+static struct str public_origin(const struct call *c)
+{
+    struct str url = c->api->options.public_url;
+    size_t slashes = 0, n = 0;
+    for (; n < url.n && slashes < 3; n++)
+        slashes += url.p[n] == '/';
+    return (struct str){url.p, slashes == 3 ? n - 1 : n};
+}
+
+bool person_same_origin(const struct call *c)
+{
+    struct str site = http_header(c->r, "sec-fetch-site");
+    struct str origin = http_header(c->r, "origin");
+    struct str host = http_header(c->r, "host");
+    if (site.p && !str_is(site, "same-origin") && !str_is(site, "none"))
+        return false;
+    if (!origin.p)
+        return true;
+    if (c->api->options.public_url.p && str_eq(origin, public_origin(c)))
+        return true;
+    return origin_is(origin, "https://", host) ||
+           (!is_secure(c) && origin_is(origin, "http://", host));
+}
+
+bool person_csrf_good(const struct call *c)
+{
+    struct str given = http_header(c->r, "x-csrf-token");
+    char want[TOKEN_BYTES + 1];
+    csrf_token_of(c->person.token, want);
+    return given.n == TOKEN_BYTES && sodium_memcmp(given.p, want, TOKEN_BYTES) == 0;
+}
+
+void person_print_cookie(struct buf *to, const struct call *c, struct str token)
+{
+    buf_printf(to,
+               "Set-Cookie: %s=%.*s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s\r\n",
+               cookie_name(c), STR_ARG(token), token.p ? SESSION_AGE_MS / 1000 : 0,
+               is_secure(c) ? "; Secure" : "");
+}
+
+void person_print_base_url(struct buf *to, const struct call *c)
+{
+    struct str url = c->api->options.public_url;
+    while (url.n && url.p[url.n - 1] == '/')
+        url.n--;
+    if (url.n)
+        buf_add_str(to, url);
+    else
+        buf_printf(to, "%s://%.*s", is_secure(c) ? "https" : "http",
+                   STR_ARG(http_header(c->r, "host")));
+}
+
+/* --- shapes ----------------------------------------------------------------------------------- */
+
+static void print_time_or_null(struct json_writer *w, const char *name, int64_t ms)
+{
+    json_key(w, name);
+    if (ms)
+        json_time(w, ms);
+    else
+        json_null(w);
+}
+
+static struct str partner_id_of(struct api *api, struct arena *arena, uint32_t account_no)
+{
+    struct partner *p = directory_partner_by_no(api->options.directory, account_no);
+    struct str id = p ? arena_str(arena, p->id) : STR_NONE;
+    partner_unref(p);
+    return id;
+}
+
+void person_render_user(struct json_writer *w, struct api *api, const struct user *u)
+{
+    struct arena arena = {0};
+    json_object(w);
+    json_key(w, "UserId");
+    json_string(w, u->id);
+    json_key(w, "Email");
+    json_string(w, u->email);
+    json_key(w, "Name");
+    json_string(w, u->name);
+    json_key(w, "Role");
+    json_c(w, role_name(u->role));
+    json_key(w, "PartnerId");
+    json_string(w, partner_id_of(api, &arena, u->account_no));
+    json_key(w, "Enabled");
+    json_bool(w, u->enabled);
+    json_key(w, "SecondFactor");
+    json_bool(w, u->totp_secret.p != NULL);
+    json_key(w, "Invited");
+    json_bool(w, !u->password.p);
+    json_key(w, "CreatedAt");
+    json_time(w, u->created_ms);
+    print_time_or_null(w, "LastSignInAt", u->last_sign_in_ms);
+    json_end_object(w);
+    arena_free(&arena);
+}
+
+void person_render_partner(struct json_writer *w, struct api *api, uint32_t account_no)
+{
+    struct partner *p = directory_partner_by_no(api->options.directory, account_no);
+    json_key(w, "Partner");
+    if (!p) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    json_key(w, "PartnerId");
+    json_string(w, p->id);
+    json_key(w, "Name");
+    json_string(w, p->name);
+    json_end_object(w);
+    partner_unref(p);
+}
+
+static void print_scopes(struct json_writer *w, uint32_t scopes)
+{
+    json_key(w, "Scopes");
+    json_array(w);
+    for (size_t i = 0; i < scope_count; i++)
+        if (scopes & scope_names[i].bit)
+            json_c(w, scope_names[i].name);
+    json_end_array(w);
+}
+
+static void print_times(struct json_writer *w, const struct session *s)
+{
+    int64_t over = s->created_ms + SESSION_AGE_MS,
+            idle = atomic_load(&s->used_ms) + SESSION_IDLE_MS;
+    json_key(w, "SignedInAt");
+    json_time(w, s->created_ms);
+    json_key(w, "ExpiresAt");
+    json_time(w, over);
+    json_key(w, "IdleExpiresAt");
+    json_time(w, idle < over ? idle : over);
+}
+
+void person_render(struct json_writer *w, struct api *api, const struct user *user,
+                   const struct session *s, struct str token)
+{
+    json_object(w);
+    json_key(w, "SignedIn");
+    json_bool(w, user != NULL);
+    json_key(w, "SetUpNeeded");
+    json_bool(w, !people_any(api->options.people));
+    if (user) {
+        char csrf[TOKEN_BYTES + 1];
+        csrf_token_of(token, csrf);
+        uint32_t account_no = s->acting_no ? s->acting_no : user->account_no;
+        json_key(w, "SessionId");
+        json_string(w, s->id);
+        json_key(w, "User");
+        person_render_user(w, api, user);
+        json_key(w, "CsrfToken");
+        json_c(w, csrf);
+        json_key(w, "Side");
+        json_c(w, account_no ? "partner" : "operator");
+        person_render_partner(w, api, account_no);
+        json_key(w, "ActingAs");
+        json_bool(w, s->acting_no != 0);
+        print_scopes(w, s->acting_no ? SCOPES_ACTING : role_scopes(user->role));
+        print_times(w, s);
+    }
+    json_key(w, "ServerTime");
+    json_time(w, env_wall_ms(api->options.env));
+    json_key(w, "Version");
+    json_c(w, api->options.version);
+    json_end_object(w);
+}

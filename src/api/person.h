@@ -1,0 +1,29 @@
+/* The person behind a request: the session's cookie, and what keeps other sites' pages from using
+ * it (docs/people.md, "A session on the wire"). */
+#pragma once
+
+#include "api/call.h"
+#include "people/people.h"
+
+/* Fills in who asks, from the cookie; false: nobody is signed in. */
+MUST_CHECK bool person_authenticate(struct call *c);
+/* Lets the store know, soon, when the session was used last. */
+void person_note_use(struct api *api, struct str session_id);
+/* Whether the request may come from this daemon's own page: Sec-Fetch-Site and Origin, where the
+ * client sends them. */
+MUST_CHECK bool person_same_origin(const struct call *c);
+/* Whether X-Csrf-Token is the session's. */
+MUST_CHECK bool person_csrf_good(const struct call *c);
+
+/* "Set-Cookie: ...\r\n" with the token, or clearing it (absent). */
+void person_print_cookie(struct buf *to, const struct call *c, struct str token);
+
+/* Where the outside reaches the page: --public-url, or as this request was addressed. */
+void person_print_base_url(struct buf *to, const struct call *c);
+
+/* The object of GET /api/v1/session; user NULL: nobody is signed in. */
+void person_render(struct json_writer *w, struct api *api, const struct user *user,
+                   const struct session *session, struct str token);
+/* "Partner":{...} or null. */
+void person_render_partner(struct json_writer *w, struct api *api, uint32_t account_no);
+void person_render_user(struct json_writer *w, struct api *api, const struct user *u);

@@ -1,0 +1,240 @@
+/* Signing in and out, and what a person does with the present session: password, acting as a
+ * partner. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "api/sign_in.h"
+
+#include "accounts/directory.h"
+#include "base/log.h"
+
+/* --- signing in ------------------------------------------------------------------------------- */
+
+static const struct field_rule sign_in_rules[] = {
+    {"Email", true, false},
+    {"Password", true, false},
+    {"Code", true, false},
+};
+
+#define WRONG "Email, Password or Code is wrong."
+
+static bool refuse_sign_in(struct people_job *job)
+{
+    sign_in_failed(job, job->email);
+    log_warning("sign_in_refused", LOG_STR("from", job->address),
+                LOG_STR("user", job->user ? job->user->id : STR("unknown")));
+    if (job->user)
+        job_note_session(job, "session.refused", job->user->account_no, STR_NONE, job->user->id);
+    return job_refuse(job, 401, WRONG);
+}
+
+static bool sign_in_slow(struct people_job *job)
+{
+    job->user = people_user_by_email(job->people, job->email);
+    struct str hash = job->user && job->user->enabled ? job->user->password : STR_NONE;
+    return password_verify(hash, job->password) || refuse_sign_in(job);
+}
+
+/* The password was right a moment ago. */
+static bool sign_in_judge(struct people_job *job)
+{
+    struct call *c = job->c;
+    int64_t now_ms = env_wall_ms(c->api->options.env);
+    struct user *now = people_user(job->people, job->user->id);
+    bool same = now && now->enabled && str_eq(now->password, job->user->password);
+    if (now) {
+        user_unref(job->user);
+        job->user = now;
+    }
+    if (!same)
+        return refuse_sign_in(job);
+    struct user next;
+    memcpy(&next, now, sizeof next);
+    next.last_sign_in_ms = now_ms;
+    if (now->totp_secret.p && !job->code.p) {
+        problem_add(&c->problems, STR("Code"), "required", "the code of the second factor");
+        return job_refuse(job, 401, "The second factor is asked for.");
+    }
+    if (now->totp_secret.p && !sign_in_take_code(now, job->code, now_ms, &job->change.arena, &next))
+        return refuse_sign_in(job);
+    throttle_forgive(c->api->account_tries, job->email);
+    c->person.user_id = arena_str(&c->r->arena, now->id);
+    c->person.email = arena_str(&c->r->arena, now->email);
+    job->change.user = user_pack(&next);
+    people_begin_session(job->people, &job->change, now, job->address, job->agent, job->token);
+    job_note_session(job, "session.begun", now->account_no, job->change.session->id, now->id);
+    return true;
+}
+
+void session_post(struct call *c)
+{
+    struct people_job *job = sign_in_same_origin(c) ? people_job_new(c, true) : NULL;
+    if (!job)
+        return;
+    if (fields_check(&job->fields, sign_in_rules, ARRAY_LEN(sign_in_rules))) {
+        fields_required(&job->fields, "Email");
+        sign_in_email(job, "Email", &job->email);
+        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
+        fields_text(&job->fields, "Code", 1, 64, &job->code);
+    }
+    if (c->problems.count == 0 && sign_in_allowed(job, job->email))
+        job->slow = sign_in_slow;
+    job->judge = sign_in_judge;
+    job->render = sign_in_render_session;
+    people_job_run(job);
+}
+
+/* --- who is signed in ------------------------------------------------------------------------- */
+
+void session_get(struct call *c)
+{
+    struct people *people = c->api->options.people;
+    struct user *user = NULL;
+    struct session *session = NULL;
+    struct buf body = {0};
+    struct json_writer w;
+    if (person_same_origin(c) && person_authenticate(c)) {
+        user = people_user(people, c->person.user_id);
+        session = people_session(people, c->person.session_id);
+    }
+    json_write_to(&w, &body);
+    person_render(&w, c->api, session ? user : NULL, session, c->person.token);
+    user_unref(user);
+    session_unref(session);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}
+
+/* --- signing out ------------------------------------------------------------------------------ */
+
+static bool sign_out_judge(struct people_job *job)
+{
+    if (!sign_in_refresh(job))
+        return false;
+    struct session *mine = people_session(job->people, job->session->id);
+    people_end_session(&job->change, mine);
+    job_note_session(job, "session.ended", job->user->account_no, mine->id, job->user->id);
+    return true;
+}
+
+void session_delete(struct call *c)
+{
+    struct people_job *job = people_job_new(c, false);
+    job->judge = sign_out_judge;
+    job->status = 204;
+    job->clears_cookie = true;
+    people_job_run(job);
+}
+
+/* --- another password ------------------------------------------------------------------------- */
+
+static const struct field_rule password_rules[] = {
+    {"Password", true, false},
+    {"NewPassword", true, false},
+};
+
+static bool password_slow(struct people_job *job)
+{
+    job->user = people_user(job->people, job->c->person.user_id);
+    if (!password_verify(job->user ? job->user->password : STR_NONE, job->password)) {
+        sign_in_failed(job, job->c->person.user_id);
+        return job_refuse_field(job, "Password", "invalid", "is not the present password");
+    }
+    password_hash(job->new_password, job->new_hash);
+    return true;
+}
+
+static bool password_judge(struct people_job *job)
+{
+    struct str was = arena_str(&job->change.arena, job->user->password);
+    if (!sign_in_refresh(job))
+        return false;
+    if (!str_eq(was, job->user->password))
+        return job_refuse(job, 409, "The password has just been changed elsewhere.");
+    struct user next;
+    memcpy(&next, job->user, sizeof next);
+    next.password = str_of(job->new_hash);
+    next.link = LINK_NONE;
+    next.version++;
+    job->change.user = user_pack(&next);
+    people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
+    people_rotate_session(job->people, &job->change, job->session, job->session->acting_no,
+                          job->token);
+    job_note_user(job, "user.password_set", job->user, job->change.user);
+    return true;
+}
+
+void session_password(struct call *c)
+{
+    struct people_job *job = people_job_new(c, true);
+    if (!job)
+        return;
+    if (fields_check(&job->fields, password_rules, ARRAY_LEN(password_rules))) {
+        sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
+        sign_in_text(job, "NewPassword", 1, PASSWORD_BYTES_MOST, &job->new_password);
+        sign_in_new_password(job, "NewPassword", job->new_password, c->person.email);
+    }
+    if (c->problems.count == 0 && sign_in_allowed(job, c->person.user_id))
+        job->slow = password_slow;
+    job->judge = password_judge;
+    job->render = sign_in_render_session;
+    people_job_run(job);
+}
+
+/* --- acting as a partner ---------------------------------------------------------------------- */
+
+static const struct field_rule act_as_rules[] = {{"PartnerId", true, false}};
+
+static bool act_as(struct people_job *job, uint32_t account_no, const char *action)
+{
+    uint32_t noted = account_no ? account_no : job->session->acting_no;
+    people_rotate_session(job->people, &job->change, job->session, account_no, job->token);
+    job_note_session(job, action, noted, job->session->id, job->user->id);
+    return true;
+}
+
+static bool act_as_judge(struct people_job *job)
+{
+    if (!sign_in_refresh(job))
+        return false;
+    struct partner *partner = directory_partner(job->c->api->options.directory, job->name);
+    if (!partner)
+        return job_refuse_field(job, "PartnerId", "invalid", "there is no such partner");
+    uint32_t account_no = partner->account_no;
+    partner_unref(partner);
+    return act_as(job, account_no, "session.act_as_begun");
+}
+
+static bool act_as_end_judge(struct people_job *job)
+{
+    if (!sign_in_refresh(job))
+        return false;
+    if (!job->session->acting_no)
+        return job_refuse(job, 409, "The session acts as nobody.");
+    return act_as(job, 0, "session.act_as_ended");
+}
+
+void session_act_as(struct call *c)
+{
+    if (!c->is_operator) {
+        call_answer_problem(c, 403, "Only an operator can act as a partner, as one at a time.");
+        return;
+    }
+    struct people_job *job = people_job_new(c, true);
+    if (!job)
+        return;
+    if (fields_check(&job->fields, act_as_rules, ARRAY_LEN(act_as_rules))) {
+        fields_required(&job->fields, "PartnerId");
+        fields_id(&job->fields, "PartnerId", &job->name);
+    }
+    job->judge = act_as_judge;
+    job->render = sign_in_render_session;
+    people_job_run(job);
+}
+
+void session_act_as_end(struct call *c)
+{
+    struct people_job *job = people_job_new(c, false);
+    job->judge = act_as_end_judge;
+    job->render = sign_in_render_session;
+    people_job_run(job);
+}

@@ -1,0 +1,122 @@
+/* Lists of sessions, and ending one of one's own. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "api/sign_in.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static void print_entry(struct call *c, struct json_writer *w, const struct session *s)
+{
+    json_object(w);
+    json_key(w, "SessionId");
+    json_string(w, s->id);
+    json_key(w, "Current");
+    json_bool(w, str_eq(s->id, c->person.session_id));
+    json_key(w, "SignedInAt");
+    json_time(w, s->created_ms);
+    json_key(w, "LastUsedAt");
+    json_time(w, atomic_load(&s->used_ms));
+    json_key(w, "ExpiresAt");
+    json_time(w, s->created_ms + SESSION_AGE_MS);
+    json_key(w, "Address");
+    json_string(w, s->address);
+    json_key(w, "UserAgent");
+    json_string(w, s->agent);
+    json_end_object(w);
+}
+
+static void answer_sessions(struct call *c, struct str user_id)
+{
+    struct session *found[SESSIONS_PER_USER];
+    size_t n = people_list_sessions(c->api->options.people, user_id, call_now_ms(c), found);
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Items");
+    json_array(&w);
+    for (size_t i = 0; i < n; i++) {
+        print_entry(c, &w, found[i]);
+        session_unref(found[i]);
+    }
+    json_end_array(&w);
+    json_key(&w, "Next");
+    json_null(&w);
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}
+
+void sessions_list(struct call *c)
+{
+    answer_sessions(c, c->person.user_id);
+}
+
+void user_sessions_list(struct call *c)
+{
+    answer_sessions(c, c->user->id);
+}
+
+static bool end_judge(struct people_job *job)
+{
+    const struct call *c = job->c;
+    struct session *s = people_session(job->people, c->ids[0]);
+    if (!s || !str_eq(s->user_id, c->person.user_id)) {
+        session_unref(s);
+        return job_refuse(job, 404, "There is no such object in this account.");
+    }
+    job->clears_cookie = str_eq(s->id, c->person.session_id);
+    people_end_session(&job->change, s);
+    job_note_session(job, "session.ended", c->key_account_no, s->id, s->user_id);
+    return true;
+}
+
+void session_end(struct call *c)
+{
+    struct people_job *job = people_job_new(c, false);
+    job->judge = end_judge;
+    job->status = 204;
+    people_job_run(job);
+}
+
+/* --- when it was used last ----------------------------------------------------------------------
+ */
+
+/* The store learns it late and seldom: a read must cost no write. */
+struct using
+{
+    struct task task;
+    struct api *api;
+    struct arena arena;
+    struct str session_id;
+};
+
+static void run_using(struct task *task)
+{
+    struct using *u = CONTAINER_OF(task, struct using, task);
+    struct people *people = u->api->options.people;
+    struct session *s = people_session(people, u->session_id);
+    int64_t used_ms = s ? atomic_load(&s->used_ms) : 0;
+    if (s && used_ms - s->stored_used_ms > SESSION_USED_LAG_MS) {
+        struct people_change change = {0};
+        struct object_part parts[PEOPLE_PARTS_MAX];
+        people_note_use(&change, s);
+        size_t count = people_change_parts(people, &change, parts);
+        if (control_keep(u->api->options.control, parts, count) == STORE_OK)
+            people_change_apply(people, &change);
+        people_change_free(&change);
+    }
+    session_unref(s);
+    arena_free(&u->arena);
+    free(u);
+}
+
+void person_note_use(struct api *api, struct str session_id)
+{
+    struct using *u = xcalloc(1, sizeof *u);
+    u->api = api;
+    u->session_id = arena_str(&u->arena, session_id);
+    u->task.run = run_using;
+    control_post(api->options.control, &u->task);
+}

@@ -1,0 +1,146 @@
+/* Judging and throttling; see sign_in.h. */
+#include "api/sign_in.h"
+
+#include "api/internal.h"
+
+#include <sodium.h>
+
+bool sign_in_same_origin(struct call *c)
+{
+    if (person_same_origin(c))
+        return true;
+    call_answer_problem(c, 403, "This was sent from another site's page, which may not act here.");
+    return false;
+}
+
+/* --- throttling ------------------------------------------------------------------------------- */
+
+/* A client with an IPv6 network has all its addresses: what counts is its /64. */
+static struct str client_of(const struct call *c)
+{
+    const struct address *a = &c->r->peer;
+    return (struct str){(const char *)a->bytes, a->family == AF_INET6 ? 8 : 4};
+}
+
+bool sign_in_allowed(struct people_job *job, struct str account)
+{
+    const struct api *api = job->c->api;
+    int64_t now = env_mono_ms(api->options.env);
+    int64_t wait = throttle_wait_ms(api->account_tries, account, now);
+    int64_t of_client = throttle_wait_ms(api->client_tries, client_of(job->c), now);
+    if (of_client > wait)
+        wait = of_client;
+    if (wait == 0)
+        return true;
+    job->retry_after_s = (wait + 999) / 1000;
+    return job_refuse(job, 429, "There were too many wrong tries; wait before the next one.");
+}
+
+void sign_in_failed(struct people_job *job, struct str account)
+{
+    struct api *api = job->c->api;
+    int64_t now = env_mono_ms(api->options.env);
+    throttle_fail(api->account_tries, account, now);
+    throttle_fail(api->client_tries, client_of(job->c), now);
+}
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+void sign_in_text(struct people_job *job, const char *name, size_t least, size_t most,
+                  struct str *ret)
+{
+    fields_required(&job->fields, name);
+    fields_text(&job->fields, name, least, most, ret);
+}
+
+static bool is_email(struct str s)
+{
+    struct str domain = s, local = str_cut(&domain, '@');
+    bool good = local.n > 0 && domain.n > 0 && !memchr(domain.p, '@', domain.n);
+    for (size_t i = 0; i < s.n && good; i++)
+        good = (unsigned char)s.p[i] > 0x20 && s.p[i] != 0x7f;
+    return good;
+}
+
+void sign_in_email(struct people_job *job, const char *name, struct str *ret)
+{
+    struct str given = STR_NONE;
+    fields_text(&job->fields, name, 3, EMAIL_BYTES_MAX, &given);
+    if (!given.p)
+        return;
+    if (!is_email(given)) {
+        problem_add(&job->c->problems, str_of(name), "invalid", "must be name@domain");
+        return;
+    }
+    char *lower = arena_alloc(&job->c->r->arena, given.n);
+    for (size_t i = 0; i < given.n; i++)
+        lower[i] = (char)(given.p[i] >= 'A' && given.p[i] <= 'Z' ? given.p[i] + 32 : given.p[i]);
+    *ret = (struct str){lower, given.n};
+}
+
+void sign_in_new_password(struct people_job *job, const char *name, struct str password,
+                          struct str email)
+{
+    const char *why = NULL;
+    if (password.p && !password_good(password, email, &why))
+        problem_add(&job->c->problems, str_of(name), "invalid", "%s", why);
+}
+
+/* --- the second factor ------------------------------------------------------------------------ */
+
+/* Without the one used. */
+static struct str recovery_without(struct arena *arena, struct str recovery, size_t used)
+{
+    char *left = arena_alloc(arena, recovery.n);
+    size_t behind = recovery.n - used - 32;
+    memcpy(left, recovery.p, used);
+    if (behind)
+        memcpy(left + used, recovery.p + used + 32, behind);
+    return (struct str){left, recovery.n - 32};
+}
+
+bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
+                       struct arena *arena, struct user *to)
+{
+    uint8_t hash[32];
+    int64_t step = totp_find_step(user->totp_secret, code, now_ms, user->totp_step);
+    if (step) {
+        to->totp_step = step;
+        return true;
+    }
+    if (!recovery_code_hash(code, hash))
+        return false;
+    for (size_t at = 0; at + 32 <= user->recovery.n; at += 32) {
+        if (sodium_memcmp(user->recovery.p + at, hash, 32) != 0)
+            continue;
+        to->recovery = recovery_without(arena, user->recovery, at);
+        return true;
+    }
+    return false;
+}
+
+/* --- one's own session ------------------------------------------------------------------------ */
+
+bool sign_in_refresh(struct people_job *job)
+{
+    const struct call *c = job->c;
+    user_unref(job->user);
+    session_unref(job->session);
+    job->user = people_user(job->people, c->person.user_id);
+    job->session = people_session(job->people, c->person.session_id);
+    uint8_t hash[32];
+    token_hash(c->person.token, hash);
+    if (job->user && job->user->enabled && job->session &&
+        memcmp(hash, job->session->hash, sizeof hash) == 0)
+        return true;
+    return job_refuse(job, 401, "The session has ended; sign in again.");
+}
+
+void sign_in_render_session(struct people_job *job, struct json_writer *w)
+{
+    struct people_change *change = &job->change;
+    const struct user *user = change->user ? change->user : job->user;
+    const struct session *session = change->session ? change->session : job->session;
+    person_render(w, job->c->api, user, session,
+                  job->token[0] ? str_of(job->token) : job->c->person.token);
+}

@@ -1,0 +1,35 @@
+/* What the routes of sessions and of one-time links share: judging passwords and codes, and slowing
+ * down who guesses them. */
+#pragma once
+
+#include "api/people_job.h"
+
+#define PASSWORD_BYTES_MOST 512 /* 128 characters of 4 bytes */
+
+/* Answers 403 where another site's page may have sent the request. */
+MUST_CHECK bool sign_in_same_origin(struct call *c);
+/* How long this client, or whoever tries this account (an Email or a UserId), has to wait before
+ * the next try; refuses with 429 then. */
+MUST_CHECK bool sign_in_allowed(struct people_job *job, struct str account);
+/* Counts a wrong try against both. */
+void sign_in_failed(struct people_job *job, struct str account);
+
+/* A member of the body that must be there, a text of at most `most` bytes. */
+void sign_in_text(struct people_job *job, const char *name, size_t least, size_t most,
+                  struct str *ret);
+/* Lower-case, in the arena: addresses are compared so. Faults as of any field. */
+void sign_in_email(struct people_job *job, const char *name, struct str *ret);
+/* Faults where the text may not be a new password. */
+void sign_in_new_password(struct people_job *job, const char *name, struct str password,
+                          struct str email);
+
+/* Whether the code is the user's next one, or a recovery code not used yet; `to` is a copy of the
+ * user in which it counts as used. Texts are the arena's. */
+MUST_CHECK bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
+                                  struct arena *arena, struct user *to);
+
+/* The session's own routes: the user and the session as they are now. False: refused with 401,
+ * they are gone. On the control thread. */
+MUST_CHECK bool sign_in_refresh(struct people_job *job);
+/* The object of GET /api/v1/session after the change. */
+void sign_in_render_session(struct people_job *job, struct json_writer *w);

@@ -1,0 +1,333 @@
+/* The people of an account: invited, listed, changed, removed; their one-time links and sessions.
+ */
+#include "accounts/render.h"
+#include "api/account_routes.h"
+#include "api/internal.h"
+#include "api/route.h"
+#include "api/sign_in.h"
+
+#include <sodium.h>
+
+#define DAY_OF_MS ((int64_t)24 * 3600 * 1000)
+#define INVITATION_MS (7 * DAY_OF_MS)
+#define RESET_MS DAY_OF_MS
+#define NAME_BYTES_MOST 256
+
+static const struct field_rule user_rules[] = {
+    {"UserId", true, false}, {"Email", true, false},   {"Name", true, true},
+    {"Role", true, true},    {"Enabled", false, true},
+};
+
+/* --- fields ----------------------------------------------------------------------------------- */
+
+static void read_role(const struct people_job *job, uint32_t account_no, enum role *ret)
+{
+    struct str name = STR_NONE;
+    enum role role;
+    fields_text(&job->fields, "Role", 1, 64, &name);
+    if (!name.p)
+        return;
+    if (role_parse(name, &role) && role_is_operators(role) == (account_no == 0))
+        *ret = role;
+    else
+        problem_add(&job->c->problems, STR("Role"), "invalid", "must be %s",
+                    account_no ? "owner, developer or analyst" : "admin or support");
+}
+
+/* A new link of the user; the one before it is no longer good. */
+static void make_link(struct people_job *job, struct user *next)
+{
+    struct call *c = job->c;
+    char token[TOKEN_BYTES + 1];
+    struct buf text = {0};
+    next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
+    next->link_until_ms =
+        env_wall_ms(c->api->options.env) + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
+    token_make(c->api->options.env, token, next->link_hash);
+    person_print_base_url(&text, c);
+    buf_printf(&text, "/link#%s", token);
+    job->link = arena_str(&job->change.arena, buf_str(&text));
+    sodium_memzero(text.p, text.n);
+    sodium_memzero(token, sizeof token);
+    buf_free(&text);
+}
+
+static void print_etag(struct people_job *job)
+{
+    char tag[ETAG_MAX];
+    etag_print(tag, job->change.user->version);
+    buf_printf(&job->headers, "ETag: %s\r\n", tag);
+}
+
+static void render_changed(struct people_job *job, struct json_writer *w)
+{
+    print_etag(job);
+    person_render_user(w, job->c->api, job->change.user);
+}
+
+static void print_link(struct people_job *job, struct json_writer *w)
+{
+    json_key(w, "Link");
+    json_string(w, job->link);
+    json_key(w, "LinkExpiresAt");
+    json_time(w, job->change.user->link_until_ms);
+}
+
+/* --- create ----------------------------------------------------------------------------------- */
+
+static bool create_judge(struct people_job *job)
+{
+    struct call *c = job->c;
+    struct user next = {
+        .account_no = c->account_no,
+        .version = 1,
+        .enabled = true,
+        .created_ms = env_wall_ms(c->api->options.env),
+    };
+    read_role(job, c->account_no, &next.role);
+    fields_id(&job->fields, "UserId", &next.id);
+    sign_in_email(job, "Email", &next.email);
+    next.name = next.email;
+    fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
+    if (c->problems.count)
+        return job_refuse(job, 400, NULL);
+    struct user *same_email = people_user_by_email(job->people, next.email);
+    struct user *same_id = next.id.p ? people_user(job->people, next.id) : NULL;
+    user_unref(same_email);
+    user_unref(same_id);
+    if (same_email)
+        return job_refuse(job, 409, "Somebody with this Email is there already.");
+    if (same_id)
+        return job_refuse(job, 409, "The id is taken; choose another, or leave it out.");
+    if (!next.id.p)
+        next.id = people_new_id(job->people, &job->change.arena, "u_");
+    next.user_no = people_next_no(job->people);
+    make_link(job, &next);
+    job->change.user = user_pack(&next);
+    job_note_user(job, "user.created", NULL, job->change.user);
+    return true;
+}
+
+static void create_render(struct people_job *job, struct json_writer *w)
+{
+    struct buf user = {0};
+    struct json_writer inner;
+    print_etag(job);
+    buf_printf(&job->headers, "Location: /api/v1/users/%.*s\r\n", STR_ARG(job->change.user->id));
+    json_write_to(&inner, &user);
+    person_render_user(&inner, job->c->api, job->change.user);
+    json_object(w);
+    json_key(w, "User");
+    json_raw(w, buf_str(&user));
+    print_link(job, w);
+    json_end_object(w);
+    buf_free(&user);
+}
+
+void users_post(struct call *c)
+{
+    struct people_job *job = people_job_new(c, true);
+    if (!job)
+        return;
+    if (fields_check(&job->fields, user_rules, ARRAY_LEN(user_rules))) {
+        fields_required(&job->fields, "Email");
+        fields_required(&job->fields, "Role");
+    }
+    job->status = 201;
+    job->judge = create_judge;
+    job->render = create_render;
+    people_job_run(job);
+}
+
+/* --- read ------------------------------------------------------------------------------------- */
+
+void user_get(struct call *c)
+{
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    person_render_user(&w, c->api, c->user);
+    answer_entry(c, &body, c->user->version);
+    buf_free(&body);
+}
+
+static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
+                        uint32_t *ret_last_no)
+{
+    struct user *found[LIST_MOST + 1];
+    size_t count =
+        people_list_users(c->api->options.people, c->account_no, before_no, found, limit + 1);
+    for (size_t i = 0; i < count; i++) {
+        if (i < limit) {
+            person_render_user(w, c->api, found[i]);
+            *ret_last_no = found[i]->user_no;
+        }
+        user_unref(found[i]);
+    }
+    return count > limit;
+}
+
+void users_list(struct call *c)
+{
+    answer_list(c, print_items);
+}
+
+/* --- change and remove ------------------------------------------------------------------------ */
+
+static bool is_self(const struct people_job *job)
+{
+    return str_eq(job->c->person.user_id, job->user->id);
+}
+
+/* The user as he is now; false: he has just been removed. */
+static bool refresh(struct people_job *job)
+{
+    user_unref(job->user);
+    job->user = people_user(job->people, job->name);
+    return job->user || job_refuse(job, 404, "There is no such object in this account.");
+}
+
+/* Whether it may be that this user has his role no more. */
+static bool may_lose(struct people_job *job)
+{
+    if (is_self(job))
+        return job_refuse(job, 409, "Nobody can do this to himself; ask another one.");
+    if (people_is_last(job->people, job->user))
+        return job_refuse(job, 409,
+                          "This is the last one with this role; give it to another one "
+                          "first.");
+    return true;
+}
+
+static bool patch_judge(struct people_job *job)
+{
+    struct str if_match = http_header(job->c->r, "if-match");
+    struct user next;
+    if (!refresh(job))
+        return false;
+    memcpy(&next, job->user, sizeof next);
+    read_role(job, job->user->account_no, &next.role);
+    fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
+    fields_bool(&job->fields, "Enabled", &next.enabled);
+    if (job->c->problems.count)
+        return job_refuse(job, 400, NULL);
+    if (if_match.p && !etag_matches(if_match, job->user->version))
+        return job_refuse(job, 412, "The user has changed since the version that If-Match names.");
+    bool loses = next.role != job->user->role || (job->user->enabled && !next.enabled);
+    if (loses && !may_lose(job))
+        return false;
+    next.version++;
+    job->change.user = user_pack(&next);
+    if (loses)
+        people_end_sessions(job->people, &job->change, next.id, STR_NONE);
+    job_note_user(job, "user.changed", job->user, job->change.user);
+    return true;
+}
+
+static bool remove_judge(struct people_job *job)
+{
+    struct user next;
+    if (!refresh(job) || !may_lose(job))
+        return false;
+    memcpy(&next, job->user, sizeof next);
+    job->change.user = user_pack(&next);
+    job->change.remove_user = true;
+    people_end_sessions(job->people, &job->change, next.id, STR_NONE);
+    job_note_user(job, "user.removed", job->user, NULL);
+    return true;
+}
+
+static bool link_judge(struct people_job *job)
+{
+    struct user next;
+    if (!refresh(job))
+        return false;
+    if (!job->user->enabled)
+        return job_refuse(job, 409, "The user is disabled; enable the user first.");
+    memcpy(&next, job->user, sizeof next);
+    make_link(job, &next);
+    next.version++;
+    job->change.user = user_pack(&next);
+    job_note_user(job, "user.link_made", job->user, job->change.user);
+    return true;
+}
+
+static void link_render(struct people_job *job, struct json_writer *w)
+{
+    json_object(w);
+    print_link(job, w);
+    json_key(w, "Kind");
+    json_c(w, link_kind_name(job->change.user->link));
+    json_end_object(w);
+}
+
+static bool factor_judge(struct people_job *job)
+{
+    struct user next;
+    if (!refresh(job))
+        return false;
+    memcpy(&next, job->user, sizeof next);
+    next.totp_secret = next.recovery = STR_NONE;
+    next.totp_step = 0;
+    next.version++;
+    job->change.user = user_pack(&next);
+    job_note_user(job, "user.second_factor_off", job->user, job->change.user);
+    return true;
+}
+
+static bool end_sessions_judge(struct people_job *job)
+{
+    if (!refresh(job))
+        return false;
+    people_end_sessions(job->people, &job->change, job->user->id, STR_NONE);
+    if (job->change.ended_count)
+        job_note_session(job, "session.ended", job->user->account_no, STR_NONE, job->user->id);
+    return true;
+}
+
+/* About the user of the path. */
+static struct people_job *user_job(struct call *c, bool with_body,
+                                   bool (*judge)(struct people_job *job), int status)
+{
+    struct people_job *job = people_job_new(c, with_body);
+    if (!job)
+        return NULL;
+    job->name = arena_str(&c->r->arena, c->user->id);
+    job->judge = judge;
+    job->status = status;
+    return job;
+}
+
+void user_patch(struct call *c)
+{
+    struct people_job *job = user_job(c, true, patch_judge, 200);
+    if (!job)
+        return;
+    job->fields.patch = true;
+    job->render = render_changed;
+    if (!fields_check(&job->fields, user_rules, ARRAY_LEN(user_rules)))
+        ASSERT(c->problems.count);
+    people_job_run(job);
+}
+
+void user_delete(struct call *c)
+{
+    people_job_run(user_job(c, false, remove_judge, 204));
+}
+
+void user_link_post(struct call *c)
+{
+    struct people_job *job = user_job(c, false, link_judge, 200);
+    job->render = link_render;
+    people_job_run(job);
+}
+
+void user_factor_delete(struct call *c)
+{
+    people_job_run(user_job(c, false, factor_judge, 204));
+}
+
+void user_sessions_delete(struct call *c)
+{
+    people_job_run(user_job(c, false, end_sessions_judge, 204));
+}

@@ -1,0 +1,18 @@
+/* cookie-string = name "=" value *( "; " name "=" value ), read leniently where browsers differ:
+ * blanks around a pair do not count, pairs without "=" are passed over. */
+#include "people/cookie.h"
+
+struct str cookie_find(struct str header, const char *name)
+{
+    struct str found = STR_NONE;
+    while (header.p) {
+        struct str value = str_trim(str_cut(&header, ';'));
+        struct str key = str_cut(&value, '=');
+        if (!value.p || !str_is(key, name))
+            continue;
+        if (found.p && !str_eq(found, value))
+            return STR_NONE;
+        found = value;
+    }
+    return found;
+}

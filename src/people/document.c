@@ -1,0 +1,236 @@
+/* Users and sessions as the JSON documents that the store keeps. All members of the first version
+ * are required; what later versions add must have a default. */
+#include "accounts/names.h"
+#include "people/user.h"
+#include "json/reader.h"
+#include "json/writer.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <stdlib.h>
+
+#define NUMBER_MAX 100000000
+
+/* --- out -------------------------------------------------------------------------------------- */
+
+static void print_text(struct json_writer *w, const char *name, struct str value)
+{
+    if (!value.p)
+        return;
+    json_key(w, name);
+    json_string(w, value);
+}
+
+static void print_number(struct json_writer *w, const char *name, int64_t value)
+{
+    json_key(w, name);
+    json_int(w, value);
+}
+
+static void print_hex(struct json_writer *w, const char *name, struct str bytes)
+{
+    struct buf hex = {0};
+    for (size_t i = 0; i < bytes.n; i++)
+        buf_printf(&hex, "%02x", (unsigned char)bytes.p[i]);
+    print_text(w, name, buf_str(&hex));
+    buf_free(&hex);
+}
+
+void user_print_document(struct buf *to, const struct user *u, const uint8_t key[MASTER_KEY_BYTES],
+                         struct env *env)
+{
+    struct json_writer w;
+    struct buf sealed = {0};
+    json_write_to(&w, to);
+    json_object(&w);
+    print_number(&w, "UserNo", u->user_no);
+    print_number(&w, "Version", (int64_t)u->version);
+    print_number(&w, "AccountNo", u->account_no);
+    print_text(&w, "UserId", u->id);
+    print_text(&w, "Email", u->email);
+    print_text(&w, "Name", u->name);
+    print_text(&w, "Role", str_of(role_name(u->role)));
+    json_key(&w, "Enabled");
+    json_bool(&w, u->enabled);
+    print_number(&w, "CreatedMs", u->created_ms);
+    print_number(&w, "LastSignInMs", u->last_sign_in_ms);
+    print_text(&w, "Password", u->password);
+    if (u->totp_secret.p) {
+        vault_seal(key, env, u->totp_secret, &sealed);
+        print_text(&w, "TotpSecret", buf_str(&sealed));
+        print_number(&w, "TotpStep", u->totp_step);
+        print_hex(&w, "RecoverySha256", u->recovery);
+    }
+    if (u->link != LINK_NONE) {
+        print_number(&w, "Link", u->link);
+        print_hex(&w, "LinkSha256", (struct str){(const char *)u->link_hash, 32});
+        print_number(&w, "LinkUntilMs", u->link_until_ms);
+    }
+    json_end_object(&w);
+    buf_free(&sealed);
+}
+
+void session_print_document(struct buf *to, const struct session *s)
+{
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    print_text(&w, "SessionId", s->id);
+    print_text(&w, "UserId", s->user_id);
+    print_hex(&w, "Sha256", (struct str){(const char *)s->hash, sizeof s->hash});
+    print_number(&w, "CreatedMs", s->created_ms);
+    print_number(&w, "UsedMs", s->stored_used_ms);
+    print_number(&w, "ActingNo", s->acting_no);
+    print_text(&w, "Address", s->address);
+    print_text(&w, "Agent", s->agent);
+    json_end_object(&w);
+}
+
+/* --- in --------------------------------------------------------------------------------------- */
+
+/* A document being read; the first member that is missing or wrong is kept. */
+struct reading {
+    struct arena *arena;
+    const struct json *document;
+    const char *wrong;
+};
+
+static void wrong(struct reading *r, const char *name)
+{
+    if (!r->wrong)
+        r->wrong = name;
+}
+
+static bool has(const struct reading *r, const char *name)
+{
+    return json_member(r->document, name) != NULL;
+}
+
+static struct str read_text(struct reading *r, const char *name)
+{
+    const struct json *v = json_member(r->document, name);
+    if (v && v->type == JSON_STRING)
+        return v->text;
+    wrong(r, name);
+    return STR("");
+}
+
+static int64_t read_number(struct reading *r, const char *name, int64_t least, int64_t most)
+{
+    const struct json *v = json_member(r->document, name);
+    char digits[24] = "";
+    if (v && v->type == JSON_NUMBER && v->text.n < sizeof digits)
+        memcpy(digits, v->text.p, v->text.n);
+    char *end = digits;
+    errno = 0;
+    int64_t n = strtoll(digits, &end, 10);
+    if (end != digits && *end == '\0' && !errno && n >= least && n <= most)
+        return n;
+    wrong(r, name);
+    return least;
+}
+
+/* Bytes in the arena; their number is a multiple of 32. */
+static struct str read_hashes(struct reading *r, const char *name)
+{
+    struct str hex = read_text(r, name);
+    unsigned char *bytes = arena_alloc(r->arena, hex.n / 2 + 1);
+    size_t n = 0;
+    if (sodium_hex2bin(bytes, hex.n / 2 + 1, hex.p, hex.n, NULL, &n, NULL) != 0 || n % 32 != 0 ||
+        n != hex.n / 2)
+        wrong(r, name);
+    return (struct str){(const char *)bytes, n};
+}
+
+static void read_hash(struct reading *r, const char *name, uint8_t ret_hash[32])
+{
+    struct str bytes = read_hashes(r, name);
+    if (bytes.n == 32)
+        memcpy(ret_hash, bytes.p, 32);
+    else
+        wrong(r, name);
+}
+
+static bool done(const struct reading *r, const char *kind, struct str name, struct str *ret_why)
+{
+    if (!r->wrong)
+        return true;
+    struct buf why = {0};
+    buf_printf(&why, "the document of %s %.*s: %s is missing or wrong", kind, STR_ARG(name),
+               r->wrong);
+    *ret_why = arena_str(r->arena, buf_str(&why));
+    buf_free(&why);
+    return false;
+}
+
+static void read_second_factor(struct reading *r, struct user *u,
+                               const uint8_t key[MASTER_KEY_BYTES])
+{
+    if (!vault_open(key, r->arena, read_text(r, "TotpSecret"), &u->totp_secret) ||
+        u->totp_secret.n != TOTP_SECRET_BYTES)
+        wrong(r, "TotpSecret (the master key is another one?)");
+    u->totp_step = read_number(r, "TotpStep", 0, INT64_MAX);
+    u->recovery = read_hashes(r, "RecoverySha256");
+}
+
+bool user_read_document(struct arena *arena, const struct json *document,
+                        const uint8_t key[MASTER_KEY_BYTES], struct user **ret, struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    const struct json *enabled = json_member(document, "Enabled");
+    struct user u = {
+        .user_no = (uint32_t)read_number(&r, "UserNo", 1, NUMBER_MAX),
+        .version = (uint64_t)read_number(&r, "Version", 1, INT64_MAX),
+        .account_no = (uint32_t)read_number(&r, "AccountNo", 0, NUMBER_MAX),
+        .id = read_text(&r, "UserId"),
+        .email = read_text(&r, "Email"),
+        .name = read_text(&r, "Name"),
+        .enabled = enabled && enabled->type == JSON_TRUE,
+        .created_ms = read_number(&r, "CreatedMs", 0, INT64_MAX),
+        .last_sign_in_ms = read_number(&r, "LastSignInMs", 0, INT64_MAX),
+    };
+    if (!role_parse(read_text(&r, "Role"), &u.role) ||
+        role_is_operators(u.role) != (u.account_no == 0))
+        wrong(&r, "Role");
+    if (!account_id_valid(u.id))
+        wrong(&r, "UserId");
+    if (has(&r, "Password"))
+        u.password = read_text(&r, "Password");
+    if (u.password.n >= PASSWORD_HASH_BYTES)
+        wrong(&r, "Password");
+    if (has(&r, "TotpSecret"))
+        read_second_factor(&r, &u, key);
+    if (has(&r, "Link")) {
+        u.link = (enum link_kind)read_number(&r, "Link", LINK_INVITATION, LINK_RESET);
+        read_hash(&r, "LinkSha256", u.link_hash);
+        u.link_until_ms = read_number(&r, "LinkUntilMs", 0, INT64_MAX);
+    }
+    if (!done(&r, "user", u.id, ret_why))
+        return false;
+    *ret = user_pack(&u);
+    return true;
+}
+
+bool session_read_document(struct arena *arena, const struct json *document, struct session **ret,
+                           struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document};
+    struct session s = {
+        .id = read_text(&r, "SessionId"),
+        .user_id = read_text(&r, "UserId"),
+        .created_ms = read_number(&r, "CreatedMs", 0, INT64_MAX),
+        .stored_used_ms = read_number(&r, "UsedMs", 0, INT64_MAX),
+        .acting_no = (uint32_t)read_number(&r, "ActingNo", 0, NUMBER_MAX),
+        .address = read_text(&r, "Address"),
+    };
+    read_hash(&r, "Sha256", s.hash);
+    if (has(&r, "Agent"))
+        s.agent = read_text(&r, "Agent");
+    if (!account_id_valid(s.id))
+        wrong(&r, "SessionId");
+    if (!done(&r, "session", s.id, ret_why))
+        return false;
+    atomic_init(&s.used_ms, s.stored_used_ms);
+    *ret = session_pack(&s);
+    return true;
+}

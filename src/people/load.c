@@ -1,0 +1,71 @@
+/* Filling the registry at start. The store's data may have been edited by hand: what does not fit
+ * together is an error that names the entry. */
+#include "accounts/entry.h"
+#include "people/people_state.h"
+
+static bool fail(struct arena *arena, struct str id, struct str why, struct str *ret_why)
+{
+    struct buf sentence = {0};
+    buf_printf(&sentence, "stored entry %.*s: %.*s", STR_ARG(id), STR_ARG(why));
+    *ret_why = arena_str(arena, buf_str(&sentence));
+    buf_free(&sentence);
+    return false;
+}
+
+static bool take_user(struct people *p, struct user *u, struct str *ret_why)
+{
+    struct user *by_id = people_user(p, u->id), *by_email = people_user_by_email(p, u->email);
+    bool good = !by_id && !by_email;
+    user_unref(by_id);
+    user_unref(by_email);
+    if (good)
+        people_put_user(p, u);
+    else
+        *ret_why = STR("another user has its id or email");
+    return good;
+}
+
+bool people_load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+                 struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    struct json *v = NULL;
+    struct str why = STR_NONE;
+    struct user *u = NULL;
+    struct session *s = NULL;
+    if (!json_parse(p->parser, arena, document, &v, &why))
+        return fail(arena, id, why, ret_why);
+    if (kind == OBJECT_SESSION) {
+        if (!session_read_document(arena, v, &s, &why))
+            return fail(arena, id, why, ret_why);
+        people_put_session(p, s);
+        return true;
+    }
+    ASSERT(kind == OBJECT_USER);
+    if (!user_read_document(arena, v, p->options.master_key, &u, &why))
+        return fail(arena, id, why, ret_why);
+    if (take_user(p, u, &why))
+        return true;
+    user_unref(u);
+    return fail(arena, id, why, ret_why);
+}
+
+bool people_loaded(struct people *p, struct directory *directory, struct arena *arena,
+                   struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    for (size_t i = 0; i < p->users.capacity; i++) {
+        const struct user *u = p->users.slots[i].entry;
+        struct partner *partner =
+            u && u->account_no ? directory_partner_by_no(directory, u->account_no) : NULL;
+        if (u && u->account_no && !partner)
+            return fail(arena, u->id, STR("its partner is not there"), ret_why);
+        entry_unref(partner);
+    }
+    for (size_t i = 0; i < p->sessions.capacity; i++) {
+        const struct session *s = p->sessions.slots[i].entry;
+        if (s && !index_find(&p->users, s->user_id))
+            return fail(arena, s->id, STR("its user is not there"), ret_why);
+    }
+    return true;
+}

@@ -1,0 +1,340 @@
+/* The registry. Few entries (people, not panelists), so lists walk all of them; what a request
+ * needs (a session by its token, its user) is an index.
+ *
+ * Invariants: a user is in `users` and, by its address, in `emails`; a session in `sessions` and,
+ * by the hash of its token, in `tokens`: one reference for both. */
+#include "people/people_state.h"
+
+#include "accounts/entry.h"
+#include "base/alloc.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#define SET_UP_MS ((int64_t)24 * 3600 * 1000)
+#define PENDING_MS (15 * 60 * 1000)
+
+struct people *people_new(const struct people_options *options)
+{
+    struct people *p = xcalloc(1, sizeof *p);
+    p->magic = PEOPLE_MAGIC;
+    p->options = *options;
+    p->parser = json_parser_new();
+    pthread_mutex_init(&p->lock, NULL);
+    env_random(options->env, &p->users.secret, sizeof p->users.secret);
+    p->emails.secret = p->sessions.secret = p->tokens.secret = p->users.secret;
+    return p;
+}
+
+static void unref_all(struct index *ix)
+{
+    for (size_t i = 0; i < ix->capacity; i++)
+        entry_unref(ix->slots[i].entry);
+}
+
+void people_free(struct people *p)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    unref_all(&p->users);
+    unref_all(&p->sessions);
+    index_free(&p->users);
+    index_free(&p->emails);
+    index_free(&p->sessions);
+    index_free(&p->tokens);
+    json_parser_free(p->parser);
+    pthread_mutex_destroy(&p->lock);
+    sodium_memzero(p, sizeof *p);
+    free(p);
+}
+
+static void lock(struct people *p)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    pthread_mutex_lock(&p->lock);
+}
+
+static void unlock(struct people *p)
+{
+    pthread_mutex_unlock(&p->lock);
+}
+
+static struct str hash_id(const uint8_t hash[32])
+{
+    return (struct str){(const char *)hash, 32};
+}
+
+/* --- look-ups --------------------------------------------------------------------------------- */
+
+static void *find(struct people *p, const struct index *ix, struct str id)
+{
+    lock(p);
+    void *entry = index_find(ix, id);
+    if (entry)
+        entry_ref(entry);
+    unlock(p);
+    return entry;
+}
+
+struct user *people_user(struct people *p, struct str id)
+{
+    return find(p, &p->users, id);
+}
+
+struct user *people_user_by_email(struct people *p, struct str email)
+{
+    return find(p, &p->emails, email);
+}
+
+struct session *people_session(struct people *p, struct str id)
+{
+    return find(p, &p->sessions, id);
+}
+
+struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64_t now_ms)
+{
+    struct user *found = NULL;
+    lock(p);
+    for (size_t i = 0; i < p->users.capacity; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->link != LINK_NONE && u->enabled && now_ms < u->link_until_ms &&
+            sodium_memcmp(u->link_hash, hash, 32) == 0)
+            found = entry_ref(u);
+    }
+    unlock(p);
+    return found;
+}
+
+bool session_is_over(const struct session *s, int64_t now_ms)
+{
+    return now_ms >= s->created_ms + SESSION_AGE_MS ||
+           now_ms >= atomic_load(&s->used_ms) + SESSION_IDLE_MS;
+}
+
+struct session *people_session_by_token(struct people *p, struct str token, int64_t now_ms,
+                                        struct user **ret_user)
+{
+    uint8_t hash[32];
+    token_hash(token, hash);
+    lock(p);
+    struct session *s = index_find(&p->tokens, hash_id(hash));
+    struct user *u = s ? index_find(&p->users, s->user_id) : NULL;
+    bool good = u && u->enabled && !session_is_over(s, now_ms) &&
+                sodium_memcmp(s->hash, hash, sizeof hash) == 0;
+    if (good) {
+        if (now_ms > atomic_load(&s->used_ms))
+            atomic_store(&s->used_ms, now_ms);
+        *ret_user = entry_ref(u);
+        entry_ref(s);
+    }
+    unlock(p);
+    return good ? s : NULL;
+}
+
+/* --- lists ------------------------------------------------------------------------------------ */
+
+/* The highest number below before_no (0: any). */
+static struct user *newest_below(const struct people *p, uint32_t account_no, uint32_t before_no)
+{
+    struct user *best = NULL;
+    for (size_t i = 0; i < p->users.capacity; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->account_no == account_no && (!before_no || u->user_no < before_no) &&
+            (!best || u->user_no > best->user_no))
+            best = u;
+    }
+    return best;
+}
+
+size_t people_list_users(struct people *p, uint32_t account_no, uint32_t before_no,
+                         struct user **ret, size_t limit)
+{
+    size_t n = 0;
+    lock(p);
+    struct user *u = newest_below(p, account_no, before_no);
+    for (; u && n < limit; u = newest_below(p, account_no, u->user_no))
+        ret[n++] = entry_ref(u);
+    unlock(p);
+    return n;
+}
+
+static int by_use(const void *a, const void *b)
+{
+    const struct session *const *x = a, *const *y = b;
+    long long left = atomic_load(&(*x)->used_ms), right = atomic_load(&(*y)->used_ms);
+    return (right > left) - (right < left);
+}
+
+/* Every session of the user, over or not, latest use first; with the lock, without references. */
+static size_t sessions_of(const struct people *p, struct str user_id,
+                          struct session *ret[SESSIONS_PER_USER])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < p->sessions.capacity && n < SESSIONS_PER_USER; i++) {
+        struct session *s = p->sessions.slots[i].entry;
+        if (s && str_eq(s->user_id, user_id))
+            ret[n++] = s;
+    }
+    qsort(ret, n, sizeof(struct session *), by_use);
+    return n;
+}
+
+size_t people_list_sessions(struct people *p, struct str user_id, int64_t now_ms,
+                            struct session *ret[SESSIONS_PER_USER])
+{
+    struct session *all[SESSIONS_PER_USER];
+    size_t n = 0;
+    lock(p);
+    size_t count = sessions_of(p, user_id, all);
+    for (size_t i = 0; i < count; i++)
+        if (!session_is_over(all[i], now_ms))
+            ret[n++] = entry_ref(all[i]);
+    unlock(p);
+    return n;
+}
+
+bool people_any(struct people *p)
+{
+    lock(p);
+    bool any = p->users.used > 0;
+    unlock(p);
+    return any;
+}
+
+bool people_is_last(struct people *p, const struct user *u)
+{
+    bool others = !role_is_needed(u->role) || !u->enabled;
+    lock(p);
+    for (size_t i = 0; i < p->users.capacity && !others; i++) {
+        const struct user *o = p->users.slots[i].entry;
+        others = o && o->account_no == u->account_no && o->role == u->role && o->enabled &&
+                 !str_eq(o->id, u->id);
+    }
+    unlock(p);
+    return !others;
+}
+
+/* --- what is only in memory ------------------------------------------------------------------- */
+
+void people_offer_set_up(struct people *p, char ret_token[TOKEN_BYTES + 1])
+{
+    lock(p);
+    token_make(p->options.env, ret_token, p->set_up_hash);
+    p->set_up_until_ms = env_wall_ms(p->options.env) + SET_UP_MS;
+    unlock(p);
+}
+
+int64_t people_set_up_until_ms(struct people *p, const uint8_t hash[32], int64_t now_ms)
+{
+    lock(p);
+    bool good = p->users.used == 0 && now_ms < p->set_up_until_ms &&
+                sodium_memcmp(p->set_up_hash, hash, 32) == 0;
+    int64_t until = good ? p->set_up_until_ms : 0;
+    unlock(p);
+    return until;
+}
+
+/* The session's place, or with `make` the oldest one. */
+static struct pending_factor *pending_of(struct people *p, struct str session_id, bool make)
+{
+    struct pending_factor *oldest = &p->pending[0];
+    for (size_t i = 0; i < PENDING_FACTORS; i++) {
+        struct pending_factor *f = &p->pending[i];
+        if (str_eq((struct str){f->session_id, f->session_id_n}, session_id))
+            return f;
+        if (f->at_ms < oldest->at_ms)
+            oldest = f;
+    }
+    return make ? oldest : NULL;
+}
+
+void people_set_pending_factor(struct people *p, struct str session_id,
+                               const uint8_t secret[TOTP_SECRET_BYTES], int64_t now_ms)
+{
+    ASSERT(session_id.n <= sizeof p->pending[0].session_id);
+    lock(p);
+    struct pending_factor *f = pending_of(p, session_id, true);
+    f->session_id_n = session_id.n;
+    memcpy(f->session_id, session_id.p, session_id.n);
+    memcpy(f->secret, secret, sizeof f->secret);
+    f->at_ms = now_ms;
+    unlock(p);
+}
+
+bool people_pending_factor(struct people *p, struct str session_id, int64_t now_ms,
+                           uint8_t ret_secret[TOTP_SECRET_BYTES])
+{
+    lock(p);
+    const struct pending_factor *f = pending_of(p, session_id, false);
+    bool good = f && f->at_ms && now_ms < f->at_ms + PENDING_MS;
+    if (good)
+        memcpy(ret_secret, f->secret, sizeof f->secret);
+    unlock(p);
+    return good;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+uint32_t people_next_no(struct people *p)
+{
+    lock(p);
+    uint32_t no = ++p->last_no;
+    unlock(p);
+    return no;
+}
+
+void people_put_user(struct people *p, struct user *u)
+{
+    lock(p);
+    struct user *was = index_find(&p->users, u->id);
+    if (was)
+        index_remove(&p->emails, was->email);
+    ASSERT(index_put(&p->emails, u->email, u) == NULL);
+    index_put(&p->users, u->id, u);
+    if (u->user_no > p->last_no)
+        p->last_no = u->user_no;
+    unlock(p);
+    entry_unref(was);
+}
+
+void people_put_session(struct people *p, struct session *s)
+{
+    lock(p);
+    struct session *was = index_find(&p->sessions, s->id);
+    if (was)
+        index_remove(&p->tokens, hash_id(was->hash));
+    index_put(&p->tokens, hash_id(s->hash), s);
+    index_put(&p->sessions, s->id, s);
+    unlock(p);
+    entry_unref(was);
+}
+
+void people_remove_user(struct people *p, struct str id)
+{
+    lock(p);
+    struct user *was = index_remove(&p->users, id);
+    if (was)
+        index_remove(&p->emails, was->email);
+    unlock(p);
+    entry_unref(was);
+}
+
+void people_remove_session(struct people *p, struct str id)
+{
+    lock(p);
+    struct session *was = index_remove(&p->sessions, id);
+    if (was)
+        index_remove(&p->tokens, hash_id(was->hash));
+    unlock(p);
+    entry_unref(was);
+}
+
+size_t people_every_session(struct people *p, struct str user_id,
+                            struct session *ret[SESSIONS_PER_USER])
+{
+    lock(p);
+    size_t n = sessions_of(p, user_id, ret);
+    for (size_t i = 0; i < n; i++)
+        entry_ref(ret[i]);
+    unlock(p);
+    return n;
+}

@@ -1,0 +1,39 @@
+/* What people.c, load.c and change.c share. Internal to people/. */
+#pragma once
+
+#include "accounts/index.h"
+#include "people/people.h"
+#include "json/reader.h"
+
+#include <pthread.h>
+
+#define PEOPLE_MAGIC 0x9e0917e1u
+#define PENDING_FACTORS 64 /* beyond, the oldest begun has to be begun again */
+
+struct pending_factor {
+    char session_id[64];
+    size_t session_id_n;
+    int64_t at_ms; /* 0: free */
+    uint8_t secret[TOTP_SECRET_BYTES];
+};
+
+struct people {
+    uint32_t magic;
+    struct people_options options;
+    struct json_parser *parser; /* of the start */
+    pthread_mutex_t lock;       /* everything below */
+    struct index users, emails, sessions, tokens;
+    uint32_t last_no;
+    uint8_t set_up_hash[32];
+    int64_t set_up_until_ms; /* 0: none is offered */
+    struct pending_factor pending[PENDING_FACTORS];
+};
+
+/* Each takes the reference; who was there under the id is let go. */
+void people_put_user(struct people *people, struct user *u);
+void people_put_session(struct people *people, struct session *s);
+void people_remove_user(struct people *people, struct str id);
+void people_remove_session(struct people *people, struct str id);
+/* Over or not, latest use first; a reference each. */
+size_t people_every_session(struct people *people, struct str user_id,
+                            struct session *ret[SESSIONS_PER_USER]);

@@ -1,0 +1,95 @@
+/* A bounded table of leaky buckets, by a keyed hash of the name: nobody can choose names that
+ * meet. A set that is full gives up the bucket that is next to empty, which says least. */
+#include "people/throttle.h"
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/hash.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define SETS 1024u
+#define WAYS 8u
+
+/* Failures not yet forgotten, as the time at which the last of them will be. */
+struct bucket {
+    struct key128 who;
+    int64_t empty_at_ms; /* 0: free */
+};
+
+struct throttle {
+    pthread_mutex_t lock;
+    struct throttle_rule rule;
+    struct hash_secret secret;
+    struct bucket sets[SETS][WAYS];
+};
+
+struct throttle *throttle_new(struct throttle_rule rule)
+{
+    struct throttle *t = xcalloc(1, sizeof *t);
+    pthread_mutex_init(&t->lock, NULL);
+    t->rule = rule;
+    env_random(env_real(), &t->secret, sizeof t->secret);
+    return t;
+}
+
+void throttle_free(struct throttle *t)
+{
+    pthread_mutex_destroy(&t->lock);
+    free(t);
+}
+
+static struct bucket *find(struct throttle *t, struct key128 who)
+{
+    struct bucket *set = t->sets[who.lo % SETS];
+    for (size_t i = 0; i < WAYS; i++)
+        if (set[i].empty_at_ms && key128_eq(set[i].who, who))
+            return &set[i];
+    return NULL;
+}
+
+static struct bucket *take_over(struct throttle *t, struct key128 who)
+{
+    struct bucket *set = t->sets[who.lo % SETS], *least = &set[0];
+    for (size_t i = 1; i < WAYS; i++)
+        if (set[i].empty_at_ms < least->empty_at_ms)
+            least = &set[i];
+    *least = (struct bucket){.who = who};
+    return least;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms)
+{
+    pthread_mutex_lock(&t->lock);
+    const struct bucket *b = find(t, hash_key128(&t->secret, who.p, who.n));
+    int64_t last_try = now_ms + (t->rule.tries - 1) * t->rule.refill_ms;
+    int64_t wait = b ? later(0, b->empty_at_ms - last_try) : 0;
+    pthread_mutex_unlock(&t->lock);
+    return wait;
+}
+
+void throttle_fail(struct throttle *t, struct str who, int64_t now_ms)
+{
+    struct key128 key = hash_key128(&t->secret, who.p, who.n);
+    pthread_mutex_lock(&t->lock);
+    struct bucket *b = find(t, key);
+    if (!b)
+        b = take_over(t, key);
+    b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;
+    pthread_mutex_unlock(&t->lock);
+}
+
+void throttle_forgive(struct throttle *t, struct str who)
+{
+    pthread_mutex_lock(&t->lock);
+    struct bucket *b = find(t, hash_key128(&t->secret, who.p, who.n));
+    if (b)
+        *b = (struct bucket){0};
+    pthread_mutex_unlock(&t->lock);
+}

@@ -1,0 +1,23 @@
+/* How often somebody may be wrong: buckets of tries, per account and per client address. Each
+ * failure takes a try; they come back one by one. Any thread. */
+#pragma once
+
+#include "base/str.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct throttle_rule {
+    int32_t tries;     /* of a full bucket */
+    int64_t refill_ms; /* until one more is there */
+};
+
+struct throttle;
+struct throttle *throttle_new(struct throttle_rule rule);
+void throttle_free(struct throttle *t);
+
+/* 0: a try is left; else how long until there is one. Takes nothing. */
+int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_mono_ms);
+void throttle_fail(struct throttle *t, struct str who, int64_t now_mono_ms);
+/* Who has proved who he is starts again with a full bucket. */
+void throttle_forgive(struct throttle *t, struct str who);

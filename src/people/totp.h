@@ -1,0 +1,21 @@
+/* One-time passwords by time (RFC 6238, with HMAC-SHA-1 and 30 s, which every authenticator app
+ * knows), as the second factor. Pure. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+
+#define TOTP_SECRET_BYTES 20 /* RFC 4226, section 4: at least 16, 20 recommended */
+#define TOTP_DIGITS 6
+#define TOTP_PERIOD_MS 30000
+
+/* The value of a step (or, by RFC 4226, of a counter), 0..999999. */
+uint32_t totp_value(struct str secret, int64_t step);
+/* The step whose code this is, of those from one before now to one after it (a phone's clock goes
+ * wrong, and typing takes time), but none up to last_step: a code is good once. 0: it is none. */
+int64_t totp_find_step(struct str secret, struct str code, int64_t now_ms, int64_t last_step);
+
+/* RFC 4648, section 6, without padding. */
+void base32_print(struct buf *to, struct str bytes);
+/* What an authenticator app reads from a QR code: otpauth://totp/postbackd:a%40b.example?... */
+void totp_print_uri(struct buf *to, struct str secret, struct str email);

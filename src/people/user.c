@@ -1,0 +1,84 @@
+/* Blocks and tokens; see user.h. */
+#include "people/user.h"
+
+#include "accounts/entry.h"
+
+#include <sodium.h>
+
+_Static_assert(offsetof(struct user, refs) == offsetof(struct partner, refs) &&
+                   offsetof(struct session, refs) == offsetof(struct partner, refs),
+               "entries begin alike");
+
+struct user *user_pack(const struct user *from)
+{
+    static const size_t texts[] = {
+        offsetof(struct user, id),       offsetof(struct user, email),
+        offsetof(struct user, name),     offsetof(struct user, password),
+        offsetof(struct user, recovery), offsetof(struct user, totp_secret),
+    };
+    return entry_pack(from, sizeof *from, USER_MAGIC, texts, ARRAY_LEN(texts));
+}
+
+struct session *session_pack(const struct session *from)
+{
+    static const size_t texts[] = {
+        offsetof(struct session, id),
+        offsetof(struct session, user_id),
+        offsetof(struct session, address),
+        offsetof(struct session, agent),
+    };
+    return entry_pack(from, sizeof *from, SESSION_MAGIC, texts, ARRAY_LEN(texts));
+}
+
+void user_unref(struct user *u)
+{
+    entry_unref(u);
+}
+
+void session_unref(struct session *s)
+{
+    entry_unref(s);
+}
+
+const char *link_kind_name(enum link_kind kind)
+{
+    switch (kind) {
+    case LINK_NONE: break;
+    case LINK_INVITATION: return "invitation";
+    case LINK_RESET: return "reset";
+    case LINK_SET_UP: return "set_up";
+    }
+    UNREACHABLE();
+}
+
+static void print_token(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1])
+{
+    sodium_bin2base64(ret_text, TOKEN_BYTES + 1, bytes, 32,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+void token_hash(struct str text, uint8_t ret_hash[32])
+{
+    crypto_hash_sha256(ret_hash, (const unsigned char *)(text.p ? text.p : ""), text.n);
+}
+
+void token_make(struct env *env, char ret_text[TOKEN_BYTES + 1], uint8_t ret_hash[32])
+{
+    uint8_t random[32];
+    env_random(env, random, sizeof random);
+    print_token(random, ret_text);
+    token_hash((struct str){ret_text, TOKEN_BYTES}, ret_hash);
+    sodium_memzero(random, sizeof random);
+}
+
+void csrf_token_of(struct str session_token, char ret_text[TOKEN_BYTES + 1])
+{
+    static const char purpose[] = "postbackd csrf\n";
+    uint8_t hash[32];
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, (const unsigned char *)purpose, sizeof purpose - 1);
+    crypto_hash_sha256_update(&state, (const unsigned char *)session_token.p, session_token.n);
+    crypto_hash_sha256_final(&state, hash);
+    print_token(hash, ret_text);
+}

@@ -1,0 +1,332 @@
+"""People: signing in, second factor, links, sessions, roles, and what an attacker tries with them."""
+import json
+import re
+import time
+
+import pytest
+
+from harness import OPERATOR_KEY, Account, Api, Daemon, Receiver, eventually
+from people import PASSWORD, Browser, enrol, invite, person, totp
+
+NEW = "another password entirely"
+
+
+def partner(daemon, name=None):
+    made = daemon.api().post("/api/v1/partners", {"Name": name or "P"})
+    assert made.status == 201
+    return made.json["PartnerId"]
+
+
+def codes(answer):
+    return {(e.get("Field") or e.get("Parameter"), e["Code"]) for e in answer.json.get("errors", [])}
+
+
+# --- signing in ------------------------------------------------------------------------------
+
+def test_nobody_is_signed_in_at_first(daemon):
+    found = Browser(daemon).get("/api/v1/session")
+    assert found.status == 200 and found.json["SignedIn"] is False and "User" not in found.json
+
+
+def test_invited_signs_in_and_out(daemon):
+    p = partner(daemon)
+    user_id, email, token = invite(daemon, "owner", p)
+    b = Browser(daemon)
+    link = b.post("/api/v1/links/check", {"Token": token})
+    assert link.status == 200
+    assert link.json["Kind"] == "invitation" and link.json["Email"] == email
+    assert link.json["Partner"]["PartnerId"] == p and link.json["Role"] == "owner"
+    used = b.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD, "Name": "Ada"})
+    assert used.status == 200 and used.json["SignedIn"] and used.json["User"]["Name"] == "Ada"
+    found = b.session()
+    assert found["User"]["UserId"] == user_id and found["Side"] == "partner"
+    assert found["Partner"]["PartnerId"] == p and found["ActingAs"] is False
+    assert "people:write" in found["Scopes"] and "admin" not in found["Scopes"]
+    assert b.get("/api/v1/partners/" + p).status == 200
+    assert b.delete("/api/v1/session").status == 204
+    assert b.session()["SignedIn"] is False
+    assert b.get("/api/v1/partners/" + p).status == 401
+    assert b.sign_in(email.upper()).status == 200
+    assert b.session()["User"]["LastSignInAt"]
+
+
+def test_the_cookie_is_kept_from_scripts_and_other_sites(daemon):
+    user_id, email, token = invite(daemon, "support")
+    answer = Browser(daemon).post("/api/v1/links/use", {"Token": token, "Password": PASSWORD})
+    cookie = answer.headers["Set-Cookie"]
+    assert cookie.startswith("postbackd_session=") and "Secure" not in cookie
+    assert "; HttpOnly" in cookie and "; SameSite=Strict" in cookie and "; Path=/" in cookie
+    assert answer.headers["Cache-Control"] == "no-store"
+
+
+def test_over_tls_the_cookie_is_secure_and_of_this_host(tmp_path):
+    d = Daemon(tmp_path, "--public-url", "https://callbacks.example/base/").start()
+    try:
+        made = d.api().post("/api/v1/users", {"Email": "a@b.example", "Role": "admin"})
+        assert made.json["Link"].startswith("https://callbacks.example/base/link#")
+        b = Browser(d)
+        answer = b.post("/api/v1/links/use", {"Token": made.json["Link"].split("#")[1], "Password": PASSWORD},
+                        headers={"Origin": "https://callbacks.example"})
+        assert answer.status == 200
+        assert answer.headers["Set-Cookie"].startswith("__Host-postbackd_session=")
+        assert "; Secure" in answer.headers["Set-Cookie"]
+        assert b.session()["SignedIn"]
+        plain = b.cookie.replace("__Host-", "")
+        assert b.get("/api/v1/session", headers={"Cookie": plain}).json["SignedIn"] is False
+        assert b.get("/api/v1/users", headers={"Origin": "http://callbacks.example"}).status == 403
+    finally:
+        assert d.stop() == 0
+
+
+def test_wrong_words_do_not_sign_in_and_say_nothing(daemon):
+    b = person(daemon, "admin")
+    for email, password in ((b.email, "wrong wrong wrong"), ("nobody@example.test", PASSWORD)):
+        answer = Browser(daemon).sign_in(email, password)
+        assert answer.status == 401 and "Set-Cookie" not in answer.headers
+        assert "errors" not in answer.json and "wrong" in answer.json["detail"]
+    bad = Browser(daemon).post("/api/v1/session", {"Email": "x", "Password": "", "Extra": 1})
+    assert bad.status == 400
+    assert codes(bad) == {("Email", "out_of_range"), ("Password", "out_of_range"), ("Extra", "unknown_field")}
+    assert Browser(daemon).post("/api/v1/session", b"{").status == 400
+
+
+def test_passwords_that_are_too_easy(daemon):
+    user_id, email, token = invite(daemon, "admin")
+    b = Browser(daemon)
+    for bad in ("short", "aaaaaaaaaaaaaaaa", email, "x" * 129):
+        answer = b.post("/api/v1/links/use", {"Token": token, "Password": bad})
+        assert answer.status == 400 and codes(answer) == {("Password", "invalid")}, bad
+    assert b.post("/api/v1/links/use", {"Token": token, "Password": "пароль из слов"}).status == 200
+
+
+# --- links -----------------------------------------------------------------------------------
+
+def test_a_link_is_good_once(daemon):
+    user_id, email, token = invite(daemon, "developer", partner(daemon))
+    b = Browser(daemon)
+    assert b.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).status == 200
+    for path, body in (("check", {"Token": token}), ("use", {"Token": token, "Password": NEW})):
+        assert Browser(daemon).post("/api/v1/links/" + path, body).status == 404
+    assert Browser(daemon).sign_in(email, NEW).status == 401
+
+
+def test_a_new_link_ends_the_old_one(daemon):
+    user_id, email, token = invite(daemon, "developer", partner(daemon))
+    again = daemon.api().post("/api/v1/users/%s/link" % user_id)
+    assert again.status == 200 and again.json["Kind"] == "invitation"
+    assert Browser(daemon).post("/api/v1/links/check", {"Token": token}).status == 404
+    fresh = again.json["Link"].split("#")[1]
+    assert Browser(daemon).post("/api/v1/links/check", {"Token": fresh}).status == 200
+
+
+def test_a_forgotten_password(daemon):
+    b = person(daemon, "analyst", partner(daemon))
+    made = daemon.api().post("/api/v1/users/%s/link" % b.user_id)
+    assert made.json["Kind"] == "reset"
+    assert b.session()["SignedIn"]  # until the link is used
+    other = Browser(daemon)
+    token = made.json["Link"].split("#")[1]
+    assert other.post("/api/v1/links/use", {"Token": token, "Password": NEW}).status == 200
+    assert b.session()["SignedIn"] is False
+    assert Browser(daemon).sign_in(b.email, PASSWORD).status == 401
+    assert Browser(daemon).sign_in(b.email, NEW).status == 200
+
+
+def test_a_reset_does_not_pass_the_second_factor(daemon):
+    b = person(daemon, "developer", partner(daemon))
+    secret, _ = enrol(b)
+    token = daemon.api().post("/api/v1/users/%s/link" % b.user_id).json["Link"].split("#")[1]
+    other = Browser(daemon)
+    assert other.post("/api/v1/links/check", {"Token": token}).json["SecondFactor"] is True
+    use = {"Token": token, "Password": NEW}
+    assert codes(other.post("/api/v1/links/use", use)) == {("Code", "required")}
+    assert codes(other.post("/api/v1/links/use", dict(use, Code="000000"))) == {("Code", "invalid")}
+    assert other.post("/api/v1/links/use", dict(use, Code=totp(secret, step=1))).status == 200
+
+
+# --- the second factor -----------------------------------------------------------------------
+
+def test_the_second_factor(daemon):
+    b = person(daemon, "owner", partner(daemon))
+    begun = b.post("/api/v1/session/second-factor", {"Password": PASSWORD}).json
+    assert begun["OtpauthUri"].startswith("otpauth://totp/postbackd:owner-")
+    assert "secret=" + begun["Secret"] in begun["OtpauthUri"]
+    wrong = b.post("/api/v1/session/second-factor/confirm", {"Code": "123"})
+    assert wrong.status == 400 and b.session()["User"]["SecondFactor"] is False
+    done = b.post("/api/v1/session/second-factor/confirm", {"Code": totp(begun["Secret"])})
+    assert done.status == 200 and len(set(done.json["RecoveryCodes"])) == 10
+    assert b.session()["User"]["SecondFactor"] is True
+    assert b.post("/api/v1/session/second-factor", {"Password": PASSWORD}).status == 409
+
+    other = Browser(daemon)
+    asked = other.sign_in(b.email)
+    assert asked.status == 401 and codes(asked) == {("Code", "required")}
+    assert "errors" not in other.sign_in(b.email, "not the password at all").json
+    assert other.sign_in(b.email, code=totp(begun["Secret"])).status == 401  # it confirmed: used up
+    later = totp(begun["Secret"], step=1)
+    assert other.sign_in(b.email, code=later).status == 200
+    assert Browser(daemon).sign_in(b.email, code=later).status == 401  # a replay
+    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], step=-1)).status == 401  # older
+    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], step=9)).status == 401
+
+
+def test_recovery_codes_are_good_once(daemon):
+    b = person(daemon, "owner", partner(daemon))
+    secret, recovery = enrol(b)
+    assert Browser(daemon).sign_in(b.email, code=recovery[0].upper().replace("-", " ")).status == 200
+    assert Browser(daemon).sign_in(b.email, code=recovery[0]).status == 401
+    fresh = b.post("/api/v1/session/second-factor/recovery-codes", {"Password": PASSWORD, "Code": recovery[1]})
+    assert fresh.status == 200 and len(fresh.json["RecoveryCodes"]) == 10
+    assert Browser(daemon).sign_in(b.email, code=recovery[2]).status == 401
+    off = b.post("/api/v1/session/second-factor/remove",
+                 {"Password": PASSWORD, "Code": fresh.json["RecoveryCodes"][3]})
+    assert off.status == 200 and off.json["User"]["SecondFactor"] is False
+    assert Browser(daemon).sign_in(b.email).status == 200
+
+
+def test_somebody_who_lost_the_second_factor(daemon):
+    p = partner(daemon)
+    owner, lost = person(daemon, "owner", p), person(daemon, "developer", p)
+    enrol(lost)
+    assert owner.delete("/api/v1/users/%s/second-factor" % lost.user_id).status == 204
+    assert Browser(daemon).sign_in(lost.email).status == 200
+
+
+# --- sessions --------------------------------------------------------------------------------
+
+def test_a_fixed_session_is_not_taken_over(daemon):
+    """Who plants a cookie before the sign-in knows nothing after it."""
+    attacker, victim = person(daemon, "analyst", partner(daemon)), person(daemon, "owner", partner(daemon))
+    planted = Browser(daemon)
+    planted.cookie = attacker.cookie
+    assert planted.sign_in(victim.email).status == 200
+    assert planted.cookie != attacker.cookie
+    assert attacker.session()["User"]["Email"] == attacker.email
+    made_up = Browser(daemon)
+    made_up.cookie = "postbackd_session=" + "A" * 43
+    assert made_up.session()["SignedIn"] is False
+    assert made_up.sign_in(victim.email).status == 200 and "A" * 43 not in made_up.cookie
+
+
+def test_two_cookies_of_one_name_are_none(daemon):
+    a, b = person(daemon, "owner", partner(daemon)), person(daemon, "owner", partner(daemon))
+    both = Browser(daemon)
+    both.cookie = a.cookie + "; " + b.cookie
+    assert both.session()["SignedIn"] is False
+    assert both.get("/api/v1/users").status == 401
+
+
+def test_the_token_changes_with_what_it_may(daemon):
+    p = partner(daemon)
+    b = person(daemon, "admin")
+    seen = {b.cookie}
+    assert b.post("/api/v1/session/password", {"Password": PASSWORD, "NewPassword": NEW}).status == 200
+    seen.add(b.cookie)
+    begun = b.post("/api/v1/session/second-factor", {"Password": NEW}).json
+    assert b.post("/api/v1/session/second-factor/confirm", {"Code": totp(begun["Secret"])}).status == 200
+    seen.add(b.cookie)
+    assert b.post("/api/v1/session/act-as", {"PartnerId": p}).status == 200
+    seen.add(b.cookie)
+    assert b.delete("/api/v1/session/act-as").status == 200
+    seen.add(b.cookie)
+    assert len(seen) == 5
+    old = Browser(daemon)
+    for cookie in seen - {b.cookie}:
+        old.cookie = cookie
+        assert old.session()["SignedIn"] is False
+    assert b.session()["SignedIn"]
+
+
+def test_a_new_password_ends_the_other_sessions(daemon):
+    b = person(daemon, "developer", partner(daemon))
+    other = Browser(daemon)
+    assert other.sign_in(b.email).status == 200
+    wrong = b.post("/api/v1/session/password", {"Password": "not that one, no", "NewPassword": NEW})
+    assert wrong.status == 400 and codes(wrong) == {("Password", "invalid")}
+    assert other.session()["SignedIn"]
+    assert b.post("/api/v1/session/password", {"Password": PASSWORD, "NewPassword": NEW}).status == 200
+    assert b.session()["SignedIn"] and not other.session()["SignedIn"]
+    assert Browser(daemon).sign_in(b.email, NEW).status == 200
+
+
+def test_sessions_are_listed_and_ended(daemon):
+    p = partner(daemon)
+    b, owner = person(daemon, "developer", p), person(daemon, "owner", p)
+    other = Browser(daemon, **{"User-Agent": "Phone"})
+    assert other.sign_in(b.email).status == 200
+    listed = b.get("/api/v1/sessions").json["Items"]
+    assert len(listed) == 2 and [s["Current"] for s in listed].count(True) == 1
+    phone = next(s for s in listed if not s["Current"])
+    assert phone["UserAgent"] == "Phone" and phone["Address"] == "127.0.0.1"
+    assert owner.delete("/api/v1/sessions/" + phone["SessionId"]).status == 404  # not his own
+    assert b.delete("/api/v1/sessions/" + phone["SessionId"]).status == 204
+    assert other.session()["SignedIn"] is False and b.session()["SignedIn"]
+    assert len(owner.get("/api/v1/users/%s/sessions" % b.user_id).json["Items"]) == 1
+    assert owner.delete("/api/v1/users/%s/sessions" % b.user_id).status == 204
+    assert b.session()["SignedIn"] is False
+
+
+def test_there_are_at_most_twenty_sessions(daemon):
+    b = person(daemon, "developer", partner(daemon))
+    more = []
+    for _ in range(20):
+        more.append(Browser(daemon))
+        assert more[-1].sign_in(b.email).status == 200
+    assert not b.session()["SignedIn"]  # used longest ago
+    assert all(m.session()["SignedIn"] for m in more)
+
+
+def test_sessions_survive_a_restart_and_a_crash(own_daemon):
+    own_daemon.start()
+    b, gone = person(own_daemon, "admin"), person(own_daemon, "admin")
+    assert gone.delete("/api/v1/session").status == 204
+    own_daemon.restart()
+    assert b.session()["SignedIn"] and not gone.session()["SignedIn"]
+    secret, _ = enrol(b)
+    own_daemon.kill()
+    own_daemon.start()
+    assert b.session()["User"]["SecondFactor"] is True
+    assert Browser(own_daemon).sign_in(b.email, code=totp(secret)).status == 401  # used before the crash
+    assert Browser(own_daemon).sign_in(b.email, code=totp(secret, step=1)).status == 200
+
+
+# --- other sites -----------------------------------------------------------------------------
+
+def test_without_the_csrf_token_nothing_changes(daemon):
+    p = partner(daemon)
+    b, other = person(daemon, "owner", p), person(daemon, "owner", p)
+    path = "/api/v1/partners/" + p
+    for headers in ({}, {"X-Csrf-Token": other.csrf}, {"X-Csrf-Token": "x" * 43}, {"X-Csrf-Token": ""}):
+        for answer in (b.patch(path, {"Name": "Stolen"}, csrf=False, headers=headers),
+                       b.post(path + "/apps", {"CurrencyValue": 1}, csrf=False, headers=headers),
+                       b.delete("/api/v1/session", csrf=False, headers=headers)):
+            assert answer.status == 403, answer
+    assert b.get(path).json["Name"] == "P"
+    assert b.patch(path, {"Name": "Mine"}).status == 200
+
+
+def test_what_other_sites_send_is_refused(daemon):
+    p = partner(daemon)
+    b = person(daemon, "owner", p)
+    here = "http://127.0.0.1:%d" % daemon.port
+    path = "/api/v1/partners/" + p
+    for headers in ({"Origin": "https://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"},
+                    {"Sec-Fetch-Site": "same-site"}, {"Origin": here + "0"}, {"Origin": "http://"}):
+        assert b.patch(path, {"Name": "Stolen"}, headers=headers).status == 403, headers
+        assert b.get(path, headers=headers).status == 403, headers
+        sign_in = {"Email": b.email, "Password": PASSWORD}
+        assert Browser(daemon).post("/api/v1/session", sign_in, headers=headers).status == 403, headers
+        assert b.get("/api/v1/session", headers=headers).json["SignedIn"] is False
+    good = {"Origin": here, "Sec-Fetch-Site": "same-origin"}
+    assert b.patch(path, {"Name": "Mine"}, headers=good).status == 200
+    form = b.request("POST", "/api/v1/session", b"Email=x", headers={"Content-Type": "application/x-www-form-urlencoded"})
+    assert form.status == 415
+
+
+def test_a_key_beats_the_cookie(daemon):
+    p = partner(daemon)
+    b = person(daemon, "owner", p)
+    key = daemon.api().post("/api/v1/partners/%s/keys" % p, {"Scopes": ["reports:read"]}).json["Key"]
+    assert b.get("/api/v1/partners/" + p, headers={"X-Api-Key": key}).status == 403
+    assert b.get("/api/v1/partners/" + p, headers={"X-Api-Key": "wrong"}).status == 401
+    assert b.delete("/api/v1/session", headers={"X-Api-Key": key}).status == 403
