@@ -235,16 +235,24 @@ void call_answer_invalid_query(struct call *c)
                    STR_NONE);
 }
 
+/* 429 where sending less would help, 503 where somebody has to look at the machine. */
 void call_answer_busy(struct call *c, enum store_status status)
 {
-    if (status == STORE_BUSY)
+    struct store_numbers n;
+    store_get_numbers(c->api->options.store, &n);
+    bool less = n.refusal == STORE_TAKES || n.refusal == STORE_REFUSES_QUEUE ||
+                n.refusal == STORE_REFUSES_WAITING;
+    if (status == STORE_BUSY && less)
         call_answer_problem(c, 429,
                             "More is waiting to be recorded than the bounds allow; nothing of this "
-                            "request was stored. Send it again after Retry-After seconds.");
+                            "request was stored. Send it again after Retry-After seconds. %s",
+                            n.refusal == STORE_TAKES ? "" : store_refusal_text(n.refusal));
     else
         call_answer_problem(c, 503,
                             "The store is not taking requests; nothing of this request was stored. "
-                            "See /readyz, and send it again after Retry-After seconds.");
+                            "Send it again after Retry-After seconds. %s",
+                            n.refusal == STORE_TAKES ? "See /readyz."
+                                                     : store_refusal_text(n.refusal));
 }
 
 bool call_store_ok(struct call *c, enum store_status status)

@@ -41,9 +41,20 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
         {"postbackd_store_commit_microseconds_total", "counter", "Time spent in journal commits.",
          n->commit_micros_total},
         {"postbackd_store_accepting", "gauge", "1 while events are taken.", n->accepting},
+        {"postbackd_disk_free_bytes", "gauge", "Free on the store's file system.",
+         n->disk_free_bytes},
+        {"postbackd_disk_reserve_bytes", "gauge", "Events are refused when less is free.",
+         n->disk_reserve_bytes},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
         print_metric(to, &metrics[i]);
+    buf_add_c(to,
+              "# HELP postbackd_requests_refused_total Requests of events that were refused, by "
+              "the bound.\n"
+              "# TYPE postbackd_requests_refused_total counter\n");
+    for (int r = STORE_TAKES + 1; r < STORE_REFUSALS; r++)
+        buf_printf(to, "postbackd_requests_refused_total{bound=\"%s\"} %lld\n",
+                   store_refusal_name((enum store_refusal)r), (long long)n->refused[r]);
 }
 
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
@@ -189,6 +200,16 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
         print_metric(to, &metrics[i]);
 }
 
+static void print_responses(struct buf *to)
+{
+    buf_add_c(to, "# HELP postbackd_http_responses_total Responses by status.\n"
+                  "# TYPE postbackd_http_responses_total counter\n");
+    for (int status = 200; status <= 599; status++)
+        if (http_responses(status) > 0)
+            buf_printf(to, "postbackd_http_responses_total{status=\"%d\"} %lld\n", status,
+                       (long long)http_responses(status));
+}
+
 struct measuring {
     struct call *c;
     struct delivery_overview_query query;
@@ -218,6 +239,7 @@ static void measured(struct task *task)
     certificate_watch_get(c->api->options.certificates, &certificates);
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));
+    print_responses(&body);
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"
                "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",

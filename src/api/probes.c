@@ -1,7 +1,7 @@
 /* GET /healthz (the process answers) and /readyz (the store is reachable and accepting).
  *
  * Books that do not balance are a failure that restarting does not mend and that must not stop
- * delivery: both probes keep their status and say in Failures what is wrong. */
+ * delivery: both probes keep their status for them and say in Failures what is wrong. */
 #include "api/books_watch.h"
 #include "api/certificate_watch.h"
 #include "api/internal.h"
@@ -48,17 +48,23 @@ static void warn(struct json_writer *w, struct call *c)
 static void answer_probe(struct call *c, const char *good)
 {
     struct books_state books;
+    struct store_numbers n;
     books_watch_get(c->api->options.books, &books);
+    store_get_numbers(c->api->options.store, &n);
+    bool failing = books.wrong_days > 0 || !n.accepting;
     struct buf body = {0};
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
     json_key(&w, "Status");
-    json_c(&w, books.wrong_days > 0 ? "failing" : good);
-    if (books.wrong_days > 0) {
+    json_c(&w, failing ? "failing" : good);
+    if (failing) {
         json_key(&w, "Failures");
         json_array(&w);
-        check(&w, "books", str_of(books.wrong_example));
+        if (!n.accepting)
+            check(&w, "intake", str_of(store_refusal_text(n.refusal)));
+        if (books.wrong_days > 0)
+            check(&w, "books", str_of(books.wrong_example));
         json_end_array(&w);
     }
     warn(&w, c);
@@ -83,9 +89,11 @@ void probe_readyz(struct call *c)
     }
     if (!n.accepting) {
         call_answer_problem(c, 503,
-                            "The store takes no events now: its bounds are full, or its disk "
-                            "refused a write. %lld events are queued.",
-                            (long long)n.events_queued);
+                            "The store takes no events now (%s): %s %lld events are queued, %lld "
+                            "callbacks wait, %lld MiB are free.",
+                            store_refusal_name(n.refusal), store_refusal_text(n.refusal),
+                            (long long)n.events_queued, (long long)n.callbacks_pending,
+                            (long long)(n.disk_free_bytes >> 20));
         return;
     }
     answer_probe(c, "ready");

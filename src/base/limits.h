@@ -30,6 +30,8 @@
 #define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on, */
 #define LIMIT_APPLY_QUIET_MS 200          /* or when nothing has come for so long */
 #define LIMIT_JOURNAL_SEGMENT_BYTES (64 << 20)
+#define LIMIT_JOURNAL_BYTES (INT64_C(4) << 30) /* not yet in the database file */
+#define LIMIT_CALLBACKS_WAITING 100000000
 #define LIMIT_KEYS_PER_SEGMENT (1 << 20)
 
 /* Delivery: beyond, a callback stays in the store and is paged in later. */

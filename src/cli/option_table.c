@@ -54,6 +54,12 @@ const struct option option_table[OPTION_COUNT] = {
                                    "Least time between two messages to OperationsUrl about one "
                                    "endpoint.",
                                    S, false, false},
+    [OPTION_DISK_RESERVE] = {"disk-reserve", "MIB", "0",
+                             "Refuse events when less is free on the store's disk; 0: 256, or a "
+                             "tenth of the file system where that is less.",
+                             S, false, false},
+    [OPTION_WAITING_MOST] = {"waiting-most", "N", "100000000",
+                             "Refuse events while more callbacks wait.", S, false, false},
     [OPTION_RETAIN_BODIES_DAYS] = {"retain-bodies-days", "DAYS", "90",
                                    "Keep bodies this long after a callback's final state.", S,
                                    false, false},

@@ -59,10 +59,12 @@ static bool read_sources(struct settings *s, struct daemon_options *o, struct st
 
 static bool read_numbers(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
-    int64_t loops, reads, spacing, bodies, attempts, panelists;
+    int64_t loops, reads, spacing, reserve, bodies, attempts, panelists;
     if (!settings_int(s, OPTION_LOOPS, 0, 64, &loops, ret_why) ||
         !settings_int(s, OPTION_READS_PER_MINUTE, 1, 1000000, &reads, ret_why) ||
         !settings_int(s, OPTION_OPERATIONS_SPACING, 1, 86400, &spacing, ret_why) ||
+        !settings_int(s, OPTION_DISK_RESERVE, 0, 1 << 30, &reserve, ret_why) ||
+        !settings_int(s, OPTION_WAITING_MOST, 1, INT64_C(1) << 40, &o->waiting_most, ret_why) ||
         !settings_int(s, OPTION_RETAIN_BODIES_DAYS, 1, 36500, &bodies, ret_why) ||
         !settings_int(s, OPTION_RETAIN_ATTEMPTS_DAYS, 1, 36500, &attempts, ret_why) ||
         !settings_int(s, OPTION_RETAIN_PANELISTS_DAYS, 91, 36500, &panelists, ret_why))
@@ -75,6 +77,7 @@ static bool read_numbers(struct settings *s, struct daemon_options *o, struct st
     o->loops = (int32_t)loops;
     o->reads_per_minute = (int32_t)reads;
     o->operations_spacing_ms = spacing * 1000;
+    o->disk_reserve_bytes = reserve << 20;
     o->retention = (struct store_retention){(int32_t)bodies, (int32_t)attempts, (int32_t)panelists};
     return true;
 }

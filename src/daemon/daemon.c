@@ -164,6 +164,8 @@ static bool open_store(struct daemon *d, char **ret_why)
         .disk = disk_real(),
         .env = d->env,
         .retention = d->options.retention,
+        .disk_reserve_bytes = d->options.disk_reserve_bytes,
+        .waiting_most = d->options.waiting_most,
     };
     d->store = sqlite_store_open(&options, ret_why);
     if (!d->store)

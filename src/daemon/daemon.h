@@ -30,6 +30,8 @@ struct daemon_options {
     int32_t loops;
     int32_t reads_per_minute;
     int64_t operations_spacing_ms;
+    int64_t disk_reserve_bytes; /* 0: by the disk's size */
+    int64_t waiting_most;
     const char *version;
 };
 

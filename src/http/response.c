@@ -2,6 +2,8 @@
 #include "domain/clock.h"
 #include "http/conn.h"
 
+#include <stdatomic.h>
+
 struct status_title {
     int status;
     const char *title;
@@ -53,6 +55,14 @@ const char *http_status_title(int status)
             return titles[i].title;
     }
     return "Status";
+}
+
+static atomic_llong counted[400]; /* by status - 200 */
+
+int64_t http_responses(int status)
+{
+    ASSERT(status >= 200 && status <= 599);
+    return atomic_load_explicit(&counted[status - 200], memory_order_relaxed);
 }
 
 static struct conn *conn_of(struct http_request *r)
@@ -108,6 +118,7 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
 {
     struct buf *to = &c->out;
     ASSERT(status >= 200 && status <= 599);
+    atomic_fetch_add_explicit(&counted[status - 200], 1, memory_order_relaxed);
     ASSERT(extra.n == 0 || (extra.n > 2 && memcmp(extra.p + extra.n - 2, "\r\n", 2) == 0));
     buf_add_c(to, "HTTP/1.1 ");
     buf_add_int(to, status);

@@ -77,6 +77,9 @@ void http_respond_end(struct http_request *r);
  * nobody takes what has been sent for the whole. */
 void http_respond_abort(struct http_request *r);
 
+/* Responses begun with that status (200..599) since the start, of all servers. Any thread. */
+int64_t http_responses(int status);
+
 struct http_server;
 
 struct http_server_options {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 static int retrying_open(const char *path, int flags)
@@ -123,6 +124,17 @@ static int real_make_directory(struct disk *disk, const char *path)
     return mkdir(path, 0700) < 0 ? -errno : 0;
 }
 
+static int real_space(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total)
+{
+    (void)disk;
+    struct statvfs s;
+    if (statvfs(path, &s) != 0)
+        return -errno;
+    *ret_free = (int64_t)(s.f_bavail * s.f_frsize);
+    *ret_total = (int64_t)(s.f_blocks * s.f_frsize);
+    return 0;
+}
+
 struct disk *disk_real(void)
 {
     static struct disk real = {
@@ -132,6 +144,7 @@ struct disk *disk_real(void)
         .write_at = real_write_at,
         .sync_file = real_sync_file,
         .sync_directory = real_sync_directory,
+        .space = real_space,
         .rename = real_rename,
         .unlink = real_unlink,
         .size = real_size,

@@ -31,6 +31,9 @@ struct disk {
     /* Mode 0700. -EEXIST where there is one; its name is durable only after the parent directory
      * was synced. */
     int (*make_directory)(struct disk *disk, const char *path);
+    /* Free (for this process) and all bytes of the file system under it; 0 or -errno. NULL: not
+     * known. */
+    int (*space)(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total);
     /* The SQLite VFS over the same disk; NULL: SQLite's default. */
     const char *sqlite_vfs;
 };

@@ -201,3 +201,34 @@ enum callback_state callback_list_state(const struct callback_list *list, uint64
         bsearch(&event_no, list->tried, list->tried_count, sizeof *list->tried, compare_numbers);
     return at ? CALLBACK_DELIVERING : stored;
 }
+
+static const struct {
+    const char *name, *text;
+} refusals[STORE_REFUSALS] = {
+    [STORE_TAKES] = {"none", "Events are taken."},
+    [STORE_REFUSES_FAILED] = {"failed",
+                              "The disk refused a write or a sync; the daemon is about to end and "
+                              "recovers when it is started again."},
+    [STORE_REFUSES_DATABASE] = {"database",
+                                "The database cannot be written: its disk is full, or somebody "
+                                "holds a lock on it."},
+    [STORE_REFUSES_DISK] = {"disk_reserve",
+                            "What is free on the store's disk has reached the reserve."},
+    [STORE_REFUSES_JOURNAL] = {"journal",
+                               "The journal has no room: its disk is full or slow, or the database "
+                               "is far behind."},
+    [STORE_REFUSES_WAITING] = {"waiting", "As many callbacks wait as may."},
+    [STORE_REFUSES_QUEUE] = {"queue", "Events come faster than they can be recorded."},
+};
+
+const char *store_refusal_name(enum store_refusal refusal)
+{
+    ASSERT((unsigned)refusal < STORE_REFUSALS);
+    return refusals[refusal].name;
+}
+
+const char *store_refusal_text(enum store_refusal refusal)
+{
+    ASSERT((unsigned)refusal < STORE_REFUSALS);
+    return refusals[refusal].text;
+}

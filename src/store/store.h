@@ -403,6 +403,20 @@ struct erase {
     int64_t erased; /* events */
 };
 
+/* Why events are not taken: the first that applies. Nothing but events is ever refused. */
+enum store_refusal {
+    STORE_TAKES,
+    STORE_REFUSES_FAILED,   /* the disk refused a write or a sync: the process is about to end */
+    STORE_REFUSES_DATABASE, /* the database cannot be written at the moment */
+    STORE_REFUSES_DISK,     /* what is free has reached the reserve */
+    STORE_REFUSES_JOURNAL,  /* the journal has no room, or is as large as it may be */
+    STORE_REFUSES_WAITING,  /* as many callbacks wait as may */
+    STORE_REFUSES_QUEUE,    /* events come faster than they are recorded */
+};
+#define STORE_REFUSALS 7
+const char *store_refusal_name(enum store_refusal refusal); /* "disk_reserve" */
+const char *store_refusal_text(enum store_refusal refusal); /* a sentence */
+
 struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
@@ -410,8 +424,11 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t commits, commit_micros_total;
     /* What it takes in memory, as of its threads' last work. */
     int64_t page_cache_bytes, memtable_bytes, filter_bytes;
-    bool accepting; /* false: busy or failed */
-    bool failed;    /* the disk refused a write or a sync: the process must end */
+    enum store_refusal refusal;                  /* why it is not accepting */
+    int64_t refused[STORE_REFUSALS];             /* requests, since the start */
+    int64_t disk_free_bytes, disk_reserve_bytes; /* 0: not known */
+    bool accepting;                              /* false: busy or failed */
+    bool failed; /* the disk refused a write or a sync: the process must end */
 };
 
 struct store_retention {
@@ -435,7 +452,8 @@ struct store_ops {
     void (*count_callbacks)(struct store *s, struct callback_count *count);
     void (*resend)(struct store *s, struct resend *resend);
     void (*erase)(struct store *s, struct erase *erase);
-    /* Any thread, at once. */
+    /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
+     * runs a store asks a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
     /* The key of this store's hashes (candidate.key and .content, see event_key): made once, kept
      * for ever, the store's. Any thread. */

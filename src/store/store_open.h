@@ -13,6 +13,8 @@ struct sqlite_store_options {
     /* 0: the defaults. Small ones let a test see many segments and checkpoints in a moment. */
     size_t journal_segment_bytes;
     int checkpoint_pages;
+    /* Beyond these, events are refused; 0: the defaults (sqlite/bounds.c, base/limits.h). */
+    int64_t disk_reserve_bytes, journal_most_bytes, waiting_most;
 };
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
                                            char **ret_why);

@@ -17,13 +17,13 @@ static void post(struct sqlite_store *s, enum request_kind kind, void *what)
 static void sqlite_submit(struct store *store, struct intake_batch *batch)
 {
     struct sqlite_store *s = sqlite_store_of(store);
-    struct numbers *n = &s->numbers;
     long long count = (long long)batch->count;
-    bool failed = atomic_load(&n->failed);
-    long long before = atomic_fetch_add(&n->queued_events, count);
-    if (failed || before + atomic_load(&n->memtable_events) + count > LIMIT_STORE_QUEUED_EVENTS) {
-        atomic_fetch_sub(&n->queued_events, count);
-        batch->status = failed ? STORE_FAILED : STORE_BUSY;
+    atomic_fetch_add(&s->numbers.queued_events, count);
+    enum store_refusal refusal = bounds_judge(s, true);
+    if (refusal != STORE_TAKES) {
+        atomic_fetch_sub(&s->numbers.queued_events, count);
+        bounds_count(s, refusal);
+        batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
         executor_post(batch->reply_to, &batch->done);
         return;
     }
@@ -115,7 +115,8 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     struct sqlite_store *s = sqlite_store_of(store);
     struct numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
-    bool failed = atomic_load(&n->failed);
+    bounds_look(s);
+    enum store_refusal refusal = bounds_judge(s, false);
     long long cache_bytes = 0;
     for (size_t i = 0; i < CACHES; i++)
         cache_bytes += atomic_load(&n->cache_bytes[i]);
@@ -133,10 +134,14 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .page_cache_bytes = cache_bytes,
         .memtable_bytes = atomic_load(&n->memtable_bytes),
         .filter_bytes = atomic_load(&n->filter_bytes),
-        .accepting =
-            !failed && !atomic_load(&n->blocked) && queued + memtable < LIMIT_STORE_QUEUED_EVENTS,
-        .failed = failed,
+        .refusal = refusal,
+        .disk_free_bytes = atomic_load(&s->bounds.free_bytes),
+        .disk_reserve_bytes = atomic_load(&s->bounds.reserve_now_bytes),
+        .accepting = refusal == STORE_TAKES,
+        .failed = refusal == STORE_REFUSES_FAILED,
     };
+    for (size_t i = 0; i < STORE_REFUSALS; i++)
+        ret->refused[i] = atomic_load(&s->bounds.refused[i]);
 }
 
 /* --- before the start: on the applier's connection, which nobody else uses yet ------------------
@@ -328,6 +333,11 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES;
     if (options->journal_segment_bytes)
         s->segment_bytes = options->journal_segment_bytes;
+    s->bounds.reserve_bytes = options->disk_reserve_bytes;
+    s->bounds.journal_most_bytes =
+        options->journal_most_bytes ? options->journal_most_bytes : LIMIT_JOURNAL_BYTES;
+    s->bounds.waiting_most =
+        options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
     s->checkpoint_pages = CHECKPOINT_PAGES;
     if (options->checkpoint_pages)
         s->checkpoint_pages = options->checkpoint_pages;

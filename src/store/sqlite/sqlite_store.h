@@ -44,6 +44,16 @@ struct numbers {
     atomic_bool blocked; /* SQLite cannot be written at the moment */
 };
 
+/* See bounds.c. */
+struct bounds {
+    int64_t reserve_bytes, journal_most_bytes, waiting_most; /* reserve 0: by the disk's size */
+    atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes, journal_bytes;
+    atomic_bool disk_low;
+    atomic_llong
+        journal_stuck_mono_ms; /* when the writer last refused for want of room; 0: never */
+    atomic_llong refused[STORE_REFUSALS];
+};
+
 /* The writer thread's own. */
 struct writer {
     struct request_list stalled; /* not looked at yet: no room in the memtable */
@@ -83,6 +93,7 @@ struct sqlite_store {
     atomic_bool closing;
     atomic_llong open_reads; /* asked and not answered */
     struct numbers numbers;
+    struct bounds bounds;
 };
 
 static inline struct sqlite_store *sqlite_store_of(struct store *s)
@@ -114,6 +125,12 @@ void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
 void applier_checkpoint(struct sqlite_store *s, bool all);
 void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms); /* purge.c */
+
+/* bounds.c */
+void bounds_look(struct sqlite_store *s);
+/* Whether what is counted as queued may be; `submitting`: one batch, else in general. */
+enum store_refusal bounds_judge(struct sqlite_store *s, bool submitting);
+void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* one request */
 
 /* page.c: one page on its way between the page reader and the writer */
 struct page_work;

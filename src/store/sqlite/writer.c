@@ -57,6 +57,8 @@ static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
 {
     atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
     batch->status = STORE_BUSY;
+    bounds_count(s, STORE_REFUSES_JOURNAL);
+    atomic_store(&s->bounds.journal_stuck_mono_ms, env_mono_ms(s->env));
 }
 
 /* The status that deciding has put into the asker's struct. */

@@ -1,0 +1,95 @@
+"""Bounds that are reached: events are refused with Retry-After, the probes say why, what was
+acknowledged stays, callbacks go on, and all is well again once there is room."""
+import os
+import time
+
+from harness import Account, Daemon, Receiver, eventually
+from private import private_disk
+
+MIB = 1 << 20
+
+
+def post(daemon, events):
+    answer = daemon.api().post("/api/v1/events", events, timeout=20)
+    if answer.status != 202:
+        assert answer.status in (429, 503), answer
+        assert int(answer.headers["Retry-After"]) > 0
+    return answer
+
+
+def assert_not_ready(daemon, bound):
+    ready = daemon.api(None).get("/readyz")
+    assert ready.status == 503 and "(%s)" % bound in ready.json["detail"], ready
+    health = daemon.api(None).get("/healthz")
+    assert health.status == 200
+    assert [f["Check"] for f in health.json["Failures"]] == ["intake"]
+    metrics = daemon.metrics()
+    assert metrics["postbackd_store_accepting"] == 0
+    assert metrics['postbackd_requests_refused_total{bound="%s"}' % bound] >= 1
+
+
+def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
+    """400 MiB, of which a quarter is kept: the daemon lives on in it, and goes on delivering."""
+    with private_disk(tmp_path / "small", 400 * MIB) as resize:
+        says = {"status": 503}
+        receiver = Receiver(answer=lambda request: says["status"])
+        d = Daemon(tmp_path / "small", "--disk-reserve", "100", "--reads-per-minute", "100000",
+                   schedule="1s,2s,2s,2s,2s,2s,2s,2s,2s,2s,2s")
+        try:
+            d.start()
+            a, waits = Account(d), Account(d, receiver.url)
+            d.api().events([waits.event("w-%d" % i) for i in range(30)])
+            # somebody else fills the disk
+            with open(tmp_path / "small" / "foreign", "wb") as foreign:
+                free = os.statvfs(tmp_path / "small").f_bavail * 4096
+                foreign.write(b"x" * max(0, free - 90 * MIB))
+            refused = eventually(lambda: (lambda r: r if r.status != 202 else None)(
+                post(d, [a.event("x-%d" % time.monotonic_ns())])), 20, 0.1)
+            assert refused.status == 503
+            assert "reserve" in refused.json["detail"]
+            assert_not_ready(d, "disk_reserve")
+            assert d.metrics()["postbackd_disk_free_bytes"] < 100 * MIB
+            # what is owed goes out, and becomes durable
+            says["status"] = 200
+            for i in range(30):
+                d.api().wait_state("w-%d" % i, waits.partner_id, "delivered", 30)
+            # accounts can be changed, and callbacks resent
+            a.patch(Name="another")
+            assert d.api().post("/api/v1/callbacks/w-1/resend", query={"partnerId": waits.partner_id}).status == 202
+            assert d.process.poll() is None
+            resize(800 * MIB)
+            eventually(lambda: d.api(None).get("/readyz").status == 200, 20)
+            assert post(d, [a.event("after")]).status == 202
+            assert "disk_reserve_reached" in d.log_text() and "disk_reserve_free_again" in d.log_text()
+            d.restart()
+            assert d.api().callback("after", a.partner_id)["State"] == "skipped"
+        finally:
+            d.stop()
+            receiver.close()
+
+
+def test_as_many_wait_as_may(own_daemon):
+    says = {"status": 503}
+    receiver = Receiver(answer=lambda request: says["status"])
+    own_daemon.options += ["--waiting-most", "100"]
+    own_daemon.schedule = "1s,2s,2s,2s,2s,2s,2s,2s,2s,2s,2s"
+    d = own_daemon.start()
+    a = Account(d, receiver.url)
+    d.api().events([a.event("w-%d" % i) for i in range(150)])  # the bound is looked at between requests
+    refused = eventually(lambda: (lambda r: r if r.status != 202 else None)(
+        post(d, [a.event("x-%d" % time.monotonic_ns())])), 20, 0.1)
+    assert refused.status == 429
+    assert "wait" in refused.json["detail"]
+    assert_not_ready(d, "waiting")
+    says["status"] = 200
+    eventually(lambda: d.api(None).get("/readyz").status == 200, 60)
+    eventually(lambda: post(d, [a.event("after")]).status == 202, 20, 0.2)
+    receiver.wait_for("after")
+    receiver.close()
+
+
+def test_responses_are_counted(own_daemon):
+    d = own_daemon.start()
+    assert d.api().get("/nowhere").status == 404
+    assert d.api().get("/nowhere").status == 404
+    assert d.metrics()['postbackd_http_responses_total{status="404"}'] == 2
