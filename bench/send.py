@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What one exchange costs, beside wrk against the same nginx in the same run.
+"""What one exchange costs, beside wrk (and h2load) against the same nginx in the same run.
 
 usage: bench/send.py [BUILD-DIR [SECONDS]]
 
 Prints exchanges per second and CPU per exchange of the sending side, for one and for 1,000
-destinations, plain and over TLS. Figures of one machine; the ratios are what travels.
+destinations, plain, over TLS and over HTTP/2. Figures of one machine; the ratios are what travels.
 """
 import os
 import pathlib
+import re
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -24,6 +26,11 @@ http {{
     server {{
         listen 0.0.0.0:{plain} backlog=4096;
         listen 0.0.0.0:{tls} ssl backlog=4096;
+        ssl_certificate {dir}/cert.pem; ssl_certificate_key {dir}/key.pem;
+        location / {{ return 200; }}
+    }}
+    server {{
+        listen 0.0.0.0:{h2} ssl http2 backlog=4096;
         ssl_certificate {dir}/cert.pem; ssl_certificate_key {dir}/key.pem;
         location / {{ return 200; }}
     }}
@@ -82,6 +89,24 @@ def wrk(scheme, port, seconds, script):
     return rate, cpu * 1e6 / count
 
 
+def h2load(port, seconds, folder):
+    """As wrk: one connection, 64 streams. It sends the same headers every time, so that they cost
+    it next to nothing; a sender's signatures differ."""
+    (folder / "body").write_bytes(b"x" * 418)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    out = subprocess.run(
+        pinned(0, "h2load", "-t1", "-c1", "-m64", f"-D{seconds}", "-d", folder / "body",
+               "-H", "content-type: application/json", "-H", "webhook-id: 0123456789abcdef",
+               "-H", "webhook-timestamp: 1763726400", "-H",
+               "webhook-signature: v1,w0WTbsLn7HQtTdHV6B9cjz5B0AY0+x7aaQGZQDgu0Y8=",
+               f"https://127.0.0.1:{port}/callback?app=1"),
+        check=True, capture_output=True, text=True).stdout
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    count = int(re.search(r"(\d+) succeeded", out).group(1))
+    return count / seconds, cpu * 1e6 / count
+
+
 def ours(build, scheme, port, destinations, seconds, ca):
     out = subprocess.run(
         pinned(0, build / "bench/bench_send", scheme, str(port), str(destinations), "64",
@@ -95,18 +120,22 @@ def main():
     seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        plain, tls = free_ports(2)
+        plain, tls, h2 = free_ports(3)
         certificate(folder)
-        (folder / "conf").write_text(CONF.format(dir=folder, plain=plain, tls=tls))
+        (folder / "conf").write_text(CONF.format(dir=folder, plain=plain, tls=tls, h2=h2))
         (folder / "wrk.lua").write_text(WRK)
         nginx = subprocess.Popen(pinned(1, "/usr/sbin/nginx", "-c", folder / "conf"),
                                  stderr=subprocess.DEVNULL)
         try:
             time.sleep(0.5)
             print(f"{'':26}{'exchanges/s':>12}{'CPU us':>8}{'CPU / wrk':>11}")
-            for scheme, port in (("http", plain), ("https", tls)):
-                rate, yard = wrk(scheme, port, seconds, folder / "wrk.lua")
-                print(f"{'wrk, ' + scheme:26}{rate:12.0f}{yard:8.2f}")
+            for scheme, port in (("http", plain), ("https", tls), ("h2", h2)):
+                if scheme != "h2":
+                    rate, yard = wrk(scheme, port, seconds, folder / "wrk.lua")
+                    print(f"{'wrk, ' + scheme:26}{rate:12.0f}{yard:8.2f}")
+                elif shutil.which("h2load"):
+                    rate, loaded = h2load(port, seconds, folder)
+                    print(f"{'h2load':26}{rate:12.0f}{loaded:8.2f}{loaded / yard:11.2f}")
                 for destinations in (1, 1000):
                     rate, cpu = ours(build, scheme, port, destinations, seconds,
                                      folder / "cert.pem")

@@ -42,6 +42,11 @@ void stream_want(struct stream *s, int want);
 /* Reads at most n > 0 bytes; *ret_n > 0 on STREAM_OK. STREAM_CLOSED: the peer said its end.
  * There is no need to read until STREAM_AGAIN: what is left is reported again. */
 MUST_CHECK enum stream_result stream_read(struct stream *s, void *to, size_t n, size_t *ret_n);
+/* Whether TLS holds bytes that came already: reading again costs no system call. */
+static inline bool stream_holds_bytes(const struct stream *s)
+{
+    return s->again.heap_place != 0;
+}
 /* Writes what it can; *ret_n < n on STREAM_OK is common. After STREAM_AGAIN the same bytes must
  * be offered again (from any address). */
 MUST_CHECK enum stream_result stream_write(struct stream *s, const void *from, size_t n,

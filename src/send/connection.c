@@ -285,10 +285,6 @@ static void fail_protocol(struct connection *c)
 static void on_gone(struct connection *c, enum stream_result result)
 {
     struct job *job = c->job;
-    if (c->h2) {
-        multiplex_gone(c, result);
-        return;
-    }
     if (c->state != CONNECTION_BUSY) {
         connection_close(c);
         return;
@@ -320,10 +316,6 @@ static void on_gone(struct connection *c, enum stream_result result)
 static bool on_bytes(struct connection *c, const char *p, size_t n)
 {
     size_t used = 0;
-    if (c->h2) {
-        multiplex_read(c, p, n);
-        return false;
-    }
     if (c->state == CONNECTION_IDLE) { /* nothing was asked: a 408, or worse */
         connection_close(c);
         return false;
@@ -379,6 +371,10 @@ static void connection_ready(struct stream *stream, int events)
     }
     if (!(events & IO_READ))
         return;
+    if (c->h2) {
+        multiplex_read(c);
+        return;
+    }
     /* Once: what is left is reported again. A full buffer means that more is there. */
     size_t n = 0;
     enum stream_result result = stream_read(stream, c->sender->input, INPUT_BYTES, &n);

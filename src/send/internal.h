@@ -187,9 +187,8 @@ void connection_print_tls_why(struct buf *to, const struct connection *c,
 struct connection *shared_take(struct destination *d); /* one with room, NULL: none */
 void multiplex_begin(struct connection *c);            /* the handshake chose HTTP/2 */
 void multiplex_send(struct connection *c, struct job *job);
-void multiplex_leave(struct job *job); /* the exchange is over, the connection goes on */
-void multiplex_read(struct connection *c, const char *p, size_t n);
-void multiplex_gone(struct connection *c, enum stream_result result);
+void multiplex_leave(struct job *job);      /* the exchange is over, the connection goes on */
+void multiplex_read(struct connection *c);  /* until the peer is gone */
 void multiplex_go_on(struct connection *c); /* it can be written to again */
 void multiplex_flush_timer_fire(struct timer *timer);
 void multiplex_free(struct connection *c); /* its half of connection_close */

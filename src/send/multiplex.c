@@ -4,8 +4,8 @@
  *
  * A shared connection is on its destination's list and takes new exchanges as long as the peer
  * allows streams; when it does not, another connection is opened: a peer that allows one stream,
- * or a lane whose streams all hang, must not hold up the others. What is written is gathered until
- * the next tick, so that a burst of requests is one record and one system call.
+ * or a lane whose streams all hang, must not hold up the others. What a tick begins beside other
+ * streams is written together, so that a burst of requests is one record and one system call.
  *
  * A stream is one exchange's, or nobody's: then the rest of its body is read and dropped. While
  * `working` is set nothing closes the connection: `done` of one exchange may start or cancel
@@ -86,11 +86,17 @@ static void flush(struct connection *c)
     }
 }
 
+/* The first request on a connection goes at once, those that follow in the same tick together. */
 static void flush_soon(struct connection *c)
 {
     struct sender *s = c->sender;
     if (c->working || c->is_dirty)
         return; /* written at the end of what is being done, or soon */
+    if (c->streams && !c->streams->next) {
+        flush(c);
+        if (!h2_has_next(c->h2) && !h2_broken(c->h2))
+            return;
+    }
     c->is_dirty = true;
     c->dirty_next = s->dirty;
     s->dirty = c;
@@ -261,6 +267,7 @@ static void complete(struct multiplexed *m)
 static void drain_alone(struct multiplexed *m)
 {
     struct job *job = m->job;
+    job->x->status = m->h2.status;
     if (!m->h2.sent) { /* the rest of the request would go with its exchange */
         complete(m);
         return;
@@ -349,16 +356,21 @@ static void fail_broken(struct connection *c)
     connection_close(c);
 }
 
+static void tell(struct connection *c)
+{
+    struct h2_stream *h2;
+    c->working = true;
+    while ((h2 = h2_next(c->h2)) != NULL)
+        on_progress(CONTAINER_OF(h2, struct multiplexed, h2));
+}
+
 /* What came is told, what is to be said is written; writing may tell more. */
 void multiplex_go_on(struct connection *c)
 {
-    struct h2_stream *h2;
     uint32_t allowed = h2_allowed_streams(c->h2);
-    c->working = true;
     c->destination->allowed_streams = allowed > 0 ? allowed : c->destination->allowed_streams;
     do {
-        while ((h2 = h2_next(c->h2)) != NULL)
-            on_progress(CONTAINER_OF(h2, struct multiplexed, h2));
+        tell(c);
         flush(c);
     } while (h2_has_next(c->h2));
     if (h2_broken(c->h2)) {
@@ -372,13 +384,6 @@ void multiplex_go_on(struct connection *c)
         connection_close(c);
     else
         line_poke(c->sender); /* streams may have become free */
-}
-
-void multiplex_read(struct connection *c, const char *p, size_t n)
-{
-    c->heard_mono_ms = loop_mono_ms(c->sender->loop);
-    h2_feed(c->h2, p, n);
-    multiplex_go_on(c);
 }
 
 static void lose(struct multiplexed *m, enum stream_result result)
@@ -408,9 +413,27 @@ static void lose(struct multiplexed *m, enum stream_result result)
     buf_free(&what);
 }
 
-void multiplex_gone(struct connection *c, enum stream_result result)
+/* Answers come in a record each: all that TLS holds is taken in before anything is told, so that
+ * what follows from them is written together. */
+void multiplex_read(struct connection *c)
 {
-    c->working = true;
+    struct sender *s = c->sender;
+    enum stream_result result;
+    size_t n = 0, all = 0;
+    do {
+        result = stream_read(&c->stream, s->input, INPUT_BYTES, &n);
+        if (result != STREAM_OK)
+            break;
+        h2_feed(c->h2, s->input, n);
+        all += n;
+    } while (all < INPUT_BYTES && stream_holds_bytes(&c->stream) && !h2_broken(c->h2));
+    if (all > 0)
+        c->heard_mono_ms = loop_mono_ms(s->loop);
+    if (result == STREAM_OK || result == STREAM_AGAIN) {
+        multiplex_go_on(c);
+        return;
+    }
+    tell(c);
     c->retired = true;
     while (c->streams)
         lose(c->streams, result);

@@ -252,7 +252,7 @@ def test_attempt_says_what_happened(field, name):
     wanted_class, status, words = ALL[name]
     found = field.attempt(name)
     attempt = found["Attempts"][0]
-    assert (attempt["Class"], attempt["Status"]) == (wanted_class, status), attempt
+    assert (attempt["Class"], attempt["Status"]) == (wanted_class, status), attempt["Detail"]
     assert attempt["Number"] == 1 and len(found["Attempts"]) == 1
     if wanted_class is None:
         assert found["State"] == "delivered"
