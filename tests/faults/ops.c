@@ -42,6 +42,9 @@ static void random_record(struct traffic *t, struct subject *model, struct op *o
         op->outcomes[op->count] =
             outcome_of(c->account_no, c->event_no, c->lane, c->app_no, c->attempts_made + 1, state,
                        state == CALLBACK_PENDING ? op->now_ms + (int64_t)below(t, 9000) : 0);
+        /* A restart forgets numbers of resends, and with them whoever tried before: what is
+         * recorded here was decided after all of them. */
+        op->outcomes[op->count].resend_no = UINT64_MAX;
         op->outcomes[op->count++].attempt.manual = c->manual;
     }
     drop_callbacks(page.items, page.count);

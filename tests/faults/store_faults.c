@@ -327,16 +327,21 @@ static void recovers_from_a_full_disk(void)
             expect(&r, burst(&r), "a full disk stopped the store");
         expect(&r, r.busy > before, "the disk never filled up");
     }
-    /* Outcomes are never refused: they wait for room. */
-    struct op *outcomes;
-    while ((outcomes = op_random(&r.traffic, &r.oracle, r.now_ms))->kind != OP_RECORD)
-        op_free(outcomes);
-    struct started_op *started = op_start(&r.store, outcomes);
-    int refused = r.busy;
-    while (r.good && r.busy == refused) /* and intake is refused all the same */
-        burst(&r);
+    /* Outcomes and erasures are never refused: they wait for room. */
+    static const enum op_kind kinds[] = {OP_RECORD, OP_ERASE};
+    struct op *waiting[ARRAY_LEN(kinds)];
+    struct started_op *started[ARRAY_LEN(kinds)];
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        while ((waiting[i] = op_random(&r.traffic, &r.oracle, r.now_ms))->kind != kinds[i])
+            op_free(waiting[i]);
+        started[i] = op_start(&r.store, waiting[i]);
+        int refused = r.busy + 3;
+        while (r.good && r.busy < refused) /* and intake is refused all the same, at once */
+            burst(&r);
+    }
     sim_disk_set_capacity(r.disk, 0);
-    acknowledge(&r, outcomes, op_finish(&r.store, started, NULL), NULL);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
+        acknowledge(&r, waiting[i], op_finish(&r.store, started[i], NULL), NULL);
     int64_t until = env_mono_ms(env_real()) + 30000;
     int acknowledged = r.acknowledged;
     while (r.good && r.acknowledged == acknowledged && env_mono_ms(env_real()) < until)
@@ -349,6 +354,55 @@ static void recovers_from_a_full_disk(void)
     if (r.store.store)
         subject_close(&r.store);
     CHECK(r.good);
+    run_done(&r);
+}
+
+static void never_run(struct task *task)
+{
+    (void)task; /* the subject keeps what is done until it is waited for */
+}
+
+static enum store_status take_in(struct run *r, const char *id, const char *panelist)
+{
+    struct candidate c = item(EVENT_SURVEY_COMPLETED, id);
+    struct verdict v;
+    c.panelist_id = str_of(panelist);
+    return subject_submit(&r->store, &c, 1, BASE_MS, &v);
+}
+
+/* SQLite has no room where the journal has: an erasure waits for as long as it takes, and what is
+ * taken in after it would have to wait as well, so it is refused. */
+static void refuses_intake_while_an_erasure_waits(void)
+{
+    struct run r;
+    run_init(&r, 1);
+    compare_with_oracle(&r);
+    REQUIRE(r.good);
+    sim_disk_set_capacity(r.disk, 1);
+    CHECK_EQ_INT(take_in(&r, "e-1", "ann"), STORE_OK);
+    struct callback_get get = {.done.run = never_run,
+                               .reply_to = &r.store.executor,
+                               .account_no = ACCOUNT_A,
+                               .event_id = STR("e-1")};
+    store_get_callback(r.store.store, &get); /* has the memtable applied, once there is room; */
+    CHECK_EQ_INT(take_in(&r, "e-2", "ann"), STORE_OK); /* this goes behind it, */
+    struct erase erase = {.done.run = never_run,
+                          .reply_to = &r.store.executor,
+                          .account_no = ACCOUNT_A,
+                          .panelist_id = STR("ann")};
+    store_erase(r.store.store, &erase); /* and what comes after this has no place */
+    alarm(60);                          /* it would wait for ever */
+    CHECK_EQ_INT(take_in(&r, "e-3", "bob"), STORE_BUSY);
+    alarm(0);
+    sim_disk_set_capacity(r.disk, 0);
+    subject_wait(&r.store, &get.done);
+    subject_wait(&r.store, &erase.done);
+    CHECK_EQ_INT(get.status, STORE_OK);
+    arena_free(&get.arena);
+    CHECK_EQ_INT(erase.status, STORE_OK);
+    CHECK_EQ_INT(erase.erased, 2);
+    CHECK_EQ_INT(take_in(&r, "e-3", "bob"), STORE_OK);
+    subject_close(&r.store);
     run_done(&r);
 }
 
@@ -396,6 +450,7 @@ int main(int argc, char **argv)
         abort();
     RUN(keeps_what_it_acknowledged);
     RUN(recovers_from_a_full_disk);
+    RUN(refuses_intake_while_an_erasure_waits);
     RUN(finds_a_lying_disk);
     char lock[80];
     snprintf(lock, sizeof lock, "%s/lock", directory);

@@ -233,14 +233,19 @@ static inline struct candidate make(enum event_type type, const char *event_id,
     return c;
 }
 
-static inline struct verdict submit(struct candidate c)
+static inline struct verdict submit_at(struct candidate c, int64_t received_ms)
 {
-    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
+    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = received_ms};
     ASK(store_submit, store, &batch);
     CHECK_EQ_INT(batch.status, STORE_OK);
     struct verdict v = batch.verdicts[0];
     arena_free(&batch.arena);
     return v;
+}
+
+static inline struct verdict submit(struct candidate c)
+{
+    return submit_at(c, NOW_MS);
 }
 
 static inline struct verdict submit_new(enum event_type type, const char *event_id,
@@ -296,6 +301,15 @@ static inline struct callback_get get(const char *event_id)
     struct callback_get g = {.account_no = terms.account_no, .event_id = str_of(event_id)};
     ASK(store_get_callback, store, &g);
     return g;
+}
+
+static inline size_t attempts_of(const char *event_id)
+{
+    struct callback_get g = get(event_id);
+    CHECK_EQ_INT(g.status, STORE_OK);
+    size_t count = g.row.log_count;
+    arena_free(&g.arena);
+    return count;
 }
 
 static inline struct report_row report(bool include_test)

@@ -400,40 +400,6 @@ static void keeps_what_it_acknowledged(void)
     end();
 }
 
-static size_t attempts_of(const char *event_id)
-{
-    struct callback_get g = get(event_id);
-    CHECK_EQ_INT(g.status, STORE_OK);
-    size_t count = g.row.log_count;
-    arena_free(&g.arena);
-    return count;
-}
-
-static void purges_what_is_old(void)
-{
-    begin();
-    (void)submit_new(EVENT_SURVEY_STARTED, "s-1", "ann");
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
-    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
-    CHECK_EQ_UINT(attempts_of("e-2"), 1);
-    wall_now_ms = NOW_MS + 29 * DAY_MS;
-    reopen();
-    CHECK_EQ_UINT(attempts_of("e-2"), 1);
-    wall_now_ms = NOW_MS + 200 * DAY_MS;
-    reopen();
-    /* The applier purges before it applies, and a read after a change waits for it. */
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
-    CHECK_EQ_UINT(attempts_of("e-2"), 0);
-    CHECK_EQ_INT(report(false).active_panelists, 1);
-    CHECK_EQ_INT(report(false).conversions[0], 3);
-    struct due_page p;
-    CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "3 4"); /* waiting ones keep their bodies */
-    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann").kind, VERDICT_DUPLICATE);
-    wall_now_ms = NOW_MS;
-    end();
-}
-
 /* A process that ends before anything is applied: all there is stands in the journal. */
 static void recovers_from_the_journal_alone(void)
 {
@@ -569,7 +535,6 @@ int main(void)
     RUN(erases_a_panelist);
     RUN(keeps_objects);
     RUN(refuses_a_second_daemon);
-    RUN(purges_what_is_old);
     RUN(recovers_from_the_journal_alone);
     RUN(stops_when_a_sync_fails);
     RUN(backs_up_while_running);

@@ -107,8 +107,35 @@ static void purges_attempts_of_both(void)
     end();
 }
 
+/* Version 3 counted no outcomes of surveys, and took it for granted that clocks go on. */
+static void counts_on_from_version_3(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_DISQUALIFIED, "d-2", "ann");
+    close_store();
+    run_sql("ALTER TABLE report DROP COLUMN live_outcomes;"
+            "ALTER TABLE report DROP COLUMN test_outcomes;"
+            "DROP TABLE accepted_back; CREATE INDEX cap_by_time ON cap(occurred_ms);"
+            "DELETE FROM meta WHERE name='latest_accepted_ms'; PRAGMA user_version=3");
+    reopen();
+    CHECK_EQ_INT(report(false).survey_outcomes, 1); /* of the past only conversions are known */
+    (void)submit_at(make(EVENT_SURVEY_DISQUALIFIED, "d-3", "ann"), NOW_MS - DAY_MS);
+    CHECK_EQ_INT(report(false).survey_outcomes, 2);
+    CHECK_EQ_INT(report(false).conversions[0], 1);
+    struct callback_list l = {
+        .account_no = terms.account_no, .has_to = true, .accepted_to_ms = NOW_MS, .limit = 10};
+    ASK(store_list_callbacks, store, &l);
+    CHECK_EQ_UINT(l.count, 1);
+    if (l.count > 0)
+        CHECK_STR(l.rows[0].event.event_id, "d-3");
+    arena_free(&l.arena);
+    end();
+}
+
 int main(void)
 {
+    RUN(counts_on_from_version_3);
     RUN(reads_attempts_of_version_5);
     RUN(erases_attempts_of_both);
     RUN(purges_attempts_of_both);

@@ -6,7 +6,8 @@
  *    the group cannot be made durable the store stops and that memtable is never applied.
  *  - Between groups the active memtable holds exactly the journal's groups up to its `end`.
  *  - At most one memtable is frozen. While it is, intake that finds the active one full waits in
- *    `stalled`, and with it, in order, all else but outcomes, pages and the applier's word. */
+ *    `stalled`, and with it, in order, all else but outcomes, pages and the applier's word. While
+ *    the applier itself waits for room on the disk, such intake is refused instead. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -241,11 +242,17 @@ static enum room journal_room(struct sqlite_store *s, const struct request *r)
     return out_of_patience(s) ? ROOM_REFUSED : ROOM_LATER;
 }
 
+/* What is taken in now would belong behind what the applier has yet to write. */
+static bool waits_for_applier(const struct sqlite_store *s)
+{
+    return s->writer.freeze_now || (s->view.frozen && is_full(s->view.active));
+}
+
 static void take_change(struct sqlite_store *s, struct request *r)
 {
     switch (r->kind) {
     case REQUEST_INTAKE:
-        if (journal_room(s, r) == ROOM)
+        if (journal_room(s, r) == ROOM && !waits_for_applier(s))
             writer_intake(s, r->what);
         else
             writer_refuse(s, r->what);
@@ -312,8 +319,7 @@ static bool is_blocked(struct sqlite_store *s, const struct request *r)
 {
     if (s->writer.freeze_now)
         return true;
-    return r->kind == REQUEST_INTAKE &&
-           ((s->view.frozen && is_full(s->view.active)) || journal_room(s, r) == ROOM_LATER);
+    return r->kind == REQUEST_INTAKE && (waits_for_applier(s) || journal_room(s, r) == ROOM_LATER);
 }
 
 /* What is neither read nor taken in is never refused: it waits where the journal has no room for
@@ -346,6 +352,8 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
         return false;
     if (r->kind == REQUEST_INTAKE && out_of_patience(s) && !writer_intake_ready(s, r->what))
         return false; /* refused at once, whatever else waits for room */
+    if (r->kind == REQUEST_INTAKE && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
+        return false; /* the same: the applier waits for room, nobody knows how long */
     return s->writer.stalled.first || is_blocked(s, r);
 }
 
@@ -398,6 +406,8 @@ static int64_t wait_ms(struct sqlite_store *s)
         return 10; /* for reads that are still under way */
     if (stalled && s->writer.unready_mono_ms != 0)
         return 5;
+    if (stalled && s->view.frozen)
+        return 100; /* the applier may have become blocked */
     if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
         return -1;
     int64_t left = apply_at_mono_ms(s->view.active) - env_mono_ms(s->env);

@@ -1,0 +1,83 @@
+/* What the SQLite store lets go when it is old enough, and what it keeps. */
+#include "sqlite_store.h"
+
+static void purges_what_is_old(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_STARTED, "s-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    wall_now_ms = NOW_MS + 29 * DAY_MS;
+    reopen();
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    wall_now_ms = NOW_MS + 200 * DAY_MS;
+    reopen();
+    /* The applier purges before it applies, and a read after a change waits for it. */
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
+    CHECK_EQ_UINT(attempts_of("e-2"), 0);
+    CHECK_EQ_INT(report(false).active_panelists, 1);
+    CHECK_EQ_INT(report(false).conversions[0], 3);
+    struct due_page p;
+    CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "3 4"); /* waiting ones keep their bodies */
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann").kind, VERDICT_DUPLICATE);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+static size_t body_bytes_of(const char *event_id)
+{
+    struct callback_get g = get(event_id);
+    CHECK_EQ_INT(g.status, STORE_OK);
+    size_t bytes = g.row.event.body.n;
+    arena_free(&g.arena);
+    return bytes;
+}
+
+static enum store_status resend(const char *event_id)
+{
+    struct resend r = {
+        .account_no = terms.account_no, .event_id = str_of(event_id), .now_ms = NOW_MS};
+    ASK(store_resend, store, &r);
+    return r.status;
+}
+
+/* A segment that is sealed loses its bodies whole, when all are old and none is waited for. */
+static void drops_the_bodies_of_a_sealed_segment(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), NOW_MS + 31 * DAY_MS);
+    wall_now_ms = NOW_MS + 93 * DAY_MS;
+    reopen();
+    CHECK(body_bytes_of("e-1") > 50); /* e-2 is pending, and the four days are not over */
+    wall_now_ms = NOW_MS + 95 * DAY_MS;
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann"); /* the purge comes before its apply */
+    CHECK(body_bytes_of("e-1") > 50 && body_bytes_of("e-2") > 50);
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-5", "ann");
+    CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
+    CHECK_EQ_UINT(body_bytes_of("e-2"), 0);
+    CHECK(body_bytes_of("e-3") > 50); /* the open segment's are never dropped */
+    CHECK_EQ_INT(resend("e-1"), STORE_NOT_FOUND);
+    CHECK_EQ_INT(resend("e-3"), STORE_OK);
+    CHECK_EQ_INT(report(false).conversions[0], 5);
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "bob").kind, VERDICT_CONFLICT);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
+int main(void)
+{
+    RUN(purges_what_is_old);
+    RUN(drops_the_bodies_of_a_sealed_segment);
+    return check_done("sqlite_retention");
+}
