@@ -26,6 +26,13 @@ static inline void world_accept(struct world *w, uint32_t app_no, uint64_t event
     world_hand_over(w, world_add_row(w, app_no, event_no));
 }
 
+static inline void world_accept_many(struct world *w, uint32_t app_no, uint64_t first,
+                                     uint64_t last)
+{
+    for (uint64_t event_no = first; event_no <= last; event_no++)
+        world_accept(w, app_no, event_no);
+}
+
 static inline void world_resend(struct world *w, struct world_row *row)
 {
     row->resends++;

@@ -5,8 +5,7 @@ static void delivers_what_is_handed_over(void)
 {
     struct world *w = world_open(1, "5s,1m");
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 100; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 100);
     world_run(w, 1 * SECOND);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 100);
     CHECK_EQ_INT(w->starts, 100);
@@ -47,8 +46,7 @@ static void suspends_and_reopens(void)
     struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h");
     w->answer = world_always_500;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 200; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 200);
     world_run(w, 1 * SECOND);
     struct delivery_numbers n;
     delivery_get_numbers(w->delivery, &n);
@@ -81,8 +79,7 @@ static void suspension_does_not_stretch_the_schedule(void)
     struct world *w = world_open(1, "5s,1m,5m,10m");
     w->answer = world_always_500;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 3000; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 3000);
     world_run(w, 10 * MINUTE);
     CHECK(world_count(w, CALLBACK_PENDING) > 2900);
     world_run(w, 10 * MINUTE);
@@ -97,8 +94,7 @@ static void reopened_lane_tries_every_overdue_one(void)
     struct world *w = world_open(1, "1s,2s,3s,1h");
     w->answer = world_always_500;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 500; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 500);
     world_run(w, 5 * MINUTE);
     CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 500);
     w->answer = world_always_404; /* up again, but no use to anybody */
@@ -118,8 +114,7 @@ static void a_dead_host_costs_one_try_at_a_time(void)
     w->answer = world_refused;
     for (uint32_t app = 1; app <= 500; app++) {
         world_set_app(w, app, 7);
-        for (uint64_t i = 1; i <= 4; i++)
-            world_accept(w, app, i);
+        world_accept_many(w, app, 1, 4);
     }
     world_run(w, 2 * SECOND);
     int64_t tries = w->starts;
@@ -151,10 +146,8 @@ static void a_hanging_lane_does_not_hold_up_a_healthy_one(void)
     w->answer = hangs_for_1;
     world_set_app(w, 1, 1);
     world_set_app(w, 2, 1); /* on the same host */
-    for (uint64_t i = 1; i <= 2000; i++)
-        world_accept(w, 1, i);
-    for (uint64_t i = 1; i <= 500; i++)
-        world_accept(w, 2, i);
+    world_accept_many(w, 1, 1, 2000);
+    world_accept_many(w, 2, 1, 500);
     world_run(w, 2 * SECOND);
     size_t delivered = 0;
     for (size_t i = 0; i < w->row_count; i++)
@@ -177,8 +170,7 @@ static void sick_lanes_hold_at_most_half_of_the_seats(void)
     w->answer = world_refused;
     for (uint32_t app = 1; app <= 60; app++) {
         world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 2; i++)
-            world_accept(w, app, i);
+        world_accept_many(w, app, 1, 2);
     }
     world_run(w, 500);
     CHECK_EQ_INT(w->starts, 120);
@@ -187,8 +179,7 @@ static void sick_lanes_hold_at_most_half_of_the_seats(void)
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->in_flight_max, 32);
     world_set_app(w, 70, 70);
-    for (uint64_t i = 1; i <= 300; i++)
-        world_accept(w, 70, i);
+    world_accept_many(w, 70, 1, 300);
     world_run(w, 2 * SECOND);
     CHECK_EQ_INT(w->tries[70], 300);
     world_close(w);
@@ -202,14 +193,12 @@ static void receivers_that_never_answered_hold_few_seats(void)
     w->answer = hangs_but_for_70;
     for (uint32_t app = 1; app <= 20; app++) {
         world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 10; i++)
-            world_accept(w, app, i);
+        world_accept_many(w, app, 1, 10);
     }
     world_run(w, 100);
     CHECK(w->in_flight_max < 64 - 64 / 16);
     world_set_app(w, 70, 70);
-    for (uint64_t i = 1; i <= 300; i++)
-        world_accept(w, 70, i);
+    world_accept_many(w, 70, 1, 300);
     world_run(w, 2 * SECOND);
     CHECK_EQ_INT(w->tries[70], 300);
     world_close(w);
@@ -227,8 +216,7 @@ static void retry_after_pauses_the_lane(void)
     struct world *w = world_open(1, "5s,1m,5m");
     w->answer = busy_for_a_while;
     world_set_app(w, 1, 1)->max_concurrency = 1;
-    for (uint64_t i = 1; i <= 20; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 20);
     world_run(w, 19 * SECOND);
     CHECK_EQ_INT(w->starts, 1);
     world_run(w, 3 * SECOND);
@@ -270,8 +258,7 @@ static void a_410_ends_the_lane(void)
     struct world *w = world_open(1, "5s,1m");
     w->answer = gone;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 3000; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 3000);
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->disables_asked, 1);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 4); /* the first window */
@@ -293,8 +280,7 @@ static void a_disabled_app_waits_with_its_schedule_stopped(void)
     struct world *w = world_open(1, "5s,10s");
     w->answer = world_always_404;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 10; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 10);
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->starts, 10);
     world_set_app(w, 1, 1)->enabled = false;
@@ -320,8 +306,7 @@ static void a_cleared_url_skips_what_waits(void)
     struct world *w = world_open(1, "5s,1h");
     w->answer = world_always_404;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 600; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 600);
     world_run(w, 30 * SECOND); /* all wait for an hour now */
     CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 600);
     world_set_app(w, 1, -1);
@@ -338,8 +323,7 @@ static void waiting_ones_follow_a_changed_url(void)
         struct world *w = world_open(loops, "5s,30s,30s,1h");
         w->answer = world_always_404;
         world_set_app(w, 1, 0);
-        for (uint64_t i = 1; i <= 100; i++)
-            world_accept(w, 1, i);
+        world_accept_many(w, 1, 1, 100);
         world_run(w, 1 * SECOND);
         /* Through many hosts, so that with three loops it moves between them. */
         for (int host = 1; host <= 12; host++) {
@@ -363,8 +347,7 @@ static void spreads_over_three_loops(void)
     w->store_delay_ms = 20;
     for (uint32_t app = 1; app <= 90; app++) {
         world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 30; i++)
-            world_accept(w, app, i);
+        world_accept_many(w, app, 1, 30);
     }
     world_run(w, 5 * SECOND);
     CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 2700);

@@ -7,8 +7,7 @@ static void memory_is_bounded(void)
     w->answer = world_slow;
     for (uint32_t app = 1; app <= 4; app++) {
         world_set_app(w, app, (int)app);
-        for (uint64_t i = 1; i <= 3000; i++)
-            world_accept(w, app, i);
+        world_accept_many(w, app, 1, 3000);
     }
     int64_t most = 0;
     for (int i = 0; i < 2000 && world_count(w, CALLBACK_PENDING) > 0; i++) {
@@ -53,8 +52,7 @@ static void a_clock_set_forward_or_back_neither_stalls_nor_spins(void)
         struct world *w = world_open(1, "20s,30s,1m,2m");
         w->answer = world_always_404;
         world_set_app(w, 1, 1);
-        for (uint64_t i = 1; i <= 50; i++)
-            world_accept(w, 1, i);
+        world_accept_many(w, 1, 1, 50);
         world_run(w, 5 * SECOND);
         CHECK_EQ_INT(w->starts, 50);
         w->wall_skew_ms = back ? -24 * HOUR : 24 * HOUR;
@@ -73,8 +71,7 @@ static void stops_after_what_is_under_way(void)
     struct world *w = world_open(1, "5s,1m");
     w->answer = world_slow;
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 50; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 50);
     world_run(w, 100);
     CHECK_EQ_INT(w->in_flight, 4);
     w->stopped_task.run = world_stopped;
@@ -162,12 +159,10 @@ static void health_is_told(void)
 {
     struct world *w = world_open(1, "5s,1m,1h");
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 10; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 10);
     world_run(w, 1 * SECOND);
     w->answer = world_always_500;
-    for (uint64_t i = 11; i <= 30; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 11, 30);
     world_run(w, 2 * SECOND);
     struct lane_health_query q = {
         .done = {.run = answer_came},
@@ -198,15 +193,13 @@ static void lanes_and_overview_are_told(void)
 {
     struct world *w = world_open(1, "5s,1m,1h");
     world_set_app(w, 1, 1);
-    for (uint64_t i = 1; i <= 10; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 10);
     world_run(w, 1 * SECOND);
     CHECK_EQ_INT(w->notice_count, 1);
     CHECK_EQ_INT(w->notices[0].state, LANE_STATE_OPEN); /* its first success */
     CHECK_EQ_INT(w->notices[0].error_ms, 0);
     w->answer = world_always_500;
-    for (uint64_t i = 11; i <= 30; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 11, 30);
     world_run(w, 2 * SECOND);
     CHECK_EQ_INT(w->notice_count, 2);
     CHECK_EQ_INT(w->notices[1].state, LANE_STATE_SUSPENDED);
@@ -348,8 +341,7 @@ static void a_failed_store_ends_all_starts(void)
     w->answer = world_always_404;
     world_set_app(w, 1, 1);
     world_set_app(w, 2, 2);
-    for (uint64_t i = 1; i <= 20; i++)
-        world_accept(w, 1, i);
+    world_accept_many(w, 1, 1, 20);
     world_run(w, 500);
     w->page_status = STORE_FAILED;
     world_add_row(w, 2, 1);
