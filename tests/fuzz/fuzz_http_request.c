@@ -117,7 +117,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
     const char *head = early_answer(&whole.requests);
     size_t same = head ? (size_t)(head - whole.requests.p) : whole.requests.n;
     ASSERT(head || early_answer(&cut.requests) || whole.requests.n == cut.requests.n);
-    ASSERT(same <= cut.requests.n && memcmp(whole.requests.p, cut.requests.p, same) == 0);
+    ASSERT(same <= cut.requests.n &&
+           memcmp(buf_c(&whole.requests), buf_c(&cut.requests), same) == 0);
     buf_free(&whole.requests);
     buf_free(&cut.requests);
     return 0;
