@@ -10,6 +10,7 @@ static const char *const p_rewards[] = {"limit", "after", "day", NULL};
 static const char *const p_statement[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
+static const char *const p_users[] = {"email", "limit", "after", NULL};
 static const char *const p_audit[] = {"from",   "to",    "action", "actor",
                                       "object", "limit", "after",  NULL};
 static const char *const p_report_by_product[] = {
@@ -149,7 +150,7 @@ const struct route api_routes[] = {
 
     {HTTP_POST, "/api/v1/users", SCOPE_PEOPLE_WRITE, WRITE, SUBJECT_SIDE, NULL, "UserCreate",
      "UserCreated", 201, "Invite somebody; the link is shown once.", users_post},
-    {HTTP_GET, "/api/v1/users", SCOPE_PEOPLE_WRITE, READ, SUBJECT_SIDE, p_list, NULL, "UserList",
+    {HTTP_GET, "/api/v1/users", SCOPE_PEOPLE_WRITE, READ, SUBJECT_SIDE, p_users, NULL, "UserList",
      200, "List the people of an account.", users_list},
     {HTTP_GET, "/api/v1/users/{UserId}", SCOPE_PEOPLE_WRITE, READ, SUBJECT_USER, NULL, NULL, "User",
      200, "Read a user.", user_get},

@@ -151,10 +151,23 @@ void user_get(struct call *c)
     buf_free(&body);
 }
 
+/* The one of that address, if he is of this account. */
+static bool print_one(struct call *c, struct json_writer *w, struct str email)
+{
+    struct user *u = people_user_by_email(c->api->options.people, email);
+    if (u && u->account_no == c->account_no)
+        person_render_user(w, c->api, u);
+    user_unref(u);
+    return false;
+}
+
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                         uint32_t *ret_last_no)
 {
+    struct str email = call_parameter(c, "email");
     struct user *found[LIST_MOST + 1];
+    if (email.p)
+        return print_one(c, w, email);
     size_t count =
         people_list_users(c->api->options.people, c->account_no, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {

@@ -32,3 +32,4 @@ int command_verify(struct settings *s);
 int command_import(struct settings *s);
 int command_reconcile(struct settings *s);
 int command_backup(struct settings *s);
+int command_user(struct settings *s);

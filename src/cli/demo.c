@@ -173,7 +173,8 @@ static int run(struct demo *d, int64_t seconds)
     struct client_session *c = client_open(str_of(d->world.api_url), str_of(d->world.operator_key));
     struct rng rng;
     rng_seed(&rng, (uint64_t)d->world.started_ms);
-    bool good = demo_make_accounts(&d->world, c) && demo_make_history(&d->world, c, &rng);
+    bool good = demo_make_accounts(&d->world, c) && demo_make_people(&d->world, c) &&
+                demo_make_history(&d->world, c, &rng);
     client_close(c);
     if (!good)
         return 1;

@@ -26,6 +26,7 @@ struct demo_world {
     char api_url[64], receiver_url[64];
     char operator_key[80];
     char partner_key[80]; /* of the first partner, for the curl lines */
+    char password[40];    /* of everybody who may sign in */
     int64_t started_ms;
     atomic_bool stopping;
     atomic_long events_sent;
@@ -34,6 +35,8 @@ struct demo_world {
 void demo_world_init(struct demo_world *w, struct env *env);
 /* Partners, apps, clients and a key. False: a line was printed. */
 MUST_CHECK bool demo_make_accounts(struct demo_world *w, struct client_session *c);
+/* Who may sign in to the dashboard, all with one password. */
+MUST_CHECK bool demo_make_people(struct demo_world *w, struct client_session *c);
 /* A month of past events, counted but not called back. */
 MUST_CHECK bool demo_make_history(struct demo_world *w, struct client_session *c, struct rng *rng);
 /* One batch of what would happen in a fifth of a second. */

@@ -9,11 +9,13 @@
 void demo_print_welcome(const struct demo_world *w)
 {
     printf("postbackd demo\n\n"
-           "  API        %s\n"
+           "  dashboard  %s/   (Email owner@%s.example, a partner's,\n"
+           "             or operator@demo.example; Password %s)\n"
            "  receiver   %s   (verifies both signatures of every callback)\n"
            "  partner    %s, key %s\n"
            "  operator   key %s\n\nTry, in another terminal:\n\n",
-           w->api_url, w->receiver_url, w->apps[0].partner_id, w->partner_key, w->operator_key);
+           w->api_url, w->apps[0].partner_id, w->password, w->receiver_url, w->apps[0].partner_id,
+           w->partner_key, w->operator_key);
     printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/earnings'\n", w->partner_key,
            w->api_url);
     printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/arpdau?format=csv'\n", w->partner_key,

@@ -37,6 +37,11 @@ const struct command_entry command_table[] = {
      "checked. To restore, put it as postbackd.db into a directory of its own and start with the "
      "same master key: where none is configured, copy the store's master.key too.",
      command_backup},
+    {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and let them in again who are locked out.",
+     "VERB is add, list, reset (another password), reset-second-factor, disable, enable or remove. "
+     "add and reset print a one-time link. The running daemon is asked, with its operator key; "
+     "--partner means a partner's people, else the operator's own are meant.",
+     command_user},
 };
 const size_t command_count = ARRAY_LEN(command_table);
 

@@ -18,6 +18,7 @@ enum command {
     COMMAND_IMPORT = 1 << 4,
     COMMAND_BACKUP = 1 << 5,
     COMMAND_RECONCILE = 1 << 6,
+    COMMAND_USER = 1 << 7,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -58,6 +59,8 @@ enum option_id {
     OPTION_PARTNER,
     OPTION_FETCH_MISSING,
     OPTION_API_KEY,
+    OPTION_ROLE,
+    OPTION_NAME,
     OPTION_COUNT
 };
 

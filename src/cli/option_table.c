@@ -74,7 +74,7 @@ const struct option option_table[OPTION_COUNT] = {
                           false},
     [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
                              "An operator key with every scope (16 characters or more).",
-                             S | COMMAND_IMPORT | COMMAND_RECONCILE, false, true},
+                             S | COMMAND_IMPORT | COMMAND_RECONCILE | COMMAND_USER, false, true},
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it a key file is made in the store's directory.",
@@ -92,16 +92,21 @@ const struct option option_table[OPTION_COUNT] = {
                         "Stop after so many seconds; 0: run until it is interrupted.", D, false,
                         false},
     [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running daemon.",
-                    COMMAND_IMPORT | COMMAND_RECONCILE, false, false},
+                    COMMAND_IMPORT | COMMAND_RECONCILE | COMMAND_USER, false, false},
     [OPTION_DAY] = {"day", "YYYY-MM-DD", NULL, "The day to compare, in UTC.", COMMAND_RECONCILE,
                     false, false},
     [OPTION_PARTNER] = {"partner", "PARTNERID", NULL,
-                        "Whose rewards are meant, where the key is an operator's.",
-                        COMMAND_RECONCILE, false, false},
+                        "Whose rewards or people are meant, where the key is an operator's.",
+                        COMMAND_RECONCILE | COMMAND_USER, false, false},
     [OPTION_FETCH_MISSING] = {"fetch-missing", NULL, NULL,
                               "Print what is missing as NDJSON, and all that is found on standard "
                               "error.",
                               COMMAND_RECONCILE, false, false},
     [OPTION_API_KEY] = {"api-key", "KEY", NULL, "A partner's key with the scope callbacks:read.",
                         COMMAND_RECONCILE, false, true},
+    [OPTION_ROLE] = {"role", "ROLE", NULL,
+                     "What the new user may do: admin or support; with --partner owner, developer "
+                     "or analyst.",
+                     COMMAND_USER, false, false},
+    [OPTION_NAME] = {"name", "NAME", NULL, "The new user's name.", COMMAND_USER, false, false},
 };

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define OPERATOR_KEY_BYTES_LEAST 16
 
@@ -194,6 +195,24 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* The link is a secret for a person: it goes to a terminal, never into a log. */
+static void offer_set_up(struct daemon *d)
+{
+    struct buf link = {0};
+    if (!daemon_offer_set_up(d, &link))
+        return;
+    if (isatty(STDOUT_FILENO)) {
+        printf(
+            "\nNobody can sign in yet. To make the first admin, open within 24 hours:\n\n  %s\n\n",
+            buf_c(&link));
+        fflush(stdout);
+    } else {
+        log_info("no_users", LOG_C("fix", "postbackd user add EMAIL --role admin"));
+    }
+    explicit_bzero(link.p, link.n);
+    buf_free(&link);
+}
+
 int command_serve(struct settings *s)
 {
     struct daemon_options o = {.version = POSTBACKD_VERSION};
@@ -217,5 +236,6 @@ int command_serve(struct settings *s)
         free(reason);
         return status;
     }
+    offer_set_up(d);
     return daemon_run(d);
 }

@@ -385,6 +385,29 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     return d;
 }
 
+bool daemon_offer_set_up(struct daemon *d, struct buf *ret_link)
+{
+    char token[TOKEN_BYTES + 1];
+    struct endpoint at;
+    CHECK_MAGIC(d, DAEMON_MAGIC);
+    if (people_any(d->people))
+        return false;
+    people_offer_set_up(d->people, token);
+    struct str url = d->options.public_url;
+    while (url.n && url.p[url.n - 1] == '/')
+        url.n--;
+    if (url.n) {
+        buf_add_str(ret_link, url);
+    } else {
+        buf_add_c(ret_link, d->tls ? "https://" : "http://");
+        if (socket_local(d->listen_fd, &at))
+            endpoint_print(ret_link, &at);
+    }
+    buf_printf(ret_link, "/link#%s", token);
+    explicit_bzero(token, sizeof token);
+    return true;
+}
+
 /* --- run ------------------------------------------------------------------------------------ */
 
 static void reload_on_loop(struct task *task)

@@ -40,6 +40,9 @@ struct daemon;
 /* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
  * clear line. */
 MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
+/* While there is no user: a one-time link with which the first admin is made. False: somebody is
+ * there. */
+MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link);
 /* Runs until SIGTERM or SIGINT, then stops everything and frees it: 0, or 1 when the store failed
  * meanwhile. A store that fails earlier ends the process at once, with status 1. Signals must be
  * blocked in the caller before daemon_start: daemon_block_signals. */

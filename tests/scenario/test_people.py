@@ -1,11 +1,13 @@
 """People: signing in, second factor, links, sessions, roles, and what an attacker tries with them."""
-import json
+import os
 import re
+import select
+import subprocess
 import time
 
 import pytest
 
-from harness import OPERATOR_KEY, Account, Api, Daemon, Receiver, eventually
+from harness import BINARY, OPERATOR_KEY, Account, Api, Daemon, Receiver, eventually
 from people import PASSWORD, Browser, enrol, invite, person, totp
 
 NEW = "another password entirely"
@@ -330,3 +332,102 @@ def test_a_key_beats_the_cookie(daemon):
     assert b.get("/api/v1/partners/" + p, headers={"X-Api-Key": key}).status == 403
     assert b.get("/api/v1/partners/" + p, headers={"X-Api-Key": "wrong"}).status == 401
     assert b.delete("/api/v1/session", headers={"X-Api-Key": key}).status == 403
+
+
+# --- the command line and the first start ------------------------------------------------------
+
+def user(daemon, *words, key=OPERATOR_KEY):
+    env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
+    if key:
+        env["POSTBACKD_OPERATOR_KEY"] = key
+    line = [BINARY, "user", *words, "--url", "http://127.0.0.1:%d" % daemon.port]
+    return subprocess.run(line, env=env, capture_output=True, text=True, timeout=60)
+
+
+def test_people_from_the_command_line(daemon):
+    p = partner(daemon)
+    email = "cli-%s@example.test" % p.lower()
+    made = user(daemon, "add", email, "--role", "owner", "--partner", p, "--name", "Cleo")
+    assert made.returncode == 0, made
+    token = made.stdout.strip().split("/link#")[1]
+    b = Browser(daemon)
+    assert b.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).json["User"]["Name"] == "Cleo"
+    enrol(b)
+    of = (email, "--partner", p)
+    assert user(daemon, "reset-second-factor", *of).returncode == 0
+    assert Browser(daemon).sign_in(email).status == 200
+    reset = user(daemon, "reset", *of)
+    assert Browser(daemon).post("/api/v1/links/use", {"Token": reset.stdout.strip().split("#")[1],
+                                                      "Password": NEW}).status == 200
+    last = user(daemon, "disable", *of)
+    assert last.returncode == 1 and "last one" in last.stderr
+    person(daemon, "owner", p)
+    assert user(daemon, "disable", *of).returncode == 0
+    assert Browser(daemon).sign_in(email, NEW).status == 401
+    listed = user(daemon, "list", "--partner", p)
+    assert re.search(r"^%s +owner +disabled " % re.escape(email), listed.stdout, re.M) and p not in user(daemon, "list").stdout
+    assert user(daemon, "enable", *of).returncode == 0
+    assert Browser(daemon).sign_in(email, NEW).status == 200
+    assert user(daemon, "remove", *of).returncode == 0
+    assert user(daemon, "remove", *of).returncode == 1
+    assert email not in user(daemon, "list", "--partner", p).stdout
+
+
+def test_wrong_words_of_the_user_command(daemon):
+    for words, key in ((("add", "a@b.example"), OPERATOR_KEY), (("add",), OPERATOR_KEY), ((), OPERATOR_KEY),
+                       (("list", "x"), OPERATOR_KEY), (("list",), None), (("fly", "a@b"), OPERATOR_KEY)):
+        found = user(daemon, *words, key=key)
+        assert found.returncode == 2 and found.stderr.startswith("postbackd: "), words
+    assert user(daemon, "list", key="wrong-key-of-the-operator").returncode == 1
+    bad = user(daemon, "add", "no-address", "--role", "admin")
+    assert bad.returncode == 1 and "Email" in bad.stderr
+
+
+class Terminal(Daemon):
+    """Its standard output is a terminal."""
+
+    def spawn(self):
+        self.master, slave = os.openpty()
+        before = subprocess.Popen
+
+        def popen(*args, **kw):
+            return before(*args, **dict(kw, stdout=slave))
+        subprocess.Popen = popen
+        try:
+            return super().spawn()
+        finally:
+            subprocess.Popen = before
+            os.close(slave)
+
+    def said(self):
+        ready = select.select([self.master], [], [], 10)[0]
+        return os.read(self.master, 65536).decode() if ready else ""
+
+
+def test_the_first_start_leads_to_the_first_admin(tmp_path):
+    d = Terminal(tmp_path).start()
+    try:
+        assert Browser(d).session()["SetUpNeeded"] is True
+        link = re.search(r"http://127.0.0.1:%d/link#(\S+)" % d.port, d.said())
+        token = link.group(1)
+        assert token not in d.log_text() and "/link" not in d.log_text()
+        b = Browser(d)
+        check = b.post("/api/v1/links/check", {"Token": token})
+        assert check.json["Kind"] == "set_up" and check.json["Role"] == "admin" and check.json["Email"] is None
+        assert codes(b.post("/api/v1/links/use", {"Token": token, "Password": PASSWORD})) == {("Email", "required")}
+        use = {"Token": token, "Password": PASSWORD, "Email": "Root@Example.test", "Name": "Root"}
+        made = b.post("/api/v1/links/use", use)
+        assert made.status == 200 and made.json["User"]["Email"] == "root@example.test"
+        assert made.json["SetUpNeeded"] is False and made.json["Side"] == "operator"
+        assert b.post("/api/v1/partners", {"Name": "First"}).status == 201
+        assert Browser(d).post("/api/v1/links/use", dict(use, Email="me-too@example.test")).status == 404
+        d.restart()
+        assert not select.select([d.master], [], [], 0.5)[0]  # nothing is offered any more
+        assert Browser(d).sign_in("root@example.test").status == 200
+    finally:
+        assert d.stop() == 0
+
+
+def test_without_a_terminal_no_link_is_anywhere(own_daemon):
+    own_daemon.start()
+    assert '"event":"no_users"' in own_daemon.log_text() and "link#" not in own_daemon.log_text()
