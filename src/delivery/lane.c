@@ -186,6 +186,8 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
         note_resend(e->callback, c);
         break;
     case HELD_RETRY: /* a resend of a waiting one: due now */
+        if (c->resend_no <= e->callback->resend_no)
+            break; /* its last try has answered that; the store has not heard of it yet */
         retries_remove(&lane->retries, e->callback);
         /* The rest of its place may be older than what is being recorded. */
         e->callback->place.due_ms = c->place.due_ms;
