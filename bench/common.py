@@ -88,7 +88,7 @@ def ages(port):
 
 
 class Daemon:
-    def __init__(self, core=DAEMON_CORE, *options, store=None):
+    def __init__(self, core=DAEMON_CORE, options=(), store=None):
         self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
         self.core, self.options, self.port = core, options, free_port()
         self.start()

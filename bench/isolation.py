@@ -1,16 +1,26 @@
 #!/usr/bin/env python3
 """Isolation: does steady traffic to bad receivers make the healthy ones wait?
 
-RATE healthy events a second, and 2 a second to each of BAD receivers that accept and never answer
-(black holes), against the same rate to as many healthy ones. Alternating pairs on fresh daemons;
-the ratio of the healthy p99 (sent to arrived) is what counts.
+200 healthy events a second to 20 receivers, and 2 a second to each of BAD bad ones, against the
+same rate to as many healthy ones. Alternating pairs on fresh daemons; the ratio of the healthy p99
+(sent to arrived) is what counts.
 
-    bench/isolation.py [BAD] [SECONDS per run] [PAIRS] [RATE]
+    bench/isolation.py [KIND] [BAD] [SECONDS measured] [PAIRS] [SECONDS before] [FILE]
+
+KIND: one of bench/bad.c's; `refuse` (nothing listens), `tls` (a handshake that stalls), `nxdomain`
+and `nodns` (a name server that says no, or nothing); `mix`: all of these in turn; `host`: as many
+partners, one each, on one host that refuses. SECONDS before: how long the bad ones are under way
+first, so that their retries (after 1 s, 5 s, then minutes; `default` schedule with 60 and more) are
+in what is measured. FILE: pairs are kept in it and those found there count too, so that a long
+table can be made in several goes.
 """
-import socket
+import json
+import os
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -18,77 +28,120 @@ from common import BUILD, LOAD_CORE, Daemon, ages, free_port, header, pinned, ro
 
 HEALTHY = 20
 PER_BAD = 2
+RATE = 200
+PLAIN = ["hole", "full", "shut", "reset", "mute", "drip", "slow", "500", "429", "body", "head", "garbage"]
+KINDS = PLAIN + ["refuse", "tls", "nxdomain", "nodns"]
 
 
-class BlackHoles:
-    """Accepts on one port for every 127.0.x.y asked for, reads nothing, answers nothing."""
-
+class Bad:
     def __init__(self):
-        self.socket = socket.create_server(("0.0.0.0", 0), backlog=4096)
-        self.port = self.socket.getsockname()[1]
-        self.kept = []
-        threading.Thread(target=self.run, daemon=True).start()
+        self.process = subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "bad"]), stdout=subprocess.PIPE, text=True)
+        self.ports = json.loads(self.process.stdout.readline())
+        self.closed = free_port()
 
-    def run(self):
-        while True:
-            try:
-                self.kept.append(self.socket.accept()[0])
-            except OSError:
-                return
-
-    def url(self, i):
-        return "http://127.1.%d.%d:%d/app/%d" % (i // 250, i % 250 + 1, self.port, i)
+    def url(self, kind, i):
+        at = "127.1.%d.%d" % (i // 250, i % 250 + 1)
+        if kind == "mix":
+            kind = KINDS[i % len(KINDS)]
+        if kind == "host":
+            return "http://127.1.0.1:%d/app/%d" % (self.closed, i)
+        if kind == "refuse":
+            return "http://%s:%d/app/%d" % (at, self.closed, i)
+        if kind == "tls":
+            return "https://%s:%d/app/%d" % (at, self.ports["mute"], i)
+        if kind in ("nxdomain", "nodns"):
+            return "http://%s%d.example.test/app/%d" % ("nx" if kind == "nxdomain" else "mute", i, i)
+        return "http://%s:%d/app/%d" % (at, self.ports[kind], i)
 
     def close(self):
-        self.socket.close()
-        for s in self.kept:
-            s.close()
+        self.process.terminate()
+        self.process.wait()
 
 
-def measure(bad, bad_url, sink_port, seconds, rate):
-    daemon = Daemon()
-    try:
-        daemon.accounts(HEALTHY + bad, lambda i: "http://127.0.0.1:%d/app/%d" % (sink_port, i) if i < HEALTHY
-                        else bad_url(i))
-        side = threading.Thread(target=daemon.load, args=(bad, int(bad * PER_BAD * (seconds + 4))), kwargs=dict(
-            batch=10, connections=1, rate=bad * PER_BAD, first=HEALTHY))
-        side.start()
-        time.sleep(3)
-        ages(sink_port)
-        daemon.load(HEALTHY, seconds * rate, batch=1, connections=2, rate=rate)
-        side.join()
-        time.sleep(1)
-        return ages(sink_port)
-    finally:
-        daemon.close()
+class Bench:
+    """Two stores with their accounts, made once and copied for each run."""
+
+    def __init__(self, kind, count, seconds, before):
+        self.kind, self.count, self.seconds, self.before = kind, count, seconds, before
+        self.ports = [free_port(), free_port()]
+        self.sinks = [subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", p])) for p in self.ports]
+        self.bad = Bad()
+        for p in self.ports:
+            wait_port(p)
+        self.options = ["--dns-server", "127.0.0.1:%d" % self.bad.ports["dns"]]
+        if before < 60:
+            self.options += ["--retry-schedule", "1s,5s,5m,15m"]
+        self.stores = {True: self.prepare(lambda i: self.bad.url(kind, i)),
+                       False: self.prepare(lambda i: "http://127.0.0.1:%d/other/%d" % (self.ports[1], i))}
+
+    def prepare(self, url):
+        daemon = Daemon()
+        daemon.accounts(HEALTHY + self.count, lambda i: "http://127.0.0.1:%d/app/%d" % (self.ports[0], i)
+                        if i < HEALTHY else url(i - HEALTHY), partners=500 if self.kind == "host" else 10)
+        daemon.stop()
+        return daemon.dir
+
+    def measure(self, hurt):
+        copy = tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR"))
+        shutil.copytree(self.stores[hurt], copy, dirs_exist_ok=True)
+        daemon = Daemon(store=copy, options=self.options)
+        try:
+            rate = self.count * PER_BAD
+            side = threading.Thread(target=daemon.load, args=(self.count, rate * (self.before + self.seconds)), kwargs=dict(
+                batch=10, connections=1, rate=rate, first=HEALTHY))
+            side.start()
+            daemon.load(HEALTHY, self.before * RATE, batch=1, connections=2, rate=RATE)
+            ages(self.ports[0])
+            daemon.load(HEALTHY, self.seconds * RATE, batch=1, connections=2, rate=RATE)
+            side.join()
+            time.sleep(0.5)
+            found = ages(self.ports[0])
+            found["rss_mib"] = daemon.rss_mib()
+            found["suspended"] = daemon.metrics()["postbackd_lanes_suspended"]
+            return found
+        finally:
+            daemon.process.kill()
+            daemon.close()
+
+    def close(self):
+        self.bad.close()
+        for sink in self.sinks:
+            sink.terminate()
+            sink.wait()
+        for store in self.stores.values():
+            shutil.rmtree(store, ignore_errors=True)
+
+
+def print_table(name, pairs):
+    good, hurt = [p["good"] for p in pairs], [p["hurt"] for p in pairs]
+    for what in ("p50_us", "p99_us"):
+        row("%s: healthy %s" % (name, what), spread([h[what] for h in hurt]),
+            "as many healthy ones " + spread([g[what] for g in good]),
+            statistics.median(h[what] / g[what] for h, g in zip(hurt, good)), "<= 1.2")
+    row("%s: healthy arrived" % name, spread([h["count"] for h in hurt]), "of " + spread([g["count"] for g in good]))
+    row("%s: memory, MiB" % name, spread([h["rss_mib"] for h in hurt]), spread([g["rss_mib"] for g in good]),
+        goal="%d lanes suspended" % hurt[-1]["suspended"])
 
 
 def main():
-    bad = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    seconds = int(sys.argv[2]) if len(sys.argv) > 2 else 10
-    pairs = int(sys.argv[3]) if len(sys.argv) > 3 else 7
-    rate = int(sys.argv[4]) if len(sys.argv) > 4 else 200
-    ports = [free_port(), free_port()]
-    sinks = [subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", p])) for p in ports]
-    holes = BlackHoles()
+    given = sys.argv[1:] + [None] * 6
+    kind, count = given[0] or "mix", int(given[1] or 100)
+    seconds, pairs, before, kept = int(given[2] or 15), int(given[3] or 7), int(given[4] or 7), given[5]
+    found = [json.loads(line) for line in open(kept)] if kept and os.path.exists(kept) else []
+    bench = Bench(kind, count, seconds, before)
     try:
-        for p in ports:
-            wait_port(p)
-        good, hurt = [], []
         for _ in range(pairs):
-            good.append(measure(bad, lambda i: "http://127.0.0.1:%d/other/%d" % (ports[1], i), ports[0], seconds, rate))
-            hurt.append(measure(bad, holes.url, ports[0], seconds, rate))
-        header()
-        for name in ("p50_us", "p99_us"):
-            row("healthy %s with %d black holes" % (name, bad), spread([h[name] for h in hurt]),
-                "as many healthy ones " + spread([g[name] for g in good]),
-                statistics.median(h[name] / g[name] for h, g in zip(hurt, good)), "<= 1.2")
-        row("healthy callbacks arrived", spread([h["count"] for h in hurt]), "of " + spread([g["count"] for g in good]))
+            good = bench.measure(False)
+            pair = {"kind": kind, "count": count, "good": good, "hurt": bench.measure(True)}
+            found.append(pair)
+            if kept:
+                with open(kept, "a") as f:
+                    f.write(json.dumps(pair) + "\n")
     finally:
-        holes.close()
-        for sink in sinks:
-            sink.terminate()
-            sink.wait()
+        bench.close()
+    header()
+    for k, n in sorted({(p["kind"], p["count"]) for p in found}):
+        print_table("%d x %s" % (n, k), [p for p in found if (p["kind"], p["count"]) == (k, n)])
 
 
 main()
