@@ -41,6 +41,7 @@
 #define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
 #define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536
 #define LIMIT_ATTEMPT_HEADER_BYTES 32768
+#define LIMIT_ATTEMPT_HEADERS_KEPT_BYTES 4096 /* of them in the log: whole lines */
 #define LIMIT_URL_BYTES 2048
 
 /* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */

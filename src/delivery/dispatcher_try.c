@@ -162,6 +162,19 @@ static void set_gone(struct dispatcher *d, struct try *t)
                                   url);
 }
 
+/* What of an answer's headers the log keeps: whole lines. A receiver that sends as many as are read
+ * must not make each of its attempts cost that much on disk. */
+static struct str headers_kept(const struct buf *headers)
+{
+    struct str kept = buf_str(headers);
+    if (kept.n <= LIMIT_ATTEMPT_HEADERS_KEPT_BYTES)
+        return kept;
+    kept.n = LIMIT_ATTEMPT_HEADERS_KEPT_BYTES;
+    while (kept.n > 0 && kept.p[kept.n - 1] != '\n')
+        kept.n--;
+    return kept;
+}
+
 /* Borrowed texts; url is the caller's buffer. */
 static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struct buf *url)
 {
@@ -174,7 +187,7 @@ static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struc
         .url = buf_str(url),
         .detail = str_of(t->x.detail),
         .request_headers = buf_str(&t->x.request_headers),
-        .response_headers = buf_str(&t->x.response_headers),
+        .response_headers = headers_kept(&t->x.response_headers),
         .response_body = buf_str(&t->x.response_body),
     };
 }

@@ -31,6 +31,7 @@ struct world_row {
     bool was_delivered, manual;
     int64_t last_try_wall_ms, first_try_wall_ms;
     enum attempt_class last_class;
+    size_t last_header_bytes; /* of the answer, as logged */
 };
 
 struct world_exchange {

@@ -66,6 +66,7 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
                 row->first_try_wall_ms = o->attempt.at_ms;
             row->last_try_wall_ms = o->attempt.at_ms;
             row->last_class = o->attempt.class;
+            row->last_header_bytes = o->attempt.response_headers.n;
             ASSERT(o->attempt.number == row->attempts);
         }
         row->state = row->erased && o->state == CALLBACK_PENDING ? CALLBACK_SKIPPED : o->state;

@@ -492,6 +492,27 @@ static void resends_of_what_is_being_tried(void)
     }
 }
 
+static struct world_answer many_headers(struct world *w, const struct exchange *x, uint32_t app)
+{
+    static const char line[] = "X-More: of the same\n"; /* 20 bytes */
+    for (int i = 0; i < 1000; i++)
+        buf_add_c((struct buf *)&x->response_headers, line);
+    return world_always_404(w, x, app);
+}
+
+/* The log keeps whole lines, up to its limit. */
+static void keeps_few_of_many_headers(void)
+{
+    struct world *w = world_open(1, "5s");
+    w->answer = many_headers;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->rows[0].attempts, 1);
+    CHECK_EQ_UINT(w->rows[0].last_header_bytes, LIMIT_ATTEMPT_HEADERS_KEPT_BYTES / 20 * 20);
+    world_close(w);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
@@ -513,6 +534,7 @@ int main(void)
     RUN(spreads_over_three_loops);
     RUN(recovers_a_backlog);
     RUN(concurrency_and_rate_are_kept);
+    RUN(keeps_few_of_many_headers);
     RUN(resends);
     RUN(resends_of_what_is_being_tried);
     return check_done("delivery");
