@@ -87,26 +87,37 @@ enum change_result change_rotate_operations_secret(struct accounts *accounts, st
     return CHANGE_READY;
 }
 
-static void derive(const struct accounts *accounts, const struct partner *p, uint32_t number,
-                   char ret[SECRET_TEXT_MAX])
+static void derive(const struct accounts *accounts, struct str label, char ret[SECRET_TEXT_MAX])
 {
-    struct buf label = {0};
     uint8_t bytes[VAULT_DERIVED_BYTES];
-    buf_printf(&label, "operations-secret %.*s %u", STR_ARG(p->id), number);
-    vault_derive(accounts->options.master_key, buf_str(&label), bytes);
+    vault_derive(accounts->options.master_key, label, bytes);
     (void)signature_make_secret(bytes, sizeof bytes, ret);
     explicit_bzero(bytes, sizeof bytes);
+}
+
+static void derive_of(const struct accounts *accounts, const struct partner *p, uint32_t number,
+                      char ret[SECRET_TEXT_MAX])
+{
+    struct buf label = {0};
+    buf_printf(&label, "operations-secret %.*s %u", STR_ARG(p->id), number);
+    derive(accounts, buf_str(&label), ret);
     buf_free(&label);
+}
+
+void accounts_operator_secret(const struct accounts *accounts, char ret_secret[SECRET_TEXT_MAX])
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    derive(accounts, STR("operator-operations-secret"), ret_secret);
 }
 
 size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
                                    int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX])
 {
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
-    derive(accounts, p, p->operations_secret_no, ret_secrets[0]);
+    derive_of(accounts, p, p->operations_secret_no, ret_secrets[0]);
     if (p->operations_secret_no == 0 || now_ms >= p->operations_secret_ms + OPERATIONS_OVERLAP_MS)
         return 1;
-    derive(accounts, p, p->operations_secret_no - 1, ret_secrets[1]);
+    derive_of(accounts, p, p->operations_secret_no - 1, ret_secrets[1]);
     return 2;
 }
 

@@ -108,6 +108,8 @@ enum change_result change_rotate_operations_secret(struct accounts *accounts, st
  * master key, the partner's id and a number, so none is stored. Any thread. */
 size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
                                    int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX]);
+/* Of the messages to the operator: one for ever, derived from the master key. Any thread. */
+void accounts_operator_secret(const struct accounts *accounts, char ret_secret[SECRET_TEXT_MAX]);
 /* After a 410 from `url`, as it was when the attempt was made. CHANGE_STALE: the lane has another
  * URL by now, or is disabled already. */
 enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_no,

@@ -49,6 +49,9 @@ struct books_watch {
     struct books_check check;
     struct books_round *asked;
     int64_t asked_mono_ms, rest_until_mono_ms;
+    void (*told)(void *context, bool wrong, const char *example);
+    void *context;
+    int64_t told_count; /* wrong days, as last told; -1: not yet */
     struct wrong_day *wrong;
     size_t wrong_count, wrong_capacity;
     pthread_mutex_t lock; /* of the state */
@@ -65,8 +68,18 @@ struct books_watch *books_watch_new(struct env *env, struct store *store,
     a->directory = directory;
     waiter_init(&a->answered);
     a->rounds[0].recent = true;
+    a->told_count = -1;
     ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
     return a;
+}
+
+void books_watch_set_told(struct books_watch *a,
+                          void (*told)(void *context, bool wrong, const char *example),
+                          void *context)
+{
+    CHECK_MAGIC(a, BOOKS_WATCH_MAGIC);
+    a->told = told;
+    a->context = context;
 }
 
 /* --- what it says ------------------------------------------------------------------------------
@@ -194,6 +207,16 @@ static void judge(struct books_watch *a)
 /* --- the pace ----------------------------------------------------------------------------------
  */
 
+/* Wrong at once; well when everything has been looked at. */
+static void tell(struct books_watch *a, bool whole_ended)
+{
+    int64_t count = (int64_t)a->wrong_count;
+    if (!a->told || count == a->told_count || (count == 0 && a->told_count < 0 && !whole_ended))
+        return;
+    a->told_count = count;
+    a->told(a->context, count > 0, a->state.wrong_example);
+}
+
 static void end_step(struct books_watch *a)
 {
     struct books_check *c = &a->check;
@@ -218,6 +241,7 @@ static void end_step(struct books_watch *a)
     if (whole_ended)
         a->state.round_ended_ms = env_wall_ms(a->env);
     pthread_mutex_unlock(&a->lock);
+    tell(a, whole_ended);
     free(c->differences);
     c->differences = NULL;
     int64_t now = env_mono_ms(a->env);

@@ -60,6 +60,26 @@ static void print_secret(struct json_writer *w, const struct accounts *accounts,
     explicit_bzero(secrets, sizeof secrets);
 }
 
+void operator_operations_secret_get(struct call *c)
+{
+    char secret[SECRET_TEXT_MAX];
+    struct buf body = {0};
+    struct json_writer w;
+    log_info("operations_secret_shown", LOG_C("partner", "the operator's"),
+             LOG_STR("key", c->key_id));
+    accounts_operator_secret(c->api->options.accounts, secret);
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "OperationsSecret");
+    json_c(&w, secret);
+    json_key(&w, "OlderSecretUntil");
+    json_null(&w);
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    explicit_bzero(secret, sizeof secret);
+    buf_free(&body);
+}
+
 static enum change_result rotate(struct mutation *m)
 {
     m->action = "partner.secret_rotated";

@@ -57,6 +57,7 @@ void partners_post(struct call *c);
 void partners_list(struct call *c);
 void partner_get(struct call *c);
 void partner_patch(struct call *c);
+void operator_operations_secret_get(struct call *c);
 void partner_operations_secret_get(struct call *c);
 void partner_operations_secret_rotate(struct call *c);
 void apps_post(struct call *c);

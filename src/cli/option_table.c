@@ -50,6 +50,9 @@ const struct option option_table[OPTION_COUNT] = {
                       false},
     [OPTION_READS_PER_MINUTE] = {"reads-per-minute", "N", "600",
                                  "Read requests a key may make in a minute.", S, false, false},
+    [OPTION_OPERATIONS_URL] = {"operations-url", "URL", NULL,
+                               "Tell the operator there of books that do not balance.", S, false,
+                               false},
     [OPTION_OPERATIONS_SPACING] = {"operations-spacing", "SECONDS", "300",
                                    "Least time between two messages to OperationsUrl about one "
                                    "endpoint.",

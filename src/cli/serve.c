@@ -131,6 +131,11 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     o->http2 = str_eq(http2, STR("auto"));
     if (!o->http2 && !str_eq(http2, STR("off")))
         return fail(s, ret_why, OPTION_HTTP2, "auto or off.");
+    o->operations_url = settings_text(s, OPTION_OPERATIONS_URL);
+    if (o->operations_url.p && !url_parse(&s->arena, o->operations_url, &url, &why)) {
+        *ret_why = STR("operations-url: not a URL such as https://example.com/path.");
+        return false; /* not quoted: it may carry a password */
+    }
     o->proxy = proxy.p;
     o->dns_server = dns.p;
     o->ca_file = text_or_null(s, OPTION_CA_FILE);

@@ -142,6 +142,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .store = d->store,
         .directory = d->directory,
         .accounts = d->accounts,
+        .operator_url = d->options.operations_url,
         .spacing_ms = d->options.operations_spacing_ms,
     });
     explicit_bzero(people.master_key, sizeof people.master_key);
@@ -228,6 +229,19 @@ static void lane_told(void *context, const struct lane_notice *notice)
     told_lane(d->operations, notice);
 }
 
+static void certificate_told(void *context, const struct app *app, enum lane_kind kind,
+                             int64_t expires_ms, bool soon)
+{
+    struct daemon *d = context;
+    told_certificate(d->operations, app, kind, expires_ms, soon);
+}
+
+static void books_told(void *context, bool wrong, const char *example)
+{
+    struct daemon *d = context;
+    told_books(d->operations, wrong, example, env_wall_ms(d->env));
+}
+
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
 {
     struct daemon *d = context;
@@ -264,6 +278,7 @@ static void make_delivery(struct daemon *d)
         .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
         .disable_lane = disable_lane,
         .lane_told = lane_told,
+        .certificate_told = certificate_told,
         .context = d,
     };
     d->delivery = delivery_new(&options);
@@ -283,6 +298,7 @@ static void make_api(struct daemon *d)
         .context = d,
     });
     d->books = books_watch_new(d->env, d->store, d->directory);
+    books_watch_set_told(d->books, books_told, d);
     d->certificates = certificate_watch_new(d->env, d->directory);
     if (d->tls)
         certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));

@@ -29,6 +29,7 @@ struct daemon_options {
     struct str master_key;            /* absent: the key file */
     int32_t loops;
     int32_t reads_per_minute;
+    struct str operations_url; /* the operator's; absent: none */
     int64_t operations_spacing_ms;
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;

@@ -25,3 +25,27 @@ void told_lane(struct operations *operations, const struct lane_notice *notice)
     }
     operations_tell(operations, &event);
 }
+
+void told_certificate(struct operations *operations, const struct app *app, enum lane_kind kind,
+                      int64_t expires_ms, bool soon)
+{
+    operations_tell(operations, &(struct operations_event){
+                                    .topic = OPERATIONS_OF_CERTIFICATE,
+                                    .account_no = app->terms.account_no,
+                                    .app_no = app->app_no,
+                                    .kind = kind,
+                                    .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
+                                    .expires_ms = expires_ms,
+                                });
+}
+
+void told_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)
+{
+    operations_tell(operations, &(struct operations_event){
+                                    .topic = OPERATIONS_OF_BOOKS,
+                                    .state = wrong ? OPERATIONS_BOOKS_WRONG : OPERATIONS_WELL,
+                                    .since_ms = now_ms,
+                                    .error_ms = now_ms,
+                                    .detail = example,
+                                });
+}

@@ -33,14 +33,20 @@ static size_t duration_bucket(int32_t ms)
 #define SAY_AGAIN_MS INT64_C(86400000)
 
 /* The receiver's certificate, where one was seen: long before it costs callbacks. */
-static void note_certificate(struct health *h, const struct try *t, int64_t now_ms)
+static void note_certificate(struct dispatcher *d, struct health *h, const struct try *t,
+                             int64_t now_ms)
 {
     int64_t at_ms = t->x.certificate_expires_ms;
     if (at_ms == 0 && t->x.status == 0)
         return; /* it did not come to that */
     h->certificate_expires_ms = at_ms;
-    if (at_ms == 0 || at_ms - now_ms > LIMIT_CERTIFICATE_WARNING_MS ||
-        now_ms - h->certificate_said_ms < SAY_AGAIN_MS)
+    bool soon = at_ms != 0 && at_ms - now_ms <= LIMIT_CERTIFICATE_WARNING_MS;
+    if (soon ? now_ms - h->certificate_said_ms < SAY_AGAIN_MS : h->certificate_well)
+        return;
+    h->certificate_well = !soon;
+    if (d->delivery->certificate_told)
+        d->delivery->certificate_told(d->delivery->context, t->app, t->callback->lane, at_ms, soon);
+    if (!soon)
         return;
     h->certificate_said_ms = now_ms;
     struct buf day = {0};
@@ -58,7 +64,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
         lookup_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
     }
     bool good = t->x.class == ATTEMPT_OK;
-    note_certificate(lane->health, t, now->wall_ms);
+    note_certificate(d, lane->health, t, now->wall_ms);
     health_add(lane->health, good, t->x.duration_ms, now->mono_ms);
     if (!good)
         health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,

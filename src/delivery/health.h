@@ -25,6 +25,7 @@ struct health {
     int64_t last_error_ms;                               /* wall; 0: no failure yet */
     char *last_detail;                                   /* owned; NULL: none */
     int64_t certificate_expires_ms, certificate_said_ms; /* wall; 0: none; in the log */
+    bool certificate_well;                               /* told that it lasts */
 };
 
 struct health *health_new(lane_no lane, int64_t now_mono_ms);

@@ -12,15 +12,19 @@
 
 static void name_object(struct notice *n)
 {
-    snprintf(n->object_id, sizeof n->object_id, "%u-%d", n->app_no, n->kind);
+    if (n->topic == OPERATIONS_OF_HEALTH)
+        snprintf(n->object_id, sizeof n->object_id, "%u-%d", n->app_no, n->kind);
+    else
+        snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d", n->app_no, n->kind, n->topic);
 }
 
-struct notice *notice_new(struct operations *o, uint32_t account_no, uint32_t app_no,
-                          enum lane_kind kind)
+struct notice *notice_new(struct operations *o, enum operations_topic topic, uint32_t account_no,
+                          uint32_t app_no, enum lane_kind kind)
 {
     struct notice *n = xcalloc(1, sizeof *n);
     n->magic = NOTICE_MAGIC;
     n->operations = o;
+    n->topic = topic;
     n->account_no = account_no;
     n->app_no = app_no;
     n->kind = kind;
@@ -42,12 +46,17 @@ void notice_free(struct notice *n)
     free(n);
 }
 
-const char *notice_type(enum operations_state state)
+const char *notice_type(enum operations_topic topic, enum operations_state state)
 {
     switch (state) {
-    case OPERATIONS_WELL: return "endpoint.recovered";
+    case OPERATIONS_WELL:
+        return topic == OPERATIONS_OF_HEALTH        ? "endpoint.recovered"
+               : topic == OPERATIONS_OF_CERTIFICATE ? "endpoint.certificate_renewed"
+                                                    : "books.hold_again";
     case OPERATIONS_SUSPENDED: return "endpoint.suspended";
     case OPERATIONS_DISABLED: return "endpoint.disabled";
+    case OPERATIONS_EXPIRING: return "endpoint.certificate_expiring";
+    case OPERATIONS_BOOKS_WRONG: return "books.wrong";
     }
     UNREACHABLE();
 }
@@ -66,12 +75,14 @@ void notice_print(struct buf *to, const struct notice *n)
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
+    key_int(&w, "Topic", n->topic);
     key_int(&w, "Account", n->account_no);
     key_int(&w, "App", n->app_no);
     key_int(&w, "Kind", n->kind);
     key_int(&w, "Is", n->is);
     key_int(&w, "Told", n->told);
     key_int(&w, "Since", n->since_ms);
+    key_int(&w, "Expires", n->expires_ms);
     key_int(&w, "Class", n->class);
     key_int(&w, "Status", n->status);
     key_int(&w, "ErrorAt", n->error_ms);
@@ -117,11 +128,14 @@ static void read_text(const struct json *object, const char *name, char *to, siz
 static bool read_members(struct notice *n, const struct json *object)
 {
     bool good = true;
-    n->account_no = (uint32_t)read_int(object, "Account", 1, UINT32_MAX, &good);
-    n->app_no = (uint32_t)read_int(object, "App", 1, UINT32_MAX, &good);
-    n->kind = (enum lane_kind)read_int(object, "Kind", LANE_SUCCESS, LANE_OFFER, &good);
-    n->is = (enum operations_state)read_int(object, "Is", 0, OPERATIONS_DISABLED, &good);
-    n->told = (enum operations_state)read_int(object, "Told", 0, OPERATIONS_DISABLED, &good);
+    n->topic = (enum operations_topic)read_int(object, "Topic", 0, OPERATIONS_OF_BOOKS, &good);
+    int64_t least = n->topic == OPERATIONS_OF_BOOKS ? 0 : 1;
+    n->account_no = (uint32_t)read_int(object, "Account", least, UINT32_MAX, &good);
+    n->app_no = (uint32_t)read_int(object, "App", least, UINT32_MAX, &good);
+    n->kind = (enum lane_kind)read_int(object, "Kind", least, LANE_OFFER, &good);
+    n->is = (enum operations_state)read_int(object, "Is", 0, OPERATIONS_STATES - 1, &good);
+    n->told = (enum operations_state)read_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);
+    n->expires_ms = read_int(object, "Expires", 0, INT64_MAX, &good);
     n->since_ms = read_int(object, "Since", 0, INT64_MAX, &good);
     n->class = (enum attempt_class)read_int(object, "Class", 0, ATTEMPT_CLASSES - 1, &good);
     n->status = (int)read_int(object, "Status", 0, 999, &good);
@@ -131,7 +145,7 @@ static bool read_members(struct notice *n, const struct json *object)
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
         return good;
-    n->saying = (enum operations_state)read_int(object, "Saying", 0, OPERATIONS_DISABLED, &good);
+    n->saying = (enum operations_state)read_int(object, "Saying", 0, OPERATIONS_STATES - 1, &good);
     read_text(object, "Id", n->id, sizeof n->id, &good);
     buf_add_str(&n->body, body->text);
     return good && body->type == JSON_STRING;
@@ -143,7 +157,7 @@ struct notice *notice_read(struct operations *o, struct str document)
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    struct notice *n = notice_new(o, 0, 0, LANE_NONE);
+    struct notice *n = notice_new(o, OPERATIONS_OF_HEALTH, 0, 0, LANE_NONE);
     bool good = json_parse(parser, &arena, document, &object, &why) && read_members(n, object);
     arena_free(&arena);
     json_parser_free(parser);
@@ -203,38 +217,59 @@ static void make_id(struct notice *n, struct env *env)
     n->id[4 + 2 * sizeof random] = '\0';
 }
 
+static void print_endpoint(struct json_writer *w, const struct notice *n,
+                           const struct partner *partner, const struct app *app)
+{
+    struct buf url = {0};
+    if (app->url[n->kind].p)
+        url_print_masked(&url, app->url[n->kind]);
+    json_key(w, "PartnerId");
+    json_string(w, partner->id);
+    json_key(w, "AppId");
+    json_string(w, app->id);
+    json_key(w, "Endpoint");
+    json_c(w, lane_kind_name(n->kind));
+    json_key(w, "Url");
+    json_string(w, url.n ? buf_str(&url) : STR_NONE);
+    buf_free(&url);
+}
+
+static void print_health(struct json_writer *w, const struct notice *n)
+{
+    json_key(w, "State");
+    json_c(w, n->is == OPERATIONS_SUSPENDED  ? "suspended"
+              : n->is == OPERATIONS_DISABLED ? "disabled"
+                                             : "open");
+    key_time(w, "Since", n->since_ms);
+    key_int(w, "Waiting", n->waiting.count[n->kind]);
+    key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
+    print_error(w, n);
+}
+
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
                     struct env *env)
 {
-    static const char *const states[] = {"open", "suspended", "disabled"};
-    struct buf url = {0};
     struct json_writer w;
     make_id(n, env);
     n->saying = n->is;
     buf_clear(&n->body);
-    if (app->url[n->kind].p)
-        url_print_masked(&url, app->url[n->kind]);
     json_write_to(&w, &n->body);
     json_object(&w);
     json_key(&w, "Type");
-    json_c(&w, notice_type(n->is));
+    json_c(&w, notice_type(n->topic, n->is));
     json_key(&w, "MessageId");
     json_c(&w, n->id);
     key_time(&w, "Timestamp", env_wall_ms(env));
-    json_key(&w, "PartnerId");
-    json_string(&w, partner->id);
-    json_key(&w, "AppId");
-    json_string(&w, app->id);
-    json_key(&w, "Endpoint");
-    json_c(&w, lane_kind_name(n->kind));
-    json_key(&w, "Url");
-    json_string(&w, url.n ? buf_str(&url) : STR_NONE);
-    json_key(&w, "State");
-    json_c(&w, states[n->is]);
-    key_time(&w, "Since", n->since_ms);
-    key_int(&w, "Waiting", n->waiting.count[n->kind]);
-    key_time(&w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
-    print_error(&w, n);
+    if (n->topic == OPERATIONS_OF_BOOKS) {
+        key_time(&w, "Since", n->since_ms);
+        json_key(&w, "Detail");
+        json_c(&w, n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
+    } else {
+        print_endpoint(&w, n, partner, app);
+    }
+    if (n->topic == OPERATIONS_OF_CERTIFICATE)
+        key_time(&w, "CertificateExpiresAt", n->expires_ms);
+    if (n->topic == OPERATIONS_OF_HEALTH)
+        print_health(&w, n);
     json_end_object(&w);
-    buf_free(&url);
 }

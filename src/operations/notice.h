@@ -20,10 +20,11 @@ struct notice {
     uint32_t magic;
     struct operations *operations;
     struct notice *next;
+    enum operations_topic topic;
     uint32_t account_no, app_no;
     enum lane_kind kind;
     enum operations_state is, told; /* now; as last told, or as perhaps told */
-    int64_t since_ms;
+    int64_t since_ms, expires_ms;
     enum attempt_class class;
     int status;
     int64_t error_ms;
@@ -48,14 +49,15 @@ struct notice {
     struct buf headers;
 };
 
-struct notice *notice_new(struct operations *o, uint32_t account_no, uint32_t app_no,
-                          enum lane_kind kind);
+struct notice *notice_new(struct operations *o, enum operations_topic topic, uint32_t account_no,
+                          uint32_t app_no, enum lane_kind kind);
 void notice_free(struct notice *n); /* nothing under way */
 void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */
 struct notice *notice_read(struct operations *o, struct str document);
 
-/* Makes `body` and `id` for the state it is in now, and says so. */
+/* Makes `body` and `id` for the state it is in now, and says so. Books: of no partner and app. */
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
                     struct env *env);
-const char *notice_type(enum operations_state state); /* "endpoint.suspended" */
+/* "endpoint.suspended" */
+const char *notice_type(enum operations_topic topic, enum operations_state state);

@@ -155,17 +155,17 @@ static void end_message(struct notice *n)
     consider(n);
 }
 
-static void waiting_known(struct task *task)
+/* What is owed gets its text, and goes to the disk. */
+static void compose(struct notice *n)
 {
-    struct notice *n = CONTAINER_OF(task, struct notice, waiting.done);
     struct operations *o = n->operations;
-    o->requests--;
-    n->step = NOTICE_OWED;
-    struct partner *partner = directory_partner_by_no(o->options.directory, n->account_no);
-    struct app *app = directory_app_by_no(o->options.directory, n->app_no);
+    bool of_books = n->topic == OPERATIONS_OF_BOOKS;
+    struct partner *partner =
+        of_books ? NULL : directory_partner_by_no(o->options.directory, n->account_no);
+    struct app *app = of_books ? NULL : directory_app_by_no(o->options.directory, n->app_no);
     if (n->is == n->told) {
         consider(n);
-    } else if (n->waiting.status == STORE_OK && partner && app) {
+    } else if (n->waiting.status == STORE_OK && (of_books || (partner && app))) {
         notice_compose(n, partner, app, o->options.env);
         n->step = NOTICE_SAVING;
         save(n);
@@ -176,12 +176,26 @@ static void waiting_known(struct task *task)
         partner_unref(partner);
     if (app)
         app_unref(app);
+}
+
+static void waiting_known(struct task *task)
+{
+    struct notice *n = CONTAINER_OF(task, struct notice, waiting.done);
+    struct operations *o = n->operations;
+    o->requests--;
+    n->step = NOTICE_OWED;
+    compose(n);
     end_when_quiet(o);
 }
 
 static void ask_waiting(struct notice *n)
 {
     struct operations *o = n->operations;
+    if (n->topic != OPERATIONS_OF_HEALTH) {
+        n->waiting.status = STORE_OK;
+        compose(n);
+        return;
+    }
     n->step = NOTICE_ASKING;
     n->waiting = (struct lane_waiting){
         .done.run = waiting_known,
@@ -224,11 +238,13 @@ static int64_t wait_after(int32_t tries)
 
 static void log_end(const char *event, const struct notice *n)
 {
-    struct app *app = directory_app_by_no(n->operations->options.directory, n->app_no);
-    log_info(event, LOG_STR("app", app ? app->id : STR("unknown")),
-             LOG_C("endpoint", lane_kind_name(n->kind)), LOG_C("type", notice_type(n->saying)),
-             LOG_C("id", n->id), LOG_INT("tries", n->tries),
-             LOG_C("class", attempt_class_name(n->x.class)), LOG_C("detail", n->x.detail));
+    struct app *app =
+        n->app_no ? directory_app_by_no(n->operations->options.directory, n->app_no) : NULL;
+    log_info(event, LOG_STR("app", app ? app->id : STR("none")),
+             LOG_C("endpoint", n->kind ? lane_kind_name(n->kind) : "none"),
+             LOG_C("type", notice_type(n->topic, n->saying)), LOG_C("id", n->id),
+             LOG_INT("tries", n->tries), LOG_C("class", attempt_class_name(n->x.class)),
+             LOG_C("detail", n->x.detail));
     if (app)
         app_unref(app);
 }
@@ -259,34 +275,61 @@ static void sent(struct exchange *x)
     end_when_quiet(o);
 }
 
-static void sign(struct notice *n, const struct partner *partner)
+/* Where to, and signed with what. */
+struct recipient {
+    char url[LIMIT_URL_BYTES + 1]; /* empty: nobody wants to know any more */
+    char secrets[2][SECRET_TEXT_MAX];
+    size_t secret_count;
+};
+
+static void find_recipient(struct operations *o, const struct notice *n, struct recipient *ret)
 {
-    struct operations *o = n->operations;
-    int64_t now_ms = loop_wall_ms(o->loop);
-    char secrets[2][SECRET_TEXT_MAX], text[WEBHOOK_SIGNATURE_BYTES];
-    size_t count = accounts_operations_secrets(o->options.accounts, partner, now_ms, secrets);
+    struct str url = STR_NONE;
+    *ret = (struct recipient){0};
+    struct partner *partner = NULL;
+    if (n->topic == OPERATIONS_OF_BOOKS) {
+        url = o->options.operator_url;
+        accounts_operator_secret(o->options.accounts, ret->secrets[0]);
+        ret->secret_count = 1;
+    } else {
+        partner = directory_partner_by_no(o->options.directory, n->account_no);
+        if (partner && partner->enabled) {
+            url = partner->operations_url;
+            ret->secret_count = accounts_operations_secrets(o->options.accounts, partner,
+                                                            loop_wall_ms(o->loop), ret->secrets);
+        }
+    }
+    if (url.p && url.n < sizeof ret->url)
+        memcpy(ret->url, url.p, url.n);
+    if (partner)
+        partner_unref(partner);
+}
+
+static void sign(struct notice *n, const struct recipient *to)
+{
+    int64_t now_ms = loop_wall_ms(n->operations->loop);
+    char text[WEBHOOK_SIGNATURE_BYTES];
     buf_clear(&n->headers);
     buf_printf(&n->headers, "webhook-id: %s\r\nwebhook-timestamp: %" PRId64, n->id, now_ms / 1000);
-    for (size_t i = 0; i < count; i++) {
-        signature_webhook(str_of(secrets[i]), str_of(n->id), now_ms / 1000, buf_str(&n->body),
+    for (size_t i = 0; i < to->secret_count; i++) {
+        signature_webhook(str_of(to->secrets[i]), str_of(n->id), now_ms / 1000, buf_str(&n->body),
                           text);
         buf_printf(&n->headers, "%s%s", i ? " " : "\r\nwebhook-signature: ", text);
     }
     buf_add_c(&n->headers, "\r\n");
-    explicit_bzero(secrets, sizeof secrets);
 }
 
 static void send_message(struct notice *n)
 {
     struct operations *o = n->operations;
+    struct recipient to;
     const char *why;
-    struct partner *partner = directory_partner_by_no(o->options.directory, n->account_no);
+    find_recipient(o, n, &to);
     arena_free(&n->arena);
-    if (!partner || !partner->enabled || !partner->operations_url.p ||
-        !url_parse(&n->arena, partner->operations_url, &n->url, &why)) {
-        end_message(n); /* nobody wants to know any more */
+    if (!to.url[0] || !url_parse(&n->arena, str_of(to.url), &n->url, &why)) {
+        end_message(n);
     } else {
-        sign(n, partner);
+        sign(n, &to);
         n->x.url = &n->url;
         n->x.headers = buf_str(&n->headers);
         n->x.body = buf_str(&n->body);
@@ -299,8 +342,7 @@ static void send_message(struct notice *n)
         o->sending++;
         sender_start(o->sender, &n->x);
     }
-    if (partner)
-        partner_unref(partner);
+    explicit_bzero(&to, sizeof to);
 }
 
 /* One that hangs holds one seat: a partner has no second message under way. */
@@ -343,7 +385,7 @@ static void tick(struct timer *timer)
 static struct notice *find(const struct operations *o, const struct operations_event *e)
 {
     for (struct notice *n = o->notices; n; n = n->next)
-        if (n->app_no == e->app_no && n->kind == e->kind)
+        if (n->topic == e->topic && n->app_no == e->app_no && n->kind == e->kind)
             return n;
     return NULL;
 }
@@ -356,9 +398,11 @@ static void add(struct operations *o, struct notice *n)
     atomic_fetch_add(&o->known, 1);
 }
 
-static bool is_wanted(const struct operations *o, uint32_t account_no)
+static bool is_wanted(const struct operations *o, const struct operations_event *e)
 {
-    struct partner *partner = directory_partner_by_no(o->options.directory, account_no);
+    if (e->topic == OPERATIONS_OF_BOOKS)
+        return o->options.operator_url.p != NULL;
+    struct partner *partner = directory_partner_by_no(o->options.directory, e->account_no);
     bool wanted = partner && partner->enabled && partner->operations_url.p;
     if (partner)
         partner_unref(partner);
@@ -369,9 +413,9 @@ static void take_news(struct operations *o, const struct operations_event *e)
 {
     struct notice *n = find(o, e);
     if (!n) {
-        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST || !is_wanted(o, e->account_no))
+        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST || !is_wanted(o, e))
             return;
-        n = notice_new(o, e->account_no, e->app_no, e->kind);
+        n = notice_new(o, e->topic, e->account_no, e->app_no, e->kind);
         add(o, n);
     }
     bool is_new = n->is != e->state;
@@ -379,6 +423,8 @@ static void take_news(struct operations *o, const struct operations_event *e)
         n->is = e->state;
         n->since_ms = e->since_ms ? e->since_ms : loop_wall_ms(o->loop);
     }
+    if (e->expires_ms)
+        n->expires_ms = e->expires_ms;
     if (e->error_ms) {
         n->class = e->class;
         n->status = e->status;

@@ -1,6 +1,7 @@
 /* Messages to partners about their endpoints, by way of an operational webhook: an endpoint is
- * suspended, is disabled by a 410, works again. Signed as Standard Webhooks, to the partner's
- * OperationsUrl (docs/partners/operations.md).
+ * suspended, is disabled by a 410, works again, its certificate expires. Signed as Standard
+ * Webhooks, to the partner's OperationsUrl (docs/partners/operations.md). And to the operator about
+ * books that do not balance (docs/operators/books.md).
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
@@ -15,14 +16,28 @@
 
 #define OPERATIONS_SPACING_MS (5 * 60 * 1000)
 
-/* What a partner is told about; stored: append only. */
-enum operations_state { OPERATIONS_WELL = 0, OPERATIONS_SUSPENDED = 1, OPERATIONS_DISABLED = 2 };
+/* What is told of; stored: append only. Each topic has its own spacing and its own news. */
+enum operations_topic {
+    OPERATIONS_OF_HEALTH = 0,
+    OPERATIONS_OF_CERTIFICATE = 1,
+    OPERATIONS_OF_BOOKS = 2, /* the operator's: account, app and kind are 0 */
+};
+enum operations_state {
+    OPERATIONS_WELL = 0,
+    OPERATIONS_SUSPENDED = 1,
+    OPERATIONS_DISABLED = 2,
+    OPERATIONS_EXPIRING = 3,
+    OPERATIONS_BOOKS_WRONG = 4,
+};
+#define OPERATIONS_STATES 5
 
 struct operations_event {
+    enum operations_topic topic;
     uint32_t account_no, app_no;
     enum lane_kind kind;
     enum operations_state state;
-    int64_t since_ms; /* wall */
+    int64_t expires_ms; /* wall; of the certificate */
+    int64_t since_ms;   /* wall */
     /* The last failure; error_ms 0: none is known. */
     enum attempt_class class;
     int status;
@@ -35,7 +50,8 @@ struct operations_options {
     struct store *store;
     struct directory *directory;
     const struct accounts *accounts;
-    int64_t spacing_ms; /* 0: OPERATIONS_SPACING_MS */
+    struct str operator_url; /* absent: the operator is told nothing; must outlive it */
+    int64_t spacing_ms;      /* 0: OPERATIONS_SPACING_MS */
 };
 
 struct operations;

@@ -394,6 +394,7 @@ def routes(a):
         ("GET", "/api/v1/statements", None, "reports:read"),
         ("POST", "/api/v1/events", [], "events:write"),
         ("POST", "/api/v1/partners", {}, "admin"), ("GET", "/api/v1/partners", None, "admin"),
+        ("GET", "/api/v1/operations-secret", None, "admin"),
         ("POST", "/api/v1/events?deliver=false", [], "admin"),
     ]
 

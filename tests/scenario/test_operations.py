@@ -1,8 +1,13 @@
 """Messages to a partner's OperationsUrl: what is told, signed how, when, and what survives."""
 import socket
+import sqlite3
+import ssl
 import time
+from datetime import datetime, timezone
 
 from harness import Account, Receiver, eventually, webhook_signature
+from raw import Authority, RawServer
+from raw import answer as raw_answer
 
 SCHEDULE = "1s,1s,1s,5s,5s,5s,5s,5s"
 
@@ -13,7 +18,7 @@ class Partner(Account):
     def __init__(self, daemon, says, operations_url, address="127.0.0.1", **app):
         self.says = says
         self.receiver = Receiver(answer=lambda request: self.says["callback"], address=address)
-        super().__init__(daemon, self.receiver.url, **app)
+        super().__init__(daemon, self.receiver.url, **app)  # app's own URLs win
         answer = daemon.api().patch("/api/v1/partners/" + self.partner_id, {"OperationsUrl": operations_url})
         assert answer.status == 200, answer
         self.sent = 0
@@ -202,3 +207,63 @@ def test_an_operations_url_that_hangs_or_is_refused_hurts_nobody(own_daemon):
     hanging.close()
     for receiver in (ops, healthy, p.receiver, q.receiver, r.receiver):
         receiver.close()
+
+
+def test_a_certificate_that_expires_soon_is_told_once_and_its_renewal_too(own_daemon, tmp_path):
+    def keep(server, s, request):
+        s.sendall(raw_answer(200))
+        return True
+
+    def secure(days):
+        tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        tls.load_cert_chain(*authority.sign("days-%d" % days, days=days))
+        return RawServer(keep, tls)
+
+    authority = Authority(tmp_path)
+    own_daemon.options += ["--ca-file", authority.file]
+    daemon = start(own_daemon)
+    ops, soon, late = Receiver(), secure(5), secure(60)
+    p = Partner(daemon, {"callback": 200}, ops.url, SuccessCallbackUrl=soon.url("https", "localhost"))
+    for i in range(3):
+        p.event_some(1)
+        eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == 0)
+    first, = eventually(lambda: messages(ops))
+    told = first.json
+    assert (told["Type"], told["AppId"], told["Endpoint"]) == ("endpoint.certificate_expiring", p.app_id, "success")
+    days = (datetime.fromisoformat(told["CertificateExpiresAt"].replace("Z", "+00:00"))
+            - datetime.now(timezone.utc)).total_seconds() / 86400
+    assert 3.9 < days < 5.1
+    assert_signed(first, p.operations_secret()["OperationsSecret"])
+    p.patch(SuccessCallbackUrl=late.url("https", "localhost"))
+    p.event_some(1)
+    eventually(lambda: [m.json["Type"] for m in messages(ops)][1:] == ["endpoint.certificate_renewed"])
+    for server in (ops, soon, late, p.receiver):
+        server.close()
+
+
+def test_the_operator_is_told_of_books(own_daemon):
+    ops = Receiver()
+    own_daemon.options += ["--operations-url", ops.url]
+    daemon = start(own_daemon)
+    a = Account(daemon)
+    daemon.api().events([a.event("q-1")])
+    daemon.stop()
+    store = sqlite3.connect(daemon.directory / "store" / "postbackd.db")
+    store.execute("UPDATE event SET revenue_micros=revenue_micros+1")
+    store.commit()
+    daemon.start()
+    first, = eventually(lambda: messages(ops, None), 20)
+    assert first.json["Type"] == "books.wrong"
+    assert "RevenueAmount -0.000001" in first.json["Detail"]
+    assert a.app_id not in first.body.decode()
+    answer = daemon.api().get("/api/v1/operations-secret")
+    assert answer.status == 200
+    assert_signed(first, answer.json["OperationsSecret"])
+    assert daemon.api(a.key("apps:write")).get("/api/v1/operations-secret").status == 403
+    store.execute("UPDATE event SET revenue_micros=revenue_micros-1")
+    store.commit()
+    store.close()
+    daemon.restart()
+    eventually(lambda: [m.json["Type"] for m in messages(ops, None)] == ["books.wrong", "books.hold_again"], 20)
+    daemon.stop()
+    ops.close()

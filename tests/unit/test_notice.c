@@ -8,7 +8,7 @@
 
 static struct notice *some_notice(void)
 {
-    struct notice *n = notice_new(NULL, 7, 12, LANE_OFFER);
+    struct notice *n = notice_new(NULL, OPERATIONS_OF_HEALTH, 7, 12, LANE_OFFER);
     n->is = OPERATIONS_SUSPENDED;
     n->told = OPERATIONS_DISABLED;
     n->since_ms = 1763726400123;
