@@ -6,6 +6,7 @@ printed with its yardstick, measured in the same run, and as a median with its s
 import http.client
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -43,20 +44,33 @@ def wait_port(port, timeout_s=20):
     raise RuntimeError("nothing listens on port %d" % port)
 
 
+def certificate(folder):
+    """cert.pem, its own authority, for 127.0.0.1."""
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                    "-days", "2", "-subj", "/CN=bench", "-addext", "subjectAltName=IP:127.0.0.1",
+                    "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+                   check=True, stderr=subprocess.DEVNULL)
+
+
 class Sink:
-    """nginx, one worker, `return 200`: what a perfect receiver would cost."""
+    """nginx, one worker, `return 200`: what a perfect receiver would cost. On every loopback address,
+    over HTTP at `port` and over TLS, HTTP/1.1 only, at `tls_port`."""
 
     def __init__(self, core=LOAD_CORE):
         self.dir = Path(tempfile.mkdtemp(prefix="bench-sink-"))
-        self.port = free_port()
+        self.port, self.tls_port = free_port(), free_port()
+        self.ca = self.dir / "cert.pem"
+        certificate(self.dir)
         (self.dir / "nginx.conf").write_text("""
             worker_processes 1; daemon off; pid %(dir)s/pid; error_log %(dir)s/error.log;
             events { worker_connections 8192; }
             http { access_log off; keepalive_requests 1000000000; keepalive_timeout 600;
               client_body_temp_path %(dir)s/body; proxy_temp_path %(dir)s/p; fastcgi_temp_path %(dir)s/f;
               uwsgi_temp_path %(dir)s/u; scgi_temp_path %(dir)s/s;
-              server { listen 127.0.0.1:%(port)d backlog=4096; location / { return 200 "ok"; } } }
-            """ % {"dir": self.dir, "port": self.port})
+              ssl_certificate %(dir)s/cert.pem; ssl_certificate_key %(dir)s/key.pem;
+              server { listen 0.0.0.0:%(port)d backlog=4096; listen 0.0.0.0:%(tls_port)d ssl backlog=4096;
+                location / { return 200 "ok"; } } }
+            """ % {"dir": self.dir, "port": self.port, "tls_port": self.tls_port})
         self.process = subprocess.Popen(pinned(core, ["nginx", "-c", self.dir / "nginx.conf"]),
                                         stderr=subprocess.DEVNULL)
         wait_port(self.port)
@@ -67,15 +81,32 @@ class Sink:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
-def wrk(port, core=DAEMON_CORE, seconds=4, connections=64):
+def wrk(port, core=DAEMON_CORE, seconds=4, connections=64, scheme="http"):
     """Requests a second of wrk posting a callback-sized body: the ceiling."""
     with tempfile.NamedTemporaryFile("w", suffix=".lua", delete=False) as f:
         f.write('wrk.method = "POST"\nwrk.body = string.rep("x", 300)\n'
                 'wrk.headers["Content-Type"] = "application/json"\n')
     out = subprocess.run(pinned(core, ["wrk", "-t1", "-c%d" % connections, "-d%ds" % seconds, "-s", f.name,
-                                       "http://127.0.0.1:%d/" % port]), capture_output=True, text=True).stdout
+                                       "%s://127.0.0.1:%d/" % (scheme, port)]), capture_output=True, text=True).stdout
     os.unlink(f.name)
     return float(next(line.split(":")[1] for line in out.splitlines() if line.startswith("Requests/sec")))
+
+
+def parts(sink, scheme="http", events=200000):
+    """What the parts of an event cost bare, us of CPU on one core: {name: us}.
+
+    The store takes events and outcomes with their attempts, after as many events as it is given;
+    the sender posts bodies of 418 bytes over 64 connections; JSON is parsed, judged and hashed in
+    batches of 100. HTTP in and what joins the parts is in none of them.
+    """
+    def run(name, *arguments):
+        return subprocess.run(pinned(DAEMON_CORE, [BUILD / "bench" / name, *arguments]), cwd=sink.dir,
+                              capture_output=True, text=True, check=True).stdout
+    store = re.search(r"recorded +\d+ events/s +([\d.]+) CPU", run("bench_ingest_store", events, events, 8, "r"))
+    port = sink.port if scheme == "http" else sink.tls_port
+    return {"store": float(store.group(1)),
+            "sender, " + scheme: float(run("bench_send", scheme, port, 1, 64, 3, sink.ca).split()[1]),
+            "JSON": float(re.search(r"hash +(\d+) ns", run("bench_intake", 500)).group(1)) / 1000}
 
 
 def ages(port):
