@@ -24,12 +24,15 @@ static void close_store(void)
     store = NULL;
 }
 
-/* Version 5 had a row for each attempt. Event number 1's is the older one. */
+/* Version 5 had a row for each attempt and for each body. Event number 1's are the older ones. */
 static void to_version_5(void)
 {
     char text[2048];
     int day = clock_day(NOW_MS);
     snprintf(text, sizeof text,
+             "CREATE TABLE body_1(id INTEGER PRIMARY KEY, body BLOB NOT NULL);"
+             "INSERT INTO body_1 SELECT id, hex(zeroblob(150)) FROM event;"
+             "DROP TABLE bodies_1; UPDATE segment SET has_bodies=1;"
              "DROP TABLE attempts_%d;"
              "CREATE TABLE attempt_%d(id INT, number INT, at_ms INT,"
              " manual INT, duration_ms INT, status INT, class INT, url TEXT, detail TEXT,"
@@ -64,6 +67,31 @@ static void reads_attempts_of_version_5(void)
     end();
 }
 
+static void reads_bodies_of_version_5(void)
+{
+    begin();
+    struct due_page p;
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
+    close_store();
+    to_version_5();
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    (void)report(false);
+    for (int round = 0; round < 2; round++) {
+        struct callback_get g = get("e-1");
+        CHECK_EQ_UINT(g.row.event.body.n, 300);
+        arena_free(&g.arena);
+        g = get("e-2");
+        CHECK(g.row.event.body.n > 50 && g.row.event.body.p[0] == '{');
+        arena_free(&g.arena);
+        CHECK_CSTR(page(LANE_SUCCESS, NOW_MS + 5000, &p), "2 1");
+        reopen();
+    }
+    CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);
+    end();
+}
+
 static void erases_attempts_of_both(void)
 {
     begin();
@@ -77,6 +105,7 @@ static void erases_attempts_of_both(void)
     ASK(store_erase, store, &e);
     CHECK_EQ_INT(e.erased, 1);
     struct callback_get g = get("e-1");
+    CHECK(!g.row.event.body.p);
     CHECK_EQ_UINT(g.row.log_count, 2);
     for (size_t i = 0; i < g.row.log_count; i++) {
         CHECK(!g.row.log[i].request_headers.p && !g.row.log[i].response_body.p);
@@ -102,6 +131,11 @@ static void purges_attempts_of_both(void)
     struct callback_get g = get("e-1");
     CHECK_EQ_INT(g.status, STORE_OK);
     CHECK_EQ_UINT(g.row.log_count, 0);
+    arena_free(&g.arena);
+    reopen(); /* by now the segment is closed, and its bodies may go */
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
+    g = get("e-1");
+    CHECK(!g.row.event.body.p);
     arena_free(&g.arena);
     wall_now_ms = NOW_MS;
     end();
@@ -137,6 +171,7 @@ int main(void)
 {
     RUN(counts_on_from_version_3);
     RUN(reads_attempts_of_version_5);
+    RUN(reads_bodies_of_version_5);
     RUN(erases_attempts_of_both);
     RUN(purges_attempts_of_both);
     return check_done("sqlite_upgrade");

@@ -59,12 +59,14 @@ static void load_counters(struct apply *a)
 static void load_open_segment(struct apply *a)
 {
     a->segment.no = 0;
-    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms FROM segment"
-                                           " ORDER BY no DESC LIMIT 1");
+    sqlite3_stmt *s =
+        sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms,has_bodies FROM segment"
+                             " ORDER BY no DESC LIMIT 1");
     if (sql_row(&a->sql, s)) {
         a->segment.no = (uint32_t)sql_int(s, 0);
         a->segment.keys = sql_int(s, 1);
         a->segment.first_accepted_ms = sql_int(s, 2);
+        a->segment.bodies = sql_int(s, 3);
         sql_reset(s);
     }
     sql_finalize(s);
@@ -102,6 +104,7 @@ void apply_close(struct apply *a)
         buf_free(&a->attempt.chunk->out);
     free(a->attempt.chunk);
     idmap_free(&a->active.touched);
+    buf_free(&a->block);
     free(a->panelists);
     free(a->order);
     free(a->due);

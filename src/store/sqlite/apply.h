@@ -29,7 +29,7 @@ struct apply {
     struct apply_counters counters;
     struct {
         uint32_t no;
-        int64_t keys, first_accepted_ms;
+        int64_t keys, first_accepted_ms, bodies; /* an enum schema_bodies */
         sqlite3_stmt *add_key, *add_body, *add_panelist;
     } segment; /* the open one; 0: none yet */
     struct {
@@ -48,6 +48,7 @@ struct apply {
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
     size_t panelist_capacity, order_capacity;
+    struct buf block; /* of bodies */
     struct apply_due *due;
     size_t due_count, due_capacity;
     struct books books; /* what the transaction adds to the ledger */

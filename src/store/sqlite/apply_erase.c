@@ -10,7 +10,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/sqlite/body_block.h"
 #include "store/sqlite/row.h"
+#include "store/sqlite/schema.h"
 
 struct erasing {
     const struct mem_erase *what;
@@ -73,25 +75,44 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
                CALLBACK_SKIPPED);
 }
 
+static void set_block(struct sql *q, sqlite3_stmt *s, struct str bytes, uint64_t block)
+{
+    sql_bind_blob(s, 1, bytes);
+    sql_bind_int(s, 2, (int64_t)block);
+    sql_run(q, s);
+    sql_finalize(s);
+}
+
 static void erase_in_block(struct apply *a, struct str table, uint64_t id)
 {
     struct sql *q = &a->sql;
-    int64_t block = (int64_t)(id >> ATTEMPT_BLOCK_BITS);
+    uint64_t block = id >> ATTEMPT_BLOCK_BITS;
     sqlite3_stmt *find =
         sql_prepare_f(q, "SELECT attempts FROM %.*s WHERE block=?", STR_ARG(table));
-    sql_bind_int(find, 1, block);
+    sql_bind_int(find, 1, (int64_t)block);
     bool found = sql_row(q, find);
     if (found)
         attempt_block_erase(sql_str(find, 0), id, a->attempt.chunk);
     sql_finalize(find);
-    if (!found)
-        return;
-    sqlite3_stmt *set =
-        sql_prepare_f(q, "UPDATE %.*s SET attempts=? WHERE block=?", STR_ARG(table));
-    sql_bind_blob(set, 1, buf_str(&a->attempt.chunk->out));
-    sql_bind_int(set, 2, block);
-    sql_run(q, set);
-    sql_finalize(set);
+    if (found)
+        set_block(q, sql_prepare_f(q, "UPDATE %.*s SET attempts=? WHERE block=?", STR_ARG(table)),
+                  buf_str(&a->attempt.chunk->out), block);
+}
+
+static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
+{
+    struct sql *q = &a->sql;
+    uint64_t block = id >> BODY_BLOCK_BITS;
+    sqlite3_stmt *find = sql_prepare_f(q, "SELECT bodies FROM bodies_%u WHERE block=?", segment);
+    sql_bind_int(find, 1, (int64_t)block);
+    bool found = sql_row(q, find);
+    buf_clear(&a->block);
+    if (found)
+        body_block_erase(sql_str(find, 0), id, &a->block);
+    sql_finalize(find);
+    if (found)
+        set_block(q, sql_prepare_f(q, "UPDATE bodies_%u SET bodies=? WHERE block=?", segment),
+                  buf_str(&a->block), block);
 }
 
 /* What partners' servers answered may repeat the id, and so may the Location of a redirect. */
@@ -118,7 +139,7 @@ static void erase_attempts(struct apply *a, uint64_t id)
 /* The events of the panelist in one segment; the hash may be another's too, so the row's own
  * text decides. */
 static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t segment,
-                             bool has_bodies)
+                             enum schema_bodies bodies)
 {
     struct sql *q = &a->sql;
     int64_t hash = (int64_t)e->before.hi;
@@ -138,8 +159,10 @@ static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t 
         a->erased++;
         erase_callback(a, e, id);
         erase_attempts(a, id);
-        if (has_bodies)
+        if (bodies == BODIES_ROWS)
             sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);
+        else if (bodies == BODIES_BLOCKS)
+            erase_body(a, segment, id);
     }
     sql_finalize(find);
     sql_exec_f(q, "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id<=%" PRIu64, segment, hash,
@@ -158,7 +181,7 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
     a->erased = 0;
     sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
     while (sql_row(&a->sql, s))
-        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), sql_int(s, 1) != 0);
+        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), (enum schema_bodies)sql_int(s, 1));
     sql_finalize(s);
     sql_finalize(e.clear);
     if (what->request)

@@ -42,14 +42,16 @@ static void begin_segment(struct apply *a, int64_t accepted_ms)
     a->segment.keys = 0;
     a->segment.first_accepted_ms = accepted_ms;
     schema_create_segment(&a->sql, a->segment.no);
-    sql_exec_f(&a->sql, "INSERT INTO segment VALUES(%u,0,%" PRId64 ",%" PRId64 ",1,NULL)",
-               a->segment.no, accepted_ms, accepted_ms);
+    a->segment.bodies = BODIES_BLOCKS;
+    sql_exec_f(&a->sql, "INSERT INTO segment VALUES(%u,0,%" PRId64 ",%" PRId64 ",%d,NULL)",
+               a->segment.no, accepted_ms, accepted_ms, BODIES_BLOCKS);
 }
 
 static void open_segment(struct apply *a)
 {
     int64_t accepted_ms = a->m->events[0].accepted_ms;
-    if (a->segment.no == 0 || a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
+    if (a->segment.no == 0 || a->segment.bodies != BODIES_BLOCKS ||
+        a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
         accepted_ms - a->segment.first_accepted_ms > SEGMENT_DAYS * DAY_MS)
         begin_segment(a, accepted_ms);
     if (a->segment.add_key)
@@ -57,8 +59,11 @@ static void open_segment(struct apply *a)
     uint32_t no = a->segment.no;
     a->segment.add_key =
         sql_prepare_f(&a->sql, "INSERT OR FAIL INTO key_%u SELECT c0,c1,c2,c3,c4 FROM feed", no);
-    a->segment.add_body =
-        sql_prepare_f(&a->sql, "INSERT OR FAIL INTO body_%u SELECT c0,c1 FROM feed", no);
+    a->segment.add_body = sql_prepare_f(
+        &a->sql,
+        "INSERT INTO bodies_%u SELECT c0,c1 FROM feed WHERE true"
+        " ON CONFLICT(block) DO UPDATE SET bodies=CAST(bodies||excluded.bodies AS BLOB)",
+        no);
     a->segment.add_panelist =
         sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u SELECT c0,c1 FROM feed", no);
 }

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/body_block.h"
 #include "store/sqlite/row.h"
 
 struct row_order {
@@ -50,13 +51,40 @@ static void event_column(const void *context, size_t row, int column, sqlite3_co
     row_feed(to, column, at->event, rows->segment, &at->entry->status, at->entry->counted);
 }
 
+struct body_rows {
+    struct buf *block;
+    const struct row_order *order;
+    const size_t *starts; /* of the blocks in order; one more, behind the last */
+};
+
 static void body_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    const struct row_order *at = (const struct row_order *)context + row;
-    if (column == 0)
-        feed_int(to, (int64_t)at->id);
-    else
-        feed_blob(to, at->event->body);
+    const struct body_rows *rows = context;
+    const struct row_order *at = &rows->order[rows->starts[row]],
+                           *end = &rows->order[rows->starts[row + 1]];
+    if (column == 0) {
+        feed_int(to, (int64_t)(at->id >> BODY_BLOCK_BITS));
+        return;
+    }
+    buf_clear(rows->block);
+    for (const struct row_order *soon = at; soon < end; soon++)
+        __builtin_prefetch(soon->event->body.p);
+    for (; at < end; at++)
+        body_block_add(rows->block, at->id, at->event->body);
+    feed_blob(to, buf_str(rows->block)); /* used before the next row is asked for */
+}
+
+static void add_bodies(struct apply *a, const struct row_order *order, size_t count)
+{
+    size_t *starts = xmalloc((count + 1) * sizeof *starts), blocks = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i == 0 || order[i].id >> BODY_BLOCK_BITS != order[i - 1].id >> BODY_BLOCK_BITS)
+            starts[blocks++] = i;
+    }
+    starts[blocks] = count;
+    feed_run(&a->sql, a->segment.add_body, &a->feed, blocks, body_column,
+             &(struct body_rows){&a->block, order, starts});
+    free(starts);
 }
 
 static void add_reversal(struct apply *a, const struct row_order *at)
@@ -85,7 +113,7 @@ static void add_events(struct apply *a, struct row_order *order, size_t count)
         if (at.event->body.p)
             order[bodies++] = at;
     }
-    feed_run(&a->sql, a->segment.add_body, &a->feed, bodies, body_column, order);
+    add_bodies(a, order, bodies);
 }
 
 /* --- states of older events --------------------------------------------------------------------

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/body_block.h"
 #include "store/sqlite/schema.h"
 
 bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
@@ -143,33 +144,43 @@ bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret)
     return true;
 }
 
-static sqlite3_stmt *body_statement(struct lookup *l, uint32_t segment)
+/* The place of its statement in l->bodies; -1: it has no bodies. */
+static int body_statement(struct lookup *l, uint32_t segment)
 {
-    for (size_t i = 0; i < BODY_STATEMENTS; i++) {
+    for (int i = 0; i < BODY_STATEMENTS; i++) {
         if (l->bodies[i].find && l->bodies[i].segment == segment)
-            return l->bodies[i].find;
+            return i;
     }
     /* Purged ones have no table; asking the schema first keeps that apart from a failure. */
     sqlite3_stmt *known = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
     sql_bind_int(known, 1, segment);
-    bool has = sql_row(&l->sql, known) && sql_int(known, 0) != 0;
+    int64_t bodies = sql_row(&l->sql, known) ? sql_int(known, 0) : BODIES_NONE;
     sql_finalize(known);
-    if (!has)
-        return NULL;
-    size_t at = l->next_body++ % BODY_STATEMENTS;
+    if (bodies == BODIES_NONE)
+        return -1;
+    int at = (int)(l->next_body++ % BODY_STATEMENTS);
     sql_finalize(l->bodies[at].find);
     l->bodies[at].segment = segment;
-    l->bodies[at].find = sql_prepare_f(&l->sql, "SELECT body FROM body_%u WHERE id=?", segment);
-    return l->bodies[at].find;
+    l->bodies[at].in_blocks = bodies == BODIES_BLOCKS;
+    l->bodies[at].find =
+        bodies == BODIES_BLOCKS
+            ? sql_prepare_f(&l->sql, "SELECT bodies FROM bodies_%u WHERE block=?", segment)
+            : sql_prepare_f(&l->sql, "SELECT body FROM body_%u WHERE id=?", segment);
+    return at;
 }
 
 struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
 {
     struct str body = STR_NONE;
-    sqlite3_stmt *s = segment > 0 ? body_statement(l, segment) : NULL;
-    sql_bind_int(s, 1, (int64_t)id);
+    int at = segment > 0 ? body_statement(l, segment) : -1;
+    if (at < 0)
+        return body;
+    bool in_blocks = l->bodies[at].in_blocks;
+    sqlite3_stmt *s = l->bodies[at].find;
+    sql_bind_int(s, 1, (int64_t)(in_blocks ? id >> BODY_BLOCK_BITS : id));
     if (sql_row(&l->sql, s)) {
-        body = arena_str(arena, sql_str(s, 0));
+        struct str found = sql_str(s, 0);
+        body = arena_str(arena, in_blocks ? body_block_find(found, id) : found);
         sql_reset(s);
     } else if ((l->sql.code & 0xff) == SQLITE_ERROR) {
         sql_forget(&l->sql); /* purged since the statement was made */

@@ -23,6 +23,7 @@ struct lookup {
     sqlite3_stmt *row, *status, *reversal, *payments, *last_no;
     struct {
         uint32_t segment;
+        bool in_blocks;
         sqlite3_stmt *find;
     } bodies[BODY_STATEMENTS]; /* of the segments asked last */
     size_t next_body;

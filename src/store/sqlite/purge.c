@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "store/sqlite/schema.h"
+
 /* The last try of a callback is at most about 73 h after its acceptance. */
 #define SCHEDULE_DAYS 4
 
@@ -41,7 +43,7 @@ static bool drop_day(struct apply *a, const char *name, int64_t before_day,
 static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
 {
     sqlite3_stmt *s =
-        sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies=1 AND filter IS NOT NULL AND"
+        sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
                              " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM event"
                              " INDEXED BY event_waiting WHERE state=1"
                              " AND accepted_ms<=last_accepted_ms AND event.segment=no) LIMIT 1");
@@ -55,8 +57,9 @@ static void drop_bodies(struct apply *a, int64_t segment)
 {
     struct sql *q = &a->sql;
     sql_exec(q, "BEGIN IMMEDIATE");
-    sql_exec_f(q, "UPDATE segment SET has_bodies=0 WHERE no=%" PRId64, segment);
-    sql_exec_f(q, "DROP TABLE body_%" PRId64, segment);
+    sql_exec_f(q, "UPDATE segment SET has_bodies=%d WHERE no=%" PRId64, BODIES_NONE, segment);
+    sql_exec_f(q, "DROP TABLE IF EXISTS bodies_%" PRId64, segment);
+    sql_exec_f(q, "DROP TABLE IF EXISTS body_%" PRId64, segment);
     sql_exec(q, "COMMIT");
 }
 

@@ -91,8 +91,9 @@ static const char version_4[] =
 /* Events accepted earlier, by a clock that was put back, than their account's event before them. */
 static const char version_5[] = "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY)";
 
-/* From here on attempts are written to attempts_DAY (attempt_block.h). What attempt_DAY has is read
- * until it is old enough to be dropped; an older program must not write beside it. */
+/* From here on attempts are written to attempts_DAY (attempt_block.h) and bodies to bodies_N
+ * (body_block.h). What attempt_DAY and body_N have is read until it is old enough to be dropped; an
+ * older program must not write beside it. */
 static const char version_6[] = "";
 
 /* Payments of the cap are kept for ever: nothing asks for the old ones by time any more. */
@@ -205,7 +206,8 @@ void schema_create_segment(struct sql *q, uint32_t segment)
                "CREATE TABLE key_%u(hi INT, lo INT, content_hi INT, content_lo INT, id INT,"
                " PRIMARY KEY(hi, lo)) WITHOUT ROWID",
                segment);
-    sql_exec_f(q, "CREATE TABLE body_%u(id INTEGER PRIMARY KEY, body BLOB NOT NULL)", segment);
+    sql_exec_f(q, "CREATE TABLE bodies_%u(block INTEGER PRIMARY KEY, bodies BLOB NOT NULL)",
+               segment);
     sql_exec_f(q, "CREATE TABLE panelist_%u(hash INT, id INT, PRIMARY KEY(hash, id)) WITHOUT ROWID",
                segment);
 }

@@ -13,6 +13,13 @@
 #define SCHEMA_EVENT_IS_LATE SCHEMA_EVENT_DAY "<>accepted_ms/86400000"
 #define SCHEMA_EVENT_IS_ON_TIME SCHEMA_EVENT_DAY "=accepted_ms/86400000"
 
+/* segment.has_bodies. Stored: append only. */
+enum schema_bodies {
+    BODIES_NONE = 0,   /* purged */
+    BODIES_ROWS = 1,   /* body_N, a row for each: until version 5 */
+    BODIES_BLOCKS = 2, /* bodies_N */
+};
+
 /* The page cache of one connection. */
 #define SCHEMA_CACHE_KIB_WRITER 65536
 #define SCHEMA_CACHE_KIB_READER 16384
