@@ -523,6 +523,7 @@ static void a_resend_does_not_turn_the_schedule_back(void)
     lane_finish(b.lane, c, LANE_FINISH_WAITING, 10, &start);
     struct callback *resent = callback_no(1);
     resent->manual = true;
+    resent->resend_no = 1;
     resent->place = (struct schedule_place){1, 1, start.wall_ms};
     lane_offer(b.lane, resent, 100, &start);
     CHECK(lane_take(b.lane) == c);
