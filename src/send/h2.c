@@ -14,6 +14,7 @@
 #define H2_MAGIC 0x48325345u
 #define FIRST_STREAMS 100  /* what peers should allow at least (RFC 9113, section 6.5.2) */
 #define HEADERS_MOST 32    /* lines of one request */
+#define RESET_FRAMES 64    /* that may cross our reset of a stream */
 #define HEADER_OVERHEAD 32 /* of a line, as its size is reckoned (RFC 9113, section 10.5.1) */
 
 struct h2 {
@@ -21,9 +22,8 @@ struct h2 {
     nghttp2_session *session;
     struct h2_stream *changed_first, *changed_last;
     uint32_t open;
-    uint32_t first_streams; /* allowed until the peer says otherwise */
-    uint32_t idle_frames;
-    size_t idle_bytes;
+    uint32_t first_streams;          /* allowed until the peer says otherwise */
+    int64_t idle_frames, idle_bytes; /* below 0: what may still come of streams that we reset */
     bool settings_came, leaving, gave_up;
     uint32_t leaving_code, gave_up_code;
     const char *why; /* our own reason for being broken, */
@@ -149,8 +149,8 @@ static int on_header(nghttp2_session *session, const nghttp2_frame *frame, const
 
 static void note_answer(struct h2 *h2)
 {
-    h2->idle_frames = 0;
-    h2->idle_bytes = 0;
+    h2->idle_frames = h2->idle_frames < 0 ? h2->idle_frames : 0;
+    h2->idle_bytes = h2->idle_bytes < 0 ? h2->idle_bytes : 0;
 }
 
 static void end_of_headers(struct h2 *h2, struct h2_stream *stream)
@@ -219,7 +219,8 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
     struct h2_stream *stream = stream_of(h2, id);
     (void)flags;
     ASSERT(nghttp2_session_consume_connection(session, n) == 0);
-    h2->idle_bytes -= n < h2->idle_bytes ? n : h2->idle_bytes; /* the windows bound these */
+    if (h2->idle_bytes > 0) /* the windows bound these */
+        h2->idle_bytes -= (int64_t)n < h2->idle_bytes ? (int64_t)n : h2->idle_bytes;
     if (!stream)
         return 0;
     stream->body_bytes += (uint32_t)n;
@@ -449,8 +450,11 @@ void h2_forget(struct h2 *h2, struct h2_stream *stream)
         unlink_changed(h2, stream);
     if (!stream->closed) {
         ASSERT(nghttp2_session_set_stream_user_data(h2->session, stream->id, NULL) == 0);
-        if (stream->end == H2_OPEN || (stream->end == H2_ENDED && !stream->sent))
+        if (stream->end == H2_OPEN || (stream->end == H2_ENDED && !stream->sent)) {
             reset_stream(h2, stream->id, NGHTTP2_CANCEL);
+            h2->idle_bytes -= LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
+            h2->idle_frames -= RESET_FRAMES;
+        }
     }
     free(stream->said);
     stream->said = NULL;
@@ -475,7 +479,7 @@ void h2_feed(struct h2 *h2, const char *p, size_t n)
     CHECK_MAGIC(h2, H2_MAGIC);
     if (h2->first_bytes < sizeof h2->first)
         note_first(h2, p, n);
-    h2->idle_bytes += n;
+    h2->idle_bytes += (int64_t)n;
     ssize_t used = nghttp2_session_mem_recv(h2->session, (const uint8_t *)p, n);
     if (used < 0 && !h2->why)
         h2->why = nghttp2_strerror((int)used);

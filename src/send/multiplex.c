@@ -165,6 +165,7 @@ static void drain_timer_fire(struct timer *timer)
     struct multiplexed *m = CONTAINER_OF(timer, struct multiplexed, timer);
     struct connection *c = m->connection;
     CHECK_MAGIC(c, CONNECTION_MAGIC);
+    c->retired = true;
     drop(m);
     settle_down(c);
 }
@@ -318,7 +319,10 @@ static void fail_early(struct multiplexed *m)
 static void on_progress(struct multiplexed *m)
 {
     const struct h2_stream *h2 = &m->h2;
-    bool over = h2->end != H2_OPEN || h2->body_bytes >= LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
+    bool endless = h2->end == H2_OPEN && h2->body_bytes >= LIMIT_ATTEMPT_BODY_DRAINED_BYTES;
+    bool over = h2->end != H2_OPEN || endless;
+    /* More of it may be on its way, or it speaks another HTTP/2: the next ones do without it. */
+    m->connection->retired |= endless || h2->end == H2_BAD;
     if (!m->job) {
         if (over)
             drop(m);

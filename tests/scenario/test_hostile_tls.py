@@ -1,5 +1,6 @@
 """Receivers that misbehave below HTTP: TLS that stalls at each of its steps, is cut off, refused or
 begun anew, and names whose addresses change. Each attempt says what happened; nobody else waits."""
+import os
 import socket
 import ssl
 import struct
@@ -305,4 +306,5 @@ def test_memory_stays_flat(field):
     storm(3)
     before = resident_kib(daemon)
     storm(20)
-    assert resident_kib(daemon) - before < 8 << 10
+    if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
+        assert resident_kib(daemon) - before < 8 << 10

@@ -1,6 +1,7 @@
 """HTTP/2 to receivers: the same exchange over a shared connection, and what happens when a peer
 that has agreed to it breaks its rules, floods or starves us."""
 import json
+import os
 import shutil
 import socket
 import struct
@@ -368,8 +369,6 @@ def test_http_1_where_alpn_picks_it_or_is_absent(field):
 
 def test_peer_that_wants_http_1_gets_it(field):
     """HTTP_1_1_REQUIRED: the same attempt, over HTTP/1.1 on a new connection."""
-    def behave(server, s, request):
-        raise AssertionError("unreachable")
     seen = []
 
     class Choosy(Http2Server):
@@ -425,6 +424,29 @@ def test_off(tmp_path, field):
     assert node.requests[0]["version"] == "1.1"
     node.close()
     assert daemon.stop() == 0
+
+
+def resident_kib(daemon):
+    with open("/proc/%d/status" % daemon.process.pid) as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
+
+def test_memory_stays_flat(field):
+    """Whatever they flood us with, nothing of it stays."""
+    names = [name for name in CASES if CASES[name][1] == "protocol"]
+
+    def storm(count):
+        for name in names:
+            for _ in range(count):
+                attempt = field.daemon.api().post(
+                    "/api/v1/apps/%s/test-callback" % field.accounts[name].app_id,
+                    {"RewardType": "survey_completed", "PanelistId": "p"}).json
+                assert attempt["Class"] == CASES[name][1], attempt
+    storm(2)
+    before = resident_kib(field.daemon)
+    storm(8)
+    if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
+        assert resident_kib(field.daemon) - before < 8 << 10
 
 
 class Proxy:
