@@ -117,7 +117,8 @@ def run(*command):
 def form(*options):
     packages(True)
     how = "--check" if "--check" in options else "--write"
-    return run("node_modules/.bin/prettier", how, "--log-level", "warn", ".", "../tests/dashboard")
+    return run("node_modules/.bin/prettier", how, "--log-level", "warn", "--config",
+               ".prettierrc.json", ".", "../tests/dashboard")
 
 
 def lint():
@@ -129,8 +130,10 @@ def drive(entry, words):
     """Bundles a program of tests/dashboard and runs it; its packages are the dashboard's."""
     packages(True)
     made = HOME / "node_modules" / ".made" / f"{entry}.mjs"
-    return run("node_modules/.bin/esbuild", str(TESTS / f"{entry}.ts"), "--bundle", "--log-level=warning",
-               "--platform=node", "--format=esm", "--packages=external", f"--outfile={made}") or \
+    plain = '{"compilerOptions":{"jsx":"react-jsx","jsxImportSource":"preact"}}'
+    return run("node_modules/.bin/esbuild", str(TESTS / f"{entry}.ts"), "--bundle",
+               "--platform=node", "--format=esm", "--packages=external", "--log-level=warning",
+               f"--tsconfig-raw={plain}", f"--outfile={made}") or \
         run("node", "--enable-source-maps", str(made), *words)
 
 

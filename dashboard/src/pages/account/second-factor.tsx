@@ -42,7 +42,7 @@ function PasswordStep({
       onBegun(await post<Begun>('/api/v1/session/second-factor', { Password: password })),
     );
   return (
-    <Form onSend={send} label="Your password">
+    <Form onSend={send} label="Who you are">
       <TextField
         label="Your password"
         type="password"

@@ -18,7 +18,7 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
   const send = () =>
     sending.run(async () => {
       const app = await post<App>(path`/api/v1/partners/${partner}/apps`, {
-        Name: name.trim(),
+        Name: name.trim() || undefined,
         AppId: id.trim() || undefined,
         CurrencyValue: value.trim(),
       });

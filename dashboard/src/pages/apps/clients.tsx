@@ -36,7 +36,7 @@ function CreateDialog({
     sending.run(async () => {
       const body = {
         ClientId: id.trim() || undefined,
-        Name: name.trim(),
+        Name: name.trim() || undefined,
         Integration: integration,
       };
       const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);

@@ -111,10 +111,9 @@ function LimitsCard(props: TabProps) {
       values={{
         TimeoutSeconds: String(app.TimeoutSeconds),
         MaxConcurrency: String(app.MaxConcurrency),
-        RatePerSecond: app.RatePerSecond === null ? '' : String(app.RatePerSecond),
+        RatePerSecond: String(app.RatePerSecond ?? 0),
       }}
       numeric={['TimeoutSeconds', 'MaxConcurrency', 'RatePerSecond']}
-      nullable={['RatePerSecond']}
     >
       {draft => (
         <div class="grid-3">
@@ -140,7 +139,7 @@ function LimitsCard(props: TabProps) {
             label="Rate"
             unit="per second"
             inputMode="numeric"
-            hint="Empty: no limit."
+            hint="0: no limit."
             value={draft.text('RatePerSecond')}
             onChange={v => draft.set('RatePerSecond', v)}
             fault={draft.fault('RatePerSecond')}

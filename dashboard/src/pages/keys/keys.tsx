@@ -54,7 +54,7 @@ function CreateDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: 
   const offered = scopeTexts.filter(([scope]) => mine.includes(scope) || mine.includes('admin'));
   const send = () =>
     sending.run(async () => {
-      const body = { Name: name.trim(), Scopes: scopes };
+      const body = { Name: name.trim() || undefined, Scopes: scopes };
       onMade(await post<Key>(path`/api/v1/partners/${partnerId()}/keys`, body));
     });
   return (

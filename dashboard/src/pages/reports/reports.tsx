@@ -188,7 +188,7 @@ function CsvButton({ ask }: { ask: Asked }) {
   );
 }
 
-const rowsShownMost = 100;
+const rowsShownMost = 40;
 
 function ReportTable({ name, rows }: { name: ReportName; rows: ReportRow[] }) {
   const [shown, setShown] = useState(rowsShownMost);

@@ -10,8 +10,9 @@ import { Mark } from '../../ui/icons';
 function SetUpHint() {
   return (
     <Notice title="Nobody can sign in yet">
-      The first administrator is made with a one-time link: it stands in the terminal or the log
-      where postbackd was started. If it has expired, run <code>postbackd user link</code> there.
+      The first administrator is made with a one-time link, which stands in the terminal where
+      postbackd was started. Without a terminal, run{' '}
+      <code>postbackd user add EMAIL --role admin</code> on that machine: it prints the link.
     </Notice>
   );
 }

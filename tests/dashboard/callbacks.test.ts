@@ -1,0 +1,117 @@
+// Why a callback never came, and how it comes after all.
+import assert from 'node:assert/strict';
+import { until } from './daemon';
+import { test } from './runner';
+import { theStage, windowOf, type Stage } from './stage';
+
+async function send(stage: Stage, id: string, fields: Record<string, unknown> = {}): Promise<void> {
+  const { Rejected } = await stage.daemon.good('POST', '/api/v1/events', {
+    EventId: id,
+    Type: 'survey_completed',
+    ClientId: 'quiz-iframe',
+    PanelistId: `of-${id}`,
+    RevenueAmount: '0.35',
+    ...fields,
+  });
+  assert.deepEqual(Rejected, []);
+}
+
+const state = async (stage: Stage, id: string) =>
+  (await stage.daemon.good('GET', `/api/v1/callbacks/${id}?partnerId=sunny-games`)).State;
+
+test('callbacks: the search finds by id, panelist, type and state', async () => {
+  const stage = await theStage();
+  await send(stage, 'find-1', { ClientId: 'farm-ios' });
+  await send(stage, 'find-2', { ClientId: 'farm-ios', Type: 'profiler_completed' });
+  const window = await windowOf('analyst', 'sunny-games');
+  await (await window.go('/callbacks')).settled();
+  const shown = async () => (await window.rows('Callbacks')).map(row => row[0]);
+  await window.field('RewardId').fill('find-1');
+  await until('one row', async () => (await shown()).join() === 'find-1');
+  await window.field('RewardId').fill('');
+  await window.field('PanelistId').fill('of-find-2');
+  await until('the other row', async () => (await shown()).join() === 'find-2');
+  await window.go('/callbacks?rewardType=profiler_completed');
+  await until('only profilers', async () => (await shown()).includes('find-2'));
+  assert.ok((await window.rows('Callbacks')).every(row => row[2] === 'Profiler completed'));
+  await window.go('/callbacks?rewardId=never-was');
+  await window.see('No callback matches');
+  await window.button('Clear the search').click();
+  await until('all again', async () => (await shown()).length > 2);
+  await window.close();
+});
+
+test('callbacks: a failing endpoint is diagnosed and mended', async () => {
+  const stage = await theStage();
+  await send(stage, 'ill-1');
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/')).settled();
+  const row = window.page.getByRole('row').filter({ hasText: 'Quiz Night · Success' });
+  await row.getByText(/Down|Failing/).waitFor();
+  await window.go('/callbacks/ill-1');
+  await window.see('Answered 500');
+  await window.see('Your code failed: look for this RewardId in your logs.');
+  await window.text('Request and response').click();
+  await window.see('{"error":"no such user"}');
+  await window.link('quiz-night').click();
+  await window.link('Postback').click();
+  await window.see('Answered 500');
+  await window.field('Success Callback URL').fill(`${stage.receiver.url}/mended`);
+  await window.button('Save').first().click();
+  await window.see('Saved.');
+  await window.go('/callbacks/ill-1');
+  await window.button('Resend').click();
+  await window.see(/Your server took it after/);
+  const came = stage.receiver.received.find(one => one.body.includes('"ill-1"'));
+  assert.equal(came?.path, '/mended');
+  await stage.daemon.good('PATCH', '/api/v1/apps/quiz-night', {
+    SuccessCallbackUrl: `${stage.broken.url}/quiz-night/success`,
+  });
+  await window.close();
+});
+
+test('callbacks: several that were picked are sent again', async () => {
+  const stage = await theStage();
+  for (const id of ['pick-1', 'pick-2', 'pick-3'])
+    await send(stage, id, { ClientId: 'garden-web' });
+  await until('they are delivered', async () => (await state(stage, 'pick-3')) === 'delivered');
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/callbacks')).settled();
+  await window.field('Pick pick-1').check();
+  await window.field('Pick pick-3').check();
+  await window.button('Resend 2').click();
+  await window.see('2 sent again.');
+  const times = (id: string) =>
+    stage.receiver.received.filter(one => one.body.includes(`"RewardId":"${id}"`)).length;
+  await until('both came twice', async () => times('pick-1') === 2 && times('pick-3') === 2);
+  assert.equal(times('pick-2'), 1);
+  await window.close();
+});
+
+test('callbacks: a range is sent again, with its progress', async () => {
+  const stage = await theStage();
+  await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', { SuccessCallbackUrl: null });
+  for (const id of ['range-1', 'range-2', 'range-3'])
+    await send(stage, id, { ClientId: 'garden-web' });
+  await until('skipped', async () => (await state(stage, 'range-3')) === 'skipped');
+  await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', {
+    SuccessCallbackUrl: `${stage.receiver.url}/word-garden/success`,
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/callbacks')).settled();
+  await window.button('Resend a range').click();
+  const dialog = window.page.getByRole('dialog', { name: 'Resend a range' });
+  await dialog.getByLabel('App', { exact: true }).selectOption('word-garden');
+  await dialog.getByLabel('Dead', { exact: true }).uncheck();
+  await dialog.getByLabel('Skipped', { exact: true }).check();
+  const minute = new Date(Date.now() - 30_000).toISOString().slice(0, 16);
+  await dialog.getByLabel('Accepted from (UTC)').fill(minute);
+  await dialog.getByLabel('At most').fill('200');
+  await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
+  await window.see('The range has been sent again');
+  await until('delivered', async () => (await state(stage, 'range-3')) === 'delivered');
+  await window.page.reload();
+  await window.see('The range has been sent again');
+  await window.button('Dismiss').click();
+  await window.close();
+});

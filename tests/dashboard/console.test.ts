@@ -1,0 +1,105 @@
+// The test console: the very bytes, and why a signature does not match.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { test } from './runner';
+import { theStage, windowOf } from './stage';
+
+test('console: each kind is sent, and its bytes and answer are shown', async () => {
+  const { receiver } = await theStage();
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/console?app=farm-friends')).settled();
+  for (const type of ['survey_completed', 'offer_clicked', 'offer_completion_reversed']) {
+    const before = receiver.received.length;
+    await window.field('RewardType').selectOption(type);
+    await window.field('PanelistId').fill(`tester-${type}`);
+    await window.button('Send').click();
+    await window.see('Your server took it');
+    const got = receiver.received[before]!;
+    const request = await window.page.getByRole('region', { name: 'Request' }).textContent();
+    assert.ok(request!.endsWith(got.body), type);
+    assert.equal(JSON.parse(got.body).RewardType, type);
+    assert.match(
+      (await window.page.getByRole('region', { name: 'Response' }).textContent())!,
+      /^200[^]*ok$/,
+    );
+    await window.field('PanelistId').fill('');
+    await window.page.reload();
+    await window.settled();
+  }
+  await window.close();
+});
+
+test('console: an address typed in, and what a failure means', async () => {
+  const { broken } = await theStage();
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await (await window.go('/console?app=farm-friends')).settled();
+  await window.field('URL').fill(`${broken.url}/typed`);
+  await window.button('Send').click();
+  await window.see('Your code failed');
+  assert.equal(broken.received.at(-1)!.path, '/typed');
+  await window.field('URL').fill('ftp://nowhere');
+  await window.button('Send').click();
+  await window.page.locator('.fault').waitFor();
+  await window.close();
+});
+
+test('console: a received body is judged', async () => {
+  const { daemon, receiver } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'judge-1',
+    Type: 'survey_completed',
+    ClientId: 'farm-ios',
+    PanelistId: 'judged',
+    RevenueAmount: '0.60',
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/console?app=farm-friends&do=verify')).settled();
+  const sent = await (async () => {
+    for (;;) {
+      const found = receiver.received.find(one => one.body.includes('"judge-1"'));
+      if (found) return found;
+      await new Promise(resolve => setTimeout(resolve, 30));
+    }
+  })();
+  const judge = async (body: string) => {
+    await window.field('Body').fill(body);
+    await window.button('Verify').click();
+  };
+  await judge(sent.body);
+  await window.see('Sig matches');
+  await window.see('The body is the one that was sent');
+  await judge(sent.body.replace('72.00', '72.0'));
+  await window.see('sent ');
+  await window.see(/They part at character/);
+  const secret = (await daemon.good('GET', '/api/v1/apps/farm-friends/secret')).CallbackSecret;
+  const turned = createHash('md5').update(`judge-1judged${secret}`).digest('hex');
+  await judge(sent.body.replace(/"Sig":"[0-9a-f]+"/, `"Sig":"${turned}"`));
+  await window.see('made in the order RewardId, PanelistId, secret');
+  await window.text('Your secret and the headers').click();
+  await window.field('The secret your server uses').fill(`${secret} `);
+  await judge(sent.body);
+  await window.see('your secret is not this app');
+  await window.field('The secret your server uses').fill('');
+  await window.field('webhook-id').fill(String(sent.headers['webhook-id']));
+  await window.field('webhook-timestamp').fill(String(sent.headers['webhook-timestamp']));
+  await window.field('webhook-signature').fill(String(sent.headers['webhook-signature']));
+  await judge(sent.body);
+  await window.see('webhook-signature matches');
+  await window.close();
+});
+
+test('console: the snippets take the app’s own secret when they are told to', async () => {
+  const { daemon } = await theStage();
+  const secret = (await daemon.good('GET', '/api/v1/apps/farm-friends/secret')).CallbackSecret;
+  const window = await windowOf('developer', 'sunny-games');
+  await (await window.go('/docs')).settled();
+  await window.field('With the values of').selectOption('farm-friends');
+  assert.ok(!(await window.page.content()).includes(secret));
+  await window.button('Python').click();
+  await window.see('hashlib.md5');
+  await window.button('Fill in the secret').click();
+  await window.see(secret);
+  await window.see('No fixed address');
+  await window.close();
+});

@@ -1,0 +1,80 @@
+// Every page, in both themes and on a phone: nothing that axe finds, nothing that scrolls sideways.
+import assert from 'node:assert/strict';
+import { Window } from './browser';
+import { everyPage } from './pages';
+import { test } from './runner';
+import { theStage, windowOf } from './stage';
+
+async function makePicture(): Promise<void> {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'picture-1',
+    Type: 'survey_completed',
+    ClientId: 'quiz-iframe',
+    PanelistId: 'player-1200',
+    RevenueAmount: '0.85',
+    Timestamp: new Date().toISOString().slice(0, 10) + 'T00:00:00Z',
+  });
+}
+
+for (const theme of ['light', 'dark'] as const) {
+  test(`every page: axe finds nothing, ${theme}`, async () => {
+    await makePicture();
+    for (const shown of everyPage) {
+      const window = await windowOf(shown.role, shown.partner, { theme });
+      await (await window.go(shown.path)).settled();
+      assert.deepEqual(await window.accessibilityFaults(), [], shown.name);
+      await window.close();
+    }
+  });
+}
+
+test('every page: fits a phone', async () => {
+  await makePicture();
+  for (const shown of everyPage) {
+    const window = await windowOf(shown.role, shown.partner, { width: 360, height: 740 });
+    await (await window.go(shown.path)).settled();
+    assert.ok((await window.sidewaysPixels()) <= 0, `${shown.name} scrolls sideways`);
+    await window.close();
+  }
+});
+
+test('every page: before signing in', async () => {
+  const { daemon } = await theStage();
+  for (const theme of ['light', 'dark'] as const) {
+    const window = await Window.open(daemon.url, undefined, { theme, width: 360 });
+    window.expect(/status of 404/);
+    for (const path of ['/', '/link#nothing']) {
+      await (await window.go(path)).settled();
+      assert.deepEqual(await window.accessibilityFaults(), [], path);
+      assert.ok((await window.sidewaysPixels()) <= 0);
+    }
+    await window.close();
+  }
+});
+
+test('every page: the keyboard reaches what the mouse reaches', async () => {
+  const window = await windowOf('owner', 'sunny-games');
+  await (await window.go('/apps')).settled();
+  await window.page.keyboard.press('Tab');
+  await window.page.keyboard.press('Enter');
+  assert.equal(await window.page.evaluate(() => location.hash), '#main');
+  await window.button('New app').focus();
+  await window.page.keyboard.press('Enter');
+  await window.page.getByRole('dialog').waitFor();
+  await window.page.keyboard.press('Escape');
+  await window.page.getByRole('dialog').waitFor({ state: 'detached' });
+  assert.equal(await window.page.evaluate(() => document.activeElement?.textContent), 'New app');
+  await window.close();
+});
+
+test('every page: the phone’s menu opens and closes', async () => {
+  const window = await windowOf('owner', 'sunny-games', { width: 360, height: 740 });
+  await (await window.go('/')).settled();
+  await window.button('Open the menu').click();
+  await window.link('Callbacks').first().click();
+  await window.heading('Callbacks').waitFor();
+  assert.ok(await window.button('Open the menu').isVisible());
+  assert.ok(!(await window.button('Sign out').isVisible()));
+  await window.close();
+});

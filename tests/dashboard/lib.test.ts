@@ -1,0 +1,99 @@
+// What needs no browser: exact decimals, lossless JSON, dates.
+import assert from 'node:assert/strict';
+import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
+import { Decimal, sum } from '../../dashboard/src/lib/decimal';
+import { JsonError, parseJson, printJson } from '../../dashboard/src/lib/json';
+import { test } from './runner';
+
+const d = (text: string) => Decimal.parse(text)!;
+
+test('lib: decimals are exact', () => {
+  assert.equal(d('0.1').plus(d('0.2')).toString(), '0.3');
+  assert.equal(sum(Array.from({ length: 1000 }, () => d('0.001'))).toString(2), '1.00');
+  assert.equal(d('9007199254740993.01').plus(d('0.01')).toString(), '9007199254740993.02');
+  assert.equal(d('-1.50').minus(d('0.25')).toString(2), '-1.75');
+  assert.equal(d('5e-06').toString(), '0.000005');
+  assert.equal(Decimal.parse('1,5'), null);
+  assert.equal(Decimal.parse(''), null);
+});
+
+test('lib: decimals round half away from zero', () => {
+  assert.equal(d('0.125').rounded(2).toString(), '0.13');
+  assert.equal(d('-0.125').rounded(2).toString(), '-0.13');
+  assert.equal(d('0.1249').rounded(2).toString(), '0.12');
+  assert.equal(d('1').dividedBy(d('3'), 6)!.toString(), '0.333333');
+  assert.equal(d('2').dividedBy(d('-3'), 2)!.toString(), '-0.67');
+  assert.equal(d('1').dividedBy(Decimal.zero, 2), null);
+});
+
+test('lib: decimals print as they came, and for people', () => {
+  assert.equal(d('72.00').toString(), '72.00');
+  assert.equal(d('72.00').format(), '72.00');
+  assert.equal(d('1234567.5').format(2), '1,234,567.50');
+  assert.equal(d('-1234.0125').format(2), '−1,234.0125');
+  assert.equal(d('100').format(), '100');
+});
+
+test('lib: JSON keeps every digit of an amount', () => {
+  const read = parseJson(
+    '{"Reward":72.00,"Earnings":0.1,"Count":3,"Id":12345678901234567890,"X":1.5}',
+  );
+  const { Reward, Earnings, Count, Id, X } = read as Record<string, any>;
+  assert.equal(Reward.toString(), '72.00');
+  assert.equal(Earnings.toString(), '0.1');
+  assert.equal(Count, 3);
+  assert.equal(Id.toString(), '12345678901234567890');
+  assert.equal(X.toString(), '1.5');
+  assert.equal(
+    printJson(read),
+    '{"Reward":72.00,"Earnings":0.1,"Count":3,"Id":12345678901234567890,"X":1.5}',
+  );
+});
+
+test('lib: JSON reads what JSON.parse reads, and refuses what it refuses', () => {
+  const good = [
+    '{}',
+    '[]',
+    ' [1, 2 ,3] ',
+    '"a\\n\\u00fc"',
+    'null',
+    '{"a":{"b":[true,false,null]}}',
+    '-0',
+    '""',
+  ];
+  for (const text of good) assert.deepEqual(parseJson(text), JSON.parse(text), text);
+  const bad = [
+    '',
+    '{',
+    '[1,]',
+    '{"a"}',
+    '{"a":1,}',
+    '01',
+    '1 2',
+    "'a'",
+    '{a:1}',
+    '"\n"',
+    'nul',
+    '[1}',
+    '{"a":}',
+  ];
+  for (const text of bad) {
+    assert.throws(() => JSON.parse(text), text);
+    assert.throws(() => parseJson(text), JsonError, text);
+  }
+  assert.throws(() => parseJson('['.repeat(200) + ']'.repeat(200)), JsonError);
+});
+
+test('lib: JSON with a member named __proto__ is only data', () => {
+  const read = parseJson('{"__proto__":{"polluted":true}}') as object;
+  assert.equal(Object.getPrototypeOf(read), Object.prototype);
+  assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
+});
+
+test('lib: days are those of UTC', () => {
+  assert.equal(addDays('2026-03-01', -1), '2026-02-28');
+  assert.equal(addDays('2024-02-28', 1), '2024-02-29');
+  assert.deepEqual(daysBetween('2026-12-30', '2027-01-02').length, 4);
+  assert.equal(shortDay('2026-11-05'), '5 Nov');
+  assert.equal(duration(4200), '4.2 s');
+});

@@ -1,0 +1,34 @@
+// Every page there is, for the tests that look at all of them and for the pictures.
+
+export interface Shown {
+  name: string;
+  path: string;
+  role: string;
+  partner?: string;
+}
+
+const sunny = (name: string, path: string, role = 'owner'): Shown => ({
+  name,
+  path,
+  role,
+  partner: 'sunny-games',
+});
+
+export const everyPage: Shown[] = [
+  sunny('overview', '/'),
+  sunny('reports', '/reports'),
+  sunny('reports-arpdau', '/reports?report=arpdau'),
+  sunny('callbacks', '/callbacks'),
+  sunny('callback', '/callbacks/picture-1'),
+  sunny('apps', '/apps'),
+  sunny('app-general', '/apps/farm-friends'),
+  sunny('app-postback', '/apps/quiz-night/postback'),
+  sunny('app-callback', '/apps/farm-friends/callback'),
+  sunny('app-clients', '/apps/farm-friends/clients'),
+  sunny('app-keys', '/apps/farm-friends/keys'),
+  sunny('console', '/console?app=farm-friends'),
+  sunny('verify', '/console?app=farm-friends&do=verify'),
+  sunny('keys', '/keys'),
+  sunny('docs', '/docs'),
+  sunny('account', '/account'),
+];

@@ -1,0 +1,170 @@
+// Who gets in: invitations, passwords, the second factor, sessions that end.
+import assert from 'node:assert/strict';
+import { Window } from './browser';
+import { Daemon, until } from './daemon';
+import { test } from './runner';
+import { freshWindow, invite, password, theStage, totp, windowOf } from './stage';
+
+test('people: a first start leads to the first administrator', async () => {
+  await theStage();
+  const daemon = await Daemon.startOnTerminal();
+  const window = await Window.open(daemon.url);
+  window.expect(/status of 400/);
+  await window.go('/');
+  await window.see('Nobody can sign in yet');
+  const link = await until('the link is said', async () => /http\S+(\/link#\S+)/.exec(daemon.said));
+  await window.go(link[1]!);
+  await window.see('You become the first administrator of this installation.');
+  await window.field('Name').fill('Ada');
+  await window.field('Password').fill(password);
+  await window.button('Create my account').click();
+  await window.page.locator('.fault').waitFor();
+  await window.field('E-mail').fill('ada@operator.example');
+  await window.button('Create my account').click();
+  await window.button('Sign out').click();
+  await window.heading('Sign in').waitFor();
+  assert.equal(await window.text('Nobody can sign in yet').count(), 0);
+  await window.close();
+  await daemon.stop();
+});
+
+test('people: an invitation leads to the overview', async () => {
+  const { daemon } = await theStage();
+  const link = await invite(daemon, 'grace@sunny.example', 'developer', 'sunny-games');
+  const window = await Window.open(daemon.url);
+  window.expect(/status of 400/, /status of 404/);
+  await window.go(link);
+  await window.see('You join Sunny Games as developer, with grace@sunny.example.');
+  assert.equal(new URL(window.page.url()).hash, '', 'the token is out of the address bar');
+  await window.field('Password').fill('short');
+  await window.button('Create my account').click();
+  await window.page.locator('.fault').waitFor();
+  await window.field('Password').fill(password);
+  await window.button('Create my account').click();
+  await window.heading('Overview').waitFor();
+  await window.see('Sunny Games');
+  await window.go(link);
+  await window.heading('This link does not work').waitFor();
+  await window.close();
+});
+
+test('people: signing in, wrongly and rightly, and out again', async () => {
+  const { daemon } = await theStage();
+  await (await freshWindow('kay@sunny.example', 'owner', 'sunny-games')).close();
+  const window = await Window.open(daemon.url);
+  window.expect(/status of 401/);
+  await window.go('/reports?report=conversions');
+  await window.heading('Sign in').waitFor();
+  await window.field('E-mail').fill('kay@sunny.example');
+  await window.field('Password').fill('not the password');
+  await window.button('Sign in').click();
+  await window.see('E-mail or password is wrong');
+  await window.field('Password').fill(password);
+  await window.field('Password').press('Enter');
+  await window.heading('Reports').waitFor();
+  assert.match(window.page.url(), /report=conversions$/, 'where the link pointed to');
+  await window.button('Sign out').click();
+  await window.heading('Sign in').waitFor();
+  await window.close();
+});
+
+test('people: a second factor is switched on and asked for', async () => {
+  const window = await freshWindow('lin@sunny.example', 'owner', 'sunny-games');
+  window.expect(/status of 40[01]/);
+  await window.go('/account');
+  await window.button('Switch on').click();
+  await window.field('Your password').fill(password);
+  await window.button('Continue').click();
+  const secret =
+    (await window.page.getByRole('region', { name: 'Key', exact: true }).textContent()) ?? '';
+  const begun = Date.now();
+  await window.field('Code').fill('000000');
+  await window.button('Switch it on').click();
+  await window.page.locator('.fault').waitFor();
+  await window.field('Code').fill(totp(secret, begun));
+  await window.button('Switch it on').click();
+  await window.see('Your recovery codes');
+  const codes = (await window.page.getByRole('region', { name: 'Recovery codes' }).textContent())!
+    .trim()
+    .split('\n');
+  assert.equal(codes.length, 10);
+  await window.button('I have kept them').click();
+  await window.button('New recovery codes').waitFor();
+  await window.button('Sign out').click();
+  await window.field('E-mail').fill('lin@sunny.example');
+  await window.field('Password').fill(password);
+  await window.button('Sign in').click();
+  await window.heading('Second factor').waitFor();
+  await window.field('Code').fill('111111');
+  await window.button('Continue').click();
+  await window.see('This code is wrong or has been used');
+  await window.field('Code').fill(codes[0]!);
+  await window.button('Continue').click();
+  await window.heading('Overview').waitFor();
+  await window.close();
+});
+
+test('people: a session that is ended elsewhere leads to the sign-in page and back', async () => {
+  const { daemon } = await theStage();
+  const window = await freshWindow('mia@sunny.example', 'owner', 'sunny-games');
+  window.expect(/status of 401/);
+  await window.go('/apps');
+  const { Items } = await daemon.good('GET', '/api/v1/users?partnerId=sunny-games');
+  const { UserId } = Items.find((user: any) => user.Email === 'mia@sunny.example');
+  await daemon.good('DELETE', `/api/v1/users/${UserId}/sessions`);
+  await window.link('Farm Friends').click();
+  await window.see('Your session has ended');
+  await window.field('E-mail').fill('mia@sunny.example');
+  await window.field('Password').fill(password);
+  await window.button('Sign in').click();
+  await window.heading('Farm Friends').waitFor();
+  await window.close();
+});
+
+test('people: the other sessions are listed and can be ended', async () => {
+  const { daemon } = await theStage();
+  const window = await freshWindow('noa@sunny.example', 'owner', 'sunny-games');
+  const other = await Window.open(daemon.url);
+  other.expect(/status of 401/);
+  await other.go('/');
+  await other.field('E-mail').fill('noa@sunny.example');
+  await other.field('Password').fill(password);
+  await other.button('Sign in').click();
+  await other.heading('Overview').waitFor();
+  await window.go('/account');
+  await window.button(/^End the session/).click();
+  await window.see('The session has ended.');
+  assert.equal((await window.rows('Sessions')).length, 1);
+  await other.go('/callbacks').then(() => other.heading('Sign in').waitFor());
+  await window.close();
+  await other.close();
+});
+
+test('people: an analyst sees figures, and neither secrets nor buttons', async () => {
+  const window = await windowOf('analyst', 'sunny-games');
+  await window.go('/apps/farm-friends/postback');
+  await window.see('Your role does not show secrets');
+  assert.equal(await window.button('Save').count(), 0);
+  assert.equal(await window.link('Test console').count(), 0);
+  assert.ok(await window.field('Success Callback URL').isDisabled());
+  await window.go('/keys');
+  await window.heading('Nothing here').waitFor();
+  await window.close();
+});
+
+test('people: two accounts side by side never meet', async () => {
+  const sunny = await windowOf('owner', 'sunny-games');
+  const north = await windowOf('owner', 'north-studio');
+  north.expect(/status of 404/);
+  await sunny.go('/apps');
+  await north.go('/apps');
+  await sunny.link('Farm Friends').waitFor();
+  await north.link('Ice Runner').waitFor();
+  assert.equal(await north.link('Farm Friends').count(), 0);
+  await north.go('/apps/farm-friends');
+  await north.see('There is no such object in this account');
+  await north.go('/callbacks?appId=farm-friends');
+  await north.see('has no app of this id');
+  await sunny.close();
+  await north.close();
+});

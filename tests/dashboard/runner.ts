@@ -1,0 +1,45 @@
+// One test after the other, each with a name and a time limit; ends with the line that ./dev adds up.
+
+interface Test {
+  name: string;
+  run: () => Promise<void> | void;
+}
+
+const tests: Test[] = [];
+const limitMs = 60_000;
+
+export function test(name: string, run: () => Promise<void> | void): void {
+  tests.push({ name, run });
+}
+
+async function limited(one: Test): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`not over within ${limitMs / 1000} s`)), limitMs);
+  });
+  try {
+    await Promise.race([Promise.resolve().then(one.run), late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Runs those whose names have one of the words, or all. */
+export async function runTests(words: string[]): Promise<boolean> {
+  let passed = 0;
+  let failed = 0;
+  for (const one of tests) {
+    if (words.length && !words.some(word => one.name.includes(word))) continue;
+    const started = Date.now();
+    try {
+      await limited(one);
+      passed++;
+      console.log(`ok   ${one.name} (${Date.now() - started} ms)`);
+    } catch (error) {
+      failed++;
+      console.log(`FAIL ${one.name}\n${(error as Error).stack ?? String(error)}`);
+    }
+  }
+  console.log(`dashboard: ${passed} passed, ${failed} failed`);
+  return failed === 0 && passed > 0;
+}
