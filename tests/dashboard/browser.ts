@@ -1,7 +1,7 @@
 // Debian's Chromium, and pages that are watched: nothing may be asked of anybody but the daemon,
 // and nothing may be complained of in the console.
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import {
   chromium,
@@ -147,6 +147,14 @@ export class Window {
         v.nodes.map((node: any) => `${v.id}: ${node.target.join(' ')}: ${node.failureSummary}`),
       );
     });
+  }
+
+  /** What is seen now, as WebP: a fifth of the size of PNG. */
+  async picture(file: string): Promise<void> {
+    const chrome = await this.context.newCDPSession(this.page);
+    const shot = { format: 'webp', quality: 82 } as const;
+    const { data } = await chrome.send('Page.captureScreenshot', shot);
+    await writeFile(file, Buffer.from(data, 'base64'));
   }
 
   async close(): Promise<void> {

@@ -30,5 +30,6 @@ export const everyPage: Shown[] = [
   sunny('verify', '/console?app=farm-friends&do=verify'),
   sunny('keys', '/keys'),
   sunny('docs', '/docs'),
+  sunny('people', '/people'),
   sunny('account', '/account'),
 ];

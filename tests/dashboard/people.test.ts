@@ -168,3 +168,38 @@ test('people: two accounts side by side never meet', async () => {
   await sunny.close();
   await north.close();
 });
+
+test('people: an owner invites, changes a role and takes somebody out again', async () => {
+  const { daemon } = await theStage();
+  const window = await windowOf('owner', 'sunny-games');
+  window.expect(/status of 409/, /status of 401/);
+  await (await window.go('/people')).settled();
+  await window.button('Invite somebody').click();
+  await window.field('E-mail').fill('owner@sunny-games.example');
+  await window.button('Make the invitation').click();
+  await window.page.locator('.fault, [role=alert]').first().waitFor();
+  await window.field('E-mail').fill('ola@sunny.example');
+  await window.field('Role').selectOption('analyst');
+  await window.button('Make the invitation').click();
+  const link = await window.page.getByRole('region', { name: 'Link' }).textContent();
+  await window.button('I have copied it').click();
+  const other = await Window.open(daemon.url);
+  other.expect(/status of 401/);
+  await other.go(link!.trim().replace(daemon.url, ''));
+  await other.field('Password').fill(password);
+  await other.button('Create my account').click();
+  await other.heading('Overview').waitFor();
+  await window.button('Manage ola@sunny.example').click();
+  await window.field('Role').selectOption('developer');
+  await window.button('Change the role').click();
+  await window.see('The role has been changed.');
+  await other.go('/apps').then(() => other.heading('Sign in').waitFor());
+  await window.button('Manage ola@sunny.example').click();
+  await window.button('Remove').click();
+  await window.button('Remove for good').click();
+  await window.button('Manage ola@sunny.example').waitFor({ state: 'detached' });
+  await window.button('Manage owner@sunny-games.example').click();
+  await window.see('This is you');
+  await window.close();
+  await other.close();
+});

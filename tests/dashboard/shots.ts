@@ -25,13 +25,13 @@ await daemon.good('POST', '/api/v1/events', {
 for (const look of looks) {
   const door = await Window.open(daemon.url, undefined, look);
   await door.go('/');
-  await door.page.screenshot({ path: join(out, `sign-in-${look.name}.png`) });
+  await door.picture(join(out, `sign-in-${look.name}.webp`));
   await door.close();
   for (const shown of everyPage) {
     if (words.length && !words.some(word => shown.name.includes(word))) continue;
     const window = await windowOf(shown.role, shown.partner, look);
     await (await window.go(shown.path)).settled();
-    await window.page.screenshot({ path: join(out, `${shown.name}-${look.name}.png`) });
+    await window.picture(join(out, `${shown.name}-${look.name}.webp`));
     await window.close();
   }
 }

@@ -10,6 +10,7 @@ import { CallbacksPage } from '../pages/callbacks/callbacks';
 import { ConsolePage } from '../pages/console/console';
 import { DocsPage } from '../pages/docs/docs';
 import { KeysPage } from '../pages/keys/keys';
+import { PeoplePage } from '../pages/people/people';
 import { OverviewPage } from '../pages/overview/overview';
 import { ReportsPage } from '../pages/reports/reports';
 
@@ -81,6 +82,13 @@ export const pages: Page[] = [
     side: 'partner',
     component: DocsPage,
     nav: { group: 'Developers', title: 'Docs', icon: 'docs' },
+  },
+  {
+    path: '/people',
+    side: 'both',
+    scope: 'people:write',
+    component: PeoplePage,
+    nav: { group: 'Account', title: 'People', icon: 'people' },
   },
   {
     path: '/account',

@@ -1,0 +1,27 @@
+// A one-time link, to be handed over by hand: the daemon sends no mail.
+import { Button, Code, Notice, Time } from '../../ui/basics';
+import { Dialog } from '../../ui/overlay';
+
+export interface MadeLink {
+  email: string;
+  link: string;
+  expiresAt: string;
+}
+
+export function LinkDialog({ made, onClose }: { made: MadeLink; onClose: () => void }) {
+  const address = new URL(made.link, window.location.origin).href;
+  return (
+    <Dialog title={`A link for ${made.email}`} onClose={onClose}>
+      <Notice tone="warn" title="Hand it over yourself, over a channel you trust">
+        Whoever opens it first chooses the password. It works once, until{' '}
+        <Time at={made.expiresAt} />, and is shown this once.
+      </Notice>
+      <Code title="Link" text={address} />
+      <div class="row end">
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

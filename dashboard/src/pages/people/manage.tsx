@@ -1,0 +1,120 @@
+// What can be done about one person. Each act is its own request; what may not be done (the last
+// owner, oneself) the daemon refuses in words.
+import { useState } from 'preact/hooks';
+import { me } from '../../app/session';
+import { path, post, remove, request } from '../../lib/http';
+import type { Role, User } from '../../lib/types';
+import { Button, Facts, Notice, ProblemNotice, Time } from '../../ui/basics';
+import { SelectField, useSending } from '../../ui/forms';
+import { Dialog, say } from '../../ui/overlay';
+import type { MadeLink } from './link-dialog';
+import { rolesOf, roleText } from './roles';
+
+interface Props {
+  user: User;
+  onClose: () => void;
+  onChanged: () => void;
+  onLink: (made: MadeLink) => void;
+}
+
+export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
+  const [role, setRole] = useState<Role>(user.Role);
+  const [removing, setRemoving] = useState(false);
+  const sending = useSending();
+  const self = user.UserId === me.value?.User.UserId;
+  const address = path`/api/v1/users/${user.UserId}`;
+  const act = (done: string, change: () => Promise<unknown>) =>
+    sending.run(async () => {
+      await change();
+      say(done);
+      onChanged();
+    });
+  const patch = (done: string, body: Partial<User>) =>
+    act(done, () => request('PATCH', address, { body }));
+  const makeLink = () =>
+    sending.run(async () => {
+      const made = await post<{ Link: string; LinkExpiresAt: string }>(`${address}/link`);
+      onLink({ email: user.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
+    });
+  return (
+    <Dialog title={user.Name || user.Email} onClose={onClose}>
+      <Facts
+        items={[
+          ['E-mail', user.Email],
+          ['Since', <Time at={user.CreatedAt} />],
+          ['Last signed in', <Time at={user.LastSignInAt} />],
+        ]}
+      />
+      {self ? (
+        <Notice>This is you: your password, second factor and sessions are on “My account”.</Notice>
+      ) : (
+        <>
+          <SelectField
+            label="Role"
+            value={role}
+            items={rolesOf(user.PartnerId ? 'partner' : 'operator')}
+            hint={`${roleText(role)} A new role ends the sessions of this person.`}
+            onChange={setRole}
+          />
+          <div class="row">
+            {role !== user.Role && (
+              <Button
+                kind="primary"
+                busy={sending.busy}
+                onClick={() => patch('The role has been changed.', { Role: role })}
+              >
+                Change the role
+              </Button>
+            )}
+            <Button disabled={sending.busy} onClick={makeLink}>
+              {user.Invited ? 'New invitation link' : 'Link for a new password'}
+            </Button>
+            {user.SecondFactor && (
+              <Button
+                disabled={sending.busy}
+                onClick={() =>
+                  act('The second factor is off.', () => remove(`${address}/second-factor`))
+                }
+              >
+                Switch the second factor off
+              </Button>
+            )}
+            <Button
+              disabled={sending.busy}
+              onClick={() => act('All sessions have ended.', () => remove(`${address}/sessions`))}
+            >
+              End all sessions
+            </Button>
+            <Button
+              disabled={sending.busy}
+              onClick={() =>
+                user.Enabled
+                  ? patch('This person can no longer sign in.', { Enabled: false })
+                  : patch('This person can sign in again.', { Enabled: true })
+              }
+            >
+              {user.Enabled ? 'Switch off' : 'Switch on'}
+            </Button>
+            {removing ? (
+              <Button
+                kind="danger"
+                busy={sending.busy}
+                onClick={() => act('Removed.', () => remove(address))}
+              >
+                Remove for good
+              </Button>
+            ) : (
+              <Button kind="danger" disabled={sending.busy} onClick={() => setRemoving(true)}>
+                Remove
+              </Button>
+            )}
+          </div>
+        </>
+      )}
+      <ProblemNotice problem={sending.problem} />
+      <div class="row end">
+        <Button onClick={onClose}>Close</Button>
+      </div>
+    </Dialog>
+  );
+}
