@@ -338,6 +338,28 @@ def test_no_streams_at_all(field):
     assert field.servers[-1].connections == 3
 
 
+def test_goaway_divides_what_is_under_way(field):
+    """What the peer has begun with it still answers; the rest goes out again at once, elsewhere."""
+    answered = []
+
+    def behave(c):
+        if c.number > 1:
+            return answering(c)
+        streams = [c.request() for _ in range(4)]
+        c.send(goaway(streams[1]))
+        time.sleep(0.1)
+        c.send(*[headers(s, 200) for s in streams[:2]])
+        answered.extend(streams)
+        c.hang()
+    server = field.server(behave)
+    account, api = field.account("divided", server.url()), field.daemon.api()
+    api.events([account.event("divided-%d" % i) for i in range(4)])
+    for i in range(4):
+        found = api.wait_state("divided-%d" % i, account.partner_id, "delivered")
+        assert [a["Number"] for a in found["Attempts"]] == [1]
+    assert answered == [1, 3, 5, 7] and (server.connections, server.requests) == (2, 6)
+
+
 def test_window_that_stays_shut(field):
     def behave(c):
         c.send(settings(window=0), headers(c.request(), 200))
