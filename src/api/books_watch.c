@@ -20,6 +20,8 @@
 #define WHOLE_EVERY_MS (60 * 60 * 1000)
 #define CALLBACKS_PER_STEP 20000
 #define REST_TIMES 50
+#define ROUND_REST_TIMES 20
+#define START_DELAY_MS 3000 /* what waits goes out first */
 #define LOG_AGAIN_MS (60 * 60 * 1000)
 #define WRONG_MOST 1000
 
@@ -32,6 +34,7 @@ struct wrong_day {
 
 struct books_round {
     bool recent, under_way;
+    int64_t began_mono_ms;
     uint32_t account_no;
     int32_t day;
     int64_t begins_mono_ms;
@@ -48,7 +51,7 @@ struct books_watch {
     struct waiter answered;
     struct books_check check;
     struct books_round *asked;
-    int64_t asked_mono_ms, rest_until_mono_ms;
+    int64_t rest_until_mono_ms;
     void (*told)(void *context, bool wrong, const char *example);
     void *context;
     int64_t told_count; /* wrong days, as last told; -1: not yet */
@@ -68,6 +71,7 @@ struct books_watch *books_watch_new(struct env *env, struct store *store,
     a->directory = directory;
     waiter_init(&a->answered);
     a->rounds[0].recent = true;
+    a->rest_until_mono_ms = env_mono_ms(env) + START_DELAY_MS;
     a->told_count = -1;
     ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
     return a;
@@ -217,6 +221,16 @@ static void tell(struct books_watch *a, bool whole_ended)
     a->told(a->context, count > 0, a->state.wrong_example);
 }
 
+/* A round that took long is followed by a rest that is longer. */
+static void end_round(struct books_watch *a, struct books_round *round)
+{
+    int64_t now = env_mono_ms(a->env);
+    int64_t every_ms = round->recent ? RECENT_EVERY_MS : WHOLE_EVERY_MS;
+    int64_t rest_ms = (now - round->began_mono_ms) * ROUND_REST_TIMES;
+    round->under_way = false;
+    round->begins_mono_ms = now + (rest_ms > every_ms ? rest_ms : every_ms);
+}
+
 static void end_step(struct books_watch *a)
 {
     struct books_check *c = &a->check;
@@ -228,7 +242,7 @@ static void end_step(struct books_watch *a)
         round->account_no = c->last_account_no;
         round->day = c->last_day;
         if (!c->more) {
-            round->under_way = false;
+            end_round(a, round);
             whole_ended = !round->recent;
         }
     }
@@ -244,8 +258,7 @@ static void end_step(struct books_watch *a)
     tell(a, whole_ended);
     free(c->differences);
     c->differences = NULL;
-    int64_t now = env_mono_ms(a->env);
-    a->rest_until_mono_ms = now + (now - a->asked_mono_ms) * REST_TIMES;
+    a->rest_until_mono_ms = env_mono_ms(a->env) + c->took_ms * REST_TIMES;
 }
 
 static void ask(struct books_watch *a, struct books_round *round, int64_t now)
@@ -254,7 +267,7 @@ static void ask(struct books_watch *a, struct books_round *round, int64_t now)
         round->under_way = true;
         round->account_no = 0;
         round->day = INT32_MIN;
-        round->begins_mono_ms = now + (round->recent ? RECENT_EVERY_MS : WHOLE_EVERY_MS);
+        round->began_mono_ms = now;
     }
     int32_t today = clock_day(env_wall_ms(a->env));
     a->check = (struct books_check){
@@ -266,7 +279,6 @@ static void ask(struct books_watch *a, struct books_round *round, int64_t now)
         .callbacks_most = CALLBACKS_PER_STEP,
     };
     a->asked = round;
-    a->asked_mono_ms = now;
     store_check_books(a->store, &a->check);
 }
 

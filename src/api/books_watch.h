@@ -3,7 +3,8 @@
  * Nothing else follows from it; delivery goes on.
  *
  * Two rounds take turns: today and yesterday every quarter of a minute, everything there is once an
- * hour and right after the start. Whatever a step took, the store rests fifty times as long. */
+ * hour at most and soon after the start. Whatever a step took, the store rests fifty times as long.
+ */
 #pragma once
 
 #include "accounts/directory.h"

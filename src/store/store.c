@@ -94,7 +94,7 @@ void store_check_books(struct store *s, struct books_check *check)
 {
     check_request(s, &check->done, check->reply_to);
     ASSERT(check->callbacks_most > 0);
-    check->days = check->callbacks = check->difference_total = 0;
+    check->days = check->callbacks = check->difference_total = check->took_ms = 0;
     check->differences = NULL;
     check->difference_count = 0;
     check->more = false;

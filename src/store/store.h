@@ -277,7 +277,8 @@ struct books_check {
     /* results */
     enum store_status status;
     int64_t days, callbacks; /* looked at */
-    bool more;               /* perhaps: go on behind the last one */
+    int64_t took_ms;
+    bool more; /* perhaps: go on behind the last one */
     uint32_t last_account_no;
     int32_t last_day;
     struct books_difference *differences; /* malloc'ed, the asker's: the first ones, */

@@ -9,7 +9,9 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
+/* Between so many rows the thread sleeps: a day of millions must not take a core for seconds. */
 #define ROWS_BETWEEN_LOOKS 4096
+#define PAUSE_MS 5
 
 struct checking {
     struct sqlite_store *store;
@@ -126,7 +128,7 @@ static void read_events(struct checking *c)
         if (state < 0 || state >= BOOK_STATES)
             state = CALLBACK_DELIVERING; /* in no ledger */
         books_day_event(&c->day, &e, (enum callback_state)state);
-        if (rows % ROWS_BETWEEN_LOOKS == 0 && !queue_is_empty(&c->store->to_scans)) {
+        if (rows % ROWS_BETWEEN_LOOKS == 0 && queue_has_any(&c->store->to_scans, PAUSE_MS)) {
             c->given_way = true;
             break;
         }
@@ -152,6 +154,7 @@ static void read_earnings(struct checking *c)
 enum store_status read_books(struct sqlite_store *s, struct books_check *check)
 {
     struct checking c = {.store = s, .sql = &s->scans.sql};
+    int64_t began_ms = env_mono_ms(s->env);
     uint32_t account_no;
     int32_t day;
     while (!sql_failed(c.sql) && next_day(c.sql, check, &account_no, &day)) {
@@ -165,11 +168,12 @@ enum store_status read_books(struct sqlite_store *s, struct books_check *check)
         if (c.given_way || sql_failed(c.sql))
             break;
         books_day_end(&c.day, check);
-        c.given_way = !queue_is_empty(&s->to_scans);
+        c.given_way = queue_has_any(&s->to_scans, 0);
         if (c.given_way)
             break;
     }
     books_day_free(&c.day);
+    check->took_ms = env_mono_ms(s->env) - began_ms;
     if (!c.given_way)
         return STORE_OK;
     check->more = true;

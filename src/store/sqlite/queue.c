@@ -115,10 +115,11 @@ struct request *queue_take(struct queue *q, int64_t wait_ms)
     return r;
 }
 
-bool queue_is_empty(struct queue *q)
+bool queue_has_any(struct queue *q, int64_t wait_ms)
 {
-    pthread_mutex_lock(&q->mutex);
-    bool empty = !q->list.first;
-    pthread_mutex_unlock(&q->mutex);
-    return empty;
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    wait_for_any(q, wait_ms);
+    bool any = q->list.first != NULL;
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+    return any;
 }

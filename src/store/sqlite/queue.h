@@ -68,7 +68,8 @@ struct queue {
 void queue_init(struct queue *q);
 void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
-bool queue_is_empty(struct queue *q);
+/* Whether anything is there, after waiting for something at most wait_ms. */
+bool queue_has_any(struct queue *q, int64_t wait_ms);
 /* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
 /* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */

@@ -1,0 +1,74 @@
+/* What the store refuses before a bound breaks anything, and that it refuses nothing else. */
+#include "sqlite_store.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static int64_t disk_free = 1000 * MIB;
+
+static int space(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total)
+{
+    (void)disk;
+    (void)path;
+    *ret_free = disk_free;
+    *ret_total = 1500 * MIB;
+    return 0;
+}
+
+static enum store_status try_to_submit(const char *event_id)
+{
+    struct candidate c = make(EVENT_SURVEY_COMPLETED, event_id, "ann");
+    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = NOW_MS};
+    ASK(store_submit, store, &batch);
+    arena_free(&batch.arena);
+    return batch.status;
+}
+
+/* Looks at the disk anew: it does so at most every quarter of a second. */
+static struct store_numbers look(void)
+{
+    struct store_numbers n;
+    nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+    store_get_numbers(store, &n);
+    return n;
+}
+
+static void the_reserve_of_disk_is_kept(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    test_disk.space = space;
+    disk_free = 149 * MIB; /* a tenth of the file system is 150 */
+    struct store_numbers n = look();
+    CHECK_EQ_INT(n.refusal, STORE_REFUSES_DISK);
+    CHECK(!n.accepting && !n.failed);
+    CHECK_EQ_INT(n.disk_free_bytes, 149 * MIB);
+    CHECK_EQ_INT(n.disk_reserve_bytes, 150 * MIB);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_BUSY);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, NOW_MS, 1); /* outcomes are always taken */
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    disk_free = 160 * MIB; /* more than the reserve, but not by an eighth */
+    CHECK_EQ_INT(look().refusal, STORE_REFUSES_DISK);
+    disk_free = 200 * MIB;
+    n = look();
+    CHECK_EQ_INT(n.refusal, STORE_TAKES);
+    CHECK_EQ_INT(n.refused[STORE_REFUSES_DISK], 1);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
+    test_disk.space = NULL;
+    end();
+}
+
+static void refusals_have_names_and_sentences(void)
+{
+    for (int r = 0; r < STORE_REFUSALS; r++) {
+        CHECK(store_refusal_name((enum store_refusal)r)[0] != '\0');
+        const char *text = store_refusal_text((enum store_refusal)r);
+        CHECK(text[strlen(text) - 1] == '.');
+    }
+}
+
+int main(void)
+{
+    RUN(the_reserve_of_disk_is_kept);
+    RUN(refusals_have_names_and_sentences);
+    return check_done("sqlite_bounds");
+}
