@@ -28,6 +28,9 @@
 #define GROUP_EVENTS 16384u
 /* A memtable is frozen when its texts take this much, whatever its events. */
 #define MEMTABLE_BYTES (96u << 20)
+/* How long pages alone wait behind the barrier before they end a memtable: hundreds of suspended
+ * lanes that look for their next try would otherwise have it applied many times a second. */
+#define PAGE_PATIENCE_MS 250
 /* The journal makes its next segment in the background; a disk that is full shows as taking longer
  * than this, and intake is then refused as busy. */
 #define JOURNAL_PATIENCE_MS 2000
@@ -62,6 +65,7 @@ struct writer {
     struct request_list frozen;  /* for the frozen memtable to be committed */
     uint64_t applied_generation;
     bool freeze_now; /* an erasure ends its memtable */
+    bool hurry;      /* somebody in `waiting` does more than page */
     bool stopping;
     int64_t unready_mono_ms; /* since when the journal has no room; 0: it has */
     struct buf group, body;

@@ -113,7 +113,7 @@ static void freeze(struct sqlite_store *s)
     struct memtable *m = s->view.active;
     s->view.frozen = m;
     s->view.active = memtable_new(m->generation + 1);
-    s->writer.freeze_now = false;
+    s->writer.freeze_now = s->writer.hurry = false;
     request_list_join(&s->writer.frozen, &s->writer.waiting);
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
 }
@@ -130,9 +130,20 @@ static int64_t apply_at_mono_ms(const struct memtable *m)
     return quiet_ms < late_ms ? quiet_ms : late_ms;
 }
 
+/* What waits behind the barrier ends it sooner: a read at once. */
+static int64_t freeze_at_mono_ms(const struct sqlite_store *s)
+{
+    const struct writer *w = &s->writer;
+    const struct memtable *m = s->view.active;
+    int64_t at_ms = apply_at_mono_ms(m), page_ms = m->first_mono_ms + PAGE_PATIENCE_MS;
+    if (w->hurry)
+        return m->first_mono_ms;
+    return w->waiting.first && page_ms < at_ms ? page_ms : at_ms;
+}
+
 static bool is_old(const struct sqlite_store *s)
 {
-    return env_mono_ms(s->env) >= apply_at_mono_ms(s->view.active);
+    return env_mono_ms(s->env) >= freeze_at_mono_ms(s);
 }
 
 /* Between groups: starts what can be started. */
@@ -141,15 +152,15 @@ static void freeze_when_due(struct sqlite_store *s)
     struct writer *w = &s->writer;
     struct memtable *m = s->view.active;
     if (m->operations == 0) {
-        w->freeze_now = false;
+        w->freeze_now = w->hurry = false;
         if (s->view.frozen)
             request_list_join(&w->frozen, &w->waiting);
         for (struct request *r; (r = request_list_take(&w->waiting)) != NULL;)
             dispatch(s, r);
         return;
     }
-    if (!s->view.frozen && (is_full(m) || is_old(s) || w->freeze_now || w->stopping ||
-                            w->waiting.first || w->stalled.first))
+    if (!s->view.frozen &&
+        (is_full(m) || is_old(s) || w->freeze_now || w->stopping || w->stalled.first))
         freeze(s);
 }
 
@@ -288,6 +299,7 @@ static void take_read(struct sqlite_store *s, struct request *r)
         r->id = known ? found.id : 0;
     }
     request_list_add(&s->writer.waiting, r);
+    s->writer.hurry = true;
 }
 
 static void take(struct sqlite_store *s, struct request *r)
@@ -410,7 +422,7 @@ static int64_t wait_ms(struct sqlite_store *s)
         return 100; /* the applier may have become blocked */
     if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
         return -1;
-    int64_t left = apply_at_mono_ms(s->view.active) - env_mono_ms(s->env);
+    int64_t left = freeze_at_mono_ms(s) - env_mono_ms(s->env);
     return left > 0 ? left : 0;
 }
 
