@@ -1,8 +1,27 @@
 // Settings: rewards, URLs, secrets, clients, keys.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { until } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf } from './stage';
+
+async function makeCertificate(): Promise<{ certificate: string; key: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+  const names = ['-subj', '/CN=callbacks.example', '-days', '30', '-nodes', '-newkey', 'ec'];
+  const how = ['-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', key, '-out', certificate];
+  await promisify(execFile)('openssl', ['req', '-x509', ...names, ...how]);
+  const made = {
+    certificate: await readFile(certificate, 'utf8'),
+    key: await readFile(key, 'utf8'),
+  };
+  await rm(folder, { recursive: true });
+  return made;
+}
 
 test('apps: a new app, and the preview is what the daemon computes', async () => {
   const { daemon } = await theStage();
@@ -93,6 +112,27 @@ test('apps: the secret is hidden until it is shown, and rotates', async () => {
   await window.go('/apps/block-party/callback');
   await window.button('Show').click();
   await window.see(after);
+  await window.close();
+});
+
+test('apps: a client certificate is set, shown and taken away', async () => {
+  const { daemon } = await theStage();
+  const made = await makeCertificate();
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await (await window.go('/apps/block-party/callback')).settled();
+  await window.button('Set one').click();
+  await window.field('Certificate').fill(made.certificate);
+  await window.field('Private key').fill('no key');
+  await window.button('Use it').click();
+  await window.page.locator('.fault').waitFor();
+  await window.field('Private key').fill(made.key);
+  await window.button('Use it').click();
+  await window.see('callbacks.example');
+  assert.ok((await daemon.good('GET', '/api/v1/apps/block-party')).ClientCertificate.Sha256);
+  await window.button('Remove').click();
+  await window.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await window.see('None: callbacks come without one.');
   await window.close();
 });
 

@@ -24,7 +24,7 @@ test('reading: the overview says what the reports say', async () => {
   const today = world.now.toISOString().slice(0, 10);
   const { Rows } = await report('earnings');
   const earned = byDay(Rows, 'Earnings', [today])[0];
-  const shown = window.page.locator('.metric', { hasText: 'Earnings today' }).locator('.value');
+  const shown = window.page.locator('.metric', { hasText: 'Earnings' }).locator('.value');
   assert.equal(await shown.textContent(), earned ? usd(earned) : '$0.00');
   for (const title of ['Earnings', 'Payouts', 'Survey starts', 'Active panelists', 'ARPDAU'])
     await window.page.getByRole('img', { name: new RegExp(`^${title}, chart`) }).waitFor();

@@ -43,7 +43,12 @@ export async function invite(
   partner?: string,
 ): Promise<string> {
   const query = partner ? `?partnerId=${partner}` : '';
-  const body = { Email: email, Name: email.split('@')[0], Role: role };
+  const names: Record<string, string> = {
+    owner: 'Ada Byron',
+    developer: 'Grace Moss',
+    admin: 'Kay Ito',
+  };
+  const body = { Email: email, Name: names[role] ?? 'Lin Park', Role: role };
   const { Link } = await daemon.good('POST', `/api/v1/users${query}`, body);
   return `/link${new URL(Link, daemon.url).hash}`;
 }

@@ -89,6 +89,7 @@ export interface App {
   LegacyFields: boolean;
   ExtendedFields: boolean;
   NegativeAdHoc: boolean;
+  ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 
 export type Integration = 'sdk' | 'iframe' | 'monetization_api';

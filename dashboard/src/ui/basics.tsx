@@ -57,8 +57,10 @@ export function PageHead(
       <div>
         {props.crumb && (
           <nav class="crumbs" aria-label="Where this is">
-            <a href={props.crumb.href}>{props.crumb.title}</a>
-            <span aria-hidden="true">/</span>
+            <a href={props.crumb.href}>
+              <span aria-hidden="true">← </span>
+              {props.crumb.title}
+            </a>
           </nav>
         )}
         <h1 tabIndex={-1} ref={heading}>

@@ -118,7 +118,7 @@ export function ClientsTab({ app }: TabProps) {
     <Card
       title="Clients"
       text="One for each integration: reports and offer callbacks name it."
-      actions={create}
+      actions={list.data && list.data.length > 0 && create}
       flush
     >
       <ProblemNotice problem={list.problem} retry={list.reload} />

@@ -9,6 +9,7 @@ import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import { endpointNames, stateOf } from '../overview/health';
 import type { TabProps } from './app';
+import { CertificateCard } from './certificate';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
 
@@ -206,6 +207,7 @@ export function PostbackTab(props: TabProps) {
         )}
       </SettingsCard>
       <LimitsCard {...props} />
+      <CertificateCard {...props} />
     </>
   );
 }
@@ -233,6 +235,7 @@ export function CallbackTab(props: TabProps) {
       <HealthOf app={app.AppId} kinds={['offer']} />
       <SecretCard {...props} />
       <LimitsCard {...props} />
+      <CertificateCard {...props} />
     </>
   );
 }

@@ -94,7 +94,7 @@ function AttemptEntry({ attempt, longestMs }: { attempt: Attempt; longestMs: num
           {attempt.Manual && <Badge>resent by hand</Badge>}
         </div>
         <div class="quiet small">
-          <Time at={attempt.At} /> · took {duration(attempt.DurationMs)}
+          <Time at={attempt.At} /> · <span class="nowrap">took {duration(attempt.DurationMs)}</span>
         </div>
       </div>
       <Timing attempt={attempt} longestMs={longestMs} />

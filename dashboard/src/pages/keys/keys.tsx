@@ -107,7 +107,7 @@ export function KeysPanel() {
     <Card
       title="Keys"
       text="Keys belong to the whole account, not to one app."
-      actions={create}
+      actions={list.data && list.data.length > 0 && create}
       flush
     >
       <ProblemNotice problem={list.problem} retry={list.reload} />

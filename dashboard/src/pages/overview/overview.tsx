@@ -55,11 +55,11 @@ function Metric({ title, values, money, adds }: MetricProps) {
         <div class="compare">
           {yesterday ? (
             <>
-              {adds && share ? `${share.format()} % of yesterday’s ` : 'Yesterday '}
+              {adds && share ? `today, ${share.format()} % of yesterday’s ` : 'today; yesterday '}
               <span class="nowrap">{format(yesterday)}</span>
             </>
           ) : (
-            'Nothing yesterday'
+            'today; nothing yesterday'
           )}
         </div>
       </div>
@@ -71,26 +71,26 @@ function Metrics({ month }: { month: Month }) {
   const { days } = month;
   return (
     <div class="grid-5">
-      <Metric title="Earnings today" money adds values={byDay(month.arpdau, 'Earnings', days)} />
+      <Metric title="Earnings" money adds values={byDay(month.arpdau, 'Earnings', days)} />
       <Metric
-        title="Payouts today"
+        title="Payouts"
         money={false}
         adds
         values={byDay(month.payouts, 'Conversions', days)}
       />
       <Metric
-        title="Survey starts today"
+        title="Survey starts"
         money={false}
         adds
         values={byDay(month.starts, 'SurveyAttempts', days)}
       />
       <Metric
-        title="Active panelists today"
+        title="Active panelists"
         money={false}
         adds
         values={byDay(month.arpdau, 'ActivePanelists', days)}
       />
-      <Metric title="ARPDAU today" money adds={false} values={arpdauByDay(month.arpdau, days)} />
+      <Metric title="ARPDAU" money adds={false} values={arpdauByDay(month.arpdau, days)} />
     </div>
   );
 }

@@ -1,0 +1,107 @@
+// The certificate that the app shows to receivers that ask who calls.
+import { useState } from 'preact/hooks';
+import { may } from '../../app/session';
+import { path, request } from '../../lib/http';
+import { Button, Card, Facts, ProblemNotice, Time } from '../../ui/basics';
+import { AreaField, Form, useSending } from '../../ui/forms';
+import { Confirm, Dialog, say } from '../../ui/overlay';
+import type { TabProps } from './app';
+
+async function change({ app, etag }: TabProps, ClientCertificate: unknown): Promise<void> {
+  const body = { ClientCertificate };
+  await request('PATCH', path`/api/v1/apps/${app.AppId}`, { body, ifMatch: etag });
+}
+
+function SetDialog(props: TabProps & { onClose: () => void }) {
+  const [certificate, setCertificate] = useState('');
+  const [key, setKey] = useState('');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      await change(props, { Certificate: certificate, PrivateKey: key });
+      say('The certificate is in use.');
+      props.onClose();
+      props.reload();
+    });
+  return (
+    <Dialog title="Client certificate" onClose={props.onClose}>
+      <Form onSend={send} label="Certificate and key">
+        <AreaField
+          label="Certificate"
+          hint="PEM; the chain behind it."
+          value={certificate}
+          onChange={setCertificate}
+          fault={sending.fault('Certificate')}
+        />
+        <AreaField
+          label="Private key"
+          hint="PEM without a password. It is stored encrypted and never shown again."
+          value={key}
+          onChange={setKey}
+          fault={sending.fault('PrivateKey')}
+        />
+        <ProblemNotice problem={sending.others('Certificate', 'PrivateKey')} />
+        <div class="row end">
+          <Button onClick={props.onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy}>
+            Use it
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+export function CertificateCard(props: TabProps) {
+  const [open, setOpen] = useState<'' | 'set' | 'remove'>('');
+  const certificate = props.app.ClientCertificate;
+  const writable = may('apps:write');
+  return (
+    <Card
+      title="Client certificate"
+      text="For receivers that ask who calls. It is shown to this app’s https URLs only."
+      actions={
+        writable && (
+          <>
+            <Button size="small" onClick={() => setOpen('set')}>
+              {certificate ? 'Replace' : 'Set one'}
+            </Button>
+            {certificate && (
+              <Button size="small" kind="danger" onClick={() => setOpen('remove')}>
+                Remove
+              </Button>
+            )}
+          </>
+        )
+      }
+    >
+      {certificate ? (
+        <Facts
+          items={[
+            ['Subject', certificate.Subject],
+            ['SHA-256', <code>{certificate.Sha256}</code>],
+            ['Ends', <Time at={certificate.NotAfter} />],
+          ]}
+        />
+      ) : (
+        <p class="quiet">None: callbacks come without one.</p>
+      )}
+      {open === 'set' && <SetDialog {...props} onClose={() => setOpen('')} />}
+      {open === 'remove' && (
+        <Confirm
+          title="Remove the client certificate?"
+          action="Remove"
+          danger
+          onClose={() => setOpen('')}
+          onDo={async () => {
+            await change(props, null);
+            say('The certificate has been removed.');
+            props.reload();
+          }}
+        >
+          Receivers that ask for one will refuse the next callback.
+        </Confirm>
+      )}
+    </Card>
+  );
+}
