@@ -53,7 +53,7 @@ export class Window {
       reducedMotion: 'reduce',
       storageState: state,
     });
-    context.setDefaultTimeout(15_000);
+    context.setDefaultTimeout(45_000);
     const page = await context.newPage();
     const window = new Window(context, page, origin);
     page.on('console', message => {

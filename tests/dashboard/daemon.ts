@@ -12,7 +12,7 @@ export const operatorKey = 'operator-key-of-the-dashboard-tests';
 export async function until<T>(
   what: string,
   check: () => Promise<T | null | undefined | false>,
-  timeoutMs = 20_000,
+  timeoutMs = 60_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
   for (;;) {

@@ -4,15 +4,6 @@ import { effect, signal } from '@preact/signals';
 import { parseJson } from '../lib/json';
 import { may, me } from './session';
 
-export interface LiveItem {
-  RewardId: string;
-  AppId: string;
-  State: string;
-  Class: string | null;
-  Status: number | null;
-  At: string;
-}
-
 export interface Counters {
   At: string;
   EventsAccepted: number;
@@ -24,7 +15,6 @@ export interface Counters {
 
 /** Counts up whenever outcomes have come in: resources that are live read again. */
 export const outcomeTick = signal(0);
-export const lastOutcomes = signal<LiveItem[]>([]);
 export const counters = signal<Counters | null>(null);
 /** False: nothing comes by itself at the moment, so pages ask now and then. */
 export const liveConnected = signal(false);
@@ -39,10 +29,7 @@ function listen(): void {
     liveConnected.value = true;
     outcomeTick.value++; // whatever happened in the gap
   });
-  on('callbacks', data => {
-    lastOutcomes.value = (data as { Items: LiveItem[] }).Items;
-    outcomeTick.value++;
-  });
+  on('callbacks', () => outcomeTick.value++);
   on('counters', data => (counters.value = data as Counters));
   source.onerror = () => {
     liveConnected.value = false;
