@@ -13,6 +13,7 @@
 struct books_watch;
 struct certificate_watch;
 struct control;
+struct live;
 struct operations;
 struct people;
 struct recoveries;
@@ -29,6 +30,7 @@ struct api_options {
     struct operations *operations;
     struct certificate_watch *certificates;
     struct people *people;
+    struct live *live;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

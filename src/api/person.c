@@ -68,6 +68,17 @@ bool person_authenticate(struct call *c)
     return true;
 }
 
+bool person_session_goes_on(const struct call *c)
+{
+    struct session *s = people_session(c->api->options.people, c->person.session_id);
+    uint8_t hash[32];
+    token_hash(c->person.token, hash);
+    bool good = s && sodium_memcmp(s->hash, hash, sizeof hash) == 0 &&
+                !session_is_over(s, env_wall_ms(c->api->options.env));
+    session_unref(s);
+    return good;
+}
+
 /* --- other sites ------------------------------------------------------------------------------ */
 
 static bool origin_is(struct str origin, const char *scheme, struct str host)

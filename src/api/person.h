@@ -7,6 +7,8 @@
 
 /* Fills in who asks, from the cookie; false: nobody is signed in. */
 MUST_CHECK bool person_authenticate(struct call *c);
+/* Whether the session that the call began with is still there, with the same token. */
+MUST_CHECK bool person_session_goes_on(const struct call *c);
 /* Lets the store know, soon, when the session was used last. */
 void person_note_use(struct api *api, struct str session_id);
 /* Whether the request may come from this daemon's own page: Sec-Fetch-Site and Origin, where the

@@ -118,3 +118,4 @@ void user_factor_delete(struct call *c);
 void user_sessions_list(struct call *c);
 void user_sessions_delete(struct call *c);
 void audit_list(struct call *c);
+void live_get(struct call *c);

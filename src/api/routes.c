@@ -173,6 +173,9 @@ const struct route api_routes[] = {
     {HTTP_GET, "/api/v1/audit", SCOPE_AUDIT_READ, READ, SUBJECT_SIDE, p_audit, NULL, "AuditList",
      200, "Who changed what, newest first.", audit_list},
 
+    {HTTP_GET, "/api/v1/live", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL, NULL, 200,
+     "Server-sent events: what has happened, once a second.", live_get},
+
     {HTTP_GET, "/healthz", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, "Probe", 200,
      "The process answers.", probe_healthz},
     {HTTP_GET, "/readyz", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, "Probe", 200,

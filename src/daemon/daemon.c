@@ -10,12 +10,14 @@
 #include "api/books_watch.h"
 #include "api/certificate_watch.h"
 #include "api/control.h"
+#include "api/live.h"
 #include "api/recovery.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
 #include "daemon/master_key.h"
+#include "daemon/set_up.h"
 #include "daemon/told.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
@@ -54,6 +56,7 @@ struct daemon {
     struct control *control;
     struct recoveries *recoveries;
     struct people *people;
+    struct live *live;
     struct delivery *delivery;
     struct operations *operations;
     struct api *api;
@@ -136,6 +139,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     memcpy(people.master_key, options.master_key, sizeof people.master_key);
     d->accounts = accounts_new(&options);
     d->people = people_new(&people);
+    d->live = live_new();
     explicit_bzero(options.master_key, sizeof options.master_key);
     d->operations = operations_new(&(struct operations_options){
         .env = d->env,
@@ -226,6 +230,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
 static void lane_told(void *context, const struct lane_notice *notice)
 {
     struct daemon *d = context;
+    live_endpoint(d->live, notice->app->terms.account_no, notice->app->app_no);
     told_lane(d->operations, notice);
 }
 
@@ -260,6 +265,12 @@ static void app_changed(void *context, uint32_t app_no)
     delivery_app_changed(d->delivery, app_no);
 }
 
+static void outcomes_told(void *context, const struct outcome *items, size_t count)
+{
+    struct daemon *d = context;
+    live_outcomes(d->live, items, count);
+}
+
 static void make_delivery(struct daemon *d)
 {
     struct loop **loops = xcalloc(d->lap_count, sizeof(struct loop *));
@@ -279,6 +290,7 @@ static void make_delivery(struct daemon *d)
         .disable_lane = disable_lane,
         .lane_told = lane_told,
         .certificate_told = certificate_told,
+        .outcomes_told = outcomes_told,
         .context = d,
     };
     d->delivery = delivery_new(&options);
@@ -314,6 +326,7 @@ static void make_api(struct daemon *d)
         .operations = d->operations,
         .certificates = d->certificates,
         .people = d->people,
+        .live = d->live,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -403,24 +416,10 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
 
 bool daemon_offer_set_up(struct daemon *d, struct buf *ret_link)
 {
-    char token[TOKEN_BYTES + 1];
-    struct endpoint at;
     CHECK_MAGIC(d, DAEMON_MAGIC);
     if (people_any(d->people))
         return false;
-    people_offer_set_up(d->people, token);
-    struct str url = d->options.public_url;
-    while (url.n && url.p[url.n - 1] == '/')
-        url.n--;
-    if (url.n) {
-        buf_add_str(ret_link, url);
-    } else {
-        buf_add_c(ret_link, d->tls ? "https://" : "http://");
-        if (socket_local(d->listen_fd, &at))
-            endpoint_print(ret_link, &at);
-    }
-    buf_printf(ret_link, "/link#%s", token);
-    explicit_bzero(token, sizeof token);
+    set_up_print_link(ret_link, d->people, d->options.public_url, d->tls != NULL, d->listen_fd);
     return true;
 }
 
@@ -552,6 +551,8 @@ static void free_parts(struct daemon *d)
         accounts_free(d->accounts);
     if (d->people)
         people_free(d->people);
+    if (d->live)
+        live_free(d->live);
     if (d->directory)
         directory_free(d->directory);
     tls_context_free(d->tls);

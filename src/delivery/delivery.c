@@ -71,6 +71,7 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
     delivery->disable_lane = options->disable_lane;
     delivery->lane_told = options->lane_told;
     delivery->certificate_told = options->certificate_told;
+    delivery->outcomes_told = options->outcomes_told;
     delivery->context = options->context;
     delivery->owners = owners_new();
     delivery->count = count;

@@ -43,6 +43,8 @@ struct delivery_options {
     /* The receiver's certificate expires soon, once a day; or does not (any more): said once. */
     void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon);
+    /* Outcomes that are durable now; must not block. On a loop. NULL: nobody. */
+    void (*outcomes_told)(void *context, const struct outcome *items, size_t count);
     void *context;
 };
 

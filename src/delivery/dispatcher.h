@@ -97,6 +97,7 @@ struct delivery {
     void (*lane_told)(void *context, const struct lane_notice *notice);
     void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon);
+    void (*outcomes_told)(void *context, const struct outcome *items, size_t count);
     void *context;
     struct owners *owners;
     struct dispatcher **dispatchers;

@@ -133,6 +133,8 @@ static void recorded(struct task *task)
         lane_recorded(lane, o->event_no, o->state, o->place.due_ms, &now);
         dispatcher_touch(d, lane);
     }
+    if (d->delivery->outcomes_told && r->batch.status == STORE_OK)
+        d->delivery->outcomes_told(d->delivery->context, r->batch.items, r->batch.count);
     d->recordings--;
     arena_free(&r->batch.arena);
     free(r->batch.items);

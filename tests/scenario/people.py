@@ -97,3 +97,13 @@ def enrol(browser):
     done = browser.post("/api/v1/session/second-factor/confirm", {"Code": totp(secret)})
     assert done.status == 200, done
     return secret, done.json["RecoveryCodes"]
+
+
+def partner(daemon, name=None):
+    made = daemon.api().post("/api/v1/partners", {"Name": name or "P"})
+    assert made.status == 201
+    return made.json["PartnerId"]
+
+
+def codes(answer):
+    return {(e.get("Field") or e.get("Parameter"), e["Code"]) for e in answer.json.get("errors", [])}

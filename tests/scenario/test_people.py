@@ -3,24 +3,11 @@ import os
 import re
 import select
 import subprocess
-import time
 
-import pytest
-
-from harness import BINARY, OPERATOR_KEY, Account, Api, Daemon, Receiver, eventually
-from people import PASSWORD, Browser, enrol, invite, person, totp
+from harness import BINARY, OPERATOR_KEY, Daemon
+from people import PASSWORD, Browser, codes, enrol, invite, partner, person, totp
 
 NEW = "another password entirely"
-
-
-def partner(daemon, name=None):
-    made = daemon.api().post("/api/v1/partners", {"Name": name or "P"})
-    assert made.status == 201
-    return made.json["PartnerId"]
-
-
-def codes(answer):
-    return {(e.get("Field") or e.get("Parameter"), e["Code"]) for e in answer.json.get("errors", [])}
 
 
 # --- signing in ------------------------------------------------------------------------------
@@ -431,3 +418,39 @@ def test_the_first_start_leads_to_the_first_admin(tmp_path):
 def test_without_a_terminal_no_link_is_anywhere(own_daemon):
     own_daemon.start()
     assert '"event":"no_users"' in own_daemon.log_text() and "link#" not in own_daemon.log_text()
+
+
+# --- guessing ----------------------------------------------------------------------------------
+
+def test_guessing_is_slowed_down(own_daemon):
+    own_daemon.start()
+    victim, other = person(own_daemon, "admin"), person(own_daemon, "admin")
+    for i in range(10):
+        assert Browser(own_daemon).sign_in(victim.email, "guess number %d of it" % i).status == 401
+    blocked = Browser(own_daemon).sign_in(victim.email)  # the right one, too
+    assert blocked.status == 429 and 1 <= int(blocked.headers["Retry-After"]) <= 60
+    assert victim.session()["SignedIn"]  # who is in stays in
+    assert Browser(own_daemon).sign_in(other.email).status == 200
+    wrong = {"Password": "not the password", "NewPassword": NEW}
+    found = [other.post("/api/v1/session/password", wrong).status for _ in range(11)]
+    assert found == [400] * 10 + [429]
+    for i in range(40):  # nobody in particular: what counts is the client
+        last = Browser(own_daemon).sign_in("nobody-%d@example.test" % i, PASSWORD).status
+        if last == 429:
+            break
+    assert last == 429 and i >= 20
+
+
+def test_codes_are_not_guessed_either(own_daemon):
+    own_daemon.start()
+    b = person(own_daemon, "admin")
+    secret, _ = enrol(b)
+    for i in range(10):
+        assert Browser(own_daemon).sign_in(b.email, code="%06d" % i).status == 401
+    assert Browser(own_daemon).sign_in(b.email, code=totp(secret, step=1)).status == 429
+
+
+def test_links_are_not_guessed(own_daemon):
+    own_daemon.start()
+    found = [Browser(own_daemon).post("/api/v1/links/check", {"Token": "guess-%d" % i}).status for i in range(60)]
+    assert found[:50] == [404] * 50 and found[-1] == 429

@@ -1,0 +1,297 @@
+/* The sums, and the streams that tell of them.
+ *
+ * The sums only grow; each stream remembers what it has told and once a second tells the
+ * difference. A stream gives the connection one piece at a time: whoever does not take it is told
+ * nothing more, and is cut off by the connection's own deadline for writing. It ends with the
+ * session or key it was opened with. */
+#include "api/live.h"
+
+#include "accounts/directory.h"
+#include "api/internal.h"
+#include "api/person.h"
+#include "api/route.h"
+#include "base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define LIVE_MAGIC 0x117E0001u
+#define TICK_MS 1000
+#define PING_MS 15000
+
+struct live_app {
+    uint32_t account_no; /* 0: nothing has happened in this app */
+    uint64_t delivered, failed, dead, skipped, endpoint;
+};
+
+struct live {
+    uint32_t magic;
+    atomic_int streams;
+    pthread_mutex_t lock;
+    struct live_app *apps; /* by app_no */
+    size_t capacity;
+};
+
+struct live_stream {
+    struct call *c;
+    struct live *live;
+    struct timer timer;
+    struct live_app *told; /* by app_no */
+    size_t told_capacity;
+    struct store_numbers counters;
+    int64_t ping_mono_ms;
+    bool waits; /* for what was given to be on its way */
+};
+
+struct live *live_new(void)
+{
+    struct live *live = xcalloc(1, sizeof *live);
+    live->magic = LIVE_MAGIC;
+    pthread_mutex_init(&live->lock, NULL);
+    return live;
+}
+
+void live_free(struct live *live)
+{
+    CHECK_MAGIC(live, LIVE_MAGIC);
+    pthread_mutex_destroy(&live->lock);
+    free(live->apps);
+    free(live);
+}
+
+/* --- the sums --------------------------------------------------------------------------------- */
+
+static struct live_app *app_at(struct live_app **apps, size_t *capacity, size_t app_no)
+{
+    size_t before = *capacity;
+    *apps = xgrow(*apps, capacity, app_no + 1, sizeof **apps);
+    for (size_t i = before; i < *capacity; i++)
+        (*apps)[i] = (struct live_app){0};
+    return &(*apps)[app_no];
+}
+
+void live_outcomes(struct live *live, const struct outcome *items, size_t count)
+{
+    if (atomic_load_explicit(&live->streams, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&live->lock);
+    for (size_t i = 0; i < count; i++) {
+        const struct outcome *o = &items[i];
+        struct live_app *app = app_at(&live->apps, &live->capacity, (size_t)(o->lane / LANE_KINDS));
+        app->account_no = o->account_no;
+        app->delivered += o->state == CALLBACK_DELIVERED;
+        app->failed += o->state == CALLBACK_PENDING && o->has_attempt;
+        app->dead += o->state == CALLBACK_DEAD;
+        app->skipped += o->state == CALLBACK_SKIPPED;
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no)
+{
+    if (atomic_load_explicit(&live->streams, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&live->lock);
+    struct live_app *app = app_at(&live->apps, &live->capacity, app_no);
+    app->account_no = account_no;
+    app->endpoint++;
+    pthread_mutex_unlock(&live->lock);
+}
+
+/* --- what a stream says ----------------------------------------------------------------------- */
+
+static void begin_event(struct buf *to, const char *name, struct json_writer *w)
+{
+    buf_printf(to, "event: %s\ndata: ", name);
+    json_write_to(w, to);
+    json_object(w);
+}
+
+static void end_event(struct buf *to, struct json_writer *w)
+{
+    json_end_object(w);
+    buf_add_c(to, "\n\n");
+}
+
+static void print_number(struct json_writer *w, const char *name, uint64_t value)
+{
+    json_key(w, name);
+    json_int(w, (int64_t)value);
+}
+
+static void print_app(const struct live_stream *s, struct json_writer *w, uint32_t app_no,
+                      const struct live_app *now, const struct live_app *told)
+{
+    struct app *app = directory_app_by_no(s->c->api->options.directory, app_no);
+    if (!app)
+        return;
+    json_object(w);
+    json_key(w, "AppId");
+    json_string(w, app->id);
+    print_number(w, "Delivered", now->delivered - told->delivered);
+    print_number(w, "Failed", now->failed - told->failed);
+    print_number(w, "Dead", now->dead - told->dead);
+    print_number(w, "Skipped", now->skipped - told->skipped);
+    json_key(w, "EndpointChanged");
+    json_bool(w, now->endpoint != told->endpoint);
+    json_end_object(w);
+    app_unref(app);
+}
+
+/* What the account's apps have done since the last time; with to NULL it only catches up. */
+static void print_apps(struct live_stream *s, struct buf *to)
+{
+    struct json_writer w;
+    bool any = false;
+    pthread_mutex_lock(&s->live->lock);
+    for (size_t no = 0; no < s->live->capacity; no++) {
+        const struct live_app *now = &s->live->apps[no];
+        struct live_app *told = app_at(&s->told, &s->told_capacity, no);
+        if (now->account_no != s->c->account_no || memcmp(now, told, sizeof *now) == 0)
+            continue;
+        if (to && !any) {
+            begin_event(to, "callbacks", &w);
+            json_key(&w, "Items");
+            json_array(&w);
+        }
+        any = true;
+        if (to)
+            print_app(s, &w, (uint32_t)no, now, told);
+        *told = *now;
+    }
+    pthread_mutex_unlock(&s->live->lock);
+    if (to && any) {
+        json_end_array(&w);
+        end_event(to, &w);
+    }
+}
+
+static void print_counters(struct live_stream *s, struct buf *to)
+{
+    struct store_numbers n;
+    struct json_writer w;
+    store_get_numbers(s->c->api->options.store, &n);
+    const struct store_numbers *told = &s->counters;
+    if (n.events_accepted == told->events_accepted &&
+        n.callbacks_delivered == told->callbacks_delivered &&
+        n.callbacks_dead == told->callbacks_dead && n.callbacks_pending == told->callbacks_pending)
+        return;
+    s->counters = n;
+    int64_t now_ms = call_now_ms(s->c);
+    begin_event(to, "counters", &w);
+    json_key(&w, "At");
+    json_time(&w, now_ms);
+    print_number(&w, "EventsAccepted", (uint64_t)n.events_accepted);
+    print_number(&w, "CallbacksDelivered", (uint64_t)n.callbacks_delivered);
+    print_number(&w, "CallbacksDead", (uint64_t)n.callbacks_dead);
+    print_number(&w, "CallbacksPending", (uint64_t)n.callbacks_pending);
+    int64_t oldest_ms = n.oldest_pending_ms ? now_ms - n.oldest_pending_ms : 0;
+    print_number(&w, "OldestPendingSeconds", oldest_ms > 0 ? (uint64_t)oldest_ms / 1000 : 0);
+    end_event(to, &w);
+}
+
+static void print_hello(const struct live_stream *s, struct buf *to)
+{
+    struct json_writer w;
+    begin_event(to, "hello", &w);
+    json_key(&w, "ServerTime");
+    json_time(&w, call_now_ms(s->c));
+    json_key(&w, "Version");
+    json_c(&w, s->c->api->options.version);
+    end_event(to, &w);
+}
+
+/* --- its life --------------------------------------------------------------------------------- */
+
+static void finish(struct live_stream *s)
+{
+    struct call *c = s->c;
+    loop_timer_clear(c->loop->loop, &s->timer);
+    atomic_fetch_sub(&s->live->streams, 1);
+    free(s->told);
+    call_end_pieces(c); /* frees the stream */
+}
+
+static void drained(struct http_request *r)
+{
+    struct call *c = r->context;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    struct live_stream *s = c->work;
+    s->waits = false;
+    if (r->gone)
+        finish(s);
+}
+
+/* Whether whoever opened it could open it now. */
+static bool still_may(const struct call *c)
+{
+    const struct api_options *o = &c->api->options;
+    if (c->person.user_id.p)
+        return person_session_goes_on(c);
+    struct api_key *key = directory_key(o->directory, c->key_id);
+    bool there = key || c->is_operator; /* the operator's key of the environment is in no list */
+    api_key_unref(key);
+    return there;
+}
+
+static void tick(struct timer *timer)
+{
+    struct live_stream *s = CONTAINER_OF(timer, struct live_stream, timer);
+    struct call *c = s->c;
+    int64_t now = loop_mono_ms(c->loop->loop);
+    struct buf piece = {0};
+    if (c->r->gone || !atomic_load(&c->api->accepting) || !still_may(c)) {
+        if (!s->waits || !c->r->gone) /* else drained ends it */
+            finish(s);
+        return;
+    }
+    loop_timer_set(c->loop->loop, &s->timer, now + TICK_MS);
+    if (s->waits)
+        return;
+    if (c->is_operator)
+        print_counters(s, &piece);
+    if (c->account_no)
+        print_apps(s, &piece);
+    if (!piece.n && now >= s->ping_mono_ms)
+        buf_add_c(&piece, "event: ping\ndata: {}\n\n");
+    if (piece.n) {
+        s->ping_mono_ms = now + PING_MS;
+        s->waits = true;
+        http_respond_piece(c->r, buf_str(&piece), drained);
+    }
+    buf_free(&piece);
+}
+
+void live_get(struct call *c)
+{
+    struct live *live = c->api->options.live;
+    struct buf piece = {0};
+    if (c->r->method == HTTP_HEAD) {
+        call_begin_pieces(c, "text/event-stream");
+        call_end_pieces(c);
+        return;
+    }
+    if (atomic_fetch_add(&live->streams, 1) >= LIVE_STREAMS_MOST) {
+        atomic_fetch_sub(&live->streams, 1);
+        call_answer_problem(c, 503, "There are too many live streams; read now and then instead.");
+        return;
+    }
+    struct live_stream *s = call_alloc(c, sizeof *s);
+    int64_t now = loop_mono_ms(c->loop->loop);
+    s->c = c;
+    s->live = live;
+    s->timer.fire = tick;
+    s->ping_mono_ms = now + PING_MS;
+    c->work = s;
+    print_apps(s, NULL);
+    call_begin_pieces(c, "text/event-stream");
+    loop_timer_set(c->loop->loop, &s->timer, now + TICK_MS);
+    if (c->r->gone)
+        return; /* the first tick ends it */
+    print_hello(s, &piece);
+    if (c->is_operator)
+        print_counters(s, &piece);
+    s->waits = true;
+    http_respond_piece(c->r, buf_str(&piece), drained);
+    buf_free(&piece);
+}

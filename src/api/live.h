@@ -1,0 +1,16 @@
+/* What happens now, for pages that are open: GET /api/v1/live, server-sent events (WHATWG HTML,
+ * section 9.2). It says what to read again, never the truth itself: sums per app and second, so
+ * that a million outcomes cost a reader as little as one. */
+#pragma once
+
+#include "delivery/delivery.h"
+
+#define LIVE_STREAMS_MOST 500 /* 503 beyond */
+
+struct live;
+struct live *live_new(void);
+void live_free(struct live *live);
+
+/* Any thread; next to nothing while nobody looks. */
+void live_outcomes(struct live *live, const struct outcome *items, size_t count);
+void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no);

@@ -1,0 +1,285 @@
+"""What people may: role by role, acting as a partner, the audit log, and live updates that end in time."""
+import http.client
+import json
+
+import pytest
+
+from harness import OPERATOR_KEY, Account
+from people import PASSWORD, Browser, codes, invite, partner, person
+
+
+# --- roles -------------------------------------------------------------------------------------
+
+def expectations(account, key_id):
+    """(method, path, body, scope) of what each scope opens, on the account's own objects."""
+    p, app = "/api/v1/partners/" + account.partner_id, "/api/v1/apps/" + account.app_id
+    return [
+        ("GET", "/api/v1/reports/earnings", None, "reports:read"),
+        ("GET", "/api/v1/callbacks", None, "callbacks:read"),
+        ("POST", app + "/test-callback", {"RewardType": "survey_completed", "PanelistId": "u"}, "callbacks:write"),
+        ("GET", app, None, "apps:read"),
+        ("GET", p, None, "apps:read"),
+        ("PATCH", app, {"Name": "Renamed"}, "apps:write"),
+        ("GET", app + "/secret", None, "apps:write"),
+        ("GET", p + "/keys", None, "keys:write"),
+        ("POST", p + "/keys", {"Scopes": ["reports:read"]}, "keys:write"),
+        ("GET", "/api/v1/users", None, "people:write"),
+        ("POST", "/api/v1/users", {"Role": "analyst"}, "people:write"),
+        ("GET", "/api/v1/audit", None, "audit:read"),
+        ("POST", "/api/v1/events", [], "events:write"),
+        ("POST", "/api/v1/partners", {"Name": "New"}, "admin"),
+    ]
+
+
+PARTNER_SCOPES = {"reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write",
+                  "people:write", "audit:read"}
+READS = {"reports:read", "callbacks:read", "apps:read"}
+ROLES = {"owner": PARTNER_SCOPES, "developer": PARTNER_SCOPES - {"people:write"}, "analyst": READS,
+         "admin": PARTNER_SCOPES | {"events:write", "admin"}, "support": READS | {"callbacks:write", "audit:read"}}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_each_role_may_what_its_scopes_say(daemon, receiver, role):
+    account, other = Account(daemon, receiver.url), Account(daemon, receiver.url)
+    operator = role in ("admin", "support")
+    b = person(daemon, role, None if operator else account.partner_id)
+    assert set(b.session()["Scopes"]) == ROLES[role]
+    for method, path, body, scope in expectations(account, None):
+        if path == "/api/v1/users" and body:
+            body = dict(body, Email="new-%s@example.test" % role)
+        query = {"partnerId": account.partner_id} if operator and path not in ("/api/v1/partners", "/api/v1/events") else None
+        answer = b.request(method, path, body, query=query)
+        good = scope in ROLES[role]
+        assert (answer.status in (200, 201, 202)) == good, (role, method, path, answer)
+        assert good or answer.status == 403
+    if not operator:  # the other account's things are not there
+        for method, path, body, scope in expectations(other, None):
+            if other.partner_id in path or other.app_id in path:
+                answer = b.request(method, path, body)
+                assert answer.status == (404 if scope in ROLES[role] else 403), (role, method, path)
+        assert b.get("/api/v1/callbacks", query={"partnerId": other.partner_id}).status == 404
+
+
+def test_people_of_others_are_not_there(daemon):
+    mine, theirs = partner(daemon), partner(daemon)
+    owner, stranger, admin = person(daemon, "owner", mine), person(daemon, "owner", theirs), person(daemon, "admin")
+    for about in (stranger, admin):
+        path = "/api/v1/users/" + about.user_id
+        for method, rest, body in (("GET", "", None), ("PATCH", "", {"Enabled": False}), ("DELETE", "", None),
+                                   ("POST", "/link", None), ("DELETE", "/second-factor", None),
+                                   ("GET", "/sessions", None), ("DELETE", "/sessions", None)):
+            assert owner.request(method, path + rest, body).status == 404, (method, rest)
+        assert about.session()["SignedIn"]
+    assert owner.get("/api/v1/users", query={"partnerId": theirs}).status == 404
+    assert [u["UserId"] for u in owner.get("/api/v1/users").json["Items"]] == [owner.user_id]
+    assert owner.get("/api/v1/users", query={"email": stranger.email}).json["Items"] == []
+
+
+def test_nobody_rises_above_himself(daemon):
+    p = partner(daemon)
+    owner, developer = person(daemon, "owner", p), person(daemon, "developer", p)
+    for role in ("admin", "support", "god"):
+        answer = owner.post("/api/v1/users", {"Email": "up@example.test", "Role": role})
+        assert answer.status == 400 and codes(answer) == {("Role", "invalid")}
+    path = "/api/v1/partners/%s/keys" % p
+    assert developer.post(path, {"Scopes": ["people:write"]}).status == 403
+    assert developer.post(path, {"Scopes": ["events:write"]}).status == 403
+    assert developer.patch("/api/v1/users/" + developer.user_id, {"Role": "owner"}).status == 403
+    for change in ({"Role": "analyst"}, {"Enabled": False}):
+        assert owner.patch("/api/v1/users/" + owner.user_id, change).status == 409
+    assert owner.delete("/api/v1/users/" + owner.user_id).status == 409
+    assert owner.patch("/api/v1/users/" + owner.user_id, {"Name": "Still me"}).status == 200
+    second = person(daemon, "owner", p)
+    assert second.patch("/api/v1/users/" + owner.user_id, {"Role": "analyst"}).status == 200
+    assert not owner.session()["SignedIn"]  # with the role go its sessions
+    assert daemon.api().patch("/api/v1/users/" + second.user_id, {"Enabled": False}).status == 409  # the last one
+    assert second.delete("/api/v1/users/" + developer.user_id).status == 204
+    assert developer.get("/api/v1/partners/" + p).status == 401
+    assert Browser(daemon).sign_in(developer.email).status == 401
+
+
+def test_changing_people_follows_the_rules_of_the_interface(daemon):
+    p = partner(daemon)
+    owner = person(daemon, "owner", p)
+    user_id, email, _ = invite(daemon, "analyst", p)
+    path = "/api/v1/users/" + user_id
+    read = owner.get(path)
+    assert read.json["Invited"] is True and read.json["LastSignInAt"] is None
+    tag = read.headers["ETag"]
+    changed = owner.patch(path, {"Role": "developer"}, headers={"If-Match": tag})
+    assert changed.status == 200 and changed.json["Role"] == "developer" and changed.headers["ETag"] != tag
+    assert owner.patch(path, {"Name": "x"}, headers={"If-Match": tag}).status == 412
+    for bad in ({"Email": "other@example.test"}, {"UserId": "u"}, {"Enabled": 1}, {"Name": ""}, {"Nope": 1}):
+        assert owner.patch(path, bad).status == 400, bad
+    assert owner.post("/api/v1/users", {"Email": email.upper(), "Role": "owner"}).status == 409
+    for i in range(5):
+        assert owner.post("/api/v1/users", {"Email": "l%d-%s@example.test" % (i, p), "Role": "analyst"}).status == 201
+    seen, after = [], None
+    while True:
+        page = owner.get("/api/v1/users", query=dict({"limit": 3}, **({"after": after} if after else {}))).json
+        seen += [u["Email"] for u in page["Items"]]
+        after = page["Next"]
+        if not after:
+            break
+    assert len(seen) == len(set(seen)) == 7 and seen[-1] == owner.email
+
+
+# --- acting as a partner -------------------------------------------------------------------------
+
+def test_an_operator_looks_as_a_partner(daemon, receiver):
+    account = Account(daemon, receiver.url)
+    b = person(daemon, "support")
+    assert b.post("/api/v1/session/act-as", {"PartnerId": "nobody"}).status == 400
+    acting = b.post("/api/v1/session/act-as", {"PartnerId": account.partner_id})
+    assert acting.status == 200
+    assert acting.json["ActingAs"] is True and acting.json["Side"] == "partner"
+    assert set(acting.json["Scopes"]) == READS
+    assert b.get("/api/v1/callbacks").status == 200
+    for method, path, body, scope in expectations(account, None):
+        assert (b.request(method, path, body).status < 300) == (scope in READS), path
+    assert b.get("/api/v1/partners").status == 403
+    assert b.post("/api/v1/session/act-as", {"PartnerId": account.partner_id}).status == 403
+    back = b.delete("/api/v1/session/act-as")
+    assert back.status == 200 and back.json["Side"] == "operator" and back.json["Partner"] is None
+    assert b.delete("/api/v1/session/act-as").status == 409
+    noted = daemon.api().get("/api/v1/audit", query={"partnerId": account.partner_id, "actor": b.user_id}).json["Items"]
+    assert [e["Action"] for e in noted] == ["session.act_as_ended", "session.act_as_begun"]
+    partners_own = person(daemon, "owner", account.partner_id)
+    assert partners_own.post("/api/v1/session/act-as", {"PartnerId": account.partner_id}).status == 403
+
+
+# --- the audit log -------------------------------------------------------------------------------
+
+def test_every_change_is_written_down(daemon, receiver):
+    account = Account(daemon, receiver.url)
+    owner = person(daemon, "owner", account.partner_id)
+    app = "/api/v1/apps/" + account.app_id
+    assert owner.patch(app, {"Name": "Renamed", "SuccessCallbackUrl": "https://user:geheim@example.com/cb"}).status == 200
+    secret = owner.get(app + "/secret").json["CallbackSecret"]
+    rotated = owner.post(app + "/secret/rotate", {}).json["CallbackSecret"]
+    key = owner.post("/api/v1/partners/%s/keys" % account.partner_id, {"Scopes": ["audit:read"]}).json
+    assert owner.delete("/api/v1/partners/%s/keys/%s" % (account.partner_id, key["KeyId"])).status == 204
+    Browser(daemon).sign_in(owner.email, "a wrong password")
+    items = owner.get("/api/v1/audit").json["Items"]
+    assert [e["Action"] for e in items][:7] == [
+        "session.refused", "key.removed", "key.created", "app.secret_rotated", "app.secret_shown", "app.changed",
+        "session.begun"]
+    changed = items[5]
+    assert changed["Actor"] == {"Kind": "user", "Id": owner.user_id, "Name": owner.email, "ActingAs": False}
+    assert changed["Address"] == "127.0.0.1" and changed["PartnerId"] == account.partner_id
+    assert changed["Object"] == {"Kind": "app", "Id": account.app_id}
+    assert changed["Before"]["Name"] != "Renamed" and changed["After"]["Name"] == "Renamed"
+    assert changed["After"]["SuccessCallbackUrl"].startswith("https://***")
+    assert items[2]["Before"] is None and items[2]["After"]["KeyId"] == key["KeyId"] and "Key" not in items[2]["After"]
+    assert items[1]["After"] is None
+    text = owner.get("/api/v1/audit", query={"limit": 500}).text
+    for hidden in ("geheim", secret, rotated, key["Key"], PASSWORD, owner.csrf, owner.cookie.split("=")[1]):
+        assert hidden not in text
+        assert hidden not in daemon.log_text()
+    made = next(e for e in items if e["Action"] == "user.created")
+    assert made["Actor"]["Kind"] == "key" and made["Actor"]["Id"] == "operator"
+
+
+def test_the_audit_log_is_ones_own_and_paged(daemon):
+    mine, theirs = partner(daemon), partner(daemon, "Theirs")
+    owner, stranger = person(daemon, "owner", mine), person(daemon, "owner", theirs)
+    for i in range(7):
+        assert owner.patch("/api/v1/partners/" + mine, {"Name": "Name %d" % i}).status == 200
+    assert mine not in stranger.get("/api/v1/audit").text and theirs not in owner.get("/api/v1/audit").text
+    everything = owner.get("/api/v1/audit", query={"limit": 500}).json
+    assert everything["Next"] is None
+    seen, query = [], {"limit": 4}
+    while True:
+        page = owner.get("/api/v1/audit", query=query).json
+        seen += page["Items"]
+        assert len(page["Items"]) == 4 or page["Next"] is None
+        if not page["Next"]:
+            break
+        query["after"] = page["Next"]
+    assert seen == everything["Items"]
+    only = owner.get("/api/v1/audit", query={"action": "partner.changed", "limit": 3}).json
+    assert [e["After"]["Name"] for e in only["Items"]] == ["Name 6", "Name 5", "Name 4"] and only["Next"]
+    at = seen[3]["At"]
+    assert all(e["At"] >= at for e in owner.get("/api/v1/audit", query={"from": at}).json["Items"])
+    assert all(e["At"] < at for e in owner.get("/api/v1/audit", query={"to": at}).json["Items"])
+    assert owner.get("/api/v1/audit", query={"object": "nothing"}).json == {"Items": [], "Next": None}
+    for bad in ({"after": "x"}, {"from": "yesterday"}, {"limit": "0"}, {"nope": "1"}):
+        assert owner.get("/api/v1/audit", query=bad).status == 400
+    both = daemon.api().get("/api/v1/audit", query={"limit": 500}).text
+    assert mine in both and theirs in both
+
+
+def test_a_change_and_its_audit_entry_survive_together(own_daemon):
+    own_daemon.start()
+    p = partner(own_daemon)
+    own_daemon.kill()
+    own_daemon.start()
+    found = own_daemon.api().get("/api/v1/audit", query={"partnerId": p}).json["Items"]
+    assert [e["Action"] for e in found] == ["partner.created"]
+
+
+# --- live ----------------------------------------------------------------------------------------
+
+class Stream:
+    def __init__(self, browser_or_key, daemon, query=""):
+        headers = {"X-Api-Key": browser_or_key} if isinstance(browser_or_key, str) else {"Cookie": browser_or_key.cookie}
+        self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=20)
+        self.connection.request("GET", "/api/v1/live" + query, headers=headers)
+        self.answer = self.connection.getresponse()
+
+    def event(self):
+        """(name, data) of the next one; None at the end."""
+        name, data = None, None
+        while True:
+            line = self.answer.readline().decode().rstrip("\n")
+            if line.startswith("event: "):
+                name = line[7:]
+            elif line.startswith("data: "):
+                data = json.loads(line[6:])
+            elif name or not line:
+                return (name, data) if name else None
+
+    def wait(self, name):
+        while True:
+            found = self.event()
+            assert found, "the stream ended"
+            if found[0] == name:
+                return found[1]
+
+    def close(self):
+        self.answer.close()
+        self.connection.close()
+
+
+def test_outcomes_are_told_as_they_come(daemon, receiver):
+    account, other = Account(daemon, receiver.url), Account(daemon, receiver.url)
+    owner, admin = person(daemon, "owner", account.partner_id), person(daemon, "admin")
+    streams = [Stream(owner, daemon), Stream(admin, daemon), Stream(OPERATOR_KEY, daemon, "?partnerId=" + account.partner_id)]
+    for s in streams:
+        assert s.answer.status == 200 and s.answer.headers["Content-Type"] == "text/event-stream"
+        assert s.event()[0] == "hello"
+    daemon.api().events([other.event("live-other"), account.event("live-1"), account.event("live-2")])
+    daemon.api().wait_state("live-2", account.partner_id, "delivered")
+    for s in (streams[0], streams[2]):
+        delivered = 0
+        while delivered < 2:
+            items = s.wait("callbacks")["Items"]
+            assert [i["AppId"] for i in items] == [account.app_id]
+            delivered += items[0]["Delivered"]
+        assert delivered == 2
+    before = daemon.metrics()["postbackd_events_accepted_total"]
+    while streams[1].wait("counters")["EventsAccepted"] < before:
+        pass
+    assert owner.delete("/api/v1/session").status == 204
+    assert streams[0].event() is None  # it ends with the session
+    for s in streams:
+        s.close()
+    assert daemon.api("wrong").get("/api/v1/live").status == 401
+
+
+def test_open_streams_do_not_hold_up_the_stop(own_daemon):
+    own_daemon.start()
+    s = Stream(OPERATOR_KEY, own_daemon)
+    assert s.event()[0] == "hello"
+    assert own_daemon.stop() == 0
+    s.close()

@@ -1,0 +1,218 @@
+/* People's pure parts: codes by the RFCs' own vectors, cookies, roles, throttling, passwords. */
+#include "accounts/names.h"
+#include "people/cookie.h"
+#include "people/people.h"
+#include "people/throttle.h"
+#include "json/reader.h"
+
+#include "check.h"
+
+#include <sodium.h>
+
+#define RFC_SECRET STR("12345678901234567890") /* RFC 4226, appendix D; RFC 6238, appendix B */
+
+static void codes_are_those_of_the_rfcs(void)
+{
+    static const uint32_t hotp[] = {755224, 287082, 359152, 969429, 338314,
+                                    254676, 287922, 162583, 399871, 520489};
+    for (size_t i = 0; i < ARRAY_LEN(hotp); i++)
+        CHECK_EQ_UINT(totp_value(RFC_SECRET, (int64_t)i), hotp[i]);
+    /* The last six of RFC 6238's eight digits, by its seconds. */
+    static const struct {
+        int64_t second;
+        uint32_t value;
+    } totp[] = {{59, 287082},       {1111111109, 81804},  {1111111111, 50471},
+                {1234567890, 5924}, {2000000000, 279037}, {20000000000, 353130}};
+    for (size_t i = 0; i < ARRAY_LEN(totp); i++)
+        CHECK_EQ_UINT(totp_value(RFC_SECRET, totp[i].second / 30), totp[i].value);
+}
+
+static void a_code_is_good_once_and_for_a_while(void)
+{
+    const int64_t now = 59000; /* step 1, code 287082 */
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, 0), 1);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 30000, 0), 1);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now + 60000, 0), 0);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("359152"), now, 0), 2);
+    CHECK_EQ_INT(totp_find_step(RFC_SECRET, STR("287082"), now, 1), 0);
+    static const char *const bad[] = {"", "28708", "2870820", "28708x", "-87082", " 87082"};
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK_EQ_INT(totp_find_step(RFC_SECRET, str_of(bad[i]), now, 0), 0);
+}
+
+static void authenticators_can_read_the_uri(void)
+{
+    struct buf b = {0};
+    base32_print(&b, RFC_SECRET);
+    CHECK_CSTR(buf_c(&b), "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ");
+    buf_clear(&b);
+    base32_print(&b, STR("foobar")); /* RFC 4648, section 10 */
+    base32_print(&b, STR("f"));
+    CHECK_CSTR(buf_c(&b), "MZXW6YTBOIMY");
+    buf_clear(&b);
+    totp_print_uri(&b, STR("foobar"), STR("a+b@c.example"));
+    CHECK_CSTR(buf_c(&b), "otpauth://totp/postbackd:a%2Bb%40c.example?secret=MZXW6YTBOI"
+                          "&issuer=postbackd&algorithm=SHA1&digits=6&period=30");
+    buf_free(&b);
+}
+
+static void cookies_are_found_by_name(void)
+{
+    static const struct {
+        const char *header, *value; /* value NULL: absent */
+    } cases[] = {
+        {"s=1", "1"},      {"a=2; s=1", "1"}, {"s=1; a=2", "1"},    {" a=2 ;s=1 ", "1"},
+        {"s=", ""},        {"s=a=b", "a=b"},  {"ss=1", NULL},       {"S=1", NULL},
+        {"s", NULL},       {"", NULL},        {"xs=1; s2=3", NULL}, {"s=1; s=2", NULL},
+        {"s=1; s=1", "1"}, {"=1", NULL},      {";;=;s=9;", "9"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct str found = cookie_find(str_of(cases[i].header), "s");
+        CHECK(str_eq(found, str_of(cases[i].value)));
+    }
+    CHECK(!cookie_find(STR_NONE, "s").p);
+}
+
+static void roles_are_the_table_of_the_docs(void)
+{
+    const uint32_t reads = SCOPE_REPORTS_READ | SCOPE_CALLBACKS_READ | SCOPE_APPS_READ;
+    CHECK_EQ_UINT(role_scopes(ROLE_OWNER), SCOPES_PARTNER);
+    CHECK_EQ_UINT(role_scopes(ROLE_DEVELOPER), SCOPES_PARTNER & ~(uint32_t)SCOPE_PEOPLE_WRITE);
+    CHECK_EQ_UINT(role_scopes(ROLE_ANALYST), reads);
+    CHECK_EQ_UINT(role_scopes(ROLE_ADMIN), SCOPES_ALL);
+    CHECK_EQ_UINT(role_scopes(ROLE_SUPPORT), reads | SCOPE_CALLBACKS_WRITE | SCOPE_AUDIT_READ);
+    CHECK_EQ_UINT(SCOPES_PARTNER & (SCOPE_ADMIN | SCOPE_EVENTS_WRITE), 0);
+    uint32_t named = 0;
+    for (size_t i = 0; i < scope_count; i++)
+        named |= scope_names[i].bit;
+    CHECK_EQ_UINT(named, SCOPES_ALL);
+    for (enum role r = ROLE_OWNER; r <= ROLE_LAST; r++) {
+        enum role read = ROLE_NONE;
+        CHECK(role_parse(str_of(role_name(r)), &read) && read == r);
+        CHECK(role_is_operators(r) == (r >= ROLE_ADMIN));
+        CHECK(role_is_operators(r) || !(role_scopes(r) & ~SCOPES_PARTNER));
+    }
+    enum role none = ROLE_NONE;
+    CHECK(!role_parse(STR(""), &none) && !role_parse(STR("Owner"), &none));
+}
+
+static void tries_run_out_and_come_back(void)
+{
+    struct throttle *t = throttle_new((struct throttle_rule){.tries = 3, .refill_ms = 1000});
+    const struct str ada = STR("ada"), bob = STR("bob");
+    for (int i = 0; i < 3; i++) {
+        CHECK_EQ_INT(throttle_wait_ms(t, ada, 5000), 0);
+        throttle_fail(t, ada, 5000);
+    }
+    CHECK_EQ_INT(throttle_wait_ms(t, ada, 5000), 1000);
+    CHECK_EQ_INT(throttle_wait_ms(t, bob, 5000), 0);
+    CHECK_EQ_INT(throttle_wait_ms(t, ada, 5999), 1);
+    CHECK_EQ_INT(throttle_wait_ms(t, ada, 6000), 0);
+    throttle_fail(t, ada, 6000);
+    CHECK_EQ_INT(throttle_wait_ms(t, ada, 6000), 1000);
+    throttle_forgive(t, ada);
+    CHECK_EQ_INT(throttle_wait_ms(t, ada, 6000), 0);
+    for (int i = 0; i < 20000; i++) { /* more than it can keep */
+        struct buf who = {0};
+        buf_printf(&who, "somebody-%d", i);
+        throttle_fail(t, buf_str(&who), 7000);
+        buf_free(&who);
+    }
+    throttle_free(t);
+}
+
+static void passwords_are_stretched_and_judged(void)
+{
+    char hash[PASSWORD_HASH_BYTES];
+    const char *why = NULL;
+    password_hash(STR("correct horse battery"), hash);
+    CHECK(strncmp(hash, "$argon2id$v=19$m=32768,t=2,p=1$", 31) == 0);
+    CHECK(password_verify(str_of(hash), STR("correct horse battery")));
+    CHECK(!password_verify(str_of(hash), STR("correct horse batterx")));
+    CHECK(!password_verify(STR_NONE, STR("correct horse battery")));
+    CHECK(password_good(STR("twelve chars"), STR_NONE, &why));
+    CHECK(password_good(STR("\xc3\xa4\xc3\xb6\xc3\xbc\xc3\xa4\xc3\xb6\xc3\xbc"
+                            "abcdef"),
+                        STR_NONE, &why));
+    CHECK(!password_good(STR("eleven char"), STR_NONE, &why) && why);
+    CHECK(!password_good(STR("a@example.test"), STR("a@example.test"), &why));
+    CHECK(!password_good(STR("A@Example.test"), STR("a@example.test"), &why));
+    CHECK(!password_good(STR("xxxxxxxxxxxxxxxx"), STR_NONE, &why));
+}
+
+static void recovery_codes_may_be_typed_anyhow(void)
+{
+    char code[RECOVERY_CODE_BYTES + 1];
+    uint8_t want[32], got[32];
+    recovery_code_make(env_real(), code);
+    CHECK(strlen(code) == RECOVERY_CODE_BYTES && code[5] == '-');
+    CHECK(recovery_code_hash(str_of(code), want));
+    char typed[32] = " ";
+    for (size_t i = 0; code[i]; i++)
+        typed[1 + i] = (char)(code[i] == '-'                     ? ' '
+                              : code[i] >= 'a' && code[i] <= 'z' ? code[i] - 32
+                                                                 : code[i]);
+    CHECK(recovery_code_hash(str_of(typed), got) && memcmp(want, got, 32) == 0);
+    CHECK(!recovery_code_hash(STR("abcde-fghj"), got) && !recovery_code_hash(STR("123456"), got));
+    CHECK(!recovery_code_hash(STR("abcde-fghjkm"), got) && !recovery_code_hash(STR(""), got));
+}
+
+/* --- documents -------------------------------------------------------------------------------- */
+
+static void users_survive_their_documents(void)
+{
+    struct arena arena = {0};
+    struct json_parser *parser = json_parser_new();
+    struct buf text = {0};
+    const uint8_t key[MASTER_KEY_BYTES] = {1}, other[MASTER_KEY_BYTES] = {2};
+    struct user u = {.user_no = 7,
+                     .account_no = 3,
+                     .version = 4,
+                     .enabled = true,
+                     .role = ROLE_DEVELOPER,
+                     .created_ms = 11,
+                     .last_sign_in_ms = 12,
+                     .id = STR("u_1"),
+                     .email = STR("a@b.example"),
+                     .name = STR("A \"B\""),
+                     .password = STR("$argon2id$x"),
+                     .totp_secret = RFC_SECRET,
+                     .totp_step = 13,
+                     .recovery = STR("0123456789abcdef0123456789abcdef"),
+                     .link = LINK_RESET,
+                     .link_hash = {9},
+                     .link_until_ms = 14};
+    user_print_document(&text, &u, key, env_real());
+    CHECK(!strstr(buf_c(&text), "12345678901234567890"));
+    struct json *v = NULL;
+    struct str why;
+    struct user *read = NULL;
+    REQUIRE(json_parse(parser, &arena, buf_str(&text), &v, &why));
+    REQUIRE(user_read_document(&arena, v, key, &read, &why));
+    CHECK(read->user_no == 7 && read->account_no == 3 && read->version == 4 && read->enabled);
+    CHECK(read->role == ROLE_DEVELOPER && read->created_ms == 11 && read->last_sign_in_ms == 12);
+    CHECK(str_eq(read->email, u.email) && str_eq(read->name, u.name) && str_eq(read->id, u.id));
+    CHECK(str_eq(read->password, u.password) && str_eq(read->totp_secret, u.totp_secret));
+    CHECK(read->totp_step == 13 && str_eq(read->recovery, u.recovery));
+    CHECK(read->link == LINK_RESET && read->link_hash[0] == 9 && read->link_until_ms == 14);
+    user_unref(read);
+    CHECK(!user_read_document(&arena, v, other, &read, &why));
+    buf_free(&text);
+    arena_free(&arena);
+    json_parser_free(parser);
+}
+
+int main(void)
+{
+    ASSERT(sodium_init() >= 0);
+    RUN(codes_are_those_of_the_rfcs);
+    RUN(a_code_is_good_once_and_for_a_while);
+    RUN(authenticators_can_read_the_uri);
+    RUN(cookies_are_found_by_name);
+    RUN(roles_are_the_table_of_the_docs);
+    RUN(tries_run_out_and_come_back);
+    RUN(passwords_are_stretched_and_judged);
+    RUN(recovery_codes_may_be_typed_anyhow);
+    RUN(users_survive_their_documents);
+    return check_done("people");
+}
