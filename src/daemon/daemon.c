@@ -18,6 +18,7 @@
 #include "base/waiter.h"
 #include "daemon/master_key.h"
 #include "daemon/set_up.h"
+#include "daemon/signals.h"
 #include "daemon/told.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
@@ -70,17 +71,6 @@ struct daemon {
     struct waiter waiter; /* the main thread's, one thing after the other */
     struct task delivery_stopped;
 };
-
-void daemon_block_signals(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &set, NULL);
-    signal(SIGPIPE, SIG_IGN);
-}
 
 static bool fail(char **ret_why, const char *what, const char *why)
 {
@@ -459,19 +449,6 @@ static void reload_tls(struct daemon *d)
     log_info("certificate_reloaded", LOG_C("file", d->options.tls_cert_file));
 }
 
-/* Waits for a signal; 0 every quarter of a second, to look at the store. */
-static int next_signal(void)
-{
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGTERM);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGHUP);
-    struct timespec wait = {.tv_nsec = 250000000};
-    int signal = sigtimedwait(&set, NULL, &wait);
-    return signal > 0 ? signal : 0;
-}
-
 /* --- stop ----------------------------------------------------------------------------------- */
 
 static void server_stopped(void *context)
@@ -574,7 +551,7 @@ int daemon_run(struct daemon *d)
 {
     CHECK_MAGIC(d, DAEMON_MAGIC);
     for (;;) {
-        int signal = next_signal();
+        int signal = signals_next();
         if (signal == SIGTERM || signal == SIGINT)
             break;
         if (signal == SIGHUP)

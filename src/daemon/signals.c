@@ -1,0 +1,30 @@
+/* SIGTERM and SIGINT stop, SIGHUP reads certificates again. */
+#include "daemon/signals.h"
+#include "daemon/daemon.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+void daemon_block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+}
+
+int signals_next(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGHUP);
+    struct timespec wait = {.tv_nsec = 250000000};
+    int signal = sigtimedwait(&set, NULL, &wait);
+    return signal > 0 ? signal : 0;
+}
