@@ -165,9 +165,9 @@ def test_nothing_of_the_other_in_any_answer(tenants, operations):
     mine, theirs = tenants
     read = 0
     for method, path in operations:
-        if method == "GET" and path.startswith("/api/"):
+        if method == "GET" and path.startswith("/api/") and path != "/api/v1/live":  # which never ends
             answer = mine.api.get(fill(path, mine.ids), query=QUERIES.get(path))
-            if path == "/api/v1/partners":
+            if path in ("/api/v1/partners", "/api/v1/operations-secret"):
                 assert_problem(answer, 403)  # the installation's, not one partner's
                 continue
             if answer.status == 404:
