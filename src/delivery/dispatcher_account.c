@@ -10,10 +10,23 @@ struct erasing {
     struct str panelist_id;
 };
 
+/* A page that was read before the erasure may come after it. */
+static void spoil_page(const struct erasing *e, struct lane *lane)
+{
+    struct app *app =
+        directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    if (!app || app->terms.account_no == e->account_no)
+        lane_spoil_page(lane);
+    if (app)
+        app_unref(app);
+}
+
 static void erase_in_lane(void *context, struct lookup_node *node)
 {
     const struct erasing *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    if (lane->page_asked)
+        spoil_page(e, lane);
     if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
         dispatcher_touch(e->dispatcher, lane);
 }

@@ -63,6 +63,12 @@ static size_t use_items(struct dispatcher *d, struct lane *lane, const struct du
     return taken;
 }
 
+static void drop_items(const struct due_page *page)
+{
+    for (size_t i = 0; i < page->count; i++)
+        callback_free(page->items[i]);
+}
+
 static void page_done(struct task *task)
 {
     struct page_request *request =
@@ -74,7 +80,10 @@ static void page_done(struct task *task)
     struct lane_now now = dispatcher_now(d);
     d->pages--;
     d->room_reserved -= request->reserved;
-    if (request->page.status == STORE_OK) {
+    if (request->page.status == STORE_OK && lane->page_is_stale) {
+        drop_items(&request->page);
+        lane_page_failed(lane, &now);
+    } else if (request->page.status == STORE_OK) {
         size_t taken = use_items(d, lane, &request->page);
         lane_page_ended(lane, &request->page, taken, &now);
     } else {

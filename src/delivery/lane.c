@@ -377,9 +377,15 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
 {
     ASSERT(!lane->page_asked && lane->lingering == 0);
     lane->page_asked = true;
+    lane->page_is_stale = false;
     lane->page_kind = (uint8_t)kind;
     if (kind != PAGE_SWEEP && lane->scan_due_ms == 0 && lane->scan_event_no == 0)
         lane->dropped_due_ms = INT64_MAX;
+}
+
+void lane_spoil_page(struct lane *lane)
+{
+    lane->page_is_stale = lane->page_asked;
 }
 
 bool lane_page_take(struct lane *lane, struct callback *c)

@@ -59,7 +59,8 @@ struct lane {
     bool gone;       /* answered 410; true until the directory knows */
     bool took_fresh; /* queues take turns: the last one came from `fresh` */
     bool page_asked;
-    bool probe_ready; /* shut: the one in `due` is the next try */
+    bool page_is_stale; /* read before something was erased: not to be used */
+    bool probe_ready;   /* shut: the one in `due` is the next try */
     uint8_t page_kind;
     uint8_t empty_scans;
     uint32_t lingering; /* held entries that only wait for the page under way */
@@ -157,6 +158,8 @@ void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, in
 void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state state, int64_t due_ms,
                    const struct lane_now *now);
 
+/* What the page under way shows has been erased meanwhile, perhaps: lane_page_failed follows. */
+void lane_spoil_page(struct lane *lane);
 /* A page was asked for. */
 void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
 /* Takes over one item of the page just come; false: not wanted, the caller's. */

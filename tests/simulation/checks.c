@@ -12,9 +12,9 @@
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
-        "lost",      "tries",    "dead",  "skipped", "window",   "suspended",
-        "dead_host", "wait",     "final", "at_once", "reversal", "retry_after",
-        "early",     "counters", "hot",   "books",   "resend"};
+        "lost",   "tries",   "dead",     "skipped",     "window", "suspended", "dead_host", "wait",
+        "final",  "at_once", "reversal", "retry_after", "early",  "counters",  "hot",       "books",
+        "resend", "memory",  "erased",   "statement",   "torn",   "order"};
     return names[c];
 }
 
@@ -47,6 +47,8 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         .steady = sim->choices[event->app_no - 1].steady && !event->original_no,
         .final = e->state != CALLBACK_PENDING,
         .was_final = e->state != CALLBACK_PENDING,
+        .state = e->state,
+        .panelist = event->panelist_id.n == 2 ? (uint8_t)(event->panelist_id.p[1] - '0') : 0,
     };
 }
 
@@ -62,6 +64,7 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
         w->run_starts = w->run_allows = 0;
         w->run_began_ms = sim_wall(sim);
         w->final = false;
+        w->state = CALLBACK_PENDING;
     } else { /* if its try under way, or on its way to the store, is the last, it begins anew */
         w->run_allows += 1 + (w->under_way || w->final ? sim->schedule.steps + 1 : 0);
     }
@@ -79,6 +82,9 @@ static void check_callback(struct sim *sim, const struct callback *c, const stru
                   c->account_no, no);
     if (w->final && !w->asked)
         sim_found(sim, CHECK_FINAL, "account %u event %llu is tried though it is final",
+                  c->account_no, no);
+    if (w->erased)
+        sim_found(sim, CHECK_ERASED, "account %u event %llu is tried though it was erased",
                   c->account_no, no);
     if (w->run_starts >= sim->schedule.steps + 1 + w->run_allows)
         sim_found(sim, CHECK_TRIES, "account %u event %llu: try %d of a schedule of %d",
@@ -124,6 +130,18 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
                   url_host(t->x.url), host->probes, (long long)(host->dead_next_ms - sim->mono_ms));
 }
 
+/* After an outage: what had waited is tried oldest due first, whatever comes in meanwhile. */
+static void check_order(struct sim *sim, const struct callback *c, const struct witness *w,
+                        struct lane_witness *l)
+{
+    if (sim->returned_ms == 0 || w->accepted_ms >= sim->returned_ms)
+        return;
+    if (w->due_ms < l->drained_due_ms)
+        sim_found(sim, CHECK_ORDER, "account %u event %llu is tried after one due %lld ms later",
+                  c->account_no, number(c->event_no), (long long)(l->drained_due_ms - w->due_ms));
+    l->drained_due_ms = w->due_ms;
+}
+
 void checks_starting(struct sim *sim, const struct try *t, int loop)
 {
     struct witness *w = sim_witness(sim, t->callback->account_no, t->callback->event_no);
@@ -133,11 +151,14 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
               url_host(t->x.url));
     check_callback(sim, t->callback, w);
     check_lane(sim, t, l, loop);
+    check_order(sim, t->callback, w, l);
     w->under_way = w->seen = true;
     w->asked_meanwhile = w->owed = false;
     w->starts++;
     w->run_starts++;
     l->under_way++;
+    if (l->under_way > sim->most_at_once)
+        sim->most_at_once = l->under_way;
     l->try_is_probe = t->lane->window.suspended;
     sim->hosts[url_host(t->x.url)].probes += t->is_probe;
 }
@@ -307,6 +328,18 @@ void checks_durable(struct sim *sim, const struct outcome *o)
     w->was_final |= o->state != CALLBACK_PENDING;
     w->was_delivered |= o->state == CALLBACK_DELIVERED;
     w->was_dead |= o->state == CALLBACK_DEAD;
+    bool anew = w->resend_no > o->resend_no; /* a resend that it does not answer */
+    bool was_final = o->state == CALLBACK_DEAD || o->state == CALLBACK_SKIPPED;
+    w->state = o->state;
+    if (w->is_erased && o->state == CALLBACK_PENDING) {
+        w->state = CALLBACK_SKIPPED;
+        w->final = w->was_final = true;
+    } else if (anew && !w->is_erased) {
+        w->state = was_final ? CALLBACK_PENDING : o->state;
+        w->asked = true;
+    }
+    if (!anew)
+        w->resend_no = 0;
 }
 
 /* --- a crash --------------------------------------------------------------------------------- */
@@ -323,7 +356,7 @@ void checks_crashed(struct sim *sim)
             w->run_allows += unrecorded;
             w->under_way = w->asked_meanwhile = false;
             w->final = e->state != CALLBACK_PENDING;
-            w->asked = w->owed = e->manual;
+            w->asked = w->owed = e->manual && e->event.body.p;
             w->due_ms = e->place.due_ms;
             w->not_before_ms = 0;
         }
@@ -356,7 +389,8 @@ void checks_counters(struct sim *sim)
 {
     struct delivery_numbers made;
     struct store_numbers kept;
-    int64_t delivered = 0, dead = 0, accepted = 0;
+    int64_t delivered = sim->retired_delivered, dead = sim->retired_dead;
+    int64_t accepted = sim->retired_events;
     delivery_get_numbers(sim->delivery, &made);
     store_get_numbers(&sim->late.store, &kept);
     for (int c = 0; c < ATTEMPT_CLASSES; c++)
@@ -387,46 +421,12 @@ void checks_counters(struct sim *sim)
                   (long long)kept.callbacks_dead);
 }
 
-static void run_nothing(struct task *task)
-{
-    (void)task;
-}
-
-static void post_nowhere(struct executor *executor, struct task *task)
-{
-    (void)executor;
-    (void)task;
-}
-
-/* The ledger, kept move by move through crashes and resends, against what there is at the end. */
-static void checks_books(struct sim *sim)
-{
-    struct executor nobody = {post_nowhere}; /* the oracle answers before it returns */
-    for (uint32_t account = 1; account <= sim->shard_count; account++) {
-        struct books_check c = {.done.run = run_nothing,
-                                .reply_to = &nobody,
-                                .from_day = INT32_MIN,
-                                .callbacks_most = INT64_MAX};
-        do {
-            c.after_account_no = c.last_account_no;
-            c.after_day = c.last_day;
-            store_check_books(sim->shards[account - 1].store, &c);
-            if (c.difference_total > 0)
-                sim_found(sim, CHECK_BOOKS,
-                          "account %u app %u day %d state %s: %lld in the ledger, %lld events",
-                          account, c.differences[0].app_no, c.differences[0].day,
-                          callback_state_name(c.differences[0].state),
-                          (long long)c.differences[0].ledger.count,
-                          (long long)c.differences[0].found.count);
-            free(c.differences);
-        } while (c.more);
-    }
-}
-
 void checks_at_end(struct sim *sim)
 {
     checks_counters(sim);
     checks_books(sim);
+    checks_statements(sim);
+    checks_memory(sim);
     for (uint32_t account = 1; account <= sim->shard_count; account++) {
         for (size_t i = 0; i < sim->shards[account - 1].count; i++) {
             const struct entry *e = late_store_entry(sim, account, i + 1);

@@ -8,6 +8,7 @@
 #include "sim.h"
 
 #include "base/alloc.h"
+#include "store/journal/frame.h"
 #include "store/journal/record.h"
 
 #include <stdlib.h>
@@ -81,6 +82,7 @@ static void read_page(struct job *job)
     uint32_t app_no = (uint32_t)(page->lane / LANE_KINDS);
     store_page(job->late->sim->shards[sim_account_of(app_no) - 1].store, page);
     page->reply_to = asker;
+    plant_paged(page);
 }
 
 /* --- being told
@@ -99,15 +101,25 @@ static void tell(struct job *job)
 
 static void told(struct moment *m)
 {
-    tell(CONTAINER_OF(m, struct job, moment));
+    struct job *job = CONTAINER_OF(m, struct job, moment);
+    struct sim *sim = job->late->sim;
+    bool batch = job->batch;
+    tell(job);
+    if (batch)
+        (void)sim_crash_point(sim);
 }
 
 static void takes_effect(struct moment *m)
 {
     struct job *job = CONTAINER_OF(m, struct job, moment);
+    if (job->batch && sim_crash_point(job->late->sim)) { /* it falls into the write */
+        timeline_add(&job->late->sim->timeline, m, m->at_ms, m->lot);
+        return;
+    }
     if (job->batch) {
         apply(job);
         job->batch->status = STORE_OK;
+        (void)sim_crash_point(job->late->sim); /* durable, nobody knows */
     } else {
         read_page(job);
     }
@@ -196,7 +208,10 @@ static void start(struct store *s, struct owed_sink *sink)
 static void numbers(struct store *s, struct store_numbers *ret)
 {
     struct late_store *late = CONTAINER_OF(s, struct late_store, store);
-    *ret = (struct store_numbers){.accepting = true};
+    *ret = (struct store_numbers){.accepting = true,
+                                  .events_accepted = late->sim->retired_events,
+                                  .callbacks_delivered = late->sim->retired_delivered,
+                                  .callbacks_dead = late->sim->retired_dead};
     for (size_t i = 0; i < late->sim->shard_count; i++) {
         struct store_numbers one;
         store_get_numbers(late->sim->shards[i].store, &one);
@@ -231,6 +246,47 @@ void late_store_close(struct sim *sim)
         free(sim->shards[i].witnesses);
     }
     free(sim->shards);
+}
+
+/* Up to `cut` bytes of the frame have reached a disk that held an older one there. */
+static bool is_found_whole(struct sim *sim, const struct buf *records, size_t cut, bool *ret_told)
+{
+    struct frame_head head = {.journal_id = 1,
+                              .segment = 1,
+                              .sequence = sim->late.order,
+                              .length = (uint32_t)records->n},
+                      found;
+    size_t bytes = frame_bytes(records->n);
+    char *frame = xcalloc(1, bytes), *disk = xcalloc(1, bytes);
+    memcpy(frame + FRAME_HEAD_BYTES, records->p, records->n);
+    frame_seal(frame, &head);
+    memset(disk, sim_chance(sim, 2) ? 0 : 0x5a, bytes);
+    memcpy(disk, frame, cut);
+    bool whole = frame_head_read(disk, &found) && found.sequence == head.sequence &&
+                 frame_is_whole(disk, &found);
+    *ret_told = memcmp(disk, frame, FRAME_HEAD_BYTES + records->n) == 0;
+    free(frame);
+    free(disk);
+    return whole;
+}
+
+void late_store_tear(struct sim *sim)
+{
+    for (struct link *link = sim->late.jobs.first; link; link = link->next) {
+        struct job *job = CONTAINER_OF(link, struct job, link);
+        if (!job->batch || job->moment.happen != takes_effect)
+            continue;
+        bool written;
+        size_t cut = (size_t)sim_below(sim, (int64_t)frame_bytes(job->records.n) + 1);
+        bool whole = is_found_whole(sim, &job->records, cut, &written);
+        sim->torn++;
+        if (whole && !written)
+            sim_found(sim, CHECK_TORN, "%zu bytes of a group of %zu are taken for all of it", cut,
+                      job->records.n);
+        if (whole)
+            apply(job); /* nobody is told */
+        return;
+    }
 }
 
 void late_store_crash(struct sim *sim)

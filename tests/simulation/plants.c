@@ -3,6 +3,9 @@
  * test serves both. */
 #include "sim.h"
 
+#include "store/journal/frame.h"
+#include "store/statement.h"
+
 int plant_now = -1;
 
 const struct plant plants[] = {
@@ -23,6 +26,13 @@ const struct plant plants[] = {
     {"wakes_for_nothing", CHECK_HOT},
     {"ledger_forgets_the_dead", CHECK_BOOKS},
     {"resend_overwritten", CHECK_RESEND},
+    {"suspended_lane_keeps_all", CHECK_MEMORY},
+    {"erased_stays_in_memory", CHECK_ERASED},
+    {"statement_of_yesterday", CHECK_STATEMENT},
+    {"torn_group_believed", CHECK_TORN},
+    {"page_outlives_erasure", CHECK_ERASED},
+    {"drains_newest_first", CHECK_ORDER},
+    {"lane_without_bound", CHECK_MEMORY},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -143,6 +153,8 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
     if (is("wakes_for_nothing") && lane->paused_until_mono_ms > now->mono_ms &&
         what.wake_mono_ms > now->mono_ms)
         what.wake_mono_ms = now->mono_ms;
+    if (is("suspended_lane_keeps_all") && lane->window.suspended && what.action == LANE_DROP)
+        what = (struct lane_decision){.action = LANE_WAIT, .wake_mono_ms = now->mono_ms + 1000};
     return what;
 }
 
@@ -150,6 +162,51 @@ WRAP(void, memory_moved, struct memory_store *m, const struct entry *e, enum cal
 {
     if (!is("ledger_forgets_the_dead") || e->state != CALLBACK_DEAD)
         __real_memory_moved(m, e, from);
+}
+
+WRAP(void, dispatcher_erase, struct dispatcher *d, uint32_t account_no, struct str panelist_id)
+{
+    if (!is("erased_stays_in_memory"))
+        __real_dispatcher_erase(d, account_no, panelist_id);
+}
+
+/* What was resent is still stated as it was before. */
+WRAP(void, statement_add, struct statement_maker *m, const struct event *e,
+     enum callback_state state)
+{
+    bool stale = is("statement_of_yesterday") && state == CALLBACK_DEAD;
+    __real_statement_add(m, e, stale ? CALLBACK_PENDING : state);
+}
+
+WRAP(bool, frame_is_whole, const char *frame, const struct frame_head *head)
+{
+    return __real_frame_is_whole(frame, head) || is("torn_group_believed");
+}
+
+WRAP(void, lane_spoil_page, struct lane *lane)
+{
+    if (!is("page_outlives_erasure"))
+        __real_lane_spoil_page(lane);
+}
+
+WRAP(void, lane_offer, struct lane *lane, struct callback *c, int32_t room,
+     const struct lane_now *now)
+{
+    int32_t in_ram = is("lane_without_bound") ? lane->in_ram : 0;
+    lane->in_ram -= in_ram;
+    __real_lane_offer(lane, c, room, now);
+    lane->in_ram += in_ram;
+}
+
+void plant_paged(struct due_page *page)
+{
+    if (!is("drains_newest_first") || page->status != STORE_OK)
+        return;
+    for (size_t i = 0; i < page->count / 2; i++) {
+        struct callback *c = page->items[i];
+        page->items[i] = page->items[page->count - 1 - i];
+        page->items[page->count - 1 - i] = c;
+    }
 }
 
 /* The store's duty: a reversal waits for its original. */

@@ -1,4 +1,4 @@
-/* The outside of each dispatcher: the virtual clock, and receivers that behave in fifteen ways. */
+/* The outside of each dispatcher: the virtual clock, and receivers that behave in twenty ways. */
 #include "sim.h"
 
 #include "base/alloc.h"
@@ -9,9 +9,9 @@
 const char *behaviour_name(enum behaviour b)
 {
     static const char *const names[BEHAVIOURS] = {
-        "up",      "down",      "flapping", "slow",          "not found",
-        "gone",    "busy",      "error",    "no connection", "no name",
-        "hanging", "resetting", "bad tls",  "redirecting",   "mixed"};
+        "up",       "down",          "flapping", "slow",    "not found",  "gone",    "busy",
+        "error",    "no connection", "no name",  "hanging", "resetting",  "bad tls", "redirecting",
+        "dripping", "lying",         "closing",  "moving",  "going away", "mixed"};
     return names[b];
 }
 
@@ -44,7 +44,38 @@ static struct answer busy(struct sim *sim)
     return sim_chance(sim, 3) ? status(sim, 200, 50) : a;
 }
 
-static struct answer answer(struct sim *sim, const struct host *host, enum behaviour how)
+/* Whole answers, short ones that a connection ends under, and what is no HTTP. */
+static struct answer lies(struct sim *sim)
+{
+    switch (sim_below(sim, 4)) {
+    case 0: return status(sim, 200, 90);
+    case 1: return fails(sim, ATTEMPT_PROTOCOL, 200);
+    case 2: return fails(sim, ATTEMPT_RESET, 200);
+    default: return fails(sim, ATTEMPT_TIMEOUT, 0);
+    }
+}
+
+static struct answer moves(struct sim *sim, const struct host *host)
+{
+    switch ((sim->mono_ms / host->period_ms) % 4) {
+    case 0: return fails(sim, ATTEMPT_DNS, 3 * SECOND);
+    case 1: return fails(sim, ATTEMPT_DESTINATION_REFUSED, 50);
+    case 2: return fails(sim, ATTEMPT_REFUSED, 50);
+    default: return status(sim, 200, 50);
+    }
+}
+
+/* Everybody who asks until then is refused at that moment. */
+static struct answer goes_away(struct sim *sim, struct host *host)
+{
+    if (host->goes_away_ms <= sim->mono_ms && sim_chance(sim, 20))
+        host->goes_away_ms = sim->mono_ms + 1 + sim_below(sim, 200);
+    if (host->goes_away_ms <= sim->mono_ms)
+        return status(sim, 200, 50);
+    return (struct answer){ATTEMPT_RESET, 0, host->goes_away_ms - sim->mono_ms, -1};
+}
+
+static struct answer answer(struct sim *sim, struct host *host, enum behaviour how)
 {
     switch (how) {
     case HOST_UP: return status(sim, 200, 50);
@@ -65,6 +96,12 @@ static struct answer answer(struct sim *sim, const struct host *host, enum behav
         return sim_chance(sim, 3) ? status(sim, 200, 90) : fails(sim, ATTEMPT_RESET, SECOND);
     case HOST_BAD_TLS: return fails(sim, ATTEMPT_TLS, 300);
     case HOST_REDIRECTING: return status(sim, 302, 40);
+    case HOST_DRIPPING: return status(sim, 200, 90 * SECOND);
+    case HOST_LYING: return lies(sim);
+    case HOST_CLOSING:
+        return sim_chance(sim, 15) ? fails(sim, ATTEMPT_RESET, 5) : status(sim, 200, 40);
+    case HOST_MOVING: return moves(sim, host);
+    case HOST_GOING_AWAY: return goes_away(sim, host);
     case HOST_MIXED: return answer(sim, host, (enum behaviour)sim_below(sim, HOST_MIXED));
     }
     UNREACHABLE();

@@ -3,6 +3,7 @@
 #include "sim.h"
 
 #include "base/alloc.h"
+#include "base/limits.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,10 @@ static void choose_schedule(struct sim *sim)
 
 void scenario_choose(struct sim *sim)
 {
-    int64_t most_apps = sim->seed % 100 == 0 ? 600 : sim->seed % 10 == 0 ? 80 : 12;
+    int64_t most_apps = sim->plan.apps_most    ? sim->plan.apps_most
+                        : sim->seed % 100 == 0 ? 600
+                        : sim->seed % 10 == 0  ? 80
+                                               : 12;
     sim->loop_count = (size_t)between(sim, 1, SIM_LOOPS_MAX);
     sim->app_count = (uint32_t)between(sim, most_apps / 3, most_apps);
     sim->host_count = sim->app_count + (size_t)between(sim, 1, 3 * most_apps);
@@ -108,19 +112,20 @@ static const struct event *some_offer(struct sim *sim, uint32_t app_no)
     return e->type == EVENT_OFFER_COMPLETED && e->app_no == app_no ? e : NULL;
 }
 
-static void happen(struct sim *sim, uint32_t app_no)
+void scenario_event(struct sim *sim, uint32_t app_no, bool survey)
 {
     static const enum event_type types[] = {EVENT_SURVEY_COMPLETED, EVENT_SURVEY_DISQUALIFIED,
                                             EVENT_OFFER_COMPLETED, EVENT_OFFER_CLICKED};
-    const struct event *original = sim_chance(sim, 3) ? some_offer(sim, app_no) : NULL;
-    char id[32];
+    const struct event *original = !survey && sim_chance(sim, 3) ? some_offer(sim, app_no) : NULL;
+    char id[32], panelist[] = "p?";
     snprintf(id, sizeof(id), "e-%lld", (long long)++sim->events);
     struct candidate c = {
         .terms = &sim->apps[app_no - 1]->terms,
         .client_no = app_no,
         .integration = INTEGRATION_SDK,
-        .type =
-            original ? EVENT_OFFER_COMPLETION_REVERSED : types[sim_below(sim, ARRAY_LEN(types))],
+        .type = survey     ? EVENT_SURVEY_COMPLETED
+                : original ? EVENT_OFFER_COMPLETION_REVERSED
+                           : types[sim_below(sim, ARRAY_LEN(types))],
         .deliver = true,
         .occurred_ms = sim_wall(sim),
         .event_id = str_of(id),
@@ -129,7 +134,8 @@ static void happen(struct sim *sim, uint32_t app_no)
     if (original) {
         c.original_reward_id = original->event_id;
     } else {
-        c.panelist_id = STR("p");
+        panelist[1] = (char)('0' + between(sim, 1, SIM_PANELISTS));
+        c.panelist_id = str_of(panelist);
         bool pays = c.type != EVENT_OFFER_CLICKED;
         c.has_revenue = pays;
         c.revenue_micros = pays ? 1250000 : 0;
@@ -155,15 +161,11 @@ static void happen(struct sim *sim, uint32_t app_no)
     arena_free(&batch.arena);
 }
 
-static void resend(struct sim *sim)
+static void resend_one(struct sim *sim, uint32_t account_no, uint64_t no)
 {
-    uint32_t account_no = (uint32_t)between(sim, 1, (int64_t)sim->shard_count);
     const struct shard *shard = &sim->shards[account_no - 1];
-    if (shard->count == 0)
-        return;
-    uint64_t no = (uint64_t)between(sim, 1, (int64_t)shard->count);
     const struct entry *e = late_store_entry(sim, account_no, no);
-    if (sim->choices[e->event.app_no - 1].steady)
+    if (sim->choices[e->event.app_no - 1].steady || !e->event.body.p)
         return;
     checks_resent(sim, account_no, no, e->state != CALLBACK_PENDING,
                   e->state == CALLBACK_DELIVERED);
@@ -174,7 +176,17 @@ static void resend(struct sim *sim)
                        .now_ms = sim_wall(sim)};
     store_resend(shard->store, &r);
     ASSERT(r.status == STORE_OK);
+    sim_witness(sim, account_no, no)->resend_no = e->resend_no;
     sim->resends++;
+}
+
+static void resend(struct sim *sim)
+{
+    uint32_t account_no = (uint32_t)between(sim, 1, (int64_t)sim->shard_count);
+    const struct shard *shard = &sim->shards[account_no - 1];
+    if (shard->count == 0)
+        return;
+    resend_one(sim, account_no, (uint64_t)between(sim, 1, (int64_t)shard->count));
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -220,7 +232,7 @@ static void step_events(struct sim *sim)
     sim_trace(sim, "%lld events, to %s", (long long)count, one ? "one app" : "many apps");
     for (int64_t i = 0; i < count && !sim->failed; i++) {
         uint32_t to = one ? app_no : some_app(sim);
-        happen(sim, to);
+        scenario_event(sim, to, false);
         if (sim_chance(sim, 4))
             sim_run(sim, sim_below(sim, sim_chance(sim, 10) ? 20 * SECOND : 100));
         if (sim_chance(sim, 15)) /* in the middle of things */
@@ -237,6 +249,56 @@ static void step_host(struct sim *sim)
     sim_trace(sim, "host %td is %s", host - sim->hosts, behaviour_name(host->behaviour));
 }
 
+/* What an operator does after an outage: all of an app that is dead or skipped, some at a time,
+ * with fresh ones in between. */
+static void step_recovery(struct sim *sim)
+{
+    uint32_t app_no = some_app(sim), account_no = sim_account_of(app_no);
+    size_t count = sim->shards[account_no - 1].count;
+    int64_t at_once = between(sim, 1, 50);
+    sim_trace(sim, "app %u recovers, %lld at a time", app_no, (long long)at_once);
+    for (size_t i = 0, n = 0; i < count && !sim->failed; i++) {
+        const struct entry *e = late_store_entry(sim, account_no, i + 1);
+        if (e->event.app_no != app_no ||
+            (e->state != CALLBACK_DEAD && e->state != CALLBACK_SKIPPED))
+            continue;
+        resend_one(sim, account_no, i + 1);
+        if (++n % (size_t)at_once)
+            continue;
+        scenario_event(sim, app_no, false);
+        sim_run(sim, 100);
+    }
+}
+
+static void step_erase(struct sim *sim)
+{
+    uint32_t account_no = (uint32_t)between(sim, 1, (int64_t)sim->shard_count);
+    erasures_begin(sim, account_no, (uint8_t)between(sim, 1, SIM_PANELISTS));
+}
+
+/* Afterwards every lane pages: a good moment to take something away. */
+static void step_crash(struct sim *sim)
+{
+    sim_crash(sim);
+    if (sim_chance(sim, 2))
+        return;
+    sim_run(sim, sim_below(sim, sim->late.most_ms + 1));
+    for (int i = 0; i < 3; i++)
+        step_erase(sim);
+}
+
+/* More for one app than its lanes may have in memory. */
+static void step_flood(struct sim *sim)
+{
+    uint32_t app_no = some_app(sim);
+    sim_trace(sim, "app %u is flooded", app_no);
+    for (int i = 0; i < LIMIT_LANE_CALLBACKS_IN_RAM / 2 * 3 && !sim->failed; i++)
+        scenario_event(sim, app_no, true);
+    sim_run(sim, 0);
+    if (!sim->failed)
+        checks_memory(sim);
+}
+
 static void pass_time(struct sim *sim)
 {
     static const int64_t longest[] = {50, SECOND, 20 * SECOND, 3 * MINUTE, HOUR, 20 * HOUR};
@@ -247,7 +309,9 @@ static void pass_time(struct sim *sim)
 static void step(struct sim *sim)
 {
     int64_t what = sim_below(sim, 100);
-    if (what < 40) {
+    if (what == 0 && sim_chance(sim, 10)) {
+        step_flood(sim);
+    } else if (what < 40) {
         step_events(sim);
     } else if (what < 58) {
         for (int64_t n = between(sim, 1, 1 + sim->app_count / 8); n > 0; n--)
@@ -255,6 +319,10 @@ static void step(struct sim *sim)
     } else if (what < 74) {
         for (int64_t n = between(sim, 1, 1 + (int64_t)sim->host_count / 8); n > 0; n--)
             step_host(sim);
+    } else if (what < 76) {
+        step_recovery(sim);
+    } else if (what < 79) {
+        step_erase(sim);
     } else if (what < 84) {
         sim_trace(sim, "resends");
         for (int64_t n = between(sim, 1, 20); n > 0; n--)
@@ -267,7 +335,10 @@ static void step(struct sim *sim)
         sim_run(sim, sim_below(sim, BUSY_MOST_MS));
         sim->late.busy = false;
     } else if (what < 98) {
-        sim_crash(sim);
+        if (sim_chance(sim, 2))
+            sim->crash_in = between(sim, 1, 60);
+        else
+            step_crash(sim);
     } else {
         sim_stop(sim);
     }
@@ -308,10 +379,29 @@ static int64_t longest_wait(const struct sim *sim)
     return two_ms + two_ms / 10 + 2 * HOUR;
 }
 
+int64_t scenario_drain(struct sim *sim)
+{
+    struct store_numbers left = {.callbacks_pending = 1};
+    int64_t waited = 0;
+    for (; waited < longest_wait(sim) && !sim->failed; waited += HOUR) {
+        sim_run(sim, HOUR);
+        store_get_numbers(&sim->late.store, &left);
+        if (left.callbacks_pending == 0 && sim->exchanges.count == 0 && waited > 4 * HOUR)
+            break;
+    }
+    return waited;
+}
+
 void scenario_run(struct sim *sim)
 {
+    if (sim->plan.outage_partners) {
+        outage_run(sim);
+        return;
+    }
     for (int i = 0; i < STEPS && !sim->failed; i++) {
         step(sim);
+        if (!sim->failed)
+            checks_memory(sim);
         if (!sim->failed && sim_chance(sim, 8))
             checks_counters(sim);
     }
@@ -322,13 +412,29 @@ void scenario_run(struct sim *sim)
         sim->hosts[i].behaviour = HOST_UP;
     sim_run(sim, MINUTE);
     mend(sim);
-    struct store_numbers left = {.callbacks_pending = 1};
-    for (int64_t waited = 0; waited < longest_wait(sim) && !sim->failed; waited += HOUR) {
-        sim_run(sim, HOUR);
-        store_get_numbers(&sim->late.store, &left);
-        if (left.callbacks_pending == 0 && sim->exchanges.count == 0 && waited > 4 * HOUR)
-            break;
-    }
+    (void)scenario_drain(sim);
     if (!sim->failed)
         checks_at_end(sim);
+}
+
+static void retire(struct sim *sim, struct shard *shard)
+{
+    struct store_numbers n;
+    store_get_numbers(shard->store, &n);
+    ASSERT(n.callbacks_pending == 0 && sim->late.jobs.count == 0 && sim->exchanges.count == 0);
+    sim->retired_events += n.events_accepted;
+    sim->retired_delivered += n.callbacks_delivered;
+    sim->retired_dead += n.callbacks_dead;
+    store_close(shard->store);
+    shard->store = memory_store_open(&sim->env);
+    store_start(shard->store, delivery_sink(sim->delivery));
+    shard->count = 0;
+}
+
+void scenario_renew(struct sim *sim)
+{
+    for (size_t i = 0; i < sim->shard_count; i++)
+        retire(sim, &sim->shards[i]);
+    for (size_t i = sim->app_count; i < sim->host_count; i++)
+        behave(sim, &sim->hosts[i]);
 }

@@ -15,7 +15,7 @@
 #define SIM_LOOPS_MAX 3
 #define SIM_START_WALL_MS INT64_C(1763726400000)
 #define SIM_START_MONO_MS INT64_C(1000000)
-#define SIM_APPS_OF_ACCOUNT 4
+#define SIM_PANELISTS 5
 #define SIM_TRACE_LINES 60
 #define SIM_TRACE_BYTES 160
 
@@ -56,13 +56,19 @@ enum behaviour {
     HOST_RESETTING,
     HOST_BAD_TLS,
     HOST_REDIRECTING,
-    HOST_MIXED, /* any of these, each time anew */
+    HOST_DRIPPING,   /* a byte now and then, mostly until the deadline */
+    HOST_LYING,      /* about lengths: its answers end too early, too late or in nonsense */
+    HOST_CLOSING,    /* connections that are kept alive, at times under an exchange */
+    HOST_MOVING,     /* its name leads elsewhere, nowhere, or to where nobody may be sent */
+    HOST_GOING_AWAY, /* HTTP/2: now and then all that is under way is refused at one stroke */
+    HOST_MIXED,      /* any of these, each time anew */
 };
-#define BEHAVIOURS 15
+#define BEHAVIOURS 20
 
 struct host {
     enum behaviour behaviour;
-    int64_t period_ms; /* flapping: how long it is up, and then down */
+    int64_t period_ms;    /* flapping: how long it is up, and then down */
+    int64_t goes_away_ms; /* going away: when what is under way is refused; past: not set */
     /* What the checkers know of it. */
     int32_t probes; /* of a dead destination, under way */
     int64_t dead_wait_ms, dead_next_ms, reached_ms;
@@ -91,6 +97,10 @@ struct witness {
     bool owed;  /* nor by a 2xx of the one under way when it came */
     bool asked_meanwhile, run_resent;
     bool was_final, was_delivered, was_dead; /* durable, once */
+    bool is_erased, erased;                  /* in the store; and said to be gone from memory */
+    uint64_t resend_no;                      /* the latest that no outcome has answered */
+    uint8_t panelist;                        /* from 1; 0: was erased before it was known */
+    enum callback_state state;               /* the latest that is durable */
 };
 
 struct lane_witness {
@@ -102,7 +112,8 @@ struct lane_witness {
     int64_t moved_ms;                  /* its URL */
     int64_t paused_ms, pause_asked_ms; /* Retry-After */
     int paused_loop;
-    bool gone; /* answered 410 in this life */
+    bool gone;              /* answered 410 in this life */
+    int64_t drained_due_ms; /* after an outage: how far what waited has been tried */
 };
 
 enum checker {
@@ -123,8 +134,13 @@ enum checker {
     CHECK_HOT,
     CHECK_BOOKS,
     CHECK_RESEND,
+    CHECK_MEMORY,
+    CHECK_ERASED,
+    CHECK_STATEMENT,
+    CHECK_TORN,
+    CHECK_ORDER,
 };
-#define CHECKERS 17
+#define CHECKERS 22
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */
@@ -151,6 +167,9 @@ void late_store_open(struct sim *sim);
 void late_store_close(struct sim *sim);
 /* What was not durable is gone; everybody who waits is told something so that they end. */
 void late_store_crash(struct sim *sim);
+/* The write that a power cut falls into: the first change that is not durable yet reaches the disk
+ * up to some byte. Read back, it is there whole or not at all. */
+void late_store_tear(struct sim *sim);
 const struct entry *late_store_entry(struct sim *sim, uint32_t account_no, uint64_t event_no);
 
 /* --- apps (apps.c) ------------------------------------------------------------------------------
@@ -192,8 +211,17 @@ struct sim_exchange {
     struct sim_loop *loop;
 };
 
+/* A world that is drawn by lot, or one of partners that are all down for a while (outage.c). */
+struct plan {
+    uint32_t outage_partners; /* 0: drawn by lot */
+    uint32_t apps_most;       /* 0: by the seed */
+    int64_t down_ms;
+    int64_t event_every_ms; /* of each partner */
+};
+
 struct sim {
     uint64_t seed;
+    struct plan plan;
     struct rng rng; /* the world's chances; delivery has its own */
     int64_t mono_ms;
     struct timeline timeline;
@@ -209,6 +237,7 @@ struct sim {
     uint32_t app_count;
     struct app_choice *choices; /* by app_no - 1 */
     struct app **apps;
+    uint32_t apps_of_account;
     struct list changes;        /* of settings, on their way to being durable */
     struct lane_witness *lanes; /* by lane_no */
     struct schedule schedule;
@@ -216,11 +245,16 @@ struct sim {
     bool dropping; /* a crash is under way: nothing is looked at */
     bool stopped;
     struct task stopped_task;
+    int64_t crash_in; /* commit points; 0: no crash is set */
+    bool crash_due;
     int64_t life_began_ms;
     int64_t wait_bound_ms;
     int64_t ends[ATTEMPT_CLASSES]; /* in this life */
 
-    int64_t attempts, crashes, events, resends;
+    int64_t attempts, crashes, events, resends, erasures, torn;
+    int64_t retired_events, retired_delivered, retired_dead;
+    int64_t returned_ms; /* wall: the outage is over; 0: it is not */
+    int32_t most_at_once;
     uint64_t watched[2]; /* account and event number of the one whose every move is traced */
     bool failed;
     enum checker failed_by;
@@ -229,16 +263,16 @@ struct sim {
     uint64_t traced;
 };
 
-extern struct sim *sim_now; /* the directory and the plants have no other way to find it */
-
 /* A line about one callback, if it is the one watched. */
 void sim_watch(struct sim *sim, uint32_t account_no, uint64_t event_no, const char *format, ...)
     PRINTF_LIKE(4, 5);
-struct sim *sim_open(uint64_t seed);
+struct sim *sim_open(uint64_t seed, const struct plan *plan);
 void sim_close(struct sim *sim);
 void sim_run(struct sim *sim, int64_t for_ms);
 void sim_crash(struct sim *sim); /* and recovers */
-void sim_stop(struct sim *sim);  /* as SIGTERM does */
+/* Counts a commit point: true when the crash that was set is to fall on it. */
+bool sim_crash_point(struct sim *sim);
+void sim_stop(struct sim *sim); /* as SIGTERM does */
 void sim_found(struct sim *sim, enum checker by, const char *format, ...) PRINTF_LIKE(3, 4);
 void sim_trace(struct sim *sim, const char *format, ...) PRINTF_LIKE(2, 3);
 void sim_print_trace(const struct sim *sim);
@@ -255,9 +289,10 @@ static inline bool sim_chance(struct sim *sim, int64_t one_in)
 {
     return sim_below(sim, one_in) == 0;
 }
+extern struct sim *sim_now; /* the directory and the plants have no other way to find it */
 static inline uint32_t sim_account_of(uint32_t app_no)
 {
-    return 1 + (app_no - 1) / SIM_APPS_OF_ACCOUNT;
+    return 1 + (app_no - 1) / sim_now->apps_of_account;
 }
 static inline struct witness *sim_witness(struct sim *sim, uint32_t account_no, uint64_t event_no)
 {
@@ -266,10 +301,21 @@ static inline struct witness *sim_witness(struct sim *sim, uint32_t account_no, 
     return &shard->witnesses[event_no - 1];
 }
 
+/* A panelist is erased, in the store and then in delivery (erasures.c). */
+void erasures_begin(struct sim *sim, uint32_t account_no, uint8_t panelist);
+
 /* How big it is, and with what schedule (scenario.c). */
 void scenario_choose(struct sim *sim);
 /* One run, start to end; what was found is in the sim. */
 void scenario_run(struct sim *sim);
+/* Another season of the same world: what is final leaves the store, as by retention; receivers
+ * behave as drawn by lot anew. */
+void scenario_renew(struct sim *sim);
+void scenario_event(struct sim *sim, uint32_t app_no, bool survey);
+int64_t scenario_drain(struct sim *sim); /* how long until nothing waits any more */
+struct plan outage_plan(uint64_t seed);
+void outage_choose(struct sim *sim);
+void outage_run(struct sim *sim);
 
 /* --- what is looked at, and when (checks.c)
  * -------------------------------------------------------- */
@@ -297,6 +343,10 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
 void checks_crashed(struct sim *sim); /* what delivery forgot, the checkers forget */
 void checks_counters(struct sim *sim);
 void checks_at_end(struct sim *sim);
+/* checks_sums.c */
+void checks_memory(struct sim *sim);
+void checks_books(struct sim *sim);
+void checks_statements(struct sim *sim);
 
 /* --- planted bugs (plants.c)
  * ------------------------------------------------------------------------ */
@@ -310,3 +360,4 @@ extern const size_t plant_count;
 extern int plant_now; /* an index into plants; -1: none */
 /* After an event was accepted: what a bad store would do then. */
 void plant_accepted(struct sim *sim, const struct entry *e);
+void plant_paged(struct due_page *page); /* before it is answered */

@@ -1,5 +1,7 @@
 /* simulation [SEEDS [FIRST]]   runs that many seeds
  * simulation --seconds N       as many as fit
+ * simulation --long [ATTEMPTS [YEARS]]   one world until it has seen both, season after season
+ * simulation --outage [PARTNERS [HOURS]] that many partners down for that long, under load
  * simulation --plants          plants each bug, which its checker has to catch
  * simulation --plant NAME SEED one of them, with the last steps printed
  * simulation --watch SEED ACCOUNT EVENT   one seed, with every move of that callback
@@ -14,7 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#define LONG_APPS 600
+#define LONG_ATTEMPTS 5000000
+#define LONG_YEARS 10
 #define PLANT_SEEDS 400 /* within which a planted bug has to be caught */
 
 struct total {
@@ -35,9 +41,11 @@ static void aborted(int signal_no)
 
 static uint64_t watched[2];
 
+static const struct plan *planned; /* NULL: by the seed */
+
 static bool run_seed(uint64_t seed, struct total *total, bool tell, enum checker *ret_by)
 {
-    struct sim *sim = sim_open(seed);
+    struct sim *sim = sim_open(seed, planned);
     memcpy(sim->watched, watched, sizeof(watched));
     scenario_run(sim);
     bool failed = sim->failed;
@@ -87,6 +95,57 @@ static int run_seeds(uint64_t first, int64_t count, int64_t seconds)
     return total.failed > 0;
 }
 
+static double cpu_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* One world, told as a whole. */
+static int end_world(struct sim *sim, int64_t seasons)
+{
+    bool failed = sim->failed;
+    if (failed) {
+        printf("%s: %s\n  the last steps:\n", checker_name(sim->failed_by), sim->finding);
+        sim_print_trace(sim);
+    }
+    double cpu_s = cpu_seconds();
+    printf("one world of %zu hosts: %" PRId64 " events, %" PRId64 " attempts, %" PRId64
+           " crashes, %" PRId64 " seasons, %.2f years, at most %d at once in a lane; %.1f CPU"
+           " seconds, %.0f attempts a CPU second\n",
+           sim->host_count, sim->events, sim->attempts, sim->crashes, seasons,
+           (double)(sim->mono_ms - SIM_START_MONO_MS) / (365.25 * (double)DAY), sim->most_at_once,
+           cpu_s, (double)sim->attempts / cpu_s);
+    sim_close(sim);
+    printf("simulation: %d passed, %d failed\n", !failed, failed);
+    return failed;
+}
+
+static int run_long(int64_t attempts, double years)
+{
+    const struct plan plan = {.apps_most = LONG_APPS};
+    struct sim *sim = sim_open(1, &plan);
+    int64_t seasons = 0, long_ms = (int64_t)(years * 365.25 * (double)DAY);
+    while (!sim->failed &&
+           (sim->attempts < attempts || sim->mono_ms - SIM_START_MONO_MS < long_ms)) {
+        if (seasons++ > 0)
+            scenario_renew(sim);
+        scenario_run(sim);
+    }
+    return end_world(sim, seasons);
+}
+
+static int run_outage(uint32_t partners, int64_t hours)
+{
+    const struct plan plan = {.outage_partners = partners,
+                              .down_ms = hours * HOUR,
+                              .event_every_ms = hours > 12 ? 20 * MINUTE : MINUTE};
+    struct sim *sim = sim_open(1, &plan);
+    scenario_run(sim);
+    return end_world(sim, 1);
+}
+
 static int run_plants(void)
 {
     int caught = 0;
@@ -134,6 +193,12 @@ int main(int argc, char **argv)
     }
     if (argc == 3 && strcmp(argv[1], "--seconds") == 0)
         return run_seeds(1, INT64_MAX, strtoll(argv[2], NULL, 10));
+    if (argc >= 2 && strcmp(argv[1], "--long") == 0)
+        return run_long(argc > 2 ? strtoll(argv[2], NULL, 10) : LONG_ATTEMPTS,
+                        argc > 3 ? strtod(argv[3], NULL) : LONG_YEARS);
+    if (argc >= 2 && strcmp(argv[1], "--outage") == 0)
+        return run_outage(argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : 200,
+                          argc > 3 ? strtoll(argv[3], NULL, 10) : 2);
     int64_t count = argc > 1 ? strtoll(argv[1], NULL, 10) : 100;
     return run_seeds(argc > 2 ? strtoull(argv[2], NULL, 10) : 1, count, 0);
 }

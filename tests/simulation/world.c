@@ -83,6 +83,14 @@ static bool run_loop(struct sim *sim, struct sim_loop *loop)
     return true;
 }
 
+bool sim_crash_point(struct sim *sim)
+{
+    if (sim->crash_in == 0 || sim->dropping || --sim->crash_in > 0)
+        return false;
+    sim->crash_due = true;
+    return true;
+}
+
 static bool run_moment(struct sim *sim)
 {
     bool any = false;
@@ -91,6 +99,8 @@ static bool run_moment(struct sim *sim)
         timeline_remove(&sim->timeline, m);
         m->happen(m);
         any = true;
+        if (sim->crash_due)
+            return true;
     }
     for (size_t i = 0; i < sim->loop_count; i++)
         any |= run_loop(sim, &sim->loops[i]);
@@ -111,9 +121,12 @@ static int64_t next_ms(const struct sim *sim)
 static void settle(struct sim *sim)
 {
     int rounds = 0;
-    while (!sim->failed && run_moment(sim))
+    while (!sim->failed && run_moment(sim)) {
+        if (sim->crash_due)
+            sim_crash(sim);
         if (++rounds > HOT_ROUNDS)
             sim_found(sim, CHECK_HOT, "it turns and turns without time passing");
+    }
 }
 
 void sim_run(struct sim *sim, int64_t for_ms)
@@ -127,7 +140,8 @@ void sim_run(struct sim *sim, int64_t for_ms)
         sim->mono_ms = at_ms > sim->mono_ms ? at_ms : sim->mono_ms;
         settle(sim);
     }
-    sim->mono_ms = until_ms;
+    if (sim->mono_ms < until_ms) /* a crash takes a while */
+        sim->mono_ms = until_ms;
 }
 
 /* --- lives
@@ -193,6 +207,9 @@ void sim_crash(struct sim *sim)
     sim_trace(sim, "crash: %zu exchanges, %zu requests to the store under way",
               sim->exchanges.count, sim->late.jobs.count);
     sim->crashes++;
+    sim->crash_due = false;
+    sim->crash_in = 0;
+    late_store_tear(sim);
     drop_life(sim);
     checks_crashed(sim);
     sim->mono_ms += 1 + sim_below(sim, 5 * SECOND);
@@ -202,6 +219,7 @@ void sim_crash(struct sim *sim)
 void sim_stop(struct sim *sim)
 {
     sim_trace(sim, "stop");
+    sim->crash_in = 0;
     sim->stopped = false;
     sim->stopped_task.run = has_stopped;
     delivery_stop(sim->delivery, &sim->loops[0].executor, &sim->stopped_task);
@@ -238,15 +256,20 @@ static void env_bytes(struct env *env, void *to, size_t n)
         ((unsigned char *)to)[i] = (unsigned char)rng_next(&sim->rng);
 }
 
-struct sim *sim_open(uint64_t seed)
+struct sim *sim_open(uint64_t seed, const struct plan *plan)
 {
     struct sim *sim = xcalloc(1, sizeof(*sim));
     sim_now = sim;
     sim->seed = seed;
+    sim->plan = plan ? *plan : seed % 50 == 49 ? outage_plan(seed) : (struct plan){0};
+    sim->apps_of_account = sim->plan.outage_partners ? 1 : 4;
     rng_seed(&sim->rng, seed);
     sim->mono_ms = SIM_START_MONO_MS;
     sim->env = (struct env){env_wall, env_mono, env_bytes};
-    scenario_choose(sim);
+    if (sim->plan.outage_partners)
+        outage_choose(sim);
+    else
+        scenario_choose(sim);
     sim->shard_count = sim_account_of(sim->app_count);
     sim->lanes = xcalloc((size_t)(sim->app_count + 1) * LANE_KINDS, sizeof(struct lane_witness));
     late_store_open(sim);

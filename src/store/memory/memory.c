@@ -29,11 +29,19 @@ struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct st
     return NULL;
 }
 
+static bool is_numbered(const struct entry *e, uint32_t account_no, uint64_t event_no)
+{
+    return e->event.account_no == account_no && e->event.event_no == event_no;
+}
+
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no)
 {
+    /* Of a store with one account it stands where its number says. */
+    if (event_no > 0 && event_no <= m->count &&
+        is_numbered(m->entries[event_no - 1], account_no, event_no))
+        return m->entries[event_no - 1];
     for (size_t i = 0; i < m->count; i++)
-        if (m->entries[i]->event.account_no == account_no &&
-            m->entries[i]->event.event_no == event_no)
+        if (is_numbered(m->entries[i], account_no, event_no))
             return m->entries[i];
     return NULL;
 }

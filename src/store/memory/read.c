@@ -30,14 +30,23 @@ static bool is_behind(const struct entry *e, const struct due_page *page)
            (e->place.due_ms == page->after_due_ms && e->event.event_no > page->after_event_no);
 }
 
-/* What waits in the lane, in order, whenever it is due; malloc'ed. */
-static size_t waiting(const struct memory_store *m, lane_no lane, struct entry ***ret)
+/* What waits in the page's lane and is due by then, in order; malloc'ed. *ret_next_ms: when the
+ * first of the others is. */
+static size_t waiting(const struct memory_store *m, const struct due_page *page,
+                      struct entry ***ret, int64_t *ret_next_ms)
 {
     struct entry **found = xmalloc((m->count + 1) * sizeof(struct entry *));
     size_t n = 0;
-    for (size_t i = 0; i < m->count; i++)
-        if (m->entries[i]->wait == WAIT_DUE && entry_lane(m->entries[i]) == lane)
-            found[n++] = m->entries[i];
+    *ret_next_ms = INT64_MAX;
+    for (size_t i = 0; i < m->count; i++) {
+        struct entry *e = m->entries[i];
+        if (e->wait != WAIT_DUE || entry_lane(e) != page->lane || !is_behind(e, page))
+            continue;
+        if (e->place.due_ms <= page->due_until_ms)
+            found[n++] = e;
+        else if (e->place.due_ms < *ret_next_ms)
+            *ret_next_ms = e->place.due_ms;
+    }
     qsort(found, n, sizeof(struct entry *), compare_due);
     *ret = found;
     return n;
@@ -48,21 +57,14 @@ void memory_page(struct store *s, struct due_page *page)
     struct memory_store *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
     struct entry **found;
-    size_t n = waiting(m, page->lane, &found);
+    size_t n = waiting(m, page, &found, &page->next_due_ms);
     page->items = xmalloc(page->limit * sizeof(struct callback *));
     page->count = 0;
     page->more = false;
-    page->next_due_ms = INT64_MAX;
     page->last_due_ms = page->after_due_ms;
     page->last_event_no = page->after_event_no;
     for (size_t i = 0; i < n; i++) {
         struct entry *e = found[i];
-        if (!is_behind(e, page))
-            continue;
-        if (e->place.due_ms > page->due_until_ms) {
-            page->next_due_ms = e->place.due_ms;
-            break;
-        }
         if (page->count == page->limit) {
             page->more = true;
             page->next_due_ms = e->place.due_ms;
