@@ -404,7 +404,11 @@ uint32_t h2_room(const struct h2 *h2)
 /* nghttp2 copies the lines, and never writes to what it is given. */
 static uint8_t *bytes_of(struct str s)
 {
-    return (uint8_t *)(uintptr_t)s.p;
+    union {
+        const char *p;
+        uint8_t *bytes;
+    } of = {.p = s.p};
+    return of.bytes;
 }
 
 bool h2_submit(struct h2 *h2, struct h2_stream *stream, const struct h2_header *headers,

@@ -133,6 +133,7 @@ void multiplex_flush_timer_fire(struct timer *timer)
 static void drop(struct multiplexed *m)
 {
     struct connection *c = m->connection;
+    ASSERT((c->streams == m) == !m->prev);
     h2_forget(c->h2, &m->h2);
     *(m->prev ? &m->prev->next : &c->streams) = m->next;
     if (m->next)
