@@ -25,6 +25,7 @@ LOOPS = os.environ.get("SCENARIO_LOOPS", "")
 # How many times longer than usual to wait for what must come: sanitizers are slow. Only the
 # harness's own patience grows by it, never a time that the daemon is held to.
 PATIENCE = int(os.environ.get("SCENARIO_PATIENCE", "1"))
+LIVE = "/api/v1/live"  # whose answer never ends: for those who read streams, see test_people_rights.py
 OPERATOR_KEY = "operator-key-for-tests-0123456789"
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from checks import assert_problem, encode, now
-from harness import OPERATOR_KEY, Account, Receiver
+from harness import LIVE, OPERATOR_KEY, Account, Receiver
 from schema import faults
 
 
@@ -290,6 +290,8 @@ def test_every_operation_exists(daemon, document):
     for method, path, _ in found:
         real = re.sub(r"\{\w+\}", "x", path)
         for key in (None, OPERATOR_KEY):
+            if key and path == LIVE:
+                continue
             answer = daemon.api(key).request(method, real, {} if method in ("POST", "PATCH") else None)
             assert answer.status != 405, (method, path)
             assert not (answer.status == 404 and "/openapi.json lists" in answer.text), (method, path)
