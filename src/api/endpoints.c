@@ -1,6 +1,6 @@
 /* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do: what waits for each, by the
  * store, then the rest, one after the other (each belongs to the loop that delivers to it). */
-#include "api/certificate_watch.h"
+#include "api/endpoint_render.h"
 #include "api/internal.h"
 #include "api/route.h"
 
@@ -11,146 +11,6 @@ struct asking {
     struct lane_health_query query;
     struct lane_health found[LANE_KINDS];
 };
-
-static const char *state_of(const struct app *app, enum lane_kind kind, const struct lane_health *h)
-{
-    if (!app->url[kind].p)
-        return "not_configured";
-    if (app->terms.lane_disabled[kind] || h->disabled)
-        return "disabled";
-    if (!app->enabled)
-        return "app_disabled";
-    if (h->suspended)
-        return h->state == LANE_STATE_HOST_DOWN ? "host_down" : "suspended";
-    return h->paused ? "paused" : "open";
-}
-
-/* Since when it is in that state, where that is known: a lane that does nothing is forgotten. */
-static int64_t since_of(const char *state, const struct lane_health *h)
-{
-    return strcmp(state, lane_state_name(h->state)) == 0 ? h->state_since_ms : 0;
-}
-
-static void key_int(struct json_writer *w, const char *key, int64_t v)
-{
-    json_key(w, key);
-    json_int(w, v);
-}
-
-static void key_ms(struct json_writer *w, const char *key, int64_t ms)
-{
-    json_key(w, key);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
-/* Of one, with four digits; null: there was no try. */
-static void key_rate(struct json_writer *w, const char *key, int64_t good, int64_t bad)
-{
-    json_key(w, key);
-    if (good + bad == 0)
-        json_null(w);
-    else
-        json_money(w, good * 10000 / (good + bad) * 100, 2);
-}
-
-/* At the speed of the last minute; null: nothing has been delivered in it. */
-static void print_drain(struct json_writer *w, int64_t waiting, const struct lane_health *h)
-{
-    json_key(w, "DrainSeconds");
-    if (waiting == 0)
-        json_int(w, 0);
-    else if (h->succeeded_1m == 0 || h->suspended)
-        json_null(w);
-    else
-        json_int(w, (waiting * 60 + h->succeeded_1m - 1) / h->succeeded_1m);
-}
-
-static void print_last_error(struct json_writer *w, const struct lane_health *h)
-{
-    json_key(w, "LastError");
-    if (!h->last_error_ms) {
-        json_null(w);
-        return;
-    }
-    json_object(w);
-    key_ms(w, "At", h->last_error_ms);
-    json_key(w, "Class");
-    json_c(w, attempt_class_name(h->last_class));
-    json_key(w, "Status");
-    if (h->last_status)
-        json_int(w, h->last_status);
-    else
-        json_null(w);
-    json_key(w, "Detail");
-    json_c(w, h->last_detail);
-    json_key(w, "Fix");
-    json_c(w, attempt_fix(h->last_class, h->last_status));
-    json_end_object(w);
-}
-
-/* A sentence for the partner about what will stop it soon; null: nothing will. */
-static void print_warning(struct json_writer *w, const struct asking *a, enum lane_kind kind)
-{
-    const struct app *app = a->c->app;
-    int64_t now_ms = call_now_ms(a->c), expires_ms = a->found[kind].certificate_expires_ms;
-    struct buf text = {0};
-    if (certificate_expires_soon(expires_ms, now_ms)) {
-        buf_add_c(&text, "The certificate of this receiver ");
-        certificate_print_expiry(&text, expires_ms, now_ms);
-        buf_add_c(&text, ".");
-    }
-    if (app->url[kind].p && app->parsed[kind].https && app->certificate.pem.p &&
-        certificate_expires_soon(app->certificate.not_after_ms, now_ms)) {
-        buf_add_c(&text, text.n ? " The app's ClientCertificate " : "The app's ClientCertificate ");
-        certificate_print_expiry(&text, app->certificate.not_after_ms, now_ms);
-        buf_add_c(&text, ".");
-    }
-    json_key(w, "Warning");
-    json_string(w, text.n ? buf_str(&text) : STR_NONE);
-    buf_free(&text);
-}
-
-static void print_endpoint(struct json_writer *w, const struct asking *a, enum lane_kind kind)
-{
-    const struct app *app = a->c->app;
-    const struct lane_health *h = &a->found[kind];
-    const char *state = state_of(app, kind, h);
-    json_object(w);
-    json_key(w, "Endpoint");
-    json_c(w, lane_kind_name(kind));
-    json_key(w, "Url");
-    struct buf url = {0};
-    if (app->url[kind].p)
-        url_print_masked(&url, app->url[kind]);
-    json_string(w, app->url[kind].p ? buf_str(&url) : STR_NONE);
-    buf_free(&url);
-    json_key(w, "State");
-    json_c(w, state);
-    key_ms(w, "Since", since_of(state, h));
-    key_int(w, "Waiting", a->waiting.count[kind]);
-    key_ms(w, "OldestWaitingAt", a->waiting.oldest_accepted_ms[kind]);
-    print_drain(w, a->waiting.count[kind], h);
-    key_int(w, "InFlight", h->in_flight);
-    key_int(w, "WaitingInMemory", h->waiting_in_ram);
-    key_int(w, "Window", (int64_t)h->window);
-    key_ms(w, "NextTryAt", h->next_try_ms);
-    key_int(w, "Succeeded1h", h->succeeded_1h);
-    key_int(w, "Failed1h", h->failed_1h);
-    key_rate(w, "SuccessRate1h", h->succeeded_1h, h->failed_1h);
-    key_int(w, "Succeeded24h", h->succeeded_24h);
-    key_int(w, "Failed24h", h->failed_24h);
-    key_rate(w, "SuccessRate24h", h->succeeded_24h, h->failed_24h);
-    key_int(w, "LatencyP50Ms", h->latency_p50_ms);
-    key_int(w, "LatencyP95Ms", h->latency_p95_ms);
-    key_int(w, "LatencyP99Ms", h->latency_p99_ms);
-    print_last_error(w, h);
-    key_ms(w, "CertificateExpiresAt", h->certificate_expires_ms);
-    print_warning(w, a, kind);
-    json_end_object(w);
-}
 
 static void answer(struct asking *a)
 {
@@ -163,7 +23,14 @@ static void answer(struct asking *a)
     json_key(&w, "Endpoints");
     json_array(&w);
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
-        print_endpoint(&w, a, k);
+        endpoint_render(&w, &(struct endpoint_view){
+                                .app = a->c->app,
+                                .kind = k,
+                                .waiting = a->waiting.count[k],
+                                .oldest_waiting_ms = a->waiting.oldest_accepted_ms[k],
+                                .health = &a->found[k],
+                                .now_ms = call_now_ms(a->c),
+                            });
     json_end_array(&w);
     json_end_object(&w);
     call_answer_json(a->c, 200, &body);

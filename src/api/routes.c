@@ -172,6 +172,9 @@ const struct route api_routes[] = {
      NULL, NULL, 204, "End all of a user's sessions.", user_sessions_delete},
     {HTTP_GET, "/api/v1/audit", SCOPE_AUDIT_READ, READ, SUBJECT_SIDE, p_audit, NULL, "AuditList",
      200, "Who changed what, newest first.", audit_list},
+    {HTTP_GET, "/api/v1/system", SCOPE_ADMIN, OPERATOR_READ, SUBJECT_NONE, NULL, NULL, "System",
+     200, "How the installation does: what waits, what is full, which endpoints are worst.",
+     system_get},
 
     {HTTP_GET, "/api/v1/live", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL, NULL, 200,
      "Server-sent events: what has happened, once a second.", live_get},

@@ -101,6 +101,11 @@ void delivery_get_health(struct delivery *delivery, struct lane_health_query *qu
 
 /* All lanes together, for metrics: each loop adds its own. */
 #define OVERVIEW_TRIES_LEAST 20 /* in the last hour, for a success rate to say something */
+#define OVERVIEW_WORST 20       /* lanes that are named */
+struct overview_lane {
+    lane_no lane;
+    int64_t badness; /* see dispatcher_health.c */
+};
 struct delivery_overview {
     int64_t lanes[LANE_STATES];   /* in memory */
     int64_t window;               /* sum of their windows */
@@ -109,6 +114,9 @@ struct delivery_overview {
     int64_t worst_success_permille; /* 1000: none worse */
     int32_t worst_p99_ms;
     int64_t certificate_expires_ms; /* the first of the receivers' to expire; 0: none */
+    /* What somebody should look at, the worst first. */
+    struct overview_lane worst[OVERVIEW_WORST];
+    size_t worst_count;
 };
 struct delivery_overview_query {
     struct task done;

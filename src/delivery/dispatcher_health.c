@@ -172,12 +172,43 @@ struct overseeing {
     int64_t now_mono_ms;
 };
 
+/* What stands still comes before what is slow, and that before what merely fails now and then;
+ * among equals it is what waits and what has failed. 0: nothing is the matter. */
+static int64_t badness_of(const struct lane *lane, const struct health_summary *s)
+{
+    static const int64_t of_state[LANE_STATES] = {[LANE_STATE_PAUSED] = 1,
+                                                  [LANE_STATE_SUSPENDED] = 3,
+                                                  [LANE_STATE_HOST_DOWN] = 3,
+                                                  [LANE_STATE_DISABLED] = 2};
+    int64_t state = lane ? of_state[lane->state] : 0, waiting = lane ? lane_queued(lane) : 0;
+    if (state == 0 && s->failed_1h > s->succeeded_1h)
+        state = 1;
+    int64_t size = s->failed_1h + waiting;
+    return (state << 40) + (size < INT64_C(1) << 40 ? size : (INT64_C(1) << 40) - 1);
+}
+
+static void note_bad(struct delivery_overview *to, lane_no lane, int64_t badness)
+{
+    size_t at = to->worst_count;
+    if (badness == 0 || (at == OVERVIEW_WORST && to->worst[OVERVIEW_WORST - 1].badness >= badness))
+        return;
+    if (at < OVERVIEW_WORST)
+        to->worst_count++;
+    else
+        at--;
+    for (; at > 0 && to->worst[at - 1].badness < badness; at--)
+        to->worst[at] = to->worst[at - 1];
+    to->worst[at] = (struct overview_lane){lane, badness};
+}
+
 static void oversee_lane(void *context, struct lookup_node *node)
 {
     const struct overseeing *o = context;
     const struct lane *lane = CONTAINER_OF(node, struct lane, node);
     o->to->lanes[lane->state]++;
     o->to->window += (int64_t)lane->window.size;
+    if (!lane->health) /* else by its health, below */
+        note_bad(o->to, lane->no, badness_of(lane, &(struct health_summary){0}));
 }
 
 static void oversee_health(void *context, struct lookup_node *node)
@@ -192,6 +223,7 @@ static void oversee_health(void *context, struct lookup_node *node)
     struct health_summary s = health_summarise(h, o->now_mono_ms);
     int64_t tries = s.succeeded_1h + s.failed_1h;
     to->succeeded_1m += s.succeeded_1m;
+    note_bad(to, h->lane, badness_of(dispatcher_find(o->dispatcher, h->lane), &s));
     if (tries > 0)
         to->tried_1h++;
     if (s.p99_ms > to->worst_p99_ms)

@@ -428,6 +428,7 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     enum store_refusal refusal;                  /* why it is not accepting */
     int64_t refused[STORE_REFUSALS];             /* requests, since the start */
     int64_t disk_free_bytes, disk_reserve_bytes; /* 0: not known */
+    int64_t waiting_most, journal_most_bytes;    /* bounds; 0: none */
     bool accepting;                              /* false: busy or failed */
     bool failed; /* the disk refused a write or a sync: the process must end */
 };

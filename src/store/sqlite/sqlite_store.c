@@ -137,6 +137,8 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .refusal = refusal,
         .disk_free_bytes = atomic_load(&s->bounds.free_bytes),
         .disk_reserve_bytes = atomic_load(&s->bounds.reserve_now_bytes),
+        .waiting_most = s->bounds.waiting_most,
+        .journal_most_bytes = s->bounds.journal_most_bytes,
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };

@@ -1,0 +1,113 @@
+/* GET /api/v1/system: what /metrics says, as JSON, with the endpoints named that are worst. It
+ * names partners' apps, so it is the operator's alone.
+ *
+ * Each loop is asked in turn how its endpoints do; then of each of the worst, one after the other,
+ * what waits for it (by the store) and how it has been doing (by its loop). */
+#include "api/internal.h"
+#include "api/route.h"
+#include "api/system_render.h"
+
+struct looking {
+    struct call *c;
+    struct delivery_overview_query overview;
+    struct system_endpoint endpoints[OVERVIEW_WORST];
+    size_t at;
+    struct lane_waiting waiting;
+    struct lane_health_query health;
+};
+
+static void release(struct looking *l, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        app_unref(l->endpoints[i].app);
+}
+
+static void answer(struct looking *l)
+{
+    struct api *api = l->c->api;
+    struct system_numbers n = {
+        .now_ms = call_now_ms(l->c),
+        .started_ms = api->started_ms,
+        .version = api->options.version,
+        .overview = &l->overview.overview,
+        .endpoints = l->endpoints,
+        .endpoint_count = l->at,
+    };
+    store_get_numbers(api->options.store, &n.store);
+    delivery_get_numbers(api->options.delivery, &n.delivery);
+    books_watch_get(api->options.books, &n.books);
+    operations_get_numbers(api->options.operations, &n.operations);
+    certificate_watch_get(api->options.certificates, &n.certificates);
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    system_print(&w, &n);
+    release(l, l->at);
+    call_answer_json(l->c, 200, &body);
+    buf_free(&body);
+}
+
+static void look_at_next(struct looking *l);
+
+static void health_done(struct task *task)
+{
+    struct looking *l = CONTAINER_OF(task, struct looking, health.done);
+    l->endpoints[l->at++].health = l->health.health;
+    look_at_next(l);
+}
+
+static void waiting_done(struct task *task)
+{
+    struct looking *l = CONTAINER_OF(task, struct looking, waiting.done);
+    struct system_endpoint *e = &l->endpoints[l->at];
+    if (l->waiting.status != STORE_OK) {
+        release(l, l->at + 1);
+        call_answer_busy(l->c, l->waiting.status);
+        return;
+    }
+    e->waiting = l->waiting.count[e->kind];
+    e->oldest_waiting_ms = l->waiting.oldest_accepted_ms[e->kind];
+    l->health = (struct lane_health_query){
+        .done.run = health_done,
+        .reply_to = call_executor(l->c),
+        .lane = lane_of(e->app->app_no, e->kind),
+    };
+    delivery_get_health(l->c->api->options.delivery, &l->health);
+}
+
+/* Apps are never removed: each lane has one. */
+static void look_at_next(struct looking *l)
+{
+    if (l->at == l->overview.overview.worst_count) {
+        answer(l);
+        return;
+    }
+    struct api *api = l->c->api;
+    struct system_endpoint *e = &l->endpoints[l->at];
+    lane_no lane = l->overview.overview.worst[l->at].lane;
+    e->kind = (enum lane_kind)(lane % LANE_KINDS);
+    e->app = directory_app_by_no(api->options.directory, (uint32_t)(lane / LANE_KINDS));
+    ASSERT(e->app != NULL);
+    l->waiting = (struct lane_waiting){
+        .done.run = waiting_done,
+        .reply_to = call_executor(l->c),
+        .account_no = e->app->terms.account_no,
+        .app_no = e->app->app_no,
+    };
+    store_lane_waiting(api->options.store, &l->waiting);
+}
+
+static void overview_done(struct task *task)
+{
+    look_at_next(CONTAINER_OF(task, struct looking, overview.done));
+}
+
+void system_get(struct call *c)
+{
+    struct looking *l = call_alloc(c, sizeof *l);
+    l->c = c;
+    l->at = 0;
+    l->overview =
+        (struct delivery_overview_query){.done.run = overview_done, .reply_to = call_executor(c)};
+    delivery_get_overview(c->api->options.delivery, &l->overview);
+}

@@ -1,0 +1,233 @@
+/* The members of GET /api/v1/system, a function each. */
+#include "api/system_render.h"
+
+#include "api/endpoint_render.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+
+static void key_int(struct json_writer *w, const char *key, int64_t v)
+{
+    json_key(w, key);
+    json_int(w, v);
+}
+
+static void key_ms(struct json_writer *w, const char *key, int64_t ms)
+{
+    json_key(w, key);
+    if (ms)
+        json_time(w, ms);
+    else
+        json_null(w);
+}
+
+static void key_object(struct json_writer *w, const char *key)
+{
+    json_key(w, key);
+    json_object(w);
+}
+
+static void print_intake(struct json_writer *w, const struct store_numbers *n)
+{
+    json_key(w, "Accepting");
+    json_bool(w, n->accepting);
+    json_key(w, "Refusal");
+    if (n->accepting) {
+        json_null(w);
+    } else {
+        json_object(w);
+        json_key(w, "Bound");
+        json_c(w, store_refusal_name(n->refusal));
+        json_key(w, "Detail");
+        json_c(w, store_refusal_text(n->refusal));
+        json_end_object(w);
+    }
+    key_object(w, "Events");
+    key_int(w, "Accepted", n->events_accepted);
+    key_int(w, "Queued", n->events_queued);
+    key_int(w, "Unapplied", n->memtable_events);
+    json_end_object(w);
+}
+
+static void print_callbacks(struct json_writer *w, const struct system_numbers *n)
+{
+    int64_t pending = n->store.callbacks_pending, a_minute = n->overview->succeeded_1m;
+    key_object(w, "Callbacks");
+    key_int(w, "Delivered", n->store.callbacks_delivered);
+    key_int(w, "Dead", n->store.callbacks_dead);
+    key_int(w, "Pending", pending);
+    key_ms(w, "OldestPendingAt", n->store.oldest_pending_ms);
+    key_int(w, "InFlight", n->delivery.in_flight);
+    key_int(w, "InMemory", n->delivery.callbacks_in_ram);
+    key_int(w, "DeliveredLastMinute", a_minute);
+    json_key(w, "DrainSeconds");
+    if (pending == 0)
+        json_int(w, 0);
+    else if (a_minute == 0)
+        json_null(w);
+    else
+        json_int(w, (pending * 60 + a_minute - 1) / a_minute);
+    json_end_object(w);
+}
+
+/* What a bound is measured in; unit NULL: it is either reached or not. */
+struct bound {
+    const char *unit;
+    int64_t used, most;
+};
+
+static struct bound bound_of(enum store_refusal refusal, const struct store_numbers *n)
+{
+    switch (refusal) {
+    case STORE_REFUSES_DISK: /* as much as is left above the reserve */
+        return (struct bound){"bytes", n->disk_reserve_bytes, n->disk_free_bytes};
+    case STORE_REFUSES_JOURNAL:
+        return (struct bound){"bytes", n->journal_bytes, n->journal_most_bytes};
+    case STORE_REFUSES_WAITING:
+        return (struct bound){"callbacks", n->callbacks_pending, n->waiting_most};
+    case STORE_REFUSES_QUEUE:
+        return (struct bound){"events", n->events_queued + n->memtable_events,
+                              LIMIT_STORE_QUEUED_EVENTS};
+    case STORE_REFUSES_DATABASE:
+    case STORE_REFUSES_FAILED:
+    case STORE_TAKES: break;
+    }
+    return (struct bound){0};
+}
+
+static void print_limits(struct json_writer *w, const struct store_numbers *n)
+{
+    json_key(w, "Limits");
+    json_array(w);
+    for (int r = STORE_TAKES + 1; r < STORE_REFUSALS; r++) {
+        struct bound b = bound_of((enum store_refusal)r, n);
+        json_object(w);
+        json_key(w, "Bound");
+        json_c(w, store_refusal_name((enum store_refusal)r));
+        json_key(w, "Unit");
+        json_c(w, b.unit);
+        json_key(w, "Used");
+        if (b.unit)
+            json_int(w, b.used);
+        else
+            json_null(w);
+        json_key(w, "Most");
+        if (b.most > 0)
+            json_int(w, b.most);
+        else
+            json_null(w);
+        key_int(w, "Refused", n->refused[r]);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void print_room(struct json_writer *w, const struct store_numbers *n)
+{
+    struct alloc_numbers heap;
+    alloc_get_numbers(&heap);
+    key_object(w, "Disk");
+    key_int(w, "FreeBytes", n->disk_free_bytes);
+    key_int(w, "ReserveBytes", n->disk_reserve_bytes);
+    key_int(w, "JournalBytes", n->journal_bytes);
+    json_end_object(w);
+    key_object(w, "Memory");
+    key_int(w, "AllocatedBytes", heap.used_bytes);
+    key_int(w, "FreeBytes", heap.kept_bytes);
+    key_int(w, "PageCacheBytes", n->page_cache_bytes);
+    key_int(w, "MemtableBytes", n->memtable_bytes);
+    key_int(w, "KeyFilterBytes", n->filter_bytes);
+    json_end_object(w);
+}
+
+static void print_endpoints(struct json_writer *w, const struct system_numbers *n)
+{
+    key_object(w, "EndpointStates");
+    for (int s = 0; s < LANE_STATES; s++)
+        key_int(w, lane_state_name((enum lane_state)s), n->overview->lanes[s]);
+    json_end_object(w);
+    json_key(w, "WorstEndpoints");
+    json_array(w);
+    for (size_t i = 0; i < n->endpoint_count; i++) {
+        const struct system_endpoint *e = &n->endpoints[i];
+        json_object(w);
+        json_key(w, "PartnerId");
+        json_string(w, e->app->partner_id);
+        json_key(w, "AppId");
+        json_string(w, e->app->id);
+        json_key(w, "Endpoint");
+        endpoint_render(w, &(struct endpoint_view){
+                               .app = e->app,
+                               .kind = e->kind,
+                               .waiting = e->waiting,
+                               .oldest_waiting_ms = e->oldest_waiting_ms,
+                               .health = &e->health,
+                               .now_ms = n->now_ms,
+                           });
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void print_books(struct json_writer *w, const struct books_state *b)
+{
+    key_object(w, "Books");
+    key_int(w, "WrongDays", b->wrong_days);
+    key_int(w, "DaysChecked", b->days_checked);
+    key_int(w, "CallbacksChecked", b->callbacks_checked);
+    key_ms(w, "RoundEndedAt", b->round_ended_ms);
+    json_key(w, "Example");
+    json_c(w, b->wrong_example[0] ? b->wrong_example : NULL);
+    json_end_object(w);
+}
+
+static void print_certificates(struct json_writer *w, const struct system_numbers *n)
+{
+    const struct {
+        const char *kind;
+        int64_t expires_ms;
+    } kinds[] = {{"listener", n->certificates.listener_expires_ms},
+                 {"clients", n->certificates.clients_expires_ms},
+                 {"receivers", n->overview->certificate_expires_ms}};
+    json_key(w, "Certificates");
+    json_array(w);
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        if (kinds[i].expires_ms == 0)
+            continue;
+        json_object(w);
+        json_key(w, "Certificate");
+        json_c(w, kinds[i].kind);
+        key_ms(w, "ExpiresAt", kinds[i].expires_ms);
+        json_key(w, "Soon");
+        json_bool(w, certificate_expires_soon(kinds[i].expires_ms, n->now_ms));
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+static void print_messages(struct json_writer *w, const struct operations_numbers *n)
+{
+    key_object(w, "Messages");
+    key_int(w, "Sent", n->sent);
+    key_int(w, "Failed", n->failed);
+    key_int(w, "GivenUp", n->given_up);
+    key_int(w, "Owed", n->owed);
+    json_end_object(w);
+}
+
+void system_print(struct json_writer *w, const struct system_numbers *n)
+{
+    json_object(w);
+    key_ms(w, "At", n->now_ms);
+    key_ms(w, "StartedAt", n->started_ms);
+    json_key(w, "Version");
+    json_c(w, n->version);
+    print_intake(w, &n->store);
+    print_callbacks(w, n);
+    print_limits(w, &n->store);
+    print_room(w, &n->store);
+    print_endpoints(w, n);
+    print_books(w, &n->books);
+    print_certificates(w, n);
+    print_messages(w, &n->operations);
+    json_end_object(w);
+}

@@ -1,0 +1,31 @@
+/* What GET /api/v1/system says, from numbers that have been gathered. */
+#pragma once
+
+#include "api/books_watch.h"
+#include "api/certificate_watch.h"
+#include "delivery/delivery.h"
+#include "operations/operations.h"
+#include "json/writer.h"
+
+/* An endpoint that somebody should look at. */
+struct system_endpoint {
+    struct app *app;
+    enum lane_kind kind;
+    int64_t waiting, oldest_waiting_ms; /* by the store; 0: none */
+    struct lane_health health;
+};
+
+struct system_numbers {
+    int64_t now_ms, started_ms;
+    const char *version;
+    struct store_numbers store;
+    struct delivery_numbers delivery;
+    const struct delivery_overview *overview;
+    struct books_state books;
+    struct operations_numbers operations;
+    struct certificate_state certificates;
+    const struct system_endpoint *endpoints;
+    size_t endpoint_count;
+};
+
+void system_print(struct json_writer *w, const struct system_numbers *n);
