@@ -5,6 +5,7 @@ import './reading.test';
 import './callbacks.test';
 import './apps.test';
 import './console.test';
+import './operator.test';
 import './hostile.test';
 import './every-page.test';
 import { runTests } from './runner';

@@ -14,6 +14,8 @@ const sunny = (name: string, path: string, role = 'owner'): Shown => ({
   partner: 'sunny-games',
 });
 
+const operator = (name: string, path: string, role = 'admin'): Shown => ({ name, path, role });
+
 export const everyPage: Shown[] = [
   sunny('overview', '/'),
   sunny('reports', '/reports'),
@@ -32,4 +34,17 @@ export const everyPage: Shown[] = [
   sunny('docs', '/docs'),
   sunny('people', '/people'),
   sunny('account', '/account'),
+  sunny('audit', '/audit'),
+  operator('system', '/'),
+  operator('partners', '/partners'),
+  operator('partner', '/partners/sunny-games'),
+  operator('partner-people', '/partners/sunny-games/people'),
+  operator('partner-keys', '/partners/sunny-games/keys'),
+  operator('partner-settings', '/partners/sunny-games/settings'),
+  operator('partner-app', '/partners/sunny-games/apps/quiz-night/postback'),
+  operator('rewards', '/rewards?partner=sunny-games'),
+  operator('reversal', '/rewards?do=reversal&partner=sunny-games'),
+  operator('operator-people', '/people'),
+  operator('operator-audit', '/audit'),
+  operator('support-partners', '/', 'support'),
 ];

@@ -3,6 +3,7 @@ import type { ComponentType } from 'preact';
 import type { Scope } from '../lib/types';
 import type { IconName } from '../ui/icons';
 import { AccountPage } from '../pages/account/account';
+import { AuditPage } from '../pages/audit/audit';
 import { AppPage } from '../pages/apps/app';
 import { AppsPage } from '../pages/apps/apps';
 import { CallbackPage } from '../pages/callbacks/callback';
@@ -12,7 +13,11 @@ import { DocsPage } from '../pages/docs/docs';
 import { KeysPage } from '../pages/keys/keys';
 import { PeoplePage } from '../pages/people/people';
 import { OverviewPage } from '../pages/overview/overview';
+import { PartnerPage } from '../pages/partners/partner';
+import { PartnersPage } from '../pages/partners/partners';
 import { ReportsPage } from '../pages/reports/reports';
+import { RewardsPage } from '../pages/rewards/rewards';
+import { SystemPage } from '../pages/system/system';
 
 export interface PageProps {
   params: Record<string, string>;
@@ -84,11 +89,59 @@ export const pages: Page[] = [
     nav: { group: 'Developers', title: 'Docs', icon: 'docs' },
   },
   {
+    path: '/',
+    side: 'operator',
+    scope: 'admin',
+    component: SystemPage,
+    nav: { group: '', title: 'System', icon: 'system' },
+  },
+  { path: '/', side: 'operator', component: PartnersPage },
+  {
+    path: '/partners',
+    side: 'operator',
+    scope: 'apps:read',
+    component: PartnersPage,
+    nav: { group: '', title: 'Partners', icon: 'partners' },
+  },
+  { path: '/partners/{PartnerId}', side: 'operator', scope: 'apps:read', component: PartnerPage },
+  {
+    path: '/partners/{PartnerId}/{tab}',
+    side: 'operator',
+    scope: 'apps:read',
+    component: PartnerPage,
+  },
+  {
+    path: '/partners/{PartnerId}/apps/{AppId}',
+    side: 'operator',
+    scope: 'apps:read',
+    component: AppPage,
+  },
+  {
+    path: '/partners/{PartnerId}/apps/{AppId}/{tab}',
+    side: 'operator',
+    scope: 'apps:read',
+    component: AppPage,
+  },
+  {
+    path: '/rewards',
+    side: 'operator',
+    scope: 'events:write',
+    component: RewardsPage,
+    nav: { group: '', title: 'Rewards by hand', icon: 'reward' },
+  },
+  {
     path: '/people',
     side: 'both',
     scope: 'people:write',
     component: PeoplePage,
     nav: { group: 'Account', title: 'People', icon: 'people' },
+  },
+  {
+    path: '/audit',
+    side: 'both',
+    scope: 'audit:read',
+    component: AuditPage,
+    nav: { group: 'Account', title: 'Audit log', icon: 'audit' },
   },
   {
     path: '/account',

@@ -1,14 +1,15 @@
 // The frame around every page: navigation, who is signed in, and what everybody should know.
 import type { ComponentType } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { post, reachable, remove } from '../lib/http';
+import { reachable } from '../lib/http';
 import type { SignedIn } from '../lib/types';
 import { Button, Choices, Empty, LinkButton, PageHead } from '../ui/basics';
 import { Icon, Mark } from '../ui/icons';
-import { say, Toasts } from '../ui/overlay';
+import { Toasts } from '../ui/overlay';
+import { stopActing } from './acting';
 import { address, matchPath, navigate } from './router';
 import { pages, type Page, type PageProps } from './routes';
-import { may, me, signOut, takeSession } from './session';
+import { may, signOut } from './session';
 import { setTheme, theme } from './theme';
 
 function allowed(page: Page, who: SignedIn): boolean {
@@ -86,16 +87,12 @@ function Side({ who, open, onClose }: { who: SignedIn; open: boolean; onClose: (
 }
 
 function Banners({ who }: { who: SignedIn }) {
-  const leave = async () => {
-    await remove('/api/v1/session/act-as');
-    window.location.assign('/partners');
-  };
   return (
     <>
       {who.ActingAs && (
         <div class="banner" role="status">
           You look as {who.Partner?.Name}. Nothing can be changed, and this is in the audit log.
-          <Button size="small" onClick={() => void leave()}>
+          <Button size="small" onClick={() => void stopActing()}>
             Back to the operator’s side
           </Button>
         </div>
@@ -180,11 +177,4 @@ export function Shell({ who }: { who: SignedIn }) {
       <Toasts />
     </>
   );
-}
-
-/** Looks as a partner, without being able to change anything. */
-export async function actAs(partnerId: string): Promise<void> {
-  takeSession(await post('/api/v1/session/act-as', { PartnerId: partnerId }));
-  say(`You look as ${me.value?.Partner?.Name ?? partnerId}.`);
-  navigate('/');
 }

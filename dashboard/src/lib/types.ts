@@ -173,7 +173,8 @@ export interface Recovery {
 export interface Endpoint {
   Endpoint: 'success' | 'failure' | 'offer';
   Url: string | null;
-  State: 'open' | 'paused' | 'suspended' | 'disabled' | 'app_disabled' | 'not_configured';
+  State:
+    'open' | 'paused' | 'suspended' | 'host_down' | 'disabled' | 'app_disabled' | 'not_configured';
   Since: string | null;
   Waiting: number;
   OldestWaitingAt: string | null;
@@ -219,4 +220,81 @@ export interface Report {
   EndDate: string;
   GeneratedAt: string;
   Rows: ReportRow[];
+}
+
+export interface AuditEntry {
+  AuditId: string;
+  At: string;
+  Action: string;
+  PartnerId: string | null;
+  Actor: {
+    Kind: 'user' | 'key' | 'unknown' | 'postbackd';
+    Id: string | null;
+    Name: string | null;
+    ActingAs: boolean;
+  };
+  Address: string | null;
+  RequestId: string | null;
+  Object: { Kind: string; Id: string } | null;
+  Before: Record<string, unknown> | null;
+  After: Record<string, unknown> | null;
+}
+
+export interface Rejected {
+  Index: number;
+  EventId: string | null;
+  Errors: { Field: string; Code: string; Detail: string }[];
+}
+
+export interface EventsAnswer {
+  Accepted: number;
+  Duplicates: number;
+  Rejected: Rejected[];
+}
+
+export interface Limit {
+  Bound: string;
+  Unit: 'bytes' | 'events' | 'callbacks' | null;
+  Used: number | null;
+  Most: number | null;
+  Refused: number;
+}
+
+export interface System {
+  At: string;
+  StartedAt: string;
+  Version: string;
+  Accepting: boolean;
+  Refusal: { Bound: string; Detail: string } | null;
+  Events: { Accepted: number; Queued: number; Unapplied: number };
+  Callbacks: {
+    Delivered: number;
+    Dead: number;
+    Pending: number;
+    OldestPendingAt: string | null;
+    InFlight: number;
+    InMemory: number;
+    DeliveredLastMinute: number;
+    DrainSeconds: number | null;
+  };
+  Limits: Limit[];
+  Disk: { FreeBytes: number; ReserveBytes: number; JournalBytes: number };
+  Memory: {
+    AllocatedBytes: number;
+    FreeBytes: number;
+    PageCacheBytes: number;
+    MemtableBytes: number;
+    KeyFilterBytes: number;
+  };
+  EndpointStates: Record<string, number>;
+  WorstEndpoints: { PartnerId: string; AppId: string; Endpoint: Endpoint }[];
+  Books: {
+    WrongDays: number;
+    DaysChecked: number;
+    CallbacksChecked: number;
+    RoundEndedAt: string | null;
+    Example: string | null;
+  };
+  Certificates: { Certificate: string; ExpiresAt: string; Soon: boolean }[];
+  Messages: { Sent: number; Failed: number; GivenUp: number; Owed: number };
 }

@@ -45,22 +45,31 @@ function Tab({ name, ...props }: TabProps & { name: string }) {
 
 export function AppPage({ params }: PageProps) {
   const id = params['AppId']!;
+  const partner = params['PartnerId']; // as the operator sees it
+  const here = partner ? path`/partners/${partner}/apps/${id}` : path`/apps/${id}`;
   const current = params['tab'] ?? '';
   const { data, problem, reload } = useRead<Loaded>(`app ${id}`, async signal => {
     const { data: app, etag } = await request<App>('GET', path`/api/v1/apps/${id}`, { signal });
     return { app, etag };
   });
-  const shown = tabs.filter(tab => tab.name !== 'keys' || may('keys:write'));
+  const shown = tabs.filter(tab => tab.name !== 'keys' || (may('keys:write') && !partner));
   return (
     <div class="page">
-      <PageHead title={data?.app.Name || id} crumb={{ href: '/apps', title: 'Apps' }}>
+      <PageHead
+        title={data?.app.Name || id}
+        crumb={
+          partner
+            ? { href: path`/partners/${partner}`, title: partner }
+            : { href: '/apps', title: 'Apps' }
+        }
+      >
         {data && !data.app.Enabled && <Badge tone="warn">off</Badge>}
         <code>{id}</code>
       </PageHead>
       <Tabs
         label="Settings of the app"
         items={shown.map(tab => ({
-          href: tab.name ? path`/apps/${id}/${tab.name}` : path`/apps/${id}`,
+          href: tab.name ? `${here}/${tab.name}` : here,
           title: tab.title,
           current: tab.name === current,
         }))}

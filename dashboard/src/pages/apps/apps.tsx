@@ -2,13 +2,17 @@
 import { useState } from 'preact/hooks';
 import { useList } from '../../app/resource';
 import { navigate } from '../../app/router';
-import { may, partnerId } from '../../app/session';
+import { may, me, partnerId } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { App } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Dialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
+
+/** Where an app is shown: the operator names its partner. */
+export const appPage = (app: string, partner: string) =>
+  me.value?.Side === 'operator' ? path`/partners/${partner}/apps/${app}` : path`/apps/${app}`;
 
 export function CreateAppDialog({ partner, onClose }: { partner: string; onClose: () => void }) {
   const [name, setName] = useState('');
@@ -23,7 +27,7 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
         CurrencyValue: value.trim(),
       });
       onClose();
-      navigate(path`/apps/${app.AppId}/postback`);
+      navigate(`${appPage(app.AppId, partner)}/postback`);
     });
   return (
     <Dialog title="New app" onClose={onClose}>
@@ -60,24 +64,18 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
 const urlsOf = (app: App) =>
   [app.SuccessCallbackUrl, app.FailureCallbackUrl, app.OfferCallbackUrl].filter(Boolean).length;
 
-export function AppsPage() {
-  const list = useList<App>(path`/api/v1/partners/${partnerId()}/apps`);
+export function AppsPanel({ partner }: { partner: string }) {
+  const list = useList<App>(path`/api/v1/partners/${partner}/apps`);
   const [creating, setCreating] = useState(false);
   const create = may('apps:write') && (
-    <Button kind="primary" onClick={() => setCreating(true)}>
+    <Button kind="primary" size="small" onClick={() => setCreating(true)}>
       New app
     </Button>
   );
   return (
-    <div class="page">
-      <PageHead
-        title="Apps"
-        text="An app holds your Currency Value, the callback URLs and their secret."
-      >
-        {list.data && list.data.length > 0 && create}
-      </PageHead>
-      <ProblemNotice problem={list.problem} retry={list.reload} />
-      <Card flush>
+    <>
+      <Card title="Apps" actions={list.data && list.data.length > 0 && create} flush>
+        <ProblemNotice problem={list.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
         {list.data?.length === 0 && (
           <Empty title="No app yet" action={create || undefined}>
@@ -93,7 +91,7 @@ export function AppsPage() {
             columns={[
               {
                 title: 'Name',
-                cell: app => <a href={path`/apps/${app.AppId}`}>{app.Name || app.AppId}</a>,
+                cell: app => <a href={appPage(app.AppId, partner)}>{app.Name || app.AppId}</a>,
               },
               { title: 'AppId', cell: app => <span class="mono">{app.AppId}</span> },
               { title: 'Currency Value', right: true, cell: app => app.CurrencyValue.format() },
@@ -119,7 +117,19 @@ export function AppsPage() {
           </div>
         )}
       </Card>
-      {creating && <CreateAppDialog partner={partnerId()} onClose={() => setCreating(false)} />}
+      {creating && <CreateAppDialog partner={partner} onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+export function AppsPage() {
+  return (
+    <div class="page">
+      <PageHead
+        title="Apps"
+        text="An app holds your Currency Value, the callback URLs and their secret."
+      />
+      <AppsPanel partner={partnerId()} />
     </div>
   );
 }

@@ -1,6 +1,6 @@
 // Tabs "Postback" (surveys) and "Callback" (offers): URLs, secret, fields and limits.
 import { useResource } from '../../app/resource';
-import { may } from '../../app/session';
+import { may, me } from '../../app/session';
 import { path } from '../../lib/http';
 import type { Endpoint, Endpoints } from '../../lib/types';
 import { Badge, Card, LinkButton, Notice, Time } from '../../ui/basics';
@@ -90,9 +90,11 @@ function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }
     <Card
       title="How it does"
       actions={
-        <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>
-          Callbacks of this app
-        </LinkButton>
+        me.value?.Side === 'partner' && (
+          <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>
+            Callbacks of this app
+          </LinkButton>
+        )
       }
     >
       {shown.map(endpoint => (

@@ -46,7 +46,15 @@ function Made({ made, onClose }: { made: Key; onClose: () => void }) {
   );
 }
 
-function CreateDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: Key) => void }) {
+function CreateDialog({
+  partner,
+  onClose,
+  onMade,
+}: {
+  partner: string;
+  onClose: () => void;
+  onMade: (key: Key) => void;
+}) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<Scope[]>(['reports:read']);
   const sending = useSending();
@@ -55,7 +63,7 @@ function CreateDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: 
   const send = () =>
     sending.run(async () => {
       const body = { Name: name.trim() || undefined, Scopes: scopes };
-      onMade(await post<Key>(path`/api/v1/partners/${partnerId()}/keys`, body));
+      onMade(await post<Key>(path`/api/v1/partners/${partner}/keys`, body));
     });
   return (
     <Dialog title="New API key" onClose={onClose}>
@@ -93,8 +101,8 @@ function CreateDialog({ onClose, onMade }: { onClose: () => void; onMade: (key: 
   );
 }
 
-export function KeysPanel() {
-  const list = useList<Key>(path`/api/v1/partners/${partnerId()}/keys`);
+export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
+  const list = useList<Key>(path`/api/v1/partners/${partner}/keys`);
   const [creating, setCreating] = useState(false);
   const [made, setMade] = useState<Key | null>(null);
   const [revoking, setRevoking] = useState<Key | null>(null);
@@ -155,6 +163,7 @@ export function KeysPanel() {
       )}
       {creating && (
         <CreateDialog
+          partner={partner}
           onClose={() => setCreating(false)}
           onMade={key => {
             setCreating(false);
@@ -171,7 +180,7 @@ export function KeysPanel() {
           danger
           onClose={() => setRevoking(null)}
           onDo={async () => {
-            await remove(path`/api/v1/partners/${partnerId()}/keys/${revoking.KeyId}`);
+            await remove(path`/api/v1/partners/${partner}/keys/${revoking.KeyId}`);
             say('The key works no more.');
             list.reload();
           }}

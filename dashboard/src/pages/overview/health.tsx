@@ -24,6 +24,7 @@ export const endpointStates: Record<
 > = {
   disabled: { tone: 'bad', title: 'Disabled by a 410', rank: 0 },
   suspended: { tone: 'bad', title: 'Down', rank: 1 },
+  host_down: { tone: 'bad', title: 'Host is down', rank: 1 },
   paused: { tone: 'warn', title: 'Asked to wait', rank: 2 },
   app_disabled: { tone: 'warn', title: 'App is off', rank: 4 },
   open: { tone: 'good', title: 'Healthy', rank: 5 },

@@ -12,17 +12,20 @@ import { rolesOf, roleText } from './roles';
 
 interface Props {
   user: User;
+  /** An operator's: whose account it is. */
+  partner?: string;
   onClose: () => void;
   onChanged: () => void;
   onLink: (made: MadeLink) => void;
 }
 
-export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
+export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Props) {
   const [role, setRole] = useState<Role>(user.Role);
   const [removing, setRemoving] = useState(false);
   const sending = useSending();
   const self = user.UserId === me.value?.User.UserId;
   const address = path`/api/v1/users/${user.UserId}`;
+  const query = { partnerId: partner };
   const act = (done: string, change: () => Promise<unknown>) =>
     sending.run(async () => {
       await change();
@@ -30,10 +33,14 @@ export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
       onChanged();
     });
   const patch = (done: string, body: Partial<User>) =>
-    act(done, () => request('PATCH', address, { body }));
+    act(done, () => request('PATCH', address, { body, query }));
   const makeLink = () =>
     sending.run(async () => {
-      const made = await post<{ Link: string; LinkExpiresAt: string }>(`${address}/link`);
+      const made = await post<{ Link: string; LinkExpiresAt: string }>(
+        `${address}/link`,
+        undefined,
+        query,
+      );
       onLink({ email: user.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
     });
   return (
@@ -73,7 +80,7 @@ export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
               <Button
                 disabled={sending.busy}
                 onClick={() =>
-                  act('The second factor is off.', () => remove(`${address}/second-factor`))
+                  act('The second factor is off.', () => remove(`${address}/second-factor`, query))
                 }
               >
                 Switch the second factor off
@@ -81,7 +88,9 @@ export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
             )}
             <Button
               disabled={sending.busy}
-              onClick={() => act('All sessions have ended.', () => remove(`${address}/sessions`))}
+              onClick={() =>
+                act('All sessions have ended.', () => remove(`${address}/sessions`, query))
+              }
             >
               End all sessions
             </Button>
@@ -99,7 +108,7 @@ export function ManageDialog({ user, onClose, onChanged, onLink }: Props) {
               <Button
                 kind="danger"
                 busy={sending.busy}
-                onClick={() => act('Removed.', () => remove(address))}
+                onClick={() => act('Removed.', () => remove(address, query))}
               >
                 Remove for good
               </Button>

@@ -1,5 +1,5 @@
-// Who may sign in: inviting, roles, and letting somebody in again who is locked out. The same page
-// for a partner's people and for the operator's own.
+// Who may sign in: inviting, roles, and letting somebody in again who is locked out. The same for
+// a partner's own people, for the operator's own, and for a partner's as the operator sees them.
 import { useState } from 'preact/hooks';
 import { useList } from '../../app/resource';
 import { me } from '../../app/session';
@@ -22,17 +22,25 @@ import { LinkDialog, type MadeLink } from './link-dialog';
 import { ManageDialog } from './manage';
 import { rolesOf, roleText } from './roles';
 
+interface PanelProps {
+  /** An operator's: whose people; without it the account's own. */
+  partner?: string;
+}
+
 function InviteDialog({
+  partner,
+  first,
   onClose,
   onMade,
-}: {
+}: PanelProps & {
+  first: boolean;
   onClose: () => void;
   onMade: (link: MadeLink) => void;
 }) {
-  const roles = rolesOf(me.value!.Side);
+  const roles = rolesOf(partner ? 'partner' : me.value!.Side);
   const [email, setEmail] = useState('');
   const [name, setName] = useState('');
-  const [role, setRole] = useState<Role>(roles[1]!.value);
+  const [role, setRole] = useState<Role>(roles[first ? 0 : 1]!.value);
   const sending = useSending();
   const send = () =>
     sending.run(async () => {
@@ -40,6 +48,7 @@ function InviteDialog({
       const made = await post<{ User: User; Link: string; LinkExpiresAt: string }>(
         '/api/v1/users',
         body,
+        { partnerId: partner },
       );
       onMade({ email: made.User.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
     });
@@ -80,8 +89,8 @@ function UserState({ user }: { user: User }) {
   return <Badge tone="good">active</Badge>;
 }
 
-export function PeoplePage() {
-  const list = useList<User>('/api/v1/users');
+export function PeoplePanel({ partner }: PanelProps) {
+  const list = useList<User>('/api/v1/users', { partnerId: partner });
   const [inviting, setInviting] = useState(false);
   const [managed, setManaged] = useState<User | null>(null);
   const [link, setLink] = useState<MadeLink | null>(null);
@@ -91,19 +100,22 @@ export function PeoplePage() {
     setLink(made);
     list.reload();
   };
+  const none = list.data?.length === 0;
+  const invite = (
+    <Button kind="primary" size="small" onClick={() => setInviting(true)}>
+      {none && partner ? 'Invite the first owner' : 'Invite somebody'}
+    </Button>
+  );
   return (
-    <div class="page">
-      <PageHead title="People" text="Who may sign in here, and what they may do.">
-        <Button kind="primary" onClick={() => setInviting(true)}>
-          Invite somebody
-        </Button>
-      </PageHead>
-      <ProblemNotice problem={list.problem} retry={list.reload} />
-      <Card flush>
+    <>
+      <Card title="Who may sign in" actions={!none && invite} flush>
+        <ProblemNotice problem={list.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
-        {list.data?.length === 0 && (
-          <Empty title="Nobody yet">
-            Invite the people who write your receiver and read your reports.
+        {none && (
+          <Empty title="Nobody yet" action={invite}>
+            {partner
+              ? 'An owner invites everybody else of the account.'
+              : 'Invite the people who write your receiver and read your reports.'}
           </Empty>
         )}
         {list.data && list.data.length > 0 && (
@@ -147,10 +159,18 @@ export function PeoplePage() {
           </div>
         )}
       </Card>
-      {inviting && <InviteDialog onClose={() => setInviting(false)} onMade={took} />}
+      {inviting && (
+        <InviteDialog
+          partner={partner}
+          first={none && !!partner}
+          onClose={() => setInviting(false)}
+          onMade={took}
+        />
+      )}
       {managed && (
         <ManageDialog
           user={managed}
+          partner={partner}
           onClose={() => setManaged(null)}
           onChanged={() => {
             setManaged(null);
@@ -160,6 +180,15 @@ export function PeoplePage() {
         />
       )}
       {link && <LinkDialog made={link} onClose={() => setLink(null)} />}
+    </>
+  );
+}
+
+export function PeoplePage() {
+  return (
+    <div class="page">
+      <PageHead title="People" text="Who may sign in here, and what they may do." />
+      <PeoplePanel />
     </div>
   );
 }

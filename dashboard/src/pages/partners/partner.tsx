@@ -1,0 +1,85 @@
+// One partner as the operator sees it: settings, apps, people, keys, and looking as the partner.
+import type { PageProps } from '../../app/routes';
+import { actAs } from '../../app/acting';
+import { useRead } from '../../app/resource';
+import { may } from '../../app/session';
+import { path, request } from '../../lib/http';
+import type { Partner } from '../../lib/types';
+import { Badge, Button, Loading, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
+import { useSending } from '../../ui/forms';
+import { AppsPanel } from '../apps/apps';
+import { KeysPanel } from '../keys/keys';
+import { PeoplePanel } from '../people/people';
+import { PartnerSettings } from './settings';
+
+const tabs = [
+  { name: '', title: 'Apps', scope: 'apps:read' },
+  { name: 'people', title: 'People', scope: 'people:write' },
+  { name: 'keys', title: 'API keys', scope: 'keys:write' },
+  { name: 'settings', title: 'Settings', scope: 'apps:read' },
+] as const;
+
+interface Loaded {
+  partner: Partner;
+  etag: string | null;
+}
+
+function Tab({ name, loaded, reload }: { name: string; loaded: Loaded; reload: () => void }) {
+  const id = loaded.partner.PartnerId;
+  switch (name) {
+    case 'people':
+      return <PeoplePanel partner={id} />;
+    case 'keys':
+      return <KeysPanel partner={id} />;
+    case 'settings':
+      return <PartnerSettings partner={loaded.partner} etag={loaded.etag} reload={reload} />;
+    default:
+      return <AppsPanel partner={id} />;
+  }
+}
+
+function LookAs({ partner }: { partner: Partner }) {
+  const sending = useSending();
+  return (
+    <>
+      <Button
+        busy={sending.busy}
+        onClick={() => void sending.run(() => actAs(partner.PartnerId))}
+        title="Read-only; it is in the audit log"
+      >
+        Look as this partner
+      </Button>
+      <ProblemNotice problem={sending.problem} />
+    </>
+  );
+}
+
+export function PartnerPage({ params }: PageProps) {
+  const id = params['PartnerId']!;
+  const current = params['tab'] ?? '';
+  const { data, problem, reload } = useRead<Loaded>(`partner ${id}`, async signal => {
+    const answer = await request<Partner>('GET', path`/api/v1/partners/${id}`, { signal });
+    return { partner: answer.data, etag: answer.etag };
+  });
+  const shown = tabs.filter(tab => may(tab.scope));
+  return (
+    <div class="page">
+      <PageHead title={data?.partner.Name || id} crumb={{ href: '/partners', title: 'Partners' }}>
+        {data && !data.partner.Enabled && <Badge tone="warn">off</Badge>}
+        <code>{id}</code>
+        {data && <LookAs partner={data.partner} />}
+      </PageHead>
+      <Tabs
+        label="About the partner"
+        items={shown.map(tab => ({
+          href: tab.name ? path`/partners/${id}/${tab.name}` : path`/partners/${id}`,
+          title: tab.title,
+          current: tab.name === current,
+        }))}
+      />
+      <ProblemNotice problem={problem} retry={reload} />
+      {!data && !problem && <Loading />}
+      {data && <Tab key={data.etag} name={current} loaded={data} reload={reload} />}
+    </div>
+  );
+}

@@ -1,0 +1,133 @@
+// The operator's accounts: found by name, made, opened.
+import { useState } from 'preact/hooks';
+import { useRead, everyItem } from '../../app/resource';
+import { navigate, query, setQuery } from '../../app/router';
+import { may } from '../../app/session';
+import { path, post } from '../../lib/http';
+import type { Partner } from '../../lib/types';
+import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
+import { Form, TextField, useSending } from '../../ui/forms';
+import { Dialog } from '../../ui/overlay';
+import { count } from '../../ui/money';
+import { Table } from '../../ui/table';
+
+function CreateDialog({ onClose }: { onClose: () => void }) {
+  const [name, setName] = useState('');
+  const [id, setId] = useState('');
+  const sending = useSending();
+  const send = () =>
+    sending.run(async () => {
+      const made = await post<Partner>('/api/v1/partners', {
+        Name: name.trim() || undefined,
+        PartnerId: id.trim() || undefined,
+      });
+      onClose();
+      navigate(path`/partners/${made.PartnerId}/people`);
+    });
+  return (
+    <Dialog title="New partner" onClose={onClose}>
+      <Form onSend={send} label="New partner">
+        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+        <TextField
+          label="PartnerId"
+          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
+          mono
+          value={id}
+          onChange={setId}
+          fault={sending.fault('PartnerId')}
+        />
+        <ProblemNotice problem={sending.others('Name', 'PartnerId')} />
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy}>
+            Create
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
+  );
+}
+
+const shownMost = 200;
+
+function PartnersTable({ partners }: { partners: Partner[] }) {
+  return (
+    <Table
+      label="Partners"
+      rows={partners}
+      rowKey={partner => partner.PartnerId}
+      columns={[
+        {
+          title: 'Name',
+          cell: partner => (
+            <a href={path`/partners/${partner.PartnerId}`}>{partner.Name || partner.PartnerId}</a>
+          ),
+        },
+        { title: 'PartnerId', cell: partner => <span class="mono">{partner.PartnerId}</span> },
+        {
+          title: 'Messages',
+          cell: partner =>
+            partner.OperationsUrl ? 'OperationsUrl set' : <span class="quiet">no URL</span>,
+        },
+        {
+          title: 'State',
+          cell: partner =>
+            partner.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
+        },
+      ]}
+    />
+  );
+}
+
+export function PartnersPage() {
+  const { data, problem, loading, reload } = useRead('partners', signal =>
+    everyItem<Partner>('/api/v1/partners', {}, signal),
+  );
+  const [creating, setCreating] = useState(false);
+  const wanted = query.value.get('q') ?? '';
+  const found = data?.filter(one =>
+    `${one.Name} ${one.PartnerId}`.toLowerCase().includes(wanted.trim().toLowerCase()),
+  );
+  const create = may('admin') && (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      New partner
+    </Button>
+  );
+  return (
+    <div class="page">
+      <PageHead title="Partners" text="The accounts that are paid: their apps, people and keys.">
+        {data && data.length > 0 && create}
+      </PageHead>
+      <ProblemNotice problem={problem} retry={reload} />
+      {data && data.length > 0 && (
+        <TextField
+          label="Find"
+          type="search"
+          placeholder="Name or PartnerId"
+          value={wanted}
+          onChange={text => setQuery({ q: text })}
+        />
+      )}
+      <Card flush>
+        {!data && loading && <Loading />}
+        {data?.length === 0 && (
+          <Empty title="No partner yet" action={create || undefined}>
+            A partner is an account with apps of its own. Make one, then invite its first owner.
+          </Empty>
+        )}
+        {found && found.length > 0 && <PartnersTable partners={found.slice(0, shownMost)} />}
+        {data && data.length > 0 && found?.length === 0 && (
+          <Empty title="No partner of that name">Try fewer letters.</Empty>
+        )}
+        {found && found.length > shownMost && (
+          <div class="table-foot">
+            <span class="quiet">
+              The first {shownMost} of {count(found.length)}: search to see others.
+            </span>
+          </div>
+        )}
+      </Card>
+      {creating && <CreateDialog onClose={() => setCreating(false)} />}
+    </div>
+  );
+}

@@ -1,0 +1,87 @@
+// The bounds that keep events out, and how near they are.
+import { Decimal } from '../../lib/decimal';
+import type { Limit } from '../../lib/types';
+import { Badge, Card } from '../../ui/basics';
+import { count } from '../../ui/money';
+import { Table } from '../../ui/table';
+
+/** "3.2 GiB" */
+export function bytes(n: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+  let unit = 0;
+  let whole = n;
+  while (whole >= 1024 && unit < units.length - 1) {
+    whole /= 1024;
+    unit++;
+  }
+  return `${whole >= 100 || unit === 0 ? Math.round(whole) : whole.toFixed(1)} ${units[unit]}`;
+}
+
+const titles: Record<string, { title: string; text: string }> = {
+  disk_reserve: { title: 'Free disk', text: 'Refused when no more than the reserve is free.' },
+  journal: { title: 'Journal', text: 'What is committed and not yet in the database file.' },
+  waiting: { title: 'Waiting callbacks', text: 'Raise --waiting-most, or mend the endpoints.' },
+  queue: { title: 'Events in memory', text: 'Events come faster than they are recorded.' },
+  database: { title: 'Database', text: 'Refused while it cannot be written.' },
+  failed: { title: 'Disk errors', text: 'The disk refused a write: the daemon ends.' },
+};
+
+const sizeOf = (limit: Limit, n: number) => (limit.Unit === 'bytes' ? bytes(n) : count(n));
+
+function inWords(limit: Limit): string {
+  if (limit.Used === null || limit.Most === null) return '';
+  if (limit.Bound === 'disk_reserve')
+    return `${sizeOf(limit, limit.Most)} free, ${sizeOf(limit, limit.Used)} of it the reserve`;
+  return `${sizeOf(limit, limit.Used)} of ${sizeOf(limit, limit.Most)}`;
+}
+
+function Fullness({ limit }: { limit: Limit }) {
+  const { Used: used, Most: most } = limit;
+  if (used === null || most === null) return <span class="quiet">no size</span>;
+  const percent = Decimal.of(used * 100).dividedBy(Decimal.of(most), 1) ?? Decimal.zero;
+  return (
+    <div class="stack-small fullness">
+      <progress
+        class={`progress ${used * 10 >= most * 8 ? 'bad' : ''}`}
+        aria-label={`${titles[limit.Bound]?.title ?? limit.Bound}: ${percent.format()} % of the bound`}
+        value={Math.min(used, most)}
+        max={most}
+      />
+      <span class="small quiet">{inWords(limit)}</span>
+    </div>
+  );
+}
+
+export function LimitsCard({ limits }: { limits: Limit[] }) {
+  return (
+    <Card
+      title="Limits"
+      text="When one is reached, events are refused with Retry-After; callbacks go on."
+      flush
+    >
+      <Table
+        label="Limits"
+        rows={limits}
+        rowKey={limit => limit.Bound}
+        columns={[
+          {
+            title: 'Limit',
+            cell: limit => (
+              <>
+                <div>{titles[limit.Bound]?.title ?? limit.Bound}</div>
+                <div class="small quiet">{titles[limit.Bound]?.text}</div>
+              </>
+            ),
+          },
+          { title: 'Used', cell: limit => <Fullness limit={limit} /> },
+          {
+            title: 'Requests refused',
+            right: true,
+            cell: limit =>
+              limit.Refused ? <Badge tone="bad">{count(limit.Refused)}</Badge> : count(0),
+          },
+        ]}
+      />
+    </Card>
+  );
+}

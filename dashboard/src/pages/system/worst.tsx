@@ -1,0 +1,93 @@
+// The endpoints that somebody should look at, of all partners.
+import { duration } from '../../lib/dates';
+import { path } from '../../lib/http';
+import type { Endpoint, System } from '../../lib/types';
+import { Badge, Card, Empty, Time } from '../../ui/basics';
+import { count } from '../../ui/money';
+import { Table } from '../../ui/table';
+import { endpointNames, stateOf } from '../overview/health';
+
+type Worst = System['WorstEndpoints'][number];
+
+const tabOf = (endpoint: Endpoint) => (endpoint.Endpoint === 'offer' ? 'callback' : 'postback');
+
+function Drain({ endpoint }: { endpoint: Endpoint }) {
+  if (endpoint.Waiting === 0) return <span class="quiet">–</span>;
+  if (endpoint.DrainSeconds === null) return <span>stands still</span>;
+  return <span>{duration(endpoint.DrainSeconds * 1000)}</span>;
+}
+
+function LastError({ endpoint }: { endpoint: Endpoint }) {
+  const error = endpoint.LastError;
+  if (!error) return <span class="quiet">None</span>;
+  return (
+    <>
+      <div>{error.Detail}</div>
+      <div class="small quiet">{error.Fix}</div>
+      <div class="small quiet">
+        <Time at={error.At} short ago />
+      </div>
+    </>
+  );
+}
+
+function states(system: System): string {
+  const said = Object.entries(system.EndpointStates).filter(([, n]) => n > 0);
+  if (!said.length) return 'No endpoint has anything to do.';
+  return `With something to do: ${said.map(([name, n]) => `${count(n)} ${name.replace('_', ' ')}`).join(', ')}.`;
+}
+
+export function WorstCard({ system }: { system: System }) {
+  return (
+    <Card title="Worst endpoints" text={states(system)} flush>
+      {system.WorstEndpoints.length === 0 ? (
+        <Empty title="All endpoints do well">
+          One that fails, stands still or falls behind is named here, with what to tell its partner.
+        </Empty>
+      ) : (
+        <Table<Worst>
+          label="Worst endpoints"
+          rows={system.WorstEndpoints}
+          rowKey={row => `${row.AppId} ${row.Endpoint.Endpoint}`}
+          columns={[
+            {
+              title: 'Endpoint',
+              cell: ({ PartnerId, AppId, Endpoint: endpoint }) => (
+                <>
+                  <a href={path`/partners/${PartnerId}/apps/${AppId}/${tabOf(endpoint)}`}>
+                    {AppId} · {endpointNames[endpoint.Endpoint]}
+                  </a>
+                  <div class="small">
+                    <a href={path`/partners/${PartnerId}`}>{PartnerId}</a>
+                  </div>
+                </>
+              ),
+            },
+            {
+              title: 'State',
+              cell: ({ Endpoint: endpoint }) => (
+                <>
+                  <Badge tone={stateOf(endpoint).tone}>{stateOf(endpoint).title}</Badge>
+                  {endpoint.Since && (
+                    <div class="small quiet">
+                      since <Time at={endpoint.Since} short />
+                    </div>
+                  )}
+                </>
+              ),
+            },
+            { title: 'Waiting', right: true, cell: row => count(row.Endpoint.Waiting) },
+            { title: 'Drains in', right: true, cell: row => <Drain endpoint={row.Endpoint} /> },
+            {
+              title: 'Failed, 1 h',
+              right: true,
+              cell: ({ Endpoint: e }) =>
+                `${count(e.Failed1h)} of ${count(e.Failed1h + e.Succeeded1h)}`,
+            },
+            { title: 'Last error', cell: row => <LastError endpoint={row.Endpoint} /> },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}

@@ -1,0 +1,281 @@
+// The operator's side: partners, the system, rewards by hand, the audit log, looking as a partner.
+import assert from 'node:assert/strict';
+import { until } from './daemon';
+import { Window } from './browser';
+import { test } from './runner';
+import { invite, password, theStage, windowOf } from './stage';
+
+test('operator: a partner is made, and its first owner invited', async () => {
+  const { daemon } = await theStage();
+  const admin = await windowOf('admin');
+  await (await admin.go('/partners')).settled();
+  await admin.button('New partner').click();
+  await admin.field('Name').fill('Late Bloomer');
+  await admin.field('PartnerId').fill('late-bloomer');
+  await admin.button('Create').click();
+  await admin.heading('Late Bloomer').waitFor();
+  await admin.button('Invite the first owner').click();
+  await admin.field('E-mail').fill('lea@late.example');
+  await admin.button('Make the invitation').click();
+  const link = await admin.page.getByRole('region', { name: 'Link' }).textContent();
+  await admin.button('I have copied it').click();
+  const owner = await Window.open(daemon.url);
+  await owner.go(link!.trim().replace(daemon.url, ''));
+  await owner.field('Password').fill(password);
+  await owner.button('Create my account').click();
+  await owner.heading('Overview').waitFor();
+  await owner.see('Late Bloomer');
+  assert.equal(await owner.link('Partners').count(), 0);
+  assert.equal(await owner.link('System').count(), 0);
+  await owner.close();
+  await (await admin.go('/partners?q=bloom')).settled();
+  assert.equal((await admin.rows('Partners')).length, 1);
+  await admin.close();
+});
+
+test('operator: a partner’s settings, and an account that is off', async () => {
+  const { daemon } = await theStage();
+  const { PartnerId } = await daemon.good('POST', '/api/v1/partners', { Name: 'On And Off' });
+  const app = { AppId: 'on-off', CurrencyValue: 1 };
+  await daemon.good('POST', `/api/v1/partners/${PartnerId}/apps`, app);
+  await daemon.good('POST', '/api/v1/apps/on-off/clients', { ClientId: 'on-off-c' });
+  const admin = await windowOf('admin');
+  admin.expect(/status of 400/);
+  await (await admin.go(`/partners/${PartnerId}/settings`)).settled();
+  await admin.field('OperationsUrl').fill('ftp://partner.example');
+  await admin.button('Save').click();
+  await admin.page.locator('.fault').waitFor();
+  await admin.field('OperationsUrl').fill('https://partner.example/told');
+  await admin.button('Save').click();
+  await admin.see('Saved.');
+  await admin.button('Switch the account off').click();
+  await admin.page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+  await admin.see('Events of its clients are refused as disabled.');
+  const partner = await daemon.good('GET', `/api/v1/partners/${PartnerId}`);
+  assert.equal(partner.OperationsUrl, 'https://partner.example/told');
+  assert.equal(partner.Enabled, false);
+  await (await admin.go(`/partners/${PartnerId}`)).settled();
+  await admin.link('on-off').click();
+  await admin.link('Clients').click();
+  await admin.see('on-off-c');
+  await admin.close();
+});
+
+test('operator: the system page names the endpoint that stands still', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'system-1',
+    Type: 'survey_completed',
+    ClientId: 'quiz-iframe',
+    PanelistId: 'player-1',
+    RevenueAmount: 1,
+  });
+  const admin = await windowOf('admin');
+  await (await admin.go('/')).settled();
+  await admin.heading('System').waitFor();
+  const worst = await until('quiz-night is named', async () => {
+    const rows = await admin.rows('Worst endpoints');
+    return rows.find(row => row[0]!.includes('quiz-night'));
+  });
+  assert.match(worst[0]!, /sunny-games/);
+  assert.match(worst[5]!, /500/);
+  assert.equal((await admin.rows('Limits')).length, 6);
+  await admin
+    .link(/^quiz-night/)
+    .first()
+    .click();
+  await admin.heading('Quiz Night').waitFor();
+  assert.match(admin.page.url(), /\/partners\/sunny-games\/apps\/quiz-night\//);
+  await admin.close();
+});
+
+async function rewardsOf(panelist: string): Promise<any[]> {
+  const { daemon } = await theStage();
+  const query = `partnerId=sunny-games&panelistId=${panelist}`;
+  return (await daemon.good('GET', `/api/v1/callbacks?${query}`)).Items;
+}
+
+test('operator: an ad-hoc reward is paid once, however often it is asked for', async () => {
+  const admin = await windowOf('admin');
+  admin.expect(/ERR_FAILED/);
+  await (await admin.go('/rewards?partner=sunny-games')).settled();
+  await admin.field('Client').selectOption('farm-ios');
+  await admin.field('PanelistId').fill('lucky-1');
+  await admin.field('Reward').fill('-5');
+  await admin.see('This app takes no claw-backs.');
+  assert.ok(await admin.button('Preview').isDisabled());
+  await admin.field('Reward').fill('150');
+  await admin.field('Reason').fill('A survey that hung');
+  await admin.button('Preview').click();
+  await admin.see('$1.25 at 120 per 1 USD');
+  // The daemon takes it, and its answer is lost on the way.
+  await admin.page.route(
+    '**/api/v1/events',
+    async route => {
+      await route.fetch();
+      await route.abort();
+    },
+    { times: 1 },
+  );
+  await admin.button('Pay it').click();
+  await admin.page.getByRole('dialog').getByRole('alert').waitFor();
+  await admin.button('Pay it').dblclick();
+  await admin.see('It had been stored already: it counts once.');
+  await admin.see('delivered');
+  const paid = await rewardsOf('lucky-1');
+  assert.equal(paid.length, 1);
+  assert.equal(paid[0].Reward, 150);
+  await admin.field('PanelistId').fill('lucky-2');
+  await admin.field('Reward').fill('0.5');
+  await admin.button('Preview').click();
+  await admin.button('Pay it').dblclick();
+  await admin.see('It is stored.');
+  assert.equal((await rewardsOf('lucky-2')).length, 1);
+  await admin.close();
+});
+
+test('operator: a completed offer is looked at and reversed', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'offer-to-reverse',
+    Type: 'offer_completed',
+    ClientId: 'farm-ios',
+    PanelistId: 'unlucky-1',
+    OfferId: 7,
+    OfferTitle: 'Build a castle',
+    RevenueAmount: '2.50',
+  });
+  const admin = await windowOf('admin');
+  admin.expect(/status of 404/);
+  await (await admin.go('/rewards?do=reversal&partner=sunny-games')).settled();
+  await admin.field('RewardId of the completed offer').fill('no-such-offer');
+  await admin.button('Look it up').click();
+  await admin.page.getByRole('alert').waitFor();
+  await admin.field('RewardId of the completed offer').fill('offer-to-reverse');
+  await admin.button('Look it up').click();
+  await admin.see('unlucky-1');
+  await admin.button('Reverse it').click();
+  await admin.page.getByRole('dialog').getByRole('button', { name: 'Reverse it' }).click();
+  await admin.see('It is stored.');
+  const reversed = (await rewardsOf('unlucky-1')).filter(
+    one => one.RewardType === 'offer_completion_reversed',
+  );
+  assert.deepEqual(
+    reversed.map(one => [one.Reward, one.RevenueAmount]),
+    [[-300, -2.5]],
+  );
+  await admin.field('RewardId of the completed offer').fill('offer-to-reverse');
+  await admin.button('Look it up').click();
+  await admin.button('Reverse it').click();
+  await admin.page.getByRole('dialog').getByRole('button', { name: 'Reverse it' }).click();
+  await admin.see('The event was refused; nothing was paid.');
+  await admin.close();
+});
+
+test('operator: the audit log says what a change has changed', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('PATCH', '/api/v1/apps/word-garden', { TimeoutSeconds: 7 });
+  await daemon.good('PATCH', '/api/v1/apps/word-garden', { TimeoutSeconds: 9 });
+  const admin = await windowOf('admin');
+  await (await admin.go('/audit')).settled();
+  await admin.field('Action').selectOption('app.changed');
+  await admin.field('About (an id)').fill('word-garden');
+  await admin.button('Filter').click();
+  const entry = admin.page.getByRole('list', { name: 'Entries' }).getByRole('listitem').first();
+  await until('only that', async () => (await entry.textContent())?.includes('Changed the app'));
+  assert.match((await entry.locator('del').textContent())!, /7$/);
+  assert.match((await entry.locator('ins').textContent())!, /9$/);
+  assert.equal(await entry.locator('dt').count(), 1, 'only what differs');
+  assert.match(admin.page.url(), /action=app\.changed/);
+  await admin.close();
+});
+
+test('operator: looks as a partner, always says so, and can change nothing', async () => {
+  const { daemon } = await theStage();
+  const link = await invite(daemon, 'look@operator.example', 'support');
+  const support = await Window.open(daemon.url);
+  support.expect(/status of 403/);
+  await support.go(link);
+  await support.field('Password').fill(password);
+  await support.button('Create my account').click();
+  await support.heading('Partners').waitFor();
+  await (await support.go('/partners/sunny-games')).settled();
+  await support.button('Look as this partner').click();
+  await support.heading('Overview').waitFor();
+  for (const page of ['/', '/callbacks', '/apps/farm-friends/postback']) {
+    await (await support.go(page)).settled();
+    await support.see('You look as Sunny Games.');
+    assert.equal(await support.button('Save').count(), 0, page);
+    assert.equal(await support.button('Send again').count(), 0, page);
+  }
+  for (const name of ['Test console', 'API keys', 'People', 'Audit log', 'Partners'])
+    assert.equal(await support.link(name).count(), 0, name);
+  const refused = await support.page.evaluate(async () => {
+    const { CsrfToken } = await (await fetch('/api/v1/session')).json();
+    const answer = await fetch('/api/v1/apps/farm-friends', {
+      method: 'PATCH',
+      headers: { 'Content-Type': 'application/json', 'X-Csrf-Token': CsrfToken },
+      body: '{"Name":"Stolen"}',
+    });
+    return answer.status;
+  });
+  assert.equal(refused, 403);
+  await support.button('Back to the operator’s side').click();
+  await support.heading('Sunny Games').waitFor();
+  assert.equal(await support.text('You look as').count(), 0);
+  await support.close();
+  const owner = await windowOf('owner', 'sunny-games');
+  await (await owner.go('/audit?action=session.act_as_begun')).settled();
+  await owner.see('Began to look as');
+  await owner.see('look@operator.example');
+  await owner.close();
+});
+
+test('operator: support sees accounts, and neither the system nor money nor people', async () => {
+  const support = await windowOf('support');
+  await (await support.go('/')).settled();
+  await support.heading('Partners').waitFor();
+  assert.equal(await support.button('New partner').count(), 0);
+  for (const name of ['System', 'Rewards by hand', 'People'])
+    assert.equal(await support.link(name).count(), 0, name);
+  await support.link('Sunny Games').click();
+  await support.heading('Sunny Games').waitFor();
+  for (const name of ['People', 'API keys'])
+    assert.equal(await support.link(name).count(), 0, name);
+  await support.link('Settings').click();
+  await support.see('Events of its clients are taken.');
+  assert.equal(await support.button('Save').count(), 0);
+  assert.equal(await support.button('Switch the account off').count(), 0);
+  for (const page of ['/rewards', '/people', '/partners/x/people/y/z']) {
+    await support.go(page);
+    await support.heading('Nothing here').waitFor();
+  }
+  await support.close();
+});
+
+test('operator: partners are not shown what is the operator’s, nor each other’s log', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('PATCH', '/api/v1/apps/ice-runner', { TimeoutSeconds: 8 });
+  await daemon.good('PATCH', '/api/v1/apps/farm-friends', { TimeoutSeconds: 8 });
+  const sunny = await windowOf('owner', 'sunny-games');
+  const north = await windowOf('owner', 'north-studio');
+  for (const page of ['/partners', '/partners/north-studio', '/rewards']) {
+    await sunny.go(page);
+    await sunny.heading('Nothing here').waitFor();
+  }
+  const log = '/audit?action=app.changed';
+  await (await sunny.go(log)).settled();
+  await (await north.go(log)).settled();
+  await sunny.link('farm-friends').first().waitFor();
+  await north.link('ice-runner').first().waitFor();
+  assert.equal(await sunny.link('ice-runner').count(), 0);
+  assert.equal(await north.link('farm-friends').count(), 0);
+  await (await north.go(`${log}&object=farm-friends`)).settled();
+  await north.see('Nothing of that kind');
+  await sunny.close();
+  await north.close();
+  const analyst = await windowOf('analyst', 'sunny-games');
+  await analyst.go('/audit');
+  await analyst.heading('Nothing here').waitFor();
+  await analyst.close();
+});
