@@ -117,7 +117,13 @@ export class Window {
   }
 
   async see(what: string | RegExp): Promise<void> {
-    await this.text(what).waitFor();
+    try {
+      await this.text(what).waitFor();
+    } catch (error) {
+      // What it says instead is most of the diagnosis.
+      const shown = await this.page.locator('body').innerText();
+      throw new Error(`${(error as Error).message}\nThe page says:\n${shown}`);
+    }
   }
 
   /** The rows of a table as the texts of their cells. */

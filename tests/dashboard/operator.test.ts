@@ -96,10 +96,17 @@ async function rewardsOf(panelist: string): Promise<any[]> {
 }
 
 test('operator: an ad-hoc reward is paid once, however often it is asked for', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/apps/farm-friends/clients', { ClientId: 'farm-off' });
+  await daemon.good('PATCH', '/api/v1/clients/farm-off', { Enabled: false });
   const admin = await windowOf('admin');
   admin.expect(/ERR_FAILED/);
   await (await admin.go('/rewards?partner=sunny-games')).settled();
-  await admin.field('Client').selectOption('farm-ios');
+  const client = admin.field('Client');
+  await client.locator('option[value="farm-ios"]').waitFor({ state: 'attached' });
+  const refused = await client.locator('option[value="farm-off"]').count();
+  assert.equal(refused, 0, 'events of a disabled client are refused: it is not offered');
+  await client.selectOption('farm-ios');
   await admin.field('PanelistId').fill('lucky-1');
   await admin.field('Reward').fill('-5');
   await admin.see('This app takes no claw-backs.');

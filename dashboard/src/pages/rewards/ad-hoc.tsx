@@ -16,12 +16,13 @@ interface Choice {
   app: App;
 }
 
+/** The clients that events are taken from now. */
 async function readClients(partner: string, signal: AbortSignal): Promise<Choice[]> {
   const apps = await everyItem<App>(path`/api/v1/partners/${partner}/apps`, {}, signal);
   const found: Choice[] = [];
   for (const app of apps) {
     const clients = await everyItem<Client>(path`/api/v1/apps/${app.AppId}/clients`, {}, signal);
-    found.push(...clients.map(client => ({ client, app })));
+    found.push(...clients.filter(one => one.Enabled).map(client => ({ client, app })));
   }
   return found;
 }
@@ -173,8 +174,8 @@ export function AdHocCard({ partner, onSent }: { partner: string; onSent: (sent:
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data?.length === 0 && (
-        <Empty title="This partner has no client">
-          A reward belongs to a client of an app: make one first.
+        <Empty title="This partner has no client that is switched on">
+          A reward belongs to a client of an app: make one, or switch one on, first.
         </Empty>
       )}
       {data && data.length > 0 && (
