@@ -20,6 +20,7 @@
 #include "daemon/set_up.h"
 #include "daemon/signals.h"
 #include "daemon/told.h"
+#include "daemon/upgrade.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
 #include "people/people.h"
@@ -154,6 +155,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
 
 static bool open_store(struct daemon *d, char **ret_why)
 {
+    struct upgrade_watch watch = {.env = d->env};
     struct sqlite_store_options options = {
         .directory = d->options.store_directory,
         .disk = disk_real(),
@@ -161,6 +163,8 @@ static bool open_store(struct daemon *d, char **ret_why)
         .retention = d->options.retention,
         .disk_reserve_bytes = d->options.disk_reserve_bytes,
         .waiting_most = d->options.waiting_most,
+        .upgrade_goes_on = upgrade_goes_on,
+        .upgrade_context = &watch,
     };
     d->store = sqlite_store_open(&options, ret_why);
     if (!d->store)

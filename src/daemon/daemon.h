@@ -39,7 +39,8 @@ struct daemon_options {
 struct daemon;
 
 /* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
- * clear line. */
+ * clear line; daemon_stop_asked says whether it is that a signal came while the store was brought
+ * up to date. */
 MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
 /* While there is no user: a one-time link with which the first admin is made. False: somebody is
  * there. */
@@ -49,3 +50,5 @@ MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link)
  * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
 void daemon_block_signals(void);
+/* Whether SIGTERM or SIGINT waits to be taken. */
+bool daemon_stop_asked(void);

@@ -28,3 +28,10 @@ int signals_next(void)
     int signal = sigtimedwait(&set, NULL, &wait);
     return signal > 0 ? signal : 0;
 }
+
+bool daemon_stop_asked(void)
+{
+    sigset_t set;
+    return sigpending(&set) == 0 &&
+           (sigismember(&set, SIGTERM) == 1 || sigismember(&set, SIGINT) == 1);
+}

@@ -9,11 +9,6 @@
 #include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
-/* Both halves of a sum stay within 63 bits for ever: what the lower one has too much is carried. */
-#define BOOK_MONEY(name, high, low)                                                                \
-    name "_high=" name "_high+" high "+(" name "_low+" low ")/1000000000000000," name              \
-         "_low=(" name "_low+" low ")%1000000000000000"
-
 static void prepare(struct apply *a)
 {
     struct sql *q = &a->sql;
@@ -34,10 +29,7 @@ static void prepare(struct apply *a)
                                     " AND client_no=?");
     a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
                                    "?,?,?,?,?,?,?,?,?,?)");
-    a->add_book = sql_prepare(
-        q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
-           " count=count+?7," BOOK_MONEY("reward", "?8", "?9") "," BOOK_MONEY("revenue", "?10",
-                                                                              "?11"));
+    a->add_book = books_prepare(q);
     a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
     a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
 }

@@ -94,6 +94,9 @@ void *apply_order(struct apply *a, size_t count, size_t size);
 /* `counted`: the COUNTED_ bits that are new. */
 void apply_count(struct apply *a, enum callback_state before, enum callback_state after,
                  unsigned counted);
+/* Adds the books to the rows of their days, by a statement of books_prepare; sorts them. */
+sqlite3_stmt *books_prepare(struct sql *q);
+void books_write(struct sql *q, sqlite3_stmt *add, struct books *books);
 /* The ledger: the callback whose row find_status stands at goes to another state. */
 struct apply_money {
     struct book_key key;

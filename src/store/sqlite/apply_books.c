@@ -21,10 +21,22 @@ struct apply_money apply_money_read(struct apply *a, uint64_t id)
     };
 }
 
-static void add_sums(struct apply *a, const struct book_key *key, int state,
+/* Both halves of a sum stay within 63 bits for ever: what the lower one has too much is carried. */
+#define BOOK_MONEY(name, high, low)                                                                \
+    name "_high=" name "_high+" high "+(" name "_low+" low ")/1000000000000000," name              \
+         "_low=(" name "_low+" low ")%1000000000000000"
+
+sqlite3_stmt *books_prepare(struct sql *q)
+{
+    return sql_prepare(
+        q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
+           " count=count+?7," BOOK_MONEY("reward", "?8", "?9") "," BOOK_MONEY("revenue", "?10",
+                                                                              "?11"));
+}
+
+static void add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key, int state,
                      const struct statement_sums *sums)
 {
-    sqlite3_stmt *s = a->add_book;
     sql_bind_int(s, 1, key->account_no);
     sql_bind_int(s, 2, key->day);
     sql_bind_int(s, 3, key->app_no);
@@ -34,17 +46,22 @@ static void add_sums(struct apply *a, const struct book_key *key, int state,
     sql_bind_int(s, 7, sums->count);
     money_bind(s, 8, sums->reward_micros);
     money_bind(s, 10, sums->revenue_micros);
-    sql_run(&a->sql, s);
+    sql_run(q, s);
+}
+
+void books_write(struct sql *q, sqlite3_stmt *add, struct books *books)
+{
+    books_sort(books);
+    for (size_t i = 0; i < books->count; i++) {
+        const struct book *book = &books->items[i];
+        for (int state = 0; state < BOOK_STATES; state++)
+            if (book->sums[state].count != 0 || book->sums[state].reward_micros != 0 ||
+                book->sums[state].revenue_micros != 0)
+                add_sums(q, add, &book->key, state, &book->sums[state]);
+    }
 }
 
 void apply_books(struct apply *a)
 {
-    books_sort(&a->books);
-    for (size_t i = 0; i < a->books.count; i++) {
-        const struct book *book = &a->books.items[i];
-        for (int state = 0; state < BOOK_STATES; state++)
-            if (book->sums[state].count != 0 || book->sums[state].reward_micros != 0 ||
-                book->sums[state].revenue_micros != 0)
-                add_sums(a, &book->key, state, &book->sums[state]);
-    }
+    books_write(&a->sql, a->add_book, &a->books);
 }

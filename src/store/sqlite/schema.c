@@ -1,10 +1,9 @@
-/* Migrations are append-only: a released step is never edited, a change is a new step. */
+/* The steps are append-only: a released one is never edited, a change is a new step. */
 #include "store/sqlite/schema.h"
 
-#include "base/alloc.h"
-#include "base/buf.h"
-
 #include <inttypes.h>
+
+#include "store/sqlite/migrate.h"
 
 static const char version_1[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
@@ -59,27 +58,16 @@ static const char version_1[] =
 static const char version_2[] =
     "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE;
 
-/* The ledger (store/books.h). state 0 is what is owed in all. Sums as in the table of reports;
- * those of the events that are there already are split at 10^9, which no sum of them passes 63 bits
- * by. */
-#define LEDGER_OF_EVENTS(state)                                                                    \
-    "INSERT INTO book SELECT id>>40," SCHEMA_EVENT_DAY ",app_no,lane,is_test," state ",count(*),"  \
-    "sum(reward_micros/1000000000)/1000000,"                                                       \
-    "sum(reward_micros/1000000000)%1000000*1000000000+sum(reward_micros%1000000000),"              \
-    "sum(revenue_micros/1000000000)/1000000,"                                                      \
-    "sum(revenue_micros/1000000000)%1000000*1000000000+sum(revenue_micros%1000000000)"             \
-    " FROM event WHERE lane<>0 GROUP BY 1,2,3,4,5,6;"
+/* The ledger (store/books.h), filled from the events that are there already. state 0 is what is
+ * owed in all. Sums as in the table of reports. */
 static const char version_3[] =
     "CREATE TABLE book("
     " account_no INT, day INT, app_no INT, lane INT, is_test INT, state INT, count INT NOT NULL,"
     " reward_high INT NOT NULL, reward_low INT NOT NULL,"
     " revenue_high INT NOT NULL, revenue_low INT NOT NULL,"
     " PRIMARY KEY(account_no, day, app_no, lane, is_test, state)) WITHOUT ROWID;"
-    "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND count>0;"
-    /* clang-format off */
-    LEDGER_OF_EVENTS("0")
-    LEDGER_OF_EVENTS("state");
-/* clang-format on */
+    "CREATE INDEX book_waiting ON book(app_no, lane, day) WHERE state=1 AND count>0;";
+static const char version_3_undo[] = "DROP TABLE IF EXISTS book";
 
 /* What a survey must have been started for. Of the past only conversions are known. */
 static const char version_4[] =
@@ -99,8 +87,15 @@ static const char version_6[] = "";
 /* Payments of the cap are kept for ever: nothing asks for the old ones by time any more. */
 static const char version_7[] = "DROP INDEX cap_by_time";
 
-static const char *const migrations[SCHEMA_VERSION] = {version_1, version_2, version_3, version_4,
-                                                       version_5, version_6, version_7};
+const struct migration_step migration_steps[SCHEMA_VERSION] = {
+    {.text = version_1},
+    {.text = version_2},
+    {.text = version_3, .undo = version_3_undo, .columns = FILL_BOOK_COLUMNS, .fill = fill_book},
+    {.text = version_4},
+    {.text = version_5},
+    {.text = version_6},
+    {.text = version_7},
+};
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
 {
@@ -118,31 +113,6 @@ void schema_configure(struct sql *q, bool write, int cache_kib)
     }
     sql_exec_f(q, "PRAGMA cache_size=-%d", cache_kib);
     sql_exec(q, "PRAGMA temp_store=MEMORY");
-}
-
-bool schema_migrate(struct sql *q, char **ret_why)
-{
-    int64_t version = sql_get_int(q, "PRAGMA user_version", -1);
-    if (!sql_failed(q) && version > SCHEMA_VERSION) {
-        struct buf b = {0};
-        buf_printf(&b,
-                   "postbackd.db has schema version %" PRId64 ", this postbackd knows up to %d:"
-                   " use the newer program that made it",
-                   version, SCHEMA_VERSION);
-        *ret_why = xstrdup(buf_c(&b));
-        buf_free(&b);
-        return false;
-    }
-    for (; !sql_failed(q) && version < SCHEMA_VERSION; version++) {
-        sql_exec(q, "BEGIN IMMEDIATE");
-        sql_exec(q, migrations[version]);
-        sql_exec_f(q, "PRAGMA user_version=%" PRId64, version + 1);
-        sql_exec(q, "COMMIT");
-    }
-    if (!sql_failed(q))
-        return true;
-    *ret_why = xstrdup(q->why);
-    return false;
 }
 
 /* --- meta ----------------------------------------------------------------------------------- */

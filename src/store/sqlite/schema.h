@@ -1,4 +1,5 @@
-/* The tables, as numbered migrations; docs/store-schema.md says what each is for. */
+/* The tables, as numbered steps (migrate.h runs them); docs/store-schema.md says what each is for.
+ */
 #pragma once
 
 #include "base/hash.h"
@@ -26,10 +27,6 @@ enum schema_bodies {
 
 /* Settings of every connection; the writing one also sets the page size and WAL mode. */
 void schema_configure(struct sql *q, bool write, int cache_kib);
-
-/* Brings the database to SCHEMA_VERSION, one transaction per step. False: it is from a newer
- * version or SQLite failed; *ret_why is a sentence. */
-MUST_CHECK bool schema_migrate(struct sql *q, char **ret_why);
 
 /* Named values of the whole store. */
 int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise);
