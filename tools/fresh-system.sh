@@ -94,7 +94,9 @@ status=0
 # shellcheck disable=SC2016 # expanded by the inner shell
 unshare --mount --pid --fork --kill-child --propagation private sh -c '
     mount -t proc proc "$1/proc" && mount -t sysfs sys "$1/sys" &&
-    mkdir -p "$1/dev/shm" && mount -t tmpfs shm "$1/dev/shm" || exit 1
+    mkdir -p "$1/dev/shm" && mount -t tmpfs shm "$1/dev/shm" &&
+    mkdir -p "$1/dev/pts" && mount -t devpts -o newinstance,ptmxmode=0666 pts "$1/dev/pts" &&
+    ln -sf pts/ptmx "$1/dev/ptmx" || exit 1
     root=$1
     shift
     exec chroot "$root" env -i "$@"

@@ -24,18 +24,41 @@ def must(result, what):
         raise OSError(ctypes.get_errno(), "%s: %s" % (what, os.strerror(ctypes.get_errno())))
 
 
+def _now(path):
+    return os.open(path, os.O_RDONLY)
+
+
+def _enter(namespace, root, directory):
+    """Entering a mount namespace leads to its own root: outside, where the tests run in a chroot."""
+    must(libc.setns(namespace, 0), "setns")
+    os.fchdir(root)
+    os.chroot(".")
+    os.chdir(directory)
+
+
 @contextlib.contextmanager
 def _apart(flag, name):
-    before, directory = os.open("/proc/thread-self/ns/" + name, os.O_RDONLY), os.getcwd()
+    directory = os.getcwd()
+    before, root = _now("/proc/thread-self/ns/" + name), _now("/")
+    if libc.unshare(flag) != 0:
+        pytest.skip("a private %s namespace needs root" % name)
     try:
-        if libc.unshare(flag) != 0:
-            pytest.skip("a private %s namespace needs root" % name)
         yield
     finally:
         must(libc.unshare(CLONE_FS), "unshare")  # threads started meanwhile share their root
-        must(libc.setns(before, flag), "setns")
+        _enter(before, root, directory)
         os.close(before)
-        os.chdir(directory)
+        os.close(root)
+
+
+def _keep_mounts_here():
+    """What is mounted from now on is seen in this thread's mount namespace only."""
+    here, root, directory = _now("/proc/thread-self/ns/mnt"), _now("/"), os.getcwd()
+    must(libc.setns(here, 0), "setns")
+    must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount / private")
+    _enter(here, root, directory)
+    os.close(here)
+    os.close(root)
 
 
 @contextlib.contextmanager
@@ -60,6 +83,6 @@ def private_disk(directory, size):
 
     directory.mkdir(parents=True, exist_ok=True)
     with _apart(CLONE_NEWNS, "mnt"):
-        must(libc.mount(b"none", b"/", None, MS_REC | MS_PRIVATE, None), "mount / private")
+        _keep_mounts_here()
         resize(size, 0)
         yield resize
