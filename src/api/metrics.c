@@ -185,6 +185,53 @@ static void print_durations(struct buf *to, const struct delivery_numbers *n)
                (long long)n->duration_ms_total, count);
 }
 
+/* In seconds, as Prometheus has them. */
+static void print_timing(struct buf *to, const char *name, const char *help,
+                         const struct timing_numbers *n)
+{
+    long long count = 0;
+    buf_printf(to, "# HELP %s %s\n# TYPE %s histogram\n", name, help, name);
+    for (size_t b = 0; b + 1 < TIMING_BUCKETS; b++) {
+        long long us = timing_bounds_us[b];
+        count += n->counts[b];
+        buf_printf(to, "%s_bucket{le=\"%lld.%06lld\"} %lld\n", name, us / 1000000, us % 1000000,
+                   count);
+    }
+    count += n->counts[TIMING_BUCKETS - 1];
+    buf_printf(to, "%s_bucket{le=\"+Inf\"} %lld\n%s_sum %lld.%06lld\n%s_count %lld\n", name, count,
+               name, (long long)n->total_us / 1000000, (long long)n->total_us % 1000000, name,
+               count);
+}
+
+/* What makes a callback wait before it is sent, step by step. */
+static void print_timings(struct buf *to, const struct store_numbers *store)
+{
+    static const struct {
+        const char *name, *help;
+    } named[STORE_TIMINGS] = {
+        [STORE_TIME_ACCEPT] = {"postbackd_store_accept_seconds",
+                               "From submitting a batch of events until it is on disk."},
+        [STORE_TIME_RECORD] = {"postbackd_store_record_seconds",
+                               "From the end of attempts until their outcomes are on disk."},
+        [STORE_TIME_COMMIT] = {"postbackd_store_commit_seconds",
+                               "Writing and syncing one group of the journal."},
+        [STORE_TIME_APPLY] = {"postbackd_store_apply_seconds",
+                              "Applying a memtable to the database."},
+        [STORE_TIME_CHECKPOINT] = {"postbackd_store_checkpoint_seconds",
+                                   "Checkpoints of the database."},
+    };
+    for (size_t i = 0; i < STORE_TIMINGS; i++)
+        print_timing(to, named[i].name, named[i].help, &store->timings[i]);
+    struct loop_timings loops;
+    loop_get_timings(&loops);
+    print_timing(to, "postbackd_loop_turn_seconds",
+                 "What a loop does between two waits: all else of that loop waits meanwhile.",
+                 &loops.turn);
+    print_timing(to, "postbackd_loop_wake_seconds",
+                 "From waking a loop until it runs: above a millisecond the processors are busy.",
+                 &loops.wake);
+}
+
 static void print_operations(struct buf *to, const struct operations_numbers *n)
 {
     const struct metric metrics[] = {
@@ -230,6 +277,7 @@ static void measured(struct task *task)
     print_store(&body, &store, call_now_ms(c));
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
+    print_timings(&body, &store);
     print_overview(&body, &m->query.overview);
     print_memory(&body, &store);
     books_watch_get(c->api->options.books, &books);

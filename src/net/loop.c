@@ -44,12 +44,16 @@ struct loop {
     int event_at, event_count;
     _Atomic(struct task *) posted; /* newest first */
     atomic_bool asleep, stop;
+    atomic_llong woken_us; /* when somebody woke it; 0: nobody did */
 };
+
+static struct timing turns, wakes;
 
 static void loop_wake(struct loop *loop)
 {
     if (!atomic_exchange(&loop->asleep, false))
         return;
+    atomic_store(&loop->woken_us, timing_now_us());
     /* Registered edge-triggered and never read: each write is an edge of its own. */
     uint64_t one = 1;
     ASSERT(write(loop->wake_fd, &one, sizeof one) == sizeof one);
@@ -264,6 +268,16 @@ static void wait_for_events(struct loop *loop)
     loop->event_count = n > 0 ? n : 0;
 }
 
+/* From here to the next wait is a turn. */
+static int64_t begin_turn(struct loop *loop)
+{
+    int64_t now_us = timing_now_us(), woken_us = atomic_exchange(&loop->woken_us, 0);
+    if (woken_us != 0)
+        timing_add(&wakes, now_us - woken_us);
+    cache_clocks(loop);
+    return now_us;
+}
+
 static void finish_tick(struct loop *loop)
 {
     run_posted(loop);
@@ -277,10 +291,11 @@ void loop_run(struct loop *loop)
     CHECK_MAGIC(loop, LOOP_MAGIC);
     while (!atomic_load(&loop->stop)) {
         wait_for_events(loop);
-        cache_clocks(loop);
+        int64_t begin_us = begin_turn(loop);
         dispatch(loop);
         run_due_timers(loop);
         finish_tick(loop);
+        timing_add_since(&turns, begin_us);
     }
     while (atomic_load(&loop->posted))
         finish_tick(loop);
@@ -313,6 +328,12 @@ int64_t loop_wall_ms(const struct loop *loop)
 struct env *loop_env(const struct loop *loop)
 {
     return loop->env;
+}
+
+void loop_get_timings(struct loop_timings *ret)
+{
+    timing_get(&turns, &ret->turn);
+    timing_get(&wakes, &ret->wake);
 }
 
 struct rng *loop_rng(struct loop *loop)

@@ -14,6 +14,7 @@
 
 #include "base/env.h"
 #include "base/executor.h"
+#include "base/timing.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -61,6 +62,13 @@ struct timer {
 void loop_timer_set(struct loop *loop, struct timer *timer,
                     int64_t at_mono_ms); /* moves when set */
 void loop_timer_clear(struct loop *loop, struct timer *timer);
+
+/* Of all loops of the process: what a loop does between two waits, and how long after the first
+ * post to a sleeping one it runs. */
+struct loop_timings {
+    struct timing_numbers turn, wake;
+};
+void loop_get_timings(struct loop_timings *ret); /* any thread */
 
 struct loop_hook {
     void (*run)(struct loop_hook *hook);

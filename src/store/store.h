@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/executor.h"
+#include "base/timing.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
 #include "store/callback.h"
@@ -418,11 +419,22 @@ enum store_refusal {
 const char *store_refusal_name(enum store_refusal refusal); /* "disk_reserve" */
 const char *store_refusal_text(enum store_refusal refusal); /* a sentence */
 
+/* What takes time on the way of an event to the disk. */
+enum store_timing {
+    STORE_TIME_ACCEPT,     /* a batch of events, from submitting to durable and judged */
+    STORE_TIME_RECORD,     /* a batch of outcomes, the same */
+    STORE_TIME_COMMIT,     /* a group, its write and its sync */
+    STORE_TIME_APPLY,      /* a memtable, to the database */
+    STORE_TIME_CHECKPOINT, /* the database's own log, into its file */
+    STORE_TIMINGS,
+};
+
 struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t commits, commit_micros_total;
+    struct timing_numbers timings[STORE_TIMINGS];
     /* What it takes in memory, as of its threads' last work. */
     int64_t page_cache_bytes, memtable_bytes, filter_bytes;
     enum store_refusal refusal;                  /* why it is not accepting */

@@ -190,6 +190,9 @@ def test_head_of_a_report(daemon, account):
 
 METRICS = ["postbackd_events_accepted_total", "postbackd_callbacks_delivered_total", "postbackd_callbacks_dead_total",
            "postbackd_callbacks_pending", "postbackd_oldest_pending_seconds"]
+TIMINGS = {"postbackd_store_accept_seconds": 4, "postbackd_store_record_seconds": 2,
+           "postbackd_store_commit_seconds": 4, "postbackd_store_apply_seconds": 1,
+           "postbackd_store_checkpoint_seconds": 0, "postbackd_loop_turn_seconds": 4, "postbackd_loop_wake_seconds": 1}
 
 
 def test_metrics(own_daemon):
@@ -216,6 +219,12 @@ def test_metrics(own_daemon):
         values = d.metrics()
         assert [values[name] for name in METRICS[:4]] == [3, 1, 1, 0]
         assert sum(v for k, v in values.items() if k.startswith("postbackd_attempts_total")) == 5
+        # whatever was done was timed; how long it took nobody can say
+        for name, least in TIMINGS.items():
+            assert types[name] == "histogram"
+            buckets = [v for k, v in values.items() if k.startswith(name + "_bucket{")]
+            assert buckets == sorted(buckets) and buckets[-1] == values[name + "_count"] >= least, name
+            assert (values[name + "_sum"] > 0) == (buckets[-1] > 0)
     finally:
         receiver.close()
 

@@ -37,8 +37,10 @@ void applier_checkpoint(struct sqlite_store *s, bool all)
     struct sql *q = &s->apply.sql;
     struct journal_position position = meta_get_position(q);
     int frames = -1, done = -1;
+    int64_t begin_us = timing_now_us();
     int mode = all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
     int code = sqlite3_wal_checkpoint_v2(q->db, NULL, mode, &frames, &done);
+    timing_add_since(&s->numbers.timings[STORE_TIME_CHECKPOINT], begin_us);
     if (code == SQLITE_OK && frames == done && !sql_failed(q))
         journal_release(s->journal, position);
     else if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
@@ -56,7 +58,7 @@ static int count_wal_pages(void *pages, sqlite3 *db, const char *name, int count
 static void apply_one(struct sqlite_store *s, struct memtable *m)
 {
     bool good;
-    int64_t begin_ms = env_mono_ms(s->env);
+    int64_t begin_us = timing_now_us();
     while (!(good = apply_memtable(&s->apply, m)) && apply_passing(&s->apply) &&
            !atomic_load(&s->closing)) {
         if (!atomic_exchange(&s->numbers.blocked, true))
@@ -69,7 +71,8 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
         if (atomic_exchange(&s->numbers.blocked, false))
             log_info("apply_goes_on", LOG_INT("events", (int64_t)m->event_count));
         log_debug("applied", LOG_INT("events", (int64_t)m->event_count),
-                  LOG_INT("took_ms", env_mono_ms(s->env) - begin_ms));
+                  LOG_INT("took_ms", (timing_now_us() - begin_us) / 1000));
+        timing_add_since(&s->numbers.timings[STORE_TIME_APPLY], begin_us);
         applier_publish_numbers(s);
     }
     struct request *r = request_new(REQUEST_APPLIED, m);

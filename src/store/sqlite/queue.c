@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/timing.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -46,6 +47,7 @@ struct request *request_new(enum request_kind kind, void *what)
     struct request *r = xcalloc(1, sizeof *r);
     r->kind = kind;
     r->what = what;
+    r->asked_us = timing_now_us();
     return r;
 }
 

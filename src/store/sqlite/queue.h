@@ -33,6 +33,7 @@ struct request {
     enum request_kind kind;
     void *what;             /* the asker's struct, by kind */
     struct page_work *page; /* REQUEST_PAGE */
+    int64_t asked_us;       /* timing_now_us() */
     uint64_t id;            /* REQUEST_GET, REQUEST_LIST: of the event asked for; 0: none */
 };
 

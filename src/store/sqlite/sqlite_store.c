@@ -129,8 +129,6 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .events_queued = queued,
         .memtable_events = memtable,
         .journal_bytes = (int64_t)journal_live_bytes(s->journal),
-        .commits = atomic_load(&n->commits),
-        .commit_micros_total = atomic_load(&n->commit_micros),
         .page_cache_bytes = cache_bytes,
         .memtable_bytes = atomic_load(&n->memtable_bytes),
         .filter_bytes = atomic_load(&n->filter_bytes),
@@ -142,6 +140,12 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };
+    for (size_t i = 0; i < STORE_TIMINGS; i++)
+        timing_get(&n->timings[i], &ret->timings[i]);
+    const struct timing_numbers *commit = &ret->timings[STORE_TIME_COMMIT];
+    ret->commit_micros_total = commit->total_us;
+    for (size_t i = 0; i < TIMING_BUCKETS; i++)
+        ret->commits += commit->counts[i];
     for (size_t i = 0; i < STORE_REFUSALS; i++)
         ret->refused[i] = atomic_load(&s->bounds.refused[i]);
 }

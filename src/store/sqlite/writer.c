@@ -87,8 +87,13 @@ static void fail(struct sqlite_store *s, const char *why)
 
 static void answer_all(struct sqlite_store *s, struct request_list *list, bool failed)
 {
-    for (struct request *r; (r = request_list_take(list)) != NULL;)
+    for (struct request *r; (r = request_list_take(list)) != NULL;) {
+        if (r->kind == REQUEST_INTAKE)
+            timing_add_since(&s->numbers.timings[STORE_TIME_ACCEPT], r->asked_us);
+        else if (r->kind == REQUEST_OUTCOMES)
+            timing_add_since(&s->numbers.timings[STORE_TIME_RECORD], r->asked_us);
         request_answer(s, r, failed ? STORE_FAILED : decided_status(r));
+    }
 }
 
 /* --- freezing and what waits for it ---------------------------------------------------------- */
@@ -208,7 +213,7 @@ static void commit_group(struct sqlite_store *s)
     if (sql_failed(&s->view.lookup.sql))
         fail(s, s->view.lookup.sql.why);
     if (w->group.n > 0 && !has_failed(s)) {
-        int64_t begin_ms = env_mono_ms(s->env);
+        int64_t begin_us = timing_now_us();
         struct journal_position end;
         if (journal_commit(s->journal, buf_str(&w->group), &end)) {
             int64_t now_ms = env_mono_ms(s->env);
@@ -217,8 +222,7 @@ static void commit_group(struct sqlite_store *s)
             if (m->first_mono_ms == 0)
                 m->first_mono_ms = now_ms;
             m->last_mono_ms = now_ms;
-            atomic_fetch_add(&s->numbers.commits, 1);
-            atomic_fetch_add(&s->numbers.commit_micros, (now_ms - begin_ms) * 1000);
+            timing_add_since(&s->numbers.timings[STORE_TIME_COMMIT], begin_us);
         } else {
             fail(s, journal_error(s->journal));
         }
