@@ -108,6 +108,7 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
         .after_due_ms = sweep ? lane->sweep_due_ms : lane->scan_due_ms,
         .after_event_no = sweep ? lane->sweep_event_no : lane->scan_event_no,
         .limit = what->page_limit,
+        .brief = sweep,
     };
     if (!sweep)
         request->reserved = (int32_t)what->page_limit;

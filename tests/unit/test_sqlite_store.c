@@ -124,6 +124,33 @@ static void reports_count_panelists_once(void)
     end();
 }
 
+/* A page in brief is not waited for: what SQLite has, without bodies. */
+static void pages_in_brief(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    CHECK_EQ_INT(get("e-2").status, STORE_OK); /* both are in SQLite now */
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    struct due_page p = {.lane = lane_of(terms.app_no, LANE_SUCCESS),
+                         .due_until_ms = NOW_MS,
+                         .limit = 10,
+                         .brief = true};
+    ASK(store_page, store, &p);
+    CHECK_EQ_INT(p.status, STORE_OK);
+    CHECK(!p.more);
+    CHECK_EQ_UINT(p.count, 1);
+    if (p.count == 1) {
+        CHECK_EQ_UINT(p.items[0]->event_no, 1);
+        CHECK_EQ_INT(p.items[0]->place.due_ms, NOW_MS);
+        CHECK(p.items[0]->body.p == NULL);
+    }
+    for (size_t i = 0; i < p.count; i++)
+        callback_free(p.items[i]);
+    free(p.items);
+    end();
+}
+
 static void holds_reversals_back(void)
 {
     begin();
@@ -526,6 +553,7 @@ int main(void)
     RUN(accepts_once);
     RUN(hands_out_what_it_owes);
     RUN(pages_by_due_time);
+    RUN(pages_in_brief);
     RUN(keeps_the_log_of_attempts);
     RUN(reports_count_panelists_once);
     RUN(holds_reversals_back);

@@ -4,7 +4,9 @@
  * The snapshot that was read may be older than what the writer has let go of (a memtable that
  * was applied meanwhile is gone, and with it the news): then it is read again. And where the
  * memtables hold waiting callbacks of the lane that belong on this page, it is read again once,
- * behind a barrier, after which everything acknowledged before the page was asked is in SQLite. */
+ * behind a barrier, after which everything acknowledged before the page was asked is in SQLite. A
+ * brief page does without: with hundreds of lanes that are swept again and again, their pages would
+ * have memtables applied several times a second. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -53,8 +55,9 @@ static void read_one(struct lookup *l, struct page_work *w, uint64_t id, int64_t
     struct arena scratch = {0};
     struct row row;
     if (lookup_row(l, id, &row)) {
-        row.event.body = lookup_body(l, id, row.segment, &scratch);
-        if (row.event.body.p) {
+        if (!w->page->brief)
+            row.event.body = lookup_body(l, id, row.segment, &scratch);
+        if (row.event.body.p || w->page->brief) {
             struct callback *c = callback_new(&row.event);
             c->place = row.status.place;
             c->place.due_ms = due_ms;
@@ -197,7 +200,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
     w->going_on = false;
     if (w->generation < s->writer.applied_generation)
         return PAGE_READ_AGAIN;
-    int64_t memory_due_ms = least_due_in_memory(&s->view, page->lane);
+    int64_t memory_due_ms = page->brief ? INT64_MAX : least_due_in_memory(&s->view, page->lane);
     bool belongs =
         memory_due_ms <= page->due_until_ms && (!w->more || memory_due_ms <= w->last_due_ms);
     if (belongs && !w->behind_barrier) {
