@@ -25,12 +25,13 @@
 
 struct arena_chunk {
     struct arena_chunk *next;
-    size_t pad; /* keeps what follows 16-aligned */
+    size_t bytes; /* behind it; 16-aligned like this struct */
 };
 
 static char *chunk_new(struct arena *a, size_t n)
 {
     struct arena_chunk *c = xmalloc(sizeof *c + n);
+    c->bytes = n;
     c->next = a->chunks;
     a->chunks = c;
     return (char *)(c + 1);
@@ -43,7 +44,14 @@ void *arena_alloc(struct arena *a, size_t n)
     a->total_bytes += n;
     if (ARENA_PLAIN || n > CHUNK_BYTES / 4)
         return chunk_new(a, n);
-    if (n > a->left) {
+    if (n > a->left && a->spare) {
+        struct arena_chunk *c = a->spare;
+        a->spare = c->next;
+        c->next = a->chunks;
+        a->chunks = c;
+        a->at = (char *)(c + 1);
+        a->left = c->bytes;
+    } else if (n > a->left) {
         a->left = a->total_bytes < LARGE_BYTES ? CHUNK_BYTES : LARGE_BYTES;
         a->at = chunk_new(a, a->left);
     }
@@ -69,12 +77,33 @@ struct str arena_str(struct arena *a, struct str s)
     return (struct str){p, s.n};
 }
 
+static void free_chunks(struct arena_chunk *c)
+{
+    while (c) {
+        struct arena_chunk *next = c->next;
+        free(c);
+        c = next;
+    }
+}
+
 void arena_free(struct arena *a)
 {
-    while (a->chunks) {
-        struct arena_chunk *c = a->chunks;
-        a->chunks = c->next;
-        free(c);
-    }
+    free_chunks(a->chunks);
+    free_chunks(a->spare);
     *a = (struct arena){0};
+}
+
+void arena_reset(struct arena *a)
+{
+    struct arena_chunk *spare = a->spare, *next;
+    for (struct arena_chunk *c = a->chunks; c; c = next) {
+        next = c->next;
+        if (ARENA_PLAIN || c->bytes < CHUNK_BYTES) {
+            free(c);
+        } else {
+            c->next = spare;
+            spare = c;
+        }
+    }
+    *a = (struct arena){.spare = spare};
 }

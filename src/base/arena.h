@@ -9,7 +9,7 @@ struct arena_chunk;
 
 /* Zero-initialised is an empty arena. */
 struct arena {
-    struct arena_chunk *chunks;
+    struct arena_chunk *chunks, *spare;
     char *at;
     size_t left;
     size_t total_bytes;
@@ -19,3 +19,5 @@ void *arena_alloc(struct arena *a, size_t n) __attribute__((returns_nonnull)); /
 void *arena_zalloc(struct arena *a, size_t n) __attribute__((returns_nonnull));
 struct str arena_str(struct arena *a, struct str s); /* a copy; absent stays absent */
 void arena_free(struct arena *a);
+/* Empties it and keeps the chunks for what comes next. */
+void arena_reset(struct arena *a);

@@ -432,6 +432,8 @@ void dispatcher_free(struct dispatcher *d)
     if (!d->stopped)
         dispatcher_close_inbox(d);
     dispatcher_free_finished(d);
+    dispatcher_free_spare(d);
+    dispatcher_free_spare_recording(d);
     lookup_visit(&d->lanes, free_lane, d);
     dispatcher_free_healths(d, true);
     ASSERT(d->destinations.count == 0);

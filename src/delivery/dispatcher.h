@@ -76,7 +76,8 @@ struct dispatcher {
     int64_t seats, in_flight, sick_in_flight;
     struct list tries;
     struct list finished; /* tries to be freed at the tick's end */
-    struct recording *gathering;
+    struct list spare;    /* tries to be used again, a bounded number */
+    struct recording *gathering, *spare_recording;
     int32_t recordings;
     int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
     int64_t wake_mono_ms; /* what the outside has been told */
@@ -162,6 +163,8 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane);
 void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
 void dispatcher_cancel_all(struct dispatcher *d);
 void dispatcher_free_finished(struct dispatcher *d);
+void dispatcher_free_spare(struct dispatcher *d);
+void dispatcher_free_spare_recording(struct dispatcher *d);
 
 /* dispatcher_health.c */
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);

@@ -122,11 +122,41 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
 
 /* --- outcomes -------------------------------------------------------------------------------- */
 
+#define SPARE_RECORDING_BYTES (1u << 20)
+
 struct recording {
     struct outcome_batch batch;
     struct dispatcher *dispatcher;
     size_t capacity;
 };
+
+static void recording_free(struct recording *r)
+{
+    if (!r)
+        return;
+    arena_free(&r->batch.arena);
+    free(r->batch.items);
+    free(r);
+}
+
+/* One is kept with its memory, unless that has grown large: each tick of a busy loop records. */
+static void recording_give(struct dispatcher *d, struct recording *r)
+{
+    if (d->spare_recording || r->batch.arena.total_bytes > SPARE_RECORDING_BYTES) {
+        recording_free(r);
+        return;
+    }
+    struct outcome_batch *b = &r->batch;
+    arena_reset(&b->arena);
+    *b = (struct outcome_batch){.arena = b->arena, .items = b->items};
+    d->spare_recording = r;
+}
+
+void dispatcher_free_spare_recording(struct dispatcher *d)
+{
+    recording_free(d->spare_recording);
+    d->spare_recording = NULL;
+}
 
 static void recorded(struct task *task)
 {
@@ -146,15 +176,14 @@ static void recorded(struct task *task)
     if (d->delivery->outcomes_told && r->batch.status == STORE_OK)
         d->delivery->outcomes_told(d->delivery->context, r->batch.items, r->batch.count);
     d->recordings--;
-    arena_free(&r->batch.arena);
-    free(r->batch.items);
-    free(r);
+    recording_give(d, r);
 }
 
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
 {
     if (!d->gathering) {
-        d->gathering = xcalloc(1, sizeof(*d->gathering));
+        d->gathering = d->spare_recording ? d->spare_recording : xcalloc(1, sizeof(*d->gathering));
+        d->spare_recording = NULL;
         d->gathering->dispatcher = d;
         d->recordings++;
     }

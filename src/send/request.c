@@ -112,13 +112,16 @@ size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scr
 
 static void print_lines(struct buf *to, struct str lines)
 {
-    while (lines.p && lines.n > 0) {
-        struct str line = str_cut(&lines, '\n');
-        if (line.n > 0 && line.p[line.n - 1] == '\r')
-            line.n--;
-        buf_add_str(to, line);
-        buf_add_char(to, '\n');
+    char *at = buf_reserve(to, lines.n);
+    while (lines.n > 0) {
+        const char *end = memchr(lines.p, '\r', lines.n);
+        size_t n = end ? (size_t)(end - lines.p) : lines.n;
+        memcpy(at, lines.p, n);
+        at += n;
+        n += end != NULL;
+        lines = (struct str){lines.p + n, lines.n - n};
     }
+    to->n = (size_t)(at - to->p);
 }
 
 void request_print_log(struct buf *to, struct str fixed, const struct exchange *x)

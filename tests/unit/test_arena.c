@@ -58,6 +58,25 @@ static void copies_end_with_nul_and_absent_stays_absent(void)
     arena_free(&a);
 }
 
+static void reset_gives_the_memory_again(void)
+{
+    struct arena a = {0};
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 3000; i++) {
+            char *p = arena_alloc(&a, 1000);
+            memset(p, i, 1000);
+        }
+        char *large = arena_alloc(&a, 100000);
+        memset(large, 1, 100000);
+        CHECK(a.total_bytes >= 3100000);
+        arena_reset(&a);
+        CHECK_EQ_UINT(a.total_bytes, 0);
+        CHECK(a.chunks == NULL);
+    }
+    arena_free(&a);
+    CHECK(a.spare == NULL);
+}
+
 static void absurd_sizes_are_a_programmers_error(void)
 {
     struct arena a = {0};
@@ -70,6 +89,7 @@ int main(void)
     RUN(nothing_is_a_place_too);
     RUN(zalloc_is_zero_where_others_wrote);
     RUN(copies_end_with_nul_and_absent_stays_absent);
+    RUN(reset_gives_the_memory_again);
     RUN(absurd_sizes_are_a_programmers_error);
     return check_done("arena");
 }

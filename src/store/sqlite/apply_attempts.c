@@ -3,6 +3,7 @@
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>
@@ -10,16 +11,12 @@
 
 #include "store/sqlite/schema.h"
 
-static int by_attempt(const void *x, const void *y)
+#define AHEAD 8                /* attempts */
+#define TEXTS_BYTES_LIKELY 704 /* of one, from its request headers on */
+
+static uint64_t day_key(const struct mem_attempt *at)
 {
-    const struct mem_attempt *a = *(const struct mem_attempt *const *)x;
-    const struct mem_attempt *b = *(const struct mem_attempt *const *)y;
-    int32_t day_a = clock_day(a->attempt.at_ms), day_b = clock_day(b->attempt.at_ms);
-    if (day_a != day_b)
-        return day_a < day_b ? -1 : 1;
-    if (a->id != b->id)
-        return a->id < b->id ? -1 : 1;
-    return (a->attempt.number > b->attempt.number) - (a->attempt.number < b->attempt.number);
+    return (uint64_t)((int64_t)clock_day(at->attempt.at_ms) - INT32_MIN);
 }
 
 static void open_day(struct apply *a, int64_t day)
@@ -41,7 +38,24 @@ struct day_rows {
     const struct memtable *m;
     const struct mem_attempt *const *order;
     const size_t *starts; /* of the blocks in order; one more, behind the last */
+    size_t blocks;
 };
+
+/* In the order of ids the attempts lie about in memory, their texts in one run each. */
+static void prefetch(const struct day_rows *rows, const struct mem_attempt *late,
+                     const struct mem_attempt *soon)
+{
+    const char *texts = soon->attempt.request_headers.p;
+    for (size_t at = 0; at < sizeof *late; at += 64)
+        __builtin_prefetch((const char *)late + at);
+    if (texts)
+        for (size_t at = 0; at < TEXTS_BYTES_LIKELY; at += 64)
+            __builtin_prefetch(texts + at);
+    if (soon->event >= 0) {
+        __builtin_prefetch(&rows->m->events[soon->event].occurred_ms);
+        __builtin_prefetch(&rows->m->events[soon->event].event_id);
+    }
+}
 
 static void block_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
@@ -56,11 +70,13 @@ static void block_column(const void *context, size_t row, int column, sqlite3_co
     attempt_chunk_begin(c);
     for (size_t i = start; i < end; i++) {
         const struct mem_attempt *at = rows->order[i];
-        const struct mem_entry *entry = memtable_entry(rows->m, at->id);
-        const struct event *e = entry ? memtable_event(rows->m, entry) : NULL;
         struct attempt_facts facts = {0};
-        if (e)
+        if (i + AHEAD < rows->starts[rows->blocks])
+            prefetch(rows, rows->order[i + AHEAD], rows->order[i + AHEAD / 2]);
+        if (at->event >= 0) {
+            const struct event *e = &rows->m->events[at->event];
             facts = (struct attempt_facts){e->event_id, e->occurred_ms};
+        }
         attempt_chunk_add(c, at->id, &at->attempt, &facts);
     }
     attempt_chunk_end(c);
@@ -78,7 +94,7 @@ static void apply_day(struct apply *a, const struct mem_attempt *const *order, s
     starts[blocks] = count;
     open_day(a, clock_day(order[0]->attempt.at_ms));
     feed_run(&a->sql, a->attempt.add, &a->feed, blocks, block_column,
-             &(struct day_rows){a->attempt.chunk, a->m, order, starts});
+             &(struct day_rows){a->attempt.chunk, a->m, order, starts, blocks});
     free(starts);
 }
 
@@ -87,11 +103,17 @@ void apply_attempts(struct apply *a)
     const struct memtable *m = a->m;
     if (m->attempt_count == 0)
         return;
-    const struct mem_attempt **order =
-        apply_order(a, m->attempt_count, sizeof(struct mem_attempt *));
+    /* By day, then by event: what is sorted last counts first. */
+    struct sort_item *items = apply_order(a, m->attempt_count * 2, sizeof *items);
     for (size_t i = 0; i < m->attempt_count; i++)
-        order[i] = &m->attempts[i];
-    qsort(order, m->attempt_count, sizeof(struct mem_attempt *), by_attempt);
+        items[i] = (struct sort_item){m->attempts[i].id, i};
+    sort_by_key(items, m->attempt_count, items + m->attempt_count);
+    for (size_t i = 0; i < m->attempt_count; i++)
+        items[i].key = day_key(&m->attempts[items[i].value]);
+    sort_by_key(items, m->attempt_count, items + m->attempt_count);
+    const struct mem_attempt **order = xmalloc(m->attempt_count * sizeof *order);
+    for (size_t i = 0; i < m->attempt_count; i++)
+        order[i] = &m->attempts[items[i].value];
     size_t start = 0;
     for (size_t i = 1; i <= m->attempt_count; i++) {
         int32_t day = clock_day(order[start]->attempt.at_ms);
@@ -100,4 +122,5 @@ void apply_attempts(struct apply *a)
         apply_day(a, order + start, i - start);
         start = i;
     }
+    free(order);
 }

@@ -3,6 +3,7 @@
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>
@@ -68,20 +69,10 @@ static void open_segment(struct apply *a)
         sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u SELECT c0,c1 FROM feed", no);
 }
 
-struct hash_order {
-    int64_t hash;
-    size_t event; /* its place in the memtable */
-};
-
-static int by_hash(const void *x, const void *y)
-{
-    const struct hash_order *a = x, *b = y;
-    return (a->hash > b->hash) - (a->hash < b->hash);
-}
-
 struct hash_rows {
-    const struct hash_order *order;
+    const struct sort_item *order; /* value: the event's place in the memtable */
     const struct event *events;
+    const struct key128 *panelists;
     size_t count;
 };
 
@@ -89,11 +80,11 @@ struct hash_rows {
 static const struct event *event_of_row(const struct hash_rows *rows, size_t row, int column)
 {
     if (column == 0 && row + 8 < rows->count) {
-        const struct event *soon = &rows->events[rows->order[row + 8].event];
+        const struct event *soon = &rows->events[rows->order[row + 8].value];
         __builtin_prefetch(&soon->key);
         __builtin_prefetch(&soon->event_no);
     }
-    return &rows->events[rows->order[row].event];
+    return &rows->events[rows->order[row].value];
 }
 
 static void key_column(const void *context, size_t row, int column, sqlite3_context *to)
@@ -112,30 +103,37 @@ static void panelist_column(const void *context, size_t row, int column, sqlite3
 {
     const struct hash_rows *rows = context;
     const struct event *e = event_of_row(rows, row, column);
-    feed_int(to, column == 0 ? rows->order[row].hash
+    feed_int(to, column == 0 ? (int64_t)rows->panelists[rows->order[row].value].hi
                              : (int64_t)event_id_of(e->account_no, e->event_no));
+}
+
+/* Where a hash stands in its table, near enough: SQLite orders it as a signed number, and where
+ * half of its bits are the same the order does not matter. */
+static uint64_t place_of(uint64_t hash)
+{
+    return (hash >> 32) ^ UINT64_C(0x80000000);
 }
 
 static void add_keys(struct apply *a)
 {
     const struct memtable *m = a->m;
-    struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
+    struct sort_item *order = apply_order(a, m->event_count * 2, sizeof *order);
     for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct hash_order){(int64_t)m->events[i].key.hi, i};
-    qsort(order, m->event_count, sizeof *order, by_hash);
+        order[i] = (struct sort_item){place_of(m->events[i].key.hi), i};
+    sort_by_key(order, m->event_count, order + m->event_count);
     feed_run(&a->sql, a->segment.add_key, &a->feed, m->event_count, key_column,
-             &(struct hash_rows){order, m->events, m->event_count});
+             &(struct hash_rows){order, m->events, a->panelists, m->event_count});
 }
 
 static void add_panelists(struct apply *a)
 {
     const struct memtable *m = a->m;
-    struct hash_order *order = apply_order(a, m->event_count, sizeof *order);
+    struct sort_item *order = apply_order(a, m->event_count * 2, sizeof *order);
     for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct hash_order){(int64_t)a->panelists[i].hi, i};
-    qsort(order, m->event_count, sizeof *order, by_hash);
+        order[i] = (struct sort_item){place_of(a->panelists[i].hi), i};
+    sort_by_key(order, m->event_count, order + m->event_count);
     feed_run(&a->sql, a->segment.add_panelist, &a->feed, m->event_count, panelist_column,
-             &(struct hash_rows){order, m->events, m->event_count});
+             &(struct hash_rows){order, m->events, a->panelists, m->event_count});
 }
 
 void apply_keys(struct apply *a)

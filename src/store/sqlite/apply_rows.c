@@ -3,6 +3,7 @@
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -15,10 +16,18 @@ struct row_order {
     const struct event *event; /* NULL: the event is older */
 };
 
-static int by_id(const void *x, const void *y)
+static void sort_rows(struct row_order *order, size_t count)
 {
-    const struct row_order *a = x, *b = y;
-    return (a->id > b->id) - (a->id < b->id);
+    struct sort_item *items = xmalloc((count * 2 + 1) * sizeof *items);
+    struct row_order *sorted = xmalloc((count + 1) * sizeof *sorted);
+    for (size_t i = 0; i < count; i++)
+        items[i] = (struct sort_item){order[i].id, i};
+    sort_by_key(items, count, items + count);
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = order[items[i].value];
+    memcpy(order, sorted, count * sizeof *sorted);
+    free(sorted);
+    free(items);
 }
 
 /* --- new events --------------------------------------------------------------------------------
@@ -68,7 +77,8 @@ static void body_column(const void *context, size_t row, int column, sqlite3_con
     }
     buf_clear(rows->block);
     for (const struct row_order *soon = at; soon < end; soon++)
-        __builtin_prefetch(soon->event->body.p);
+        for (size_t line = 0; line < soon->event->body.n; line += 64)
+            __builtin_prefetch(soon->event->body.p + line);
     for (; at < end; at++)
         body_block_add(rows->block, at->id, at->event->body);
     feed_blob(to, buf_str(rows->block)); /* used before the next row is asked for */
@@ -217,10 +227,8 @@ void apply_rows(struct apply *a)
         const struct event *e = memtable_event(m, entry);
         order[e ? added++ : --updated] = (struct row_order){entry->id, entry, e};
     }
-    if (added > 0)
-        qsort(order, added, sizeof *order, by_id);
-    if (updated < m->entry_count)
-        qsort(order + updated, m->entry_count - updated, sizeof *order, by_id);
+    sort_rows(order, added);
+    sort_rows(order + updated, m->entry_count - updated);
     for (size_t i = updated; i < m->entry_count; i++)
         update_event(a, order[i].entry);
     add_events(a, order, added);

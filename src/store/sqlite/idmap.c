@@ -60,6 +60,13 @@ uint64_t *idmap_put(struct idmap *map, uint64_t key, bool *ret_new)
     return &slot->value;
 }
 
+void idmap_clear(struct idmap *map)
+{
+    if (map->count > 0)
+        memset(map->slots, 0, (map->mask + 1) * sizeof *map->slots);
+    map->count = 0;
+}
+
 void idmap_free(struct idmap *map)
 {
     free(map->slots);

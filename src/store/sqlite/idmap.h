@@ -21,3 +21,4 @@ uint64_t *idmap_find(const struct idmap *map, uint64_t key); /* NULL: not there 
 /* The value's place, 0 in a new one. Valid until the next idmap_put. */
 uint64_t *idmap_put(struct idmap *map, uint64_t key, bool *ret_new);
 void idmap_free(struct idmap *map);
+void idmap_clear(struct idmap *map); /* keeps its room */

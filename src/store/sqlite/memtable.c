@@ -13,6 +13,42 @@ struct memtable *memtable_new(uint64_t generation)
     return m;
 }
 
+void memtable_reset(struct memtable *m, uint64_t generation)
+{
+    CHECK_MAGIC(m, MEMTABLE_MAGIC);
+    struct memtable old = *m;
+    arena_reset(&old.arena);
+    idmap_clear(&old.by_id);
+    idmap_clear(&old.by_key);
+    idmap_clear(&old.reversals);
+    idmap_clear(&old.capped);
+    idmap_clear(&old.by_lane);
+    *m = (struct memtable){
+        .magic = MEMTABLE_MAGIC,
+        .generation = generation,
+        .arena = old.arena,
+        .events = old.events,
+        .event_capacity = old.event_capacity,
+        .entries = old.entries,
+        .entry_capacity = old.entry_capacity,
+        .attempts = old.attempts,
+        .attempt_capacity = old.attempt_capacity,
+        .objects = old.objects,
+        .object_capacity = old.object_capacity,
+        .erases = old.erases,
+        .erase_capacity = old.erase_capacity,
+        .payments = old.payments,
+        .payment_capacity = old.payment_capacity,
+        .lanes = old.lanes,
+        .lane_capacity = old.lane_capacity,
+        .by_id = old.by_id,
+        .by_key = old.by_key,
+        .reversals = old.reversals,
+        .capped = old.capped,
+        .by_lane = old.by_lane,
+    };
+}
+
 void memtable_free(struct memtable *m)
 {
     if (!m)
@@ -256,7 +292,8 @@ void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt 
     m->attempts =
         xgrow(m->attempts, &m->attempt_capacity, m->attempt_count + 1, sizeof *m->attempts);
     struct mem_attempt *to = &m->attempts[m->attempt_count++];
-    *to = (struct mem_attempt){id, *attempt};
+    const struct mem_entry *entry = memtable_entry(m, id);
+    *to = (struct mem_attempt){id, entry ? entry->event : -1, *attempt};
     to->attempt.url = arena_str(&m->arena, attempt->url);
     to->attempt.detail = arena_str(&m->arena, attempt->detail);
     to->attempt.request_headers = arena_str(&m->arena, attempt->request_headers);

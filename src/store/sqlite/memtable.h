@@ -47,6 +47,7 @@ struct mem_entry {
 
 struct mem_attempt {
     uint64_t id;
+    int64_t event; /* index of its event here; -1: the event is older */
     struct attempt attempt;
 };
 
@@ -113,6 +114,9 @@ struct memtable {
 };
 
 struct memtable *memtable_new(uint64_t generation);
+/* Empties one and keeps its memory: faulting in the pages of a large one anew is a fifth of what
+ * the writer does for an event. */
+void memtable_reset(struct memtable *m, uint64_t generation);
 void memtable_free(struct memtable *m);
 size_t memtable_bytes(const struct memtable *m);
 

@@ -34,6 +34,9 @@
 /* The journal makes its next segment in the background; a disk that is full shows as taking longer
  * than this, and intake is then refused as busy. */
 #define JOURNAL_PATIENCE_MS 2000
+/* A memtable of so many events is kept for the next one, until nothing has come for so long. */
+#define SPARE_MEMTABLE_EVENTS (LIMIT_MEMTABLE_EVENTS / 8)
+#define SPARE_MEMTABLE_MS 2000
 /* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
 #define CHECKPOINT_PAGES 16384
 
@@ -65,8 +68,9 @@ struct writer {
     struct request_list waiting; /* for a freeze: reads, erasures */
     struct request_list frozen;  /* for the frozen memtable to be committed */
     uint64_t applied_generation;
-    bool freeze_now; /* an erasure ends its memtable */
-    bool hurry;      /* somebody in `waiting` does more than page */
+    struct memtable *spare; /* empty: the memory of one that was large; NULL: none */
+    bool freeze_now;        /* an erasure ends its memtable */
+    bool hurry;             /* somebody in `waiting` does more than page */
     bool stopping;
     int64_t unready_mono_ms; /* since when the journal has no room; 0: it has */
     struct buf group, body;

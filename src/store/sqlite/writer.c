@@ -113,11 +113,29 @@ static void dispatch(struct sqlite_store *s, struct request *r)
         queue_post(request_is_scan(r->kind) ? &s->to_scans : &s->to_reads, r);
 }
 
+static void drop_spare(struct sqlite_store *s)
+{
+    memtable_free(s->writer.spare);
+    s->writer.spare = NULL;
+}
+
+static struct memtable *next_memtable(struct sqlite_store *s, const struct memtable *m)
+{
+    struct memtable *spare = s->writer.spare;
+    if (!spare || m->event_count < SPARE_MEMTABLE_EVENTS) {
+        drop_spare(s);
+        return memtable_new(m->generation + 1);
+    }
+    s->writer.spare = NULL;
+    memtable_reset(spare, m->generation + 1);
+    return spare;
+}
+
 static void freeze(struct sqlite_store *s)
 {
     struct memtable *m = s->view.active;
     s->view.frozen = m;
-    s->view.active = memtable_new(m->generation + 1);
+    s->view.active = next_memtable(s, m);
     s->writer.freeze_now = s->writer.hurry = false;
     request_list_join(&s->writer.frozen, &s->writer.waiting);
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
@@ -189,7 +207,10 @@ static void take_applied(struct sqlite_store *s, struct request *r)
     w->applied_generation = m->generation;
     atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
     s->view.frozen = NULL;
-    memtable_free(m);
+    if (m->event_count >= SPARE_MEMTABLE_EVENTS && !w->spare)
+        w->spare = m;
+    else
+        memtable_free(m);
     for (struct request *at; (at = request_list_take(&w->frozen)) != NULL;)
         dispatch(s, at);
 }
@@ -424,8 +445,10 @@ static int64_t wait_ms(struct sqlite_store *s)
         return 5;
     if (stalled && s->view.frozen)
         return 100; /* the applier may have become blocked */
-    if (has_failed(s) || s->view.frozen || s->view.active->operations == 0)
+    if (has_failed(s) || s->view.frozen)
         return -1;
+    if (s->view.active->operations == 0)
+        return s->writer.spare ? SPARE_MEMTABLE_MS : -1;
     int64_t left = freeze_at_mono_ms(s) - env_mono_ms(s->env);
     return left > 0 ? left : 0;
 }
@@ -446,6 +469,8 @@ void *writer_main(void *arg)
     writer_hand_out_recovered(s);
     while (!is_over(s)) {
         struct request_list todo = queue_take_all(&s->to_writer, wait_ms(s));
+        if (!todo.first && s->view.active->operations == 0)
+            drop_spare(s);
         /* What stalled came first; whether it may go on is asked again of each. */
         struct request_list stalled = s->writer.stalled;
         s->writer.stalled = (struct request_list){0};
@@ -454,5 +479,6 @@ void *writer_main(void *arg)
             round_of(s, &stalled);
         while (stalled.first);
     }
+    drop_spare(s);
     return NULL;
 }
