@@ -7,7 +7,7 @@ static const char *const p_list[] = {"limit", "after", NULL};
 static const char *const p_callbacks[] = {"rewardId", "panelistId", "rewardType", "state", "appId",
                                           "from",     "to",         "limit",      "after", NULL};
 static const char *const p_rewards[] = {"limit", "after", "day", NULL};
-static const char *const p_statement[] = {"day", NULL};
+static const char *const p_day[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
 static const char *const p_users[] = {"email", "limit", "after", NULL};
@@ -40,8 +40,12 @@ const struct route api_routes[] = {
      p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
      report_active_panelist},
 
+    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED,
+     SUBJECT_ACCOUNT, p_day, NULL, "IntradayReport", 200,
+     "How one of the last days went, in quarters of an hour.", report_intraday},
+
     {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED,
-     SUBJECT_ACCOUNT, p_statement, NULL, "Statement", 200,
+     SUBJECT_ACCOUNT, p_day, NULL, "Statement", 200,
      "The books of one day, per app, with a digest to check one's own against.", statements_get},
 
     {HTTP_POST, "/api/v1/partners", SCOPE_ADMIN, OPERATOR_WRITE, SUBJECT_NONE, NULL,

@@ -83,6 +83,14 @@ void store_report(struct store *s, struct report_query *query)
     s->ops->report(s, query);
 }
 
+void store_intraday(struct store *s, struct intraday_query *query)
+{
+    check_request(s, &query->done, query->reply_to);
+    ASSERT(query->account_no != 0);
+    memset(query->slots, 0, sizeof query->slots);
+    s->ops->intraday(s, query);
+}
+
 void store_statement(struct store *s, struct statement_query *query)
 {
     check_request(s, &query->done, query->reply_to);

@@ -222,6 +222,33 @@ struct report_query {
     bool more;
 };
 
+/* How one report day went, in quarters of an hour, all clients together and without tests: what a
+ * day is compared by that is not over yet. Kept for the days that are not older than INTRADAY_DAYS;
+ * what is accepted later than that is in no slot. */
+#define INTRADAY_SLOT_MS (15 * 60 * INT64_C(1000))
+#define INTRADAY_SLOTS 96
+#define INTRADAY_DAYS 2
+
+struct intraday_slot {
+    int64_t survey_starts, conversions;
+    int64_t active_panelists; /* of a client, whose first start of the day lies in this slot */
+    __int128 earnings_micros;
+};
+
+struct intraday_query {
+    struct task done;
+    struct executor *reply_to;
+    uint32_t account_no;
+    int32_t day;
+    /* results */
+    enum store_status status;
+    bool complete; /* false: slots were not counted yet, or are dropped, for a part of the day */
+    struct intraday_slot slots[INTRADAY_SLOTS];
+};
+
+/* The slot that a store counts the event in; -1: in none. For stores. */
+int intraday_slot(const struct event *e);
+
 /* The books of one report day without its test events: per app what was owed, by kind and by what
  * has become of it, and a digest that a partner can compute from its own records. Events that owe
  * no callback are in no statement. A callback that is being tried is pending here. */
@@ -461,6 +488,7 @@ struct store_ops {
     void (*change_object)(struct store *s, struct object_change *change);
     void (*list_objects)(struct store *s, struct object_list *list);
     void (*report)(struct store *s, struct report_query *query);
+    void (*intraday)(struct store *s, struct intraday_query *query);
     void (*statement)(struct store *s, struct statement_query *query);
     void (*check_books)(struct store *s, struct books_check *check);
     void (*lane_waiting)(struct store *s, struct lane_waiting *waiting);
@@ -497,6 +525,7 @@ void store_page(struct store *s, struct due_page *page);
 void store_change_object(struct store *s, struct object_change *change);
 void store_list_objects(struct store *s, struct object_list *list);
 void store_report(struct store *s, struct report_query *query);
+void store_intraday(struct store *s, struct intraday_query *query);
 void store_statement(struct store *s, struct statement_query *query);
 void store_check_books(struct store *s, struct books_check *check);
 void store_lane_waiting(struct store *s, struct lane_waiting *waiting);

@@ -156,6 +156,25 @@ bool compare_report(struct subject *first, struct subject *second, const struct 
     return good;
 }
 
+bool compare_intraday(struct subject *first, struct subject *second, uint32_t account_no,
+                      int32_t day)
+{
+    struct intraday_query x = {.account_no = account_no, .day = day}, y = x, *a = &x, *b = &y;
+    subject_intraday(first, a);
+    subject_intraday(second, b);
+    bool good = true;
+    SAME_INT(status);
+    for (int i = 0; good && i < INTRADAY_SLOTS; i++) {
+        SAME_INT(slots[i].survey_starts);
+        SAME_INT(slots[i].conversions);
+        SAME_INT(slots[i].active_panelists);
+        SAME_INT(slots[i].earnings_micros);
+    }
+    if (!good)
+        printf("  intraday: account %u day %d\n", account_no, day);
+    return good;
+}
+
 bool compare_statement(struct subject *first, struct subject *second, uint32_t account_no,
                        int32_t day)
 {

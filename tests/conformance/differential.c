@@ -129,6 +129,15 @@ static void step_report(struct run *r)
     r->good &= compare_report(&r->oracle, r->store, &q);
 }
 
+/* What is older than that at the store's own time may be gone. */
+static void step_intraday(struct run *r)
+{
+    int32_t first = (int32_t)(BASE_MS / DAY) - INTRADAY_DAYS;
+    int32_t day = clock_day(r->now_ms) - (int32_t)below(r, 4);
+    r->good &= compare_intraday(&r->oracle, r->store, 1 + (uint32_t)below(r, 2),
+                                day < first ? first : day);
+}
+
 static void step_statement(struct run *r)
 {
     int32_t day = clock_day(r->now_ms) - (int32_t)below(r, 6) + (int32_t)below(r, 2);
@@ -221,9 +230,9 @@ static void step(struct run *r)
         void (*run)(struct run *r);
         uint64_t weight;
     } steps[] = {
-        {step_submit, 30},   {step_deliver, 25}, {step_resend, 6}, {step_report, 8},
+        {step_submit, 30},   {step_deliver, 21}, {step_resend, 6}, {step_report, 8},
         {step_list, 12},     {step_get, 8},      {step_erase, 1},  {step_reopen, 1},
-        {step_statement, 4}, {step_count, 3},    {step_books, 2},
+        {step_statement, 4}, {step_count, 3},    {step_books, 2},  {step_intraday, 4},
     };
     uint64_t at = below(r, 100);
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

@@ -285,6 +285,14 @@ void subject_report(struct subject *s, struct report_query *query)
     subject_wait(s, &query->done);
 }
 
+void subject_intraday(struct subject *s, struct intraday_query *query)
+{
+    query->done.run = never_run;
+    query->reply_to = &s->executor;
+    store_intraday(s->store, query);
+    subject_wait(s, &query->done);
+}
+
 void subject_statement(struct subject *s, struct statement_query *query)
 {
     query->done.run = never_run;

@@ -68,6 +68,7 @@ void free_batch(struct intake_batch *batch);
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
+void subject_intraday(struct subject *s, struct intraday_query *query);
 void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
 void subject_count(struct subject *s, struct callback_count *count);      /* the same */
 /* Of all that was acknowledged before; the caller frees differences. */

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { parseJson } from '../../dashboard/src/lib/json';
+import { dayMs } from '../../dashboard/src/lib/dates';
+import { Decimal } from '../../dashboard/src/lib/decimal';
+import { change, paceOf } from '../../dashboard/src/pages/overview/pace';
 import { byDay } from '../../dashboard/src/pages/reports/data';
 import { usd } from '../../dashboard/src/ui/money';
 import type { Report } from '../../dashboard/src/lib/types';
@@ -28,6 +31,65 @@ test('reading: the overview says what the reports say', async () => {
   assert.equal(await shown.textContent(), earned ? usd(earned) : '$0.00');
   for (const title of ['Earnings', 'Payouts', 'Survey starts', 'Active panelists', 'ARPDAU'])
     await window.page.getByRole('img', { name: new RegExp(`^${title}, chart`) }).waitFor();
+  await window.close();
+});
+
+test('reading: today is compared with yesterday by the same time', async () => {
+  const { daemon, world } = await theStage();
+  const clock = { now: Date.parse(`${world.now.toISOString().slice(0, 10)}T09:47:00Z`) };
+  const at = (day: number, time: string) =>
+    new Date(
+      Date.parse(`${new Date(clock.now + day * dayMs).toISOString().slice(0, 10)}T${time}Z`),
+    );
+  const row = (From: Date, Earnings: string, count: number) => ({
+    From: From.toISOString(),
+    Earnings: Decimal.parse(Earnings)!,
+    Conversions: count,
+    SurveyAttempts: count,
+    ActivePanelists: count,
+  });
+  const yesterday = {
+    Day: '',
+    Complete: true,
+    Rows: [
+      row(at(-1, '00:00:00'), '1.10', 1),
+      row(at(-1, '09:30:00'), '0.90', 3),
+      row(at(-1, '09:45:00'), '7', 7),
+    ],
+  };
+  const today = {
+    ...yesterday,
+    Rows: [row(at(0, '09:00:00'), '2.50', 2), row(at(0, '09:45:00'), '9', 9)],
+  };
+  const pace = paceOf(today, yesterday, new Date(clock.now))!;
+  assert.equal(pace.until, '09:45');
+  assert.equal(pace.yesterday.Earnings!.toString(2), '2.00');
+  assert.equal(change(pace.today.Earnings, pace.yesterday.Earnings), '+25 %');
+  assert.equal(change(pace.today.Conversions, pace.yesterday.Conversions), '−50 %');
+  assert.equal(pace.yesterday.Arpdau!.toString(), '0.5');
+  assert.equal(paceOf(today, { ...yesterday, Complete: false }, new Date(clock.now)), null);
+  assert.equal(paceOf(today, yesterday, at(0, '00:14:59')), null, 'nothing is over yet');
+
+  const window = await windowOf('owner', 'sunny-games');
+  await (await window.go('/')).settled();
+  const shown = window.page.locator('.metric', { hasText: 'Payouts' }).locator('.compare');
+  const until = /by (\d\d:\d\d)$/.exec((await shown.textContent())!);
+  if (until) {
+    const day = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
+    const said = await daemon.good(
+      'GET',
+      `/api/v1/intraday?partnerId=sunny-games&day=${day}`,
+    );
+    const then = said.Rows.filter((r: any) => r.From.slice(11, 16) < until[1]!);
+    const count = then.reduce((n: number, r: any) => n + r.Conversions, 0);
+    const want = count ? ` ${Decimal.of(count).format()} yesterday by` : 'nothing yesterday by';
+    assert.ok(
+      (await shown.textContent())!.includes(want.trim()),
+      (await shown.textContent()) ?? '',
+    );
+  } else {
+    assert.ok(Date.now() % dayMs < 16 * 60_000, 'only in the first quarter of a day');
+  }
   await window.close();
 });
 

@@ -392,6 +392,7 @@ def routes(a):
         ("POST", app + "/verify-callback", {}, "callbacks:read"),
         ("POST", "/api/v1/panelists/erase", {}, "callbacks:write"),
         ("GET", "/api/v1/statements", None, "reports:read"),
+        ("GET", "/api/v1/intraday", None, "reports:read"),
         ("POST", "/api/v1/events", [], "events:write"),
         ("POST", "/api/v1/partners", {}, "admin"), ("GET", "/api/v1/partners", None, "admin"),
         ("GET", "/api/v1/operations-secret", None, "admin"),

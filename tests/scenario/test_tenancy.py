@@ -76,7 +76,8 @@ def fill(path, ids):
 
 
 OPERATORS_OWN = ("/api/v1/partners", "/api/v1/operations-secret", "/api/v1/system")
-QUERIES = {"/api/v1/statements": {"day": now().date().isoformat()}}  # of routes that need one
+QUERIES = {path: {"day": now().date().isoformat()}  # of routes that need one
+           for path in ("/api/v1/statements", "/api/v1/intraday")}
 BODIES = {  # good bodies, so that only whose object it is can be wrong
     "/api/v1/partners/{PartnerId}": {"Name": "stolen"},
     "/api/v1/partners/{PartnerId}/apps": {"CurrencyValue": 1},

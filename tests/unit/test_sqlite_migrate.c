@@ -66,7 +66,7 @@ static void make_version_2(void)
              " segment, CASE WHEN i%%4=0 THEN 0 WHEN i%%6=0 THEN 1 ELSE 3+i%%3 END, reason, 0,"
              " manual, failed_attempts, slot, due_ms, attempts, counted FROM many;"
              "DROP TABLE one; UPDATE meta SET value=%d WHERE name='events_accepted';"
-             "DROP TABLE book; DROP TABLE accepted_back;"
+             "DROP TABLE book; DROP TABLE intraday; DROP TABLE accepted_back;"
              "CREATE INDEX cap_by_time ON cap(occurred_ms);"
              "ALTER TABLE report DROP COLUMN live_outcomes;"
              "ALTER TABLE report DROP COLUMN test_outcomes; PRAGMA user_version=2",

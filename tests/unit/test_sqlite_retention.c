@@ -26,6 +26,34 @@ static void purges_what_is_old(void)
     end();
 }
 
+static struct intraday_query intraday_of(int64_t at_ms)
+{
+    struct intraday_query q = {.account_no = terms.account_no, .day = clock_day(at_ms)};
+    ASK(store_intraday, store, &q);
+    CHECK_EQ_INT(q.status, STORE_OK);
+    return q;
+}
+
+/* Also where the clock comes back to what was dropped: it is not taken for whole. */
+static void drops_the_parts_of_days(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    wall_now_ms = NOW_MS + INTRADAY_DAYS * DAY_MS;
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann"); /* the purge comes before its apply */
+    CHECK_EQ_INT(intraday_of(NOW_MS).slots[48].conversions, 2);
+    CHECK(intraday_of(NOW_MS).complete);
+    wall_now_ms += DAY_MS;
+    reopen();
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), wall_now_ms);
+    CHECK_EQ_INT(intraday_of(NOW_MS).slots[48].conversions, 0);
+    CHECK(!intraday_of(NOW_MS).complete);
+    CHECK(intraday_of(wall_now_ms).complete);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 static size_t body_bytes_of(const char *event_id)
 {
     struct callback_get g = get(event_id);
@@ -78,6 +106,7 @@ static void drops_the_bodies_of_a_sealed_segment(void)
 int main(void)
 {
     RUN(purges_what_is_old);
+    RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);
     return check_done("sqlite_retention");
 }

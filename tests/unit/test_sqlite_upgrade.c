@@ -148,7 +148,7 @@ static void counts_on_from_version_3(void)
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
     (void)submit_new(EVENT_SURVEY_DISQUALIFIED, "d-2", "ann");
     close_store();
-    run_sql("ALTER TABLE report DROP COLUMN live_outcomes;"
+    run_sql("DROP TABLE intraday; ALTER TABLE report DROP COLUMN live_outcomes;"
             "ALTER TABLE report DROP COLUMN test_outcomes;"
             "DROP TABLE accepted_back; CREATE INDEX cap_by_time ON cap(occurred_ms);"
             "DELETE FROM meta WHERE name='latest_accepted_ms'; PRAGMA user_version=3");
@@ -167,9 +167,36 @@ static void counts_on_from_version_3(void)
     end();
 }
 
+static struct intraday_query intraday_of(int64_t at_ms)
+{
+    struct intraday_query q = {.account_no = terms.account_no, .day = clock_day(at_ms)};
+    ASK(store_intraday, store, &q);
+    CHECK_EQ_INT(q.status, STORE_OK);
+    return q;
+}
+
+/* Version 7 counted no slots: of the days that are there already, nobody knows all. */
+static void slots_are_whole_from_the_next_day_on(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)report(false);
+    CHECK(intraday_of(NOW_MS).complete);
+    close_store();
+    run_sql("DROP TABLE intraday; PRAGMA user_version=7");
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    struct intraday_query q = intraday_of(NOW_MS);
+    CHECK(!q.complete);
+    CHECK_EQ_INT(q.slots[48].conversions, 1);
+    CHECK(intraday_of(NOW_MS + DAY_MS).complete);
+    end();
+}
+
 int main(void)
 {
     RUN(counts_on_from_version_3);
+    RUN(slots_are_whole_from_the_next_day_on);
     RUN(reads_attempts_of_version_5);
     RUN(reads_bodies_of_version_5);
     RUN(erases_attempts_of_both);

@@ -214,6 +214,21 @@ export interface ReportRow {
   Conversions?: number;
 }
 
+/** What happened within a quarter of an hour. */
+export interface IntradayRow {
+  From: string;
+  Earnings: Decimal;
+  Conversions: number;
+  SurveyAttempts: number;
+  ActivePanelists: number;
+}
+
+export interface Intraday {
+  Day: string;
+  Complete: boolean;
+  Rows: IntradayRow[];
+}
+
 export interface Report {
   Report: string;
   StartDate: string;

@@ -478,6 +478,7 @@ static const struct store_ops memory_ops = {
     .change_object = memory_change_object,
     .list_objects = memory_list_objects,
     .report = memory_report,
+    .intraday = memory_intraday,
     .statement = memory_statement,
     .check_books = memory_check_books,
     .lane_waiting = memory_lane_waiting,

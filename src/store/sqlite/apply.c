@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/accepted.h"
+#include "store/sqlite/report_row.h"
 #include "store/sqlite/row.h"
 #include "store/sqlite/schema.h"
 
@@ -29,6 +30,10 @@ static void prepare(struct apply *a)
                                     " AND client_no=?");
     a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
                                    "?,?,?,?,?,?,?,?,?,?)");
+    a->add_intraday = sql_prepare(
+        q, "INSERT INTO intraday VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET"
+           " survey_starts=survey_starts+?4,conversions=conversions+?5,"
+           "active_panelists=active_panelists+?6," MONEY_ADD("earnings", "?7", "?8"));
     a->add_book = books_prepare(q);
     a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
     a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");

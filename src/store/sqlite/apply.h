@@ -37,13 +37,18 @@ struct apply {
         sqlite3_stmt *any, *find, *add, *update;
         struct idmap touched; /* days since the last purge, by apply_day_key */
     } active;
+    struct { /* what is yet to be added to the slots of one account's day */
+        int32_t day;
+        uint32_t account_no; /* 0: nothing */
+        struct intraday_slot slots[INTRADAY_SLOTS];
+    } intraday;
     struct {
         int64_t day;
         sqlite3_stmt *add;
         struct attempt_chunk *chunk;
     } attempt;
     sqlite3_stmt *add_event, *find_status, *set_status, *add_due, *drop_due, *add_reversal,
-        *add_cap, *find_report, *set_report, *add_book, *set_object, *drop_object;
+        *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object, *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
@@ -75,9 +80,14 @@ void apply_recover(struct apply *a);
 void apply_drop_cached(struct apply *a);
 
 /* Steps of apply_memtable. */
-void apply_keys(struct apply *a);     /* apply_keys.c: segments, keys, bodies, panelists */
-void apply_rows(struct apply *a);     /* apply_rows.c: event rows and states, due */
-void apply_reports(struct apply *a);  /* apply_reports.c: report rows and active panelists */
+void apply_keys(struct apply *a);    /* apply_keys.c: segments, keys, bodies, panelists */
+void apply_rows(struct apply *a);    /* apply_rows.c: event rows and states, due */
+void apply_reports(struct apply *a); /* apply_reports.c: report rows and active panelists */
+/* apply_intraday.c: slots of the day that is open, until another one is or they are ended. */
+void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day);
+void apply_intraday_event(struct apply *a, const struct event *e);
+void apply_intraday_active(struct apply *a, int slot, int64_t count);
+void apply_intraday_end(struct apply *a);
 void apply_attempts(struct apply *a); /* apply_attempts.c */
 void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */

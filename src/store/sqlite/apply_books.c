@@ -21,16 +21,11 @@ struct apply_money apply_money_read(struct apply *a, uint64_t id)
     };
 }
 
-/* Both halves of a sum stay within 63 bits for ever: what the lower one has too much is carried. */
-#define BOOK_MONEY(name, high, low)                                                                \
-    name "_high=" name "_high+" high "+(" name "_low+" low ")/1000000000000000," name              \
-         "_low=(" name "_low+" low ")%1000000000000000"
-
 sqlite3_stmt *books_prepare(struct sql *q)
 {
     return sql_prepare(
         q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
-           " count=count+?7," BOOK_MONEY("reward", "?8", "?9") "," BOOK_MONEY("revenue", "?10",
+           " count=count+?7," MONEY_ADD("reward", "?8", "?9") "," MONEY_ADD("revenue", "?10",
                                                                               "?11"));
 }
 

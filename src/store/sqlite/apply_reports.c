@@ -2,6 +2,9 @@
  * row, each row read, added to and written once. The sets of active panelists have a table per
  * day, dropped whole when the day is old; the counts stay in the report row.
  *
+ * A panelist's bits in a set say what was started, and above ACTIVE_FLAGS which slot of intraday
+ * the first live start was counted in (plus 1; 0: in none).
+ *
  * A client's set of a day is either complete or empty. Where it is empty and the row has counted
  * somebody, it was dropped: it is made again from the events, so that what comes late (an import)
  * counts nobody twice. */
@@ -77,8 +80,26 @@ static void bind_panelist(sqlite3_stmt *s, const struct report_order *at)
     sql_bind_int(s, 3, (int64_t)at->panelist.lo);
 }
 
-/* One panelist who started surveys on that day; returns what was known of it before (bits: 1 live,
- * 2 test). The day's set is open. */
+#define ACTIVE_LIVE 1
+#define ACTIVE_TEST 2
+#define ACTIVE_FLAGS 3
+#define ACTIVE_SLOT_SHIFT 2
+
+static int64_t bits_of_start(const struct event *e)
+{
+    return (e->is_test ? ACTIVE_TEST : ACTIVE_LIVE) | (int64_t)(intraday_slot(e) + 1)
+                                                          << ACTIVE_SLOT_SHIFT;
+}
+
+static int64_t bits_join(int64_t x, int64_t y)
+{
+    int64_t a = x >> ACTIVE_SLOT_SHIFT, b = y >> ACTIVE_SLOT_SHIFT;
+    int64_t first = a == 0 || (b != 0 && b < a) ? b : a;
+    return ((x | y) & ACTIVE_FLAGS) | first << ACTIVE_SLOT_SHIFT;
+}
+
+/* One panelist who started surveys on that day; returns what was known of it before. The day's set
+ * is open. */
 static int64_t put_active(struct apply *a, const struct report_order *at, int64_t bits)
 {
     bind_panelist(a->active.find, at);
@@ -87,11 +108,12 @@ static int64_t put_active(struct apply *a, const struct report_order *at, int64_
         before = sql_int(a->active.find, 0);
         sql_reset(a->active.find);
     }
-    if ((before | bits) == before)
+    bits = bits_join(before, bits);
+    if (bits == before)
         return before;
     sqlite3_stmt *s = before == 0 ? a->active.add : a->active.update;
     bind_panelist(s, at);
-    sql_bind_int(s, 4, before | bits);
+    sql_bind_int(s, 4, bits);
     sql_run(&a->sql, s);
     return before;
 }
@@ -101,7 +123,14 @@ static void add_active(struct apply *a, const struct report_order *at, int64_t b
 {
     int64_t before = put_active(a, at, bits);
     sums->active_any += before == 0;
-    sums->active_live += (before & 1) == 0 && (bits & 1) != 0;
+    sums->active_live += (before & ACTIVE_LIVE) == 0 && (bits & ACTIVE_LIVE) != 0;
+    int64_t slot_before = before >> ACTIVE_SLOT_SHIFT;
+    int64_t slot = bits_join(before, bits) >> ACTIVE_SLOT_SHIFT;
+    if (slot == slot_before)
+        return;
+    apply_intraday_active(a, (int)slot - 1, 1);
+    if (slot_before > 0)
+        apply_intraday_active(a, (int)slot_before - 1, -1);
 }
 
 /* The account's first event in the memtable: its rows are in the table by now, and yet to count. */
@@ -113,7 +142,7 @@ static uint64_t first_new_id(const struct apply *a, uint32_t account_no)
     UNREACHABLE();
 }
 
-#define START_COLUMNS "SELECT client_no,panelist_id,is_test FROM event "
+#define START_COLUMNS "SELECT client_no,panelist_id,is_test,occurred_ms,accepted_ms FROM event "
 
 /* The sets of all clients of one account: one pass over the day's events is enough for them. */
 static void remake_sets(struct apply *a, const struct report_order *at)
@@ -137,7 +166,12 @@ static void remake_sets(struct apply *a, const struct report_order *at)
             .client_no = (uint32_t)sql_int(s, 0),
             .panelist = panelist_key(&a->secret, at->account_no, sql_str(s, 1)),
         };
-        (void)put_active(a, &start, sql_int(s, 2) ? 2 : 1);
+        struct event e = {
+            .is_test = sql_int(s, 2) != 0,
+            .occurred_ms = sql_int(s, 3),
+            .accepted_ms = sql_int(s, 4),
+        };
+        (void)put_active(a, &start, bits_of_start(&e));
     }
     sql_finalize(s);
 }
@@ -170,6 +204,7 @@ static void add_event(struct report_sums *sums, const struct event *e)
 static void apply_row(struct apply *a, const struct report_order *order, size_t count)
 {
     struct report_sums sums = {0};
+    apply_intraday_open(a, order->account_no, order->day);
     sql_bind_int(a->find_report, 1, order->account_no);
     sql_bind_int(a->find_report, 2, order->day);
     sql_bind_int(a->find_report, 3, order->client_no);
@@ -182,8 +217,9 @@ static void apply_row(struct apply *a, const struct report_order *order, size_t 
     for (size_t i = 0; i < count; i++) {
         const struct event *e = order[i].event;
         add_event(&sums, e);
+        apply_intraday_event(a, e);
         if (e->type == EVENT_SURVEY_STARTED)
-            bits |= e->is_test ? 2 : 1;
+            bits = bits_join(bits, bits_of_start(e));
         bool last = i + 1 == count || !key128_eq(order[i].panelist, order[i + 1].panelist);
         if (!last)
             continue;
@@ -220,4 +256,5 @@ void apply_reports(struct apply *a)
         apply_row(a, order + start, i - start);
         start = i;
     }
+    apply_intraday_end(a);
 }

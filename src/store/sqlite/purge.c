@@ -63,6 +63,18 @@ static void drop_bodies(struct apply *a, int64_t segment)
     sql_exec(q, "COMMIT");
 }
 
+/* A clock that was far ahead has dropped days that it comes back to: they are not whole then. */
+static void drop_intraday(struct sql *q, int64_t before_day)
+{
+    if (sql_get_int(q, "SELECT min(day) FROM intraday", before_day) >= before_day)
+        return;
+    sql_exec(q, "BEGIN IMMEDIATE");
+    sql_exec_f(q, "DELETE FROM intraday WHERE day<%" PRId64, before_day);
+    if (meta_get_int(q, META_INTRADAY_FROM_DAY, INT32_MIN) < before_day)
+        meta_set_int(q, META_INTRADAY_FROM_DAY, before_day);
+    sql_exec(q, "COMMIT");
+}
+
 void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms)
 {
     struct sql *q = &a->sql;
@@ -76,6 +88,7 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     while (drop_day(a, "active", today - keep->panelists_days, &a->active.touched))
         ;
     idmap_free(&a->active.touched);
+    drop_intraday(q, today - INTRADAY_DAYS);
     int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
     for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
         drop_bodies(a, no);

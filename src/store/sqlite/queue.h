@@ -14,6 +14,7 @@ enum request_kind {
     REQUEST_ERASE,
     REQUEST_PAGE,
     REQUEST_REPORT,
+    REQUEST_INTRADAY,
     REQUEST_STATEMENT,
     REQUEST_COUNT,
     REQUEST_BOOKS, /* to the scans at once: no barrier */
@@ -40,9 +41,9 @@ struct request {
 /* The API's reads, which wait for the read barrier. */
 static inline bool request_is_read(enum request_kind kind)
 {
-    return kind == REQUEST_REPORT || kind == REQUEST_STATEMENT || kind == REQUEST_COUNT ||
-           kind == REQUEST_GET || kind == REQUEST_LIST || kind == REQUEST_OBJECTS ||
-           kind == REQUEST_WAITING;
+    return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
+           kind == REQUEST_COUNT || kind == REQUEST_GET || kind == REQUEST_LIST ||
+           kind == REQUEST_OBJECTS || kind == REQUEST_WAITING;
 }
 
 /* Those of them that look at much (scans.c). */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/report_row.h"
+#include "store/sqlite/schema.h"
 
 #define READER_IDLE_MS 5000
 
@@ -75,6 +76,29 @@ enum store_status read_report(struct lookup *l, struct report_query *q)
             break;
         q->rows = xgrow(q->rows, &capacity, q->count + 1, sizeof *q->rows);
         q->rows[q->count++] = report_row_of(q, s, &sums);
+    }
+    sql_finalize(s);
+    return STORE_OK;
+}
+
+enum store_status read_intraday(struct lookup *l, struct intraday_query *q)
+{
+    q->complete = meta_get_int(&l->sql, META_INTRADAY_FROM_DAY, INT32_MIN) <= q->day;
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT slot,survey_starts,conversions,active_panelists,"
+                                           "earnings_high,earnings_low FROM intraday"
+                                           " WHERE day=? AND account_no=?");
+    sql_bind_int(s, 1, q->day);
+    sql_bind_int(s, 2, q->account_no);
+    while (sql_row(&l->sql, s)) {
+        int64_t at = sql_int(s, 0);
+        if (at < 0 || at >= INTRADAY_SLOTS)
+            continue; /* a damaged row */
+        q->slots[at] = (struct intraday_slot){
+            .survey_starts = sql_int(s, 1),
+            .conversions = sql_int(s, 2),
+            .active_panelists = sql_int(s, 3),
+            .earnings_micros = money_read(s, 4),
+        };
     }
     sql_finalize(s);
     return STORE_OK;
@@ -153,6 +177,8 @@ static enum store_status read_one(struct sqlite_store *s, const struct request *
     struct lookup *l = &s->reads;
     if (r->kind == REQUEST_REPORT)
         return read_report(l, r->what);
+    if (r->kind == REQUEST_INTRADAY)
+        return read_intraday(l, r->what);
     if (r->kind == REQUEST_GET)
         return read_callback(l, r->id, r->what);
     if (r->kind == REQUEST_OBJECTS)

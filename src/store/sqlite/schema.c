@@ -87,6 +87,16 @@ static const char version_6[] = "";
 /* Payments of the cap are kept for ever: nothing asks for the old ones by time any more. */
 static const char version_7[] = "DROP INDEX cap_by_time";
 
+/* How the last days went by quarters of an hour. Days that something is known of already are not
+ * counted whole. */
+static const char version_8[] =
+    "CREATE TABLE intraday("
+    " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, conversions INT NOT NULL,"
+    " active_panelists INT NOT NULL, earnings_high INT NOT NULL, earnings_low INT NOT NULL,"
+    " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
+    "INSERT INTO meta SELECT '" META_INTRADAY_FROM_DAY "',day+1"
+    " FROM (SELECT max(day) AS day FROM report) WHERE day IS NOT NULL;";
+
 const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_1},
     {.text = version_2},
@@ -95,6 +105,7 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_5},
     {.text = version_6},
     {.text = version_7},
+    {.text = version_8},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
@@ -192,7 +203,8 @@ void schema_create_attempt_day(struct sql *q, int64_t day)
 
 void schema_create_active_day(struct sql *q, int64_t day)
 {
-    /* bits: 1 started a live survey, 2 a test one */
+    /* bits: 1 started a live survey, 2 a test one; above them the slot of intraday that the first
+     * live start was counted in, plus 1 */
     sql_exec_f(q,
                "CREATE TABLE IF NOT EXISTS \"active_%" PRId64 "\"(client_no INT, hi INT, lo INT,"
                " bits INT NOT NULL, PRIMARY KEY(client_no, hi, lo)) WITHOUT ROWID",

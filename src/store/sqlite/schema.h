@@ -6,13 +6,16 @@
 #include "store/journal/journal.h"
 #include "store/sqlite/sql.h"
 
-#define SCHEMA_VERSION 7
+#define SCHEMA_VERSION 8
 
 /* The report day of an event, and whether it was accepted on another one: the expressions of the
  * index event_late, which a query must repeat word for word to be answered by it. */
 #define SCHEMA_EVENT_DAY "(occurred_ms/86400000-(occurred_ms%86400000<0))"
 #define SCHEMA_EVENT_IS_LATE SCHEMA_EVENT_DAY "<>accepted_ms/86400000"
 #define SCHEMA_EVENT_IS_ON_TIME SCHEMA_EVENT_DAY "=accepted_ms/86400000"
+
+/* The first day of which every slot is counted; absent: all are. */
+#define META_INTRADAY_FROM_DAY "intraday_from_day"
 
 /* segment.has_bodies. Stored: append only. */
 enum schema_bodies {

@@ -75,6 +75,11 @@ static void sqlite_report(struct store *store, struct report_query *query)
     post_read(store, REQUEST_REPORT, query);
 }
 
+static void sqlite_intraday(struct store *store, struct intraday_query *query)
+{
+    post_read(store, REQUEST_INTRADAY, query);
+}
+
 static void sqlite_statement(struct store *store, struct statement_query *query)
 {
     post_read(store, REQUEST_STATEMENT, query);
@@ -303,6 +308,7 @@ static const struct store_ops sqlite_ops = {
     .change_object = sqlite_change_object,
     .list_objects = sqlite_list_objects,
     .report = sqlite_report,
+    .intraday = sqlite_intraday,
     .statement = sqlite_statement,
     .check_books = sqlite_check_books,
     .lane_waiting = sqlite_lane_waiting,

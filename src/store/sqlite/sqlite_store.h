@@ -161,6 +161,7 @@ static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum 
     atomic_store_explicit(&s->numbers.cache_bytes[which], sql_cache_bytes(q), memory_order_relaxed);
 }
 enum store_status read_report(struct lookup *l, struct report_query *query);
+enum store_status read_intraday(struct lookup *l, struct intraday_query *query);
 enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get);
 enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);

@@ -34,6 +34,7 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
     case REQUEST_ERASE: ANSWER(struct erase); break;
     case REQUEST_PAGE: ANSWER(struct due_page); break;
     case REQUEST_REPORT: ANSWER(struct report_query); break;
+    case REQUEST_INTRADAY: ANSWER(struct intraday_query); break;
     case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
     case REQUEST_COUNT: ANSWER(struct callback_count); break;
     case REQUEST_BOOKS: ANSWER(struct books_check); break;

@@ -10,56 +10,63 @@ import { Chart } from '../../ui/chart';
 import { usd } from '../../ui/money';
 import { arpdauByDay, byClient, byDay, formatFor, totalOf } from '../reports/data';
 import { HealthCard } from './health';
+import { change, readPace, type Pace, type PaceField } from './pace';
 
 interface Month {
   days: string[];
   arpdau: ReportRow[];
   starts: ReportRow[];
   payouts: ReportRow[];
+  pace: Pace | null;
 }
 
 async function readMonth(end: string, signal: AbortSignal): Promise<Month> {
   const query = { startDate: addDays(end, -29), endDate: end };
-  const [arpdau, starts, payouts] = await Promise.all(
-    ['arpdau', 'survey-attempts', 'conversions'].map(name =>
+  const [pace, arpdau, starts, payouts] = await Promise.all([
+    readPace(serverNow(), end, signal),
+    ...['arpdau', 'survey-attempts', 'conversions'].map(name =>
       get<Report>(`/api/v1/reports/${name}`, query, signal),
     ),
-  );
+  ]);
   return {
     days: daysBetween(query.startDate, end),
     arpdau: arpdau!.Rows,
     starts: starts!.Rows,
     payouts: payouts!.Rows,
+    pace,
   };
 }
 
 interface MetricProps {
   title: string;
-  values: (Decimal | null)[];
+  value: Decimal | null;
+  field: PaceField;
   money: boolean;
-  /** False: a mean, of which a part of a day cannot be told from a whole one. */
-  adds: boolean;
+  pace: Pace | null;
 }
 
-/** Today beside yesterday. Reports know days, not hours: so the day's age is said too. */
-function Metric({ title, values, money, adds }: MetricProps) {
+/** Today so far, and how it compares with yesterday by the same time. */
+function Metric({ title, value, field, money, pace }: MetricProps) {
   const format = formatFor(money);
-  const today = values[values.length - 1] ?? null;
-  const yesterday = values[values.length - 2] ?? null;
-  const share = today && yesterday ? today.times(Decimal.of(100)).dividedBy(yesterday, 0) : null;
+  const then = pace?.yesterday[field] ?? null;
+  const grown = pace && change(pace.today[field], then);
   return (
     <div class="card">
       <div class="card-body metric">
         <h2 class="quiet small">{title}</h2>
-        <div class="value">{today ? format(today) : adds ? format(Decimal.zero) : '–'}</div>
+        <div class="value">
+          {value ? format(value) : field === 'Arpdau' ? '–' : format(Decimal.zero)}
+        </div>
         <div class="compare">
-          {yesterday ? (
+          {!pace ? (
+            'today so far'
+          ) : then && !then.isZero ? (
             <>
-              {adds && share ? `today, ${share.format()} % of yesterday’s ` : 'today; yesterday '}
-              <span class="nowrap">{format(yesterday)}</span>
+              {grown && `${grown} on `}
+              <span class="nowrap">{format(then)}</span> yesterday by {pace.until}
             </>
           ) : (
-            'today; nothing yesterday'
+            `nothing yesterday by ${pace.until}`
           )}
         </div>
       </div>
@@ -68,29 +75,45 @@ function Metric({ title, values, money, adds }: MetricProps) {
 }
 
 function Metrics({ month }: { month: Month }) {
-  const { days } = month;
+  const { days, pace } = month;
+  const today = days.slice(-1);
   return (
     <div class="grid-5">
-      <Metric title="Earnings" money adds values={byDay(month.arpdau, 'Earnings', days)} />
+      <Metric
+        title="Earnings"
+        field="Earnings"
+        money
+        value={byDay(month.arpdau, 'Earnings', today)[0]!}
+        pace={pace}
+      />
       <Metric
         title="Payouts"
+        field="Conversions"
         money={false}
-        adds
-        values={byDay(month.payouts, 'Conversions', days)}
+        value={byDay(month.payouts, 'Conversions', today)[0]!}
+        pace={pace}
       />
       <Metric
         title="Survey starts"
+        field="SurveyAttempts"
         money={false}
-        adds
-        values={byDay(month.starts, 'SurveyAttempts', days)}
+        value={byDay(month.starts, 'SurveyAttempts', today)[0]!}
+        pace={pace}
       />
       <Metric
         title="Active panelists"
+        field="ActivePanelists"
         money={false}
-        adds
-        values={byDay(month.arpdau, 'ActivePanelists', days)}
+        value={byDay(month.arpdau, 'ActivePanelists', today)[0]!}
+        pace={pace}
       />
-      <Metric title="ARPDAU" money adds={false} values={arpdauByDay(month.arpdau, days)} />
+      <Metric
+        title="ARPDAU"
+        field="Arpdau"
+        money
+        value={arpdauByDay(month.arpdau, today)[0]!}
+        pace={pace}
+      />
     </div>
   );
 }

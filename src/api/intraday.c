@@ -1,0 +1,91 @@
+/* GET /api/v1/intraday?day=: how one of the last days went, in quarters of an hour, so that
+ * a day that is not over can be held against the same time of the one before. */
+#include "api/internal.h"
+#include "api/route.h"
+#include "domain/clock.h"
+#include "domain/money.h"
+
+struct asking {
+    struct call *c;
+    struct intraday_query query;
+};
+
+static bool is_empty(const struct intraday_slot *slot)
+{
+    return slot->survey_starts == 0 && slot->conversions == 0 && slot->active_panelists == 0 &&
+           slot->earnings_micros == 0;
+}
+
+static void print_slot(struct json_writer *w, const struct intraday_slot *slot, int64_t from_ms)
+{
+    struct buf earnings = {0};
+    money_print_wide(&earnings, slot->earnings_micros, 2);
+    json_object(w);
+    json_key(w, "From");
+    json_time(w, from_ms);
+    json_key(w, "Earnings");
+    json_raw(w, buf_str(&earnings));
+    json_key(w, "Conversions");
+    json_int(w, slot->conversions);
+    json_key(w, "SurveyAttempts");
+    json_int(w, slot->survey_starts);
+    json_key(w, "ActivePanelists");
+    json_int(w, slot->active_panelists);
+    json_end_object(w);
+    buf_free(&earnings);
+}
+
+static void query_done(struct task *task)
+{
+    struct asking *a = CONTAINER_OF(task, struct asking, query.done);
+    const struct intraday_query *q = &a->query;
+    if (!call_store_ok(a->c, q->status))
+        return;
+    struct buf body = {0}, day = {0};
+    struct json_writer w;
+    clock_print_day(&day, q->day);
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key(&w, "Report");
+    json_c(&w, "intraday");
+    json_key(&w, "Day");
+    json_string(&w, buf_str(&day));
+    json_key(&w, "GeneratedAt");
+    json_time(&w, call_now_ms(a->c));
+    json_key(&w, "Complete");
+    json_bool(&w, q->complete);
+    json_key(&w, "Rows");
+    json_array(&w);
+    for (int i = 0; i < INTRADAY_SLOTS; i++)
+        if (!is_empty(&q->slots[i]))
+            print_slot(&w, &q->slots[i], q->day * DAY_MS + i * INTRADAY_SLOT_MS);
+    json_end_array(&w);
+    json_end_object(&w);
+    buf_free(&day);
+    call_answer_json(a->c, 200, &body);
+    buf_free(&body);
+}
+
+void report_intraday(struct call *c)
+{
+    struct asking *a = call_alloc(c, sizeof *a);
+    struct str day = call_parameter(c, "day");
+    int32_t first = clock_day(call_now_ms(c)) - INTRADAY_DAYS;
+    if (!day.p)
+        call_add_parameter_problem(c, "day", "required", "The day as YYYY-MM-DD, in UTC.");
+    else if (!clock_parse_day(day, &a->query.day))
+        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
+    else if (a->query.day < first)
+        call_add_parameter_problem(c, "day", "out_of_range",
+                                   "Parts of a day are kept for today and the %d days before it.",
+                                   INTRADAY_DAYS);
+    if (c->problems.count) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    a->c = c;
+    a->query.account_no = c->account_no;
+    a->query.done.run = query_done;
+    a->query.reply_to = call_executor(c);
+    store_intraday(c->api->options.store, &a->query);
+}

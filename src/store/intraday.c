@@ -1,0 +1,11 @@
+/* Which part of a day an event is counted in; see store.h. */
+#include "domain/clock.h"
+#include "store/store.h"
+
+int intraday_slot(const struct event *e)
+{
+    int32_t day = clock_day(e->occurred_ms);
+    if (e->is_test || clock_day(e->accepted_ms) - day > INTRADAY_DAYS)
+        return -1;
+    return (int)((e->occurred_ms - day * DAY_MS) / INTRADAY_SLOT_MS);
+}

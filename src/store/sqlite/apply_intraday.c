@@ -1,0 +1,59 @@
+/* Slots of quarters of an hour (store.h, struct intraday_query): what a memtable adds to one
+ * account's day is summed first, and each slot that it touches is written once. */
+#include "store/sqlite/apply.h"
+
+#include "store/sqlite/report_row.h"
+
+static bool is_empty(const struct intraday_slot *slot)
+{
+    return slot->survey_starts == 0 && slot->conversions == 0 && slot->active_panelists == 0 &&
+           slot->earnings_micros == 0;
+}
+
+static void write_slot(struct apply *a, int at)
+{
+    const struct intraday_slot *slot = &a->intraday.slots[at];
+    sqlite3_stmt *s = a->add_intraday;
+    sql_bind_int(s, 1, a->intraday.day);
+    sql_bind_int(s, 2, a->intraday.account_no);
+    sql_bind_int(s, 3, at);
+    sql_bind_int(s, 4, slot->survey_starts);
+    sql_bind_int(s, 5, slot->conversions);
+    sql_bind_int(s, 6, slot->active_panelists);
+    money_bind(s, 7, slot->earnings_micros);
+    sql_run(&a->sql, s);
+}
+
+void apply_intraday_end(struct apply *a)
+{
+    for (int i = 0; a->intraday.account_no != 0 && i < INTRADAY_SLOTS; i++)
+        if (!is_empty(&a->intraday.slots[i]))
+            write_slot(a, i);
+    memset(&a->intraday, 0, sizeof a->intraday);
+}
+
+void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day)
+{
+    if (a->intraday.account_no == account_no && a->intraday.day == day)
+        return;
+    apply_intraday_end(a);
+    a->intraday.account_no = account_no;
+    a->intraday.day = day;
+}
+
+void apply_intraday_event(struct apply *a, const struct event *e)
+{
+    int at = intraday_slot(e);
+    if (at < 0)
+        return;
+    struct intraday_slot *slot = &a->intraday.slots[at];
+    slot->survey_starts += e->type == EVENT_SURVEY_STARTED;
+    slot->conversions += e->reward_micros > 0 && e->revenue_micros > 0;
+    slot->earnings_micros += e->revenue_micros;
+}
+
+void apply_intraday_active(struct apply *a, int slot, int64_t count)
+{
+    if (slot >= 0 && slot < INTRADAY_SLOTS) /* else of a damaged row */
+        a->intraday.slots[slot].active_panelists += count;
+}
