@@ -1,6 +1,7 @@
 /* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
  * the log of what is owed and what became of it. */
 #include "api/callback_render.h"
+#include "api/control.h"
 #include "api/cursor.h"
 #include "api/internal.h"
 #include "api/query.h"
@@ -236,11 +237,13 @@ void callback_get_one(struct call *c)
 struct resending {
     struct call *c;
     struct resend resend;
+    struct noted noted;
 };
 
 static void resend_done(struct task *task)
 {
     struct resending *s = CONTAINER_OF(task, struct resending, resend.done);
+    noted_free(&s->noted);
     if (!call_store_ok(s->c, s->resend.status))
         return;
     struct buf body = {0};
@@ -254,6 +257,14 @@ static void resend_done(struct task *task)
     buf_free(&body);
 }
 
+static void resend_go(struct noted *n)
+{
+    struct resending *s = CONTAINER_OF(n, struct resending, noted);
+    s->resend.parts = n->parts;
+    s->resend.part_count = n->part_count;
+    store_resend(s->c->api->options.store, &s->resend);
+}
+
 void callback_resend(struct call *c)
 {
     struct resending *s = call_alloc(c, sizeof *s);
@@ -263,5 +274,12 @@ void callback_resend(struct call *c)
     s->resend.now_ms = call_now_ms(c);
     s->resend.done.run = resend_done;
     s->resend.reply_to = call_executor(c);
-    store_resend(c->api->options.store, &s->resend);
+    s->noted.go = resend_go;
+    struct audit_note note = {
+        .action = "callback.resent",
+        .account_no = c->account_no,
+        .object_kind = "callback",
+        .object_id = c->ids[0],
+    };
+    control_with_note(c, &note, &s->noted);
 }

@@ -381,3 +381,25 @@ void control_note(struct call *c, const struct audit_note *note,
     n->task.run = run_noting;
     control_post(n->control, &n->task);
 }
+
+static void run_noted(struct task *task)
+{
+    struct noted *n = CONTAINER_OF(task, struct noted, task);
+    struct control *control = n->c->api->options.control;
+    n->part_count = audit_parts(&control->audit, n->c, &n->note, &n->arena, n->parts);
+    audit_note_free(&n->note);
+    n->go(n);
+}
+
+void control_with_note(struct call *c, const struct audit_note *note, struct noted *n)
+{
+    n->c = c;
+    n->note = *note;
+    n->task.run = run_noted;
+    control_post(c->api->options.control, &n->task);
+}
+
+void noted_free(struct noted *n)
+{
+    arena_free(&n->arena);
+}

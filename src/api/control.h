@@ -72,6 +72,22 @@ struct audit *control_audit(struct control *control); /* the control thread's */
 MUST_CHECK bool control_post_slow(struct control *control, struct task *task);
 void control_slow_done(struct control *control); /* by each of them, as its last word there */
 
+/* For what the store changes by itself: the parts that write a note down, to be kept in one commit
+ * with the change. The asker's, until the store has answered. */
+struct noted {
+    struct object_part parts[AUDIT_PARTS];
+    size_t part_count;
+    void (*go)(struct noted *n); /* on the control thread: asks the store for both */
+    /* Control's own. */
+    struct task task;
+    struct call *c;
+    struct audit_note note;
+    struct arena arena;
+};
+/* From a loop. The note is taken over. */
+void control_with_note(struct call *c, const struct audit_note *note, struct noted *n);
+void noted_free(struct noted *n);
+
 /* Writes the note down, then runs `done` on the call's loop with the store's answer. The note is
  * taken over. */
 void control_note(struct call *c, const struct audit_note *note,

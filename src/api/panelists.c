@@ -1,4 +1,5 @@
 /* POST /api/v1/panelists/erase: a person's right to be forgotten; the money rows stay. */
+#include "api/control.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/limits.h"
@@ -7,6 +8,7 @@ struct erasing {
     struct call *c;
     struct erase erase;
     struct delivery_erase lanes;
+    struct noted noted;
 };
 
 static void lanes_done(struct task *task)
@@ -22,6 +24,7 @@ static void lanes_done(struct task *task)
 static void erase_done(struct task *task)
 {
     struct erasing *e = CONTAINER_OF(task, struct erasing, erase.done);
+    noted_free(&e->noted);
     if (!call_store_ok(e->c, e->erase.status))
         return;
     e->lanes = (struct delivery_erase){
@@ -31,6 +34,14 @@ static void erase_done(struct task *task)
         .panelist_id = e->erase.panelist_id,
     };
     delivery_erase(e->c->api->options.delivery, &e->lanes);
+}
+
+static void erase_go(struct noted *n)
+{
+    struct erasing *e = CONTAINER_OF(n, struct erasing, noted);
+    e->erase.parts = n->parts;
+    e->erase.part_count = n->part_count;
+    store_erase(e->c->api->options.store, &e->erase);
 }
 
 void panelist_erase(struct call *c)
@@ -58,5 +69,12 @@ void panelist_erase(struct call *c)
     e->erase.panelist_id = id->text;
     e->erase.done.run = erase_done;
     e->erase.reply_to = call_executor(c);
-    store_erase(c->api->options.store, &e->erase);
+    e->noted.go = erase_go;
+    /* Whose data it was is just what must not be kept. */
+    struct audit_note note = {
+        .action = "panelist.erased",
+        .account_no = c->account_no,
+        .object_kind = "panelist",
+    };
+    control_with_note(c, &note, &e->noted);
 }

@@ -1,5 +1,6 @@
 /* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
  * sent again, how far it has come, and no more of it. */
+#include "api/control.h"
 #include "api/internal.h"
 #include "api/recovery.h"
 #include "api/route.h"
@@ -18,6 +19,7 @@ struct recovering {
     struct callback_count count;
     struct object_change change;
     struct buf document;
+    struct noted noted;
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -118,6 +120,52 @@ static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
         n += snprintf(id + n, RECOVERY_ID_BYTES - (size_t)n, "%02x", random[i]);
 }
 
+/* --- what it is, as it is shown ----------------------------------------------------------------
+ */
+
+static void print_states(struct json_writer *w, unsigned states)
+{
+    json_key(w, "States");
+    json_array(w);
+    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
+        if (states & 1u << s)
+            json_c(w, callback_state_name((enum callback_state)s));
+    json_end_array(w);
+}
+
+static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
+{
+    struct app *app = app_no ? directory_app_by_no(c->api->options.directory, app_no) : NULL;
+    json_key(w, "AppId");
+    json_string(w, app ? app->id : STR_NONE);
+    if (app)
+        app_unref(app);
+}
+
+/* What was asked for. */
+static void print_request(struct call *c, struct json_writer *w, const struct recovery *r)
+{
+    print_app_id(c, w, r->app_no);
+    json_key(w, "From");
+    json_time(w, r->from_ms);
+    json_key(w, "To");
+    json_time(w, r->to_ms);
+    print_states(w, r->states);
+    json_key(w, "RatePerSecond");
+    json_int(w, r->rate_per_second);
+    json_key(w, "Matched");
+    json_int(w, r->matched);
+}
+
+static void print_asked(struct call *c, const struct recovery *r, struct buf *to)
+{
+    struct json_writer w;
+    json_write_to(&w, to);
+    json_object(&w);
+    print_request(c, &w, r);
+    json_end_object(&w);
+}
+
 /* --- POST ------------------------------------------------------------------------------------- */
 
 static void answer_made(struct recovering *g)
@@ -141,6 +189,7 @@ static void kept(struct task *task)
 {
     struct recovering *g = CONTAINER_OF(task, struct recovering, change.done);
     buf_free(&g->document);
+    noted_free(&g->noted);
     if (!call_store_ok(g->c, g->change.status)) {
         free(g->r.parts);
         return;
@@ -149,6 +198,14 @@ static void kept(struct task *task)
              LOG_INT("matched", g->r.matched), LOG_INT("rate_per_second", g->r.rate_per_second));
     recoveries_add(g->c->api->options.recoveries, &g->r);
     answer_made(g);
+}
+
+static void keep_go(struct noted *n)
+{
+    struct recovering *g = CONTAINER_OF(n, struct recovering, noted);
+    g->change.parts = n->parts;
+    g->change.part_count = n->part_count;
+    store_change_object(g->c->api->options.store, &g->change);
 }
 
 static void make_parts(struct recovery *r, const struct callback_count *count)
@@ -178,7 +235,15 @@ static void counted(struct task *task)
         .id = str_of(g->r.id),
         .document = buf_str(&g->document),
     };
-    store_change_object(g->c->api->options.store, &g->change);
+    g->noted.go = keep_go;
+    struct audit_note note = {
+        .action = "recovery.created",
+        .account_no = g->r.account_no,
+        .object_kind = "recovery",
+        .object_id = str_of(g->r.id),
+    };
+    print_asked(g->c, &g->r, &note.after);
+    control_with_note(g->c, &note, &g->noted);
 }
 
 void callbacks_recover(struct call *c)
@@ -227,25 +292,6 @@ void callbacks_recover(struct call *c)
 
 /* --- GET, DELETE ------------------------------------------------------------------------------ */
 
-static void print_states(struct json_writer *w, unsigned states)
-{
-    json_key(w, "States");
-    json_array(w);
-    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
-        if (states & 1u << s)
-            json_c(w, callback_state_name((enum callback_state)s));
-    json_end_array(w);
-}
-
-static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
-{
-    struct app *app = app_no ? directory_app_by_no(c->api->options.directory, app_no) : NULL;
-    json_key(w, "AppId");
-    json_string(w, app ? app->id : STR_NONE);
-    if (app)
-        app_unref(app);
-}
-
 void recovery_get(struct call *c)
 {
     struct recovery r;
@@ -262,16 +308,7 @@ void recovery_get(struct call *c)
     json_c(&w, r.id);
     json_key(&w, "State");
     json_c(&w, done ? "done" : "running");
-    print_app_id(c, &w, r.app_no);
-    json_key(&w, "From");
-    json_time(&w, r.from_ms);
-    json_key(&w, "To");
-    json_time(&w, r.to_ms);
-    print_states(&w, r.states);
-    json_key(&w, "RatePerSecond");
-    json_int(&w, r.rate_per_second);
-    json_key(&w, "Matched");
-    json_int(&w, r.matched);
+    print_request(c, &w, &r);
     json_key(&w, "Resent");
     json_int(&w, r.resent);
     json_key(&w, "CreatedAt");
@@ -284,15 +321,25 @@ void recovery_get(struct call *c)
 struct removing {
     struct call *c;
     struct recovery_removal removal;
+    struct noted noted;
 };
 
 static void removed(struct task *task)
 {
     struct removing *m = CONTAINER_OF(task, struct removing, removal.done);
+    noted_free(&m->noted);
     if (!call_store_ok(m->c, m->removal.status))
         return;
     log_info("recovery_deleted", LOG_STR("recovery", m->removal.id), LOG_STR("by", m->c->key_id));
     call_answer_empty(m->c, 204);
+}
+
+static void remove_go(struct noted *n)
+{
+    struct removing *m = CONTAINER_OF(n, struct removing, noted);
+    m->removal.parts = n->parts;
+    m->removal.part_count = n->part_count;
+    recoveries_remove(m->c->api->options.recoveries, &m->removal);
 }
 
 void recovery_delete(struct call *c)
@@ -302,5 +349,12 @@ void recovery_delete(struct call *c)
     m->removal.id = c->ids[0];
     m->removal.done.run = removed;
     m->removal.reply_to = call_executor(c);
-    recoveries_remove(c->api->options.recoveries, &m->removal);
+    m->noted.go = remove_go;
+    struct audit_note note = {
+        .action = "recovery.removed",
+        .account_no = c->account_no,
+        .object_kind = "recovery",
+        .object_id = c->ids[0],
+    };
+    control_with_note(c, &note, &m->noted);
 }

@@ -160,8 +160,9 @@ void recoveries_remove(struct recoveries *all, struct recovery_removal *removal)
 
 /* --- the store, waited for ------------------------------------------------------------------- */
 
-/* Absent document: forgets it. */
-static enum store_status keep(struct recoveries *all, struct running *at, struct str document)
+/* Absent document: forgets it. `asked` NULL: nobody has asked for it. */
+static enum store_status keep(struct recoveries *all, struct running *at, struct str document,
+                              const struct recovery_removal *asked)
 {
     struct object_change change = {
         .done.run = waiter_wake,
@@ -169,6 +170,8 @@ static enum store_status keep(struct recoveries *all, struct running *at, struct
         .kind = OBJECT_RECOVERY,
         .id = str_of(at->r.id),
         .document = document,
+        .parts = asked ? asked->parts : NULL,
+        .part_count = asked ? asked->part_count : 0,
     };
     store_change_object(all->store, &change);
     waiter_wait(&all->waiter);
@@ -179,7 +182,7 @@ static void save(struct recoveries *all, struct running *at)
 {
     struct buf document = {0};
     recovery_print(&document, &at->r);
-    if (keep(all, at, buf_str(&document)) == STORE_OK)
+    if (keep(all, at, buf_str(&document), NULL) == STORE_OK)
         at->changed = false;
     buf_free(&document);
     at->saved_mono_ms = env_mono_ms(all->env);
@@ -366,9 +369,10 @@ static void run_one(struct recoveries *all, struct running *at)
 /* --- the thread ------------------------------------------------------------------------------- */
 
 /* STORE_OK: it is gone from the store and from here. */
-static enum store_status forget(struct recoveries *all, struct running *at)
+static enum store_status forget(struct recoveries *all, struct running *at,
+                                const struct recovery_removal *asked)
 {
-    enum store_status status = keep(all, at, STR_NONE);
+    enum store_status status = keep(all, at, STR_NONE, asked);
     if (status != STORE_OK && status != STORE_NOT_FOUND)
         return status;
     pthread_mutex_lock(&all->lock);
@@ -386,7 +390,7 @@ static void remove_one(struct recoveries *all, struct recovery_removal *removal)
     pthread_mutex_lock(&all->lock);
     struct running *at = find_locked(all, removal->id);
     pthread_mutex_unlock(&all->lock);
-    removal->status = at ? forget(all, at) : STORE_NOT_FOUND;
+    removal->status = at ? forget(all, at, removal) : STORE_NOT_FOUND;
     executor_post(removal->reply_to, &removal->done);
 }
 
@@ -398,7 +402,7 @@ static void work(struct recoveries *all, struct running *first)
         if (!at->done)
             run_one(all, at);
         else if (at->r.created_ms < old_ms)
-            (void)forget(all, at);
+            (void)forget(all, at, NULL);
     }
 }
 

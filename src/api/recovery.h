@@ -64,6 +64,8 @@ struct recovery_removal {
     struct task done;
     struct executor *reply_to;
     struct str id;
+    const struct object_part *parts; /* as object_change's */
+    size_t part_count;
     enum store_status status;
     struct recovery_removal *next;
 };

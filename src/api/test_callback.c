@@ -1,6 +1,7 @@
 /* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline. It
  * is recorded nowhere: kept out of reports, feed, books and suspension. */
 #include "api/callback_render.h"
+#include "api/control.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/limits.h"
@@ -149,6 +150,43 @@ static void print_body(struct testing *t, const struct app *app)
     buf_free(&body);
 }
 
+static void written(struct call *c, enum store_status status)
+{
+    struct testing *t = c->work;
+    if (call_store_ok(c, status)) {
+        delivery_send_test(c->api->options.delivery, &t->test);
+        return;
+    }
+    arena_free(&t->test.arena);
+}
+
+/* Before it is sent: what leaves the house is known. */
+static void write_down(struct testing *t)
+{
+    struct call *c = t->c;
+    const struct event *e = &t->test.event;
+    struct audit_note note = {
+        .action = "app.test_sent",
+        .account_no = c->account_no,
+        .object_kind = "app",
+        .object_id = c->app->id,
+    };
+    struct buf url = {0};
+    struct json_writer w;
+    url_print_masked(&url, t->test.url.p ? t->test.url : c->app->url[e->lane]);
+    json_write_to(&w, &note.after);
+    json_object(&w);
+    json_key(&w, "RewardId");
+    json_string(&w, e->event_id);
+    json_key(&w, "RewardType");
+    json_c(&w, event_type_name(e->type));
+    json_key(&w, "Url");
+    json_string(&w, buf_str(&url));
+    json_end_object(&w);
+    buf_free(&url);
+    control_note(c, &note, written);
+}
+
 void app_test_callback(struct call *c)
 {
     const struct json *object;
@@ -179,5 +217,6 @@ void app_test_callback(struct call *c)
     t->test.app_no = c->app->app_no;
     t->test.done.run = test_done;
     t->test.reply_to = call_executor(c);
-    delivery_send_test(c->api->options.delivery, &t->test);
+    c->work = t;
+    write_down(t);
 }

@@ -51,16 +51,20 @@ void store_page(struct store *s, struct due_page *page)
     s->ops->page(s, page);
 }
 
+static void check_parts(const struct object_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        ASSERT(parts[i].kind >= OBJECT_PARTNER && parts[i].kind <= OBJECT_KIND_LAST);
+        ASSERT(parts[i].id.p != NULL && parts[i].id.n > 0);
+    }
+}
+
 void store_change_object(struct store *s, struct object_change *change)
 {
     check_request(s, &change->done, change->reply_to);
     ASSERT(change->kind >= OBJECT_PARTNER && change->kind <= OBJECT_KIND_LAST);
     ASSERT(change->id.p != NULL && change->id.n > 0);
-    for (size_t i = 0; i < change->part_count; i++) {
-        ASSERT(change->parts[i].kind >= OBJECT_PARTNER &&
-               change->parts[i].kind <= OBJECT_KIND_LAST);
-        ASSERT(change->parts[i].id.p != NULL && change->parts[i].id.n > 0);
-    }
+    check_parts(change->parts, change->part_count);
     s->ops->change_object(s, change);
 }
 
@@ -147,6 +151,7 @@ void store_resend(struct store *s, struct resend *resend)
 {
     check_request(s, &resend->done, resend->reply_to);
     ASSERT(resend->event_id.p != NULL);
+    check_parts(resend->parts, resend->part_count);
     s->ops->resend(s, resend);
 }
 
@@ -154,6 +159,7 @@ void store_erase(struct store *s, struct erase *erase)
 {
     check_request(s, &erase->done, erase->reply_to);
     ASSERT(erase->panelist_id.p != NULL && erase->panelist_id.n > 0);
+    check_parts(erase->parts, erase->part_count);
     s->ops->erase(s, erase);
 }
 

@@ -422,6 +422,8 @@ struct resend {
     struct str event_id;
     int64_t now_ms;
     unsigned only_states; /* bits, 1 << state: one of another state is not found; 0: any */
+    const struct object_part *parts; /* as object_change's: kept with it, or not at all */
+    size_t part_count;
     enum store_status status;
 };
 
@@ -431,6 +433,8 @@ struct erase {
     struct executor *reply_to;
     uint32_t account_no;
     struct str panelist_id;
+    const struct object_part *parts; /* as object_change's */
+    size_t part_count;
     enum store_status status;
     int64_t erased; /* events */
 };

@@ -335,6 +335,40 @@ static void objects_change_together(struct subject *s)
     }
 }
 
+/* With what is sent again and what is erased, too: both or nothing. */
+static void parts_go_with_resends_and_erasures(struct subject *s)
+{
+    const struct object_part one = {OBJECT_AUDIT, STR("a.1"), STR("resent")};
+    const struct object_part two = {OBJECT_AUDIT, STR("a.2"), STR("erased")};
+    const struct object_part never = {OBJECT_AUDIT, STR("a.3"), STR("never")};
+    CHECK_EQ_INT(submit_one(s, item(EVENT_SURVEY_COMPLETED, "r-1")).kind, VERDICT_ACCEPTED);
+    struct resend resend = {.account_no = ACCOUNT_A,
+                            .event_id = STR("r-2"),
+                            .now_ms = BASE_MS,
+                            .parts = &never,
+                            .part_count = 1};
+    subject_ask_resend(s, &resend);
+    CHECK_EQ_INT(resend.status, STORE_NOT_FOUND);
+    resend.event_id = STR("r-1");
+    resend.only_states = 1u << CALLBACK_DEAD;
+    subject_ask_resend(s, &resend);
+    CHECK_EQ_INT(resend.status, STORE_NOT_FOUND);
+    resend.only_states = 0;
+    resend.parts = &one;
+    subject_ask_resend(s, &resend);
+    CHECK_EQ_INT(resend.status, STORE_OK);
+    struct erase erase = {
+        .account_no = ACCOUNT_A, .panelist_id = STR("panelist"), .parts = &two, .part_count = 1};
+    subject_ask_erase(s, &erase);
+    CHECK_EQ_INT(erase.status, STORE_OK);
+    CHECK_EQ_INT(erase.erased, 1);
+    CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a/", 9), "a.2=erased;a.1=resent;");
+    if (!s->keeps)
+        return;
+    subject_reopen(s);
+    CHECK_CSTR(subject_objects(s, OBJECT_AUDIT, "a.", "a/", 9), "a.2=erased;a.1=resent;");
+}
+
 /* What is being tried is the asker's to say; it is of use for what is pending only. */
 static void lists_show_what_is_being_tried(struct subject *s)
 {
@@ -484,6 +518,7 @@ void run_reading_tests(void)
     RUN_FRESH(lists_and_filters);
     RUN_FRESH(objects_are_kept);
     RUN_FRESH(objects_change_together);
+    RUN_FRESH(parts_go_with_resends_and_erasures);
     RUN_FRESH(lists_show_what_is_being_tried);
     RUN_FRESH(erasing_leaves_the_money);
     RUN_FRESH(what_ends_after_erasing_keeps_no_texts);

@@ -345,17 +345,22 @@ void subject_list(struct subject *s, struct callback_list *list)
     subject_wait(s, &list->done);
 }
 
+void subject_ask_resend(struct subject *s, struct resend *resend)
+{
+    resend->done.run = never_run;
+    resend->reply_to = &s->executor;
+    store_resend(s->store, resend);
+    subject_wait(s, &resend->done);
+}
+
 enum store_status subject_resend_only(struct subject *s, uint32_t account_no, const char *event_id,
                                       int64_t now_ms, unsigned only_states)
 {
-    struct resend r = {.done.run = never_run,
-                       .reply_to = &s->executor,
-                       .account_no = account_no,
+    struct resend r = {.account_no = account_no,
                        .event_id = str_of(event_id),
                        .now_ms = now_ms,
                        .only_states = only_states};
-    store_resend(s->store, &r);
-    subject_wait(s, &r.done);
+    subject_ask_resend(s, &r);
     return r.status;
 }
 
@@ -365,15 +370,19 @@ enum store_status subject_resend(struct subject *s, uint32_t account_no, const c
     return subject_resend_only(s, account_no, event_id, now_ms, 0);
 }
 
+void subject_ask_erase(struct subject *s, struct erase *erase)
+{
+    erase->done.run = never_run;
+    erase->reply_to = &s->executor;
+    store_erase(s->store, erase);
+    subject_wait(s, &erase->done);
+}
+
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
                                 int64_t *ret_erased)
 {
-    struct erase e = {.done.run = never_run,
-                      .reply_to = &s->executor,
-                      .account_no = account_no,
-                      .panelist_id = str_of(panelist_id)};
-    store_erase(s->store, &e);
-    subject_wait(s, &e.done);
+    struct erase e = {.account_no = account_no, .panelist_id = str_of(panelist_id)};
+    subject_ask_erase(s, &e);
     *ret_erased = e.erased;
     return e.status;
 }

@@ -76,6 +76,8 @@ void subject_check_books(struct subject *s, struct books_check *check);
 void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting);
 void subject_get(struct subject *s, struct callback_get *get);    /* the caller frees the arena */
 void subject_list(struct subject *s, struct callback_list *list); /* the same */
+void subject_ask_resend(struct subject *s, struct resend *resend);
+void subject_ask_erase(struct subject *s, struct erase *erase);
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
                                  int64_t now_ms);
 enum store_status subject_resend_only(struct subject *s, uint32_t account_no, const char *event_id,

@@ -180,6 +180,41 @@ def test_every_change_is_written_down(daemon, receiver):
     assert made["Actor"]["Kind"] == "key" and made["Actor"]["Id"] == "operator"
 
 
+def test_what_is_sent_and_erased_is_written_down(daemon, receiver):
+    account = Account(daemon, receiver.url)
+    owner, support = person(daemon, "owner", account.partner_id), person(daemon, "support")
+    of = {"partnerId": account.partner_id}
+    daemon.api().events(account.event("noted-1", PanelistId="secret-panelist"))
+    daemon.api().wait_state("noted-1", account.partner_id, "delivered")
+    assert owner.post("/api/v1/callbacks/noted-1/resend").status == 202
+    assert support.post("/api/v1/callbacks/noted-1/resend", query=of).status == 202
+    range_ = {"From": "2026-01-01T00:00:00Z", "To": "2026-01-02T00:00:00Z", "States": ["dead"], "AppId": account.app_id}
+    made = owner.post("/api/v1/callbacks/recover", range_).json["RecoveryId"]
+    assert owner.delete("/api/v1/recoveries/" + made).status == 204
+    test = {"RewardType": "survey_completed", "PanelistId": "u", "Url": receiver.url.replace("//", "//me:geheim@")}
+    tested = owner.post("/api/v1/apps/%s/test-callback" % account.app_id, test).json
+    assert owner.post("/api/v1/panelists/erase", {"PanelistId": "secret-panelist"}).json == {"Erased": 1}
+    # what was refused is not there
+    assert owner.post("/api/v1/callbacks/nothing/resend").status == 404
+    assert owner.delete("/api/v1/recoveries/" + made).status == 404
+    assert owner.post("/api/v1/callbacks/recover", {}).status == 400
+    assert owner.post("/api/v1/apps/%s/test-callback" % account.app_id, {}).status == 400
+    items = owner.get("/api/v1/audit", query={"limit": 8}).json["Items"]
+    assert [(e["Action"], e["Object"]["Kind"], e["Object"]["Id"]) for e in items][:6] == [
+        ("panelist.erased", "panelist", None), ("app.test_sent", "app", account.app_id),
+        ("recovery.removed", "recovery", made), ("recovery.created", "recovery", made),
+        ("callback.resent", "callback", "noted-1"), ("callback.resent", "callback", "noted-1")]
+    assert [e["Actor"]["Id"] for e in items[:6]] == [owner.user_id] * 4 + [support.user_id, owner.user_id]
+    assert all(e["Address"] == "127.0.0.1" and e["RequestId"] and e["PartnerId"] == account.partner_id for e in items[:6])
+    assert items[1]["After"] == {"RewardId": tested["RewardId"], "RewardType": "survey_completed",
+                                 "Url": test["Url"].replace("me:geheim", "***")}
+    assert items[3]["After"]["States"] == ["dead"] and items[3]["After"]["AppId"] == account.app_id
+    text = owner.get("/api/v1/audit", query={"limit": 500}).text
+    assert "secret-panelist" not in text and "geheim" not in text
+    noted = daemon.api().get("/api/v1/audit", query=dict(of, object="noted-1")).json["Items"]
+    assert len(noted) == 2
+
+
 def test_the_audit_log_is_ones_own_and_paged(daemon):
     mine, theirs = partner(daemon), partner(daemon, "Theirs")
     owner, stranger = person(daemon, "owner", mine), person(daemon, "owner", theirs)

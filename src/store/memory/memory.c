@@ -326,27 +326,7 @@ static void memory_record(struct store *s, struct outcome_batch *batch)
     hand_over(m, &owed);
 }
 
-static void memory_resend(struct store *s, struct resend *resend)
-{
-    struct memory_store *m = memory_of(s);
-    struct owed_list owed = {0};
-    pthread_mutex_lock(&m->lock);
-    struct entry *e = memory_find(m, resend->account_no, resend->event_id);
-    resend->status = STORE_NOT_FOUND;
-    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->state));
-    if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
-        resend->status = STORE_OK;
-        e->resend_no = ++m->resends;
-        e->resend_due_ms = resend->now_ms;
-        resend_entry(m, e, &owed);
-    }
-    m->commits++;
-    pthread_mutex_unlock(&m->lock);
-    executor_post(resend->reply_to, &resend->done);
-    hand_over(m, &owed);
-}
-
-/* --- accounts and erasing ------------------------------------------------------------------- */
+/* --- objects -------------------------------------------------------------------------------- */
 
 static struct object *find_object(struct memory_store *m, enum object_kind kind, struct str id)
 {
@@ -369,6 +349,37 @@ static void set_object(struct memory_store *m, enum object_kind kind, struct str
         (struct object){kind, arena_str(&m->arena, id), arena_str(&m->arena, document)};
 }
 
+static void set_parts(struct memory_store *m, const struct object_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        set_object(m, parts[i].kind, parts[i].id, parts[i].document);
+}
+
+/* --- resends -------------------------------------------------------------------------------- */
+
+static void memory_resend(struct store *s, struct resend *resend)
+{
+    struct memory_store *m = memory_of(s);
+    struct owed_list owed = {0};
+    pthread_mutex_lock(&m->lock);
+    struct entry *e = memory_find(m, resend->account_no, resend->event_id);
+    resend->status = STORE_NOT_FOUND;
+    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->state));
+    if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
+        resend->status = STORE_OK;
+        e->resend_no = ++m->resends;
+        e->resend_due_ms = resend->now_ms;
+        resend_entry(m, e, &owed);
+        set_parts(m, resend->parts, resend->part_count);
+    }
+    m->commits++;
+    pthread_mutex_unlock(&m->lock);
+    executor_post(resend->reply_to, &resend->done);
+    hand_over(m, &owed);
+}
+
+/* --- accounts and erasing ------------------------------------------------------------------- */
+
 static void memory_change_object(struct store *s, struct object_change *change)
 {
     struct memory_store *m = memory_of(s);
@@ -378,8 +389,7 @@ static void memory_change_object(struct store *s, struct object_change *change)
     change->status = found ? STORE_OK : STORE_NOT_FOUND;
     if (found) {
         set_object(m, change->kind, change->id, change->document);
-        for (size_t i = 0; i < change->part_count; i++)
-            set_object(m, change->parts[i].kind, change->parts[i].id, change->parts[i].document);
+        set_parts(m, change->parts, change->part_count);
     }
     m->commits++;
     pthread_mutex_unlock(&m->lock);
@@ -436,6 +446,7 @@ static void memory_erase(struct store *s, struct erase *erase)
         memory_moved(m, e, before);
         erase->erased++;
     }
+    set_parts(m, erase->parts, erase->part_count);
     m->commits++;
     pthread_mutex_unlock(&m->lock);
     erase->status = STORE_OK;

@@ -158,12 +158,12 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
     }
 }
 
-size_t object_bytes_most(const struct object_change *change)
+size_t parts_bytes_most(const struct object_part *parts, size_t count)
 {
-    size_t bytes = change->id.n + change->document.n + 64;
-    for (size_t i = 0; i < change->part_count; i++)
-        bytes += change->parts[i].id.n + change->parts[i].document.n + 64;
-    return bytes + 4096;
+    size_t bytes = 4096;
+    for (size_t i = 0; i < count; i++)
+        bytes += parts[i].id.n + parts[i].document.n + 64;
+    return bytes;
 }
 
 static void add_object(struct sqlite_store *s, enum object_kind kind, struct str id,
@@ -173,6 +173,13 @@ static void add_object(struct sqlite_store *s, enum object_kind kind, struct str
     view_add_object(&s->view, kind, id, document);
 }
 
+static void add_parts(struct sqlite_store *s, const struct object_part *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (parts[i].document.p || view_has_object(&s->view, parts[i].kind, parts[i].id))
+            add_object(s, parts[i].kind, parts[i].id, parts[i].document);
+}
+
 void writer_object(struct sqlite_store *s, struct object_change *change)
 {
     change->status = STORE_NOT_FOUND;
@@ -180,11 +187,7 @@ void writer_object(struct sqlite_store *s, struct object_change *change)
         return;
     change->status = STORE_OK;
     add_object(s, change->kind, change->id, change->document);
-    for (size_t i = 0; i < change->part_count; i++) {
-        const struct object_part *part = &change->parts[i];
-        if (part->document.p || view_has_object(&s->view, part->kind, part->id))
-            add_object(s, part->kind, part->id, part->document);
-    }
+    add_parts(s, change->parts, change->part_count);
 }
 
 void writer_resend(struct sqlite_store *s, struct resend *resend)
@@ -211,6 +214,7 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
     };
     resent_add(&v->resent, found.id, resend->now_ms);
     add_resend(s, &r);
+    add_parts(s, resend->parts, resend->part_count);
     resend->status = STORE_OK;
 }
 
@@ -230,5 +234,6 @@ void writer_erase(struct sqlite_store *s, struct erase *erase)
     erase->erased = 0;
     record_add_erase(&s->writer.group, &r);
     view_add_erase(&s->view, &r, erase);
+    add_parts(s, erase->parts, erase->part_count);
     buf_free(&name);
 }

@@ -120,7 +120,7 @@ bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batc
 /* An upper bound of what its records take. */
 size_t outcomes_bytes_most(const struct outcome_batch *batch);
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
-size_t object_bytes_most(const struct object_change *change);
+size_t parts_bytes_most(const struct object_part *parts, size_t count);
 void writer_object(struct sqlite_store *s, struct object_change *change);
 void writer_resend(struct sqlite_store *s, struct resend *resend);
 void writer_erase(struct sqlite_store *s, struct erase *erase);

@@ -368,9 +368,22 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r)
     size_t bytes = w->group.n;
     switch (r->kind) {
     case REQUEST_OUTCOMES: bytes += outcomes_bytes_most(r->what); break;
-    case REQUEST_OBJECT: bytes += object_bytes_most(r->what); break;
-    case REQUEST_RESEND:
-    case REQUEST_ERASE: bytes += 4096; break;
+    case REQUEST_OBJECT: {
+        const struct object_change *change = r->what;
+        bytes += change->id.n + change->document.n;
+        bytes += parts_bytes_most(change->parts, change->part_count);
+        break;
+    }
+    case REQUEST_RESEND: {
+        const struct resend *resend = r->what;
+        bytes += parts_bytes_most(resend->parts, resend->part_count);
+        break;
+    }
+    case REQUEST_ERASE: {
+        const struct erase *erase = r->what;
+        bytes += parts_bytes_most(erase->parts, erase->part_count);
+        break;
+    }
     default: return false;
     }
     if (w->stopping || journal_ready(s->journal, bytes))
