@@ -40,9 +40,9 @@ const struct route api_routes[] = {
      p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
      report_active_panelist},
 
-    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED,
-     SUBJECT_ACCOUNT, p_day, NULL, "IntradayReport", 200,
-     "How one of the last days went, in quarters of an hour.", report_intraday},
+    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED, SUBJECT_ACCOUNT,
+     p_day, NULL, "IntradayReport", 200, "How one of the last days went, in quarters of an hour.",
+     report_intraday},
 
     {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED,
      SUBJECT_ACCOUNT, p_day, NULL, "Statement", 200,

@@ -2,9 +2,10 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 
 const binary = process.env['POSTBACKD_BIN'] ?? '../build/postbackd';
 export const operatorKey = 'operator-key-of-the-dashboard-tests';
@@ -40,6 +41,7 @@ export class Daemon {
     readonly directory: string,
     private readonly options: string[],
     private readonly onTerminal: boolean,
+    private readonly onOwnClock = false,
   ) {}
 
   static async start(...options: string[]): Promise<Daemon> {
@@ -49,6 +51,29 @@ export class Daemon {
   /** As somebody starts it by hand: with a terminal. */
   static async startOnTerminal(...options: string[]): Promise<Daemon> {
     return Daemon.startAs(true, options);
+  }
+
+  /** With a clock that can be put forward. */
+  static async startOnOwnClock(...options: string[]): Promise<Daemon> {
+    const directory = await mkdtemp(join(tmpdir(), 'postbackd-dashboard-'));
+    const daemon = new Daemon(directory, options, false, true);
+    await daemon.putForward(0);
+    await daemon.run();
+    return daemon;
+  }
+
+  private get clock(): string {
+    return join(this.directory, 'clock');
+  }
+
+  /** So far from the real time, in all. */
+  async putForward(ms: number): Promise<void> {
+    const ns = Buffer.alloc(8);
+    ns.writeBigInt64LE(BigInt(ms) * 1_000_000n);
+    // Over the old bytes: the daemon has them mapped.
+    const file = await open(this.clock, constants.O_CREAT | constants.O_WRONLY);
+    await file.write(ns, 0, ns.length, 0);
+    await file.close();
   }
 
   private static async startAs(onTerminal: boolean, options: string[]): Promise<Daemon> {
@@ -63,7 +88,14 @@ export class Daemon {
   }
 
   private spawn(line: string[]): ChildProcess {
-    const env = { PATH: process.env['PATH'], POSTBACKD_OPERATOR_KEY: operatorKey };
+    const env: NodeJS.ProcessEnv = {
+      PATH: process.env['PATH'],
+      POSTBACKD_OPERATOR_KEY: operatorKey,
+    };
+    if (this.onOwnClock) {
+      env['LD_PRELOAD'] = join(dirname(resolve(binary)), 'tests/scenario/shim.so');
+      env['SHIM_CLOCK'] = this.clock;
+    }
     if (!this.onTerminal) return spawn(binary, line, { env, stdio: ['ignore', 'ignore', 'pipe'] });
     const quoted = [binary, ...line].map(word => `'${word}'`).join(' ');
     const script = ['-qfec', `exec ${quoted}`, '/dev/null'];

@@ -121,6 +121,34 @@ test('people: a session that is ended elsewhere leads to the sign-in page and ba
   await window.close();
 });
 
+test('people: a session that has lain idle too long leads back to its page', async () => {
+  await theStage();
+  const daemon = await Daemon.startOnOwnClock();
+  await daemon.good('POST', '/api/v1/partners', { PartnerId: 'late', Name: 'Late' });
+  const app = { AppId: 'late-app', Name: 'Late app', CurrencyValue: 10 };
+  await daemon.good('POST', '/api/v1/partners/late/apps', app);
+  const window = await freshWindow('ida@late.example', 'owner', 'late', daemon);
+  window.expect(/status of 401/);
+  await (await window.go('/apps/late-app')).settled();
+  await daemon.putForward(11.9 * 3_600_000);
+  await (await window.go('/apps/late-app')).settled();
+  await window.heading('Late app').waitFor();
+  await window.field('Name').fill('Later app');
+  await daemon.putForward((11.9 + 12.1) * 3_600_000);
+  await window.button('Save').click();
+  await window.see('Your session has ended');
+  assert.equal((await daemon.good('GET', '/api/v1/apps/late-app')).Name, 'Late app');
+  await window.field('E-mail').fill('ida@late.example');
+  await window.field('Password').fill(password);
+  await window.button('Sign in').click();
+  await window.heading('Late app').waitFor();
+  await window.field('Name').fill('Later app');
+  await window.button('Save').click();
+  await window.heading('Later app').waitFor();
+  await window.close();
+  await daemon.stop();
+});
+
 test('people: the other sessions are listed and can be ended', async () => {
   const { daemon } = await theStage();
   const window = await freshWindow('noa@sunny.example', 'owner', 'sunny-games');

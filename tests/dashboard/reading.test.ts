@@ -76,10 +76,7 @@ test('reading: today is compared with yesterday by the same time', async () => {
   const until = /by (\d\d:\d\d)$/.exec((await shown.textContent())!);
   if (until) {
     const day = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
-    const said = await daemon.good(
-      'GET',
-      `/api/v1/intraday?partnerId=sunny-games&day=${day}`,
-    );
+    const said = await daemon.good('GET', `/api/v1/intraday?partnerId=sunny-games&day=${day}`);
     const then = said.Rows.filter((r: any) => r.From.slice(11, 16) < until[1]!);
     const count = then.reduce((n: number, r: any) => n + r.Conversions, 0);
     const want = count ? ` ${Decimal.of(count).format()} yesterday by` : 'nothing yesterday by';

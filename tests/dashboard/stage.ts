@@ -74,8 +74,13 @@ export async function windowOf(role: string, partner?: string, look?: Look): Pro
 }
 
 /** A person of his own, for tests that end sessions or change passwords. */
-export async function freshWindow(email: string, role: string, partner?: string): Promise<Window> {
-  const { daemon } = await theStage();
+export async function freshWindow(
+  email: string,
+  role: string,
+  partner?: string,
+  on?: Daemon,
+): Promise<Window> {
+  const daemon = on ?? (await theStage()).daemon;
   const window = await Window.open(daemon.url);
   await accept(window, await invite(daemon, email, role, partner));
   return window;

@@ -6,7 +6,6 @@ import json
 import os
 import resource
 import socket
-import struct
 import subprocess
 import time
 from pathlib import Path
@@ -16,20 +15,9 @@ import pytest
 from harness import BINARY, OPERATOR_KEY, Account, Daemon, Receiver, eventually
 from load import World, assert_feed, assert_reports, check, feed
 from private import private_disk
+from shim import Clock, shimmed
 
-SHIM = Path(BINARY).resolve().parent / "tests" / "scenario" / "shim.so"
 SEED = 20261121
-
-
-def shimmed(**controls):
-    """The environment that preloads the shim; sanitizers let it come before their runtime."""
-    if not SHIM.exists():
-        pytest.skip("no shim.so beside " + BINARY)
-    env = {"LD_PRELOAD": str(SHIM)}
-    env.update({name: str(path) for name, path in controls.items()})
-    if "ASAN_OPTIONS" in os.environ:
-        env["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":verify_asan_link_order=0"
-    return env
 
 
 def cpu_seconds(process):
@@ -142,20 +130,6 @@ def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
 
 
 # --- the clock ----------------------------------------------------------------------------------
-
-class Clock:
-    def __init__(self, path):
-        self.path, self.seconds = path, 0
-        path.write_bytes(struct.pack("q", 0))
-
-    def jump(self, seconds):
-        self.seconds += seconds
-        with open(self.path, "r+b") as f:
-            f.write(struct.pack("q", self.seconds * 1000000000))
-
-    def now(self):
-        return datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=self.seconds)
-
 
 @pytest.mark.parametrize("jumps", [(3 * 86400, -3 * 86400), (-86400, 86400), (5400, -7200)])
 def test_a_clock_that_jumps_neither_stalls_nor_spins(tmp_path, jumps):

@@ -36,8 +36,8 @@ def test_quarters_of_yesterday(daemon, receiver):
     ])
     daemon.api().events([at(20, "q-8", "survey_started", PanelistId="bob")])  # late, and his first
     assert rows_of(a, midnight.date()) == {
-        "00:00": ("0.30", "1", "1", "1"), "00:15": ("0.00", "0", "2", "1"), "01:00": ("2.000001", "1", "1", "0"),
-        "23:45": ("0.00", "0", "1", "1")}
+        "00:00": ("0.3", "1", "1", "1"), "00:15": ("0.0", "0", "2", "1"), "01:00": ("2.000001", "1", "1", "0"),
+        "23:45": ("0.0", "0", "1", "1")}
     query = {"startDate": midnight.date().isoformat(), "endDate": midnight.date().isoformat(),
              "partnerId": a.partner_id}
     daily = daemon.api().get("/api/v1/reports/arpdau", query=query).json["Rows"]

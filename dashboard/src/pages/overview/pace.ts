@@ -49,9 +49,7 @@ export async function readPace(
   signal: AbortSignal,
 ): Promise<Pace | null> {
   const [first, second] = await Promise.all(
-    [today, addDays(today, -1)].map(day =>
-      get<Intraday>('/api/v1/intraday', { day }, signal),
-    ),
+    [today, addDays(today, -1)].map(day => get<Intraday>('/api/v1/intraday', { day }, signal)),
   );
   return paceOf(first!, second!, now);
 }

@@ -1,0 +1,112 @@
+"""What ends by the clock: sessions that lie idle or grow old, links, live streams; under a clock that is moved."""
+from datetime import datetime, timedelta
+
+import pytest
+
+from harness import Daemon
+from people import PASSWORD, Browser, invite, partner, person
+from shim import Clock, shimmed
+from test_people_rights import Stream
+
+HOUR = 3600
+
+
+@pytest.fixture
+def clocked(tmp_path):
+    clock = Clock(tmp_path / "clock")
+    d = Daemon(tmp_path / "d", env=shimmed(SHIM_CLOCK=tmp_path / "clock")).start()
+    yield d, clock
+    assert d.stop() == 0
+
+
+def at(text):
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+
+
+def assert_over(b):
+    assert b.session()["SignedIn"] is False
+    for answer in (b.get("/api/v1/sessions"), b.get("/api/v1/users"), b.post("/api/v1/session/password", {})):
+        assert answer.status == 401, answer
+
+
+def test_twelve_hours_without_use(clocked):
+    daemon, clock = clocked
+    b, idle = person(daemon, "owner", partner(daemon)), person(daemon, "admin")
+    said = b.session()
+    assert abs(at(said["IdleExpiresAt"]) - clock.now() - timedelta(hours=12)) < timedelta(minutes=1)
+    assert abs(at(said["ExpiresAt"]) - clock.now() - timedelta(days=14)) < timedelta(minutes=1)
+    for _ in range(3):  # each use begins the twelve hours anew
+        clock.jump(12 * HOUR - 60)
+        assert b.session()["SignedIn"]
+    assert_over(idle)
+    clock.jump(12 * HOUR + 60)
+    assert_over(b)
+    daemon.restart()
+    assert_over(b)
+    assert b.sign_in(b.email).status == 200 and b.session()["SignedIn"]
+    listed = b.get("/api/v1/sessions").json["Items"]
+    assert [s["Current"] for s in listed] == [True]  # the one that is over is not there any more
+
+
+def test_a_restart_remembers_what_was_idle(clocked):
+    daemon, clock = clocked
+    b = person(daemon, "admin")
+    clock.jump(6 * HOUR)
+    assert b.session()["SignedIn"]
+    daemon.kill()
+    daemon.start()
+    clock.jump(11 * HOUR)  # 17 after the sign-in, 11 after the last use
+    assert b.session()["SignedIn"]
+    daemon.kill()
+    clock.jump(12 * HOUR + 60)
+    daemon.start()
+    assert_over(b)
+
+
+def test_fourteen_days_however_much_it_is_used(clocked):
+    daemon, clock = clocked
+    b = person(daemon, "owner", partner(daemon))
+    end = at(b.session()["ExpiresAt"])
+    while clock.now() + timedelta(hours=8) < end:
+        clock.jump(8 * HOUR)
+        said = b.session()
+        assert said["SignedIn"] and at(said["ExpiresAt"]) == end and at(said["IdleExpiresAt"]) <= end
+    clock.jump((end - clock.now()).total_seconds() + 1)
+    assert_over(b)
+
+
+def test_live_streams_end_with_their_session(clocked):
+    daemon, clock = clocked
+    b = person(daemon, "owner", partner(daemon))
+    stream = Stream(b, daemon)
+    assert stream.event()[0] == "hello"
+    clock.jump(14 * 24 * HOUR + 1)
+    while stream.event():
+        pass
+    stream.close()
+    assert_over(b)
+
+
+def test_links_are_good_for_a_time(clocked):
+    daemon, clock = clocked
+    p = partner(daemon)
+    _, _, early = invite(daemon, "developer", p)
+    _, _, late = invite(daemon, "developer", p)
+    b = person(daemon, "analyst", p)
+
+    def reset():
+        return daemon.api().post("/api/v1/users/%s/link" % b.user_id).json["Link"].split("#")[1]
+
+    def use(token):
+        return Browser(daemon).post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}).status
+
+    token = reset()
+    clock.jump(24 * HOUR - 60)
+    assert use(token) == 200
+    token = reset()
+    clock.jump(24 * HOUR + 1)
+    assert use(token) == 404
+    clock.jump(5 * 24 * HOUR - 60)
+    assert use(early) == 200
+    clock.jump(120)
+    assert Browser(daemon).post("/api/v1/links/check", {"Token": late}).status == 404 and use(late) == 404
