@@ -89,6 +89,37 @@ test('operator: the system page names the endpoint that stands still', async () 
   await admin.close();
 });
 
+test('operator: support sends a callback again, and changes nothing else', async () => {
+  const { daemon, receiver } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'support-1',
+    Type: 'survey_completed',
+    ClientId: 'farm-ios',
+    PanelistId: 'player-1',
+    RevenueAmount: 1,
+  });
+  const sent = () => receiver.received.filter(one => one.body.includes('"support-1"')).length;
+  await until('it is delivered', async () => sent() === 1);
+  const support = await windowOf('support');
+  support.expect(/status of 404/);
+  await (await support.go('/partners/sunny-games')).settled();
+  assert.equal(await support.link('API keys').count(), 0);
+  await support.link('Callbacks').click();
+  await support.field('RewardId').fill('no-such');
+  await support.button('Send again').click();
+  await support.page.getByRole('alert').first().waitFor();
+  await support.field('RewardId').fill('support-1');
+  await support.button('Send again').click();
+  await support.see('support-1 is sent again now.');
+  await until('it came again', async () => sent() === 2);
+  const { Items } = await daemon.good('GET', '/api/v1/audit?object=support-1');
+  assert.deepEqual(
+    Items.map((entry: any) => [entry.Action, entry.Actor.Name]),
+    [['callback.resent', 'support@operator.example']],
+  );
+  await support.close();
+});
+
 async function rewardsOf(panelist: string): Promise<any[]> {
   const { daemon } = await theStage();
   const query = `partnerId=sunny-games&panelistId=${panelist}`;

@@ -10,10 +10,12 @@ import { useSending } from '../../ui/forms';
 import { AppsPanel } from '../apps/apps';
 import { KeysPanel } from '../keys/keys';
 import { PeoplePanel } from '../people/people';
+import { ResendPanel } from './resend';
 import { PartnerSettings } from './settings';
 
 const tabs = [
   { name: '', title: 'Apps', scope: 'apps:read' },
+  { name: 'callbacks', title: 'Callbacks', scope: 'callbacks:write' },
   { name: 'people', title: 'People', scope: 'people:write' },
   { name: 'keys', title: 'API keys', scope: 'keys:write' },
   { name: 'settings', title: 'Settings', scope: 'apps:read' },
@@ -27,6 +29,8 @@ interface Loaded {
 function Tab({ name, loaded, reload }: { name: string; loaded: Loaded; reload: () => void }) {
   const id = loaded.partner.PartnerId;
   switch (name) {
+    case 'callbacks':
+      return <ResendPanel partner={id} />;
     case 'people':
       return <PeoplePanel partner={id} />;
     case 'keys':
