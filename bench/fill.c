@@ -1,12 +1,14 @@
 /* Fills a store with callbacks that wait, through the store's own code and without HTTP.
  *
- *     fill DIR CALLBACKS FIRST CLIENTS [log]
+ *     fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks]
  *
  * No daemon may run on DIR, and one must have made the clients bench_FIRST to
  * bench_(FIRST+CLIENTS-1) in it: the events are theirs in turn, survey_completed with random
  * EventIds, accepted now. `log` leaves the journal at its bound: SQLite is held back while the
- * memtables fill, and the process ends by SIGKILL once the store takes no more. Prints how many
- * events it was told are durable. */
+ * memtables fill, and the process ends by SIGKILL once the store takes no more. `log-of-callbacks`
+ * makes what people search in instead: the first 20 are ad_hoc, the others surveys and offers, and
+ * each has had its one try: 1 in 5,000 is dead, the others are delivered. Prints how many events it
+ * was told are durable. */
 #include "accounts/changes.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -32,6 +34,8 @@ struct texts {
 
 struct flight {
     struct intake_batch batch;
+    struct outcome_batch outcomes;
+    struct outcome ends[BATCH];
     struct candidate items[BATCH];
     struct texts texts[BATCH];
 };
@@ -51,6 +55,7 @@ static struct {
     struct flight *free[FLIGHTS];
     size_t free_count, accepted;
     bool answered;
+    bool tried; /* each has had its try */
 } fill;
 
 static _Noreturn void give_up(const char *why)
@@ -128,10 +133,39 @@ static void find_clients(size_t first, size_t count)
 /* --- events ------------------------------------------------------------------------------------
  */
 
+#define RARE 20 /* ad_hoc: the oldest of all */
+
+static enum event_type type_of(unsigned long long at, unsigned long long lot)
+{
+    static const enum event_type types[10] = {
+        EVENT_SURVEY_COMPLETED, EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
+        EVENT_SURVEY_COMPLETED, EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
+        EVENT_OFFER_COMPLETED,  EVENT_SURVEY_DISQUALIFIED, EVENT_SURVEY_DISQUALIFIED,
+        EVENT_OFFER_CLICKED};
+    if (!fill.tried)
+        return EVENT_SURVEY_COMPLETED;
+    return at < RARE ? EVENT_AD_HOC : types[lot % ARRAY_LEN(types)];
+}
+
+static void set_type(struct candidate *c, unsigned long long at, unsigned long long lot)
+{
+    c->type = type_of(at, lot);
+    c->has_reward = c->type == EVENT_AD_HOC;
+    c->reward_micros = 1000000;
+    if (!event_type_is_offer(c->type))
+        return;
+    c->offer_id = 1 + (int64_t)(lot % 500);
+    c->offer_title = STR("Reach level 20 of a game");
+    if (c->type == EVENT_OFFER_CLICKED) {
+        c->has_revenue = false;
+        c->revenue_micros = 0;
+    }
+}
+
 static struct candidate generate(struct texts *to, int64_t now_ms)
 {
     unsigned long long a = rng_next(&fill.rng), b = rng_next(&fill.rng);
-    size_t at = fill.next_client++ % fill.client_count;
+    size_t number = fill.next_client++, at = number % fill.client_count;
     snprintf(to->event_id, sizeof to->event_id, "%016llx%010llx", a, b & 0xffffffffffu);
     snprintf(to->panelist_id, sizeof to->panelist_id, "panelist-%06llu", a % PANELISTS);
     struct candidate c = {
@@ -148,20 +182,63 @@ static struct candidate generate(struct texts *to, int64_t now_ms)
         .panelist_id = str_of(to->panelist_id),
         .session_id = STR("session-0123456789abcdef"),
     };
+    set_type(&c, number, a >> 20);
     c.key = event_key(store_hash_secret(fill.store), c.terms->account_no, c.event_id);
     c.content = (struct key128){a, b};
     return c;
 }
 
-static void flight_done(struct task *task)
+static struct outcome end_of(const struct candidate *c, uint64_t event_no)
 {
-    struct flight *f = (struct flight *)(void *)CONTAINER_OF(task, struct intake_batch, done);
+    bool dead = event_no % 5000 == 0;
+    return (struct outcome){
+        .account_no = c->terms->account_no,
+        .event_no = event_no,
+        .lane = lane_of(c->terms->app_no, event_lane(c->type)),
+        .has_attempt = true,
+        .attempt = {.number = 1,
+                    .at_ms = c->occurred_ms,
+                    .duration_ms = 12,
+                    .status = dead ? 410 : 200,
+                    .class = dead ? ATTEMPT_GONE : ATTEMPT_OK,
+                    .url = STR("https://callbacks.partner.example/rewards"),
+                    .response_headers = STR("Content-Length: 2\n"),
+                    .response_body = STR("ok")},
+        .state = dead ? CALLBACK_DEAD : CALLBACK_DELIVERED,
+    };
+}
+
+static void give_back(struct flight *f)
+{
     pthread_mutex_lock(&fill.mutex);
     if (f->batch.status == STORE_OK)
         fill.accepted += f->batch.count;
     fill.free[fill.free_count++] = f;
     pthread_cond_signal(&fill.wake);
     pthread_mutex_unlock(&fill.mutex);
+}
+
+static void ends_done(struct task *task)
+{
+    give_back(CONTAINER_OF(task, struct flight, outcomes.done));
+}
+
+static void flight_done(struct task *task)
+{
+    struct flight *f = (struct flight *)(void *)CONTAINER_OF(task, struct intake_batch, done);
+    if (!fill.tried || f->batch.status != STORE_OK) {
+        give_back(f);
+        return;
+    }
+    for (size_t i = 0; i < f->batch.count; i++)
+        f->ends[i] = end_of(&f->items[i], f->batch.verdicts[i].event_no);
+    f->outcomes = (struct outcome_batch){
+        .done = {.run = ends_done},
+        .reply_to = &fill.executor,
+        .items = f->ends,
+        .count = f->batch.count,
+    };
+    store_record(fill.store, &f->outcomes);
 }
 
 /* NULL: none came back within FULL_AFTER_S. */
@@ -266,7 +343,7 @@ static void fill_log(const char *directory)
 int main(int argc, char **argv)
 {
     if (argc < 5) {
-        fprintf(stderr, "usage: fill DIR CALLBACKS FIRST CLIENTS [log]\n");
+        fprintf(stderr, "usage: fill DIR CALLBACKS FIRST CLIENTS [log | log-of-callbacks]\n");
         return 2;
     }
     size_t wanted = strtoul(argv[2], NULL, 10);
@@ -277,13 +354,14 @@ int main(int argc, char **argv)
     fill.sink.owed = let_go;
     pthread_mutex_init(&fill.mutex, NULL);
     pthread_cond_init(&fill.wake, NULL);
+    fill.tried = argc > 5 && strcmp(argv[5], "log-of-callbacks") == 0;
     open_store(argv[1]);
     find_clients(strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
     for (size_t i = 0; i < FLIGHTS; i++)
         fill.free[fill.free_count++] = xcalloc(1, sizeof(struct flight));
     fill_up(wanted);
     wait_applied();
-    if (argc > 5)
+    if (argc > 5 && !fill.tried)
         fill_log(argv[1]);
     printf("{\"accepted\": %zu}\n", fill.accepted);
     store_close(fill.store);

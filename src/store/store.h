@@ -325,8 +325,7 @@ struct lane_waiting {
     /* results */
     enum store_status status;
     int64_t count[LANE_KINDS];
-    /* When the first of them by number was accepted. 0: none; where very much waits it may be
-     * older. */
+    /* When the first of them by number was accepted; 0: none. */
     int64_t oldest_accepted_ms[LANE_KINDS];
 };
 

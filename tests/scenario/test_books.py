@@ -143,7 +143,7 @@ def test_an_older_store_gets_its_ledger(own_daemon, receiver):
     day_of_trade(daemon, receiver)
     daemon.stop()
     # what later versions have added, undone
-    for text in ("DROP TABLE book", "DROP TABLE intraday", "ALTER TABLE report DROP COLUMN live_outcomes",
+    for text in ("DROP TABLE book", "DROP TABLE intraday", "DROP INDEX event_search", "ALTER TABLE report DROP COLUMN live_outcomes",
                  "ALTER TABLE report DROP COLUMN test_outcomes", "DROP TABLE accepted_back",
                  "CREATE INDEX cap_by_time ON cap(occurred_ms)", "PRAGMA user_version=2"):
         run_sql(daemon, text)

@@ -67,6 +67,7 @@ static void make_version_2(void)
              " manual, failed_attempts, slot, due_ms, attempts, counted FROM many;"
              "DROP TABLE one; UPDATE meta SET value=%d WHERE name='events_accepted';"
              "DROP TABLE book; DROP TABLE intraday; DROP TABLE accepted_back;"
+             "DROP INDEX event_search;"
              "CREATE INDEX cap_by_time ON cap(occurred_ms);"
              "ALTER TABLE report DROP COLUMN live_outcomes;"
              "ALTER TABLE report DROP COLUMN test_outcomes; PRAGMA user_version=2",

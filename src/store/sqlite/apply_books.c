@@ -24,9 +24,9 @@ struct apply_money apply_money_read(struct apply *a, uint64_t id)
 sqlite3_stmt *books_prepare(struct sql *q)
 {
     return sql_prepare(
-        q, "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
-           " count=count+?7," MONEY_ADD("reward", "?8", "?9") "," MONEY_ADD("revenue", "?10",
-                                                                              "?11"));
+        q,
+        "INSERT INTO book VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT DO UPDATE SET"
+        " count=count+?7," MONEY_ADD("reward", "?8", "?9") "," MONEY_ADD("revenue", "?10", "?11"));
 }
 
 static void add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key, int state,

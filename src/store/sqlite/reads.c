@@ -8,6 +8,7 @@
 
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/search.h"
 
 #define READER_IDLE_MS 5000
 
@@ -130,25 +131,12 @@ static enum store_status read_objects(struct lookup *l, struct object_list *list
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-#define OLDEST_LOOKED_AT 20000
-
-/* The first acceptance of what waits in a lane: looked for among the account's oldest waiting ones
- * since the day of the oldest, and among those of the lane that are due first; where neither few
- * has it, the earliest seen. */
-static int64_t oldest_waiting(struct lookup *l, const struct lane_waiting *w, int kind)
+static int64_t oldest_waiting(struct lookup *l, const struct lane_waiting *w, enum lane_kind kind)
 {
-    sqlite3_stmt *s = sql_prepare_f(
-        &l->sql,
-        "SELECT accepted_ms FROM event WHERE id=coalesce("
-        "(SELECT id FROM (SELECT id,app_no,lane FROM event INDEXED BY event_by_state WHERE state=1"
-        " AND id>=?1<<40 AND id<(?1+1)<<40 LIMIT %d) WHERE app_no=?2 AND lane=?3 LIMIT 1),"
-        "(SELECT min(id) FROM (SELECT id FROM due WHERE lane=?2*%d+?3 LIMIT %d)))",
-        OLDEST_LOOKED_AT, LANE_KINDS, OLDEST_LOOKED_AT);
-    sql_bind_int(s, 1, w->account_no);
-    sql_bind_int(s, 2, w->app_no);
-    sql_bind_int(s, 3, kind);
-    int64_t ms = sql_row(&l->sql, s) ? sql_int(s, 0) : 0;
-    sql_finalize(s);
+    struct row row;
+    uint64_t id = search_first_waiting(l, w->account_no, w->app_no, kind);
+    int64_t ms = id != 0 && lookup_row(l, id, &row) ? row.event.accepted_ms : 0;
+    sql_reset(l->row);
     return ms;
 }
 
@@ -164,7 +152,7 @@ enum store_status read_waiting(struct lookup *l, struct lane_waiting *w)
         if (sql_int(s, 0) > LANE_NONE && sql_int(s, 0) < LANE_KINDS)
             w->count[sql_int(s, 0)] = sql_int(s, 1);
     sql_finalize(s);
-    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+    for (enum lane_kind kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         if (w->count[kind] > 0)
             w->oldest_accepted_ms[kind] = oldest_waiting(l, w, kind);
     return STORE_OK;

@@ -1,17 +1,17 @@
-/* The log of callbacks: one with its attempts, and lists by every filter. The narrowest index
- * leads, the other filters are looked at row by row. */
+/* The log of callbacks: one with its attempts, and lists by every filter. A RewardId or a
+ * PanelistId leads, else app, type and state (search.h); what is left is looked at row by row. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/attempt_block.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/search.h"
 
 static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
                      struct callback_row *ret)
@@ -211,20 +211,36 @@ static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3
     return more;
 }
 
+/* Everything: the newest, or the oldest, are what is asked for. */
 static void list_by_range(struct lookup *l, struct callback_list *list, struct range range)
 {
-    char where[64] = "NOT INDEXED WHERE";
-    if (list->state == CALLBACK_PENDING || list->state == CALLBACK_DEAD ||
-        list->state == CALLBACK_SKIPPED)
-        snprintf(where, sizeof where, "INDEXED BY event_by_state WHERE state=%d AND", list->state);
-    else if (list->app_no)
-        snprintf(where, sizeof where, "INDEXED BY event_by_app WHERE app_no=%u AND", list->app_no);
     sqlite3_stmt *s = sql_prepare_f(
-        &l->sql, "SELECT " ROW_COLUMNS " FROM event %s id>=? AND id<=? ORDER BY id %s", where,
+        &l->sql,
+        "SELECT " ROW_COLUMNS " FROM event NOT INDEXED WHERE id>=? AND id<=? ORDER BY id %s",
         direction(list));
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
     (void)list_statement(l, list, s);
+}
+
+/* By app, type or state. What is found may be left out for its time of acceptance, or since it is
+ * being tried: then more is asked for. */
+static void list_by_search(struct lookup *l, struct callback_list *list, struct range range)
+{
+    size_t most = list->limit + 1, found = most;
+    uint64_t *ids = xmalloc(2 * most * sizeof *ids);
+    struct row row;
+    for (bool more = true; more && found == most && range.first <= range.last;) {
+        found = search_ids(l, list, range, ids, most);
+        for (size_t i = 0; more && i < found; i++)
+            more = !lookup_row(l, ids[i], &row) || add_row(l, list, &row);
+        if (found > 0 && list->order == LIST_NEWEST_FIRST)
+            range.last = ids[found - 1] - 1;
+        else if (found > 0)
+            range.first = ids[found - 1] + 1;
+    }
+    sql_reset(l->row);
+    free(ids);
 }
 
 /* What of the day was accepted on the day itself lies together; what came on another day is found
@@ -344,6 +360,8 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
         sql_reset(l->row);
     } else if (list->of_day) {
         list_by_day(l, list, range);
+    } else if (list->type || list->state || list->app_no) {
+        list_by_search(l, list, range);
     } else {
         list_by_range(l, list, range);
     }

@@ -19,7 +19,7 @@ __int128 money_read(sqlite3_stmt *s, int at);
 void money_bind(sqlite3_stmt *s, int at, __int128 micros);
 
 /* Both halves of a sum stay within 63 bits for ever: what the lower one has too much is carried. */
-#define MONEY_ADD(name, high, low)                                                                \
+#define MONEY_ADD(name, high, low)                                                                 \
     name "_high=" name "_high+" high "+(" name "_low+" low ")/1000000000000000," name              \
          "_low=(" name "_low+" low ")%1000000000000000"
 

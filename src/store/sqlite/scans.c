@@ -5,12 +5,11 @@
  * connection's cache, so that memory stays flat whatever the day holds. */
 #include "store/sqlite/sqlite_store.h"
 
-#include "base/alloc.h"
-
 #include <stdlib.h>
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/schema.h"
+#include "store/sqlite/search.h"
 #include "store/statement.h"
 
 #define SCANS_CACHE_KIB 8192
@@ -57,38 +56,6 @@ static enum store_status read_statement(struct lookup *l, struct statement_query
     return STORE_OK;
 }
 
-/* Adds the counts of one state, which come by app_no. */
-static void count_state(struct lookup *l, struct callback_count *c, enum callback_state state,
-                        struct range range, size_t *capacity)
-{
-    bool indexed = state != CALLBACK_DELIVERED;
-    sqlite3_stmt *s = sql_prepare_f(
-        &l->sql,
-        "SELECT app_no,count(*) FROM event %s WHERE state=%d AND id>=? AND id<=? AND lane<>0"
-        " AND accepted_ms>=? AND accepted_ms<? AND (?=0 OR app_no=?) GROUP BY app_no",
-        indexed ? "INDEXED BY event_by_state" : "NOT INDEXED", state);
-    sql_bind_int(s, 1, (int64_t)range.first);
-    sql_bind_int(s, 2, (int64_t)range.last);
-    sql_bind_int(s, 3, c->accepted_from_ms);
-    sql_bind_int(s, 4, c->accepted_to_ms);
-    sql_bind_int(s, 5, c->app_no);
-    sql_bind_int(s, 6, c->app_no);
-    size_t at = 0;
-    while (sql_row(&l->sql, s)) {
-        uint32_t app_no = (uint32_t)sql_int(s, 0);
-        while (at < c->count && c->apps[at].app_no < app_no)
-            at++;
-        if (at == c->count || c->apps[at].app_no != app_no) {
-            c->apps = xgrow(c->apps, capacity, c->count + 1, sizeof *c->apps);
-            memmove(&c->apps[at + 1], &c->apps[at], (c->count - at) * sizeof *c->apps);
-            c->apps[at] = (struct callback_count_row){app_no, 0};
-            c->count++;
-        }
-        c->apps[at].count += sql_int(s, 1);
-    }
-    sql_finalize(s);
-}
-
 static enum store_status read_count(struct lookup *l, struct callback_count *c)
 {
     c->apps = NULL;
@@ -100,7 +67,7 @@ static enum store_status read_count(struct lookup *l, struct callback_count *c)
     size_t capacity = 0;
     for (enum callback_state state = CALLBACK_PENDING; state <= CALLBACK_SKIPPED; state++)
         if ((c->states & 1u << state) && state != CALLBACK_DELIVERING) /* never stored */
-            count_state(l, c, state, range, &capacity);
+            search_count(l, c, state, range, &capacity);
     return STORE_OK;
 }
 

@@ -97,6 +97,11 @@ static const char version_8[] =
     "INSERT INTO meta SELECT '" META_INTRADAY_FROM_DAY "',day+1"
     " FROM (SELECT max(day) AS day FROM report) WHERE day IS NOT NULL;";
 
+/* What a search names: any of app, type and state (search.h). It does what the two older ones did. */
+static const char version_9[] =
+    "CREATE INDEX event_search ON event(id>>40, app_no, type, state) WHERE lane<>0;"
+    "DROP INDEX IF EXISTS event_by_app; DROP INDEX IF EXISTS event_by_state;";
+
 const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_1},
     {.text = version_2},
@@ -106,6 +111,7 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_6},
     {.text = version_7},
     {.text = version_8},
+    {.text = version_9},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
