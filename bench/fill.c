@@ -137,11 +137,11 @@ static void find_clients(size_t first, size_t count)
 
 static enum event_type type_of(unsigned long long at, unsigned long long lot)
 {
-    static const enum event_type types[10] = {
-        EVENT_SURVEY_COMPLETED, EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
-        EVENT_SURVEY_COMPLETED, EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
-        EVENT_OFFER_COMPLETED,  EVENT_SURVEY_DISQUALIFIED, EVENT_SURVEY_DISQUALIFIED,
-        EVENT_OFFER_CLICKED};
+    static const enum event_type types[10] = {EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
+                                              EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
+                                              EVENT_SURVEY_COMPLETED,    EVENT_SURVEY_COMPLETED,
+                                              EVENT_OFFER_COMPLETED,     EVENT_SURVEY_DISQUALIFIED,
+                                              EVENT_SURVEY_DISQUALIFIED, EVENT_OFFER_CLICKED};
     if (!fill.tried)
         return EVENT_SURVEY_COMPLETED;
     return at < RARE ? EVENT_AD_HOC : types[lot % ARRAY_LEN(types)];

@@ -10,12 +10,6 @@ struct asking {
     struct intraday_query query;
 };
 
-static bool is_empty(const struct intraday_slot *slot)
-{
-    return slot->survey_starts == 0 && slot->conversions == 0 && slot->active_panelists == 0 &&
-           slot->earnings_micros == 0;
-}
-
 static void print_slot(struct json_writer *w, const struct intraday_slot *slot, int64_t from_ms)
 {
     struct buf earnings = {0};
@@ -57,7 +51,7 @@ static void query_done(struct task *task)
     json_key(&w, "Rows");
     json_array(&w);
     for (int i = 0; i < INTRADAY_SLOTS; i++)
-        if (!is_empty(&q->slots[i]))
+        if (!intraday_slot_is_empty(&q->slots[i]))
             print_slot(&w, &q->slots[i], q->day * DAY_MS + i * INTRADAY_SLOT_MS);
     json_end_array(&w);
     json_end_object(&w);

@@ -300,8 +300,12 @@ void people_put_session(struct people *p, struct session *s)
 {
     lock(p);
     struct session *was = index_find(&p->sessions, s->id);
-    if (was)
+    if (was) {
+        int64_t used_ms = atomic_load(&was->used_ms); /* perhaps while the change was made */
+        if (used_ms > atomic_load(&s->used_ms))
+            atomic_store(&s->used_ms, used_ms);
         index_remove(&p->tokens, hash_id(was->hash));
+    }
     index_put(&p->tokens, hash_id(s->hash), s);
     index_put(&p->sessions, s->id, s);
     unlock(p);

@@ -235,6 +235,12 @@ struct intraday_slot {
     __int128 earnings_micros;
 };
 
+static inline bool intraday_slot_is_empty(const struct intraday_slot *slot)
+{
+    return slot->survey_starts == 0 && slot->conversions == 0 && slot->active_panelists == 0 &&
+           slot->earnings_micros == 0;
+}
+
 struct intraday_query {
     struct task done;
     struct executor *reply_to;

@@ -3,6 +3,7 @@ import os
 import re
 import select
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import BINARY, OPERATOR_KEY, Daemon
 from people import PASSWORD, Browser, codes, enrol, invite, partner, person, totp
@@ -439,6 +440,17 @@ def test_guessing_is_slowed_down(own_daemon):
         if last == 429:
             break
     assert last == 429 and i >= 20
+
+
+def test_more_than_can_wait_for_a_password_are_put_off(own_daemon):
+    """A password takes long on purpose: one at a time, a short queue, and nobody else waits for it."""
+    own_daemon.start()
+    b = person(own_daemon, "admin")
+    with ThreadPoolExecutor(40) as people:
+        found = list(people.map(lambda _: Browser(own_daemon).sign_in(b.email), range(40)))
+    assert {a.status for a in found} == {200, 429}
+    assert all(int(a.headers["Retry-After"]) >= 1 for a in found if a.status == 429)
+    assert Browser(own_daemon).sign_in(b.email).status == 200
 
 
 def test_codes_are_not_guessed_either(own_daemon):

@@ -148,7 +148,8 @@ static void counts_on_from_version_3(void)
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
     (void)submit_new(EVENT_SURVEY_DISQUALIFIED, "d-2", "ann");
     close_store();
-    run_sql("DROP INDEX event_search; DROP TABLE intraday; ALTER TABLE report DROP COLUMN live_outcomes;"
+    run_sql("DROP INDEX event_search; DROP TABLE intraday; ALTER TABLE report DROP COLUMN "
+            "live_outcomes;"
             "ALTER TABLE report DROP COLUMN test_outcomes;"
             "DROP TABLE accepted_back; CREATE INDEX cap_by_time ON cap(occurred_ms);"
             "DELETE FROM meta WHERE name='latest_accepted_ms'; PRAGMA user_version=3");

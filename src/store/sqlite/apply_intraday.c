@@ -4,12 +4,6 @@
 
 #include "store/sqlite/report_row.h"
 
-static bool is_empty(const struct intraday_slot *slot)
-{
-    return slot->survey_starts == 0 && slot->conversions == 0 && slot->active_panelists == 0 &&
-           slot->earnings_micros == 0;
-}
-
 static void write_slot(struct apply *a, int at)
 {
     const struct intraday_slot *slot = &a->intraday.slots[at];
@@ -27,7 +21,7 @@ static void write_slot(struct apply *a, int at)
 void apply_intraday_end(struct apply *a)
 {
     for (int i = 0; a->intraday.account_no != 0 && i < INTRADAY_SLOTS; i++)
-        if (!is_empty(&a->intraday.slots[i]))
+        if (!intraday_slot_is_empty(&a->intraday.slots[i]))
             write_slot(a, i);
     memset(&a->intraday, 0, sizeof a->intraday);
 }

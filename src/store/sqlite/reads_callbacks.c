@@ -214,10 +214,10 @@ static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3
 /* Everything: the newest, or the oldest, are what is asked for. */
 static void list_by_range(struct lookup *l, struct callback_list *list, struct range range)
 {
-    sqlite3_stmt *s = sql_prepare_f(
-        &l->sql,
-        "SELECT " ROW_COLUMNS " FROM event NOT INDEXED WHERE id>=? AND id<=? ORDER BY id %s",
-        direction(list));
+    sqlite3_stmt *s = sql_prepare_f(&l->sql,
+                                    "SELECT " ROW_COLUMNS
+                                    " FROM event NOT INDEXED WHERE id>=? AND id<=? ORDER BY id %s",
+                                    direction(list));
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
     (void)list_statement(l, list, s);

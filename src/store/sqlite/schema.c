@@ -87,18 +87,16 @@ static const char version_6[] = "";
 /* Payments of the cap are kept for ever: nothing asks for the old ones by time any more. */
 static const char version_7[] = "DROP INDEX cap_by_time";
 
-/* How the last days went by quarters of an hour. Days that something is known of already are not
- * counted whole. */
+/* How the last days went by quarters of an hour; days that something is known of already are not
+ * counted whole. And what a search names: any of app, type and state (search.h); the index does
+ * what two older ones did. */
 static const char version_8[] =
     "CREATE TABLE intraday("
     " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, conversions INT NOT NULL,"
     " active_panelists INT NOT NULL, earnings_high INT NOT NULL, earnings_low INT NOT NULL,"
     " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
     "INSERT INTO meta SELECT '" META_INTRADAY_FROM_DAY "',day+1"
-    " FROM (SELECT max(day) AS day FROM report) WHERE day IS NOT NULL;";
-
-/* What a search names: any of app, type and state (search.h). It does what the two older ones did. */
-static const char version_9[] =
+    " FROM (SELECT max(day) AS day FROM report) WHERE day IS NOT NULL;"
     "CREATE INDEX event_search ON event(id>>40, app_no, type, state) WHERE lane<>0;"
     "DROP INDEX IF EXISTS event_by_app; DROP INDEX IF EXISTS event_by_state;";
 
@@ -111,7 +109,6 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_6},
     {.text = version_7},
     {.text = version_8},
-    {.text = version_9},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)

@@ -103,11 +103,10 @@ size_t search_ids(struct lookup *l, const struct callback_list *list, struct ran
 {
     struct sql *q = &l->sql;
     struct gathering g = {.sql = q, .list = list, .range = range, .ids = ids, .most = most};
-    g.find = sql_prepare_f(
-        q,
-        "SELECT id" IN_INDEX "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
-        " ORDER BY id %s LIMIT ?7",
-        is_newest_first(&g) ? "DESC" : "ASC");
+    g.find = sql_prepare_f(q,
+                           "SELECT id" IN_INDEX "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
+                           " ORDER BY id %s LIMIT ?7",
+                           is_newest_first(&g) ? "DESC" : "ASC");
     sqlite3_stmt *apps = prepare_next_app(q);
     if (list->app_no)
         gather_app(&g, list->app_no);
@@ -151,9 +150,9 @@ void search_count(struct lookup *l, struct callback_count *c, enum callback_stat
 {
     struct sql *q = &l->sql;
     sqlite3_stmt *apps = prepare_next_app(q);
-    sqlite3_stmt *s = sql_prepare(
-        q, "SELECT count(*)" IN_INDEX "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
-           " AND accepted_ms>=?7 AND accepted_ms<?8");
+    sqlite3_stmt *s = sql_prepare(q, "SELECT count(*)" IN_INDEX
+                                     "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
+                                     " AND accepted_ms>=?7 AND accepted_ms<?8");
     sql_bind_int(s, 1, c->account_no);
     sql_bind_int(s, 4, state);
     sql_bind_int(s, 5, (int64_t)range.first);
