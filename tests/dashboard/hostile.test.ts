@@ -129,7 +129,7 @@ test('hostile: names, and who somebody says he is, run nowhere', async () => {
 
 test('hostile: addresses that are not ours lead nowhere', async () => {
   const window = await windowOf('owner', 'sunny-games');
-  window.expect(/status of 404/, /status of 400/);
+  window.expect(/status of 404/, /status of 400/, /does not conform to the required format/);
   const addresses = [
     '/apps/%00',
     '/apps/..%2f..',
