@@ -29,7 +29,7 @@ export const options = {
   target: ['es2022', 'chrome123', 'firefox120', 'safari17.5'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
-  loader: { '.svg': 'copy' },
+  loader: { '.svg': 'copy', '.woff2': 'file' },
   plugins: [snippets],
   entryNames: 'assets/[name]-[hash]',
   assetNames: 'assets/[name]-[hash]',

@@ -34,6 +34,7 @@ const types = {
   js: 'text/javascript',
   css: 'text/css',
   svg: 'image/svg+xml',
+  woff2: 'font/woff2',
   map: 'application/json',
 };
 

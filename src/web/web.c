@@ -7,7 +7,7 @@
 
 #define POLICY                                                                                     \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
-    "img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "                    \
+    "img-src 'self'; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; "   \
     "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'\r\n"         \
     "Referrer-Policy: no-referrer\r\n"                                                             \
     "Cross-Origin-Opener-Policy: same-origin\r\n"                                                  \

@@ -51,7 +51,6 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await window.go('/callbacks/ill-1');
   await window.see('Answered 500');
   await window.see('Your code failed: look for this RewardId in your logs.');
-  await window.text('Request and response').click();
   await window.see('{"error":"no such user"}');
   await window.link('quiz-night').click();
   await window.link('Postback').click();

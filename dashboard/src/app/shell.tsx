@@ -74,13 +74,19 @@ function Side({ who, open, onClose }: { who: SignedIn; open: boolean; onClose: (
       </div>
       <Navigation who={who} />
       <div class="side-foot">
-        <div class="who small" title={who.User.Email}>
-          {who.User.Name || who.User.Email}
+        <div class="row apart">
+          <div class="who small" title={who.User.Email}>
+            {who.User.Name || who.User.Email}
+          </div>
+          <Button
+            kind="plain"
+            size="small"
+            onClick={() => void signOut().then(() => navigate('/'))}
+          >
+            Sign out
+          </Button>
         </div>
         <Choices label="Theme" value={theme.value} items={themes} onChange={setTheme} />
-        <Button size="small" onClick={() => void signOut().then(() => navigate('/'))}>
-          Sign out
-        </Button>
       </div>
     </aside>
   );

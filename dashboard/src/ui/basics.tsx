@@ -44,6 +44,8 @@ export function LinkButton(
 export function PageHead(
   props: Children & {
     title: string;
+    /** The id of what the page is about, where the title is its name. */
+    id?: string;
     text?: ComponentChildren;
     crumb?: { href: string; title: string };
   },
@@ -66,6 +68,7 @@ export function PageHead(
         <h1 tabIndex={-1} ref={heading}>
           {props.title}
         </h1>
+        {props.id && <p class="mono">{props.id}</p>}
         {props.text && <p>{props.text}</p>}
       </div>
       {props.children && <div class="row">{props.children}</div>}
@@ -112,6 +115,32 @@ export function Notice({
     <div class={`notice ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
       {title && <strong>{title}</strong>}
       {children && <div>{children}</div>}
+    </div>
+  );
+}
+
+/** Something to mind beside a field: a line, where a notice would be too loud. */
+export function Caution({ children }: Children) {
+  return (
+    <div class="caution" role="status">
+      <Icon name="warn" />
+      <span>{children}</span>
+    </div>
+  );
+}
+
+/** A figure of today or of now, in a card of its own. */
+export function Metric(props: {
+  title: string;
+  value: string;
+  note: ComponentChildren;
+  bad?: boolean;
+}) {
+  return (
+    <div class="card metric">
+      <h2 class="title">{props.title}</h2>
+      <div class={`value ${props.bad ? 'down' : ''}`}>{props.value}</div>
+      <div class="compare">{props.note}</div>
     </div>
   );
 }

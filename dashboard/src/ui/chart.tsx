@@ -142,12 +142,19 @@ function Lines({ props, frame }: { props: ChartProps; frame: Frame }) {
   );
 }
 
+/** Labels without the cents where none of them has any. */
+function labelsOf(ticks: bigint[], format: ChartProps['format']): string[] {
+  const texts = ticks.map(tick => format(Decimal.of(tick).dividedBy(Decimal.of(1_000_000), 6)!));
+  return texts.every(text => text.endsWith('.00')) ? texts.map(text => text.slice(0, -3)) : texts;
+}
+
 function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width: number }) {
   const height = props.height ?? 220;
   const every = Math.max(1, Math.ceil(props.days.length / Math.max(2, Math.floor(width / 90))));
+  const labels = labelsOf(frame.scale.ticks, props.format);
   return (
     <>
-      {frame.scale.ticks.map(tick => (
+      {frame.scale.ticks.map((tick, n) => (
         <g key={String(tick)}>
           <line
             class="grid"
@@ -157,7 +164,7 @@ function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width:
             y2={frame.scale.y(tick)}
           />
           <text class="axis" x={margin.left - 8} y={frame.scale.y(tick) + 4} text-anchor="end">
-            {props.format(Decimal.of(tick).dividedBy(Decimal.of(1_000_000), 6)!)}
+            {labels[n]}
           </text>
         </g>
       ))}

@@ -6,7 +6,10 @@ export interface Column<T> {
   title: string;
   cell: (row: T) => ComponentChildren;
   right?: boolean;
+  /** As wide as its widest word, on one line: states, types, times, buttons. */
   tight?: boolean;
+  /** What the row is about: its heading where the rows are cards. The first column, unless said. */
+  heads?: boolean;
 }
 
 interface TableProps<T> {
@@ -17,8 +20,11 @@ interface TableProps<T> {
 }
 
 export function Table<T>({ label, columns, rows, rowKey }: TableProps<T>) {
+  const heading = columns.find(column => column.heads) ?? columns[0];
   const name = (column: Column<T>) =>
-    `${column.right ? 'right' : ''} ${column.tight ? 'tight' : ''}`;
+    [column.right && 'right', column.tight && 'tight', column === heading && 'heads']
+      .filter(Boolean)
+      .join(' ');
   return (
     <table class="table" role="table" aria-label={label}>
       <thead role="rowgroup">

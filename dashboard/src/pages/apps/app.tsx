@@ -57,6 +57,7 @@ export function AppPage({ params }: PageProps) {
     <div class="page">
       <PageHead
         title={data?.app.Name || id}
+        id={id}
         crumb={
           partner
             ? { href: path`/partners/${partner}`, title: partner }
@@ -64,7 +65,6 @@ export function AppPage({ params }: PageProps) {
         }
       >
         {data && !data.app.Enabled && <Badge tone="warn">off</Badge>}
-        <code>{id}</code>
       </PageHead>
       <Tabs
         label="Settings of the app"

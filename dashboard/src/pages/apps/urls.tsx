@@ -3,7 +3,7 @@ import { useResource } from '../../app/resource';
 import { may, me } from '../../app/session';
 import { path } from '../../lib/http';
 import type { Endpoint, Endpoints } from '../../lib/types';
-import { Badge, Card, LinkButton, Notice, Time } from '../../ui/basics';
+import { Badge, Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
 import { CheckField, TextField } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
@@ -26,7 +26,7 @@ function UrlField({
 }) {
   const url = draft.text(name);
   return (
-    <>
+    <div class="stack-small">
       <TextField
         label={label}
         type="url"
@@ -38,11 +38,11 @@ function UrlField({
         fault={draft.fault(name)}
       />
       {/^http:/i.test(url.trim()) && (
-        <Notice tone="warn" title="http is not encrypted">
-          Anybody on the way can read and change these callbacks. Use https where you can.
-        </Notice>
+        <Caution>
+          http is not encrypted: anybody on the way can read and change these callbacks.
+        </Caution>
       )}
-    </>
+    </div>
   );
 }
 

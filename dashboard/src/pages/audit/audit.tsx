@@ -15,6 +15,7 @@ import {
   ProblemNotice,
   Time,
 } from '../../ui/basics';
+import { FilterCard } from '../../ui/filters';
 import { Form, SelectField, TextField } from '../../ui/forms';
 import { Changes, changesOf } from './changes';
 import { actionTitle, actionTitles } from './words';
@@ -30,13 +31,13 @@ const actionItems = [
   ...Object.keys(actionTitles).map(value => ({ value, title: value })),
 ];
 
-function FilterCard({ operator }: { operator: boolean }) {
+function Filtering({ operator }: { operator: boolean }) {
   const [draft, setDraft] = useState(filters());
   const set = (name: keyof Filters) => (value: string) =>
     setDraft(old => ({ ...old, [name]: value }));
   const clear = Object.fromEntries(names.map(name => [name, false]));
   return (
-    <Card>
+    <FilterCard set={names.some(name => draft[name])}>
       <Form label="Filters" onSend={() => setQuery({ ...clear, ...draft })}>
         <div class="filters">
           <SelectField
@@ -73,7 +74,7 @@ function FilterCard({ operator }: { operator: boolean }) {
           </Button>
         </div>
       </Form>
-    </Card>
+    </FilterCard>
   );
 }
 
@@ -128,9 +129,10 @@ function Entry({ entry, operator }: { entry: AuditEntry; operator: boolean }) {
         <span class="mono">{entry.Action}</span>
       </div>
       {changes.length > 0 && (
-        <details open={changes.length <= 3}>
+        <details open={entry.Before !== null && changes.length <= 3}>
           <summary>
-            What changed ({changes.length})<span class="unseen">, {entry.Action}</span>
+            {entry.Before ? 'What changed' : 'Details'} ({changes.length})
+            <span class="unseen">, {entry.Action}</span>
           </summary>
           <Changes changes={changes} />
         </details>
@@ -154,7 +156,7 @@ export function AuditPage() {
         title="Audit log"
         text="Every change and every sign-in, written in the same commit as what it tells of."
       />
-      <FilterCard key={query.value.toString()} operator={operator} />
+      <Filtering key={query.value.toString()} operator={operator} />
       <ProblemNotice problem={list.problem} retry={list.reload} />
       <Card flush>
         {!list.data && list.loading && <Loading />}

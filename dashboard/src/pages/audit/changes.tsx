@@ -31,7 +31,8 @@ export function Changes({ changes }: { changes: Change[] }) {
               {inWords(before)}
             </del>
           )}
-          {after !== undefined && (
+          {before === undefined && <span>{inWords(after)}</span>}
+          {before !== undefined && after !== undefined && (
             <ins>
               <span class="unseen">after: </span>
               {inWords(after)}

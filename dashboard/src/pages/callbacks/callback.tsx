@@ -1,7 +1,7 @@
 // One callback: where it stands, every attempt, and what to do.
 import type { PageProps } from '../../app/routes';
 import { useResource } from '../../app/resource';
-import { may } from '../../app/session';
+import { may, serverNow } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { path, post } from '../../lib/http';
 import { parseJson, printJson } from '../../lib/json';
@@ -23,7 +23,7 @@ import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { say } from '../../ui/overlay';
 import { callbackPage, callbackPath } from './paths';
-import { standing, stateTones, typeTitles, whatToDo } from './words';
+import { isHeldBack, standing, stateTones, typeTitles, whatToDo } from './words';
 
 function headerText(headers: Record<string, string> | null): string {
   return Object.entries(headers ?? {})
@@ -74,17 +74,24 @@ export function AttemptExchange({ attempt, body }: { attempt: Attempt; body: str
   );
 }
 
+/** The bar is at least this long, so that what is quick looks quick. */
+const barLeastMs = 1000;
+
 /** The longest attempt fills the bar; the others are drawn in proportion. */
 export function Timing({ attempt, longestMs }: { attempt: Attempt; longestMs: number }) {
-  const share = longestMs ? Math.round((attempt.DurationMs * 100) / longestMs) : 0;
+  const share = Math.round((attempt.DurationMs * 100) / Math.max(longestMs, barLeastMs));
   return (
-    <div class={`timing ${attempt.Class ? 'bad' : ''}`} aria-hidden="true">
-      <span style={{ width: `${share}%` }} />
+    <div class="timing">
+      <div class={`bar ${attempt.Class ? 'bad' : ''}`} aria-hidden="true">
+        <span style={{ width: `${share}%` }} />
+      </div>
+      <span class="quiet small nowrap">took {duration(attempt.DurationMs)}</span>
     </div>
   );
 }
 
-function AttemptEntry({ attempt, longestMs }: { attempt: Attempt; longestMs: number }) {
+function AttemptEntry(props: { attempt: Attempt; longestMs: number; newest: boolean }) {
+  const { attempt, longestMs } = props;
   return (
     <li class="attempt stack-small">
       <div class="row apart">
@@ -94,7 +101,7 @@ function AttemptEntry({ attempt, longestMs }: { attempt: Attempt; longestMs: num
           {attempt.Manual && <Badge>resent by hand</Badge>}
         </div>
         <div class="quiet small">
-          <Time at={attempt.At} /> · <span class="nowrap">took {duration(attempt.DurationMs)}</span>
+          <Time at={attempt.At} />
         </div>
       </div>
       <Timing attempt={attempt} longestMs={longestMs} />
@@ -103,7 +110,7 @@ function AttemptEntry({ attempt, longestMs }: { attempt: Attempt; longestMs: num
           {whatToDo(attempt)}
         </Notice>
       )}
-      <details>
+      <details open={props.newest}>
         <summary>Request and response</summary>
         <AttemptExchange attempt={attempt} body={null} />
       </details>
@@ -118,15 +125,21 @@ function Attempts({ callback }: { callback: Callback }) {
     <Card title="Attempts" text="Newest first." flush>
       {attempts.length ? (
         <ol class="steps">
-          {attempts.map(attempt => (
-            <AttemptEntry key={attempt.Number} attempt={attempt} longestMs={longestMs} />
+          {attempts.map((attempt, i) => (
+            <AttemptEntry
+              key={attempt.Number}
+              attempt={attempt}
+              longestMs={longestMs}
+              newest={i === 0}
+            />
           ))}
         </ol>
       ) : (
         <Empty title="No attempt yet">
           {callback.State === 'pending' ? (
             <>
-              The next one is due <Time at={callback.NextAttemptAt} short ago />.
+              {isHeldBack(callback, serverNow()) ? 'It was due ' : 'The first one is due '}
+              <Time at={callback.NextAttemptAt} short ago />.
             </>
           ) : (
             'Attempts are kept for 30 days.'
@@ -186,6 +199,27 @@ function About({ callback }: { callback: Callback }) {
   );
 }
 
+function Body({ callback }: { callback: Callback }) {
+  return (
+    <Card
+      title="Body"
+      text="The very bytes that are sent, with the Sig of the secret now in force."
+    >
+      {callback.Body === null ? (
+        <Notice>The body is no longer kept.</Notice>
+      ) : (
+        <>
+          <Code title="As sent" text={callback.Body} />
+          <details>
+            <summary>Easier to read</summary>
+            <Code title="Laid out" text={readable(callback.Body)} lines />
+          </details>
+        </>
+      )}
+    </Card>
+  );
+}
+
 export function CallbackPage({ params }: PageProps) {
   const id = params['RewardId']!;
   const { data, problem, reload } = useResource<Callback>(callbackPath(id), {}, { live: true });
@@ -201,7 +235,7 @@ export function CallbackPage({ params }: PageProps) {
       <PageHead
         title={id}
         crumb={{ href: '/callbacks', title: 'Callbacks' }}
-        text={data ? standing(data) : undefined}
+        text={data ? standing(data, serverNow()) : undefined}
       >
         {data && <Badge tone={stateTones[data.State]}>{data.State}</Badge>}
         {data?.IsTest && <Badge>test</Badge>}
@@ -214,28 +248,13 @@ export function CallbackPage({ params }: PageProps) {
       <ProblemNotice problem={problem ?? sending.problem} retry={problem ? reload : undefined} />
       {!data && !problem && <Loading />}
       {data && (
-        <>
+        <div class="grid-aside">
           <Attempts callback={data} />
-          <div class="grid-2">
+          <div class="stack aside">
             <About callback={data} />
-            <Card
-              title="Body"
-              text="The very bytes that are sent, with the Sig of the secret now in force."
-            >
-              {data.Body === null ? (
-                <Notice>The body is no longer kept.</Notice>
-              ) : (
-                <>
-                  <Code title="As sent" text={data.Body} />
-                  <details>
-                    <summary>Easier to read</summary>
-                    <Code title="Laid out" text={readable(data.Body)} lines />
-                  </details>
-                </>
-              )}
-            </Card>
+            <Body callback={data} />
           </div>
-        </>
+        </div>
       )}
     </div>
   );

@@ -15,6 +15,7 @@ import {
   ProblemNotice,
   Time,
 } from '../../ui/basics';
+import { FilterCard } from '../../ui/filters';
 import { SelectField, TextField } from '../../ui/forms';
 import { Amount } from '../../ui/money';
 import { say } from '../../ui/overlay';
@@ -88,7 +89,7 @@ function Filters({ apps }: { apps: App[] }) {
   const given = query.value;
   const any = { value: '', title: 'Any' };
   return (
-    <Card>
+    <FilterCard set={filterNames.some(name => given.get(name))}>
       <div class="filters">
         <SearchField name="rewardId" label="RewardId" placeholder="Whole id" />
         <SearchField name="panelistId" label="PanelistId" placeholder="Whole id" />
@@ -137,7 +138,7 @@ function Filters({ apps }: { apps: App[] }) {
           onChange={to => setQuery({ to })}
         />
       </div>
-    </Card>
+    </FilterCard>
   );
 }
 
@@ -178,6 +179,7 @@ function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): 
   const columns: Column<Callback>[] = [
     {
       title: 'RewardId',
+      heads: true,
       cell: row => (
         <a class="mono" href={callbackPage(row.RewardId)}>
           {row.RewardId}
@@ -186,6 +188,7 @@ function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): 
     },
     {
       title: 'State',
+      tight: true,
       cell: row => (
         <span class="row">
           <Badge tone={stateTones[row.State]}>{row.State}</Badge>
@@ -193,10 +196,10 @@ function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): 
         </span>
       ),
     },
-    { title: 'Type', cell: row => typeTitles[row.RewardType] },
+    { title: 'Type', tight: true, cell: row => typeTitles[row.RewardType] },
     { title: 'PanelistId', cell: row => <span class="mono">{row.PanelistId}</span> },
     { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
-    { title: 'Accepted', cell: row => <Time at={row.CreatedAt} short /> },
+    { title: 'Accepted', tight: true, cell: row => <Time at={row.CreatedAt} short /> },
   ];
   if (!may('callbacks:write')) return columns;
   return [

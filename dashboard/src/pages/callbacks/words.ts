@@ -72,8 +72,14 @@ const reasons: Record<string, string> = {
   imported: 'It was imported from an earlier network and is not sent unless you resend it.',
 };
 
+/** Due for so long that not the schedule but its endpoint holds it back. */
+export function isHeldBack(callback: Callback, now: Date): boolean {
+  const due = callback.NextAttemptAt;
+  return callback.State === 'pending' && !!due && now.getTime() - Date.parse(due) > 5000;
+}
+
 /** One sentence about where a callback stands. */
-export function standing(callback: Callback): string {
+export function standing(callback: Callback, now: Date): string {
   const tries = callback.Attempts?.length ?? 0;
   const attempts = `${tries} attempt${tries === 1 ? '' : 's'}`;
   switch (callback.State) {
@@ -86,6 +92,8 @@ export function standing(callback: Callback): string {
     case 'delivering':
       return 'An attempt is under way.';
     case 'pending':
+      if (isHeldBack(callback, now))
+        return 'It is due, and sent as soon as its endpoint answers: until then only one callback at a time is tried.';
       return tries
         ? `It is tried again by itself, after ${attempts} so far.`
         : 'It waits for its first attempt.';

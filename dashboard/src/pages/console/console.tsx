@@ -193,12 +193,14 @@ export function ConsolePage() {
         </Empty>
       )}
       {apps && apps.length > 1 && app && (
-        <SelectField
-          label="App"
-          value={app.AppId}
-          items={apps.map(one => ({ value: one.AppId, title: one.Name || one.AppId }))}
-          onChange={id => setQuery({ app: id })}
-        />
+        <div class="narrow">
+          <SelectField
+            label="App"
+            value={app.AppId}
+            items={apps.map(one => ({ value: one.AppId, title: one.Name || one.AppId }))}
+            onChange={id => setQuery({ app: id })}
+          />
+        </div>
       )}
       {app &&
         (verifying ? (

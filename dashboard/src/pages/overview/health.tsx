@@ -73,6 +73,81 @@ async function readHealth(signal: AbortSignal): Promise<Row[]> {
     .sort((a, b) => stateOf(a).rank - stateOf(b).rank || b.Failed24h - a.Failed24h);
 }
 
+function HealthTable({ label, rows }: { label: string; rows: Row[] }) {
+  return (
+    <Table
+      label={label}
+      rows={rows}
+      rowKey={row => `${row.app.AppId} ${row.Endpoint}`}
+      columns={[
+        {
+          title: 'Endpoint',
+          cell: row => (
+            <a
+              href={path`/apps/${row.app.AppId}/${row.Endpoint === 'offer' ? 'callback' : 'postback'}`}
+            >
+              {row.app.Name || row.app.AppId} · {endpointNames[row.Endpoint]}
+            </a>
+          ),
+        },
+        {
+          title: 'State',
+          tight: true,
+          cell: row => <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>,
+        },
+        { title: 'Waiting', right: true, cell: row => count(row.Waiting) },
+        { title: 'Delivered, 24 h', right: true, cell: row => count(row.Succeeded24h) },
+        {
+          title: 'Failed, 24 h',
+          right: true,
+          cell: row =>
+            `${count(row.Failed24h)}${row.Failed24h ? ` (${failureShare(row)?.format(1)} %)` : ''}`,
+        },
+        {
+          title: 'p95',
+          right: true,
+          cell: row => (row.LatencyP95Ms ? duration(row.LatencyP95Ms) : '–'),
+        },
+        {
+          title: 'Last error',
+          cell: row =>
+            row.LastError ? (
+              <>
+                <div>{row.LastError.Detail}</div>
+                <div class="small quiet">
+                  <Time at={row.LastError.At} short ago />
+                </div>
+              </>
+            ) : (
+              <span class="quiet">None</span>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+/** Those that need somebody stand in the open; the healthy ones are counted. */
+function Health({ rows }: { rows: Row[] }) {
+  const isHealthy = (row: Row) => stateOf(row).tone === 'good';
+  const sick = rows.filter(row => !isHealthy(row));
+  const healthy = rows.filter(isHealthy);
+  const all = healthy.length === 1 ? '1 is healthy' : `${healthy.length} are healthy`;
+  return (
+    <>
+      {sick.length > 0 && <HealthTable label="Endpoints" rows={sick} />}
+      {healthy.length > 0 && (
+        <details class="fold-rows">
+          <summary>
+            {sick.length ? all : <Badge tone="good">All {healthy.length} are healthy</Badge>}
+          </summary>
+          <HealthTable label="Healthy endpoints" rows={healthy} />
+        </details>
+      )}
+    </>
+  );
+}
+
 export function HealthCard() {
   const readable = may('apps:read') && may('callbacks:read');
   const { data, problem, reload } = useRead(readable ? `health ${partnerId()}` : null, readHealth, {
@@ -95,59 +170,7 @@ export function HealthCard() {
           Callbacks are sent as soon as an app has a URL for them.
         </Empty>
       )}
-      {data && data.length > 0 && (
-        <Table
-          label="Endpoints"
-          rows={data}
-          rowKey={row => `${row.app.AppId} ${row.Endpoint}`}
-          columns={[
-            {
-              title: 'Endpoint',
-              cell: row => (
-                <a
-                  href={path`/apps/${row.app.AppId}/${row.Endpoint === 'offer' ? 'callback' : 'postback'}`}
-                >
-                  {row.app.Name || row.app.AppId} · {endpointNames[row.Endpoint]}
-                </a>
-              ),
-            },
-            {
-              title: 'State',
-              cell: row => <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>,
-            },
-            {
-              title: 'Delivered, 24 h',
-              right: true,
-              cell: row => count(row.Succeeded24h),
-            },
-            {
-              title: 'Failed, 24 h',
-              right: true,
-              cell: row =>
-                `${count(row.Failed24h)}${row.Failed24h ? ` (${failureShare(row)?.format(1)} %)` : ''}`,
-            },
-            {
-              title: 'p95',
-              right: true,
-              cell: row => (row.LatencyP95Ms ? duration(row.LatencyP95Ms) : '–'),
-            },
-            {
-              title: 'Last error',
-              cell: row =>
-                row.LastError ? (
-                  <>
-                    <div>{row.LastError.Detail}</div>
-                    <div class="small quiet">
-                      <Time at={row.LastError.At} short ago />
-                    </div>
-                  </>
-                ) : (
-                  <span class="quiet">None</span>
-                ),
-            },
-          ]}
-        />
-      )}
+      {data && data.length > 0 && <Health rows={data} />}
     </Card>
   );
 }

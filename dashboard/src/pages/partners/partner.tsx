@@ -68,9 +68,12 @@ export function PartnerPage({ params }: PageProps) {
   const shown = tabs.filter(tab => may(tab.scope));
   return (
     <div class="page">
-      <PageHead title={data?.partner.Name || id} crumb={{ href: '/partners', title: 'Partners' }}>
+      <PageHead
+        title={data?.partner.Name || id}
+        id={id}
+        crumb={{ href: '/partners', title: 'Partners' }}
+      >
         {data && !data.partner.Enabled && <Badge tone="warn">off</Badge>}
-        <code>{id}</code>
         {data && <LookAs partner={data.partner} />}
       </PageHead>
       <Tabs

@@ -100,13 +100,15 @@ export function PartnersPage() {
       </PageHead>
       <ProblemNotice problem={problem} retry={reload} />
       {data && data.length > 0 && (
-        <TextField
-          label="Find"
-          type="search"
-          placeholder="Name or PartnerId"
-          value={wanted}
-          onChange={text => setQuery({ q: text })}
-        />
+        <div class="narrow">
+          <TextField
+            label="Find"
+            type="search"
+            placeholder="Name or PartnerId"
+            value={wanted}
+            onChange={text => setQuery({ q: text })}
+          />
+        </div>
       )}
       <Card flush>
         {!data && loading && <Loading />}

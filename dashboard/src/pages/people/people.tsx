@@ -126,10 +126,11 @@ export function PeoplePanel({ partner }: PanelProps) {
             columns={[
               { title: 'Name', cell: user => user.Name || <span class="quiet">–</span> },
               { title: 'E-mail', cell: user => user.Email },
-              { title: 'Role', cell: user => user.Role },
-              { title: 'State', cell: user => <UserState user={user} /> },
+              { title: 'Role', tight: true, cell: user => user.Role },
+              { title: 'State', tight: true, cell: user => <UserState user={user} /> },
               {
                 title: 'Second factor',
+                tight: true,
                 cell: user =>
                   user.SecondFactor ? <Badge tone="good">on</Badge> : <Badge>off</Badge>,
               },

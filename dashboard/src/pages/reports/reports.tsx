@@ -18,6 +18,7 @@ import {
   Time,
 } from '../../ui/basics';
 import { Chart } from '../../ui/chart';
+import { FilterCard } from '../../ui/filters';
 import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
@@ -115,7 +116,7 @@ function Filters({ ask }: { ask: Asked }) {
   const length = String(daysBetween(ask.start, ask.end).length);
   const range = ask.end === today ? (ranges.find(one => one.value === length)?.value ?? '') : '';
   return (
-    <Card>
+    <FilterCard set={range !== '30' || !!ask.query['clientIds']}>
       <Choices
         label="Range"
         value={range}
@@ -158,7 +159,7 @@ function Filters({ ask }: { ask: Asked }) {
         />
       </div>
       <ClientPicker value={String(ask.query['clientIds'] ?? '')} />
-    </Card>
+    </FilterCard>
   );
 }
 

@@ -6,7 +6,16 @@ import { serverNow } from '../../app/session';
 import { duration, relative } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import type { System } from '../../lib/types';
-import { Card, Facts, Loading, Notice, PageHead, ProblemNotice, Time } from '../../ui/basics';
+import {
+  Card,
+  Facts,
+  Loading,
+  Metric,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
 import { count } from '../../ui/money';
 import { bytes, LimitsCard } from './limits';
 import { WorstCard } from './worst';
@@ -38,18 +47,6 @@ function useRates(now: System | null): Rates | null {
   return rates;
 }
 
-function Figure(props: { title: string; value: string; note: string; bad?: boolean }) {
-  return (
-    <div class="card">
-      <div class="card-body metric">
-        <div class="quiet">{props.title}</div>
-        <div class={`value ${props.bad ? 'down' : ''}`}>{props.value}</div>
-        <div class="compare">{props.note}</div>
-      </div>
-    </div>
-  );
-}
-
 export function drainText(seconds: number | null): string {
   if (seconds === null) return 'Nothing is being delivered';
   return seconds === 0 ? 'Nothing waits' : `About ${duration(seconds * 1000)} to drain`;
@@ -62,27 +59,27 @@ function Figures({ system }: { system: System }) {
   const lagMs = oldest ? Date.parse(system.At) - Date.parse(oldest) : 0;
   return (
     <div class="grid-5">
-      <Figure
+      <Metric
         title="Events a second"
         value={rates?.eventsPerS?.format() ?? '–'}
         note={`${count(events.Accepted)} in all`}
       />
-      <Figure
+      <Metric
         title="Delivered a second"
         value={rates?.attemptsPerS.format() ?? '–'}
         note={`${count(callbacks.Delivered)} in all, ${count(callbacks.InFlight)} under way`}
       />
-      <Figure
+      <Metric
         title="Waiting"
         value={count(callbacks.Pending)}
         note={drainText(callbacks.DrainSeconds)}
       />
-      <Figure
+      <Metric
         title="Oldest waiting"
         value={oldest ? duration(Math.max(lagMs, 0)) : '–'}
         note={oldest ? `Accepted ${relative(new Date(oldest), serverNow())}` : 'Nothing waits'}
       />
-      <Figure
+      <Metric
         title="Dead"
         value={count(callbacks.Dead)}
         note="Given up after their whole schedule"
