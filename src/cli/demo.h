@@ -14,8 +14,9 @@
 enum demo_mood { MOOD_GOOD, MOOD_COMES_AND_GOES, MOOD_BROKEN };
 
 struct demo_app {
-    const char *partner_id, *app_id, *name, *client_id, *integration;
+    const char *partner_id, *partner_name, *app_id, *name, *client_id, *integration;
     const char *currency;
+    unsigned visits_of_100; /* its share of all visits */
     enum demo_mood mood;
     char secret[128];
     atomic_long received, verified, wrong, duplicates, refused;
@@ -37,7 +38,7 @@ void demo_world_init(struct demo_world *w, struct env *env);
 MUST_CHECK bool demo_make_accounts(struct demo_world *w, struct client_session *c);
 /* Who may sign in to the dashboard, all with one password. */
 MUST_CHECK bool demo_make_people(struct demo_world *w, struct client_session *c);
-/* A month of past events, counted but not called back. */
+/* A month of past events and today's until now, counted but not called back. */
 MUST_CHECK bool demo_make_history(struct demo_world *w, struct client_session *c, struct rng *rng);
 /* One batch of what would happen in a fifth of a second. */
 MUST_CHECK bool demo_send_traffic(struct demo_world *w, struct client_session *c, struct rng *rng);

@@ -9,28 +9,24 @@
 void demo_print_welcome(const struct demo_world *w)
 {
     printf("postbackd demo\n\n"
-           "  dashboard  %s/   (Email owner@%s.example, a partner's,\n"
-           "             or operator@demo.example; Password %s)\n"
-           "  receiver   %s   (verifies both signatures of every callback)\n"
-           "  partner    %s, key %s\n"
-           "  operator   key %s\n\nTry, in another terminal:\n\n",
-           w->api_url, w->apps[0].partner_id, w->password, w->receiver_url, w->apps[0].partner_id,
-           w->partner_key, w->operator_key);
-    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/earnings'\n", w->partner_key,
-           w->api_url);
-    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/reports/arpdau?format=csv'\n", w->partner_key,
-           w->api_url);
-    printf("  curl -s -H 'X-Api-Key: %s' "
-           "'%s/api/v1/callbacks?partnerId=opinion-labs&state=pending&limit=2'\n",
-           w->operator_key, w->api_url);
-    printf("  curl -s -H 'X-Api-Key: %s' '%s/api/v1/apps/ice-runner/endpoints'\n", w->operator_key,
-           w->api_url);
-    printf("  curl -s -H 'X-Api-Key: %s' -H 'Content-Type: application/json' \\\n       -d "
-           "'{\"RewardType\":\"offer_completed\",\"PanelistId\":\"me\"}' "
-           "'%s/api/v1/apps/farm-friends/test-callback'\n",
-           w->partner_key, w->api_url);
-    printf("  curl -s '%s/metrics'\n  curl -s '%s/openapi.json'\n\nStop with Ctrl-C.\n\n",
-           w->api_url, w->api_url);
+           "  Open %s/ and sign in:\n\n"
+           "    owner@%s.example   a partner: four apps, one broken, one that comes and goes\n"
+           "    operator@demo.example       the operator: all partners, and how the system does\n"
+           "    Password of both            %s\n\n"
+           "  A receiver at %s verifies both signatures of every callback.\n\n",
+           w->api_url, w->apps[0].partner_id, w->password, w->receiver_url);
+    printf("In another terminal, with the keys of %s and of the operator:\n\n"
+           "  URL=%s\n  KEY=%s\n  OPERATOR=%s\n\n",
+           w->apps[0].partner_name, w->api_url, w->partner_key, w->operator_key);
+    printf("  curl -s -H \"X-Api-Key: $KEY\" \"$URL/api/v1/reports/earnings\"\n"
+           "  curl -s -H \"X-Api-Key: $KEY\" \"$URL/api/v1/reports/arpdau?format=csv\"\n"
+           "  curl -s -H \"X-Api-Key: $KEY\" \"$URL/api/v1/apps/quiz-night/endpoints\"\n"
+           "  curl -s -H \"X-Api-Key: $KEY\" \"$URL/api/v1/callbacks?state=pending&limit=2\"\n"
+           "  curl -s -H \"X-Api-Key: $KEY\" -H 'Content-Type: application/json' \\\n"
+           "       -d '{\"RewardType\":\"offer_completed\",\"PanelistId\":\"me\"}' "
+           "\"$URL/api/v1/apps/farm-friends/test-callback\"\n"
+           "  curl -s -H \"X-Api-Key: $OPERATOR\" \"$URL/api/v1/system\"\n"
+           "  curl -s \"$URL/metrics\"\n\nStop with Ctrl-C.\n\n");
     fflush(stdout);
 }
 

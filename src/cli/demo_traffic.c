@@ -1,5 +1,7 @@
-/* Simulated survey and offer traffic: every RewardType in plausible shares, a daily rhythm in the
- * history, now and then a reversal, a late event, a test. */
+/* Simulated survey and offer traffic: every RewardType in plausible shares; in the history the
+ * rhythm of days and weeks, slow growth, a bad day and a good one; now and then a reversal. What
+ * happens live is drawn the same way, only faster: so that there is something to see, and yet half
+ * an hour of it does not dwarf the days before. */
 #include "cli/demo.h"
 #include "domain/clock.h"
 #include "domain/money.h"
@@ -8,6 +10,15 @@
 
 #define HISTORY_DAYS 30
 #define HISTORY_BATCH 2000
+#define VISITS_A_DAY 6000
+#define LIVE_VISITS_OF_100 40 /* chance of a visit in each fifth of a second: two a second */
+#define PANELISTS 2500        /* of each app */
+#define OUTCOME_LATEST_MS 300000
+
+/* Of a day's visits, how many begin in each hour (UTC); 128 in all. */
+static const unsigned char hour_shares[24] = {4, 3, 2, 1, 1, 1, 2, 3,  4,  5, 5, 6,
+                                              6, 6, 6, 7, 7, 8, 9, 10, 10, 9, 7, 6};
+#define HOUR_SHARES 128
 
 struct batch {
     struct demo_world *world;
@@ -23,7 +34,7 @@ static void add_head(struct batch *b, const struct demo_app *a, const char *type
                "%s{\"EventId\":\"%s-%016llx\",\"Type\":\"%s\",\"ClientId\":\"%s\",\"PanelistId\":"
                "\"player-%llu\",\"Timestamp\":\"",
                b->count ? ",\n" : "", a->app_id, (unsigned long long)id, type, a->client_id,
-               (unsigned long long)(id % 400));
+               (unsigned long long)(1000 + id % PANELISTS));
     clock_print(&b->text, at_ms);
     buf_add_char(&b->text, '"');
     b->count++;
@@ -46,13 +57,18 @@ static void add_offer(struct batch *b, uint64_t id)
                (unsigned long long)(100 + id % 4), titles[id % 4]);
 }
 
-/* What one visit of a panelist brings about; returns how many events it was. */
+static uint64_t of_same_panelist(struct rng *rng, uint64_t id)
+{
+    return rng_next(rng) / (2 * PANELISTS) * PANELISTS + id % PANELISTS;
+}
+
+/* What one visit of a panelist brings about. */
 static void add_survey_visit(struct batch *b, const struct demo_app *a, int64_t at_ms)
 {
     uint64_t id = rng_next(b->rng), luck = rng_below(b->rng, 100);
     add_head(b, a, "survey_started", id, at_ms);
     buf_add_char(&b->text, '}');
-    id = rng_next(b->rng) / 400 * 400 + id % 400; /* the same panelist */
+    id = of_same_panelist(b->rng, id);
     if (luck < 45) {
         add_head(b, a, "survey_completed", id, at_ms + 240000);
         add_revenue(b, 300000, 2500000);
@@ -74,13 +90,13 @@ static void add_offer_visit(struct batch *b, const struct demo_app *a, int64_t a
     buf_add_char(&b->text, '}');
     if (luck >= 40)
         return;
-    uint64_t goal = rng_next(b->rng) / 400 * 400 + id % 400;
+    uint64_t goal = of_same_panelist(b->rng, id);
     add_head(b, a, "offer_completed", goal, at_ms + 120000);
     add_offer(b, id);
     add_revenue(b, 500000, 8000000);
     buf_printf(&b->text, ",\"OfferGoalId\":\"%llu\"}", (unsigned long long)(id % 9));
     if (luck < 3) {
-        uint64_t reversal = rng_next(b->rng) / 400 * 400 + id % 400;
+        uint64_t reversal = of_same_panelist(b->rng, id);
         add_head(b, a, "offer_completion_reversed", reversal, at_ms + 180000);
         buf_printf(&b->text, ",\"OriginalRewardId\":\"%s-%016llx\",\"Reason\":\"refund\"}",
                    a->app_id, (unsigned long long)goal);
@@ -89,7 +105,10 @@ static void add_offer_visit(struct batch *b, const struct demo_app *a, int64_t a
 
 static void add_visit(struct batch *b, int64_t at_ms)
 {
-    const struct demo_app *a = &b->world->apps[rng_below(b->rng, DEMO_APPS)];
+    const struct demo_app *a = b->world->apps;
+    uint64_t share = rng_below(b->rng, 100);
+    for (; share >= a->visits_of_100; a++)
+        share -= a->visits_of_100;
     uint64_t luck = rng_below(b->rng, 100);
     if (luck < 70) {
         add_survey_visit(b, a, at_ms);
@@ -118,16 +137,38 @@ static bool post(struct batch *b, struct client_session *c, const char *path)
     return good;
 }
 
-/* Visits of one past day: more in the evening, more at week-ends, slowly growing. */
-static bool add_past_day(struct batch *b, struct client_session *c, int32_t day, int32_t today)
+static uint64_t draw_hour(struct rng *rng)
 {
-    int weekend = (day + 4) % 7 == 0 || (day + 4) % 7 == 6;
-    uint64_t visits = 120 + 3 * (uint64_t)(HISTORY_DAYS - (today - day)) + (weekend ? 60 : 0);
-    for (uint64_t i = 0; i < visits; i++) {
-        uint64_t hour = rng_below(b->rng, 24), evening = 17 + rng_below(b->rng, 6);
-        uint64_t chosen = rng_below(b->rng, 2) ? hour : evening;
-        add_visit(b,
-                  day * DAY_MS + (int64_t)chosen * 3600000 + (int64_t)rng_below(b->rng, 3000000));
+    uint64_t share = rng_below(rng, HOUR_SHARES), hour = 0;
+    for (; share >= hour_shares[hour]; hour++)
+        share -= hour_shares[hour];
+    return hour;
+}
+
+/* How busy a day is: week-ends more, each day a little more than the one before, by luck up to 8 %
+ * more or less; one day on which half was lost, and one with a campaign. */
+static uint64_t visits_of(struct rng *rng, int32_t day, int32_t today)
+{
+    int age = today - day;
+    uint64_t percent = 100 - (uint64_t)age + (rng_below(rng, 17) - 8);
+    if ((day + 4) % 7 == 0 || (day + 4) % 7 == 6)
+        percent += 30;
+    if (age == 19)
+        percent /= 2;
+    if (age == 9)
+        percent += 55;
+    return VISITS_A_DAY * percent / 100;
+}
+
+/* The visits of one day, of today's those whose outcome is known by now. */
+static bool add_day(struct batch *b, struct client_session *c, int32_t day, int32_t today)
+{
+    int64_t end_ms = b->world->started_ms - OUTCOME_LATEST_MS;
+    for (uint64_t left = visits_of(b->rng, day, today); left; left--) {
+        int64_t at_ms = day * DAY_MS + (int64_t)draw_hour(b->rng) * 3600000 +
+                        (int64_t)rng_below(b->rng, 3600000);
+        if (at_ms < end_ms)
+            add_visit(b, at_ms);
         if (b->count >= HISTORY_BATCH && !post(b, c, "/api/v1/events?deliver=false"))
             return false;
     }
@@ -139,8 +180,8 @@ bool demo_make_history(struct demo_world *w, struct client_session *c, struct rn
     struct batch b = {.world = w, .rng = rng};
     int32_t today = clock_day(w->started_ms);
     bool good = true;
-    for (int32_t day = today - HISTORY_DAYS; good && day < today; day++)
-        good = add_past_day(&b, c, day, today);
+    for (int32_t day = today - HISTORY_DAYS; good && day <= today; day++)
+        good = add_day(&b, c, day, today);
     good = good && (!b.count || post(&b, c, "/api/v1/events?deliver=false"));
     buf_free(&b.text);
     return good;
@@ -150,11 +191,10 @@ bool demo_send_traffic(struct demo_world *w, struct client_session *c, struct rn
 {
     struct batch b = {.world = w, .rng = rng};
     /* Outcomes are stamped minutes after their start: begin in the past, end before now. */
-    int64_t at_ms = env_wall_ms(env_real()) - 300000;
-    uint64_t visits = 4 + rng_below(rng, 5);
-    for (uint64_t i = 0; i < visits; i++)
+    int64_t at_ms = env_wall_ms(env_real()) - OUTCOME_LATEST_MS;
+    if (rng_below(rng, 100) < LIVE_VISITS_OF_100)
         add_visit(&b, at_ms + (int64_t)rng_below(rng, 1000));
-    bool good = post(&b, c, "/api/v1/events");
+    bool good = !b.count || post(&b, c, "/api/v1/events");
     buf_free(&b.text);
     return good;
 }

@@ -1,5 +1,5 @@
-/* The demo's partners and what their receivers do: one of the six is down for twenty seconds of
- * every minute, one answers nothing but errors. */
+/* The demo's partners and what their receivers do: of the first partner's four apps one is down for
+ * twenty seconds of every minute, and one answers nothing but errors. */
 #include "cli/demo.h"
 
 #include "json/reader.h"
@@ -10,47 +10,59 @@
 
 static const struct demo_app app_models[DEMO_APPS] = {
     {.partner_id = "sunny-games",
+     .partner_name = "Sunny Games",
      .app_id = "farm-friends",
      .name = "Farm Friends",
      .client_id = "farm-sdk",
      .integration = "sdk",
      .currency = "120",
+     .visits_of_100 = 31,
      .mood = MOOD_GOOD},
     {.partner_id = "sunny-games",
+     .partner_name = "Sunny Games",
      .app_id = "word-garden",
      .name = "Word Garden",
      .client_id = "garden-iframe",
      .integration = "iframe",
      .currency = "72.5",
+     .visits_of_100 = 19,
      .mood = MOOD_GOOD},
-    {.partner_id = "north-studio",
+    {.partner_id = "sunny-games",
+     .partner_name = "Sunny Games",
      .app_id = "ice-runner",
      .name = "Ice Runner",
      .client_id = "runner-sdk",
      .integration = "sdk",
      .currency = "1000",
+     .visits_of_100 = 14,
      .mood = MOOD_COMES_AND_GOES},
-    {.partner_id = "north-studio",
-     .app_id = "star-miner",
-     .name = "Star Miner",
-     .client_id = "miner-sdk",
-     .integration = "sdk",
-     .currency = "250",
-     .mood = MOOD_GOOD},
-    {.partner_id = "opinion-labs",
-     .app_id = "panel-direct",
-     .name = "Panel Direct",
-     .client_id = "panel-api",
-     .integration = "monetization_api",
-     .currency = "100",
-     .mood = MOOD_GOOD},
-    {.partner_id = "opinion-labs",
+    {.partner_id = "sunny-games",
+     .partner_name = "Sunny Games",
      .app_id = "quiz-night",
      .name = "Quiz Night",
      .client_id = "quiz-iframe",
      .integration = "iframe",
      .currency = "33.333333",
+     .visits_of_100 = 8,
      .mood = MOOD_BROKEN},
+    {.partner_id = "north-studio",
+     .partner_name = "North Studio",
+     .app_id = "star-miner",
+     .name = "Star Miner",
+     .client_id = "miner-sdk",
+     .integration = "sdk",
+     .currency = "250",
+     .visits_of_100 = 17,
+     .mood = MOOD_GOOD},
+    {.partner_id = "opinion-labs",
+     .partner_name = "Opinion Labs",
+     .app_id = "panel-direct",
+     .name = "Panel Direct",
+     .client_id = "panel-api",
+     .integration = "monetization_api",
+     .currency = "100",
+     .visits_of_100 = 11,
+     .mood = MOOD_GOOD},
 };
 
 void demo_world_init(struct demo_world *w, struct env *env)
@@ -60,11 +72,13 @@ void demo_world_init(struct demo_world *w, struct env *env)
         const struct demo_app *m = &app_models[i];
         struct demo_app *a = &w->apps[i];
         a->partner_id = m->partner_id;
+        a->partner_name = m->partner_name;
         a->app_id = m->app_id;
         a->name = m->name;
         a->client_id = m->client_id;
         a->integration = m->integration;
         a->currency = m->currency;
+        a->visits_of_100 = m->visits_of_100;
         a->mood = m->mood;
     }
     env_random(env, random, sizeof random);
@@ -106,7 +120,7 @@ static bool make_partner(struct demo_world *w, size_t i, struct client_session *
     struct buf body = {0}, path = {0};
     if (i && strcmp(a->partner_id, w->apps[i - 1].partner_id) == 0)
         return true;
-    buf_printf(&body, "{\"PartnerId\":\"%s\",\"Name\":\"%s\"}", a->partner_id, a->partner_id);
+    buf_printf(&body, "{\"PartnerId\":\"%s\",\"Name\":\"%s\"}", a->partner_id, a->partner_name);
     bool good = ask(c, "/api/v1/partners", &body, answer);
     buf_clear(&body);
     buf_add_c(&body, "{\"Name\":\"demo\",\"Scopes\":[\"reports:read\",\"callbacks:read\","
