@@ -150,10 +150,17 @@ export class Window {
     }, rules);
   }
 
+  /** Makes the window as high as its page, up to a bound. */
+  async grow(most: number): Promise<void> {
+    const { width, height } = this.page.viewportSize()!;
+    const needed = await this.page.evaluate(() => document.documentElement.scrollHeight);
+    await this.page.setViewportSize({ width, height: Math.max(height, Math.min(needed, most)) });
+  }
+
   /** What is seen now, as WebP: a fifth of the size of PNG. */
   async picture(file: string): Promise<void> {
     const chrome = await this.context.newCDPSession(this.page);
-    const shot = { format: 'webp', quality: 82 } as const;
+    const shot = { format: 'webp', quality: 75 } as const;
     const { data } = await chrome.send('Page.captureScreenshot', shot);
     await writeFile(file, Buffer.from(data, 'base64'));
   }

@@ -1,20 +1,87 @@
-// Pictures of every page into docs/dashboard/: both themes, and on a phone. node shots.mjs [WORD...]
-import { mkdir } from 'node:fs/promises';
+// Pictures of every page into docs/dashboard/: both themes, and on a phone; and a page that shows
+// them. node shots.mjs [WORD...]: only those whose names have a word.
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Window } from './browser';
-import { everyPage } from './pages';
+import { everyPage, type Shown } from './pages';
 import { clearStage, theStage, windowOf } from './stage';
 
 const out = resolve('../docs/dashboard');
 const looks = [
-  { name: 'light', theme: 'light', width: 1280, height: 860 },
-  { name: 'dark', theme: 'dark', width: 1280, height: 860 },
-  { name: 'phone', theme: 'light', width: 390, height: 844 },
+  { name: 'light', theme: 'light', width: 1280, height: 860, most: 1700 },
+  { name: 'dark', theme: 'dark', width: 1280, height: 860, most: 1700 },
+  { name: 'phone', theme: 'light', width: 390, height: 844, most: 1400 },
 ] as const;
 
+interface Picture extends Shown {
+  title: string;
+  /** A button that is pressed first. */
+  press?: string;
+}
+
+const pressed: Record<string, { title: string; of: string; press: string }> = {
+  recover: { title: 'Callbacks: resend a range', of: 'callbacks', press: 'Resend a range' },
+  'console-sent': { title: 'Test console: what was sent', of: 'console', press: 'Send' },
+  invite: { title: 'People: an invitation', of: 'people', press: 'Invite somebody' },
+  'second-factor': { title: 'My account: second factor', of: 'account', press: 'Switch on' },
+};
+
+const titleOf = ({ name }: Shown) =>
+  (name[0]!.toUpperCase() + name.slice(1)).replace(/-/g, ' ').replace(/arpdau/i, 'ARPDAU');
+
+const pictures: Picture[] = everyPage.flatMap(page => [
+  { ...page, title: titleOf(page) },
+  ...Object.entries(pressed)
+    .filter(([, { of }]) => of === page.name)
+    .map(([name, { title, press }]) => ({ ...page, name, title, press })),
+]);
+
+async function take(window: Window, picture: string, look: (typeof looks)[number]) {
+  await window.grow(look.most);
+  await window.picture(join(out, `${picture}-${look.name}.webp`));
+}
+
+async function takeDoor(name: string, look: (typeof looks)[number]): Promise<void> {
+  const { daemon } = await theStage();
+  const door = await Window.open(daemon.url, undefined, look);
+  await take(await door.go('/'), name, look);
+  await door.close();
+}
+
+async function takePage(picture: Picture, look: (typeof looks)[number]): Promise<void> {
+  const window = await windowOf(picture.role, picture.partner, look);
+  await (await window.go(picture.path)).settled();
+  if (picture.press) {
+    await window.button(picture.press).first().click();
+    await window.page.locator('dialog, .notice, .code').first().waitFor();
+  }
+  // Its rates are differences between two answers.
+  if (picture.name === 'system') await window.page.waitForTimeout(3500);
+  await take(window, picture.name, look);
+  await window.close();
+}
+
+function index(): string {
+  const shown = [
+    { name: 'set-up', title: 'Before the first person' },
+    { name: 'sign-in', title: 'Sign in' },
+    ...pictures,
+  ];
+  const row = ({ name, title }: { name: string; title: string }) =>
+    `\n## ${title}\n\n| light | dark | phone |\n|---|---|---|\n` +
+    `| ${looks.map(look => `![${title}, ${look.name}](${name}-${look.name}.webp)`).join(' | ')} |\n`;
+  return `# The dashboard in pictures
+
+Every page in both themes and on a phone, made by \`./dev shots\` from the world that the browser
+tests use. What the pages are made of: [dashboard/README.md](../../dashboard/README.md).
+${shown.map(row).join('')}`;
+}
+
 const words = process.argv.slice(2);
+const wanted = (name: string) => !words.length || words.some(word => name.includes(word));
 const { daemon } = await theStage();
 await mkdir(out, { recursive: true });
+for (const look of looks) if (wanted('set-up')) await takeDoor('set-up', look);
 await daemon.good('POST', '/api/v1/events', {
   EventId: 'picture-1',
   Type: 'survey_completed',
@@ -23,17 +90,9 @@ await daemon.good('POST', '/api/v1/events', {
   RevenueAmount: '0.85',
 });
 for (const look of looks) {
-  const door = await Window.open(daemon.url, undefined, look);
-  await door.go('/');
-  await door.picture(join(out, `sign-in-${look.name}.webp`));
-  await door.close();
-  for (const shown of everyPage) {
-    if (words.length && !words.some(word => shown.name.includes(word))) continue;
-    const window = await windowOf(shown.role, shown.partner, look);
-    await (await window.go(shown.path)).settled();
-    await window.picture(join(out, `${shown.name}-${look.name}.webp`));
-    await window.close();
-  }
+  for (const picture of pictures) if (wanted(picture.name)) await takePage(picture, look);
+  if (wanted('sign-in')) await takeDoor('sign-in', look);
 }
+if (!words.length) await writeFile(join(out, 'README.md'), index());
 await clearStage();
 console.log(`Pictures are in ${out}.`);
