@@ -77,10 +77,16 @@ export function WorstCard({ system }: { system: System }) {
               ),
             },
             { title: 'Waiting', right: true, cell: row => count(row.Endpoint.Waiting) },
-            { title: 'Drains in', right: true, cell: row => <Drain endpoint={row.Endpoint} /> },
+            {
+              title: 'Drains in',
+              right: true,
+              tight: true,
+              cell: row => <Drain endpoint={row.Endpoint} />,
+            },
             {
               title: 'Failed, 1 h',
               right: true,
+              tight: true,
               cell: ({ Endpoint: e }) =>
                 `${count(e.Failed1h)} of ${count(e.Failed1h + e.Succeeded1h)}`,
             },
