@@ -3,6 +3,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { Window } from './browser';
+import { until } from './daemon';
 import { everyPage, type Shown } from './pages';
 import { clearStage, theStage, windowOf } from './stage';
 
@@ -77,18 +78,27 @@ tests use. What the pages are made of: [dashboard/README.md](../../dashboard/REA
 ${shown.map(row).join('')}`;
 }
 
+/** A callback that has been tried several times: what its page is for. */
+async function triedOften(): Promise<string> {
+  const { daemon } = await theStage();
+  return until('a callback has been tried twice', async () => {
+    const query = 'partnerId=sunny-games&appId=quiz-night&state=pending&limit=100';
+    const { Items } = await daemon.good('GET', `/api/v1/callbacks?${query}`);
+    for (const { RewardId } of Items) {
+      const one = await daemon.good('GET', `/api/v1/callbacks/${RewardId}?partnerId=sunny-games`);
+      if (one.Attempts.length > 1) return `/callbacks/${RewardId}`;
+    }
+    return null;
+  });
+}
+
 const words = process.argv.slice(2);
 const wanted = (name: string) => !words.length || words.some(word => name.includes(word));
-const { daemon } = await theStage();
+await theStage();
 await mkdir(out, { recursive: true });
 for (const look of looks) if (wanted('set-up')) await takeDoor('set-up', look);
-await daemon.good('POST', '/api/v1/events', {
-  EventId: 'picture-1',
-  Type: 'survey_completed',
-  ClientId: 'quiz-iframe',
-  PanelistId: 'player-1200',
-  RevenueAmount: '0.85',
-});
+const tried = await triedOften();
+for (const picture of pictures) if (picture.name === 'callback') picture.path = tried;
 for (const look of looks) {
   for (const picture of pictures) if (wanted(picture.name)) await takePage(picture, look);
   if (wanted('sign-in')) await takeDoor('sign-in', look);
