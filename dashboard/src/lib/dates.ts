@@ -63,5 +63,7 @@ export function duration(ms: number): string {
 export function relative(time: Date, now = new Date()): string {
   const ms = time.getTime() - now.getTime();
   if (Math.abs(ms) < 2000) return 'just now';
-  return ms > 0 ? `in ${duration(ms)}` : `${duration(-ms)} ago`;
+  const seconds = Math.round(Math.abs(ms) / 1000) * 1000;
+  const text = seconds < 10_000 ? `${seconds / 1000} s` : duration(seconds);
+  return ms > 0 ? `in ${text}` : `${text} ago`;
 }

@@ -1,4 +1,5 @@
 // The small parts that every page is made of.
+import { signal } from '@preact/signals';
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { localBeside, relative, utcDayTime, utcTime, dayOf, shortDay } from '../lib/dates';
@@ -201,9 +202,14 @@ export function ProblemNotice({ problem, retry }: { problem: Problem | null; ret
   );
 }
 
+/** Moves every few seconds, so that "8 s ago" does not stand still. */
+const pulse = signal(0);
+setInterval(() => pulse.value++, 5000);
+
 /** UTC, with what the clock on the wall says beside it. `short` leaves out today's date. */
 export function Time({ at, short, ago }: { at: string | null; short?: boolean; ago?: boolean }) {
   if (!at) return <span class="quiet">–</span>;
+  if (ago) pulse.value; // read, so that it is drawn again
   const time = new Date(at);
   const now = serverNow();
   const beside = localBeside(time);
