@@ -68,6 +68,7 @@ def test_nothing_acknowledged_is_lost_by_kill_9(tmp_path, capfd):
     until = time.monotonic() + SECONDS
     number = 0
     while True:
+        print("POSTBACKD_SEED=%d" % (SEED + number))  # what a failure shows
         with capfd.disabled():
             print("\nkill -9: POSTBACKD_SEED=%d" % (SEED + number), flush=True)
             one_round(tmp_path / str(number), SEED + number)

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from harness import BINARY
+
 SNIPPETS = Path(__file__).resolve().parents[2] / "docs/partners/verify"
 SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 AT = 1763726400
@@ -58,7 +60,7 @@ def build(arguments, scratch, **environment):
 
 def command_go(scratch):
     build([shutil.which("go"), "build", "-o", str(scratch / "verify"), str(SNIPPETS / "verify.go")],
-          scratch, GOCACHE=str(scratch / "cache"), GO111MODULE="off", CGO_ENABLED="0")
+          scratch, GOCACHE=str(Path(BINARY).parent / "go-cache"), GO111MODULE="off", CGO_ENABLED="0")
     return [str(scratch / "verify")]
 
 
