@@ -16,7 +16,7 @@ struct sql {
     char *why; /* its sentence, the connection's */
 };
 
-/* `vfs` NULL: SQLite's default. On failure *ret_why is a malloc'ed sentence. */
+/* `vfs` NULL: SQLite's default, paced. On failure *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool sql_open(struct sql *q, const char *path, const char *vfs, bool write,
                          char **ret_why);
 void sql_close(struct sql *q); /* finalizes its statements too */

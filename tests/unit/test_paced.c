@@ -1,0 +1,133 @@
+/* SQLite's files are synced slice by slice while they are written, and otherwise are what they
+ * ever were. */
+#include "check.h"
+
+#include "store/sqlite/paced.h"
+#include "store/sqlite/sql.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The default VFS, with syncs and what was written between them counted; see paced.c for how. */
+static sqlite3_vfs *real, counting;
+static sqlite3_io_methods methods;
+static const sqlite3_io_methods *real_methods;
+static int syncs, unsynced_bytes, most_unsynced_bytes, sync_code;
+
+static int counting_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
+{
+    unsynced_bytes += n;
+    if (unsynced_bytes > most_unsynced_bytes)
+        most_unsynced_bytes = unsynced_bytes;
+    return real_methods->xWrite(file, from, n, at);
+}
+
+static int counting_sync(sqlite3_file *file, int flags)
+{
+    syncs++;
+    unsynced_bytes = 0;
+    return sync_code != SQLITE_OK ? sync_code : real_methods->xSync(file, flags);
+}
+
+static int counting_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
+                         int *ret_flags)
+{
+    (void)vfs;
+    int code = real->xOpen(real, name, file, flags, ret_flags);
+    if (code != SQLITE_OK || !(flags & SQLITE_OPEN_WAL))
+        return code;
+    real_methods = file->pMethods;
+    methods = *file->pMethods;
+    methods.xWrite = counting_write;
+    methods.xSync = counting_sync;
+    file->pMethods = &methods;
+    return code;
+}
+
+static void count_below(void)
+{
+    real = sqlite3_vfs_find(NULL);
+    counting = *real;
+    counting.zName = "counting";
+    counting.xOpen = counting_open;
+    REQUIRE(sqlite3_vfs_register(&counting, 1) == SQLITE_OK);
+}
+
+static char path[] = "/tmp/postbackd-paced-XXXXXX";
+
+static struct sql open_new(void)
+{
+    struct sql q = {0};
+    char *why = NULL;
+    CHECK(close(mkstemp(path)) == 0 && sql_open(&q, path, NULL, true, &why));
+    sql_exec(&q, "PRAGMA journal_mode=WAL");
+    sql_exec(&q, "PRAGMA synchronous=NORMAL");
+    sql_exec(&q, "PRAGMA wal_autocheckpoint=0");
+    sql_exec(&q, "CREATE TABLE t(x)");
+    return q;
+}
+
+static void remove_all(struct sql *q)
+{
+    sql_close(q);
+    unlink(path);
+    snprintf(path, sizeof path, "/tmp/postbackd-paced-XXXXXX");
+}
+
+/* Some 4 MiB. */
+static void fill(struct sql *q)
+{
+    sql_exec(q, "INSERT INTO t WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n"
+                " WHERE i<2000) SELECT randomblob(2000) FROM n");
+}
+
+static void a_large_transaction_is_synced_in_slices(void)
+{
+    struct sql q = open_new();
+    syncs = most_unsynced_bytes = 0;
+    fill(&q);
+    CHECK(!sql_failed(&q));
+    CHECK(syncs >= 10);
+    CHECK(most_unsynced_bytes < PACED_SLICE_BYTES + 8192);
+    CHECK_EQ_INT(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL),
+                 SQLITE_OK);
+    CHECK_EQ_INT(sql_get_int(&q, "SELECT sum(length(x)) FROM t", 0), 4000000);
+    CHECK_EQ_INT(sql_get_int(&q,
+                             "SELECT count(*) FROM pragma_integrity_check"
+                             " WHERE integrity_check='ok'",
+                             0),
+                 1);
+    remove_all(&q);
+}
+
+static void a_small_one_is_not(void)
+{
+    struct sql q = open_new();
+    syncs = 0;
+    sql_exec(&q, "INSERT INTO t VALUES(1)");
+    CHECK(!sql_failed(&q));
+    CHECK_EQ_INT(syncs, 0);
+    remove_all(&q);
+}
+
+static void a_sync_that_fails_fails_the_transaction(void)
+{
+    struct sql q = open_new();
+    sync_code = SQLITE_IOERR_FSYNC;
+    fill(&q);
+    CHECK(sql_failed(&q));
+    sync_code = SQLITE_OK;
+    sql_recover(&q);
+    CHECK_EQ_INT(sql_get_int(&q, "SELECT count(*) FROM t", -1), 0);
+    remove_all(&q);
+}
+
+int main(void)
+{
+    count_below();
+    RUN(a_large_transaction_is_synced_in_slices);
+    RUN(a_small_one_is_not);
+    RUN(a_sync_that_fails_fails_the_transaction);
+    return check_done("paced");
+}
