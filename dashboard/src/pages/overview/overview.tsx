@@ -5,7 +5,7 @@ import { addDays, dayMs, dayOf, daysBetween } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import { get } from '../../lib/http';
 import type { Report, ReportRow } from '../../lib/types';
-import { Card, Empty, LinkButton, Loading, PageHead, ProblemNotice } from '../../ui/basics';
+import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
 import { Chart } from '../../ui/chart';
 import { usd } from '../../ui/money';
 import { arpdauByDay, byClient, byDay, formatFor, totalOf } from '../reports/data';
@@ -37,7 +37,7 @@ async function readMonth(end: string, signal: AbortSignal): Promise<Month> {
   };
 }
 
-interface MetricProps {
+interface TodayProps {
   title: string;
   value: Decimal | null;
   field: PaceField;
@@ -46,31 +46,27 @@ interface MetricProps {
 }
 
 /** Today so far, and how it compares with yesterday by the same time. */
-function Metric({ title, value, field, money, pace }: MetricProps) {
+function Today({ title, value, field, money, pace }: TodayProps) {
   const format = formatFor(money);
   const then = pace?.yesterday[field] ?? null;
   const grown = pace && change(pace.today[field], then);
   return (
-    <div class="card">
-      <div class="card-body metric">
-        <h2 class="quiet small">{title}</h2>
-        <div class="value">
-          {value ? format(value) : field === 'Arpdau' ? '–' : format(Decimal.zero)}
-        </div>
-        <div class="compare">
-          {!pace ? (
-            'today so far'
-          ) : then && !then.isZero ? (
-            <>
-              {grown && `${grown} on `}
-              <span class="nowrap">{format(then)}</span> yesterday by {pace.until}
-            </>
-          ) : (
-            `nothing yesterday by ${pace.until}`
-          )}
-        </div>
-      </div>
-    </div>
+    <Metric
+      title={title}
+      value={value ? format(value) : field === 'Arpdau' ? '–' : format(Decimal.zero)}
+      note={
+        !pace ? (
+          'today so far'
+        ) : then && !then.isZero ? (
+          <>
+            {grown && `${grown} on `}
+            <span class="nowrap">{format(then)}</span> yesterday by {pace.until}
+          </>
+        ) : (
+          `nothing yesterday by ${pace.until}`
+        )
+      }
+    />
   );
 }
 
@@ -79,35 +75,35 @@ function Metrics({ month }: { month: Month }) {
   const today = days.slice(-1);
   return (
     <div class="grid-5">
-      <Metric
+      <Today
         title="Earnings"
         field="Earnings"
         money
         value={byDay(month.arpdau, 'Earnings', today)[0]!}
         pace={pace}
       />
-      <Metric
+      <Today
         title="Payouts"
         field="Conversions"
         money={false}
         value={byDay(month.payouts, 'Conversions', today)[0]!}
         pace={pace}
       />
-      <Metric
+      <Today
         title="Survey starts"
         field="SurveyAttempts"
         money={false}
         value={byDay(month.starts, 'SurveyAttempts', today)[0]!}
         pace={pace}
       />
-      <Metric
+      <Today
         title="Active panelists"
         field="ActivePanelists"
         money={false}
         value={byDay(month.arpdau, 'ActivePanelists', today)[0]!}
         pace={pace}
       />
-      <Metric
+      <Today
         title="ARPDAU"
         field="Arpdau"
         money
