@@ -17,6 +17,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define LIVES 5
 #define BURSTS 40 /* of up to BURST requests at once, in a life */
@@ -309,6 +310,13 @@ static void keeps_what_it_acknowledged(void)
     CHECK(acknowledged > seeds);
 }
 
+static int64_t cpu_ms(void)
+{
+    struct timespec t;
+    ASSERT(clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) == 0);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /* A full disk: clear refusals, nothing lost, and on it goes as soon as there is room. */
 static void recovers_from_a_full_disk(void)
 {
@@ -339,6 +347,9 @@ static void recovers_from_a_full_disk(void)
         while (r.good && r.busy < refused) /* and intake is refused all the same, at once */
             burst(&r);
     }
+    int64_t used_ms = cpu_ms();
+    nanosleep(&(struct timespec){.tv_nsec = 400000000}, NULL);
+    expect(&r, cpu_ms() - used_ms < 200, "what waits for room keeps a processor busy");
     sim_disk_set_capacity(r.disk, 0);
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
         acknowledge(&r, waiting[i], op_finish(&r.store, started[i], NULL), NULL);

@@ -361,11 +361,10 @@ static bool is_blocked(struct sqlite_store *s, const struct request *r)
 }
 
 /* What is neither read nor taken in is never refused: it waits where the journal has no room for
- * it, as a commit that does not find any is the end of the store. */
-static bool waits_for_journal(struct sqlite_store *s, const struct request *r)
+ * it behind so many bytes, as a commit that does not find any is the end of the store. */
+static bool waits_for_journal(struct sqlite_store *s, const struct request *r, size_t bytes)
 {
     struct writer *w = &s->writer;
-    size_t bytes = w->group.n;
     switch (r->kind) {
     case REQUEST_OUTCOMES: bytes += outcomes_bytes_most(r->what); break;
     case REQUEST_OBJECT: {
@@ -397,7 +396,7 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_PAGE)
         return false;
-    if (waits_for_journal(s, r))
+    if (waits_for_journal(s, r, s->writer.group.n))
         return true;
     if (r->kind == REQUEST_OUTCOMES)
         return false;
@@ -451,7 +450,7 @@ static void round_of(struct sqlite_store *s, struct request_list *todo)
 static int64_t wait_ms(struct sqlite_store *s)
 {
     const struct request *stalled = s->writer.stalled.first;
-    if (stalled && !is_blocked(s, stalled))
+    if (stalled && !is_blocked(s, stalled) && !waits_for_journal(s, stalled, 0))
         return 0;
     if (s->writer.stopping)
         return 10; /* for reads that are still under way */
