@@ -22,21 +22,6 @@ static int64_t since_of(const char *state, const struct lane_health *h)
     return strcmp(state, lane_state_name(h->state)) == 0 ? h->state_since_ms : 0;
 }
 
-static void key_int(struct json_writer *w, const char *key, int64_t v)
-{
-    json_key(w, key);
-    json_int(w, v);
-}
-
-static void key_ms(struct json_writer *w, const char *key, int64_t ms)
-{
-    json_key(w, key);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
 /* Of one, with four digits; null: there was no try. */
 static void key_rate(struct json_writer *w, const char *key, int64_t good, int64_t bad)
 {
@@ -67,7 +52,7 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
         return;
     }
     json_object(w);
-    key_ms(w, "At", h->last_error_ms);
+    json_key_time(w, "At", h->last_error_ms);
     json_key(w, "Class");
     json_c(w, attempt_class_name(h->last_class));
     json_key(w, "Status");
@@ -121,25 +106,25 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     buf_free(&url);
     json_key(w, "State");
     json_c(w, state);
-    key_ms(w, "Since", since_of(state, h));
-    key_int(w, "Waiting", v->waiting);
-    key_ms(w, "OldestWaitingAt", v->oldest_waiting_ms);
+    json_key_time(w, "Since", since_of(state, h));
+    json_key_int(w, "Waiting", v->waiting);
+    json_key_time(w, "OldestWaitingAt", v->oldest_waiting_ms);
     print_drain(w, v->waiting, h);
-    key_int(w, "InFlight", h->in_flight);
-    key_int(w, "WaitingInMemory", h->waiting_in_ram);
-    key_int(w, "Window", (int64_t)h->window);
-    key_ms(w, "NextTryAt", h->next_try_ms);
-    key_int(w, "Succeeded1h", h->succeeded_1h);
-    key_int(w, "Failed1h", h->failed_1h);
+    json_key_int(w, "InFlight", h->in_flight);
+    json_key_int(w, "WaitingInMemory", h->waiting_in_ram);
+    json_key_int(w, "Window", (int64_t)h->window);
+    json_key_time(w, "NextTryAt", h->next_try_ms);
+    json_key_int(w, "Succeeded1h", h->succeeded_1h);
+    json_key_int(w, "Failed1h", h->failed_1h);
     key_rate(w, "SuccessRate1h", h->succeeded_1h, h->failed_1h);
-    key_int(w, "Succeeded24h", h->succeeded_24h);
-    key_int(w, "Failed24h", h->failed_24h);
+    json_key_int(w, "Succeeded24h", h->succeeded_24h);
+    json_key_int(w, "Failed24h", h->failed_24h);
     key_rate(w, "SuccessRate24h", h->succeeded_24h, h->failed_24h);
-    key_int(w, "LatencyP50Ms", h->latency_p50_ms);
-    key_int(w, "LatencyP95Ms", h->latency_p95_ms);
-    key_int(w, "LatencyP99Ms", h->latency_p99_ms);
+    json_key_int(w, "LatencyP50Ms", h->latency_p50_ms);
+    json_key_int(w, "LatencyP95Ms", h->latency_p95_ms);
+    json_key_int(w, "LatencyP99Ms", h->latency_p99_ms);
     print_last_error(w, h);
-    key_ms(w, "CertificateExpiresAt", h->certificate_expires_ms);
+    json_key_time(w, "CertificateExpiresAt", h->certificate_expires_ms);
     print_warning(w, v);
     json_end_object(w);
 }

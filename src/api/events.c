@@ -15,7 +15,8 @@ struct taking {
 static void answer_taken(struct taking *t)
 {
     struct buf body = {0};
-    intake_answer(&body, &t->items, t->batch.verdicts);
+    struct intake_counts counts = intake_answer(&body, &t->items, t->batch.verdicts);
+    atomic_fetch_add(&t->c->api->events_rejected, (long long)counts.rejected);
     call_answer_json(t->c, 202, &body);
     buf_free(&body);
 }

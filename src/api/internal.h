@@ -14,6 +14,7 @@ struct api {
     uint32_t magic;
     struct api_options options;
     atomic_bool accepting;
+    atomic_llong events_rejected; /* items of events, answered as such */
     int64_t started_ms;
     struct rate_limit *limit;
     struct throttle *account_tries, *client_tries; /* of signing in */

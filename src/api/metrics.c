@@ -275,6 +275,9 @@ static void measured(struct task *task)
     delivery_get_numbers(c->api->options.delivery, &delivery);
     struct buf body = {0};
     print_store(&body, &store, call_now_ms(c));
+    print_metric(&body, &(struct metric){"postbackd_events_rejected_total", "counter",
+                                         "Items of events that were rejected, since the start.",
+                                         atomic_load(&c->api->events_rejected)});
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
     print_timings(&body, &store);

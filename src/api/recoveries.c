@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "domain/clock.h"
+#include "store/acceptance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -276,7 +277,11 @@ void callbacks_recover(struct call *c)
     make_id(c, r->id);
     r->account_no = c->account_no;
     r->created_ms = call_now_ms(c);
-    r->until_ms = r->to_ms <= r->created_ms ? r->to_ms : r->created_ms + 1;
+    /* What was accepted last may be dated a little ahead of the clock. */
+    struct store_numbers numbers;
+    store_get_numbers(c->api->options.store, &numbers);
+    int64_t last_ms = acceptance_ms(numbers.last_accepted_ms, r->created_ms);
+    r->until_ms = r->to_ms <= last_ms ? r->to_ms : last_ms + 1;
     g->c = c;
     g->count = (struct callback_count){
         .done.run = counted,

@@ -26,7 +26,7 @@ struct recovery {
     char id[RECOVERY_ID_BYTES];
     uint32_t account_no, app_no; /* app_no 0: all of the account's */
     int64_t from_ms, to_ms;      /* of acceptance, as asked */
-    int64_t until_ms;            /* to_ms, but not later than it was made */
+    int64_t until_ms;            /* to_ms, but nothing that is accepted after it was made */
     int64_t created_ms;
     unsigned states; /* bits, 1 << state */
     int32_t rate_per_second;

@@ -22,12 +22,6 @@ enum callback_state recovery_next_state(unsigned states, enum callback_state sta
     return CALLBACK_NONE;
 }
 
-static void key_int(struct json_writer *w, const char *key, int64_t v)
-{
-    json_key(w, key);
-    json_int(w, v);
-}
-
 void recovery_print(struct buf *to, const struct recovery *r)
 {
     struct json_writer w;
@@ -35,23 +29,23 @@ void recovery_print(struct buf *to, const struct recovery *r)
     json_object(&w);
     json_key(&w, "Id");
     json_c(&w, r->id);
-    key_int(&w, "Account", r->account_no);
-    key_int(&w, "App", r->app_no);
-    key_int(&w, "From", r->from_ms);
-    key_int(&w, "To", r->to_ms);
-    key_int(&w, "Until", r->until_ms);
-    key_int(&w, "Created", r->created_ms);
-    key_int(&w, "States", r->states);
-    key_int(&w, "Rate", r->rate_per_second);
-    key_int(&w, "Matched", r->matched);
-    key_int(&w, "Resent", r->resent);
+    json_key_int(&w, "Account", r->account_no);
+    json_key_int(&w, "App", r->app_no);
+    json_key_int(&w, "From", r->from_ms);
+    json_key_int(&w, "To", r->to_ms);
+    json_key_int(&w, "Until", r->until_ms);
+    json_key_int(&w, "Created", r->created_ms);
+    json_key_int(&w, "States", r->states);
+    json_key_int(&w, "Rate", r->rate_per_second);
+    json_key_int(&w, "Matched", r->matched);
+    json_key_int(&w, "Resent", r->resent);
     json_key(&w, "Parts");
     json_array(&w);
     for (size_t i = 0; i < r->part_count; i++) {
         json_object(&w);
-        key_int(&w, "App", r->parts[i].app_no);
-        key_int(&w, "State", r->parts[i].state);
-        key_int(&w, "After", (int64_t)r->parts[i].after_event_no);
+        json_key_int(&w, "App", r->parts[i].app_no);
+        json_key_int(&w, "State", r->parts[i].state);
+        json_key_int(&w, "After", (int64_t)r->parts[i].after_event_no);
         json_end_object(&w);
     }
     json_end_array(&w);

@@ -5,21 +5,6 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 
-static void key_int(struct json_writer *w, const char *key, int64_t v)
-{
-    json_key(w, key);
-    json_int(w, v);
-}
-
-static void key_ms(struct json_writer *w, const char *key, int64_t ms)
-{
-    json_key(w, key);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
 static void key_object(struct json_writer *w, const char *key)
 {
     json_key(w, key);
@@ -42,9 +27,9 @@ static void print_intake(struct json_writer *w, const struct store_numbers *n)
         json_end_object(w);
     }
     key_object(w, "Events");
-    key_int(w, "Accepted", n->events_accepted);
-    key_int(w, "Queued", n->events_queued);
-    key_int(w, "Unapplied", n->memtable_events);
+    json_key_int(w, "Accepted", n->events_accepted);
+    json_key_int(w, "Queued", n->events_queued);
+    json_key_int(w, "Unapplied", n->memtable_events);
     json_end_object(w);
 }
 
@@ -52,13 +37,13 @@ static void print_callbacks(struct json_writer *w, const struct system_numbers *
 {
     int64_t pending = n->store.callbacks_pending, a_minute = n->overview->succeeded_1m;
     key_object(w, "Callbacks");
-    key_int(w, "Delivered", n->store.callbacks_delivered);
-    key_int(w, "Dead", n->store.callbacks_dead);
-    key_int(w, "Pending", pending);
-    key_ms(w, "OldestPendingAt", n->store.oldest_pending_ms);
-    key_int(w, "InFlight", n->delivery.in_flight);
-    key_int(w, "InMemory", n->delivery.callbacks_in_ram);
-    key_int(w, "DeliveredLastMinute", a_minute);
+    json_key_int(w, "Delivered", n->store.callbacks_delivered);
+    json_key_int(w, "Dead", n->store.callbacks_dead);
+    json_key_int(w, "Pending", pending);
+    json_key_time(w, "OldestPendingAt", n->store.oldest_pending_ms);
+    json_key_int(w, "InFlight", n->delivery.in_flight);
+    json_key_int(w, "InMemory", n->delivery.callbacks_in_ram);
+    json_key_int(w, "DeliveredLastMinute", a_minute);
     json_key(w, "DrainSeconds");
     if (pending == 0)
         json_int(w, 0);
@@ -115,7 +100,7 @@ static void print_limits(struct json_writer *w, const struct store_numbers *n)
             json_int(w, b.most);
         else
             json_null(w);
-        key_int(w, "Refused", n->refused[r]);
+        json_key_int(w, "Refused", n->refused[r]);
         json_end_object(w);
     }
     json_end_array(w);
@@ -126,16 +111,16 @@ static void print_room(struct json_writer *w, const struct store_numbers *n)
     struct alloc_numbers heap;
     alloc_get_numbers(&heap);
     key_object(w, "Disk");
-    key_int(w, "FreeBytes", n->disk_free_bytes);
-    key_int(w, "ReserveBytes", n->disk_reserve_bytes);
-    key_int(w, "JournalBytes", n->journal_bytes);
+    json_key_int(w, "FreeBytes", n->disk_free_bytes);
+    json_key_int(w, "ReserveBytes", n->disk_reserve_bytes);
+    json_key_int(w, "JournalBytes", n->journal_bytes);
     json_end_object(w);
     key_object(w, "Memory");
-    key_int(w, "AllocatedBytes", heap.used_bytes);
-    key_int(w, "FreeBytes", heap.kept_bytes);
-    key_int(w, "PageCacheBytes", n->page_cache_bytes);
-    key_int(w, "MemtableBytes", n->memtable_bytes);
-    key_int(w, "KeyFilterBytes", n->filter_bytes);
+    json_key_int(w, "AllocatedBytes", heap.used_bytes);
+    json_key_int(w, "FreeBytes", heap.kept_bytes);
+    json_key_int(w, "PageCacheBytes", n->page_cache_bytes);
+    json_key_int(w, "MemtableBytes", n->memtable_bytes);
+    json_key_int(w, "KeyFilterBytes", n->filter_bytes);
     json_end_object(w);
 }
 
@@ -143,7 +128,7 @@ static void print_endpoints(struct json_writer *w, const struct system_numbers *
 {
     key_object(w, "EndpointStates");
     for (int s = 0; s < LANE_STATES; s++)
-        key_int(w, lane_state_name((enum lane_state)s), n->overview->lanes[s]);
+        json_key_int(w, lane_state_name((enum lane_state)s), n->overview->lanes[s]);
     json_end_object(w);
     json_key(w, "WorstEndpoints");
     json_array(w);
@@ -171,10 +156,10 @@ static void print_endpoints(struct json_writer *w, const struct system_numbers *
 static void print_books(struct json_writer *w, const struct books_state *b)
 {
     key_object(w, "Books");
-    key_int(w, "WrongDays", b->wrong_days);
-    key_int(w, "DaysChecked", b->days_checked);
-    key_int(w, "CallbacksChecked", b->callbacks_checked);
-    key_ms(w, "RoundEndedAt", b->round_ended_ms);
+    json_key_int(w, "WrongDays", b->wrong_days);
+    json_key_int(w, "DaysChecked", b->days_checked);
+    json_key_int(w, "CallbacksChecked", b->callbacks_checked);
+    json_key_time(w, "RoundEndedAt", b->round_ended_ms);
     json_key(w, "Example");
     json_c(w, b->wrong_example[0] ? b->wrong_example : NULL);
     json_end_object(w);
@@ -196,7 +181,7 @@ static void print_certificates(struct json_writer *w, const struct system_number
         json_object(w);
         json_key(w, "Certificate");
         json_c(w, kinds[i].kind);
-        key_ms(w, "ExpiresAt", kinds[i].expires_ms);
+        json_key_time(w, "ExpiresAt", kinds[i].expires_ms);
         json_key(w, "Soon");
         json_bool(w, certificate_expires_soon(kinds[i].expires_ms, n->now_ms));
         json_end_object(w);
@@ -207,18 +192,18 @@ static void print_certificates(struct json_writer *w, const struct system_number
 static void print_messages(struct json_writer *w, const struct operations_numbers *n)
 {
     key_object(w, "Messages");
-    key_int(w, "Sent", n->sent);
-    key_int(w, "Failed", n->failed);
-    key_int(w, "GivenUp", n->given_up);
-    key_int(w, "Owed", n->owed);
+    json_key_int(w, "Sent", n->sent);
+    json_key_int(w, "Failed", n->failed);
+    json_key_int(w, "GivenUp", n->given_up);
+    json_key_int(w, "Owed", n->owed);
     json_end_object(w);
 }
 
 void system_print(struct json_writer *w, const struct system_numbers *n)
 {
     json_object(w);
-    key_ms(w, "At", n->now_ms);
-    key_ms(w, "StartedAt", n->started_ms);
+    json_key_time(w, "At", n->now_ms);
+    json_key_time(w, "StartedAt", n->started_ms);
     json_key(w, "Version");
     json_c(w, n->version);
     print_intake(w, &n->store);

@@ -80,6 +80,21 @@ void json_key(struct json_writer *w, const char *name)
     json_key_str(w, str_of(name));
 }
 
+void json_key_int(struct json_writer *w, const char *name, int64_t v)
+{
+    json_key(w, name);
+    json_int(w, v);
+}
+
+void json_key_time(struct json_writer *w, const char *name, int64_t ms)
+{
+    json_key(w, name);
+    if (ms)
+        json_time(w, ms);
+    else
+        json_null(w);
+}
+
 void json_key_str(struct json_writer *w, struct str name)
 {
     ASSERT(w->depth > 0);

@@ -64,33 +64,27 @@ const char *notice_type(enum operations_topic topic, enum operations_state state
 /* --- what the store keeps ----------------------------------------------------------------------
  */
 
-static void key_int(struct json_writer *w, const char *key, int64_t v)
-{
-    json_key(w, key);
-    json_int(w, v);
-}
-
 void notice_print(struct buf *to, const struct notice *n)
 {
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
-    key_int(&w, "Topic", n->topic);
-    key_int(&w, "Account", n->account_no);
-    key_int(&w, "App", n->app_no);
-    key_int(&w, "Kind", n->kind);
-    key_int(&w, "Is", n->is);
-    key_int(&w, "Told", n->told);
-    key_int(&w, "Since", n->since_ms);
-    key_int(&w, "Expires", n->expires_ms);
-    key_int(&w, "Class", n->class);
-    key_int(&w, "Status", n->status);
-    key_int(&w, "ErrorAt", n->error_ms);
+    json_key_int(&w, "Topic", n->topic);
+    json_key_int(&w, "Account", n->account_no);
+    json_key_int(&w, "App", n->app_no);
+    json_key_int(&w, "Kind", n->kind);
+    json_key_int(&w, "Is", n->is);
+    json_key_int(&w, "Told", n->told);
+    json_key_int(&w, "Since", n->since_ms);
+    json_key_int(&w, "Expires", n->expires_ms);
+    json_key_int(&w, "Class", n->class);
+    json_key_int(&w, "Status", n->status);
+    json_key_int(&w, "ErrorAt", n->error_ms);
     json_key(&w, "Detail");
     json_c(&w, n->detail);
-    key_int(&w, "Owed", n->owed_ms);
+    json_key_int(&w, "Owed", n->owed_ms);
     if (n->id[0]) {
-        key_int(&w, "Saying", n->saying);
+        json_key_int(&w, "Saying", n->saying);
         json_key(&w, "Id");
         json_c(&w, n->id);
         json_key(&w, "Body");
@@ -241,7 +235,7 @@ static void print_health(struct json_writer *w, const struct notice *n)
               : n->is == OPERATIONS_DISABLED ? "disabled"
                                              : "open");
     key_time(w, "Since", n->since_ms);
-    key_int(w, "Waiting", n->waiting.count[n->kind]);
+    json_key_int(w, "Waiting", n->waiting.count[n->kind]);
     key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
     print_error(w, n);
 }

@@ -471,6 +471,7 @@ enum store_timing {
 struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
+    int64_t last_accepted_ms;  /* of the event accepted last, see acceptance.h; 0: there is none */
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t commits, commit_micros_total;
     struct timing_numbers timings[STORE_TIMINGS];

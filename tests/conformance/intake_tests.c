@@ -217,6 +217,9 @@ static void acceptance_does_not_go_back_a_little(struct subject *s)
     CHECK_EQ_INT(row.next_attempt_ms, BASE_MS);
     (void)submit_at(s, EVENT_SURVEY_COMPLETED, "r-3", BASE_MS + 1000);
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-3").event.accepted_ms, BASE_MS + 2000);
+    struct store_numbers numbers;
+    store_get_numbers(s->store, &numbers);
+    CHECK_EQ_INT(numbers.last_accepted_ms, BASE_MS + 2000);
 }
 
 /* EventIds accepted in [from, to), newest first. */

@@ -124,6 +124,10 @@ class Daemon:
     def api(self, key=OPERATOR_KEY):
         return Api(self.port, key)
 
+    def resident_kib(self):
+        with open("/proc/%d/status" % self.process.pid) as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+
     def metrics(self):
         values = {}
         for line in self.api().get("/metrics", key=None).text.splitlines():

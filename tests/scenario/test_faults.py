@@ -174,6 +174,21 @@ def test_a_clock_that_jumps_neither_stalls_nor_spins(tmp_path, jumps):
     receiver.close()
 
 
+def test_a_recovery_up_to_now_has_what_is_dated_a_little_ahead(tmp_path):
+    """The clock is put back by less than what takes times of acceptance with it."""
+    clock = Clock(tmp_path / "clock")
+    d = Daemon(tmp_path / "d", env=shimmed(SHIM_CLOCK=tmp_path / "clock")).start()
+    account, api = Account(d), d.api()
+    api.events(account.event("before"))
+    clock.jump(-4)
+    api.events(account.event("held"))
+    hour = datetime.timedelta(hours=1)
+    answer = api.post("/api/v1/callbacks/recover", query={"partnerId": account.partner_id}, body={
+        "From": (clock.now() - hour).isoformat(), "To": (clock.now() + hour).isoformat(), "States": ["skipped"]})
+    assert answer.status == 202 and answer.json["Matched"] == 2, answer
+    assert d.stop() == 0
+
+
 def test_a_clock_put_right_again_is_believed(tmp_path):
     """What came while it was days ahead does not date or delay what comes afterwards."""
     clock, receiver = Clock(tmp_path / "clock"), Receiver()

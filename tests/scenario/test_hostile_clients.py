@@ -78,11 +78,6 @@ def assert_problem(found, *statuses):
     assert json.loads(body)["status"] == status
 
 
-def memory_kib(d):
-    with open("/proc/%d/status" % d.process.pid) as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
-
-
 @pytest.fixture(scope="module")
 def account(daemon):
     return Account(daemon)
@@ -103,14 +98,14 @@ def test_slow_and_idle_clients_keep_nobody_out(daemon, account):
         tail = connect(daemon)
         tail.sendall(request("POST", "/api/v1/events", body)[:-20])
         slow += [head, tail]
-    before = memory_kib(daemon)
+    before = daemon.resident_kib()
     idle = [connect(daemon) for _ in range(2000)]
     for k in range(20):
         for s in slow[::10]:
             s.sendall(b"x" if k < 19 else b"y")
         daemon.api().events(account.event("beside-the-slow-%d" % k))
     if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
-        assert memory_kib(daemon) - before < 60 * 1024  # 30 KiB a connection would be too much
+        assert daemon.resident_kib() - before < 60 * 1024  # 30 KiB a connection would be too much
     for s in slow + idle:
         s.close()
     assert stored(daemon) >= 20

@@ -287,11 +287,6 @@ def test_session_outlives_the_connections(tmp_path, newest):
     assert daemon.stop() == 0
 
 
-def resident_kib(daemon):
-    with open("/proc/%d/status" % daemon.process.pid) as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
-
-
 def test_memory_stays_flat(field):
     """Handshakes that fail at every step leave nothing behind."""
     daemon, accounts, *_ = field
@@ -304,7 +299,7 @@ def test_memory_stays_flat(field):
                     "RewardType": "survey_completed", "PanelistId": "p"}).json
                 assert attempt["Class"] == "tls", attempt
     storm(3)
-    before = resident_kib(daemon)
+    before = daemon.resident_kib()
     storm(20)
     if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
-        assert resident_kib(daemon) - before < 8 << 10
+        assert daemon.resident_kib() - before < 8 << 10

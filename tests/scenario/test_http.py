@@ -189,7 +189,8 @@ def test_head_of_a_report(daemon, account):
 
 
 METRICS = ["postbackd_events_accepted_total", "postbackd_callbacks_delivered_total", "postbackd_callbacks_dead_total",
-           "postbackd_callbacks_pending", "postbackd_oldest_pending_seconds"]
+           "postbackd_callbacks_pending", "postbackd_oldest_pending_seconds",
+           "postbackd_events_rejected_total"]
 TIMINGS = {"postbackd_store_accept_seconds": 4, "postbackd_store_record_seconds": 2,
            "postbackd_store_commit_seconds": 4, "postbackd_store_apply_seconds": 1,
            "postbackd_store_checkpoint_seconds": 0, "postbackd_loop_turn_seconds": 4, "postbackd_loop_wake_seconds": 1}
@@ -212,13 +213,16 @@ def test_metrics(own_daemon):
     receiver = Receiver(answer=lambda r: 200 if r.json["RewardId"] == "m-1" else 404)
     try:
         a = Account(d, receiver.url)
-        for e in (a.event("m-1"), a.event("m-1"), a.event("m-2"), a.event("m-3", "survey_started")):
+        for e in (a.event("m-1"), a.event("m-1"), a.event("m-2"), a.event("m-3", "survey_started"),
+                  [a.event("m-4"), a.event("m-5", OfferId=-1, ClientId="nobody")]):
             assert d.api().post("/api/v1/events", e).status == 202
         d.api().wait_state("m-1", a.partner_id, "delivered")
         d.api().wait_state("m-2", a.partner_id, "dead")
+        d.api().wait_state("m-4", a.partner_id, "dead")
         values = d.metrics()
-        assert [values[name] for name in METRICS[:4]] == [3, 1, 1, 0]
-        assert sum(v for k, v in values.items() if k.startswith("postbackd_attempts_total")) == 5
+        assert [values[name] for name in METRICS[:4]] == [4, 1, 2, 0]
+        assert values["postbackd_events_rejected_total"] == 1
+        assert sum(v for k, v in values.items() if k.startswith("postbackd_attempts_total")) == 9
         # whatever was done was timed; how long it took nobody can say
         for name, least in TIMINGS.items():
             assert types[name] == "histogram"

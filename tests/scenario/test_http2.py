@@ -448,11 +448,6 @@ def test_off(tmp_path, field):
     assert daemon.stop() == 0
 
 
-def resident_kib(daemon):
-    with open("/proc/%d/status" % daemon.process.pid) as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
-
-
 def test_memory_stays_flat(field):
     """Whatever they flood us with, nothing of it stays."""
     names = [name for name in CASES if CASES[name][1] == "protocol"]
@@ -465,10 +460,10 @@ def test_memory_stays_flat(field):
                     {"RewardType": "survey_completed", "PanelistId": "p"}).json
                 assert attempt["Class"] == CASES[name][1], attempt
     storm(2)
-    before = resident_kib(field.daemon)
+    before = field.daemon.resident_kib()
     storm(8)
     if "ASAN_OPTIONS" not in os.environ:  # sanitizers keep what is freed
-        assert resident_kib(field.daemon) - before < 8 << 10
+        assert field.daemon.resident_kib() - before < 8 << 10
 
 
 class Proxy:

@@ -326,6 +326,7 @@ void memory_numbers(struct store *s, struct store_numbers *ret)
         .events_accepted = (int64_t)m->count,
         .callbacks_delivered = m->delivered,
         .callbacks_dead = m->dead,
+        .last_accepted_ms = m->last_accepted_ms,
         .commits = m->commits,
         .accepting = true,
     };

@@ -131,6 +131,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .callbacks_dead = atomic_load(&n->dead),
         .callbacks_pending = atomic_load(&n->pending),
         .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
+        .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .events_queued = queued,
         .memtable_events = memtable,
         .journal_bytes = (int64_t)journal_live_bytes(s->journal),

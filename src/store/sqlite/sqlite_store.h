@@ -45,7 +45,7 @@ enum cache { CACHE_APPLIER, CACHE_WRITER, CACHE_PAGES, CACHE_READS, CACHE_SCANS,
 
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
-        memtable_events, memtable_bytes, filter_bytes, cache_bytes[CACHES];
+        last_accepted_ms, memtable_events, memtable_bytes, filter_bytes, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool failed;  /* the store has stopped */
     atomic_bool blocked; /* SQLite cannot be written at the moment */

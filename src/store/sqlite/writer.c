@@ -252,6 +252,7 @@ static void commit_group(struct sqlite_store *s)
     if (!has_failed(s)) {
         long long added = (long long)(m->event_count - w->first_event);
         atomic_fetch_add(&s->numbers.accepted, added);
+        atomic_store(&s->numbers.last_accepted_ms, s->view.last_accepted_ms);
         atomic_fetch_add(&s->numbers.memtable_events, added);
         writer_hand_out(s);
     }
