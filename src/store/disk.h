@@ -34,7 +34,7 @@ struct disk {
     /* Free (for this process) and all bytes of the file system under it; 0 or -errno. NULL: not
      * known. */
     int (*space)(struct disk *disk, const char *path, int64_t *ret_free, int64_t *ret_total);
-    /* The SQLite VFS over the same disk; NULL: SQLite's default. */
+    /* The SQLite VFS over the same disk; NULL: SQLite's default, paced (sqlite/paced.h). */
     const char *sqlite_vfs;
 };
 

@@ -115,8 +115,8 @@ struct due_page {
     int64_t after_due_ms; /* go on behind (after_due_ms, after_event_no); 0, 0: from the start */
     uint64_t after_event_no;
     uint32_t limit; /* at most LIMIT_PAGE_CALLBACKS */
-    /* In no hurry, and only states and places matter: bodies are absent, and what came or moved
-     * within the last seconds may be missing as if it were not there. */
+    /* In no hurry, and only states and places matter: bodies may be absent, and what came or
+     * moved within the last seconds may be missing as if it were not there. */
     bool brief;
     /* results */
     enum store_status status;
