@@ -6,13 +6,10 @@
 #include "base/log.h"
 
 #include <stdlib.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include "store/sqlite/schema.h"
 
 #define RETRY_MS 1000
-#define APPLIER_NICER 10
 #define PURGE_INTERVAL_MS (60 * 60 * 1000)
 
 void applier_publish_numbers(struct sqlite_store *s)
@@ -93,12 +90,7 @@ void *applier_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-applier");
-    /* What is durable already can wait for what is not, and for what is to be sent: the applier's
-     * work comes in bursts of a second and must not hold up a commit or a callback on a busy core.
-     * When it falls behind, the memtables fill and intake waits for it. */
-    id_t self = (id_t)gettid();
-    (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + APPLIER_NICER);
+    store_thread_begin("store-applier", APPLIER_NICER); /* behind, it makes intake wait */
     int wal_pages = 0;
     int64_t next_purge_mono_ms = 0;
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);

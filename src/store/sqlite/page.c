@@ -135,7 +135,7 @@ void *pages_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-pages");
+    store_thread_begin("store-pages", READER_NICER);
     sqlite3_stmt *due =
         sql_prepare(&s->pages.sql, "SELECT due_ms,id FROM due WHERE lane=?1 AND due_ms>=?2"
                                    " AND (due_ms,id)>(?2,?3) ORDER BY due_ms,id");

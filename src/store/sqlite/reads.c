@@ -193,7 +193,7 @@ void *reads_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-reads");
+    store_thread_begin("store-reads", READER_NICER);
     struct sql *q = &s->reads.sql;
     struct request *r;
     while ((r = reader_next(s, &s->to_reads, q, CACHE_READS))->kind != REQUEST_STOP) {

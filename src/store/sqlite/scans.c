@@ -105,6 +105,7 @@ void *scans_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
+    store_thread_begin("store-scans", APPLIER_NICER);
     struct sql *q = &s->scans.sql;
     struct request *r;
     while ((r = reader_next(s, &s->to_scans, q, CACHE_SCANS))->kind != REQUEST_STOP) {

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -239,6 +240,14 @@ static size_t sqlite_backlog(struct store *store, struct lane_backlog **ret_lane
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
+
+void store_thread_begin(const char *name, int nicer)
+{
+    pthread_setname_np(pthread_self(), name);
+    id_t self = (id_t)gettid();
+    if (nicer > 0)
+        (void)setpriority(PRIO_PROCESS, self, getpriority(PRIO_PROCESS, self) + nicer);
+}
 
 static void sqlite_start(struct store *store, struct owed_sink *sink)
 {

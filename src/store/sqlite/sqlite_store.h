@@ -112,6 +112,13 @@ static inline struct sqlite_store *sqlite_store_of(struct store *s)
     return store;
 }
 
+/* At the begin of each thread: its name, and how much nicer than the writer it is. What is durable
+ * already can wait for what is not, and for what is to be sent: reading and applying come in bursts
+ * of milliseconds and must not hold up a commit or a callback on a busy core. */
+#define READER_NICER 5
+#define APPLIER_NICER 10
+void store_thread_begin(const char *name, int nicer);
+
 /* writer.c */
 void *writer_main(void *arg);
 void writer_intake(struct sqlite_store *s, struct intake_batch *batch); /* intake.c */

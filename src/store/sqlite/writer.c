@@ -479,7 +479,7 @@ void *writer_main(void *arg)
 {
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-writer");
+    store_thread_begin("store-writer", 0);
     writer_hand_out_recovered(s);
     while (!is_over(s)) {
         struct request_list todo = queue_take_all(&s->to_writer, wait_ms(s));
