@@ -11,6 +11,9 @@
  * SQLite too, so that nothing is left to be done later. A third figure has every callback's
  * delivery recorded as well, with its attempt. PARTS: s, r, p for the three, default srp;
  * a asks for a report ten times a second beside the first.
+ *
+ * With SCENARIO_POSTGRESQL (tests/scenario/postgresql.py run ...) the store is on that server, in
+ * the database that it names, which should be empty.
  */
 #include "ingest_store.h"
 
@@ -236,18 +239,30 @@ static void ingest(size_t from, size_t events)
     wait_applied();
 }
 
+static struct store *open_store(const char *directory, char **ret_why)
+{
+    struct store_retention retention = {90, 30, 91};
+    struct sqlite_store_options sqlite = {
+        .directory = directory,
+        .disk = disk_real(),
+        .env = env_real(),
+        .retention = retention,
+    };
+    struct postgresql_store_options postgresql = {
+        .uri = getenv("SCENARIO_POSTGRESQL"),
+        .env = env_real(),
+        .retention = retention,
+    };
+    return postgresql.uri ? postgresql_store_open(&postgresql, ret_why)
+                          : sqlite_store_open(&sqlite, ret_why);
+}
+
 static void bench_store(const char *directory, size_t events, size_t preloaded, char part)
 {
     static const char *const names[] = {"store", "store, deliveries recorded",
                                         "store, and reports asked"};
     char *why = NULL;
-    struct sqlite_store_options options = {
-        .directory = directory,
-        .disk = disk_real(),
-        .env = env_real(),
-        .retention = {90, 30, 91},
-    };
-    run.store = sqlite_store_open(&options, &why);
+    run.store = open_store(directory, &why);
     if (!run.store) {
         printf("%s\n", why);
         exit(1);

@@ -12,9 +12,11 @@ int command_backup(struct settings *s)
     if (s->operand_count != 1)
         return command_fail(EXIT_USAGE, "backup needs one FILE to make.");
     struct str store = settings_text(s, OPTION_STORE);
+    if (str_has_prefix(store, "postgresql://") || str_has_prefix(store, "postgres://"))
+        return command_fail(EXIT_USAGE, "backup copies sqlite:DIR; for a store on PostgreSQL use "
+                                        "pg_basebackup with WAL archiving, or pg_dump.");
     if (!str_has_prefix(store, "sqlite:") || store.n == 7)
-        return command_fail(EXIT_USAGE, "store: %.*s: this version keeps events in sqlite:DIR.",
-                            STR_ARG(store));
+        return command_fail(EXIT_USAGE, "store: %.*s: not sqlite:DIR.", STR_ARG(store));
     umask(077); /* the copy holds people's ids: nobody else's to read */
     char *why = NULL;
     const char *file = s->operands[0].p;

@@ -17,8 +17,9 @@ const struct option option_table[OPTION_COUNT] = {
                          "PEM certificate chain of the listener; with --tls-key.", S, false, false},
     [OPTION_TLS_KEY] = {"tls-key", "FILE", NULL, "PEM private key of the listener.", S, false,
                         false},
-    [OPTION_STORE] = {"store", "STORE", "sqlite:./data", "Where events are kept: sqlite:DIR.",
-                      S | COMMAND_BACKUP, false, false},
+    [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
+                      "Where events are kept: sqlite:DIR or postgresql://...", S | COMMAND_BACKUP,
+                      false, false},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,

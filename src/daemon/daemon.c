@@ -153,7 +153,18 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     return good;
 }
 
-static bool open_store(struct daemon *d, char **ret_why)
+static struct store *open_postgresql(struct daemon *d, char **ret_why)
+{
+    struct postgresql_store_options options = {
+        .uri = d->options.store_uri,
+        .env = d->env,
+        .retention = d->options.retention,
+        .waiting_most = d->options.waiting_most,
+    };
+    return postgresql_store_open(&options, ret_why);
+}
+
+static struct store *open_sqlite(struct daemon *d, char **ret_why)
 {
     struct upgrade_watch watch = {.env = d->env};
     struct sqlite_store_options options = {
@@ -166,7 +177,12 @@ static bool open_store(struct daemon *d, char **ret_why)
         .upgrade_goes_on = upgrade_goes_on,
         .upgrade_context = &watch,
     };
-    d->store = sqlite_store_open(&options, ret_why);
+    return sqlite_store_open(&options, ret_why);
+}
+
+static bool open_store(struct daemon *d, char **ret_why)
+{
+    d->store = d->options.store_uri ? open_postgresql(d, ret_why) : open_sqlite(d, ret_why);
     if (!d->store)
         return false;
     d->directory = directory_new();
@@ -362,8 +378,8 @@ static void say_listening(const struct daemon *d)
     if (socket_local(d->listen_fd, &at))
         endpoint_print(&text, &at);
     log_info("listening", LOG_STR("address", buf_str(&text)), LOG_C("tls", d->tls ? "yes" : "no"),
-             LOG_C("store", d->options.store_directory), LOG_INT("loops", d->lap_count),
-             LOG_C("version", d->options.version));
+             LOG_C("store", d->options.store_uri ? "postgresql" : d->options.store_directory),
+             LOG_INT("loops", d->lap_count), LOG_C("version", d->options.version));
     buf_free(&text);
 }
 
@@ -572,6 +588,7 @@ int daemon_run(struct daemon *d)
         }
     }
     log_info("stopping");
+    store_stopping(d->store);
     bool good = stop_in_order(d);
     free_parts(d);
     if (good)

@@ -12,6 +12,7 @@
 struct daemon_options {
     struct endpoint listen;
     const char *tls_cert_file, *tls_key_file; /* both or none */
+    const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;
     struct store_retention retention;
     struct schedule schedule;

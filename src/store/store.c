@@ -194,6 +194,13 @@ void store_start(struct store *s, struct owed_sink *sink)
     s->ops->start(s, sink);
 }
 
+void store_stopping(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    if (s->ops->stopping)
+        s->ops->stopping(s);
+}
+
 void store_close(struct store *s)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
@@ -224,8 +231,8 @@ static const struct {
                               "The disk refused a write or a sync; the daemon is about to end and "
                               "recovers when it is started again."},
     [STORE_REFUSES_DATABASE] = {"database",
-                                "The database cannot be written: its disk is full, or somebody "
-                                "holds a lock on it."},
+                                "The database cannot be written: it cannot be reached, its disk is "
+                                "full, or somebody holds a lock on it."},
     [STORE_REFUSES_DISK] = {"disk_reserve",
                             "What is free on the store's disk has reached the reserve."},
     [STORE_REFUSES_JOURNAL] = {"journal",

@@ -518,6 +518,8 @@ struct store_ops {
     size_t (*backlog)(struct store *s, struct lane_backlog **ret_lanes); /* malloc'ed */
     /* Starts taking requests; recovered pending callbacks go to the sink or are found by paging. */
     void (*start)(struct store *s, struct owed_sink *sink);
+    /* NULL: nothing of it ever waits for long. Any thread, after the start. */
+    void (*stopping)(struct store *s);
     /* Finishes what was asked for, makes it durable, frees everything. Blocking. */
     void (*close)(struct store *s);
 };
@@ -549,4 +551,7 @@ const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);
 void store_start(struct store *s, struct owed_sink *sink);
+/* The process is about to end: what waits for something that is away for an unknown time is given
+ * up within seconds, and the store then fails. */
+void store_stopping(struct store *s);
 void store_close(struct store *s);

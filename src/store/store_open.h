@@ -38,6 +38,16 @@ MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *op
 MUST_CHECK bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
                                     char **ret_why);
 
+struct postgresql_store_options {
+    const char *uri; /* postgresql://..., as libpq reads it */
+    struct env *env;
+    struct store_retention retention;
+    int64_t waiting_most; /* beyond, events are refused; 0: the default (base/limits.h) */
+};
+/* One daemon at a time: a second one on the same database is refused. Blocking, seconds. */
+MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,
+                                               char **ret_why);
+
 /* Keeps everything in plain lists; the oracle of the conformance suite.
  * Runs each request at once on the caller's thread. */
 struct store *memory_store_open(struct env *env);

@@ -14,9 +14,12 @@ import subprocess
 import tempfile
 import threading
 import time
+import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import urlencode
+
+import postgresql
 
 ROOT = Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("POSTBACKD_BIN", str(ROOT / "build" / "postbackd"))
@@ -25,8 +28,11 @@ LOOPS = os.environ.get("SCENARIO_LOOPS", "")
 # How many times longer than usual to wait for what must come: sanitizers are slow. Only the
 # harness's own patience grows by it, never a time that the daemon is held to.
 PATIENCE = int(os.environ.get("SCENARIO_PATIENCE", "1"))
+# Where it is set, every daemon keeps its events on this PostgreSQL server, in a database of its own.
+POSTGRESQL = os.environ.get("SCENARIO_POSTGRESQL", "")
 LIVE = "/api/v1/live"  # whose answer never ends: for those who read streams, see test_people_rights.py
 OPERATOR_KEY = "operator-key-for-tests-0123456789"
+MASTER_KEY = "6d61737465722d6b65792d666f722d74657374732d30313233343536373839ab"
 
 
 def eventually(check, timeout_s=15.0, step_s=0.02, what=None):
@@ -57,10 +63,18 @@ class Daemon:
         self.allow = allow
         self.port = 0
         self.process = None
+        self.database = None
+
+    def store(self):
+        if not POSTGRESQL:
+            return "sqlite:%s" % (self.directory / "store")
+        if not self.database:
+            self.database = postgresql.new_database(POSTGRESQL, "t" + uuid.uuid4().hex)
+        return self.database
 
     def command(self):
         line = [BINARY, "serve", "--listen", "127.0.0.1:%d" % self.port,
-                "--store", "sqlite:%s" % (self.directory / "store"), "--log-format", "json"]
+                "--store", self.store(), "--log-format", "json"]
         if self.schedule:
             line += ["--retry-schedule", self.schedule]
         for cidr in self.allow:
@@ -74,6 +88,8 @@ class Daemon:
         self.directory.mkdir(parents=True, exist_ok=True)
         env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
         env["POSTBACKD_OPERATOR_KEY"] = OPERATOR_KEY
+        if POSTGRESQL:
+            env["POSTBACKD_MASTER_KEY"] = MASTER_KEY
         env.update(self.env)
         with open(self.directory / "daemon.log", "ab") as log:
             begin = log.tell()

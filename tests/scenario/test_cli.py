@@ -95,7 +95,7 @@ WRONG = [
     (["serve", "--nonsense", "x"], ["nonsense"]), (["serve", "stray"], []),
     (["serve", "--listen"], ["listen"]), (["serve", "--listen", "nowhere"], ["listen"]),
     (["serve", "--listen", "127.0.0.1:99999"], ["listen"]), (["serve", "--listen", "1.2.3:80"], ["listen"]),
-    (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "postgresql://me:pw@db/x"], ["***:***@db"]),
+    (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "postgresql://me:pw@db/x"], ["***:***@db", "POSTBACKD_MASTER_KEY"]),
     (["serve", "--store", "sqlite:"], ["store"]),
     (["serve", "--retry-schedule", "5s,x"], ["retry-schedule"]), (["serve", "--retry-schedule", "5"], ["retry-schedule"]),
     (["serve", "--retry-schedule", "5s,,1m"], ["retry-schedule"]),

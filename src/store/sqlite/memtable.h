@@ -5,8 +5,8 @@
 #pragma once
 
 #include "base/arena.h"
+#include "store/idmap.h"
 #include "store/journal/journal.h"
-#include "store/sqlite/idmap.h"
 #include "store/sqlite/ids.h"
 #include "store/store.h"
 

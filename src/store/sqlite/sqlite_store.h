@@ -14,8 +14,8 @@
  * SQLite alone, so there is one way to read anything (docs/decisions/sqlite-read-barrier.md). */
 #pragma once
 
+#include "store/queue.h"
 #include "store/sqlite/apply.h"
-#include "store/sqlite/queue.h"
 #include "store/sqlite/view.h"
 #include "store/store_open.h"
 

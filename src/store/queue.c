@@ -1,5 +1,5 @@
 /* Mutex and condition; a thread takes the whole list, so that the lock is held for moments. */
-#include "store/sqlite/queue.h"
+#include "store/queue.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

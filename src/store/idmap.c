@@ -1,5 +1,5 @@
 /* Open addressing, at most half full; the multiplication spreads dense ids. */
-#include "store/sqlite/idmap.h"
+#include "store/idmap.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

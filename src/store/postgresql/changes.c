@@ -1,0 +1,250 @@
+/* Rows that more than one transaction may want are locked in one order everywhere, so that two
+ * nodes never wait for each other: accounts, then events by (account, number), then the ledger by
+ * its key, then totals. What has no rows to change costs no statement. */
+#include "store/postgresql/changes.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+void changes_begin(struct changes *ch)
+{
+    books_clear(&ch->books);
+    ch->row_count = ch->total_count = 0;
+    table_begin(&ch->dropped, "illl");
+    table_begin(&ch->waiting, "illlilb");
+}
+
+void changes_free(struct changes *ch)
+{
+    books_free(&ch->books);
+    free(ch->rows);
+    free(ch->totals);
+    table_free(&ch->dropped);
+    table_free(&ch->waiting);
+    table_free(&ch->scratch);
+    *ch = (struct changes){0};
+}
+
+/* --- what waits ------------------------------------------------------------------------------- */
+
+static int64_t waiting_lane(const struct event *e, enum wait_kind wait)
+{
+    int64_t lane = (int64_t)lane_of(e->app_no, e->lane);
+    return wait == WAIT_HELD ? -lane : lane;
+}
+
+void changes_wait(struct changes *ch, const struct event *e, int32_t period,
+                  const struct standing *s)
+{
+    struct pg_column *c = ch->waiting.columns;
+    column_int(c++, e->account_no);
+    column_int(c++, waiting_lane(e, s->wait));
+    column_int(c++, s->place.due_ms);
+    column_int(c++, (int64_t)e->event_no);
+    column_int(c++, period);
+    column_int(c++, e->accepted_ms);
+    column_int(c++, s->state == CALLBACK_PENDING);
+}
+
+static void stop_waiting(struct changes *ch, const struct event *e, const struct standing *s)
+{
+    struct pg_column *c = ch->dropped.columns;
+    column_int(c++, e->account_no);
+    column_int(c++, waiting_lane(e, s->wait));
+    column_int(c++, s->place.due_ms);
+    column_int(c++, (int64_t)e->event_no);
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static struct changed_total *total_of(struct changes *ch, uint32_t account_no)
+{
+    size_t at = 0;
+    while (at < ch->total_count && ch->totals[at].account_no != account_no)
+        at++;
+    if (at == ch->total_count) {
+        ch->totals =
+            xgrow(ch->totals, &ch->total_capacity, ch->total_count + 1, sizeof *ch->totals);
+        ch->totals[ch->total_count++] = (struct changed_total){.account_no = account_no};
+    }
+    return &ch->totals[at];
+}
+
+void changes_pending(struct changes *ch, uint32_t account_no, int64_t more)
+{
+    total_of(ch, account_no)->pending += more;
+}
+
+void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now)
+{
+    if (now->state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
+        now->counted |= COUNTED_DELIVERED;
+        total_of(ch, account_no)->delivered++;
+    }
+    if (now->state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
+        now->counted |= COUNTED_DEAD;
+        total_of(ch, account_no)->dead++;
+    }
+}
+
+void changes_row(struct changes *ch, const struct row *row, const struct standing *now)
+{
+    const struct event *e = &row->event;
+    const struct standing *was = &row->standing;
+    if (was->state != now->state) {
+        struct book_key key = book_key_of(e);
+        books_move(&ch->books, &key, e->reward_micros, e->revenue_micros, was->state, now->state);
+        changes_pending(ch, e->account_no,
+                        (now->state == CALLBACK_PENDING) - (was->state == CALLBACK_PENDING));
+    }
+    bool same = was->wait == now->wait && was->place.due_ms == now->place.due_ms &&
+                (was->state == CALLBACK_PENDING) == (now->state == CALLBACK_PENDING);
+    if (!same && was->wait != WAIT_NOT)
+        stop_waiting(ch, e, was);
+    if (!same && now->wait != WAIT_NOT)
+        changes_wait(ch, e, row->period, now);
+    ch->rows = xgrow(ch->rows, &ch->row_capacity, ch->row_count + 1, sizeof *ch->rows);
+    ch->rows[ch->row_count++] = (struct changed_row){
+        .account_no = e->account_no,
+        .event_no = e->event_no,
+        .period = row->period,
+        .standing = *now,
+    };
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static int by_period(const void *a, const void *b)
+{
+    const struct changed_row *x = a, *y = b;
+    if (x->period != y->period)
+        return x->period < y->period ? -1 : 1;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
+}
+
+static void add_row(struct pg_table *t, const struct changed_row *row)
+{
+    const struct standing *s = &row->standing;
+    struct pg_column *c = t->columns;
+    column_int(c++, row->account_no);
+    column_int(c++, (int64_t)row->event_no);
+    column_int(c++, s->state);
+    column_int(c++, s->reason);
+    column_int(c++, s->wait);
+    column_int(c++, s->manual);
+    column_int(c++, s->place.failed_attempts);
+    column_int(c++, s->place.slot);
+    column_int(c++, s->place.due_ms);
+    column_int(c++, s->attempts);
+    column_int(c++, s->counted);
+    column_int(c++, (int64_t)s->resend_no);
+    column_int(c++, s->resend_due_ms);
+    column_int(c++, s->resend_waits);
+}
+
+/* One statement per period: the planner then sees one partition. */
+static void send_rows(struct changes *ch, struct pg *pg)
+{
+    if (ch->row_count)
+        qsort(ch->rows, ch->row_count, sizeof *ch->rows, by_period);
+    for (size_t at = 0; at < ch->row_count;) {
+        int32_t period = ch->rows[at].period;
+        table_begin(&ch->scratch, "ilsssbiilisllb");
+        for (; at < ch->row_count && ch->rows[at].period == period; at++)
+            add_row(&ch->scratch, &ch->rows[at]);
+        args_table(pg_args(pg), &ch->scratch);
+        args_int(&pg->args, PG_INT4, period);
+        pg_query(pg, "UPDATE event e SET state=u.state,reason=u.reason,wait=u.wait,manual=u.manual,"
+                     "failed_attempts=u.failed,slot=u.slot,due_ms=u.due,attempts=u.attempts,"
+                     "counted=u.counted,resend_no=u.resend_no,"
+                     "resend_due_ms=CASE WHEN u.resend_waits THEN u.resend_due END"
+                     " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14) AS u(account_no,"
+                     "event_no,state,reason,wait,manual,failed,slot,due,attempts,counted,resend_no,"
+                     "resend_due,resend_waits)"
+                     " WHERE e.account_no=u.account_no AND e.event_no=u.event_no AND e.period=$15");
+    }
+}
+
+static void send_waiting(struct changes *ch, struct pg *pg)
+{
+    if (table_rows(&ch->dropped)) {
+        args_table(pg_args(pg), &ch->dropped);
+        pg_query(pg, "DELETE FROM waiting w USING unnest($1,$2,$3,$4) AS u(a,l,d,n)"
+                     " WHERE w.account_no=u.a AND w.lane=u.l AND w.due_ms=u.d AND w.event_no=u.n");
+    }
+    if (table_rows(&ch->waiting)) {
+        args_table(pg_args(pg), &ch->waiting);
+        pg_query(pg, "INSERT INTO waiting SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
+    }
+}
+
+static void add_book(struct pg_table *t, const struct book *book, int state)
+{
+    const struct statement_sums *sums = &book->sums[state];
+    struct pg_column *c = t->columns;
+    if (sums->count == 0 && sums->reward_micros == 0 && sums->revenue_micros == 0)
+        return;
+    column_int(c++, book->key.account_no);
+    column_int(c++, book->key.day);
+    column_int(c++, book->key.app_no);
+    column_int(c++, book->key.lane);
+    column_int(c++, book->key.is_test);
+    column_int(c++, state);
+    column_int(c++, sums->count);
+    column_money(c++, sums->reward_micros);
+    column_money(c++, sums->revenue_micros);
+}
+
+static void send_books(struct changes *ch, struct pg *pg)
+{
+    table_begin(&ch->scratch, "iilsbsltt");
+    books_sort(&ch->books);
+    for (size_t i = 0; i < ch->books.count; i++)
+        for (int state = 0; state < BOOK_STATES; state++)
+            add_book(&ch->scratch, &ch->books.items[i], state);
+    if (table_rows(&ch->scratch) == 0)
+        return;
+    args_table(pg_args(pg), &ch->scratch);
+    pg_query(pg, "INSERT INTO book AS b SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
+                 " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)"
+                 " ON CONFLICT(account_no,day,app_no,lane,is_test,state) DO UPDATE SET"
+                 " count=b.count+excluded.count,"
+                 "reward_micros=b.reward_micros+excluded.reward_micros,"
+                 "revenue_micros=b.revenue_micros+excluded.revenue_micros");
+}
+
+static int by_account(const void *a, const void *b)
+{
+    const struct changed_total *x = a, *y = b;
+    return (x->account_no > y->account_no) - (x->account_no < y->account_no);
+}
+
+static void send_totals(struct changes *ch, struct pg *pg)
+{
+    if (ch->total_count == 0)
+        return;
+    qsort(ch->totals, ch->total_count, sizeof *ch->totals, by_account);
+    table_begin(&ch->scratch, "illl");
+    for (size_t i = 0; i < ch->total_count; i++) {
+        column_int(&ch->scratch.columns[0], ch->totals[i].account_no);
+        column_int(&ch->scratch.columns[1], ch->totals[i].pending);
+        column_int(&ch->scratch.columns[2], ch->totals[i].delivered);
+        column_int(&ch->scratch.columns[3], ch->totals[i].dead);
+    }
+    args_table(pg_args(pg), &ch->scratch);
+    pg_query(pg, "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"
+                 " ON CONFLICT(account_no) DO UPDATE SET pending=t.pending+excluded.pending,"
+                 "delivered=t.delivered+excluded.delivered,"
+                 "dead=t.dead+excluded.dead");
+}
+
+void changes_send(struct changes *ch, struct pg *pg)
+{
+    send_rows(ch, pg);
+    send_waiting(ch, pg);
+    send_books(ch, pg);
+    send_totals(ch, pg);
+}

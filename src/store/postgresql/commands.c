@@ -1,0 +1,214 @@
+/* Changes that come one at a time: objects, resends, erasures; one transaction each. */
+#include "store/postgresql/fetch.h"
+#include "store/postgresql/postgresql_store.h"
+
+#include <stdio.h>
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+static int put_object(struct pg *pg, enum object_kind kind, struct str id, struct str document)
+{
+    args_int(pg_args(pg), PG_INT2, kind);
+    args_str(&pg->args, PG_TEXT, id);
+    if (!document.p)
+        return pg_query(pg, "DELETE FROM object WHERE kind=$1 AND id=$2 RETURNING 1");
+    args_str(&pg->args, PG_TEXT, document);
+    return pg_query(pg, "INSERT INTO object VALUES($1,$2,$3) ON CONFLICT(kind,id) DO UPDATE"
+                        " SET document=excluded.document");
+}
+
+/* A trip for each few of them; the last ones go with what follows. */
+static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, size_t count)
+{
+    enum pg_fate fate = PG_FINE;
+    for (size_t i = 0; fate == PG_FINE && i < count; i++) {
+        if (i > 0 && i % (PG_STATEMENTS_MOST / 4) == 0)
+            fate = pg_sync(pg);
+        if (fate == PG_FINE)
+            (void)put_object(pg, parts[i].kind, parts[i].id, parts[i].document);
+    }
+    return fate;
+}
+
+enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change)
+{
+    struct object_change *change = object_change;
+    pg_begin_write(s, pg);
+    int at = put_object(pg, change->kind, change->id, change->document);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    bool found = change->document.p || PQntuples(pg_result(pg, at)) > 0;
+    /* A deletion that is done again because its commit was in doubt finds nothing any more. */
+    if (!found && !s->changes.unknown) {
+        change->status = STORE_NOT_FOUND;
+        pg_rollback(pg);
+        return PG_FINE;
+    }
+    change->status = STORE_OK;
+    fate = put_parts(pg, change->parts, change->part_count);
+    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+}
+
+/* --- resend ----------------------------------------------------------------------------------- */
+
+static enum pg_fate not_found(struct pg *pg, struct resend *resend)
+{
+    resend->status = STORE_NOT_FOUND;
+    pg_rollback(pg);
+    return PG_FINE;
+}
+
+/* Whether it must wait for an original that is still pending. */
+static enum pg_fate is_held(struct pg *pg, struct pg_side *side, const struct row *row, bool *ret)
+{
+    struct fetch_key key = {row->event.account_no, row->event.original_no, FETCH_PERIOD_UNKNOWN};
+    struct fetched original = {0};
+    enum pg_fate fate = PG_FINE;
+    if (row->event.original_no)
+        fate = fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, &original);
+    *ret = original.count == 1 && original.rows[0].standing.state == CALLBACK_PENDING;
+    return fate;
+}
+
+static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
+                               struct row *row)
+{
+    struct pg_side *side = &s->changes;
+    struct standing now = row->standing;
+    bool held;
+    enum pg_fate fate = is_held(pg, side, row, &held);
+    if (fate != PG_FINE)
+        return fate;
+    if (now.state == CALLBACK_DEAD || now.state == CALLBACK_SKIPPED) {
+        now.place = (struct schedule_place){0};
+        now.state = CALLBACK_PENDING;
+        now.reason = SKIP_NONE;
+    }
+    now.place.due_ms = resend->now_ms;
+    now.manual = true;
+    now.resend_no++;
+    now.resend_waits = true;
+    now.resend_due_ms = resend->now_ms;
+    now.wait = held && now.state == CALLBACK_PENDING ? WAIT_HELD : WAIT_DUE;
+    changes_begin(&side->changes);
+    changes_row(&side->changes, row, &now);
+    changes_send(&side->changes, pg);
+    row->standing = now;
+    if (now.wait == WAIT_DUE)
+        pg_side_owe(side, pg_row_callback(row));
+    resend->status = STORE_OK;
+    fate = put_parts(pg, resend->parts, resend->part_count);
+    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+}
+
+enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
+{
+    struct resend *resend = what;
+    struct fetched rows;
+    if (resend->event_id.n > LIMIT_EVENT_ID_BYTES) {
+        resend->status = STORE_NOT_FOUND;
+        return PG_FINE;
+    }
+    pg_begin_write(s, pg);
+    args_int(pg_args(pg), PG_INT4, resend->account_no);
+    args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
+    int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    if (PQntuples(pg_result(pg, at)) == 0)
+        return not_found(pg, resend);
+    struct fetch_key key = {resend->account_no, (uint64_t)pg_int(pg_result(pg, at), 0, 0),
+                            (int32_t)pg_int(pg_result(pg, at), 0, 1)};
+    fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
+    if (fate != PG_FINE)
+        return fate;
+    struct row *row = rows.count == 1 ? &rows.rows[0] : NULL;
+    if (!row || row->event.lane == LANE_NONE || !row->event.body.p ||
+        (resend->only_states && !(resend->only_states & 1u << row->standing.state)))
+        return not_found(pg, resend);
+    return resend_row(s, pg, resend, row);
+}
+
+/* --- erasing a panelist ----------------------------------------------------------------------- */
+
+/* A name no panelist has, the same for all events of one erasure: days keep their counts. */
+static struct str make_replacement(struct postgresql_store *s, char text[40])
+{
+    unsigned char random[12];
+    env_random(s->env, random, sizeof random);
+    size_t n = (size_t)snprintf(text, 40, "erased-");
+    for (size_t i = 0; i < sizeof random; i++)
+        n += (size_t)snprintf(text + n, 40 - n, "%02x", random[i]);
+    return (struct str){text, n};
+}
+
+/* Those of its callbacks that wait have nothing to send any more. */
+static void stop_waiting(struct changes *ch, const PGresult *r)
+{
+    changes_begin(ch);
+    for (int i = 0; i < PQntuples(r); i++) {
+        struct row row;
+        pg_row_read(r, i, &row);
+        struct standing now = row.standing;
+        now.wait = WAIT_NOT;
+        if (now.state == CALLBACK_PENDING) {
+            now.state = CALLBACK_SKIPPED;
+            now.reason = SKIP_DISABLED;
+        }
+        changes_row(ch, &row, &now);
+    }
+}
+
+/* Renames first: that waits for outcomes under way, whose attempts can then be seen. */
+static int rename_events(struct pg *pg, const struct erase *erase, struct str replacement)
+{
+    args_int(pg_args(pg), PG_INT4, erase->account_no);
+    /* No event of that name comes in meanwhile. */
+    pg_query(pg, "SELECT 1 FROM account WHERE account_no=$1 FOR UPDATE");
+    args_str(&pg->args, PG_TEXT, erase->panelist_id);
+    args_str(&pg->args, PG_TEXT, replacement);
+    return pg_query(pg, "UPDATE event SET panelist_id=$3,session_id=NULL,mid=NULL,"
+                        "signature_offset=0,erased=true WHERE account_no=$1 AND panelist_id=$2");
+}
+
+static void erase_texts(struct pg *pg, const struct erase *erase, struct str replacement)
+{
+    args_int(pg_args(pg), PG_INT4, erase->account_no);
+    args_str(&pg->args, PG_TEXT, replacement);
+#define THEIRS " WHERE e.account_no=$1 AND e.panelist_id=$2"
+    pg_query(pg, "DELETE FROM body b USING event e" THEIRS " AND b.account_no=$1"
+                 " AND b.event_no=e.event_no AND b.period=e.period");
+    pg_query_f(pg,
+               "UPDATE attempt a SET request_headers=NULL,response_headers=NULL,"
+               "response_body=NULL,detail=CASE WHEN class=%d THEN NULL ELSE detail END"
+               " FROM event e" THEIRS " AND a.account_no=$1 AND a.event_no=e.event_no",
+               ATTEMPT_REDIRECT);
+#undef THEIRS
+}
+
+enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
+{
+    struct erase *erase = what;
+    struct pg_side *side = &s->changes;
+    char text[40];
+    struct str replacement = make_replacement(s, text);
+    pg_begin_write(s, pg);
+    int renamed = rename_events(pg, erase, replacement);
+    args_int(pg_args(pg), PG_INT4, erase->account_no);
+    args_str(&pg->args, PG_TEXT, replacement);
+    int waiting = pg_query(pg, "SELECT " ROW_WITHOUT_BODY " FROM event e WHERE e.account_no=$1"
+                               " AND e.panelist_id=$2 AND e.wait<>0");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    int64_t erased = pg_affected(pg_result(pg, renamed));
+    if (!side->unknown || erased > 0)
+        erase->erased = erased;
+    stop_waiting(&side->changes, pg_result(pg, waiting));
+    changes_send(&side->changes, pg);
+    erase_texts(pg, erase, replacement);
+    fate = put_parts(pg, erase->parts, erase->part_count);
+    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+}

@@ -1,0 +1,405 @@
+/* libpq in pipeline mode, without ever blocking inside it: what is sent and what is answered go on
+ * at once, or a long pipeline and its long answers could wait for each other for ever. */
+#include "store/postgresql/connection.h"
+
+#include "base/env.h"
+
+#include <endian.h>
+#include <poll.h>
+#include <stdlib.h>
+
+void pg_init(struct pg *pg, const char *uri)
+{
+    *pg = (struct pg){.uri = uri, .stream = -1, .expects = -1};
+}
+
+static void clear_results(struct pg *pg)
+{
+    for (int i = 0; i < PG_STATEMENTS_MOST; i++) {
+        PQclear(pg->results[i]);
+        pg->results[i] = NULL;
+    }
+}
+
+static void disconnect(struct pg *pg)
+{
+    PQfinish(pg->connection);
+    pg->connection = NULL;
+    pg->in_transaction = false;
+    pg->sent = 0;
+    pg->stream = pg->expects = -1;
+}
+
+void pg_close(struct pg *pg)
+{
+    clear_results(pg);
+    disconnect(pg);
+    buf_free(&pg->why);
+    args_free(&pg->args);
+}
+
+static void set_why(struct pg *pg, const char *text)
+{
+    buf_clear(&pg->why);
+    size_t n = strlen(text);
+    while (n > 0 && text[n - 1] == '\n')
+        n--;
+    for (size_t i = 0; i < n; i++)
+        buf_add_char(&pg->why, text[i] == '\n' ? ' ' : text[i]);
+    (void)buf_c(&pg->why);
+}
+
+/* --- connecting ------------------------------------------------------------------------------- */
+
+static void say_nothing(void *context, const char *notice)
+{
+    (void)context; /* libpq would print it: "already exists, skipping" */
+    (void)notice;
+}
+
+/* What stands before the URI can be said otherwise in it, what stands behind it cannot. */
+static PGconn *open_connection(const char *uri)
+{
+    static const char *const names[] = {
+        "connect_timeout",      "keepalives_idle",
+        "keepalives_interval",  "keepalives_count",
+        "tcp_user_timeout",     "fallback_application_name",
+        "target_session_attrs", "dbname",
+        "client_encoding",      NULL,
+    };
+    const char *const values[] = {"5",         "10",         "5", "3",    "20000",
+                                  "postbackd", "read-write", uri, "UTF8", NULL};
+    return PQconnectdbParams(names, values, 1);
+}
+
+bool pg_connect(struct pg *pg)
+{
+    if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK)
+        return true;
+    clear_results(pg);
+    disconnect(pg);
+    pg->connection = open_connection(pg->uri);
+    bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
+                PQsetnonblocking(pg->connection, 1) == 0;
+    (void)PQsetNoticeProcessor(pg->connection, say_nothing, NULL);
+    if (good)
+        return true;
+    set_why(pg, PQerrorMessage(pg->connection));
+    disconnect(pg);
+    return false;
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+int pg_query(struct pg *pg, const char *sql)
+{
+    const struct pg_args *a = &pg->args;
+    Oid types[PG_ARGS_MOST];
+    const char *values[PG_ARGS_MOST];
+    int lengths[PG_ARGS_MOST], formats[PG_ARGS_MOST];
+    for (int i = 0; i < a->count; i++) {
+        types[i] = a->args[i].type;
+        values[i] = a->args[i].length < 0 ? NULL : a->bytes.p ? a->bytes.p + a->args[i].at : "";
+        lengths[i] = a->args[i].length < 0 ? 0 : a->args[i].length;
+        formats[i] = 1;
+    }
+    ASSERT(pg->sent < PG_STATEMENTS_MOST);
+    if (pg->sent == 0)
+        clear_results(pg);
+    /* What cannot be put in shows when the trip is made. */
+    if (pg->connection)
+        (void)PQsendQueryParams(pg->connection, sql, a->count, types, values, lengths, formats, 1);
+    return pg->sent++;
+}
+
+int pg_exec(struct pg *pg, const char *sql)
+{
+    args_clear(&pg->args);
+    return pg_query(pg, sql);
+}
+
+static int query_v(struct pg *pg, const char *fmt, va_list ap)
+{
+    struct buf sql = {0};
+    buf_vprintf(&sql, fmt, ap);
+    int which = pg_query(pg, buf_c(&sql));
+    buf_free(&sql);
+    return which;
+}
+
+int pg_exec_f(struct pg *pg, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    args_clear(&pg->args);
+    int which = query_v(pg, fmt, ap);
+    va_end(ap);
+    return which;
+}
+
+int pg_query_f(struct pg *pg, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int which = query_v(pg, fmt, ap);
+    va_end(ap);
+    return which;
+}
+
+static void begin(struct pg *pg, const char *how)
+{
+    ASSERT(pg->sent == 0 && !pg->in_transaction);
+    pg->in_transaction = true;
+    pg->committing = false;
+    pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
+    /* An acknowledged event is on disk: a server or role whose default says otherwise is overruled,
+     * one that asks for more (a standby's word) is not. */
+    pg_exec_f(
+        pg,
+        "SELECT set_config('statement_timeout','%d',true),set_config('lock_timeout','%d',true),"
+        "set_config('idle_in_transaction_session_timeout','%d',true),"
+        "set_config('jit','off',true),set_config('synchronous_commit',"
+        "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'local'"
+        " ELSE current_setting('synchronous_commit') END,true)",
+        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS * 2);
+}
+
+void pg_begin(struct pg *pg, bool read_only)
+{
+    begin(pg, read_only ? "READ COMMITTED, READ ONLY" : "READ COMMITTED, READ WRITE");
+}
+
+void pg_begin_snapshot(struct pg *pg)
+{
+    begin(pg, "REPEATABLE READ, READ ONLY");
+}
+
+void pg_commit(struct pg *pg)
+{
+    pg_exec(pg, "COMMIT");
+    pg->committing = true;
+    pg->in_transaction = false;
+}
+
+void pg_take_long(struct pg *pg)
+{
+    pg_exec_f(pg, "SELECT set_config('statement_timeout','%d',true)", PG_SCAN_TIMEOUT_MS);
+}
+
+void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
+{
+    ASSERT(pg->sent > 0 && pg->stream < 0);
+    pg->stream = pg->sent - 1;
+    pg->visit = visit;
+    pg->context = context;
+}
+
+void pg_expect(struct pg *pg, int which, int64_t value, const char *why_not)
+{
+    pg->expects = which;
+    pg->expected = value;
+    pg->unexpected = why_not;
+}
+
+/* --- receiving -------------------------------------------------------------------------------- */
+
+/* Until a result can be had without waiting; false: the connection is lost. */
+static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
+{
+    while (PQisBusy(pg->connection)) {
+        int rest = PQflush(pg->connection);
+        int64_t left_ms = until_mono_ms - env_mono_ms(env_real());
+        if (rest < 0 || left_ms <= 0)
+            return false;
+        struct pollfd fd = {.fd = PQsocket(pg->connection),
+                            .events = (short)(POLLIN | (rest ? POLLOUT : 0))};
+        if (fd.fd < 0 || poll(&fd, 1, (int)left_ms) < 0)
+            return false;
+        if ((fd.revents & (POLLIN | POLLHUP | POLLERR)) && !PQconsumeInput(pg->connection))
+            return false;
+    }
+    return true;
+}
+
+static bool is_class(const char *state, const char *class)
+{
+    return strncmp(state, class, strlen(class)) == 0;
+}
+
+static enum pg_fate fate_of_error(const PGresult *r)
+{
+    static const char *const passing[] = {
+        "40",    /* deadlock, serialization */
+        "55P03", /* lock timeout */
+        "55006", /* object in use */
+        "57014", /* statement timeout, or cancelled by hand */
+        "53",    /* out of disk, memory, connections */
+        "58030", /* I/O error */
+    };
+    static const char *const lost[] = {
+        "08", "57P", /* the connection, the server shutting down */
+        "25P03",     /* idle in a transaction for too long */
+        "25006",     /* read only: a standby by now; another host may be the primary */
+    };
+    const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
+    if (!state)
+        return PG_LOST;
+    for (size_t i = 0; i < ARRAY_LEN(lost); i++)
+        if (is_class(state, lost[i]))
+            return PG_LOST;
+    for (size_t i = 0; i < ARRAY_LEN(passing); i++)
+        if (is_class(state, passing[i]))
+            return PG_NOT_NOW;
+    return PG_WRONG;
+}
+
+/* The results of one statement, up to the NULL behind them. */
+static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms)
+{
+    enum pg_fate fate = PG_FINE;
+    if (which == pg->stream && !PQsetSingleRowMode(pg->connection))
+        return PG_LOST;
+    for (;;) {
+        if (!wait_for_result(pg, until_mono_ms))
+            return PG_LOST;
+        PGresult *r = PQgetResult(pg->connection);
+        if (!r)
+            return fate;
+        ExecStatusType status = PQresultStatus(r);
+        if (status == PGRES_FATAL_ERROR) {
+            fate = fate_of_error(r);
+            set_why(pg, PQresultErrorMessage(r));
+        } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_FINE) {
+            fate = PG_NOT_NOW; /* the statement that failed says why */
+        } else if (status == PGRES_SINGLE_TUPLE) {
+            pg->visit(pg->context, r);
+            until_mono_ms = env_mono_ms(env_real()) + PG_TRIP_TIMEOUT_MS;
+        }
+        if (which < PG_STATEMENTS_MOST && !pg->results[which] && status != PGRES_SINGLE_TUPLE)
+            pg->results[which] = r;
+        else
+            PQclear(r);
+    }
+}
+
+static enum pg_fate take_all(struct pg *pg)
+{
+    int64_t until = env_mono_ms(env_real()) + PG_TRIP_TIMEOUT_MS;
+    enum pg_fate first = PG_FINE;
+    for (int i = 0; i < pg->sent; i++) {
+        enum pg_fate fate = take_results(pg, i, until);
+        if (fate == PG_LOST)
+            return fate;
+        if (first == PG_FINE)
+            first = fate;
+    }
+    if (!wait_for_result(pg, until))
+        return PG_LOST;
+    PGresult *sync = PQgetResult(pg->connection);
+    bool good = PQresultStatus(sync) == PGRES_PIPELINE_SYNC;
+    PQclear(sync);
+    return good ? first : PG_LOST;
+}
+
+enum pg_fate pg_sync(struct pg *pg)
+{
+    enum pg_fate fate = PG_LOST;
+    if (pg->connection && PQpipelineSync(pg->connection))
+        fate = take_all(pg);
+    if (fate == PG_LOST && pg->connection) {
+        const char *why = PQerrorMessage(pg->connection);
+        if (*why || pg->why.n == 0)
+            set_why(pg, *why ? why : "the database did not answer in time");
+    }
+    if (fate == PG_LOST)
+        disconnect(pg);
+    else if (fate != PG_FINE)
+        pg->in_transaction = true; /* aborted: a COMMIT behind the error was not carried out */
+    if (fate == PG_FINE && pg->expects >= 0) {
+        const PGresult *r = pg_result(pg, pg->expects);
+        if (PQntuples(r) != 1 || pg_int(r, 0, 0) != pg->expected) {
+            set_why(pg, pg->unexpected);
+            fate = PG_WRONG;
+        }
+    }
+    pg->sent = 0;
+    pg->stream = pg->expects = -1;
+    if (fate == PG_NOT_NOW || fate == PG_WRONG)
+        pg_rollback(pg);
+    return fate;
+}
+
+enum pg_fate pg_end_read(struct pg *pg)
+{
+    pg_commit(pg);
+    return pg_sync(pg);
+}
+
+void pg_rollback(struct pg *pg)
+{
+    if (!pg->in_transaction)
+        return;
+    pg->in_transaction = false;
+    if (!pg->connection)
+        return;
+    pg->sent = 0;
+    (void)pg_exec(pg, "ROLLBACK");
+    if (!PQpipelineSync(pg->connection) || take_all(pg) != PG_FINE)
+        disconnect(pg);
+    pg->sent = 0;
+}
+
+/* --- reading results -------------------------------------------------------------------------- */
+
+int64_t pg_affected(const PGresult *r)
+{
+    int64_t n = 0;
+    for (const char *at = PQcmdTuples((PGresult *)(uintptr_t)r); *at; at++)
+        n = n * 10 + (*at - '0');
+    return n;
+}
+
+bool pg_is_null(const PGresult *r, int row, int column)
+{
+    return PQgetisnull(r, row, column) != 0;
+}
+
+int64_t pg_int(const PGresult *r, int row, int column)
+{
+    if (pg_is_null(r, row, column))
+        return 0;
+    const unsigned char *p = (const unsigned char *)PQgetvalue(r, row, column);
+    int width = PQgetlength(r, row, column);
+    ASSERT(width == 1 || width == 2 || width == 4 || width == 8);
+    uint64_t v = p[0] & 0x80 && width > 1 ? UINT64_MAX : 0;
+    for (int i = 0; i < width; i++)
+        v = v << 8 | p[i];
+    return (int64_t)v;
+}
+
+struct str pg_str(const PGresult *r, int row, int column)
+{
+    if (pg_is_null(r, row, column))
+        return STR_NONE;
+    return (struct str){PQgetvalue(r, row, column), (size_t)PQgetlength(r, row, column)};
+}
+
+struct key128 pg_key(const PGresult *r, int row, int column)
+{
+    ASSERT(PQgetlength(r, row, column) == 16);
+    uint64_t parts[2];
+    memcpy(parts, PQgetvalue(r, row, column), sizeof parts);
+    return (struct key128){be64toh(parts[0]), be64toh(parts[1])};
+}
+
+__int128 pg_money(const PGresult *r, int row, int column)
+{
+    struct str s = pg_str(r, row, column);
+    bool negative = s.n > 0 && s.p[0] == '-';
+    __int128 v = 0;
+    for (size_t i = negative; i < s.n; i++) {
+        ASSERT(s.p[i] >= '0' && s.p[i] <= '9');
+        v = v * 10 + (s.p[i] - '0');
+    }
+    return negative ? -v : v;
+}

@@ -1,0 +1,93 @@
+/* One connection to PostgreSQL, used by one thread: transactions as pipelines.
+ *
+ * A trip is: statements put into the pipeline by pg_query, then pg_sync, which sends them, waits
+ * for all of their results and returns how it went. Statements of one trip cost one round trip
+ * together. Every transaction begins with pg_begin, which also sets what the session may not keep:
+ * behind PgBouncer in transaction mode the next transaction has another server connection. So there
+ * are no named statements, no session settings, no LISTEN and no advisory locks anywhere.
+ *
+ * Nothing here is retried. The fate of a trip:
+ *   PG_FINE        every statement was carried out
+ *   PG_NOT_NOW     refused for reasons that pass (a deadlock, a lock or statement that took too
+ *                  long, a server shutting down or short of something): rolled back
+ *   PG_LOST        the connection broke: rolled back, or committed if a COMMIT was under way
+ *   PG_WRONG       the server refuses it for ever: a mistake in this program or somebody's change
+ *                  of the schema; rolled back */
+#pragma once
+
+#include "store/postgresql/arrays.h"
+
+#include <libpq-fe.h>
+
+enum pg_fate { PG_FINE, PG_NOT_NOW, PG_LOST, PG_WRONG };
+
+#define PG_STATEMENTS_MOST 40
+/* The server ends a statement after this; whoever waits longer for a trip takes the connection for
+ * lost. Locks are held for milliseconds, so who waits longer for one gives way and tries again. */
+#define PG_STATEMENT_TIMEOUT_MS 30000
+#define PG_LOCK_TIMEOUT_MS 5000
+#define PG_TRIP_TIMEOUT_MS 40000
+#define PG_SCAN_TIMEOUT_MS 600000
+
+typedef void (*pg_row_visitor)(void *context, const PGresult *row);
+
+struct pg {
+    const char *uri; /* the opener's */
+    PGconn *connection;
+    bool in_transaction;
+    bool committing; /* since pg_begin a COMMIT was put in: lost is then perhaps done */
+    struct buf why;  /* of the last trip that was not fine */
+    struct pg_args args;
+    PGresult *results[PG_STATEMENTS_MOST];
+    int sent;   /* statements of the trip under way */
+    int stream; /* which of them has its rows visited one by one; -1: none */
+    pg_row_visitor visit;
+    void *context;
+    int expects; /* statement whose one row must have the value; -1: none */
+    int64_t expected;
+    const char *unexpected; /* else the trip is wrong, because of this */
+};
+
+void pg_init(struct pg *pg, const char *uri);
+void pg_close(struct pg *pg); /* what was under way is rolled back */
+/* Connects where there is no connection. False: *why of it is a sentence. Blocking, seconds. */
+MUST_CHECK bool pg_connect(struct pg *pg);
+
+/* The arguments of the next statement, to be filled in. */
+static inline struct pg_args *pg_args(struct pg *pg)
+{
+    args_clear(&pg->args);
+    return &pg->args;
+}
+/* Puts a statement with the arguments of pg_args into the pipeline; returns which it is. */
+int pg_query(struct pg *pg, const char *sql);
+int pg_exec(struct pg *pg, const char *sql); /* without arguments */
+int pg_exec_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
+int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* BEGIN and its settings. */
+void pg_begin(struct pg *pg, bool read_only);
+void pg_begin_snapshot(struct pg *pg); /* reads what was committed at its first statement */
+void pg_commit(struct pg *pg);         /* COMMIT: then pg_sync */
+void pg_take_long(struct pg *pg);      /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */
+/* The rows of the statement put in last are visited as they come and not kept. */
+void pg_visit(struct pg *pg, pg_row_visitor visit, void *context);
+/* A statement's one row must be this number, or the trip is PG_WRONG. */
+void pg_expect(struct pg *pg, int which, int64_t value, const char *why_not);
+MUST_CHECK enum pg_fate pg_sync(struct pg *pg);
+/* A whole trip that reads: for the statements put in since pg_begin. */
+MUST_CHECK enum pg_fate pg_end_read(struct pg *pg);
+/* Ends a transaction that is not to be committed. */
+void pg_rollback(struct pg *pg);
+
+/* Results of the last trip; valid until the next one is begun. */
+static inline const PGresult *pg_result(const struct pg *pg, int which)
+{
+    ASSERT(which >= 0 && which < PG_STATEMENTS_MOST && pg->results[which]);
+    return pg->results[which];
+}
+int64_t pg_affected(const PGresult *r); /* rows that a statement has changed */
+bool pg_is_null(const PGresult *r, int row, int column);
+int64_t pg_int(const PGresult *r, int row, int column);    /* any integer or bool; NULL: 0 */
+struct str pg_str(const PGresult *r, int row, int column); /* NULL: absent */
+struct key128 pg_key(const PGresult *r, int row, int column);
+__int128 pg_money(const PGresult *r, int row, int column); /* numeric cast to text */

@@ -1,0 +1,150 @@
+/* One statement per partition, with the partition's number as a constant: the planner then plans
+ * for that one. Rows are locked in the order of their keys. */
+#include "store/postgresql/fetch.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static int by_place(const void *a, const void *b)
+{
+    const struct fetch_key *x = a, *y = b;
+    if (x->period != y->period)
+        return x->period < y->period ? -1 : 1;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
+}
+
+static int compare_row(const struct row *row, uint32_t account_no, uint64_t event_no)
+{
+    if (row->event.account_no != account_no)
+        return row->event.account_no < account_no ? -1 : 1;
+    return (row->event.event_no > event_no) - (row->event.event_no < event_no);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct row *y = b;
+    return compare_row(a, y->event.account_no, y->event.event_no);
+}
+
+static void add_keys(struct pg_table *t, const struct fetch_key *keys, size_t count)
+{
+    table_begin(t, "il");
+    for (size_t i = 0; i < count; i++) {
+        column_int(&t->columns[0], keys[i].account_no);
+        column_int(&t->columns[1], (int64_t)keys[i].event_no);
+    }
+}
+
+static enum pg_fate find_periods(struct pg *pg, struct fetch_key *keys, size_t count)
+{
+    struct pg_table t = {0};
+    bool known = true;
+    for (size_t i = 0; i < count; i++)
+        known &= keys[i].period != FETCH_PERIOD_UNKNOWN;
+    if (known)
+        return PG_FINE;
+    add_keys(&t, keys, count);
+    args_table(pg_args(pg), &t);
+    table_free(&t);
+    int at = pg_query(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
+                          " p.account_no=u.a AND p.first_event_no<=u.n"
+                          " ORDER BY p.first_event_no DESC LIMIT 1)"
+                          " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    for (int i = 0; i < PQntuples(r); i++)
+        if (!pg_is_null(r, i, 1))
+            keys[pg_int(r, i, 0) - 1].period = (int32_t)pg_int(r, i, 1);
+    return PG_FINE;
+}
+
+static void keep_row(struct fetched *f, const PGresult *r, int at, struct arena *arena)
+{
+    struct row *row = &f->rows[f->count++];
+    pg_row_read(r, at, row);
+    struct event *e = &row->event;
+    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
+                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
+                           &e->reason,   &e->original_reward_id, &e->body};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(arena, *texts[i]);
+}
+
+static size_t drop_doubles(struct fetch_key *keys, size_t count)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++)
+        if (n == 0 || by_place(&keys[n - 1], &keys[i]) != 0)
+            keys[n++] = keys[i];
+    return n;
+}
+
+/* Those keys[0..count) that are in one period. */
+static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, size_t count,
+                                 enum fetch_lock lock, bool with_body, struct arena *arena,
+                                 struct fetched *f)
+{
+    static const char *const locks[] = {"", " FOR SHARE OF e", " FOR UPDATE OF e"};
+    struct pg_table t = {0};
+    add_keys(&t, keys, count);
+    args_table(pg_args(pg), &t);
+    table_free(&t);
+    args_int(&pg->args, PG_INT4, keys->period);
+    int at = pg_query_f(pg,
+                        "SELECT %s FROM (SELECT * FROM unnest($1,$2) AS v(a,n) ORDER BY a,n) AS u"
+                        " JOIN event e ON e.account_no=u.a AND e.event_no=u.n AND e.period=$3%s"
+                        " ORDER BY e.account_no,e.event_no%s",
+                        with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY,
+                        with_body ? ROW_BODY_JOIN "$3" : "", locks[lock]);
+    enum pg_fate fate = pg_sync(pg);
+    for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(pg, at)); i++)
+        keep_row(f, pg_result(pg, at), i, arena);
+    return fate;
+}
+
+enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count, enum fetch_lock lock,
+                        bool with_body, struct arena *arena, struct fetched *ret)
+{
+    *ret = (struct fetched){0};
+    if (count == 0)
+        return PG_FINE;
+    enum pg_fate fate = find_periods(pg, keys, count);
+    if (fate != PG_FINE)
+        return fate;
+    qsort(keys, count, sizeof *keys, by_place);
+    count = drop_doubles(keys, count);
+    ret->rows = arena_alloc(arena, count * sizeof *ret->rows);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && keys[end].period == keys[first].period; end++)
+            ;
+        if (keys[first].period == FETCH_PERIOD_UNKNOWN)
+            continue; /* no such event */
+        fate = fetch_period(pg, keys + first, end - first, lock, with_body, arena, ret);
+        if (fate != PG_FINE)
+            return fate;
+    }
+    if (ret->count)
+        qsort(ret->rows, ret->count, sizeof *ret->rows, by_number);
+    return PG_FINE;
+}
+
+struct row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no)
+{
+    size_t first = 0, end = f->count;
+    while (first < end) {
+        size_t middle = first + (end - first) / 2;
+        int order = compare_row(&f->rows[middle], account_no, event_no);
+        if (order == 0)
+            return &f->rows[middle];
+        if (order < 0)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return NULL;
+}

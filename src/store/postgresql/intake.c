@@ -1,0 +1,342 @@
+/* Taking events in: one transaction for a group of batches.
+ *
+ *   first trip   lock the rows of the accounts, look up keys, earlier payments and starts
+ *   (two more    lock originals of reversals, where the group has reversals)
+ *   last trip    write everything, COMMIT
+ *
+ * Between the trips every item is decided as the in-memory oracle does it, one after the other: by
+ * what the database said, and by the items before it in the group. Event numbers go on from the
+ * account's row, which stays locked until the commit: so they become visible in their order, and
+ * without gaps.
+ *
+ * A group that is tried again because nobody knows whether its commit happened finds its own events
+ * under the numbers that it had given them: those were accepted, not duplicates. */
+#include "store/postgresql/intake.h"
+
+#include "base/log.h"
+#include "domain/clock.h"
+#include "domain/payload.h"
+#include "domain/rules.h"
+#include "store/acceptance.h"
+
+#include <stdlib.h>
+
+/* --- the items before it in the group --------------------------------------------------------- */
+
+static uint64_t spread(uint64_t a, uint64_t b)
+{
+    uint64_t h = (a + 1) * 0x9e3779b97f4a7c15u ^ b;
+    h ^= h >> 32;
+    return h ? h : 1;
+}
+
+static uint64_t panelist_hash(uint32_t account_no, struct str panelist_id)
+{
+    return spread(account_no, hash_fast(panelist_id.p, panelist_id.n));
+}
+
+/* Puts an item in front of the chain of those with its hash. */
+static void chain(struct idmap *map, uint64_t hash, size_t index, size_t *next)
+{
+    bool is_new;
+    uint64_t *first = idmap_put(map, hash, &is_new);
+    *next = (size_t)*first;
+    *first = index + 1;
+}
+
+static size_t first_of(const struct idmap *map, uint64_t hash)
+{
+    const uint64_t *first = map->count ? idmap_find(map, hash) : NULL;
+    return first ? (size_t)*first : 0;
+}
+
+static struct intake_item *earlier_with_key(struct intake *in, uint32_t account_no,
+                                            struct key128 key)
+{
+    for (size_t at = first_of(&in->by_key, spread(key.hi, key.lo)); at;
+         at = in->items[at - 1].next_key) {
+        struct intake_item *item = &in->items[at - 1];
+        if (item->event.account_no == account_no && key128_eq(item->event.key, key))
+            return item;
+    }
+    return NULL;
+}
+
+static uint32_t earlier_payments(struct intake *in, const struct candidate *c)
+{
+    uint32_t n = 0;
+    for (size_t at =
+             first_of(&in->by_panelist, panelist_hash(c->terms->account_no, c->panelist_id));
+         at; at = in->items[at - 1].next_panelist) {
+        const struct event *e = &in->items[at - 1].event;
+        n += e->counts_for_cap && e->app_no == c->terms->app_no &&
+             str_eq(e->panelist_id, c->panelist_id) && e->occurred_ms <= c->occurred_ms &&
+             e->occurred_ms > c->occurred_ms - DAY_MS;
+    }
+    return n;
+}
+
+static bool reversed_earlier(struct intake *in, const struct event *original)
+{
+    for (size_t at = first_of(&in->by_reversal, spread(original->account_no, original->event_no));
+         at; at = in->items[at - 1].next_reversal) {
+        const struct event *e = &in->items[at - 1].event;
+        if (e->account_no == original->account_no && e->original_no == original->event_no)
+            return true;
+    }
+    return false;
+}
+
+/* Whether a start is the first of its panelist, at its client on its day. */
+static void note_start(struct intake *in, struct intake_item *item)
+{
+    const struct event *e = &item->event;
+    bool live = item->started_live, test = item->started_test;
+    for (size_t at = first_of(&in->by_panelist, panelist_hash(e->account_no, e->panelist_id)); at;
+         at = in->items[at - 1].next_panelist) {
+        const struct event *other = &in->items[at - 1].event;
+        if (other->type != EVENT_SURVEY_STARTED || other->client_no != e->client_no ||
+            other->account_no != e->account_no ||
+            clock_day(other->occurred_ms) != clock_day(e->occurred_ms) ||
+            !str_eq(other->panelist_id, e->panelist_id))
+            continue;
+        live |= !other->is_test;
+        test |= other->is_test;
+    }
+    item->first_start = !live && !test;
+    item->first_live_start = !e->is_test && !live;
+}
+
+/* --- deciding --------------------------------------------------------------------------------- */
+
+struct original {
+    const struct event *event; /* NULL: there is none */
+    bool reversed, pending;
+};
+
+static struct original find_original(struct intake *in, const struct intake_item *item)
+{
+    const struct candidate *c = item->c;
+    uint32_t account_no = c->terms->account_no;
+    if (item->original.found) {
+        const struct row *row = fetched_find(&in->originals, account_no, item->original.event_no);
+        ASSERT(row);
+        return (struct original){
+            .event = &row->event,
+            .reversed = in->reversed[row - in->originals.rows] || reversed_earlier(in, &row->event),
+            .pending = row->standing.state == CALLBACK_PENDING,
+        };
+    }
+    if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
+        return (struct original){0};
+    const struct intake_item *earlier = earlier_with_key(
+        in, account_no, event_key(&in->s->secret, account_no, c->original_reward_id));
+    if (!earlier)
+        return (struct original){0};
+    return (struct original){
+        .event = &earlier->event,
+        .reversed = reversed_earlier(in, &earlier->event),
+        .pending = earlier->event.state == CALLBACK_PENDING,
+    };
+}
+
+static struct str print_body(struct intake *in, const struct candidate *c, struct event *e)
+{
+    struct payload_options o = {
+        .client_id = c->client_id,
+        .legacy_fields = c->terms->legacy_fields,
+        .extended_fields = c->terms->extended_fields,
+        .integration = c->integration,
+    };
+    struct buf body = {0};
+    e->signature_offset = payload_print(&body, e, &o);
+    struct str kept = arena_str(in->arena, buf_str(&body));
+    buf_free(&body);
+    return kept;
+}
+
+static bool decide_known(struct intake *in, struct intake_item *item)
+{
+    struct verdict before = *item->verdict; /* where this group was tried before */
+    struct found_key known = item->key;
+    const struct intake_item *earlier =
+        known.found ? NULL : earlier_with_key(in, item->c->terms->account_no, item->c->key);
+    if (earlier)
+        known = (struct found_key){true, earlier->event.content, earlier->event.event_no, 0};
+    if (!known.found)
+        return false;
+    bool same = key128_eq(known.content, item->c->content);
+    item->own = in->side->unknown && same && !earlier && before.kind == VERDICT_ACCEPTED &&
+                before.event_no == known.event_no;
+    *item->verdict = (struct verdict){
+        .kind = item->own ? VERDICT_ACCEPTED
+                : same    ? VERDICT_DUPLICATE
+                          : VERDICT_CONFLICT,
+        .event_no = same ? known.event_no : 0,
+    };
+    return true;
+}
+
+static int64_t accepted_at(const struct intake_item *item)
+{
+    int64_t last_ms = item->account->last_accepted_ms;
+    int64_t accepted_ms = acceptance_ms(last_ms, item->received_ms);
+    if (acceptance_goes_back(last_ms, item->received_ms))
+        log_warning("acceptance_goes_back", LOG_INT("by_ms", last_ms - accepted_ms),
+                    LOG_C("why", "the clock was put back"));
+    return accepted_ms;
+}
+
+static void accept(struct intake *in, struct intake_item *item, bool held)
+{
+    struct event *e = &item->event;
+    struct intake_account *a = item->account;
+    size_t index = (size_t)(item - in->items);
+    item->accepted = true;
+    e->event_no = item->verdict->event_no = ++a->last_event_no;
+    e->due_ms = item->received_ms;
+    a->last_accepted_ms = e->accepted_ms;
+    int32_t period = pg_period_of_day(clock_day(e->accepted_ms));
+    if (period > a->period)
+        a->period = period; /* never back: so numbers are in the order of periods */
+    item->period = a->period;
+    if (e->lane != LANE_NONE)
+        e->body = print_body(in, item->c, e);
+    if (e->state == CALLBACK_PENDING)
+        item->wait = held ? WAIT_HELD : WAIT_DUE;
+    if (e->type == EVENT_SURVEY_STARTED)
+        note_start(in, item);
+    chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);
+    chain(&in->by_panelist, panelist_hash(e->account_no, e->panelist_id), index,
+          &item->next_panelist);
+    if (e->type == EVENT_OFFER_COMPLETION_REVERSED)
+        chain(&in->by_reversal, spread(e->account_no, e->original_no), index, &item->next_reversal);
+}
+
+static void decide(struct intake *in, struct intake_item *item)
+{
+    const struct candidate *c = item->c;
+    if (decide_known(in, item))
+        return;
+    struct original original = {0};
+    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        original = find_original(in, item);
+    uint32_t payments = 0;
+    if (rules_needs_payments(c))
+        payments = item->payments + earlier_payments(in, c);
+    *item->verdict = rules_decide(c, payments, original.event, original.reversed, accepted_at(item),
+                                  &item->event);
+    if (item->verdict->kind == VERDICT_ACCEPTED)
+        accept(in, item, original.event && original.pending);
+}
+
+/* --- the group -------------------------------------------------------------------------------- */
+
+static int by_account(const void *a, const void *b)
+{
+    const struct intake_account *x = a, *y = b;
+    return (x->account_no > y->account_no) - (x->account_no < y->account_no);
+}
+
+static struct intake_account *account_of(struct intake *in, uint32_t account_no)
+{
+    struct intake_account key = {.account_no = account_no};
+    return bsearch(&key, in->accounts, in->account_count, sizeof key, by_account);
+}
+
+static void find_accounts(struct intake *in)
+{
+    in->accounts = arena_alloc(in->arena, in->count * sizeof *in->accounts);
+    for (size_t i = 0; i < in->count; i++)
+        in->accounts[i] = (struct intake_account){.account_no = in->items[i].c->terms->account_no};
+    qsort(in->accounts, in->count, sizeof *in->accounts, by_account);
+    for (size_t i = 0; i < in->count; i++)
+        if (in->account_count == 0 ||
+            in->accounts[in->account_count - 1].account_no != in->accounts[i].account_no)
+            in->accounts[in->account_count++] = in->accounts[i];
+    for (size_t i = 0; i < in->count; i++)
+        in->items[i].account = account_of(in, in->items[i].c->terms->account_no);
+}
+
+static void gather(struct intake *in, const struct request_list *batches)
+{
+    for (const struct request *r = batches->first; r; r = r->next)
+        in->count += ((struct intake_batch *)r->what)->count;
+    in->items = arena_zalloc(in->arena, in->count * sizeof *in->items + 1);
+    size_t n = 0;
+    for (const struct request *r = batches->first; r; r = r->next) {
+        struct intake_batch *b = r->what;
+        for (size_t i = 0; i < b->count; i++)
+            in->items[n++] = (struct intake_item){
+                .c = &b->items[i], .verdict = &b->verdicts[i], .received_ms = b->received_ms};
+    }
+    if (in->count > 0)
+        find_accounts(in);
+}
+
+/* Periods that are accepted into, made outside of the transaction. */
+static enum pg_fate make_partitions(struct intake *in)
+{
+    enum pg_fate fate = PG_FINE;
+    for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
+        if (i == 0 || in->items[i].received_ms != in->items[i - 1].received_ms)
+            fate = pg_partition_make(in->pg, &in->side->partitions, PARTITION_PERIOD,
+                                     pg_period_of_day(clock_day(in->items[i].received_ms)));
+    return fate;
+}
+
+/* What an earlier try of this group has committed without knowing it was handed to nobody. */
+static enum pg_fate owe_own(struct intake *in)
+{
+    struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
+    struct fetched rows;
+    size_t n = 0;
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].own)
+            keys[n++] = (struct fetch_key){in->items[i].c->terms->account_no,
+                                           in->items[i].key.event_no, in->items[i].key.period};
+    enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
+    for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
+        if (rows.rows[i].standing.wait == WAIT_DUE && rows.rows[i].event.body.p)
+            pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
+    return fate;
+}
+
+static enum pg_fate take_in(struct intake *in)
+{
+    enum pg_fate fate = make_partitions(in);
+    if (fate != PG_FINE)
+        return fate;
+    pg_begin_write(in->s, in->pg);
+    pg_intake_ask(in);
+    fate = pg_sync(in->pg);
+    if (fate != PG_FINE)
+        return fate;
+    pg_intake_read(in);
+    fate = pg_intake_fetch_originals(in);
+    if (fate != PG_FINE)
+        return fate;
+    for (size_t i = 0; i < in->count; i++)
+        decide(in, &in->items[i]);
+    fate = owe_own(in);
+    if (fate != PG_FINE)
+        return fate;
+    pg_intake_write(in);
+    fate = pg_sync_commit(in->s, in->pg);
+    for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
+        if (in->items[i].accepted)
+            atomic_store(&in->s->numbers.last_accepted_ms, in->items[i].event.accepted_ms);
+    return fate;
+}
+
+enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request_list)
+{
+    struct pg_side *side = &s->changes;
+    struct intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
+    gather(&in, request_list);
+    enum pg_fate fate = in.count > 0 ? take_in(&in) : PG_FINE;
+    idmap_free(&in.by_key);
+    idmap_free(&in.by_panelist);
+    idmap_free(&in.by_reversal);
+    return fate;
+}

@@ -1,0 +1,63 @@
+/* What one group of events is decided with: intake.c decides, intake_lookups.c looks things up. */
+#pragma once
+
+#include "store/idmap.h"
+#include "store/postgresql/fetch.h"
+#include "store/postgresql/postgresql_store.h"
+
+/* An account that the group has events of: its row, which is locked, and as it is left. */
+struct intake_account {
+    uint32_t account_no;
+    uint64_t last_event_no;
+    int64_t last_accepted_ms;
+    int32_t period;
+};
+
+/* What the key of an event or of an original leads to. */
+struct found_key {
+    bool found;
+    struct key128 content;
+    uint64_t event_no;
+    int32_t period;
+};
+
+struct intake_item {
+    const struct candidate *c;
+    struct verdict *verdict;
+    int64_t received_ms;
+    struct intake_account *account;
+    struct found_key key, original;  /* in the database */
+    uint32_t payments;               /* in the database, in the 24 h up to it */
+    bool started_live, started_test; /* its panelist has, at its client on its day */
+    bool accepted;
+    bool own; /* accepted by this very group, whose commit had been in doubt */
+    enum wait_kind wait;
+    int32_t period;
+    bool first_start, first_live_start;            /* of its panelist, at its client on its day */
+    struct event event;                            /* where accepted */
+    size_t next_key, next_panelist, next_reversal; /* index + 1, chains of earlier ones */
+};
+
+struct intake {
+    struct postgresql_store *s;
+    struct pg *pg;
+    struct pg_side *side;
+    struct arena *arena;
+    struct intake_item *items;
+    size_t count;
+    struct intake_account *accounts; /* by number */
+    size_t account_count;
+    struct fetched originals;
+    bool *reversed; /* of each of originals.rows */
+    struct idmap by_key, by_panelist, by_reversal;
+    int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
+};
+
+/* Puts the statements of the first trip into the pipeline, and reads their results. */
+void pg_intake_ask(struct intake *in);
+void pg_intake_read(struct intake *in);
+/* Originals of reversals that the database has: locked, so that what is decided about their
+ * reversals stays true. More trips, where there are any. */
+MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct intake *in);
+/* Statements that write all that was accepted (pg_intake_write.c). */
+void pg_intake_write(struct intake *in);

@@ -1,0 +1,216 @@
+/* What a group of events must know of the past. All of it is asked for behind the locks of the
+ * accounts' rows, in the same trip: whoever else takes events of these accounts in has committed by
+ * then, or waits. */
+#include "store/postgresql/intake.h"
+
+#include "domain/clock.h"
+#include "domain/rules.h"
+
+#include <stdlib.h>
+
+/* Intake takes nothing in that happens minutes after it came: what happened on a day was accepted
+ * from shortly before it on, and is in the periods from this one on, whatever clocks did, as an
+ * account's period never goes back. */
+#define AHEAD_DAYS 2
+
+static void ask_accounts(struct intake *in)
+{
+    struct pg_table t = {0};
+    table_begin(&t, "i");
+    for (size_t i = 0; i < in->account_count; i++)
+        column_int(&t.columns[0], in->accounts[i].account_no);
+    args_table(pg_args(in->pg), &t);
+    pg_query(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
+                     " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
+    args_table(pg_args(in->pg), &t);
+    in->at_accounts = pg_query(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"
+                                       " FROM account WHERE account_no=ANY($1)"
+                                       " ORDER BY account_no FOR UPDATE");
+    table_free(&t);
+}
+
+static bool names_original(const struct candidate *c)
+{
+    return c->type == EVENT_OFFER_COMPLETION_REVERSED &&
+           c->original_reward_id.n <= LIMIT_EVENT_ID_BYTES;
+}
+
+/* Of each item, then of its original: which of the two is the number's lowest bit. */
+static void ask_keys(struct intake *in)
+{
+    struct pg_table t = {0};
+    table_begin(&t, "liu");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct candidate *c = in->items[i].c;
+        column_int(&t.columns[0], (int64_t)i * 2);
+        column_int(&t.columns[1], c->terms->account_no);
+        column_key(&t.columns[2], c->key);
+        if (!names_original(c))
+            continue;
+        column_int(&t.columns[0], (int64_t)i * 2 + 1);
+        column_int(&t.columns[1], c->terms->account_no);
+        column_key(&t.columns[2],
+                   event_key(&in->s->secret, c->terms->account_no, c->original_reward_id));
+    }
+    args_table(pg_args(in->pg), &t);
+    in->at_keys = pg_query(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
+                                   " FROM unnest($1,$2,$3) AS u(i,a,k)"
+                                   " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+    table_free(&t);
+}
+
+static int32_t first_period(int32_t first_day)
+{
+    return pg_period_of_day(first_day - AHEAD_DAYS);
+}
+
+static void ask_payments(struct intake *in)
+{
+    struct pg_table t = {0};
+    int32_t first_day = INT32_MAX;
+    table_begin(&t, "liltil");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct candidate *c = in->items[i].c;
+        if (!rules_needs_payments(c))
+            continue;
+        int32_t day = clock_day(c->occurred_ms);
+        first_day = day < first_day ? day : first_day;
+        column_int(&t.columns[0], (int64_t)i);
+        column_int(&t.columns[1], c->terms->account_no);
+        column_int(&t.columns[2], c->terms->app_no);
+        column_str(&t.columns[3], c->panelist_id);
+        column_int(&t.columns[4], day);
+        column_int(&t.columns[5], c->occurred_ms);
+    }
+    if (table_rows(&t) > 0) {
+        args_table(pg_args(in->pg), &t);
+        args_int(&in->pg->args, PG_INT4, first_period(first_day - 1));
+        in->at_payments = pg_query_f(
+            in->pg,
+            "SELECT u.i,(SELECT count(*) FROM event e WHERE e.period>=$7 AND e.account_no=u.a"
+            " AND e.panelist_id=u.p AND e.day>=u.d-1 AND e.day<=u.d AND e.counts_for_cap"
+            " AND e.app_no=u.app AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld)"
+            " FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,d,o)",
+            (long long)DAY_MS);
+    }
+    table_free(&t);
+}
+
+static void ask_starts(struct intake *in)
+{
+    struct pg_table t = {0};
+    int32_t first_day = INT32_MAX;
+    table_begin(&t, "liilt");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct candidate *c = in->items[i].c;
+        if (c->type != EVENT_SURVEY_STARTED)
+            continue;
+        int32_t day = clock_day(c->occurred_ms);
+        first_day = day < first_day ? day : first_day;
+        column_int(&t.columns[0], (int64_t)i);
+        column_int(&t.columns[1], c->terms->account_no);
+        column_int(&t.columns[2], day);
+        column_int(&t.columns[3], c->client_no);
+        column_str(&t.columns[4], c->panelist_id);
+    }
+    if (table_rows(&t) > 0) {
+        args_table(pg_args(in->pg), &t);
+        args_int(&in->pg->args, PG_INT4, first_period(first_day));
+#define STARTED(tests)                                                                             \
+    "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
+    " AND e.day=u.d AND e.type=1 AND e.client_no=u.c AND " tests ")"
+        in->at_starts = pg_query(in->pg, "SELECT u.i," STARTED("NOT e.is_test") "," STARTED(
+                                             "e.is_test") " FROM unnest($1,$2,$3,$4,$5)"
+                                                          " AS u(i,a,d,c,p)");
+#undef STARTED
+    }
+    table_free(&t);
+}
+
+void pg_intake_ask(struct intake *in)
+{
+    in->at_payments = in->at_starts = -1;
+    ask_accounts(in);
+    ask_keys(in);
+    ask_payments(in);
+    ask_starts(in);
+}
+
+/* --- what came back --------------------------------------------------------------------------- */
+
+static void read_accounts(struct intake *in)
+{
+    const PGresult *r = pg_result(in->pg, in->at_accounts);
+    ASSERT((size_t)PQntuples(r) == in->account_count); /* both are in order */
+    for (size_t i = 0; i < in->account_count; i++) {
+        struct intake_account *a = &in->accounts[i];
+        ASSERT(a->account_no == (uint32_t)pg_int(r, (int)i, 0));
+        a->last_event_no = (uint64_t)pg_int(r, (int)i, 1);
+        a->last_accepted_ms = pg_int(r, (int)i, 2);
+        a->period = (int32_t)pg_int(r, (int)i, 3);
+    }
+}
+
+void pg_intake_read(struct intake *in)
+{
+    read_accounts(in);
+    const PGresult *r = pg_result(in->pg, in->at_keys);
+    for (int i = 0; i < PQntuples(r); i++) {
+        int64_t which = pg_int(r, i, 0);
+        struct intake_item *item = &in->items[which / 2];
+        *(which % 2 ? &item->original : &item->key) = (struct found_key){
+            .found = true,
+            .content = pg_key(r, i, 1),
+            .event_no = (uint64_t)pg_int(r, i, 2),
+            .period = (int32_t)pg_int(r, i, 3),
+        };
+    }
+    if (in->at_payments >= 0) {
+        r = pg_result(in->pg, in->at_payments);
+        for (int i = 0; i < PQntuples(r); i++)
+            in->items[pg_int(r, i, 0)].payments = (uint32_t)pg_int(r, i, 1);
+    }
+    if (in->at_starts >= 0) {
+        r = pg_result(in->pg, in->at_starts);
+        for (int i = 0; i < PQntuples(r); i++) {
+            struct intake_item *item = &in->items[pg_int(r, i, 0)];
+            item->started_live = pg_int(r, i, 1) != 0;
+            item->started_test = pg_int(r, i, 2) != 0;
+        }
+    }
+}
+
+static enum pg_fate find_reversed(struct intake *in)
+{
+    struct pg_table t = {0};
+    table_begin(&t, "il");
+    for (size_t i = 0; i < in->originals.count; i++) {
+        column_int(&t.columns[0], in->originals.rows[i].event.account_no);
+        column_int(&t.columns[1], (int64_t)in->originals.rows[i].event.event_no);
+    }
+    args_table(pg_args(in->pg), &t);
+    table_free(&t);
+    int at = pg_query(in->pg, "SELECT u.i FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)"
+                              " JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
+    enum pg_fate fate = pg_sync(in->pg);
+    for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(in->pg, at)); i++)
+        in->reversed[pg_int(pg_result(in->pg, at), i, 0) - 1] = true;
+    return fate;
+}
+
+enum pg_fate pg_intake_fetch_originals(struct intake *in)
+{
+    struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
+    size_t n = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        const struct intake_item *item = &in->items[i];
+        if (item->original.found && !item->key.found)
+            keys[n++] = (struct fetch_key){item->c->terms->account_no, item->original.event_no,
+                                           item->original.period};
+    }
+    enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_SHARED, false, in->arena, &in->originals);
+    if (fate != PG_FINE || in->originals.count == 0)
+        return fate;
+    in->reversed = arena_zalloc(in->arena, in->originals.count * sizeof *in->reversed);
+    return find_reversed(in);
+}

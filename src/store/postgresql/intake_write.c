@@ -1,0 +1,243 @@
+/* What a decided group of events leaves behind: one statement per table. */
+#include "store/postgresql/intake.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+static void write_events(struct intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    rows_insert_begin(t);
+    for (size_t i = 0; i < in->count; i++)
+        if (in->items[i].accepted)
+            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].wait);
+    rows_insert_send(in->pg, t);
+}
+
+static void write_bodies(struct intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    table_begin(t, "ilit");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct event *e = &in->items[i].event;
+        if (!in->items[i].accepted || e->lane == LANE_NONE)
+            continue;
+        column_int(&t->columns[0], e->account_no);
+        column_int(&t->columns[1], (int64_t)e->event_no);
+        column_int(&t->columns[2], in->items[i].period);
+        column_str(&t->columns[3], e->body);
+    }
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(in->pg), t);
+    pg_query(in->pg, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
+}
+
+static void write_keys(struct intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    table_begin(t, "iuuli");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct event *e = &in->items[i].event;
+        if (!in->items[i].accepted)
+            continue;
+        column_int(&t->columns[0], e->account_no);
+        column_key(&t->columns[1], e->key);
+        column_key(&t->columns[2], e->content);
+        column_int(&t->columns[3], (int64_t)e->event_no);
+        column_int(&t->columns[4], in->items[i].period);
+    }
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(in->pg), t);
+    pg_query(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5)");
+}
+
+static void write_reversals(struct intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    table_begin(t, "illi");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct event *e = &in->items[i].event;
+        if (!in->items[i].accepted || e->type != EVENT_OFFER_COMPLETION_REVERSED)
+            continue;
+        column_int(&t->columns[0], e->account_no);
+        column_int(&t->columns[1], (int64_t)e->original_no);
+        column_int(&t->columns[2], (int64_t)e->event_no);
+        column_int(&t->columns[3], in->items[i].period);
+    }
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(in->pg), t);
+    pg_query(in->pg, "INSERT INTO reversal SELECT * FROM unnest($1,$2,$3,$4)");
+}
+
+/* --- accounts --------------------------------------------------------------------------------- */
+
+/* Numbers, and from which number on its events are in another period; and whose apps are whose. */
+static void write_accounts(struct intake *in)
+{
+    struct pg_table *t = &in->side->table;
+    table_begin(t, "illi");
+    for (size_t i = 0; i < in->account_count; i++) {
+        const struct intake_account *a = &in->accounts[i];
+        column_int(&t->columns[0], a->account_no);
+        column_int(&t->columns[1], (int64_t)a->last_event_no);
+        column_int(&t->columns[2], a->last_accepted_ms);
+        column_int(&t->columns[3], a->period);
+    }
+    args_table(pg_args(in->pg), t);
+    pg_query(in->pg, "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p"
+                     " FROM unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"
+                     " AND a.last_event_no<u.n");
+    table_begin(t, "ilil");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct intake_item *item = &in->items[i];
+        bool same = i > 0 && in->items[i - 1].accepted &&
+                    in->items[i - 1].event.app_no == item->event.app_no &&
+                    in->items[i - 1].period == item->period;
+        if (!item->accepted || same)
+            continue;
+        column_int(&t->columns[0], item->event.account_no);
+        column_int(&t->columns[1], (int64_t)item->event.event_no);
+        column_int(&t->columns[2], item->period);
+        column_int(&t->columns[3], item->event.app_no);
+    }
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(in->pg), t);
+    pg_query(in->pg,
+             "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4) AS v(a,n,p,app)), w AS ("
+             "INSERT INTO app SELECT DISTINCT app,a FROM u ORDER BY 1 ON CONFLICT DO NOTHING)"
+             "INSERT INTO account_period SELECT a,min(n),p FROM u WHERE NOT EXISTS(SELECT FROM"
+             " account_period q WHERE q.account_no=u.a AND q.period=u.p) GROUP BY a,p");
+}
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+struct report_delta {
+    uint32_t account_no, client_no;
+    int32_t day;
+    const struct intake_item *item;
+};
+
+static int by_report(const void *a, const void *b)
+{
+    const struct report_delta *x = a, *y = b;
+    if (x->account_no != y->account_no)
+        return x->account_no < y->account_no ? -1 : 1;
+    if (x->day != y->day)
+        return x->day < y->day ? -1 : 1;
+    return (x->client_no > y->client_no) - (x->client_no < y->client_no);
+}
+
+/* One row: the key, then live and test sums, then the panelists. */
+static void add_report(struct pg_table *t, const struct report_delta *d, size_t count)
+{
+    int64_t counts[2][5] = {{0}}, active_live = 0, active_any = 0;
+    __int128 micros[2][2] = {{0}};
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = &d[i].item->event;
+        int64_t *n = counts[e->is_test];
+        int product = event_type_is_offer(e->type) ? 1 : 0;
+        n[0]++;
+        n[1] += e->type == EVENT_SURVEY_STARTED;
+        n[2] += event_is_survey_outcome(e->type);
+        n[3 + product] += e->reward_micros > 0 && e->revenue_micros > 0;
+        micros[e->is_test][product] += e->revenue_micros;
+        active_live += d[i].item->first_live_start;
+        active_any += d[i].item->first_start;
+    }
+    struct pg_column *c = t->columns;
+    column_int(c++, d->account_no);
+    column_int(c++, d->day);
+    column_int(c++, d->client_no);
+    for (int test = 0; test < 2; test++) {
+        for (int i = 0; i < 5; i++)
+            column_int(c++, counts[test][i]);
+        column_money(c++, micros[test][0]);
+        column_money(c++, micros[test][1]);
+    }
+    column_int(c++, active_live);
+    column_int(c++, active_any);
+}
+
+/* clang-format off */
+#define ADD(column) #column "=r." #column "+excluded." #column
+static const char report_upsert[] =
+    "INSERT INTO report AS r SELECT c1,c2,c3,c4,c5,c6,c7,c8,c9::numeric,c10::numeric,c11,c12,c13,"
+    "c14,c15,c16::numeric,c17::numeric,c18,c19 FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,"
+    "$13,$14,$15,$16,$17,$18,$19) AS u(c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,c16,c17,"
+    "c18,c19) ON CONFLICT(account_no,day,client_no) DO UPDATE SET "
+    ADD(live_events) "," ADD(live_starts) "," ADD(live_outcomes) ","
+    ADD(live_conversions_survey) "," ADD(live_conversions_offer) ","
+    ADD(live_survey_micros) "," ADD(live_offer_micros) ","
+    ADD(test_events) "," ADD(test_starts) "," ADD(test_outcomes) ","
+    ADD(test_conversions_survey) "," ADD(test_conversions_offer) ","
+    ADD(test_survey_micros) "," ADD(test_offer_micros) ","
+    ADD(active_live) "," ADD(active_any);
+#undef ADD
+/* clang-format on */
+
+static void write_reports(struct intake *in)
+{
+    struct report_delta *d = arena_alloc(in->arena, in->count * sizeof *d);
+    size_t n = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        const struct event *e = &in->items[i].event;
+        if (in->items[i].accepted)
+            d[n++] = (struct report_delta){e->account_no, e->client_no, clock_day(e->occurred_ms),
+                                           &in->items[i]};
+    }
+    if (n == 0)
+        return;
+    qsort(d, n, sizeof *d, by_report);
+    table_begin(&in->side->table, "iil"
+                                  "lllllttlllllttll");
+    for (size_t first = 0, end; first < n; first = end) {
+        for (end = first + 1; end < n && by_report(&d[first], &d[end]) == 0; end++)
+            ;
+        add_report(&in->side->table, d + first, end - first);
+    }
+    args_table(pg_args(in->pg), &in->side->table);
+    pg_query(in->pg, report_upsert);
+}
+
+/* --- callbacks -------------------------------------------------------------------------------- */
+
+static void write_callbacks(struct intake *in)
+{
+    struct changes *ch = &in->side->changes;
+    changes_begin(ch);
+    for (size_t i = 0; i < in->count; i++) {
+        struct intake_item *item = &in->items[i];
+        const struct event *e = &item->event;
+        if (!item->accepted)
+            continue;
+        books_owe(&ch->books, e, e->state);
+        if (item->wait == WAIT_NOT)
+            continue;
+        struct standing s = {.state = e->state, .wait = item->wait, .place = {.due_ms = e->due_ms}};
+        changes_wait(ch, e, item->period, &s);
+        changes_pending(ch, e->account_no, 1);
+        if (item->wait != WAIT_DUE)
+            continue;
+        struct callback *c = callback_new(e);
+        c->place = s.place;
+        pg_side_owe(in->side, c);
+    }
+    changes_send(ch, in->pg);
+}
+
+void pg_intake_write(struct intake *in)
+{
+    write_accounts(in);
+    write_events(in);
+    write_bodies(in);
+    write_keys(in);
+    write_reversals(in);
+    write_reports(in);
+    write_callbacks(in);
+}

@@ -1,0 +1,325 @@
+/* Outcomes of attempts: one transaction for a group of batches.
+ *
+ *   trips       look up where the callbacks' rows are, lock them; the reversals that wait for them
+ *   last trip   write everything, COMMIT
+ *
+ * Each outcome is decided as the in-memory oracle does it, one after the other. Done twice it
+ * changes nothing more: a state replaces a state, attempts have keys, totals count a callback once.
+ * That is how a group is resolved whose commit is in doubt. */
+#include "store/postgresql/fetch.h"
+#include "store/postgresql/postgresql_store.h"
+
+#include "domain/clock.h"
+
+/* A row that the group is about, and as the outcomes leave it. */
+struct touched {
+    const struct row *row;
+    struct standing now;
+    bool changed, owed;
+};
+
+struct recording {
+    struct postgresql_store *s;
+    struct pg *pg;
+    struct pg_side *side;
+    struct arena *arena;
+    const struct outcome **items;
+    size_t count;
+    struct fetched rows;      /* of the outcomes */
+    struct fetched reversals; /* of those, that are held back */
+    struct fetched originals; /* of those, that are reversals of others */
+    struct touched *touched, *released;
+};
+
+static struct touched *touched_of(struct recording *rec, const struct outcome *o)
+{
+    const struct row *row = fetched_find(&rec->rows, o->account_no, o->event_no);
+    return row ? &rec->touched[row - rec->rows.rows] : NULL;
+}
+
+/* --- deciding --------------------------------------------------------------------------------- */
+
+static void take_touched(struct recording *rec)
+{
+    rec->touched = arena_zalloc(rec->arena, rec->rows.count * sizeof *rec->touched + 1);
+    for (size_t i = 0; i < rec->rows.count; i++)
+        rec->touched[i] =
+            (struct touched){.row = &rec->rows.rows[i], .now = rec->rows.rows[i].standing};
+    rec->released = arena_zalloc(rec->arena, rec->reversals.count * sizeof *rec->released + 1);
+    for (size_t i = 0; i < rec->reversals.count; i++)
+        rec->released[i] = (struct touched){.row = &rec->reversals.rows[i],
+                                            .now = rec->reversals.rows[i].standing};
+}
+
+static void let_go_reversal(struct recording *rec, const struct event *original,
+                            const struct outcome *o)
+{
+    for (size_t i = 0; i < rec->reversals.count; i++) {
+        struct touched *t = &rec->released[i];
+        if (t->row->event.account_no != original->account_no ||
+            t->row->event.original_no != original->event_no || t->now.wait != WAIT_HELD)
+            continue;
+        t->now.wait = WAIT_DUE;
+        t->now.place.due_ms = outcome_release_due_ms(o, t->now.place.due_ms);
+        t->changed = t->owed = true;
+    }
+}
+
+/* Whether the original of a reversal is still pending: as the group leaves it, or as it is. */
+static bool original_pending(const struct recording *rec, const struct event *e)
+{
+    const struct row *row = fetched_find(&rec->rows, e->account_no, e->original_no);
+    if (row)
+        return rec->touched[row - rec->rows.rows].now.state == CALLBACK_PENDING;
+    row = fetched_find(&rec->originals, e->account_no, e->original_no);
+    return row && row->standing.state == CALLBACK_PENDING;
+}
+
+/* A resend that was accepted after the outcome had been decided takes effect behind it. */
+static void resend_again(const struct recording *rec, struct touched *t)
+{
+    const struct event *e = &t->row->event;
+    if (t->now.state == CALLBACK_DEAD || t->now.state == CALLBACK_SKIPPED) {
+        t->now.place = (struct schedule_place){0};
+        t->now.state = CALLBACK_PENDING;
+        t->now.reason = SKIP_NONE;
+    }
+    t->now.place.due_ms = t->now.resend_due_ms;
+    t->now.manual = true;
+    bool held = e->original_no && t->now.state == CALLBACK_PENDING && original_pending(rec, e);
+    t->now.wait = held ? WAIT_HELD : WAIT_DUE;
+    t->owed = !held;
+}
+
+static void take_outcome(struct recording *rec, const struct outcome *o)
+{
+    struct touched *t = touched_of(rec, o);
+    if (!t)
+        return;
+    struct standing *now = &t->now;
+    if (o->has_attempt && o->attempt.number > now->attempts)
+        now->attempts = o->attempt.number;
+    now->state = o->state;
+    now->reason = o->reason;
+    now->place = o->place;
+    now->manual = false;
+    now->wait = o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
+    t->changed = true;
+    t->owed = false;
+    if (t->row->erased) { /* during the attempt: there is nothing to send any more */
+        now->wait = WAIT_NOT;
+        if (now->state == CALLBACK_PENDING) {
+            now->state = CALLBACK_SKIPPED;
+            now->reason = SKIP_DISABLED;
+        }
+    }
+    changes_count_final(&rec->side->changes, t->row->event.account_no, now);
+    if (now->state != CALLBACK_PENDING)
+        let_go_reversal(rec, &t->row->event, o);
+    if (!now->resend_waits)
+        return;
+    if (now->resend_no <= o->resend_no || t->row->erased)
+        now->resend_waits = false;
+    else
+        resend_again(rec, t);
+}
+
+/* --- attempts --------------------------------------------------------------------------------- */
+
+static void write_attempts(struct recording *rec)
+{
+    struct pg_table *t = &rec->side->table;
+    table_begin(t, "iliilbiisyyyyy");
+    for (size_t i = 0; i < rec->count; i++) {
+        const struct outcome *o = rec->items[i];
+        const struct attempt *a = &o->attempt;
+        const struct touched *touched = touched_of(rec, o);
+        if (!o->has_attempt || !touched)
+            continue;
+        /* What partners' servers answered may repeat the id of an erased panelist. */
+        bool erased = touched->row->erased;
+        struct pg_column *c = t->columns;
+        column_int(c++, o->account_no);
+        column_int(c++, (int64_t)o->event_no);
+        column_int(c++, pg_week_of_day(clock_day(a->at_ms)));
+        column_int(c++, a->number);
+        column_int(c++, a->at_ms);
+        column_int(c++, a->manual);
+        column_int(c++, a->duration_ms);
+        column_int(c++, a->status);
+        column_int(c++, a->class);
+        column_str(c++, a->url);
+        column_str(c++, erased && a->class == ATTEMPT_REDIRECT ? STR_NONE : a->detail);
+        column_str(c++, erased ? STR_NONE : a->request_headers);
+        column_str(c++, erased ? STR_NONE : a->response_headers);
+        column_str(c++, erased ? STR_NONE : a->response_body);
+    }
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(rec->pg), t);
+    pg_query(rec->pg, "INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,"
+                      "$11,$12,$13,$14) ON CONFLICT DO NOTHING");
+}
+
+/* --- the group -------------------------------------------------------------------------------- */
+
+static void gather(struct recording *rec, const struct request_list *batches)
+{
+    for (const struct request *r = batches->first; r; r = r->next)
+        rec->count += ((struct outcome_batch *)r->what)->count;
+    rec->items = arena_alloc(rec->arena, rec->count * sizeof(struct outcome *) + 1);
+    size_t n = 0;
+    for (const struct request *r = batches->first; r; r = r->next) {
+        const struct outcome_batch *b = r->what;
+        for (size_t i = 0; i < b->count; i++)
+            rec->items[n++] = &b->items[i];
+    }
+}
+
+/* Weeks that attempts were made in, outside of the transaction. */
+static enum pg_fate make_partitions(struct recording *rec)
+{
+    enum pg_fate fate = PG_FINE;
+    for (size_t i = 0; fate == PG_FINE && i < rec->count; i++)
+        if (rec->items[i]->has_attempt)
+            fate = pg_partition_make(rec->pg, &rec->side->partitions, PARTITION_WEEK,
+                                     pg_week_of_day(clock_day(rec->items[i]->attempt.at_ms)));
+    return fate;
+}
+
+/* The rows of the group's callbacks, locked. */
+static enum pg_fate fetch_touched(struct recording *rec)
+{
+    struct fetch_key *keys = arena_alloc(rec->arena, rec->count * sizeof *keys);
+    for (size_t i = 0; i < rec->count; i++)
+        keys[i] = (struct fetch_key){rec->items[i]->account_no, rec->items[i]->event_no,
+                                     FETCH_PERIOD_UNKNOWN};
+    return fetch_rows(rec->pg, keys, rec->count, FETCH_FOR_UPDATE, false, rec->arena, &rec->rows);
+}
+
+/* Reversals held back by one of them: only what has been reversed while it was pending. */
+static enum pg_fate fetch_reversals(struct recording *rec)
+{
+    struct pg_table *t = &rec->side->table;
+    table_begin(t, "il");
+    for (size_t i = 0; i < rec->rows.count; i++) {
+        const struct event *e = &rec->rows.rows[i].event;
+        if (e->type != EVENT_OFFER_COMPLETED)
+            continue;
+        column_int(&t->columns[0], e->account_no);
+        column_int(&t->columns[1], (int64_t)e->event_no);
+    }
+    if (table_rows(t) == 0)
+        return PG_FINE;
+    args_table(pg_args(rec->pg), t);
+    int at = pg_query(rec->pg, "SELECT r.account_no,r.event_no,r.period FROM unnest($1,$2) AS"
+                               " u(a,n) JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
+    enum pg_fate fate = pg_sync(rec->pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(rec->pg, at);
+    size_t n = (size_t)PQntuples(r);
+    struct fetch_key *keys = arena_alloc(rec->arena, n * sizeof *keys + 1);
+    for (size_t i = 0; i < n; i++)
+        keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 0), (uint64_t)pg_int(r, (int)i, 1),
+                                     (int32_t)pg_int(r, (int)i, 2)};
+    return fetch_rows(rec->pg, keys, n, FETCH_FOR_UPDATE, false, rec->arena, &rec->reversals);
+}
+
+/* Whether a reversal that is to be sent again must wait for its original. */
+static enum pg_fate fetch_originals(struct recording *rec)
+{
+    struct fetch_key *keys = arena_alloc(rec->arena, rec->rows.count * sizeof *keys + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < rec->rows.count; i++) {
+        const struct row *row = &rec->rows.rows[i];
+        if (row->event.original_no && row->standing.resend_waits)
+            keys[n++] = (struct fetch_key){row->event.account_no, row->event.original_no,
+                                           FETCH_PERIOD_UNKNOWN};
+    }
+    return fetch_rows(rec->pg, keys, n, FETCH_SHARED, false, rec->arena, &rec->originals);
+}
+
+/* A row may be both: a reversal whose own outcome came, and one that an original lets go. */
+static bool is_changed(const struct recording *rec, const struct touched *t)
+{
+    const struct event *e = &t->row->event;
+    bool released = t >= rec->released && t < rec->released + rec->reversals.count;
+    return t->changed && !(released && fetched_find(&rec->rows, e->account_no, e->event_no));
+}
+
+static size_t change_all(struct recording *rec, struct touched *touched, size_t count,
+                         struct fetch_key *owed)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct touched *t = &touched[i];
+        if (!is_changed(rec, t))
+            continue;
+        changes_row(&rec->side->changes, t->row, &t->now);
+        if (t->owed)
+            owed[n++] = (struct fetch_key){t->row->event.account_no, t->row->event.event_no,
+                                           t->row->period};
+    }
+    return n;
+}
+
+/* What goes to the sink is read with its body, and stands as it is left. */
+static enum pg_fate owe(struct recording *rec, struct fetch_key *keys, size_t count)
+{
+    struct fetched full;
+    enum pg_fate fate = fetch_rows(rec->pg, keys, count, FETCH_UNLOCKED, true, rec->arena, &full);
+    for (size_t i = 0; fate == PG_FINE && i < full.count; i++) {
+        struct row *row = &full.rows[i];
+        uint32_t account_no = row->event.account_no;
+        const struct row *at = fetched_find(&rec->rows, account_no, row->event.event_no);
+        if (at)
+            row->standing = rec->touched[at - rec->rows.rows].now;
+        else if ((at = fetched_find(&rec->reversals, account_no, row->event.event_no)))
+            row->standing = rec->released[at - rec->reversals.rows].now;
+        if (row->event.body.p)
+            pg_side_owe(rec->side, pg_row_callback(row));
+    }
+    return fate;
+}
+
+static enum pg_fate write_all(struct recording *rec)
+{
+    struct fetch_key *owed =
+        arena_alloc(rec->arena, (rec->rows.count + rec->reversals.count) * sizeof *owed + 1);
+    size_t n = change_all(rec, rec->touched, rec->rows.count, owed);
+    n += change_all(rec, rec->released, rec->reversals.count, owed + n);
+    enum pg_fate fate = owe(rec, owed, n);
+    if (fate != PG_FINE)
+        return fate;
+    write_attempts(rec);
+    changes_send(&rec->side->changes, rec->pg);
+    return pg_sync_commit(rec->s, rec->pg);
+}
+
+static enum pg_fate record(struct recording *rec)
+{
+    enum pg_fate fate = make_partitions(rec);
+    if (fate != PG_FINE)
+        return fate;
+    pg_begin_write(rec->s, rec->pg);
+    fate = fetch_touched(rec);
+    if (fate == PG_FINE)
+        fate = fetch_reversals(rec);
+    if (fate == PG_FINE)
+        fate = fetch_originals(rec);
+    if (fate != PG_FINE)
+        return fate;
+    take_touched(rec);
+    changes_begin(&rec->side->changes);
+    for (size_t i = 0; i < rec->count; i++)
+        take_outcome(rec, rec->items[i]);
+    return write_all(rec);
+}
+
+enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_list)
+{
+    struct recording rec = {.s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
+    gather(&rec, request_list);
+    return rec.count > 0 ? record(&rec) : PG_FINE;
+}

@@ -1,0 +1,352 @@
+/* The store's slots: whatever is asked becomes a request of the thread that answers it. */
+#include "store/postgresql/postgresql_store.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* --- refusing --------------------------------------------------------------------------------- */
+
+static enum store_refusal judge(struct postgresql_store *s, bool submitting)
+{
+    struct pg_numbers *n = &s->numbers;
+    long long queued = atomic_load(&n->queued_events);
+    if (atomic_load(&n->failed))
+        return STORE_REFUSES_FAILED;
+    if (atomic_load(&n->away))
+        return STORE_REFUSES_DATABASE;
+    if (atomic_load(&n->pending) + queued > s->waiting_most)
+        return STORE_REFUSES_WAITING;
+    if (queued > LIMIT_STORE_QUEUED_EVENTS || (!submitting && queued == LIMIT_STORE_QUEUED_EVENTS))
+        return STORE_REFUSES_QUEUE;
+    return STORE_TAKES;
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static void pg_submit(struct store *store, struct intake_batch *batch)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    long long count = (long long)batch->count;
+    atomic_fetch_add(&s->numbers.queued_events, count);
+    enum store_refusal refusal = judge(s, true);
+    if (refusal != STORE_TAKES) {
+        atomic_fetch_sub(&s->numbers.queued_events, count);
+        atomic_fetch_add(&s->numbers.refused[refusal], 1);
+        batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
+        executor_post(batch->reply_to, &batch->done);
+        return;
+    }
+    queue_post(&s->to_changes, request_new(REQUEST_INTAKE, batch));
+}
+
+static void pg_record_slot(struct store *store, struct outcome_batch *batch)
+{
+    queue_post(&postgresql_store_of(store)->to_outcomes, request_new(REQUEST_OUTCOMES, batch));
+}
+
+static void pg_change_object_slot(struct store *store, struct object_change *change)
+{
+    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_OBJECT, change));
+}
+
+static void pg_resend_slot(struct store *store, struct resend *resend)
+{
+    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_RESEND, resend));
+}
+
+static void pg_erase_slot(struct store *store, struct erase *erase)
+{
+    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_ERASE, erase));
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+static void pg_page_slot(struct store *store, struct due_page *page)
+{
+    queue_post(&postgresql_store_of(store)->to_pages, request_new(REQUEST_PAGE, page));
+}
+
+static void pg_report_slot(struct store *store, struct report_query *query)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_REPORT, query));
+}
+
+static void pg_lane_waiting_slot(struct store *store, struct lane_waiting *waiting)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_WAITING, waiting));
+}
+
+static void pg_get_callback_slot(struct store *store, struct callback_get *get)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_GET, get));
+}
+
+static void pg_list_callbacks_slot(struct store *store, struct callback_list *list)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_LIST, list));
+}
+
+static void pg_list_objects_slot(struct store *store, struct object_list *list)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_OBJECTS, list));
+}
+
+static void pg_intraday_slot(struct store *store, struct intraday_query *query)
+{
+    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_INTRADAY, query));
+}
+
+static void pg_statement_slot(struct store *store, struct statement_query *query)
+{
+    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_STATEMENT, query));
+}
+
+static void pg_count_slot(struct store *store, struct callback_count *count)
+{
+    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_COUNT, count));
+}
+
+static void pg_check_books_slot(struct store *store, struct books_check *check)
+{
+    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_BOOKS, check));
+}
+
+static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    struct pg_numbers *n = &s->numbers;
+    enum store_refusal refusal = judge(s, false);
+    *ret = (struct store_numbers){
+        .events_accepted = atomic_load(&n->accepted),
+        .callbacks_delivered = atomic_load(&n->delivered),
+        .callbacks_dead = atomic_load(&n->dead),
+        .callbacks_pending = atomic_load(&n->pending),
+        .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
+        .last_accepted_ms = atomic_load(&n->last_accepted_ms),
+        .events_queued = atomic_load(&n->queued_events),
+        .commits = atomic_load(&n->commits),
+        .refusal = refusal,
+        .waiting_most = s->waiting_most,
+        .accepting = refusal == STORE_TAKES,
+        .failed = refusal == STORE_REFUSES_FAILED,
+    };
+    for (size_t i = 0; i < STORE_REFUSALS; i++)
+        ret->refused[i] = atomic_load(&n->refused[i]);
+    for (size_t i = 0; i < STORE_TIMINGS; i++)
+        timing_get(&n->timings[i], &ret->timings[i]);
+    ret->commit_micros_total = ret->timings[STORE_TIME_COMMIT].total_us;
+}
+
+/* --- before the start: on the keeper's connection, which nobody else uses yet -------------------
+ */
+
+static const struct hash_secret *pg_hash_secret(struct store *store)
+{
+    return &postgresql_store_of(store)->secret;
+}
+
+struct visiting {
+    object_visitor visit;
+    void *context;
+};
+
+static void visit_object(void *context, const PGresult *r)
+{
+    const struct visiting *v = context;
+    v->visit(v->context, (enum object_kind)pg_int(r, 0, 0), pg_str(r, 0, 1), pg_str(r, 0, 2));
+}
+
+/* A database that goes away right now ends the start: there is nobody to answer yet. */
+static void must_be_fine(struct postgresql_store *s, enum pg_fate fate)
+{
+    if (fate != PG_FINE)
+        pg_store_fail(s, buf_c(&s->keeper.why));
+}
+
+static void pg_visit_objects(struct store *store, object_visitor visit, void *context)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    struct visiting v = {visit, context};
+    ASSERT(!s->started);
+    pg_begin(&s->keeper, true);
+    args_int(pg_args(&s->keeper), PG_INT2, OBJECT_AUDIT);
+    pg_query(&s->keeper, "SELECT kind,id,document FROM object WHERE kind<>$1 ORDER BY kind,id");
+    pg_visit(&s->keeper, visit_object, &v);
+    must_be_fine(s, pg_end_read(&s->keeper));
+}
+
+/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
+static const char backlog_query[] =
+    "WITH RECURSIVE lanes AS ((SELECT account_no,lane,due_ms FROM waiting"
+    " ORDER BY account_no,lane,due_ms LIMIT 1) UNION ALL SELECT n.account_no,n.lane,n.due_ms"
+    " FROM lanes l CROSS JOIN LATERAL (SELECT w.account_no,w.lane,w.due_ms FROM waiting w"
+    " WHERE (w.account_no,w.lane)>(l.account_no,l.lane) ORDER BY w.account_no,w.lane,w.due_ms"
+    " LIMIT 1) n) SELECT lane,due_ms FROM lanes WHERE lane>0";
+
+static size_t pg_backlog(struct store *store, struct lane_backlog **ret_lanes)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    ASSERT(!s->started);
+    pg_begin(&s->keeper, true);
+    int at = pg_exec(&s->keeper, backlog_query);
+    enum pg_fate fate = pg_end_read(&s->keeper);
+    must_be_fine(s, fate);
+    size_t count = fate == PG_FINE ? (size_t)PQntuples(pg_result(&s->keeper, at)) : 0;
+    *ret_lanes = xcalloc(count + 1, sizeof **ret_lanes);
+    for (size_t i = 0; i < count; i++)
+        (*ret_lanes)[i] =
+            (struct lane_backlog){(lane_no)pg_int(pg_result(&s->keeper, at), (int)i, 0),
+                                  pg_int(pg_result(&s->keeper, at), (int)i, 1)};
+    return count;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+struct life {
+    struct queue *queue;
+    pthread_t *thread;
+    void *(*main)(void *store);
+};
+
+/* In the order in which they end: what changes something first. */
+#define LIVES 6
+static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
+{
+    ret[0] = (struct life){&s->to_changes, &s->changes_thread, pg_changes_main};
+    ret[1] = (struct life){&s->to_outcomes, &s->outcomes_thread, pg_outcomes_main};
+    ret[2] = (struct life){&s->to_pages, &s->pages_thread, pg_pages_main};
+    ret[3] = (struct life){&s->to_reads, &s->reads_thread, pg_reads_main};
+    ret[4] = (struct life){&s->to_scans, &s->scans_thread, pg_scans_main};
+    ret[5] = (struct life){&s->to_keeper, &s->keeper_thread, pg_keeper_main};
+}
+
+static void pg_start(struct store *store, struct owed_sink *sink)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    struct life lives[LIVES];
+    ASSERT(!s->started);
+    s->sink = sink;
+    s->started = true;
+    list_lives(s, lives);
+    for (size_t i = 0; i < LIVES; i++)
+        ASSERT(pthread_create(lives[i].thread, NULL, lives[i].main, s) == 0);
+}
+
+static void free_side(struct pg_side *side)
+{
+    pg_close(&side->pg);
+    pg_partitions_free(&side->partitions);
+    changes_free(&side->changes);
+    table_free(&side->table);
+    arena_free(&side->scratch);
+    pg_side_drop_owed(side);
+    free(side->owed);
+}
+
+static void free_store(struct postgresql_store *s)
+{
+    struct life lives[LIVES];
+    free_side(&s->changes);
+    free_side(&s->outcomes);
+    pg_close(&s->pages);
+    pg_close(&s->reads);
+    pg_close(&s->scans);
+    pg_close(&s->keeper);
+    list_lives(s, lives);
+    for (size_t i = 0; i < LIVES; i++)
+        queue_destroy(lives[i].queue);
+    queue_destroy(&s->nap);
+    free(s->uri);
+    s->magic = s->store.magic = 0;
+    free(s);
+}
+
+static void pg_stopping(struct store *store)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    long long never = 0;
+    atomic_compare_exchange_strong(&s->give_up_mono_ms, &never,
+                                   env_mono_ms(env_real()) + PG_STOP_PATIENCE_MS);
+}
+
+static void pg_close_slot(struct store *store)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    struct life lives[LIVES];
+    list_lives(s, lives);
+    pg_stopping(store);
+    for (size_t i = 0; s->started && i < LIVES; i++) {
+        queue_post(lives[i].queue, request_new(REQUEST_STOP, NULL));
+        ASSERT(pthread_join(*lives[i].thread, NULL) == 0);
+    }
+    struct request_list left = queue_take_all(&s->to_keeper, 0);
+    while (left.first)
+        free(request_list_take(&left));
+    lease_give_back(&s->keeper, &s->lease);
+    free_store(s);
+}
+
+static const struct store_ops postgresql_ops = {
+    .submit = pg_submit,
+    .record = pg_record_slot,
+    .page = pg_page_slot,
+    .change_object = pg_change_object_slot,
+    .list_objects = pg_list_objects_slot,
+    .report = pg_report_slot,
+    .intraday = pg_intraday_slot,
+    .statement = pg_statement_slot,
+    .check_books = pg_check_books_slot,
+    .lane_waiting = pg_lane_waiting_slot,
+    .get_callback = pg_get_callback_slot,
+    .list_callbacks = pg_list_callbacks_slot,
+    .count_callbacks = pg_count_slot,
+    .resend = pg_resend_slot,
+    .erase = pg_erase_slot,
+    .numbers = pg_numbers_slot,
+    .hash_secret = pg_hash_secret,
+    .visit_objects = pg_visit_objects,
+    .backlog = pg_backlog,
+    .start = pg_start,
+    .stopping = pg_stopping,
+    .close = pg_close_slot,
+};
+
+static void init_parts(struct postgresql_store *s)
+{
+    struct life lives[LIVES];
+    pg_init(&s->changes.pg, s->uri);
+    pg_init(&s->outcomes.pg, s->uri);
+    pg_init(&s->pages, s->uri);
+    pg_init(&s->reads, s->uri);
+    pg_init(&s->scans, s->uri);
+    pg_init(&s->keeper, s->uri);
+    list_lives(s, lives);
+    for (size_t i = 0; i < LIVES; i++)
+        queue_init(lives[i].queue);
+    queue_init(&s->nap);
+}
+
+struct store *postgresql_store_open(const struct postgresql_store_options *options, char **ret_why)
+{
+    struct postgresql_store *s = xcalloc(1, sizeof *s);
+    struct hash_secret fresh;
+    s->store = (struct store){STORE_MAGIC, &postgresql_ops};
+    s->magic = POSTGRESQL_STORE_MAGIC;
+    s->env = options->env;
+    s->uri = xstrdup(options->uri);
+    s->retention = options->retention;
+    s->waiting_most = options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
+    init_parts(s);
+    env_random(s->env, fresh.bytes, sizeof fresh.bytes);
+    bool good = pg_schema_open(&s->keeper, &fresh, &s->secret, ret_why) &&
+                lease_take(&s->keeper, &s->lease, ret_why);
+    if (good && !pg_keeper_look(s, &s->keeper)) {
+        *ret_why = xstrdup(buf_c(&s->keeper.why));
+        good = false;
+    }
+    if (good)
+        return &s->store;
+    free_store(s);
+    return NULL;
+}

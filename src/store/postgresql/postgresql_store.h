@@ -1,0 +1,128 @@
+/* The store on PostgreSQL: its threads, and what they share. Each thread has a connection of its
+ * own and waits on it; the daemon's loops never do.
+ *
+ *   submit, objects, resend, erase --> changes thread --> one transaction per group --> the asker
+ *   record -------------------------> outcomes thread --> one transaction per group --> the asker
+ *   page ---------------------------> pages thread ----> the asker
+ *   report, get, list, ... ---------> reads thread ----> the asker
+ *   intraday, statement, count, ... -> scans thread ----> the asker
+ *   (every second)                    keeper: the lease, numbers, partitions, what is too old
+ *
+ * Nothing that decides is kept in memory from one transaction to the next: what a decision needs is
+ * read under the locks that keep it true until the commit (docs/decisions/postgresql-store.md). */
+#pragma once
+
+#include "store/postgresql/changes.h"
+#include "store/postgresql/lease.h"
+#include "store/postgresql/schema.h"
+#include "store/queue.h"
+#include "store/store_open.h"
+
+#include <stdatomic.h>
+
+#define POSTGRESQL_STORE_MAGIC 0x905763E5u
+
+/* A group is closed when it has one of these; a request is never split between groups. */
+#define PG_GROUP_EVENTS 4096u
+#define PG_GROUP_OUTCOMES 2048u
+/* How long what is asked for waits for the database before it is refused as busy. */
+#define PG_PATIENCE_MS 3000
+#define PG_RETRY_MS 100
+/* At the end: for a database that does not answer. */
+#define PG_STOP_PATIENCE_MS 5000
+
+struct pg_numbers {
+    atomic_llong accepted, pending, delivered, dead, oldest_pending_ms; /* the keeper's, read */
+    atomic_llong queued_events, commits, last_accepted_ms;
+    struct timing timings[STORE_TIMINGS];
+    atomic_llong refused[STORE_REFUSALS];
+    atomic_bool away;   /* the database cannot be written at the moment */
+    atomic_bool failed; /* the store has stopped */
+};
+
+/* What a thread that writes has for itself. */
+struct pg_side {
+    struct pg pg;
+    struct pg_partitions partitions;
+    struct changes changes;
+    struct arena scratch; /* of the group under way */
+    struct pg_table table;
+    struct callback **owed; /* for the sink, once it is committed */
+    size_t owed_count, owed_capacity;
+    bool unknown; /* the commit of the group under way may have happened */
+};
+
+struct postgresql_store {
+    struct store store; /* the first member: its magic is the contract's */
+    uint32_t magic;
+    struct env *env;
+    char *uri;
+    struct store_retention retention;
+    int64_t waiting_most;
+    struct hash_secret secret;
+    struct lease lease;
+    struct owed_sink *sink;
+    struct pg_side changes, outcomes;
+    struct pg pages, reads, scans, keeper;
+    struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, nap;
+    pthread_t changes_thread, outcomes_thread, pages_thread, reads_thread, scans_thread,
+        keeper_thread;
+    bool started;
+    atomic_llong give_up_mono_ms; /* what waits for the database is given up then; 0: never */
+    struct pg_numbers numbers;
+};
+
+static inline struct postgresql_store *postgresql_store_of(struct store *s)
+{
+    struct postgresql_store *store = CONTAINER_OF(s, struct postgresql_store, store);
+    CHECK_MAGIC(store, POSTGRESQL_STORE_MAGIC);
+    return store;
+}
+
+/* trying.c: doing a thing until it is done, refused or hopeless */
+typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
+/* STORE_OK, or STORE_BUSY (nothing of it was done) where it may be refused, or STORE_FAILED. */
+enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
+                               void *what, bool may_refuse);
+enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
+void pg_store_fail(struct postgresql_store *s, const char *why);
+void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
+/* BEGIN, with the lease's fence looked at; the first trip's statements follow. */
+void pg_begin_write(struct postgresql_store *s, struct pg *pg);
+/* Commits, and counts it. */
+enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
+void pg_request_answer(struct request *r, enum store_status status); /* frees it */
+void pg_side_owe(struct pg_side *side, struct callback *c);
+void pg_side_drop_owed(struct pg_side *side);
+void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
+
+/* intake.c: intake batches of one group; verdicts and owed callbacks are filled in */
+enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request_list);
+/* outcomes.c */
+enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_list);
+/* commands.c */
+enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change);
+enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *resend);
+enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *erase);
+
+/* page.c, reads.c, scans.c */
+enum pg_fate pg_read_page(struct postgresql_store *s, struct pg *pg, void *due_page);
+enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *report_query);
+enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get);
+enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list);
+enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *object_list);
+enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
+enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query);
+enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
+enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);
+enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *books_check);
+
+/* threads.c */
+void *pg_changes_main(void *store);
+void *pg_outcomes_main(void *store);
+void *pg_pages_main(void *store);
+void *pg_reads_main(void *store);
+void *pg_scans_main(void *store);
+/* keeper.c */
+void *pg_keeper_main(void *store);
+MUST_CHECK bool pg_keeper_look(struct postgresql_store *s, struct pg *pg); /* the numbers, once */

@@ -1,0 +1,318 @@
+/* Short reads: reports, objects, one callback, the log of callbacks. */
+#include "store/postgresql/fetch.h"
+#include "store/postgresql/postgresql_store.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* --- reports ---------------------------------------------------------------------------------- */
+
+#define LIVE_COLUMNS                                                                               \
+    "day,client_no,live_starts,active_live,live_outcomes,live_conversions_survey,"                 \
+    "live_conversions_offer,live_survey_micros::text,live_offer_micros::text"
+#define ALL_COLUMNS                                                                                \
+    "day,client_no,live_starts+test_starts,active_any,live_outcomes+test_outcomes,"                \
+    "live_conversions_survey+test_conversions_survey,"                                             \
+    "live_conversions_offer+test_conversions_offer,(live_survey_micros+test_survey_micros)::text," \
+    "(live_offer_micros+test_offer_micros)::text"
+
+static void ask_report(struct pg *pg, const struct report_query *q)
+{
+    struct pg_column clients = {.type = PG_INT8};
+    for (size_t i = 0; i < q->client_count; i++)
+        column_int(&clients, q->client_nos[i]);
+    args_int(pg_args(pg), PG_INT4, q->account_no);
+    args_int(&pg->args, PG_INT4, q->first_day);
+    args_int(&pg->args, PG_INT4, q->last_day);
+    args_int(&pg->args, PG_INT4, q->after_day);
+    args_int(&pg->args, PG_INT8, q->after_client_no);
+    args_int(&pg->args, PG_INT8, (int64_t)q->limit + 1);
+    args_column(&pg->args, &clients);
+    pg_query_f(pg,
+               "SELECT %s FROM report WHERE account_no=$1 AND day>=$2 AND day<=$3"
+               " AND (day,client_no)>($4,$5)%s AND (%s OR client_no=ANY($7))"
+               " ORDER BY day,client_no LIMIT $6",
+               q->include_test ? ALL_COLUMNS : LIVE_COLUMNS,
+               q->include_test ? "" : " AND live_events>0", q->client_nos ? "false" : "true");
+    buf_free(&clients.bytes);
+}
+
+enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *report_query)
+{
+    (void)s;
+    struct report_query *q = report_query;
+    pg_begin(pg, true);
+    int at = pg->sent;
+    ask_report(pg, q);
+    q->rows = NULL;
+    q->count = 0;
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    size_t n = (size_t)PQntuples(r);
+    q->more = n > q->limit;
+    q->count = q->more ? q->limit : n;
+    q->rows = xcalloc(q->count + 1, sizeof *q->rows);
+    for (size_t i = 0; i < q->count; i++) {
+        int row = (int)i;
+        q->rows[i] = (struct report_row){
+            .day = (int32_t)pg_int(r, row, 0),
+            .client_no = (uint32_t)pg_int(r, row, 1),
+            .survey_starts = pg_int(r, row, 2),
+            .active_panelists = pg_int(r, row, 3),
+            .survey_outcomes = pg_int(r, row, 4),
+            .conversions = {pg_int(r, row, 5), pg_int(r, row, 6)},
+            .earnings_micros = {pg_money(r, row, 7), pg_money(r, row, 8)},
+        };
+    }
+    return PG_FINE;
+}
+
+/* --- objects ---------------------------------------------------------------------------------- */
+
+enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *object_list)
+{
+    (void)s;
+    struct object_list *list = object_list;
+    pg_begin(pg, true);
+    args_int(pg_args(pg), PG_INT2, list->kind);
+    args_str(&pg->args, PG_TEXT, list->from);
+    args_str(&pg->args, PG_TEXT, list->below);
+    args_int(&pg->args, PG_INT8, (int64_t)list->limit + 1);
+    int at = pg_query(pg, "SELECT id,document FROM object WHERE kind=$1 AND id>=$2 AND id<$3"
+                          " ORDER BY id DESC LIMIT $4");
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    size_t n = (size_t)PQntuples(r);
+    list->more = n > list->limit;
+    list->count = list->more ? list->limit : n;
+    list->rows = arena_alloc(&list->arena, list->count * sizeof *list->rows + 1);
+    for (size_t i = 0; i < list->count; i++)
+        list->rows[i] = (struct object_row){arena_str(&list->arena, pg_str(r, (int)i, 0)),
+                                            arena_str(&list->arena, pg_str(r, (int)i, 1))};
+    return PG_FINE;
+}
+
+/* --- one callback ----------------------------------------------------------------------------- */
+
+static void read_log(const PGresult *r, struct callback_get *get)
+{
+    get->row.log_count = (size_t)PQntuples(r);
+    get->row.log = arena_alloc(&get->arena, get->row.log_count * sizeof *get->row.log + 1);
+    for (int i = 0; i < PQntuples(r); i++)
+        get->row.log[i] = (struct attempt){
+            .number = (int32_t)pg_int(r, i, 0),
+            .manual = pg_int(r, i, 1) != 0,
+            .at_ms = pg_int(r, i, 2),
+            .duration_ms = (int32_t)pg_int(r, i, 3),
+            .status = (int32_t)pg_int(r, i, 4),
+            .class = (enum attempt_class)pg_int(r, i, 5),
+            .url = arena_str(&get->arena, pg_str(r, i, 6)),
+            .detail = arena_str(&get->arena, pg_str(r, i, 7)),
+            .request_headers = arena_str(&get->arena, pg_str(r, i, 8)),
+            .response_headers = arena_str(&get->arena, pg_str(r, i, 9)),
+            .response_body = arena_str(&get->arena, pg_str(r, i, 10)),
+        };
+}
+
+/* Where an EventId leads to. */
+static enum pg_fate find_key(struct postgresql_store *s, struct pg *pg, uint32_t account_no,
+                             struct str event_id, struct fetch_key *ret, bool *ret_found)
+{
+    *ret_found = false;
+    if (event_id.n > LIMIT_EVENT_ID_BYTES)
+        return PG_FINE;
+    args_int(pg_args(pg), PG_INT4, account_no);
+    args_key(&pg->args, event_key(&s->secret, account_no, event_id));
+    int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    *ret_found = PQntuples(r) > 0;
+    if (*ret_found)
+        *ret = (struct fetch_key){account_no, (uint64_t)pg_int(r, 0, 0), (int32_t)pg_int(r, 0, 1)};
+    return PG_FINE;
+}
+
+static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct callback_get *get,
+                            struct arena *arena)
+{
+    struct fetch_key key;
+    struct fetched rows = {0};
+    bool found;
+    get->status = STORE_NOT_FOUND;
+    pg_begin(pg, true);
+    enum pg_fate fate = find_key(s, pg, get->account_no, get->event_id, &key, &found);
+    if (fate == PG_FINE && found)
+        fate = fetch_rows(pg, &key, 1, FETCH_UNLOCKED, true, arena, &rows);
+    if (fate != PG_FINE)
+        return fate;
+    args_int(pg_args(pg), PG_INT4, get->account_no);
+    args_int(&pg->args, PG_INT8, found ? (int64_t)key.event_no : 0);
+    int at = pg_query(pg, "SELECT number,manual,at_ms,duration_ms,status,class,url,detail,"
+                          "request_headers,response_headers,response_body FROM attempt"
+                          " WHERE account_no=$1 AND event_no=$2 ORDER BY at_ms,number");
+    fate = pg_end_read(pg);
+    if (fate != PG_FINE || rows.count == 0 || rows.rows[0].event.lane == LANE_NONE)
+        return fate;
+    get->status = STORE_OK;
+    pg_row_show(&rows.rows[0], &get->arena, &get->row);
+    read_log(pg_result(pg, at), get);
+    return PG_FINE;
+}
+
+enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get)
+{
+    struct arena arena = {0};
+    enum pg_fate fate = get_row(s, pg, callback_get, &arena);
+    arena_free(&arena);
+    return fate;
+}
+
+/* --- the log ---------------------------------------------------------------------------------- */
+
+/* Whether a row of that stored state can be of the state that is asked for, in SQL. */
+static void add_state(struct buf *sql, const struct callback_list *l)
+{
+    if (l->state == CALLBACK_DELIVERING)
+        buf_add_c(sql, " AND e.state=1 AND e.event_no=ANY($11)");
+    else if (l->state == CALLBACK_PENDING)
+        buf_add_c(sql, " AND e.state=1 AND e.event_no<>ALL($11)");
+    else if (l->state)
+        buf_printf(sql, " AND e.state=%d", (int)l->state);
+    /* Few wait, however many do not: they have rows of their own. */
+    if (l->state == CALLBACK_DELIVERING || l->state == CALLBACK_PENDING)
+        buf_add_c(sql, " AND e.event_no IN(SELECT w.event_no FROM waiting w"
+                       " WHERE w.account_no=$1 AND w.pending)");
+}
+
+static void add_filters(struct buf *sql, const struct callback_list *l)
+{
+    bool newest = l->order == LIST_NEWEST_FIRST;
+    buf_add_c(sql, "SELECT " ROW_WITH_BODY " FROM event e" ROW_BODY_JOIN "$2"
+                   " WHERE e.account_no=$1 AND e.period=$2 AND e.lane<>0");
+    if (l->after_event_no)
+        buf_add_c(sql, newest ? " AND e.event_no<$3" : " AND e.event_no>$3");
+    if (l->event_id.p)
+        buf_add_c(sql, " AND e.event_no=$4");
+    if (l->panelist_id.p)
+        buf_add_c(sql, " AND e.panelist_id=$5");
+    if (l->type)
+        buf_printf(sql, " AND e.type=%d", (int)l->type);
+    if (l->app_no)
+        buf_add_c(sql, " AND e.app_no=$6");
+    if (l->of_day)
+        buf_add_c(sql, " AND e.day=$7");
+    if (l->has_from)
+        buf_add_c(sql, " AND e.accepted_ms>=$8");
+    if (l->has_to)
+        buf_add_c(sql, " AND e.accepted_ms<$9");
+    add_state(sql, l);
+    buf_printf(sql, " ORDER BY e.event_no %s LIMIT $10", newest ? "DESC" : "ASC");
+}
+
+static int ask_list(struct pg *pg, const struct callback_list *l, const struct fetch_key *at,
+                    const char *sql)
+{
+    struct pg_column tried = {.type = PG_INT8};
+    for (size_t i = 0; i < l->tried_count; i++)
+        column_int(&tried, (int64_t)l->tried[i]);
+    struct pg_args *a = pg_args(pg);
+    args_int(a, PG_INT4, l->account_no);
+    args_int(a, PG_INT4, at->period);
+    args_int(a, PG_INT8, (int64_t)l->after_event_no);
+    args_int(a, PG_INT8, (int64_t)at->event_no);
+    args_str(a, PG_TEXT, l->panelist_id);
+    args_int(a, PG_INT8, l->app_no);
+    args_int(a, PG_INT4, l->day);
+    args_int(a, PG_INT8, l->accepted_from_ms);
+    args_int(a, PG_INT8, l->accepted_to_ms);
+    args_int(a, PG_INT8, (int64_t)(l->limit - l->count) + 1);
+    args_column(a, &tried);
+    buf_free(&tried.bytes);
+    return pg_query(pg, sql);
+}
+
+static void take_rows(struct callback_list *l, const PGresult *r)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        if (l->count == l->limit) {
+            l->more = true;
+            return;
+        }
+        struct row row;
+        pg_row_read(r, i, &row);
+        struct callback_row *shown = &l->rows[l->count++];
+        pg_row_show(&row, &l->arena, shown);
+        if (callback_list_state(l, row.event.event_no, row.standing.state) == CALLBACK_DELIVERING)
+            callback_row_set_tried(shown);
+    }
+}
+
+/* Where to look, one period after the other, in the order of the list: where the EventId leads
+ * to, or the periods of the account that can have any. */
+static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
+                                const struct callback_list *l, struct arena *arena,
+                                struct fetch_key **ret, size_t *ret_count)
+{
+    bool newest = l->order == LIST_NEWEST_FIRST, found;
+    *ret = arena_zalloc(arena, sizeof **ret);
+    if (l->event_id.p) {
+        enum pg_fate fate = find_key(s, pg, l->account_no, l->event_id, *ret, &found);
+        *ret_count = fate == PG_FINE && found;
+        return fate;
+    }
+    int64_t after = newest ? INT64_MAX : 0;
+    args_int(pg_args(pg), PG_INT4, l->account_no);
+    args_int(&pg->args, PG_INT8, l->after_event_no ? (int64_t)l->after_event_no : after);
+    int at = pg_query_f(pg,
+                        "SELECT period FROM (SELECT period,first_event_no,lead(first_event_no)"
+                        " OVER(ORDER BY first_event_no) AS next FROM account_period"
+                        " WHERE account_no=$1) p WHERE %s ORDER BY period %s",
+                        newest ? "first_event_no<$2" : "coalesce(next>$2+1,true)",
+                        newest ? "DESC" : "ASC");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    *ret_count = (size_t)PQntuples(r);
+    *ret = arena_zalloc(arena, *ret_count * sizeof **ret + 1);
+    for (size_t i = 0; i < *ret_count; i++)
+        (*ret)[i].period = (int32_t)pg_int(r, (int)i, 0);
+    return PG_FINE;
+}
+
+static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct callback_list *l,
+                              struct arena *arena)
+{
+    struct buf sql = {0};
+    struct fetch_key *places;
+    size_t count = 0;
+    l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
+    l->count = 0;
+    l->more = false;
+    pg_begin(pg, true);
+    enum pg_fate fate = find_places(s, pg, l, arena, &places, &count);
+    add_filters(&sql, l);
+    for (size_t i = 0; fate == PG_FINE && i < count && !l->more; i++) {
+        int at = ask_list(pg, l, &places[i], buf_c(&sql));
+        fate = pg_sync(pg);
+        if (fate == PG_FINE)
+            take_rows(l, pg_result(pg, at));
+    }
+    buf_free(&sql);
+    return fate == PG_FINE ? pg_end_read(pg) : fate;
+}
+
+enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list)
+{
+    struct arena arena = {0};
+    enum pg_fate fate = read_list(s, pg, callback_list, &arena);
+    arena_free(&arena);
+    return fate;
+}

@@ -1,0 +1,137 @@
+/* Between rows of the table of events and struct event. The order of columns is ROW_COLUMNS. */
+#include "store/postgresql/row.h"
+
+#include "domain/clock.h"
+
+void pg_row_read(const PGresult *r, int at, struct row *ret)
+{
+    int c = 0;
+    *ret = (struct row){0};
+    struct event *e = &ret->event;
+    struct standing *s = &ret->standing;
+    e->account_no = (uint32_t)pg_int(r, at, c++);
+    e->event_no = (uint64_t)pg_int(r, at, c++);
+    ret->period = (int32_t)pg_int(r, at, c++);
+    e->app_no = (uint32_t)pg_int(r, at, c++);
+    e->client_no = (uint32_t)pg_int(r, at, c++);
+    e->type = (enum event_type)pg_int(r, at, c++);
+    e->lane = (enum lane_kind)pg_int(r, at, c++);
+    e->is_test = pg_int(r, at, c++) != 0;
+    e->reward_decimals = (uint8_t)pg_int(r, at, c++);
+    e->occurred_ms = pg_int(r, at, c++);
+    e->accepted_ms = pg_int(r, at, c++);
+    e->revenue_micros = pg_int(r, at, c++);
+    e->reward_micros = pg_int(r, at, c++);
+    e->offer_id = pg_int(r, at, c++);
+    e->original_no = (uint64_t)pg_int(r, at, c++);
+    e->event_id = pg_str(r, at, c++);
+    e->panelist_id = pg_str(r, at, c++);
+    e->session_id = pg_str(r, at, c++);
+    e->mid = pg_str(r, at, c++);
+    e->offer_title = pg_str(r, at, c++);
+    e->offer_goal_id = pg_str(r, at, c++);
+    e->original_reward_id = pg_str(r, at, c++);
+    e->reason = pg_str(r, at, c++);
+    e->signature_offset = (uint16_t)pg_int(r, at, c++);
+    e->counts_for_cap = pg_int(r, at, c++) != 0;
+    e->state = s->state = (enum callback_state)pg_int(r, at, c++);
+    e->reason_skipped = s->reason = (enum skip_reason)pg_int(r, at, c++);
+    s->wait = (enum wait_kind)pg_int(r, at, c++);
+    s->manual = pg_int(r, at, c++) != 0;
+    s->place.failed_attempts = (int32_t)pg_int(r, at, c++);
+    s->place.slot = (int32_t)pg_int(r, at, c++);
+    s->place.due_ms = pg_int(r, at, c++);
+    s->attempts = (int32_t)pg_int(r, at, c++);
+    s->counted = (unsigned)pg_int(r, at, c++);
+    s->resend_no = (uint64_t)pg_int(r, at, c++);
+    s->resend_waits = !pg_is_null(r, at, c);
+    s->resend_due_ms = pg_int(r, at, c++);
+    ret->erased = pg_int(r, at, c++) != 0;
+    e->body = pg_str(r, at, c);
+}
+
+struct callback *pg_row_callback(const struct row *row)
+{
+    struct callback *c = callback_new(&row->event);
+    c->place = row->standing.place;
+    c->attempts_made = row->standing.attempts;
+    c->manual = row->standing.manual;
+    c->was_delivered = row->standing.state == CALLBACK_DELIVERED;
+    c->resend_no = row->standing.resend_waits ? row->standing.resend_no : 0;
+    return c;
+}
+
+void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret)
+{
+    *ret = (struct callback_row){
+        .event = row->event,
+        .state = row->standing.state,
+        .reason = row->standing.reason,
+        .next_attempt_ms = row->standing.state == CALLBACK_PENDING ? row->standing.place.due_ms : 0,
+        .attempts = row->standing.attempts,
+    };
+    struct event *e = &ret->event;
+    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
+                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
+                           &e->reason,   &e->original_reward_id, &e->body};
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        *texts[i] = arena_str(arena, *texts[i]);
+}
+
+/* --- new rows --------------------------------------------------------------------------------- */
+
+void rows_insert_begin(struct pg_table *t)
+{
+    table_begin(t, "ilillssbsllillllttttttttibsssl");
+}
+
+void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period, enum wait_kind wait)
+{
+    struct pg_column *c = t->columns;
+    column_int(c++, e->account_no);
+    column_int(c++, (int64_t)e->event_no);
+    column_int(c++, period);
+    column_int(c++, e->app_no);
+    column_int(c++, e->client_no);
+    column_int(c++, e->type);
+    column_int(c++, e->lane);
+    column_int(c++, e->is_test);
+    column_int(c++, e->reward_decimals);
+    column_int(c++, e->occurred_ms);
+    column_int(c++, e->accepted_ms);
+    column_int(c++, clock_day(e->occurred_ms));
+    column_int(c++, e->revenue_micros);
+    column_int(c++, e->reward_micros);
+    column_int(c++, e->offer_id);
+    column_int(c++, (int64_t)e->original_no);
+    column_str(c++, e->event_id);
+    column_str(c++, e->panelist_id);
+    column_str(c++, e->session_id);
+    column_str(c++, e->mid);
+    column_str(c++, e->offer_title);
+    column_str(c++, e->offer_goal_id);
+    column_str(c++, e->original_reward_id);
+    column_str(c++, e->reason);
+    column_int(c++, e->signature_offset);
+    column_int(c++, e->counts_for_cap);
+    column_int(c++, e->state);
+    column_int(c++, e->reason_skipped);
+    column_int(c++, wait);
+    column_int(c++, e->due_ms);
+    ASSERT(c == t->columns + t->count);
+}
+
+void rows_insert_send(struct pg *pg, const struct pg_table *t)
+{
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(pg), t);
+    pg_query(pg, "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
+                 "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,"
+                 "offer_id,original_no,event_id,panelist_id,session_id,mid,offer_title,"
+                 "offer_goal_id,original_reward_id,reason_text,signature_offset,counts_for_cap,"
+                 "state,reason,wait,due_ms,manual,failed_attempts,slot,attempts,counted,resend_no,"
+                 "erased) SELECT *,false,0,0,0,0,0,false FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,"
+                 "$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,"
+                 "$30)");
+}

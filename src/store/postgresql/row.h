@@ -1,0 +1,64 @@
+/* Rows of the table of events: the facts of an event, and where its callback stands. */
+#pragma once
+
+#include "domain/event.h"
+#include "domain/schedule.h"
+#include "store/postgresql/connection.h"
+#include "store/store.h"
+
+/* Stored: append only. Whether and how a callback waits. */
+enum wait_kind {
+    WAIT_NOT = 0,
+    WAIT_DUE = 1,  /* in its lane, from place.due_ms on */
+    WAIT_HELD = 2, /* a reversal whose original is still pending */
+};
+
+/* standing.counted: what it has gone into of the totals, which go up once per callback. */
+#define COUNTED_DELIVERED 1
+#define COUNTED_DEAD 2
+
+struct standing {
+    enum callback_state state;
+    enum skip_reason reason;
+    enum wait_kind wait; /* a delivered one that waits: the extra try of a resend */
+    bool manual;
+    struct schedule_place place;
+    int32_t attempts;
+    unsigned counted;
+    uint64_t resend_no;    /* the latest one; 0: never */
+    bool resend_waits;     /* it has not been answered */
+    int64_t resend_due_ms; /* when it was asked for */
+};
+
+struct row {
+    struct event event; /* texts are the result's; body: only where it was asked for */
+    struct standing standing;
+    int32_t period;
+    bool erased;
+};
+
+/* The columns that pg_row_read takes, of the tables `e` (event) and, but for the last, no other. */
+#define ROW_COLUMNS                                                                                \
+    "e.account_no,e.event_no,e.period,e.app_no,e.client_no,e.type,e.lane,e.is_test,"               \
+    "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
+    "e.original_no,e.event_id,e.panelist_id,e.session_id,e.mid,e.offer_title,e.offer_goal_id,"     \
+    "e.original_reward_id,e.reason_text,e.signature_offset,e.counts_for_cap,e.state,e.reason,"     \
+    "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
+    "e.resend_due_ms,e.erased"
+/* Behind them: with the body, from a join with `b`, and without. */
+#define ROW_WITH_BODY ROW_COLUMNS ",b.body"
+#define ROW_BODY_JOIN                                                                              \
+    " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
+#define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::text"
+
+void pg_row_read(const PGresult *r, int at, struct row *ret);
+/* The callback that it owes, for the sink or a page; the caller's. */
+struct callback *pg_row_callback(const struct row *row);
+/* As the log shows it; texts copied into the arena. */
+void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret);
+
+/* A new event's row, into the table of columns of rows_insert_begin. */
+void rows_insert_begin(struct pg_table *t);
+void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
+                     enum wait_kind wait);
+void rows_insert_send(struct pg *pg, const struct pg_table *t);

@@ -1,0 +1,286 @@
+/* Migrations are append-only: a released step is never edited, a change is a new step. Nodes that
+ * start together are kept apart by a lock on the table of versions.
+ *
+ * Partitions are made as tables of their own and then attached: that does not lock out whoever
+ * reads or writes the partitioned table, as making them in place would. */
+#include "store/postgresql/schema.h"
+
+#include "base/alloc.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* Every key begins with the account, so that the tables can be spread over machines by it. There
+ * are no sequences: an event's number comes from its account's row. */
+static const char *const version_1[] = {
+    "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
+    "CREATE TABLE lease(name text PRIMARY KEY, fence bigint NOT NULL, holder text NOT NULL,"
+    " until timestamptz NOT NULL)",
+    "INSERT INTO lease VALUES('store',0,'','epoch')",
+    "CREATE TABLE account(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
+    " last_accepted_ms bigint NOT NULL, period int NOT NULL) WITH (fillfactor=50)",
+    "CREATE TABLE account_period(account_no int, first_event_no bigint, period int NOT NULL,"
+    " PRIMARY KEY(account_no,first_event_no))",
+    "CREATE TABLE app(app_no bigint PRIMARY KEY, account_no int NOT NULL)",
+    "CREATE TABLE total(account_no int PRIMARY KEY, pending bigint NOT NULL,"
+    " delivered bigint NOT NULL, dead bigint NOT NULL) WITH (fillfactor=50)",
+    "CREATE TABLE event_key(account_no int, key uuid, content uuid NOT NULL,"
+    " event_no bigint NOT NULL, period int NOT NULL, PRIMARY KEY(account_no,key))"
+    " PARTITION BY HASH(account_no)",
+    "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
+    " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
+    "CREATE TABLE event(account_no int, event_no bigint, period int, app_no bigint NOT NULL,"
+    " client_no bigint NOT NULL, type smallint NOT NULL, lane smallint NOT NULL,"
+    " is_test bool NOT NULL, reward_decimals smallint NOT NULL, occurred_ms bigint NOT NULL,"
+    " accepted_ms bigint NOT NULL, day int NOT NULL, revenue_micros bigint NOT NULL,"
+    " reward_micros bigint NOT NULL, offer_id bigint NOT NULL, original_no bigint NOT NULL,"
+    " event_id text COLLATE \"C\" NOT NULL, panelist_id text COLLATE \"C\" NOT NULL,"
+    " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
+    " reason_text text, signature_offset int NOT NULL, counts_for_cap bool NOT NULL,"
+    " state smallint NOT NULL, reason smallint NOT NULL, wait smallint NOT NULL,"
+    " manual bool NOT NULL, failed_attempts int NOT NULL, slot int NOT NULL,"
+    " due_ms bigint NOT NULL, attempts int NOT NULL, counted smallint NOT NULL,"
+    " resend_no bigint NOT NULL, resend_due_ms bigint, erased bool NOT NULL,"
+    " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
+    /* Of what changes with each attempt nothing is indexed: such updates stay in their page. */
+    "CREATE INDEX event_panelist ON event(account_no,panelist_id,day)",
+    "CREATE INDEX event_day ON event(account_no,day,event_no)",
+    "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
+    " WITH (pages_per_range=32,autosummarize=on)",
+    "CREATE TABLE body(account_no int, event_no bigint, period int, body text NOT NULL,"
+    " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
+    "CREATE TABLE attempt(account_no int, event_no bigint, week int, number int, at_ms bigint,"
+    " manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL, class smallint NOT NULL,"
+    " url bytea, detail bytea, request_headers bytea, response_headers bytea, response_body bytea,"
+    " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
+    /* lane: app_no * 4 + kind; negative: a reversal held back. pending: else a resend's extra try.
+     */
+    "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
+    " period int NOT NULL, accepted_ms bigint NOT NULL, pending bool NOT NULL,"
+    " PRIMARY KEY(account_no,lane,due_ms,event_no))"
+    " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0)",
+    "CREATE INDEX waiting_oldest ON waiting(account_no,accepted_ms) WHERE pending",
+    "CREATE TABLE reversal(account_no int, original_no bigint, event_no bigint NOT NULL,"
+    " period int NOT NULL, PRIMARY KEY(account_no,original_no))",
+    "CREATE TABLE report(account_no int, day int, client_no bigint,"
+    " live_events bigint NOT NULL, live_starts bigint NOT NULL, live_outcomes bigint NOT NULL,"
+    " live_conversions_survey bigint NOT NULL, live_conversions_offer bigint NOT NULL,"
+    " live_survey_micros numeric NOT NULL, live_offer_micros numeric NOT NULL,"
+    " test_events bigint NOT NULL, test_starts bigint NOT NULL, test_outcomes bigint NOT NULL,"
+    " test_conversions_survey bigint NOT NULL, test_conversions_offer bigint NOT NULL,"
+    " test_survey_micros numeric NOT NULL, test_offer_micros numeric NOT NULL,"
+    " active_live bigint NOT NULL, active_any bigint NOT NULL,"
+    " PRIMARY KEY(account_no,day,client_no)) WITH (fillfactor=50)",
+    /* state 0 is what is owed in all. */
+    "CREATE TABLE book(account_no int, day int, app_no bigint, lane smallint, is_test bool,"
+    " state smallint, count bigint NOT NULL, reward_micros numeric NOT NULL,"
+    " revenue_micros numeric NOT NULL, PRIMARY KEY(account_no,day,app_no,lane,is_test,state))"
+    " WITH (fillfactor=50)",
+    "CREATE INDEX book_pending ON book(account_no,app_no) WHERE state=1",
+    "CREATE TABLE object(kind smallint, id text COLLATE \"C\", document text NOT NULL,"
+    " PRIMARY KEY(kind,id))",
+    NULL,
+};
+
+static const char *const *const migrations[PG_SCHEMA_VERSION] = {version_1};
+
+static int32_t floor_div(int32_t a, int32_t b)
+{
+    return a / b - (a % b < 0);
+}
+
+int32_t pg_period_of_day(int32_t day)
+{
+    return floor_div(day, PG_PERIOD_DAYS);
+}
+
+int32_t pg_week_of_day(int32_t day)
+{
+    return floor_div(day, PG_WEEK_DAYS);
+}
+
+/* --- migrating -------------------------------------------------------------------------------- */
+
+static bool fail(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool fail(struct pg *pg, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    buf_clear(&pg->why);
+    buf_vprintf(&pg->why, fmt, ap);
+    (void)buf_c(&pg->why);
+    va_end(ap);
+    pg_rollback(pg);
+    return false;
+}
+
+/* What the store cannot live without, and what makes it lose events. */
+static bool check_server(struct pg *pg)
+{
+    int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
+                         "current_setting('server_encoding'),current_setting('fsync'),"
+                         "current_setting('full_page_writes')");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    const PGresult *r = pg_result(pg, at);
+    if (pg_int(r, 0, 0) < 150000)
+        return fail(pg, "PostgreSQL %d is too old: version 15 or newer is needed",
+                    (int)(pg_int(r, 0, 0) / 10000));
+    if (!str_is(pg_str(r, 0, 1), "UTF8"))
+        return fail(pg, "the database's encoding is %.*s: make one with ENCODING 'UTF8'",
+                    STR_ARG(pg_str(r, 0, 1)));
+    if (!str_is(pg_str(r, 0, 2), "on"))
+        return fail(pg, "the server runs with fsync=off and would lose what it has acknowledged: "
+                        "set it to on");
+    return true;
+}
+
+static bool read_version(struct pg *pg, int64_t *ret)
+{
+    pg_begin(pg, false);
+    pg_exec(pg, "CREATE TABLE IF NOT EXISTS schema_version(version int PRIMARY KEY,"
+                " made_at timestamptz NOT NULL DEFAULT now())");
+    pg_exec(pg, "LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE");
+    int at = pg_exec(pg, "SELECT coalesce(max(version),0) FROM schema_version");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    *ret = pg_int(pg_result(pg, at), 0, 0);
+    return true;
+}
+
+/* In the transaction that read_version began, and that holds its lock. */
+static bool migrate(struct pg *pg)
+{
+    int64_t version;
+    if (!read_version(pg, &version))
+        return false;
+    if (version > PG_SCHEMA_VERSION)
+        return fail(pg,
+                    "the database has schema version %" PRId64 ", this postbackd knows up to %d:"
+                    " use the newer program that made it",
+                    version, PG_SCHEMA_VERSION);
+    for (; version < PG_SCHEMA_VERSION; version++) {
+        for (const char *const *sql = migrations[version]; *sql; sql++)
+            pg_exec(pg, *sql);
+        pg_exec_f(pg, "INSERT INTO schema_version(version) VALUES(%" PRId64 ")", version + 1);
+        if (pg_sync(pg) != PG_FINE)
+            return false;
+    }
+    pg_commit(pg);
+    return pg_sync(pg) == PG_FINE;
+}
+
+static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret)
+{
+    pg_begin(pg, false);
+    args_str(pg_args(pg), PG_BYTEA, (struct str){(const char *)fresh->bytes, sizeof fresh->bytes});
+    pg_query(pg, "INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING");
+    int at = pg_exec(pg, "SELECT value FROM meta WHERE name='hash_secret'");
+    pg_commit(pg);
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    struct str bytes = pg_str(pg_result(pg, at), 0, 0);
+    if (bytes.n != sizeof ret->bytes)
+        return fail(pg, "the key of the hashes in table meta is damaged");
+    memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
+    return true;
+}
+
+bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret_secret,
+                    char **ret_why)
+{
+    if (pg_connect(pg) && check_server(pg) && migrate(pg) && read_secret(pg, fresh, ret_secret))
+        return true;
+    *ret_why = xstrdup(buf_c(&pg->why));
+    return false;
+}
+
+/* --- partitions ------------------------------------------------------------------------------- */
+
+void pg_partitions_free(struct pg_partitions *p)
+{
+    free(p->known[PARTITION_PERIOD].numbers);
+    free(p->known[PARTITION_WEEK].numbers);
+    *p = (struct pg_partitions){0};
+}
+
+/* A name that sorts, for numbers before 1970 too. */
+static void make_one(struct pg *pg, const char *table, const char *options, int32_t number)
+{
+    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + 100000, table,
+              options);
+    pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
+              table, number + 100000, number, number + 1);
+}
+
+/* Which tables have partitions of the kind. Those of bodies and attempts may have been dropped. */
+static const struct {
+    enum pg_partition kind;
+    const char *table, *options;
+} partitioned[] = {
+    {PARTITION_PERIOD, "event", " WITH (fillfactor=80)"},
+    {PARTITION_PERIOD, "body", ""},
+    {PARTITION_WEEK, "attempt", ""},
+};
+
+/* One node at a time: whoever comes second finds them made. */
+static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t number)
+{
+    int at[ARRAY_LEN(partitioned)];
+    bool missing[ARRAY_LEN(partitioned)];
+    pg_begin(pg, false);
+    pg_exec(pg, "SELECT value FROM meta WHERE name='hash_secret' FOR UPDATE");
+    for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
+        at[i] = pg_exec_f(pg, "SELECT to_regclass('%s_%d') IS NULL", partitioned[i].table,
+                          number + 100000);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
+        missing[i] = partitioned[i].kind == kind && pg_int(pg_result(pg, at[i]), 0, 0);
+    for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
+        if (missing[i])
+            make_one(pg, partitioned[i].table, partitioned[i].options, number);
+    pg_commit(pg);
+    return pg_sync(pg);
+}
+
+enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_partition kind,
+                               int32_t number)
+{
+    for (size_t i = 0; i < p->known[kind].count; i++)
+        if (p->known[kind].numbers[i] == number)
+            return PG_FINE;
+    enum pg_fate fate = make_missing(pg, kind, number);
+    if (fate != PG_FINE)
+        return fate;
+    p->known[kind].numbers = xgrow(p->known[kind].numbers, &p->known[kind].capacity,
+                                   p->known[kind].count + 1, sizeof *p->known[kind].numbers);
+    p->known[kind].numbers[p->known[kind].count++] = number;
+    return PG_FINE;
+}
+
+enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
+{
+    const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
+    pg_begin(pg, false);
+    /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
+    pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
+    int at = pg_exec_f(pg,
+                       "SELECT substr(c.relname,%d)::int FROM pg_inherits i"
+                       " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
+                       " AND substr(c.relname,%d)::int<%d ORDER BY 1 LIMIT 8",
+                       (int)strlen(table) + 2, table, (int)strlen(table) + 2, first + 100000);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    const PGresult *r = pg_result(pg, at);
+    int32_t numbers[8];
+    int count = PQntuples(r);
+    for (int i = 0; i < count; i++)
+        numbers[i] = (int32_t)pg_int(r, i, 0);
+    for (int i = 0; i < count; i++)
+        pg_exec_f(pg, "DROP TABLE %s_%d", table, numbers[i]);
+    pg_commit(pg);
+    return pg_sync(pg);
+}

@@ -1,0 +1,36 @@
+/* The tables, as numbered migrations, and their partitions; docs/postgresql-schema.md says what
+ * each table is for. */
+#pragma once
+
+#include "store/postgresql/connection.h"
+
+#define PG_SCHEMA_VERSION 1
+
+/* A partition of events and bodies has those accepted in 30 days, one of attempts those made in 7
+ * days; both are counted from 1970-01-01. Stored: never to be changed. */
+#define PG_PERIOD_DAYS 30
+#define PG_WEEK_DAYS 7
+
+enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
+
+int32_t pg_period_of_day(int32_t day);
+int32_t pg_week_of_day(int32_t day);
+
+/* Brings the database to PG_SCHEMA_VERSION and gives the key of all hashes, made from `fresh` where
+ * there is none yet. False: *ret_why is a sentence (malloc'ed). */
+MUST_CHECK bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh,
+                               struct hash_secret *ret_secret, char **ret_why);
+
+/* Partitions that are known to be there, of one thread. Zero-initialised is empty. */
+struct pg_partitions {
+    struct {
+        int32_t *numbers;
+        size_t count, capacity;
+    } known[2];
+};
+void pg_partitions_free(struct pg_partitions *p);
+/* Makes the partition where it is not there; a trip of its own, in no transaction. */
+MUST_CHECK enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *known,
+                                          enum pg_partition kind, int32_t number);
+/* Drops the partitions of bodies or of attempts below `first`, whole. */
+MUST_CHECK enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first);

@@ -1,0 +1,187 @@
+/* The threads that write and those that read: each takes what it is asked, in order.
+ *
+ * Of what changes something, events of several requests go into one transaction, and so do
+ * outcomes; anything else is a transaction of its own, in its place in the order. Outcomes have a
+ * thread of their own: they may overtake, and so a commit of events and one of outcomes share the
+ * server's one write to its log. */
+#include "store/postgresql/postgresql_store.h"
+
+#include <stdlib.h>
+
+static size_t weight(const struct request *r)
+{
+    if (r->kind == REQUEST_INTAKE)
+        return ((const struct intake_batch *)r->what)->count;
+    return ((const struct outcome_batch *)r->what)->count;
+}
+
+/* Requests of one kind from the front, as many as make a group. */
+static struct request_list take_group(struct request_list *from, enum request_kind kind,
+                                      size_t most)
+{
+    struct request_list group = {0};
+    for (size_t n = 0; from->first && from->first->kind == kind && n < most;) {
+        struct request *r = request_list_take(from);
+        n += weight(r);
+        request_list_add(&group, r);
+    }
+    return group;
+}
+
+static void end_group(struct postgresql_store *s, struct pg_side *side, struct request_list *group,
+                      enum store_status status)
+{
+    while (group->first) {
+        struct request *r = request_list_take(group);
+        enum store_timing which = r->kind == REQUEST_INTAKE ? STORE_TIME_ACCEPT : STORE_TIME_RECORD;
+        if (status == STORE_OK)
+            timing_add_since(&s->numbers.timings[which], r->asked_us);
+        pg_request_answer(r, status);
+    }
+    pg_side_hand_over(s, side);
+    arena_free(&side->scratch);
+}
+
+/* --- changes ---------------------------------------------------------------------------------- */
+
+static void take_events(struct postgresql_store *s, struct request_list *todo)
+{
+    struct request_list group = take_group(todo, REQUEST_INTAKE, PG_GROUP_EVENTS);
+    size_t events = 0;
+    for (const struct request *r = group.first; r; r = r->next) {
+        struct intake_batch *b = r->what;
+        b->verdicts = arena_zalloc(&b->arena, b->count * sizeof *b->verdicts + 1);
+        events += b->count;
+    }
+    enum store_status status = pg_try_write(s, &s->changes, pg_take_in, &group, true);
+    atomic_fetch_sub(&s->numbers.queued_events, (long long)events);
+    if (status == STORE_BUSY)
+        for (const struct request *r = group.first; r; r = r->next)
+            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+    end_group(s, &s->changes, &group, status);
+}
+
+static void take_one(struct postgresql_store *s, struct request *r)
+{
+    enum store_status status, found = STORE_OK;
+    struct request_list none = {0};
+    switch (r->kind) {
+    case REQUEST_OBJECT:
+        status = pg_try_write(s, &s->changes, pg_change_object, r->what, true);
+        found = ((struct object_change *)r->what)->status;
+        break;
+    case REQUEST_RESEND:
+        status = pg_try_write(s, &s->changes, pg_resend, r->what, true);
+        found = ((struct resend *)r->what)->status;
+        break;
+    case REQUEST_ERASE: status = pg_try_write(s, &s->changes, pg_erase, r->what, true); break;
+    default: UNREACHABLE();
+    }
+    pg_request_answer(r, status == STORE_OK ? found : status);
+    end_group(s, &s->changes, &none, STORE_OK);
+}
+
+void *pg_changes_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-changes");
+    for (bool stop = false; !stop;) {
+        struct request_list todo = queue_take_all(&s->to_changes, -1);
+        while (todo.first) {
+            if (todo.first->kind == REQUEST_INTAKE) {
+                take_events(s, &todo);
+            } else if (todo.first->kind == REQUEST_STOP) {
+                free(request_list_take(&todo));
+                stop = true;
+            } else {
+                take_one(s, request_list_take(&todo));
+            }
+        }
+    }
+    return NULL;
+}
+
+/* --- outcomes --------------------------------------------------------------------------------- */
+
+void *pg_outcomes_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-outcomes");
+    for (bool stop = false; !stop;) {
+        struct request_list todo = queue_take_all(&s->to_outcomes, -1);
+        while (todo.first) {
+            if (todo.first->kind == REQUEST_STOP) {
+                free(request_list_take(&todo));
+                stop = true;
+                continue;
+            }
+            struct request_list group = take_group(&todo, REQUEST_OUTCOMES, PG_GROUP_OUTCOMES);
+            enum store_status status = pg_try_write(s, &s->outcomes, pg_record, &group, false);
+            end_group(s, &s->outcomes, &group, status);
+        }
+    }
+    return NULL;
+}
+
+/* --- reads ------------------------------------------------------------------------------------ */
+
+static pg_work work_of(enum request_kind kind)
+{
+    switch (kind) {
+    case REQUEST_PAGE: return pg_read_page;
+    case REQUEST_REPORT: return pg_read_report;
+    case REQUEST_INTRADAY: return pg_read_intraday;
+    case REQUEST_STATEMENT: return pg_read_statement;
+    case REQUEST_COUNT: return pg_read_count;
+    case REQUEST_BOOKS: return pg_read_books;
+    case REQUEST_WAITING: return pg_read_waiting;
+    case REQUEST_GET: return pg_read_callback;
+    case REQUEST_LIST: return pg_read_list;
+    case REQUEST_OBJECTS: return pg_read_objects;
+    default: UNREACHABLE();
+    }
+}
+
+static void read_all(struct postgresql_store *s, struct queue *from, struct pg *pg)
+{
+    for (;;) {
+        struct request *r = queue_take(from, -1);
+        if (r->kind == REQUEST_STOP) {
+            free(r);
+            return;
+        }
+        enum store_status status = pg_try_read(s, pg, work_of(r->kind), r->what);
+        if (status == STORE_OK && r->kind == REQUEST_GET)
+            status = ((struct callback_get *)r->what)->status;
+        pg_request_answer(r, status);
+    }
+}
+
+void *pg_pages_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-pages");
+    read_all(s, &s->to_pages, &s->pages);
+    return NULL;
+}
+
+void *pg_reads_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-reads");
+    read_all(s, &s->to_reads, &s->reads);
+    return NULL;
+}
+
+void *pg_scans_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-scans");
+    read_all(s, &s->to_scans, &s->scans);
+    return NULL;
+}

@@ -1,0 +1,177 @@
+/* Doing one thing until it is done, and what that means when the database goes away.
+ *
+ * A group that was refused (a deadlock, a lock) or whose connection broke is done again from the
+ * start: nothing of it is kept in between, and what it needs is read again. When the connection
+ * broke behind a COMMIT nobody knows whether it happened. Then the group is no longer refused, as
+ * that would say that nothing is stored: it is done again however long it takes, and finds what it
+ * had written by its own keys. */
+#include "store/postgresql/postgresql_store.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+void pg_store_fail(struct postgresql_store *s, const char *why)
+{
+    if (!atomic_exchange(&s->numbers.failed, true))
+        log_error("store_failed", LOG_C("why", why));
+}
+
+void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away)
+{
+    if (atomic_exchange(&s->numbers.away, away) == away)
+        return;
+    if (away)
+        log_warning("database_away", LOG_STR("why", buf_str(&pg->why)));
+    else
+        log_info("database_back");
+}
+
+void pg_request_answer(struct request *r, enum store_status status)
+{
+#define ANSWER(type)                                                                               \
+    do {                                                                                           \
+        /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                         \
+        type *what = r->what;                                                                      \
+        what->status = status;                                                                     \
+        executor_post(what->reply_to, &what->done);                                                \
+    } while (0)
+    switch (r->kind) {
+    case REQUEST_INTAKE: ANSWER(struct intake_batch); break;
+    case REQUEST_OUTCOMES: ANSWER(struct outcome_batch); break;
+    case REQUEST_OBJECT: ANSWER(struct object_change); break;
+    case REQUEST_RESEND: ANSWER(struct resend); break;
+    case REQUEST_ERASE: ANSWER(struct erase); break;
+    case REQUEST_PAGE: ANSWER(struct due_page); break;
+    case REQUEST_REPORT: ANSWER(struct report_query); break;
+    case REQUEST_INTRADAY: ANSWER(struct intraday_query); break;
+    case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
+    case REQUEST_COUNT: ANSWER(struct callback_count); break;
+    case REQUEST_BOOKS: ANSWER(struct books_check); break;
+    case REQUEST_WAITING: ANSWER(struct lane_waiting); break;
+    case REQUEST_GET: ANSWER(struct callback_get); break;
+    case REQUEST_LIST: ANSWER(struct callback_list); break;
+    case REQUEST_OBJECTS: ANSWER(struct object_list); break;
+    default: UNREACHABLE();
+    }
+#undef ANSWER
+    free(r);
+}
+
+/* --- one transaction that writes -------------------------------------------------------------- */
+
+void pg_begin_write(struct postgresql_store *s, struct pg *pg)
+{
+    pg_begin(pg, false);
+    pg_expect(pg, lease_query(pg), s->lease.fence, "another postbackd has taken over the database");
+}
+
+enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
+{
+    int64_t begin_us = timing_now_us();
+    pg_commit(pg);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate == PG_FINE) {
+        atomic_fetch_add(&s->numbers.commits, 1);
+        timing_add_since(&s->numbers.timings[STORE_TIME_COMMIT], begin_us);
+    }
+    return fate;
+}
+
+/* --- again and again -------------------------------------------------------------------------- */
+
+static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what)
+{
+    pg->committing = false;
+    if (!pg_connect(pg))
+        return PG_LOST;
+    return work(s, pg, what);
+}
+
+static bool is_over(struct postgresql_store *s)
+{
+    long long at_ms = atomic_load(&s->give_up_mono_ms);
+    return at_ms != 0 && env_mono_ms(env_real()) >= at_ms;
+}
+
+static void nap(struct postgresql_store *s)
+{
+    (void)queue_has_any(&s->nap, PG_RETRY_MS);
+}
+
+enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
+                               void *what, bool may_refuse)
+{
+    int64_t begin_ms = env_mono_ms(env_real());
+    side->unknown = false;
+    for (int failures = 0;; failures++) {
+        if (atomic_load(&s->numbers.failed))
+            return STORE_FAILED;
+        enum pg_fate fate = try_once(s, &side->pg, work, what);
+        if (fate == PG_FINE) {
+            pg_store_note_away(s, &side->pg, false);
+            return STORE_OK;
+        }
+        pg_side_drop_owed(side);
+        arena_free(&side->scratch);
+        if (fate == PG_WRONG) {
+            pg_store_fail(s, buf_c(&side->pg.why));
+            return STORE_FAILED;
+        }
+        side->unknown |= fate == PG_LOST && side->pg.committing;
+        if (fate == PG_LOST || failures > 0)
+            pg_store_note_away(s, &side->pg, true);
+        bool over = is_over(s);
+        bool long_enough = over || env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
+        if (long_enough && may_refuse && !side->unknown)
+            return STORE_BUSY;
+        if (over) {
+            pg_store_fail(s, "the database does not answer, and the daemon is to stop: what it"
+                             " could not record is done again after the next start");
+            return STORE_FAILED;
+        }
+        nap(s);
+    }
+}
+
+enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what)
+{
+    int64_t begin_ms = env_mono_ms(env_real());
+    for (;;) {
+        if (atomic_load(&s->numbers.failed))
+            return STORE_FAILED;
+        enum pg_fate fate = try_once(s, pg, work, what);
+        if (fate == PG_FINE)
+            return STORE_OK;
+        bool long_enough = env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
+        if (fate != PG_LOST || long_enough || is_over(s)) {
+            log_warning("read_failed", LOG_STR("why", buf_str(&pg->why)));
+            return STORE_BUSY;
+        }
+        nap(s);
+    }
+}
+
+/* --- for the sink ----------------------------------------------------------------------------- */
+
+void pg_side_owe(struct pg_side *side, struct callback *c)
+{
+    side->owed =
+        xgrow(side->owed, &side->owed_capacity, side->owed_count + 1, sizeof(struct callback *));
+    side->owed[side->owed_count++] = c;
+}
+
+void pg_side_drop_owed(struct pg_side *side)
+{
+    for (size_t i = 0; i < side->owed_count; i++)
+        callback_free(side->owed[i]);
+    side->owed_count = 0;
+}
+
+void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side)
+{
+    if (side->owed_count > 0)
+        s->sink->owed(s->sink, side->owed, side->owed_count);
+    side->owed_count = 0;
+}

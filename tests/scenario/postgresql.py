@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""A PostgreSQL of the test's own: Debian's, in a temporary folder, on a Unix socket, gone afterwards.
+
+    postgresql.py run COMMAND...    runs COMMAND with SCENARIO_POSTGRESQL set to the server's URI
+"""
+import atexit
+import glob
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from urllib.parse import quote
+
+# What a daemon keeps open is about ten connections; tests run some daemons one after the other.
+SETTINGS = {
+    "listen_addresses": "",
+    "shared_buffers": "128MB",
+    "max_connections": "100",
+    "log_min_messages": "warning",
+}
+
+
+def tools():
+    """The folder of the newest server that is installed."""
+    found = glob.glob("/usr/lib/postgresql/*/bin/initdb")
+    if not found:
+        raise RuntimeError("no PostgreSQL server is installed (Debian's package postgresql)")
+    return Path(max(found, key=lambda path: int(path.split("/")[4]))).parent
+
+
+class Cluster:
+    """One server. PostgreSQL refuses to run as root: then it runs as the user its package made."""
+
+    def __init__(self):
+        # In memory where that can be had: a sync then costs nothing, and is made all the same.
+        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        self.folder = Path(tempfile.mkdtemp(prefix="postbackd-pg-", dir=shm))
+        self.user = "postgres" if os.getuid() == 0 else None
+        self.process = None
+        atexit.register(self.remove)
+        if self.user:
+            account = pwd.getpwnam(self.user)
+            os.chown(self.folder, account.pw_uid, account.pw_gid)
+        self.folder.chmod(0o755)
+        self.run("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust",
+                 "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
+
+    def run(self, tool, *words):
+        done = subprocess.run([str(tools() / tool), *words], stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, cwd="/", user=self.user, group=self.user,
+                              check=False)
+        if done.returncode != 0:
+            raise RuntimeError("%s: %s" % (tool, done.stdout.decode(errors="replace")))
+        return done.stdout.decode()
+
+    def start(self):
+        words = [str(tools() / "postgres"), "-D", str(self.folder / "data"),
+                 "-c", "unix_socket_directories=%s" % self.folder]
+        for name, value in SETTINGS.items():
+            words += ["-c", "%s=%s" % (name, value)]
+        with open(self.folder / "log", "ab") as log:
+            self.process = subprocess.Popen(words, stdout=log, stderr=log, cwd="/", user=self.user,
+                                            group=self.user)
+        deadline = time.monotonic() + 60
+        while not self.answers():
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise RuntimeError("PostgreSQL does not start: " +
+                                   (self.folder / "log").read_text(errors="replace")[-2000:])
+            time.sleep(0.05)
+        return self
+
+    def answers(self):
+        return subprocess.run([str(tools() / "pg_isready"), "-q", "-h", str(self.folder)],
+                              check=False).returncode == 0
+
+    def kill(self):
+        """kill -9 of the whole server: the postmaster, and so all that it has forked."""
+        children = subprocess.run(["pgrep", "-P", str(self.process.pid)], stdout=subprocess.PIPE,
+                                  check=False).stdout.split()
+        self.process.kill()
+        self.process.wait()
+        for child in children:
+            try:
+                os.kill(int(child), signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)  # ends its clients' connections
+            self.process.wait(60)
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def uri(self, database="postgres"):
+        return "postgresql://postgres@/%s?host=%s" % (database, quote(str(self.folder), safe=""))
+
+
+def sql(uri, text):
+    """What psql prints, without decoration."""
+    done = subprocess.run([str(tools() / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", text, uri],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    if done.returncode != 0:
+        raise RuntimeError("psql: " + done.stdout.decode(errors="replace"))
+    return done.stdout.decode().strip()
+
+
+def new_database(uri, name):
+    """Makes an empty database beside the one of `uri`; its URI."""
+    sql(uri, 'CREATE DATABASE "%s"' % name)
+    return uri.replace("@/postgres?", "@/%s?" % name)
+
+
+def main(words):
+    if len(words) < 2 or words[0] != "run":
+        sys.exit(__doc__)
+    cluster = Cluster().start()
+    try:
+        return subprocess.run(words[1:], env=dict(os.environ, SCENARIO_POSTGRESQL=cluster.uri()),
+                              check=False).returncode
+    finally:
+        cluster.remove()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
