@@ -26,6 +26,7 @@
 #define BATCH 1024u
 #define FLIGHTS 8u
 #define PANELISTS 100000u
+#define CALLBACKS_OF_PANELIST 100u /* in a log: as many in a small store as in a large one */
 #define FULL_AFTER_S 3 /* nothing accepted for so long: the store takes no more */
 
 struct texts {
@@ -48,7 +49,7 @@ static struct {
     struct accounts *accounts;
     struct client **clients;
     struct app **apps;
-    size_t client_count, next_client;
+    size_t client_count, next_client, panelists;
     struct rng rng;
     pthread_mutex_t mutex;
     pthread_cond_t wake;
@@ -167,7 +168,7 @@ static struct candidate generate(struct texts *to, int64_t now_ms)
     unsigned long long a = rng_next(&fill.rng), b = rng_next(&fill.rng);
     size_t number = fill.next_client++, at = number % fill.client_count;
     snprintf(to->event_id, sizeof to->event_id, "%016llx%010llx", a, b & 0xffffffffffu);
-    snprintf(to->panelist_id, sizeof to->panelist_id, "panelist-%06llu", a % PANELISTS);
+    snprintf(to->panelist_id, sizeof to->panelist_id, "panelist-%06llu", a % fill.panelists);
     struct candidate c = {
         .terms = &fill.apps[at]->terms,
         .client_no = fill.clients[at]->client_no,
@@ -355,6 +356,7 @@ int main(int argc, char **argv)
     pthread_mutex_init(&fill.mutex, NULL);
     pthread_cond_init(&fill.wake, NULL);
     fill.tried = argc > 5 && strcmp(argv[5], "log-of-callbacks") == 0;
+    fill.panelists = fill.tried ? wanted / CALLBACKS_OF_PANELIST + 1 : PANELISTS;
     open_store(argv[1]);
     find_clients(strtoul(argv[3], NULL, 10), strtoul(argv[4], NULL, 10));
     for (size_t i = 0; i < FLIGHTS; i++)

@@ -5,7 +5,8 @@ in the store, in turns, and how late callbacks are while people click.
     bench/log_search.py [LARGE] [SMALL] [ROUNDS] [DIR]    bench/log_search.py 1000000 for a short one
 
 Both stores are filled directly (bench/fill.c): one account of 20 apps, every callback tried, 1 in
-5,000 dead, 20 of a type that nothing else has, as old as can be. The searches that find little or
+5,000 dead, 20 of a type that nothing else has, as old as can be; a hundred of each panelist, who
+come more as a network grows, not more often. The searches that find little or
 nothing are the hard ones: they cannot stop early. DIR: the larger store, used and kept, made when
 it is not there. Latency is that of 300 single events a second to bench/sink, without and with four
 people who click through all the searches, in alternating slices.
