@@ -3,8 +3,6 @@
 #include "domain/clock.h"
 
 #define DAYS_PER_400_YEARS 146097
-#define LAST_DAY 2932896    /* 9999-12-31 */
-#define FIRST_DAY (-719528) /* 0000-01-01 */
 
 static const char month_names[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                         "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
@@ -169,7 +167,7 @@ bool clock_parse_rfc3339(struct str text, int64_t *ret_ms)
     ms += days_of_civil(date) * DAY_MS;
     /* An offset may push it out of the years that four digits can name. */
     int32_t day = clock_day(ms);
-    if (day < FIRST_DAY || day > LAST_DAY)
+    if (day < CLOCK_FIRST_DAY || day > CLOCK_LAST_DAY)
         return false;
     *ret_ms = ms;
     return true;
@@ -201,7 +199,7 @@ static char *put_digits(char *to, int value, int n)
 
 static char *put_date(char *to, int32_t day)
 {
-    ASSERT(day >= FIRST_DAY && day <= LAST_DAY);
+    ASSERT(day >= CLOCK_FIRST_DAY && day <= CLOCK_LAST_DAY);
     struct civil c = civil_of_days(day);
     to = put_digits(to, c.year, 4);
     *to++ = '-';
@@ -312,7 +310,7 @@ bool clock_parse_http_date(struct str text, int64_t *ret_ms)
     if (!s.good || s.at != s.end || !civil_valid(date))
         return false;
     ms += days_of_civil(date) * DAY_MS;
-    if (clock_day(ms) > LAST_DAY) /* by its leap second */
+    if (clock_day(ms) > CLOCK_LAST_DAY) /* by its leap second */
         return false;
     *ret_ms = ms;
     return true;
@@ -322,7 +320,7 @@ void clock_print_http_date(struct buf *to, int64_t ms)
 {
     int32_t day = clock_day(ms);
     struct civil c = civil_of_days(day);
-    ASSERT(day >= FIRST_DAY && day <= LAST_DAY);
+    ASSERT(day >= CLOCK_FIRST_DAY && day <= CLOCK_LAST_DAY);
     int weekday = (int)(((int64_t)day % 7 + 7) % 7);
     char *from = buf_reserve(to, 29), *at = from;
     memcpy(at, day_names[weekday], 3);

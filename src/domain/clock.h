@@ -12,7 +12,10 @@
 MUST_CHECK bool clock_parse_rfc3339(struct str text, int64_t *ret_ms);
 void clock_print(struct buf *to, int64_t ms); /* YYYY-MM-DDThh:mm:ss.sssZ */
 
-/* Days are counted from 1970-01-01. */
+/* Days are counted from 1970-01-01. Four digits name no year before or behind these: what is parsed
+ * lies within them, and what is printed must. */
+#define CLOCK_FIRST_DAY (-719528)                                   /* 0000-01-01 */
+#define CLOCK_LAST_DAY 2932896                                      /* 9999-12-31 */
 int32_t clock_day(int64_t ms);                                      /* floor */
 MUST_CHECK bool clock_parse_day(struct str text, int32_t *ret_day); /* YYYY-MM-DD, exact */
 void clock_print_day(struct buf *to, int32_t day);

@@ -32,6 +32,8 @@ static void parse_days(const struct report_arguments *a, int32_t today, struct p
         last = today;
     if (!has_first)
         first = last - (REPORT_DAYS_DEFAULT - 1);
+    if (first < CLOCK_FIRST_DAY) /* 30 days up to one of the first: there are fewer */
+        first = CLOCK_FIRST_DAY;
     ret->first_day = first;
     ret->last_day = last;
     if (first > last)

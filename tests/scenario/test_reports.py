@@ -373,7 +373,7 @@ def test_envelope_and_default_dates(world, name):
         today = now().date()
         answers = [report(world, world.first, name, **query).json for query in (
             {}, {"startDate": (today - timedelta(days=20)).isoformat()},
-            {"endDate": "2024-03-10"})]
+            {"endDate": "2024-03-10"}, {"endDate": "0000-01-05"})]
         if now().date() == today:  # else midnight passed in between
             break
     for body in answers:
@@ -385,6 +385,7 @@ def test_envelope_and_default_dates(world, name):
     assert dates[0] == ((today - timedelta(days=29)).isoformat(), today.isoformat())
     assert dates[1] == ((today - timedelta(days=20)).isoformat(), today.isoformat())
     assert dates[2] == ("2024-02-10", "2024-03-10")
+    assert dates[3] == ("0000-01-01", "0000-01-05")  # there is no day before
     rows = answers[0]["Rows"]
     assert rows and all(dates[0][0] <= row["Day"] <= dates[0][1] for row in rows)
 
