@@ -388,6 +388,30 @@ def test_the_feed_has_every_type_and_state_oldest_first(mixed):
     assert (reversal["Reward"], reversal["RevenueAmount"]) == (-100, -1)
 
 
+def test_pages_across_thousands_of_starts(daemon):
+    """Starts owe no callback; where there are very many, pages are put together in another way."""
+    a = Account(daemon)
+    api, order, begin = daemon.api(), [], now()
+    for n in range(3):
+        daemon.api().events([a.event("rare-%d-%d" % (n, k), Timestamp=spell(begin)) for k in range(3)])
+        order += ["rare-%d-%d" % (n, k) for k in range(3)]
+        daemon.api().events([a.event("start-%d-%d" % (n, i), "survey_started") for i in range(9000)])
+    query = {"partnerId": a.partner_id}
+    for limit in (1, 4, 50):
+        for more in ({}, {"from": spell(begin - timedelta(hours=1))}):
+            items, _ = all_pages(api, "/api/v1/callbacks", limit, **query, **more)
+            assert [i["RewardId"] for i in items] == order[::-1]
+        for more in ({}, {"day": begin.strftime("%Y-%m-%d")}):
+            found, after = [], {}
+            while True:
+                page = api.get("/api/v1/rewards", query=dict(query, limit=limit, **more, **after)).json
+                if not page["Items"]:
+                    break
+                found += [i["RewardId"] for i in page["Items"]]
+                after = {"after": page["Next"]}
+            assert found == order
+
+
 def test_no_row_appears_behind_a_cursor(daemon):
     """Readers follow the feed while four writers fill it: nobody misses a row or sees one twice."""
     a = Account(daemon, clients=("sdk",) * 4)

@@ -13,6 +13,9 @@
 #include "store/sqlite/schema.h"
 #include "store/sqlite/search.h"
 
+/* Rows that a list reads in a row, whether or not it shows them. */
+#define ROWS_BEFORE_SEARCH 8192
+
 static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
                      struct callback_row *ret)
 {
@@ -199,6 +202,16 @@ static const char *direction(const struct callback_list *list)
     return list->order == LIST_NEWEST_FIRST ? "DESC" : "ASC";
 }
 
+/* What is left of a range behind an id. */
+static struct range range_behind(const struct callback_list *list, struct range range, uint64_t id)
+{
+    if (list->order == LIST_NEWEST_FIRST)
+        range.last = id - 1;
+    else
+        range.first = id + 1;
+    return range;
+}
+
 static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3_stmt *s)
 {
     bool more = true;
@@ -211,53 +224,54 @@ static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3
     return more;
 }
 
-/* Everything: the newest, or the oldest, are what is asked for. */
-static void list_by_range(struct lookup *l, struct callback_list *list, struct range range)
-{
-    sqlite3_stmt *s = sql_prepare_f(&l->sql,
-                                    "SELECT " ROW_COLUMNS
-                                    " FROM event NOT INDEXED WHERE id>=? AND id<=? ORDER BY id %s",
-                                    direction(list));
-    sql_bind_int(s, 1, (int64_t)range.first);
-    sql_bind_int(s, 2, (int64_t)range.last);
-    (void)list_statement(l, list, s);
-}
-
 /* By app, type or state. What is found may be left out for its time of acceptance, or since it is
  * being tried: then more is asked for. */
-static void list_by_search(struct lookup *l, struct callback_list *list, struct range range)
+static bool list_by_search(struct lookup *l, struct callback_list *list, struct range range)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
     struct row row;
-    for (bool more = true; more && found == most && range.first <= range.last;) {
+    bool more = true;
+    while (more && found == most && range.first <= range.last) {
         found = search_ids(l, list, range, ids, most);
         for (size_t i = 0; more && i < found; i++)
             more = !lookup_row(l, ids[i], &row) || add_row(l, list, &row);
-        if (found > 0 && list->order == LIST_NEWEST_FIRST)
-            range.last = ids[found - 1] - 1;
-        else if (found > 0)
-            range.first = ids[found - 1] + 1;
+        if (found > 0)
+            range = range_behind(list, range, ids[found - 1]);
     }
     sql_reset(l->row);
     free(ids);
+    return more;
 }
 
-/* What of the day was accepted on the day itself lies together; what came on another day is found
- * by its index, before it or behind it. */
-static bool list_on_time(struct lookup *l, struct callback_list *list, struct range range)
+/* Everything: the first rows are what is asked for, and mostly lie side by side. Where they do not,
+ * since millions of events owe no callback, the index knows those that do. */
+static bool list_by_range(struct lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)
         return true;
     sqlite3_stmt *s = sql_prepare_f(&l->sql,
                                     "SELECT " ROW_COLUMNS " FROM event NOT INDEXED"
-                                    " WHERE id>=? AND id<=? ORDER BY id %s",
+                                    " WHERE id>=? AND id<=? ORDER BY id %s LIMIT ?",
                                     direction(list));
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
-    return list_statement(l, list, s);
+    sql_bind_int(s, 3, ROWS_BEFORE_SEARCH);
+    bool more = true;
+    struct row row = {0};
+    int seen = 0;
+    for (; more && sql_row(&l->sql, s); seen++) {
+        row_read(s, &row);
+        more = add_row(l, list, &row);
+    }
+    sql_finalize(s);
+    if (!more || seen < ROWS_BEFORE_SEARCH)
+        return more;
+    return list_by_search(l, list, range_behind(list, range, row.id));
 }
 
+/* What of the day was accepted on the day itself lies together; what came on another day is found
+ * by its index, before it or behind it. */
 #define LATE_ROWS                                                                                  \
     "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?"                       \
     " AND " SCHEMA_EVENT_DAY "=? AND " SCHEMA_EVENT_IS_LATE " AND id>=? AND id<=? ORDER BY id"
@@ -284,10 +298,10 @@ static void list_by_day(struct lookup *l, struct callback_list *list, struct ran
     struct range within = {day.first > range.first ? day.first : range.first,
                            day.last < range.last ? day.last : range.last};
     if (list->order == LIST_OLDEST_FIRST)
-        (void)(list_late(l, list, before) && list_on_time(l, list, within) &&
+        (void)(list_late(l, list, before) && list_by_range(l, list, within) &&
                list_late(l, list, behind));
     else
-        (void)(list_late(l, list, behind) && list_on_time(l, list, within) &&
+        (void)(list_late(l, list, behind) && list_by_range(l, list, within) &&
                list_late(l, list, before));
 }
 
@@ -361,9 +375,9 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
     } else if (list->of_day) {
         list_by_day(l, list, range);
     } else if (list->type || list->state || list->app_no) {
-        list_by_search(l, list, range);
+        (void)list_by_search(l, list, range);
     } else {
-        list_by_range(l, list, range);
+        (void)list_by_range(l, list, range);
     }
     return STORE_OK;
 }
