@@ -81,7 +81,14 @@ static int run(const struct command_entry *c, int argc, char **argv)
     bool good = settings_read(&settings, c->command, argc, argv, environ, &why);
     if (good && c->command != COMMAND_SERVE) /* which warns once its log is set up */
         settings_warn(&settings);
-    int status = good ? c->run(&settings) : command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    int status;
+    if (!good)
+        status = command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    else if (settings.operand_count && !*c->operands)
+        status = command_fail(EXIT_USAGE, "%.*s: %s takes options only.",
+                              STR_ARG(settings.operands[0]), c->name);
+    else
+        status = c->run(&settings);
     settings_free(&settings);
     return status;
 }

@@ -230,8 +230,6 @@ int command_serve(struct settings *s)
 {
     struct daemon_options o = {.version = POSTBACKD_VERSION};
     struct str why;
-    if (s->operand_count)
-        return command_fail(EXIT_USAGE, "%.*s: serve takes options only.", STR_ARG(s->operands[0]));
     if (!set_log(s, &why) || !read_listener(s, &o, &why) || !read_numbers(s, &o, &why) ||
         !read_cidrs(s, OPTION_ALLOW_DESTINATION, &o.allowed, &o.allowed_count, &why) ||
         !read_cidrs(s, OPTION_TRUSTED_PROXY, &o.trusted_proxies, &o.trusted_proxy_count, &why) ||

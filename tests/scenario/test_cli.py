@@ -113,6 +113,8 @@ WRONG = [
     (["serve", "--operator-key", "x" * 20], ["operator-key"]), (["serve", "--master-key", "x"], ["master-key"]),
     (["serve", "--config", "/nonexistent/file"], ["/nonexistent/file"]),
     (["verify"], ["secret"]), (["receive"], ["secret"]), (["import"], []),
+    (["demo", "stray"], ["stray"]),
+    (["receive", "--secret", "x" * 20, "stray"], ["stray"]),
     (["receive", "--secret", "x" * 20, "--status", "99"], ["status"]),
     (["receive", "--secret", "x" * 20, "--fail-rate", "2"], ["fail-rate"]),
     (["receive", "--secret", "x" * 20, "--delay", "-1"], ["delay"]),
