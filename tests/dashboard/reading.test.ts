@@ -73,17 +73,20 @@ test('reading: today is compared with yesterday by the same time', async () => {
   const window = await windowOf('owner', 'sunny-games');
   await (await window.go('/')).settled();
   const shown = window.page.locator('.metric', { hasText: 'Payouts' }).locator('.compare');
-  const until = /by (\d\d:\d\d)$/.exec((await shown.textContent())!);
+  const note = (await shown.textContent())!;
+  const until = /by (\d\d:\d\d)/.exec(note)?.[1];
   if (until) {
-    const day = new Date(Date.now() - dayMs).toISOString().slice(0, 10);
-    const said = await daemon.good('GET', `/api/v1/intraday?partnerId=sunny-games&day=${day}`);
-    const then = said.Rows.filter((r: any) => r.From.slice(11, 16) < until[1]!);
-    const count = then.reduce((n: number, r: any) => n + r.Conversions, 0);
-    const want = count ? ` ${Decimal.of(count).format()} yesterday by` : 'nothing yesterday by';
-    assert.ok(
-      (await shown.textContent())!.includes(want.trim()),
-      (await shown.textContent()) ?? '',
-    );
+    const payoutsOf = async (ms: number) => {
+      const day = new Date(ms).toISOString().slice(0, 10);
+      const { Rows } = await daemon.good('GET', `/api/v1/intraday?partnerId=sunny-games&day=${day}`);
+      const past = Rows.filter((r: any) => r.From.slice(11, 16) < until);
+      return past.reduce((n: number, r: any) => n + r.Conversions, 0);
+    };
+    const now = Decimal.of(await payoutsOf(Date.now()));
+    const then = Decimal.of(await payoutsOf(Date.now() - dayMs));
+    const grown = change(now, then);
+    const want = `${now.format()} by ${until}: ${grown} on ${then.format()} yesterday`;
+    assert.equal(note, then.isZero ? `nothing yesterday by ${until}` : want);
   } else {
     assert.ok(Date.now() % dayMs < 16 * 60_000, 'only in the first quarter of a day');
   }

@@ -45,11 +45,13 @@ interface TodayProps {
   pace: Pace | null;
 }
 
-/** Today so far, and how it compares with yesterday by the same time. */
+/** Today so far, and how it compares with yesterday by the same time. What is compared is shown: it
+ * is a little older than the value above, and may have been on the other side of yesterday's. */
 function Today({ title, value, field, money, pace }: TodayProps) {
   const format = formatFor(money);
   const then = pace?.yesterday[field] ?? null;
-  const grown = pace && change(pace.today[field], then);
+  const ofToday = pace?.today[field] ?? null;
+  const grown = change(ofToday, then);
   return (
     <Metric
       title={title}
@@ -59,8 +61,11 @@ function Today({ title, value, field, money, pace }: TodayProps) {
           'today so far'
         ) : then && !then.isZero ? (
           <>
-            {grown && `${grown} on `}
-            <span class="nowrap">{format(then)}</span> yesterday by {pace.until}
+            <span class="nowrap">
+              {ofToday ? format(ofToday) : '–'} by {pace.until}
+            </span>
+            {grown ? `: ${grown} on ` : ', '}
+            <span class="nowrap">{format(then)}</span> yesterday
           </>
         ) : (
           `nothing yesterday by ${pace.until}`
