@@ -30,7 +30,7 @@
 #define FULL_AFTER_S 3 /* nothing accepted for so long: the store takes no more */
 
 struct texts {
-    char event_id[27], panelist_id[17];
+    char event_id[27], panelist_id[30];
 };
 
 struct flight {
