@@ -88,7 +88,8 @@ static void ask_payments(struct intake *in)
         in->at_payments = pg_query_f(
             in->pg,
             "SELECT u.i,(SELECT count(*) FROM event e WHERE e.period>=$7 AND e.account_no=u.a"
-            " AND e.panelist_id=u.p AND e.day>=u.d-1 AND e.day<=u.d AND e.counts_for_cap"
+            " AND e.panelist_id=u.p AND e.day::bigint>=u.d-1 AND e.day::bigint<=u.d"
+            " AND e.counts_for_cap"
             " AND e.app_no=u.app AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld)"
             " FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,d,o)",
             (long long)DAY_MS);
@@ -116,13 +117,12 @@ static void ask_starts(struct intake *in)
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(first_day));
-#define STARTED(tests)                                                                             \
-    "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
-    " AND e.day=u.d AND e.type=1 AND e.client_no=u.c AND " tests ")"
-        in->at_starts = pg_query(in->pg, "SELECT u.i," STARTED("NOT e.is_test") "," STARTED(
-                                             "e.is_test") " FROM unnest($1,$2,$3,$4,$5)"
-                                                          " AS u(i,a,d,c,p)");
-#undef STARTED
+        in->at_starts = pg_query(
+            in->pg, "SELECT u.i,x.live,x.test FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
+                    " CROSS JOIN LATERAL (SELECT coalesce(bool_or(NOT e.is_test),false) AS live,"
+                    "coalesce(bool_or(e.is_test),false) AS test FROM event e WHERE e.period>=$6"
+                    " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint=u.d"
+                    " AND e.type=1 AND e.client_no=u.c) x");
     }
     table_free(&t);
 }
