@@ -30,6 +30,7 @@ struct live {
     pthread_mutex_t lock;
     struct live_app *apps; /* by app_no */
     size_t capacity;
+    uint32_t accounts[LIVE_STREAMS_MOST]; /* of each stream that is open */
 };
 
 struct live_stream {
@@ -203,11 +204,38 @@ static void print_hello(const struct live_stream *s, struct buf *to)
 
 /* --- its life --------------------------------------------------------------------------------- */
 
+static bool take_place(struct live *live, uint32_t account_no)
+{
+    size_t of_account = 0;
+    pthread_mutex_lock(&live->lock);
+    int count = atomic_load_explicit(&live->streams, memory_order_relaxed);
+    for (int i = 0; i < count; i++)
+        of_account += live->accounts[i] == account_no;
+    bool good = count < LIVE_STREAMS_MOST && of_account < LIVE_STREAMS_OF_ACCOUNT;
+    if (good) {
+        live->accounts[count] = account_no;
+        atomic_store(&live->streams, count + 1);
+    }
+    pthread_mutex_unlock(&live->lock);
+    return good;
+}
+
+static void give_place_back(struct live *live, uint32_t account_no)
+{
+    pthread_mutex_lock(&live->lock);
+    int last = atomic_load_explicit(&live->streams, memory_order_relaxed) - 1, at = 0;
+    while (at < last && live->accounts[at] != account_no)
+        at++;
+    live->accounts[at] = live->accounts[last];
+    atomic_store(&live->streams, last);
+    pthread_mutex_unlock(&live->lock);
+}
+
 static void finish(struct live_stream *s)
 {
     struct call *c = s->c;
     loop_timer_clear(c->loop->loop, &s->timer);
-    atomic_fetch_sub(&s->live->streams, 1);
+    give_place_back(s->live, c->account_no);
     free(s->told);
     call_end_pieces(c); /* frees the stream */
 }
@@ -271,8 +299,7 @@ void live_get(struct call *c)
         call_end_pieces(c);
         return;
     }
-    if (atomic_fetch_add(&live->streams, 1) >= LIVE_STREAMS_MOST) {
-        atomic_fetch_sub(&live->streams, 1);
+    if (!take_place(live, c->account_no)) {
         call_answer_problem(c, 503, "There are too many live streams; read now and then instead.");
         return;
     }

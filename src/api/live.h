@@ -5,7 +5,9 @@
 
 #include "delivery/delivery.h"
 
-#define LIVE_STREAMS_MOST 500 /* 503 beyond */
+/* 503 beyond: of all, and of one account, so that a few who never close theirs shut nobody out. */
+#define LIVE_STREAMS_MOST 500
+#define LIVE_STREAMS_OF_ACCOUNT 100
 
 struct live;
 struct live *live_new(void);

@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from harness import OPERATOR_KEY, Account, eventually
-from raw import Authority
+from harness import LIVE, OPERATOR_KEY, Account, eventually
+from raw import Authority, reset
 
 AUTHORIZATION = "Authorization: Bearer %s\r\n" % OPERATOR_KEY
 MIB = 1 << 20
@@ -111,6 +111,23 @@ def test_slow_and_idle_clients_keep_nobody_out(daemon, account):
     assert stored(daemon) >= 20
     answer = daemon.api().get("/api/v1/callbacks/from-the-slow", query={"partnerId": account.partner_id})
     assert answer.status == 404
+
+
+def test_live_streams_of_one_account_leave_room_for_others(daemon, account):
+    other, open_streams = Account(daemon), []
+
+    def status(partner_id):
+        open_streams.append(connect(daemon))
+        open_streams[-1].sendall(request("GET", "%s?partnerId=%s" % (LIVE, partner_id)))
+        return int(open_streams[-1].recv(12)[9:])
+
+    assert [status(account.partner_id) for _ in range(120)] == [200] * 100 + [503] * 20
+    assert status(other.partner_id) == 200
+    for s in open_streams[:50]:
+        reset(s)
+    eventually(lambda: status(account.partner_id) == 200, what="room where streams have ended")
+    for s in open_streams[50:]:
+        reset(s)
 
 
 def test_a_byte_at_a_time_is_a_request_all_the_same(daemon, account):
