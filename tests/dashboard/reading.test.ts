@@ -78,7 +78,10 @@ test('reading: today is compared with yesterday by the same time', async () => {
   if (until) {
     const payoutsOf = async (ms: number) => {
       const day = new Date(ms).toISOString().slice(0, 10);
-      const { Rows } = await daemon.good('GET', `/api/v1/intraday?partnerId=sunny-games&day=${day}`);
+      const { Rows } = await daemon.good(
+        'GET',
+        `/api/v1/intraday?partnerId=sunny-games&day=${day}`,
+      );
       const past = Rows.filter((r: any) => r.From.slice(11, 16) < until);
       return past.reduce((n: number, r: any) => n + r.Conversions, 0);
     };

@@ -64,8 +64,12 @@ function Today({ title, value, field, money, pace }: TodayProps) {
             <span class="nowrap">
               {ofToday ? format(ofToday) : '–'} by {pace.until}
             </span>
-            {grown ? `: ${grown} on ` : ', '}
-            <span class="nowrap">{format(then)}</span> yesterday
+            {grown ? ': ' : ', '}
+            <span class="nowrap">
+              {grown && `${grown} on `}
+              {format(then)}
+            </span>{' '}
+            yesterday
           </>
         ) : (
           `nothing yesterday by ${pace.until}`
