@@ -1,6 +1,6 @@
 /* The store as plainly as it can be written: what every other one must agree with.
  *
- * It knows no index, no batch that is more than its items, and no disk. Every question is
+ * It knows no batch that is more than its items, and no disk. But for index.c every question is
  * answered by looking at everything there is, in the words of the contract. Speed does not
  * matter here; being obviously right does. */
 #include "store/memory/memory.h"
@@ -18,15 +18,6 @@ struct memory_store *memory_of(struct store *s)
     struct memory_store *m = CONTAINER_OF(s, struct memory_store, store);
     CHECK_MAGIC(m, MEMORY_STORE_MAGIC);
     return m;
-}
-
-struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id)
-{
-    for (size_t i = 0; i < m->count; i++)
-        if (m->entries[i]->event.account_no == account_no &&
-            str_eq(m->entries[i]->event.event_id, event_id))
-            return m->entries[i];
-    return NULL;
 }
 
 static bool is_numbered(const struct entry *e, uint32_t account_no, uint64_t event_no)
@@ -106,11 +97,10 @@ static bool is_reversed(const struct memory_store *m, const struct event *origin
 
 static uint64_t next_event_no(const struct memory_store *m, uint32_t account_no)
 {
-    uint64_t last = 0;
-    for (size_t i = 0; i < m->count; i++)
-        if (m->entries[i]->event.account_no == account_no)
-            last = m->entries[i]->event.event_no;
-    return last + 1;
+    for (size_t i = m->count; i > 0; i--)
+        if (m->entries[i - 1]->event.account_no == account_no)
+            return m->entries[i - 1]->event.event_no + 1;
+    return 1;
 }
 
 static void print_body(struct memory_store *m, const struct candidate *c, struct event *e)
@@ -151,10 +141,11 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     e->place.due_ms = event->due_ms;
     if (e->state == CALLBACK_PENDING) {
         bool held = event->original_no && is_pending(m, event->account_no, event->original_no);
-        e->wait = held ? WAIT_HELD : WAIT_DUE;
+        memory_wait(m, e, held ? WAIT_HELD : WAIT_DUE, 0);
     }
     m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
     m->entries[m->count++] = e;
+    memory_index(m, e);
     books_owe(&m->ledger, &e->event, e->state);
     return e;
 }
@@ -248,21 +239,21 @@ static void count_final(struct memory_store *m, struct entry *e)
 static void let_go_reversal(struct memory_store *m, const struct entry *original,
                             const struct outcome *o, struct owed_list *owed)
 {
-    for (size_t i = 0; i < m->count; i++) {
+    for (size_t i = 0; m->held_count > 0 && i < m->count; i++) {
         struct entry *e = m->entries[i];
         if (e->wait == WAIT_HELD && e->event.account_no == original->event.account_no &&
             e->event.original_no == original->event.event_no) {
-            e->wait = WAIT_DUE;
             e->place.due_ms = outcome_release_due_ms(o, e->place.due_ms);
+            memory_wait(m, e, WAIT_DUE, 0);
             owe(owed, e);
         }
     }
 }
 
 /* Without a body there is nothing to send any more. */
-static void stop_waiting(struct entry *e)
+static void stop_waiting(struct memory_store *m, struct entry *e)
 {
-    e->wait = WAIT_NOT;
+    memory_wait(m, e, WAIT_NOT, e->place.due_ms);
     if (e->state != CALLBACK_PENDING)
         return;
     e->state = CALLBACK_SKIPPED;
@@ -271,6 +262,7 @@ static void stop_waiting(struct entry *e)
 
 static void resend_entry(struct memory_store *m, struct entry *e, struct owed_list *owed)
 {
+    int64_t before_ms = e->place.due_ms;
     if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
         enum callback_state before = e->state;
         e->place = (struct schedule_place){0};
@@ -282,7 +274,7 @@ static void resend_entry(struct memory_store *m, struct entry *e, struct owed_li
     e->manual = true;
     bool held = e->event.original_no && e->state == CALLBACK_PENDING &&
                 is_pending(m, e->event.account_no, e->event.original_no);
-    e->wait = held ? WAIT_HELD : WAIT_DUE;
+    memory_wait(m, e, held ? WAIT_HELD : WAIT_DUE, before_ms);
     if (!held)
         owe(owed, e);
 }
@@ -295,13 +287,14 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     if (o->has_attempt)
         keep_attempt(m, e, &o->attempt);
     enum callback_state before = e->state;
+    int64_t before_ms = e->place.due_ms;
     e->state = o->state;
     e->reason = o->reason;
     e->place = o->place;
     e->manual = false;
-    e->wait = o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
+    memory_wait(m, e, o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT, before_ms);
     if (!e->event.body.p)
-        stop_waiting(e); /* its panelist was erased during the attempt */
+        stop_waiting(m, e); /* its panelist was erased during the attempt */
     memory_moved(m, e, before);
     count_final(m, e);
     if (e->state != CALLBACK_PENDING)
@@ -418,14 +411,14 @@ static struct str make_replacement(struct memory_store *m)
     return name;
 }
 
-static void erase_entry(struct entry *e, struct str replacement)
+static void erase_entry(struct memory_store *m, struct entry *e, struct str replacement)
 {
     e->event.panelist_id = replacement;
     e->event.session_id = STR_NONE;
     e->event.mid = STR_NONE;
     e->event.body = STR_NONE;
     e->event.signature_offset = 0;
-    stop_waiting(e);
+    stop_waiting(m, e);
     for (size_t i = 0; i < e->log_count; i++)
         erase_texts(&e->log[i]);
 }
@@ -442,7 +435,7 @@ static void memory_erase(struct store *s, struct erase *erase)
             !str_eq(e->event.panelist_id, erase->panelist_id))
             continue;
         enum callback_state before = e->state;
-        erase_entry(e, replacement);
+        erase_entry(m, e, replacement);
         memory_moved(m, e, before);
         erase->erased++;
     }
@@ -473,6 +466,8 @@ static void memory_close(struct store *s)
         free(m->entries[i]);
     }
     free(m->entries);
+    free(m->by_id);
+    free(m->waiting);
     free(m->objects);
     books_free(&m->ledger);
     arena_free(&m->arena);

@@ -1,4 +1,5 @@
-/* The oracle's own data: plain arrays, searched from end to end. Everything here is read and
+/* The oracle's own data: plain arrays, searched from end to end, but for two shortcuts that the
+ * simulator's millions of events need: events by id, and what waits. Everything here is read and
  * changed with the lock held. */
 #pragma once
 
@@ -18,7 +19,8 @@ struct entry {
     struct event event; /* texts in the store's arena; as accepted, but for what was erased */
     enum callback_state state;
     enum skip_reason reason;
-    enum wait_kind wait; /* a delivered one that waits: the extra try of a resend */
+    enum wait_kind
+        wait; /* a delivered one that waits: the extra try of a resend; see memory_wait */
     bool manual;
     uint64_t resend_no;    /* the latest one; 0: answered, or never */
     int64_t resend_due_ms; /* when it was asked for */
@@ -27,6 +29,14 @@ struct entry {
     int32_t attempts; /* made so far */
     struct attempt *log;
     size_t log_count, log_capacity;
+};
+
+/* Of a WAIT_DUE: its place in the order of (lane, due time, event number). */
+struct waiting {
+    lane_no lane;
+    int64_t due_ms;
+    uint64_t event_no;
+    struct entry *entry;
 };
 
 struct object {
@@ -45,6 +55,11 @@ struct memory_store {
     struct arena arena;
     struct entry **entries; /* in commit order */
     size_t count, capacity;
+    struct entry **by_id; /* open addressing by (account, event id); a power of two */
+    size_t by_id_slots;
+    struct waiting *waiting; /* those that are due or will be, sorted */
+    size_t waiting_count, waiting_capacity;
+    size_t held_count; /* WAIT_HELD */
     struct object *objects;
     size_t object_count, object_capacity;
     int64_t last_accepted_ms; /* of the newest entry */
@@ -56,6 +71,12 @@ struct memory_store {
 struct memory_store *memory_of(struct store *s);
 struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id);
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
+void memory_index(struct memory_store *m, struct entry *e); /* the last of `entries`, new */
+/* Whether and how it waits from now on: by its place, which has moved already from before_ms. */
+void memory_wait(struct memory_store *m, struct entry *e, enum wait_kind wait, int64_t before_ms);
+/* The first in `waiting` that is not before that. */
+size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t due_ms,
+                           uint64_t event_no);
 /* The ledger's move, after the state has changed. */
 void memory_moved(struct memory_store *m, const struct entry *e, enum callback_state from);
 /* The caller's. */

@@ -8,73 +8,30 @@
 
 /* --- due callbacks -------------------------------------------------------------------------- */
 
-static lane_no entry_lane(const struct entry *e)
-{
-    return lane_of(e->event.app_no, e->event.lane);
-}
-
-/* By (due time, event number). */
-static int compare_due(const void *a, const void *b)
-{
-    const struct entry *x = *(struct entry *const *)a, *y = *(struct entry *const *)b;
-    if (x->place.due_ms != y->place.due_ms)
-        return x->place.due_ms < y->place.due_ms ? -1 : 1;
-    return x->event.event_no < y->event.event_no ? -1 : x->event.event_no > y->event.event_no;
-}
-
-static bool is_behind(const struct entry *e, const struct due_page *page)
-{
-    if (page->after_due_ms == 0 && page->after_event_no == 0)
-        return true;
-    return e->place.due_ms > page->after_due_ms ||
-           (e->place.due_ms == page->after_due_ms && e->event.event_no > page->after_event_no);
-}
-
-/* What waits in the page's lane and is due by then, in order; malloc'ed. *ret_next_ms: when the
- * first of the others is. */
-static size_t waiting(const struct memory_store *m, const struct due_page *page,
-                      struct entry ***ret, int64_t *ret_next_ms)
-{
-    struct entry **found = xmalloc((m->count + 1) * sizeof(struct entry *));
-    size_t n = 0;
-    *ret_next_ms = INT64_MAX;
-    for (size_t i = 0; i < m->count; i++) {
-        struct entry *e = m->entries[i];
-        if (e->wait != WAIT_DUE || entry_lane(e) != page->lane || !is_behind(e, page))
-            continue;
-        if (e->place.due_ms <= page->due_until_ms)
-            found[n++] = e;
-        else if (e->place.due_ms < *ret_next_ms)
-            *ret_next_ms = e->place.due_ms;
-    }
-    qsort(found, n, sizeof(struct entry *), compare_due);
-    *ret = found;
-    return n;
-}
-
 void memory_page(struct store *s, struct due_page *page)
 {
     struct memory_store *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    struct entry **found;
-    size_t n = waiting(m, page, &found, &page->next_due_ms);
     page->items = xmalloc(page->limit * sizeof(struct callback *));
     page->count = 0;
     page->more = false;
     page->last_due_ms = page->after_due_ms;
     page->last_event_no = page->after_event_no;
-    for (size_t i = 0; i < n; i++) {
-        struct entry *e = found[i];
-        if (page->count == page->limit) {
-            page->more = true;
-            page->next_due_ms = e->place.due_ms;
+    page->next_due_ms = INT64_MAX;
+    bool from_start = page->after_due_ms == 0 && page->after_event_no == 0;
+    size_t at = memory_waiting_from(m, page->lane, from_start ? INT64_MIN : page->after_due_ms,
+                                    from_start ? 0 : page->after_event_no + 1);
+    for (; at < m->waiting_count && m->waiting[at].lane == page->lane; at++) {
+        const struct waiting *w = &m->waiting[at];
+        page->more = w->due_ms <= page->due_until_ms && page->count == page->limit;
+        if (w->due_ms > page->due_until_ms || page->more) {
+            page->next_due_ms = w->due_ms;
             break;
         }
-        page->items[page->count++] = memory_callback(e);
-        page->last_due_ms = e->place.due_ms;
-        page->last_event_no = e->event.event_no;
+        page->items[page->count++] = memory_callback(w->entry);
+        page->last_due_ms = w->due_ms;
+        page->last_event_no = w->event_no;
     }
-    free(found);
     pthread_mutex_unlock(&m->lock);
     page->status = STORE_OK;
     executor_post(page->reply_to, &page->done);
@@ -83,19 +40,12 @@ void memory_page(struct store *s, struct due_page *page)
 size_t memory_backlog(struct store *s, struct lane_backlog **ret_lanes)
 {
     struct memory_store *m = memory_of(s);
-    struct lane_backlog *lanes = xmalloc((m->count + 1) * sizeof *lanes);
+    struct lane_backlog *lanes = xmalloc((m->waiting_count + 1) * sizeof *lanes);
     size_t n = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        const struct entry *e = m->entries[i];
-        if (e->wait != WAIT_DUE)
-            continue;
-        size_t at = 0;
-        while (at < n && lanes[at].lane != entry_lane(e))
-            at++;
-        if (at == n)
-            lanes[n++] = (struct lane_backlog){entry_lane(e), e->place.due_ms};
-        if (e->place.due_ms < lanes[at].next_due_ms)
-            lanes[at].next_due_ms = e->place.due_ms;
+    for (size_t i = 0; i < m->waiting_count; i++) {
+        const struct waiting *w = &m->waiting[i];
+        if (n == 0 || lanes[n - 1].lane != w->lane)
+            lanes[n++] = (struct lane_backlog){w->lane, w->due_ms};
     }
     *ret_lanes = lanes;
     return n;

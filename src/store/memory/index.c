@@ -1,0 +1,107 @@
+/* The oracle's two shortcuts: an event by its id, and what waits. */
+#include "store/memory/memory.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static size_t slot_of(const struct memory_store *m, uint32_t account_no, struct str event_id)
+{
+    uint64_t hash = hash_fast(event_id.p, event_id.n) + account_no;
+    return (size_t)hash & (m->by_id_slots - 1);
+}
+
+static bool is_named(const struct entry *e, uint32_t account_no, struct str event_id)
+{
+    return e->event.account_no == account_no && str_eq(e->event.event_id, event_id);
+}
+
+struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id)
+{
+    if (m->by_id_slots == 0)
+        return NULL;
+    size_t at = slot_of(m, account_no, event_id);
+    while (m->by_id[at] && !is_named(m->by_id[at], account_no, event_id))
+        at = (at + 1) & (m->by_id_slots - 1);
+    return m->by_id[at];
+}
+
+static void put(struct memory_store *m, struct entry *e)
+{
+    size_t at = slot_of(m, e->event.account_no, e->event.event_id);
+    while (m->by_id[at])
+        at = (at + 1) & (m->by_id_slots - 1);
+    m->by_id[at] = e;
+}
+
+void memory_index(struct memory_store *m, struct entry *e)
+{
+    if (m->count * 2 <= m->by_id_slots) {
+        put(m, e);
+        return;
+    }
+    free(m->by_id);
+    m->by_id_slots = m->by_id_slots ? m->by_id_slots * 2 : 64;
+    m->by_id = xcalloc(m->by_id_slots, sizeof(struct entry *));
+    for (size_t i = 0; i < m->count; i++)
+        put(m, m->entries[i]);
+}
+
+/* --- what waits ------------------------------------------------------------------------------ */
+
+static bool is_before(const struct waiting *w, lane_no lane, int64_t due_ms, uint64_t event_no)
+{
+    if (w->lane != lane)
+        return w->lane < lane;
+    return w->due_ms != due_ms ? w->due_ms < due_ms : w->event_no < event_no;
+}
+
+size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t due_ms,
+                           uint64_t event_no)
+{
+    size_t low = 0, high = m->waiting_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (is_before(&m->waiting[middle], lane, due_ms, event_no))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void leave(struct memory_store *m, const struct entry *e, int64_t due_ms)
+{
+    lane_no lane = lane_of(e->event.app_no, e->event.lane);
+    size_t at = memory_waiting_from(m, lane, due_ms, e->event.event_no);
+    ASSERT(at < m->waiting_count && m->waiting[at].entry == e);
+    m->waiting_count--;
+    memmove(&m->waiting[at], &m->waiting[at + 1], (m->waiting_count - at) * sizeof(struct waiting));
+}
+
+static void join(struct memory_store *m, struct entry *e)
+{
+    struct waiting w = {lane_of(e->event.app_no, e->event.lane), e->place.due_ms, e->event.event_no,
+                        e};
+    size_t at = memory_waiting_from(m, w.lane, w.due_ms, w.event_no);
+    m->waiting =
+        xgrow(m->waiting, &m->waiting_capacity, m->waiting_count + 1, sizeof(struct waiting));
+    memmove(&m->waiting[at + 1], &m->waiting[at], (m->waiting_count - at) * sizeof(struct waiting));
+    m->waiting[at] = w;
+    m->waiting_count++;
+}
+
+void memory_wait(struct memory_store *m, struct entry *e, enum wait_kind wait, int64_t before_ms)
+{
+    if (e->wait == WAIT_DUE)
+        leave(m, e, before_ms);
+    if (e->wait == WAIT_HELD)
+        m->held_count--;
+    e->wait = wait;
+    if (wait == WAIT_HELD)
+        m->held_count++;
+    if (wait == WAIT_DUE)
+        join(m, e);
+}
