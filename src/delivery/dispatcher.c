@@ -11,37 +11,8 @@
 
 #include <stdlib.h>
 
-#define WALL_JUMP_MS 1000
 #define HEALTH_SWEEP_MS (60 * 60000)
 #define WAKER_LANE 0
-
-struct lane_now dispatcher_now(struct dispatcher *d)
-{
-    int64_t mono_ms = d->outside->mono_ms(d->outside);
-    int64_t wall_ms = d->outside->wall_ms(d->outside);
-    int64_t expected_ms = d->clock_wall_ms + (mono_ms - d->clock_mono_ms);
-    if (wall_ms - expected_ms > WALL_JUMP_MS)
-        d->clock_jumped = true;
-    d->clock_wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
-    d->clock_mono_ms = mono_ms;
-    return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
-}
-
-void dispatcher_date(struct dispatcher *d, struct callback **callbacks, size_t count)
-{
-    int64_t now_ms = dispatcher_now(d).wall_ms;
-    int64_t ahead_ms = now_ms - d->outside->wall_ms(d->outside);
-    if (ahead_ms <= WALL_JUMP_MS)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        struct schedule_place *place = &callbacks[i]->place;
-        if (!callbacks[i]->manual && (place->slot > 0 || place->failed_attempts > 0))
-            continue; /* dated by a dispatcher */
-        place->due_ms += ahead_ms;
-        if (place->due_ms > now_ms)
-            place->due_ms = now_ms;
-    }
-}
 
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 {
@@ -121,12 +92,14 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
         };
         owner = delivery_loop_of(d->delivery, app, kind);
     }
+    struct lane_now now = dispatcher_now(d);
+    if (s.enabled_since_ms > now.wall_ms) /* by a clock that was put back since */
+        s.enabled_since_ms = now.wall_ms;
     lane->leaving = owner != OWNER_NONE && owner != d->index;
     if (s.has_url)
         join_url(d, lane, app, kind);
     else
         dispatcher_leave_destination(d, lane);
-    struct lane_now now = dispatcher_now(d);
     lane_set(lane, &s, &now);
     dispatcher_touch(d, lane);
 }
@@ -182,6 +155,7 @@ static void forget(struct dispatcher *d, struct lane *lane)
 static void leave(struct dispatcher *d, struct lane *lane)
 {
     lane_no no = lane->no;
+    int64_t late_ms = lane->late_ms;
     struct app *app = directory_app_by_no(d->delivery->directory, (uint32_t)(no / LANE_KINDS));
     int owner =
         app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
@@ -190,7 +164,7 @@ static void leave(struct dispatcher *d, struct lane *lane)
     } else {
         forget(d, lane);
         owners_give(d->delivery->owners, no, owner);
-        struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0};
+        struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0, .late_ms = late_ms};
         dispatcher_tell(d->delivery->dispatchers[owner], note);
     }
     if (app)
@@ -203,6 +177,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
     struct lane_means means = {
         .seat = dispatcher_has_seat(d, lane_is_sick(lane)),
         .page_seat = d->pages < DISPATCHER_PAGES,
+        .dates = d->old_recordings == 0,
         .room = dispatcher_room(d, lane),
     };
     lane_ripen(lane, &now);
@@ -301,19 +276,6 @@ static void wake_due(struct dispatcher *d, int64_t mono_ms)
     }
 }
 
-static void touch_node(void *context, struct lookup_node *node)
-{
-    dispatcher_touch(context, CONTAINER_OF(node, struct lane, node));
-}
-
-/* A wall clock set forward makes due what was to wait; one set back changes nothing here. */
-static void watch_clock(struct dispatcher *d)
-{
-    if (d->clock_jumped)
-        lookup_visit(&d->lanes, touch_node, d);
-    d->clock_jumped = false;
-}
-
 static void publish(struct dispatcher *d)
 {
     atomic_store_explicit(&d->pub_in_flight, d->in_flight, memory_order_relaxed);
@@ -377,7 +339,7 @@ static void tick_end(void *context)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     struct lane_now now = dispatcher_now(d);
     if (!d->stopping && !d->failed) {
-        watch_clock(d);
+        dispatcher_watch_clock(d);
         wake_due(d, now.mono_ms);
         run_touched(d);
         run_wanting_room(d);

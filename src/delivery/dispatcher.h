@@ -25,6 +25,7 @@ struct note {
     enum note_kind kind;
     uint64_t number; /* lane or app_no */
     int64_t due_ms;  /* NOTE_WAITING */
+    int64_t late_ms; /* NOTE_WAITING: of a lane that moves, see lane_note_late */
 };
 
 /* What other threads leave for the dispatcher. Not linked through callback.next: the store may
@@ -78,10 +79,13 @@ struct dispatcher {
     struct list finished; /* tries to be freed at the tick's end */
     struct list spare;    /* tries to be used again, a bounded number */
     struct recording *gathering, *spare_recording;
-    int32_t recordings;
+    int32_t recordings;     /* under way */
+    int32_t old_recordings; /* of these, from before the clock was put back */
+    uint32_t clock_epoch;   /* how often it was */
     int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
-    int64_t wake_mono_ms; /* what the outside has been told */
-    bool clock_jumped;    /* forward: what waited may be due */
+    int64_t wake_mono_ms;  /* what the outside has been told */
+    bool clock_jumped;     /* forward: what waited may be due */
+    int64_t clock_back_ms; /* it was put back by so much: see dispatcher_watch_clock */
     bool failed, stopping, stopped;
     int64_t suspended;
     struct inbox inbox;
@@ -122,13 +126,6 @@ int delivery_loop_of(const struct delivery *delivery, const struct app *app, enu
 struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
                                   int64_t seats, int64_t room);
 void dispatcher_free(struct dispatcher *d);
-/* The wall clock, but never going back and never slower than the monotonic one: what is due
- * stays due when somebody sets the clock. */
-struct lane_now dispatcher_now(struct dispatcher *d);
-/* For callbacks that come from the store. A first try and a resend are dated there by the wall
- * clock, which this dispatcher's never follows back: while it is ahead, nothing is late because of
- * that. */
-void dispatcher_date(struct dispatcher *d, struct callback **callbacks, size_t count);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
 void dispatcher_touch(struct dispatcher *d, struct lane *lane);
 /* NULL: another loop's, told so. */
@@ -142,6 +139,22 @@ static inline uint64_t dispatcher_hash(lane_no no)
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
 void dispatcher_visit(struct dispatcher *d, struct lane *lane);
+
+/* dispatcher_clock.c */
+/* The wall clock. It follows the monotonic one while the wall clock is behind by no more than
+ * ACCEPTANCE_HELD_MS (store/acceptance.h): what is due stays due; and goes back with it when it is
+ * behind by more. */
+struct lane_now dispatcher_now(struct dispatcher *d);
+/* At the end of a tick: what follows from the wall clock's having been set. */
+void dispatcher_watch_clock(struct dispatcher *d);
+/* What was recorded before the clock was put back is durable: of those recordings, one is. */
+void dispatcher_recorded_old(struct dispatcher *d);
+/* By how much a callback from the store is due later than its slot of the schedule allows; 0: it is
+ * not. */
+int64_t dispatcher_late_ms(const struct dispatcher *d, const struct lane *lane,
+                           const struct schedule_place *place, const struct lane_now *now);
+/* One item of a PAGE_LATE. */
+void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c);
 
 /* dispatcher_destination.c */
 struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
@@ -182,6 +195,7 @@ void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str pane
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */
+bool dispatcher_store_failed(struct dispatcher *d, enum store_status status);
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
 /* Adds one outcome; its attempt's texts are copied. */
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome);

@@ -115,8 +115,8 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane)
 {
     struct destination *to = lane->destination;
-    if (to && to->probe_holder == lane && !lane->page_asked && !lane->probe_ready &&
-        lane->in_flight == 0)
+    bool asks = lane->page_asked && lane->page_kind == PAGE_PROBE;
+    if (to && to->probe_holder == lane && !asks && !lane->probe_ready && lane->in_flight == 0)
         give_probe_back(d, to, lane);
 }
 

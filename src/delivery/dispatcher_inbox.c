@@ -61,7 +61,6 @@ void dispatcher_tell(struct dispatcher *d, struct note note)
 static void take_callbacks(struct dispatcher *d, struct callback **callbacks, size_t count)
 {
     struct lane_now now = dispatcher_now(d);
-    dispatcher_date(d, callbacks, count);
     for (size_t i = 0; i < count; i++) {
         struct callback *c = callbacks[i];
         struct lane *lane = dispatcher_lane(d, lane_of(c->app_no, c->lane));
@@ -69,6 +68,10 @@ static void take_callbacks(struct dispatcher *d, struct callback **callbacks, si
             callback_free(c);
             continue;
         }
+        /* Accepted, or let go by its original, with a date of before the clock was put back. */
+        int64_t late_ms = dispatcher_late_ms(d, lane, &c->place, &now);
+        if (late_ms > 0)
+            lane_note_late(lane, late_ms, &now);
         lane_offer(lane, c, dispatcher_room(d, lane), &now);
         dispatcher_touch(d, lane);
     }
@@ -99,7 +102,10 @@ static void take_note(struct dispatcher *d, const struct note *note)
     case NOTE_WAITING:
         lane = dispatcher_lane(d, note->number);
         if (lane) {
+            struct lane_now now = dispatcher_now(d);
             lane_note_waiting(lane, note->due_ms);
+            if (note->late_ms > 0)
+                lane_note_late(lane, note->late_ms, &now);
             dispatcher_touch(d, lane);
         }
         break;

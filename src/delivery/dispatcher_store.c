@@ -15,7 +15,7 @@ struct page_request {
     int32_t reserved;
 };
 
-static bool store_has_failed(struct dispatcher *d, enum store_status status)
+bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
 {
     if (status != STORE_FAILED)
         return false;
@@ -47,18 +47,30 @@ static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct cal
     return true;
 }
 
+/* True: the item is the lane's from now on. */
+static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c, size_t *taken)
+{
+    bool used = true, kept = false;
+    switch ((enum lane_page_kind)lane->page_kind) {
+    case PAGE_SWEEP: used = sweep_item(d, lane, c); break;
+    case PAGE_LATE: dispatcher_date(d, lane, c); break;
+    case PAGE_FILL:
+    case PAGE_DRAIN:
+    case PAGE_PROBE: used = kept = lane_page_take(lane, c); break;
+    }
+    *taken += used;
+    return kept;
+}
+
 static size_t use_items(struct dispatcher *d, struct lane *lane, const struct due_page *page)
 {
-    bool sweep = lane->page_kind == PAGE_SWEEP, idle = d->stopping || d->failed;
+    bool idle = d->stopping || d->failed;
     size_t taken = 0;
-    dispatcher_date(d, page->items, page->count);
     for (size_t i = 0; i < page->count; i++) {
         struct callback *c = page->items[i];
         CHECK_MAGIC(c, CALLBACK_MAGIC);
-        bool used = !idle && (sweep ? sweep_item(d, lane, c) : lane_page_take(lane, c));
-        if (sweep || !used)
+        if (idle || !use_item(d, lane, c, &taken))
             callback_free(c);
-        taken += used;
     }
     return taken;
 }
@@ -87,7 +99,7 @@ static void page_done(struct task *task)
         size_t taken = use_items(d, lane, &request->page);
         lane_page_ended(lane, &request->page, taken, &now);
     } else {
-        (void)store_has_failed(d, request->page.status);
+        (void)dispatcher_store_failed(d, request->page.status);
         lane_page_failed(lane, &now);
     }
     dispatcher_touch(d, lane);
@@ -98,19 +110,23 @@ static void page_done(struct task *task)
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
 {
     struct page_request *request = xcalloc(1, sizeof(*request));
-    bool sweep = what->page_kind == PAGE_SWEEP;
+    bool sweep = what->page_kind == PAGE_SWEEP, late = what->page_kind == PAGE_LATE;
     request->dispatcher = d;
     request->page = (struct due_page){
         .done = {.run = page_done},
         .reply_to = d->outside->executor,
         .lane = lane->no,
         .due_until_ms = what->page_until_ms,
-        .after_due_ms = sweep ? lane->sweep_due_ms : lane->scan_due_ms,
-        .after_event_no = sweep ? lane->sweep_event_no : lane->scan_event_no,
+        .after_due_ms = sweep  ? lane->sweep_due_ms
+                        : late ? lane->late_due_ms
+                               : lane->scan_due_ms,
+        .after_event_no = sweep  ? lane->sweep_event_no
+                          : late ? lane->late_event_no
+                                 : lane->scan_event_no,
         .limit = what->page_limit,
         .brief = sweep,
     };
-    if (!sweep)
+    if (!sweep && !late)
         request->reserved = (int32_t)what->page_limit;
     d->room_reserved += request->reserved;
     d->pages++;
@@ -128,6 +144,7 @@ struct recording {
     struct outcome_batch batch;
     struct dispatcher *dispatcher;
     size_t capacity;
+    uint32_t clock_epoch;
 };
 
 static void recording_free(struct recording *r)
@@ -164,7 +181,7 @@ static void recorded(struct task *task)
         CONTAINER_OF(CONTAINER_OF(task, struct outcome_batch, done), struct recording, batch);
     struct dispatcher *d = r->dispatcher;
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    (void)store_has_failed(d, r->batch.status);
+    (void)dispatcher_store_failed(d, r->batch.status);
     struct lane_now now = dispatcher_now(d);
     for (size_t i = 0; i < r->batch.count; i++) {
         const struct outcome *o = &r->batch.items[i];
@@ -176,6 +193,8 @@ static void recorded(struct task *task)
     if (d->delivery->outcomes_told && r->batch.status == STORE_OK)
         d->delivery->outcomes_told(d->delivery->context, r->batch.items, r->batch.count);
     d->recordings--;
+    if (r->clock_epoch != d->clock_epoch)
+        dispatcher_recorded_old(d);
     recording_give(d, r);
 }
 
@@ -185,6 +204,7 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
         d->gathering = d->spare_recording ? d->spare_recording : xcalloc(1, sizeof(*d->gathering));
         d->spare_recording = NULL;
         d->gathering->dispatcher = d;
+        d->gathering->clock_epoch = d->clock_epoch;
         d->recordings++;
     }
     struct recording *r = d->gathering;

@@ -243,6 +243,37 @@ void lane_drop_queued(struct lane *lane)
     lane->probe_ready = false;
 }
 
+static int64_t no_later(int64_t ms, const struct lane_now *now)
+{
+    return ms < now->wall_ms ? ms : now->wall_ms;
+}
+
+void lane_note_late(struct lane *lane, int64_t by_ms, const struct lane_now *now)
+{
+    if (lane->page_asked && lane->page_kind == PAGE_LATE)
+        lane_spoil_page(lane); /* from the start */
+    if (lane->late_ms < by_ms)
+        lane->late_ms = by_ms;
+    lane->late_due_ms = now->wall_ms;
+    lane->late_event_no = 0;
+}
+
+void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *now)
+{
+    bool idle = lane_is_idle(lane);
+    lane_drop_queued(lane);
+    lane_spoil_page(lane);
+    lane->scan_due_ms = lane->sweep_due_ms = 0;
+    lane->scan_event_no = lane->sweep_event_no = 0;
+    lane->sweep_failed_ms = no_later(lane->sweep_failed_ms, now);
+    lane->state_since_ms = no_later(lane->state_since_ms, now);
+    lane->settings.enabled_since_ms = no_later(lane->settings.enabled_since_ms, now);
+    if (idle)
+        return;
+    lane_note_waiting(lane, now->wall_ms);
+    lane_note_late(lane, lane->late_ms + by_ms, now);
+}
+
 static void drop_erased(struct lane *lane, struct callback_queue *q)
 {
     struct callback_queue all = *q;
@@ -379,7 +410,8 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
     lane->page_asked = true;
     lane->page_is_stale = false;
     lane->page_kind = (uint8_t)kind;
-    if (kind != PAGE_SWEEP && lane->scan_due_ms == 0 && lane->scan_event_no == 0)
+    if (kind != PAGE_SWEEP && kind != PAGE_LATE && lane->scan_due_ms == 0 &&
+        lane->scan_event_no == 0)
         lane->dropped_due_ms = INT64_MAX;
 }
 
@@ -453,6 +485,16 @@ static void wait_after_empty_scan(struct lane *lane, const struct lane_now *now)
         lane->empty_scans++;
 }
 
+static void dating_ended(struct lane *lane, const struct due_page *page)
+{
+    if (page->more) {
+        lane->late_due_ms = page->last_due_ms;
+        lane->late_event_no = page->last_event_no;
+    } else {
+        lane->late_ms = 0;
+    }
+}
+
 static void scan_ended(struct lane *lane, const struct due_page *page, size_t taken,
                        const struct lane_now *now)
 {
@@ -490,6 +532,8 @@ void lane_page_ended(struct lane *lane, const struct due_page *page, size_t take
     release_lingering(lane);
     if (lane->page_kind == PAGE_SWEEP)
         sweep_ended(lane, page, taken);
+    else if (lane->page_kind == PAGE_LATE)
+        dating_ended(lane, page);
     else
         scan_ended(lane, page, taken, now);
 }

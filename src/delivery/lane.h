@@ -46,6 +46,7 @@ enum lane_page_kind {
     PAGE_DRAIN, /* all, to be skipped */
     PAGE_PROBE, /* one due, to be the next try of a lane that is shut */
     PAGE_SWEEP, /* after such a try failed: those whose last slot has passed are dead */
+    PAGE_LATE,  /* after the clock was put back: all that is due later, to be dated anew */
 };
 
 /* What the lanes of one dispatcher share. */
@@ -90,6 +91,12 @@ struct lane {
     int64_t sweep_due_ms;
     uint64_t sweep_event_no;
 
+    /* Dating anew (dispatcher_clock.c): by how much at most what the store has may be late, and
+     * where that stands. */
+    int64_t late_ms; /* 0: nothing to do */
+    int64_t late_due_ms;
+    uint64_t late_event_no;
+
     int64_t page_not_before_mono_ms;
     int64_t paused_until_mono_ms; /* Retry-After */
     int64_t rate_next_micros;     /* monotonic: when the rate allows the next start */
@@ -105,7 +112,7 @@ struct lane {
 };
 
 struct lane_now {
-    int64_t wall_ms; /* never goes back, see dispatcher_now */
+    int64_t wall_ms; /* never goes back but by lane_clock_back, see dispatcher_now */
     int64_t mono_ms;
 };
 
@@ -135,6 +142,11 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
 void lane_note_waiting(struct lane *lane, int64_t due_ms);
 /* Gives everything queued back to the store. */
 void lane_drop_queued(struct lane *lane);
+/* The wall clock was put back to `now`, by so much: nothing that was read by the old time is used.
+ */
+void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *now);
+/* The store has callbacks of this lane that are due too late, by so much at most. */
+void lane_note_late(struct lane *lane, int64_t by_ms, const struct lane_now *now);
 /* The store has erased that panelist: what waits here leaves memory (the store has it as skipped),
  * what is being tried does once its try has ended. Returns how many. */
 size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id);
@@ -190,6 +202,7 @@ enum lane_need { LANE_NEEDS_SEAT = 1, LANE_NEEDS_DESTINATION = 2, LANE_NEEDS_ROO
 struct lane_means { /* what the dispatcher can give */
     bool seat;      /* an exchange more */
     bool page_seat; /* a page more */
+    bool dates;     /* what was recorded before the clock was put back is durable */
     int32_t room;   /* callbacks more in memory */
 };
 

@@ -188,6 +188,31 @@ static struct lane_decision decide_leaving(const struct lane *lane)
     return act(lane->held.count == 0 && !lane->page_asked ? LANE_LEAVE : LANE_WAIT);
 }
 
+/* Dating anew what is due too late: beside what else the lane does, pages taking turns. */
+static bool dates(const struct lane *lane, const struct lane_now *now,
+                  const struct lane_means *means, struct lane_decision *d)
+{
+    enum lane_mode mode = lane_mode(lane);
+    if (lane->late_ms == 0 || !means->dates || lane->page_asked)
+        return false;
+    if (mode == LANE_LEAVING || mode == LANE_DRAINING)
+        return false;
+    bool waits = d->action == LANE_WAIT;
+    if (!waits && d->action != LANE_START &&
+        (d->action != LANE_PAGE || lane->page_kind == PAGE_LATE))
+        return false;
+    if (lane->page_not_before_mono_ms <= now->mono_ms && means->page_seat) {
+        struct lane_decision asked = page(PAGE_LATE, LIMIT_PAGE_CALLBACKS, INT64_MAX);
+        *d = asked;
+        return true;
+    }
+    if (waits && lane->page_not_before_mono_ms > now->mono_ms)
+        wake_by(d, lane->page_not_before_mono_ms);
+    else if (waits)
+        d->needs |= LANE_NEEDS_ROOM;
+    return false;
+}
+
 struct lane_decision lane_decide(const struct lane *lane, const struct lane_now *now,
                                  const struct lane_means *means)
 {
@@ -202,6 +227,8 @@ struct lane_decision lane_decide(const struct lane *lane, const struct lane_now 
     case LANE_SHUT: d = decide_shut(lane, now, means); break;
     case LANE_OPEN: d = decide_open(lane, now, means); break;
     }
+    if (dates(lane, now, means, &d))
+        return d;
     if (d.action == LANE_WAIT && lane_is_idle(lane) && !lane->gone) {
         int64_t idle_ms = lane->window.suspended ? LANE_IDLE_SUSPENDED_MS : LANE_IDLE_MS;
         int64_t until = later(lane->touched_mono_ms + idle_ms, lane->paused_until_mono_ms);

@@ -107,6 +107,16 @@ enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place
     return SCHEDULE_RETRY;
 }
 
+int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_place *place)
+{
+    check_place(s, place);
+    if (place->slot == 0)
+        return 0;
+    /* A schedule made shorter by a restart may leave a place beyond its end. */
+    int64_t step_ms = s->step_ms[(place->slot < s->steps ? place->slot : s->steps) - 1];
+    return step_ms + step_ms / 10;
+}
+
 int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place)
 {
     check_place(s, place);

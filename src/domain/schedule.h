@@ -38,5 +38,8 @@ enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place
  * (call it for what waits, and for what is about to be tried as a probe). It stays due. True when
  * its last slot has passed: the next failure on its lane is the end. */
 bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64_t now_ms);
+/* The longest that a callback at this place waits from its last try on, jitter included; 0 before
+ * the first one. */
+int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_place *place);
 /* The longest a Retry-After may hold this callback back: the sum of its next two steps. */
 int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place);

@@ -113,7 +113,8 @@ static inline void world_run(struct world *w, int64_t for_ms)
     w->mono_ms = until;
 }
 
-static const struct store_ops world_ops = {.record = world_record, .page = world_page};
+static const struct store_ops world_ops = {
+    .record = world_record, .page = world_page, .resend = world_resend_op};
 
 static inline struct world_answer world_ok(struct world *w, const struct exchange *x, uint32_t app)
 {

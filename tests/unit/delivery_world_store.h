@@ -166,6 +166,24 @@ static inline void world_page(struct store *s, struct due_page *page)
     world_add_job(w, (struct world_store_job){.page = page});
 }
 
+/* Delivery's own, at once. */
+static inline void world_resend_op(struct store *s, struct resend *r)
+{
+    struct world *w = CONTAINER_OF(s, struct world, store);
+    r->status = STORE_NOT_FOUND;
+    for (size_t i = 0; i < w->row_count && r->status != STORE_OK; i++) {
+        struct callback *c = world_callback(&w->rows[i]);
+        if (str_eq(c->event_id, r->event_id)) {
+            r->status = STORE_OK;
+            w->rows[i].resends++;
+            w->rows[i].resend_no = ++w->resends;
+            world_owe_resend(w, &w->rows[i]);
+        }
+        callback_free(c);
+    }
+    executor_post(r->reply_to, &r->done);
+}
+
 static inline void world_run_store(struct world *w)
 {
     for (struct world_store_job *j = w->jobs; j; j = j->next) {

@@ -239,6 +239,21 @@ static void a_shorter_schedule_ends_what_is_beyond_it(void)
     CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_DEAD);
 }
 
+static void a_wait_is_at_most_its_step_and_a_tenth(void)
+{
+    struct schedule s = parsed("5s,1m");
+    struct schedule_place place = {0};
+    static const int64_t most[] = {0, 5500, 66000, 66000}; /* the last: beyond a shorter schedule */
+    for (; place.slot < (int32_t)ARRAY_LEN(most); place.slot++)
+        CHECK_EQ_INT(schedule_wait_most_ms(&s, &place), most[place.slot]);
+    struct rng rng = seeded(7);
+    for (int i = 0; i < 1000; i++) {
+        place = (struct schedule_place){.due_ms = START};
+        CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_RETRY);
+        CHECK(place.due_ms - START <= schedule_wait_most_ms(&s, &place));
+    }
+}
+
 static void one_seed_is_one_run(void)
 {
     struct schedule s = parsed(SCHEDULE_DEFAULT);
@@ -263,6 +278,7 @@ int main(void)
     RUN(a_late_failure_waits_from_when_it_was_due);
     RUN(retry_after_holds_back_within_limits);
     RUN(a_shorter_schedule_ends_what_is_beyond_it);
+    RUN(a_wait_is_at_most_its_step_and_a_tenth);
     RUN(one_seed_is_one_run);
     return check_done("schedule");
 }

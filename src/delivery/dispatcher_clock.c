@@ -1,0 +1,172 @@
+/* The wall clock, which somebody may set: docs/state.md, "The clock".
+ *
+ * Due times are stored by the wall clock. When it is put back, what was dated while it was ahead
+ * would wait as much too long. So each lane lets go of what it holds, waits until what it has
+ * recorded is durable, and reads once all that is due later than now: what is later than its slot
+ * of the schedule allows is dated anew, never by more than the clock was put back by. */
+#include "delivery/dispatcher.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "store/acceptance.h"
+
+#include <stdlib.h>
+
+#define WALL_JUMP_MS 1000
+
+struct lane_now dispatcher_now(struct dispatcher *d)
+{
+    int64_t mono_ms = d->outside->mono_ms(d->outside);
+    int64_t wall_ms = d->outside->wall_ms(d->outside);
+    int64_t expected_ms = d->clock_wall_ms + (mono_ms - d->clock_mono_ms);
+    if (wall_ms - expected_ms > WALL_JUMP_MS)
+        d->clock_jumped = true;
+    if (acceptance_goes_back(expected_ms, wall_ms)) {
+        d->clock_back_ms += expected_ms - wall_ms;
+        expected_ms = wall_ms;
+    }
+    d->clock_wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
+    d->clock_mono_ms = mono_ms;
+    return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
+}
+
+/* --- what follows ---------------------------------------------------------------------------- */
+
+static void touch_lane(void *context, struct lookup_node *node)
+{
+    dispatcher_touch(context, CONTAINER_OF(node, struct lane, node));
+}
+
+static void put_back_lane(void *context, struct lookup_node *node)
+{
+    struct dispatcher *d = context;
+    struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    struct lane_now now = dispatcher_now(d);
+    lane_clock_back(lane, d->clock_back_ms, &now);
+    dispatcher_touch(d, lane);
+}
+
+void dispatcher_watch_clock(struct dispatcher *d)
+{
+    if (d->clock_back_ms > 0) {
+        dispatcher_submit(d);
+        d->old_recordings = d->recordings;
+        d->clock_epoch++;
+        lookup_visit(&d->lanes, put_back_lane, d);
+    } else if (d->clock_jumped) { /* forward: what was to wait is due */
+        lookup_visit(&d->lanes, touch_lane, d);
+    }
+    d->clock_back_ms = 0;
+    d->clock_jumped = false;
+}
+
+void dispatcher_recorded_old(struct dispatcher *d)
+{
+    ASSERT(d->old_recordings > 0);
+    if (--d->old_recordings == 0)
+        lookup_visit(&d->lanes, touch_lane, d);
+}
+
+/* --- dating anew ----------------------------------------------------------------------------- */
+
+/* The latest that it may be due. Whoever was asked to wait by Retry-After may be due when its
+ * lane's pause is over: it holds all of the lane. */
+static int64_t latest_ms(const struct dispatcher *d, const struct lane *lane,
+                         const struct schedule_place *place, const struct lane_now *now)
+{
+    int64_t wait_ms = schedule_wait_most_ms(&d->delivery->schedule, place);
+    int64_t pause_ms = lane->paused_until_mono_ms - now->mono_ms;
+    return now->wall_ms + (place->slot > 0 && pause_ms > wait_ms ? pause_ms : wait_ms);
+}
+
+int64_t dispatcher_late_ms(const struct dispatcher *d, const struct lane *lane,
+                           const struct schedule_place *place, const struct lane_now *now)
+{
+    int64_t late_ms = place->due_ms - latest_ms(d, lane, place, now);
+    return late_ms > ACCEPTANCE_HELD_MS ? late_ms : 0;
+}
+
+struct dating {
+    struct resend resend;
+    struct dispatcher *dispatcher;
+    lane_no lane;
+    int64_t late_ms;
+    uint32_t clock_epoch;
+    struct arena arena;
+};
+
+static void resent(struct task *task)
+{
+    struct dating *r = CONTAINER_OF(CONTAINER_OF(task, struct resend, done), struct dating, resend);
+    struct dispatcher *d = r->dispatcher;
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    (void)dispatcher_store_failed(d, r->resend.status);
+    struct lane *lane = dispatcher_find(d, r->lane);
+    if (lane && r->resend.status == STORE_BUSY) {
+        struct lane_now now = dispatcher_now(d);
+        lane_note_late(lane, r->late_ms, &now);
+        dispatcher_touch(d, lane);
+    }
+    d->recordings--;
+    if (r->clock_epoch != d->clock_epoch)
+        dispatcher_recorded_old(d);
+    arena_free(&r->arena);
+    free(r);
+}
+
+/* A resend that waits is due at once, and no outcome may answer it: it is asked for again. */
+static void resend(struct dispatcher *d, const struct lane *lane, const struct callback *c,
+                   int64_t late_ms, const struct lane_now *now)
+{
+    struct dating *r = xcalloc(1, sizeof(*r));
+    r->dispatcher = d;
+    r->lane = lane->no;
+    r->late_ms = late_ms;
+    r->clock_epoch = d->clock_epoch;
+    r->resend = (struct resend){
+        .done = {.run = resent},
+        .reply_to = d->outside->executor,
+        .account_no = c->account_no,
+        .event_id = arena_str(&r->arena, c->event_id),
+        .now_ms = now->wall_ms,
+        .only_states = 1u << (c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_PENDING),
+    };
+    d->recordings++;
+    store_resend(d->delivery->store, &r->resend);
+}
+
+/* What the lane has in hand meanwhile is dated anew, too, for it may go back to the store; what is
+ * being tried gets its new date from that try. */
+void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callback *c)
+{
+    struct lane_now now = dispatcher_now(d);
+    struct held_entry *e = held_find(&lane->held, c->event_no);
+    if (e && e->place != HELD_QUEUED)
+        return;
+    if (e)
+        c = e->callback;
+    struct schedule_place place = c->place;
+    int64_t late_ms = dispatcher_late_ms(d, lane, &place, &now);
+    if (late_ms == 0)
+        return;
+    place.due_ms -= late_ms < lane->late_ms ? late_ms : lane->late_ms;
+    if (c->manual || c->was_delivered) {
+        resend(d, lane, c, late_ms, &now);
+        return;
+    }
+    struct outcome outcome = {
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .resend_no = c->resend_no,
+        .state = CALLBACK_PENDING,
+        .place = place,
+    };
+    if (e) {
+        e->callback->place = place;
+        e->recording++;
+    } else {
+        lane_sweep_take(lane, c->event_no);
+    }
+    dispatcher_record(d, &outcome);
+}
