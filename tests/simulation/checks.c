@@ -6,15 +6,17 @@
 #include "sim.h"
 
 #include "base/alloc.h"
+#include "store/acceptance.h"
 
 #include <stdlib.h>
 
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
-        "lost",   "tries",   "dead",     "skipped",     "window", "suspended", "dead_host", "wait",
-        "final",  "at_once", "reversal", "retry_after", "early",  "counters",  "hot",       "books",
-        "resend", "memory",  "erased",   "statement",   "torn",   "order"};
+        "lost",      "tries",     "dead",  "skipped", "window",   "suspended",
+        "dead_host", "wait",      "final", "at_once", "reversal", "retry_after",
+        "early",     "counters",  "hot",   "books",   "resend",   "memory",
+        "erased",    "statement", "torn",  "order",   "slowed",   "clock"};
     return names[c];
 }
 
@@ -42,8 +44,10 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         .lane = lane_of(event->app_no, event->lane),
         .original_no = event->original_no,
         .accepted_ms = event->accepted_ms,
-        .due_ms = event->accepted_ms,
-        .run_began_ms = event->accepted_ms,
+        .accepted_mono_ms = sim->mono_ms,
+        .due_ms = e->place.due_ms,
+        .run_began_mono_ms = sim->mono_ms,
+        .run_forward_ms = sim->clock.forward_ms,
         .steady = sim->choices[event->app_no - 1].steady && !event->original_no,
         .final = e->state != CALLBACK_PENDING,
         .was_final = e->state != CALLBACK_PENDING,
@@ -62,7 +66,8 @@ void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool
     w->asked_meanwhile = true;
     if (was_final && !was_delivered) {
         w->run_starts = w->run_allows = 0;
-        w->run_began_ms = sim_wall(sim);
+        w->run_began_mono_ms = sim->mono_ms;
+        w->run_forward_ms = sim->clock.forward_ms;
         w->final = false;
         w->state = CALLBACK_PENDING;
     } else { /* if its try under way, or on its way to the store, is the last, it begins anew */
@@ -89,17 +94,18 @@ static void check_callback(struct sim *sim, const struct callback *c, const stru
     if (w->run_starts >= sim->schedule.steps + 1 + w->run_allows)
         sim_found(sim, CHECK_TRIES, "account %u event %llu: try %d of a schedule of %d",
                   c->account_no, no, w->run_starts + 1, sim->schedule.steps + 1);
-    if (sim_wall(sim) < w->due_ms && !w->asked)
+    /* A clock that was put back by no more than that is not followed. */
+    int64_t held_ms = sim->clock.set_ms ? ACCEPTANCE_HELD_MS : 0;
+    if (w->run_starts > 0 && sim_wall(sim) + held_ms < w->due_ms && !w->asked)
         sim_found(sim, CHECK_EARLY, "account %u event %llu is tried %lld ms before it is due",
                   c->account_no, no, (long long)(w->due_ms - sim_wall(sim)));
     if (w->original_no && !sim_witness(sim, c->account_no, w->original_no)->was_final)
         sim_found(sim, CHECK_REVERSAL, "account %u event %llu reverses one that is not final",
                   c->account_no, no);
-    int64_t since_ms =
-        at_least(w->accepted_ms, SIM_START_WALL_MS + sim->life_began_ms - SIM_START_MONO_MS);
-    if (w->steady && !w->seen && sim_wall(sim) - since_ms > sim->wait_bound_ms)
+    int64_t waited_ms = sim->mono_ms - at_least(w->accepted_mono_ms, sim->life_began_ms);
+    if (w->steady && !w->seen && waited_ms > sim->wait_bound_ms)
         sim_found(sim, CHECK_WAIT, "account %u event %llu to a healthy receiver waited %lld ms",
-                  c->account_no, no, (long long)(sim_wall(sim) - since_ms));
+                  c->account_no, no, (long long)waited_ms);
 }
 
 static void check_lane(struct sim *sim, const struct try *t, const struct lane_witness *l, int loop)
@@ -250,8 +256,20 @@ static void follow_host(struct sim *sim, const struct ending *e)
               (long long)(host->dead_next_ms - sim->mono_ms));
 }
 
+static void measure(struct sim *sim, const struct ending *e)
+{
+    const struct witness *w = sim_witness(sim, e->account_no, e->event_no);
+    if (!w->steady || !e->is_good || sim->plan.outage_partners == 0)
+        return;
+    int64_t took_ms = sim->mono_ms - w->accepted_mono_ms;
+    struct latencies *l = &sim->latencies[sim->part];
+    l->of_ms[took_ms < LATENCY_MOST_MS ? took_ms : LATENCY_MOST_MS]++;
+    l->count++;
+}
+
 void checks_ended(struct sim *sim, const struct ending *e)
 {
+    measure(sim, e);
     follow_lane(sim, e);
     follow_host(sim, e);
     if (e->pause_ms < 0)
@@ -261,7 +279,9 @@ void checks_ended(struct sim *sim, const struct ending *e)
         at_least(l->paused_loop == e->loop ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
     l->paused_loop = e->loop;
     l->pause_asked_ms = sim->mono_ms;
-    sim_witness(sim, e->account_no, e->event_no)->not_before_ms = sim_wall(sim) + e->pause_ms;
+    struct witness *w = sim_witness(sim, e->account_no, e->event_no);
+    w->not_before_ms = sim_wall(sim) + e->pause_ms;
+    w->asked_until_ms = sim->mono_ms + e->pause_ms;
 }
 
 /* --- what delivery records
@@ -274,13 +294,14 @@ static void check_dead(struct sim *sim, const struct outcome *o, const struct wi
     int64_t whole_ms = 0;
     for (int32_t i = 0; i < sim->schedule.steps; i++)
         whole_ms += sim->schedule.step_ms[i];
+    int64_t took_ms =
+        sim->mono_ms - w->run_began_mono_ms + sim->clock.forward_ms - w->run_forward_ms;
     bool tried_out = o->place.failed_attempts >= sim->schedule.steps + 1 &&
                      w->run_starts >= sim->schedule.steps + 1;
     /* A schedule that a resend has hurried along ends earlier. */
-    if (!tried_out && sim_wall(sim) - w->run_began_ms < whole_ms / 10 * 9 && !w->run_resent)
+    if (!tried_out && took_ms < whole_ms / 10 * 9 && !w->run_resent)
         sim_found(sim, CHECK_DEAD, "account %u event %llu is dead after %d tries and %lld ms",
-                  o->account_no, number(o->event_no), w->run_starts,
-                  (long long)(sim_wall(sim) - w->run_began_ms));
+                  o->account_no, number(o->event_no), w->run_starts, (long long)took_ms);
 }
 
 static void check_skipped(struct sim *sim, const struct outcome *o)
@@ -314,8 +335,10 @@ void checks_recorded(struct sim *sim, const struct outcome *o)
                   (long long)(w->not_before_ms - o->place.due_ms));
     w->final = o->state != CALLBACK_PENDING;
     w->due_ms = o->place.due_ms;
-    if (o->has_attempt)
+    if (o->has_attempt) {
         w->asked = w->asked_meanwhile;
+        w->late_excused = false;
+    }
     if (!o->has_attempt || o->attempt.class == ATTEMPT_OK)
         w->owed = false;
     w->not_before_ms = 0;
@@ -346,6 +369,7 @@ void checks_durable(struct sim *sim, const struct outcome *o)
 
 void checks_crashed(struct sim *sim)
 {
+    checks_clock_crashed(sim);
     for (uint32_t account = 1; account <= sim->shard_count; account++) {
         struct shard *shard = &sim->shards[account - 1];
         for (size_t i = 0; i < shard->count; i++) {

@@ -178,6 +178,27 @@ static void page(struct store *s, struct due_page *page)
     timeline_add(&sim->timeline, &job->moment, at_ms, job->lot);
 }
 
+/* Delivery's own, at once: what waits too late is asked for anew. */
+static void resend(struct store *s, struct resend *r)
+{
+    struct late_store *late = CONTAINER_OF(s, struct late_store, store);
+    struct sim *sim = late->sim;
+    if (sim->dropping) {
+        r->status = STORE_OK;
+        executor_post(r->reply_to, &r->done);
+        return;
+    }
+    struct store *shard = sim->shards[r->account_no - 1].store;
+    const struct entry *e = memory_find(memory_of(shard), r->account_no, r->event_id);
+    bool meant = e && e->event.body.p && (r->only_states & 1u << e->state);
+    if (meant)
+        checks_resent(sim, r->account_no, e->event.event_no, e->state != CALLBACK_PENDING,
+                      e->state == CALLBACK_DELIVERED);
+    store_resend(shard, r);
+    if (meant)
+        sim_witness(sim, r->account_no, e->event.event_no)->resend_no = e->resend_no;
+}
+
 /* --- life
  * -------------------------------------------------------------------------------------------- */
 
@@ -225,6 +246,7 @@ static void numbers(struct store *s, struct store_numbers *ret)
 static const struct store_ops late_ops = {
     .record = record,
     .page = page,
+    .resend = resend,
     .backlog = backlog,
     .start = start,
     .numbers = numbers,

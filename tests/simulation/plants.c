@@ -33,6 +33,8 @@ const struct plant plants[] = {
     {"page_outlives_erasure", CHECK_ERASED},
     {"drains_newest_first", CHECK_ORDER},
     {"lane_without_bound", CHECK_MEMORY},
+    {"sick_ones_slow_healthy_ones", CHECK_SLOWED},
+    {"clock_put_back_unnoticed", CHECK_CLOCK},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -153,6 +155,10 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
     if (is("wakes_for_nothing") && lane->paused_until_mono_ms > now->mono_ms &&
         what.wake_mono_ms > now->mono_ms)
         what.wake_mono_ms = now->mono_ms;
+    if (is("sick_ones_slow_healthy_ones") && what.action == LANE_START && sim_now->part &&
+        lane->proven && now->mono_ms % 50 < 30)
+        what = (struct lane_decision){.action = LANE_WAIT,
+                                      .wake_mono_ms = now->mono_ms + 30 - now->mono_ms % 50};
     if (is("suspended_lane_keeps_all") && lane->window.suspended && what.action == LANE_DROP)
         what = (struct lane_decision){.action = LANE_WAIT, .wake_mono_ms = now->mono_ms + 1000};
     return what;
@@ -196,6 +202,12 @@ WRAP(void, lane_offer, struct lane *lane, struct callback *c, int32_t room,
     lane->in_ram -= in_ram;
     __real_lane_offer(lane, c, room, now);
     lane->in_ram += in_ram;
+}
+
+WRAP(void, lane_clock_back, struct lane *lane, int64_t by_ms, const struct lane_now *now)
+{
+    if (!is("clock_put_back_unnoticed"))
+        __real_lane_clock_back(lane, by_ms, now);
 }
 
 void plant_paged(struct due_page *page)

@@ -69,6 +69,7 @@ void scenario_choose(struct sim *sim)
                         : sim->seed % 100 == 0 ? 600
                         : sim->seed % 10 == 0  ? 80
                                                : 12;
+    sim->clock.moves = sim->seed % 4 == 1;
     sim->loop_count = (size_t)between(sim, 1, SIM_LOOPS_MAX);
     sim->app_count = (uint32_t)between(sim, most_apps / 3, most_apps);
     sim->host_count = sim->app_count + (size_t)between(sim, 1, 3 * most_apps);
@@ -161,11 +162,11 @@ void scenario_event(struct sim *sim, uint32_t app_no, bool survey)
     arena_free(&batch.arena);
 }
 
-static void resend_one(struct sim *sim, uint32_t account_no, uint64_t no)
+static void resend_any(struct sim *sim, uint32_t account_no, uint64_t no)
 {
     const struct shard *shard = &sim->shards[account_no - 1];
     const struct entry *e = late_store_entry(sim, account_no, no);
-    if (sim->choices[e->event.app_no - 1].steady || !e->event.body.p)
+    if (!e->event.body.p)
         return;
     checks_resent(sim, account_no, no, e->state != CALLBACK_PENDING,
                   e->state == CALLBACK_DELIVERED);
@@ -178,6 +179,13 @@ static void resend_one(struct sim *sim, uint32_t account_no, uint64_t no)
     ASSERT(r.status == STORE_OK);
     sim_witness(sim, account_no, no)->resend_no = e->resend_no;
     sim->resends++;
+}
+
+static void resend_one(struct sim *sim, uint32_t account_no, uint64_t no)
+{
+    uint32_t app_no = late_store_entry(sim, account_no, no)->event.app_no;
+    if (!sim->choices[app_no - 1].steady)
+        resend_any(sim, account_no, no);
 }
 
 static void resend(struct sim *sim)
@@ -308,7 +316,7 @@ static void pass_time(struct sim *sim)
 
 static void step(struct sim *sim)
 {
-    int64_t what = sim_below(sim, 100);
+    int64_t what = sim_below(sim, 103);
     if (what == 0 && sim_chance(sim, 10)) {
         step_flood(sim);
     } else if (what < 40) {
@@ -339,13 +347,30 @@ static void step(struct sim *sim)
             sim->crash_in = between(sim, 1, 60);
         else
             step_crash(sim);
-    } else {
+    } else if (what < 100) {
         sim_stop(sim);
+    } else {
+        clock_touch(sim);
     }
     pass_time(sim);
 }
 
 /* --- the end --------------------------------------------------------------------------------- */
+
+/* Without a crash before everything is dated anew; what one has kept from that waits for a resend.
+ */
+static void mend_clock(struct sim *sim)
+{
+    if (!sim->clock.moves)
+        return;
+    sim->crash_in = 0;
+    clock_mend(sim);
+    sim_run(sim, CLOCK_GRACE_MS);
+    for (uint32_t account = 1; account <= sim->shard_count && !sim->failed; account++)
+        for (uint64_t no = 1; no <= sim->shards[account - 1].count; no++)
+            if (sim_witness(sim, account, no)->late_excused)
+                resend_any(sim, account, no);
+}
 
 static void mend(struct sim *sim)
 {
@@ -385,6 +410,7 @@ int64_t scenario_drain(struct sim *sim)
     int64_t waited = 0;
     for (; waited < longest_wait(sim) && !sim->failed; waited += HOUR) {
         sim_run(sim, HOUR);
+        checks_clock(sim);
         store_get_numbers(&sim->late.store, &left);
         if (left.callbacks_pending == 0 && sim->exchanges.count == 0 && waited > 4 * HOUR)
             break;
@@ -402,6 +428,8 @@ void scenario_run(struct sim *sim)
         step(sim);
         if (!sim->failed)
             checks_memory(sim);
+        if (!sim->failed)
+            checks_clock(sim);
         if (!sim->failed && sim_chance(sim, 8))
             checks_counters(sim);
     }
@@ -411,6 +439,7 @@ void scenario_run(struct sim *sim)
     for (size_t i = 0; i < sim->host_count; i++)
         sim->hosts[i].behaviour = HOST_UP;
     sim_run(sim, MINUTE);
+    mend_clock(sim);
     mend(sim);
     (void)scenario_drain(sim);
     if (!sim->failed)

@@ -85,9 +85,8 @@ const char *behaviour_name(enum behaviour b);
 struct witness {
     lane_no lane;
     uint64_t original_no;
-    int64_t accepted_ms; /* wall */
-    int64_t due_ms;      /* wall: no try before that, unless asked for by hand */
-    int64_t run_began_ms;
+    int64_t accepted_ms, accepted_mono_ms;  /* the first by the wall clock */
+    int64_t due_ms;                         /* wall: no try before that, unless asked for by hand */
     int64_t not_before_ms;                  /* wall: its last try's Retry-After */
     int32_t starts, run_starts, run_allows; /* run: since it was accepted, or resent when final */
     bool steady;                            /* its lane's receiver is up and stays so */
@@ -96,11 +95,15 @@ struct witness {
     bool asked; /* a resend has not been answered by a try yet */
     bool owed;  /* nor by a 2xx of the one under way when it came */
     bool asked_meanwhile, run_resent;
-    bool was_final, was_delivered, was_dead; /* durable, once */
-    bool is_erased, erased;                  /* in the store; and said to be gone from memory */
-    uint64_t resend_no;                      /* the latest that no outcome has answered */
-    uint8_t panelist;                        /* from 1; 0: was erased before it was known */
-    enum callback_state state;               /* the latest that is durable */
+    bool was_final, was_delivered, was_dead;   /* durable, once */
+    int64_t asked_until_ms;                    /* monotonic: by Retry-After, in whichever life */
+    int64_t run_began_mono_ms, run_forward_ms; /* the clock's jumps forward until then */
+    int64_t late_since_ms;                     /* monotonic: seen to be due too late; 0: is not */
+    bool late_excused;                         /* it crashed before it could be dated anew */
+    bool is_erased, erased;                    /* in the store; and said to be gone from memory */
+    uint64_t resend_no;                        /* the latest that no outcome has answered */
+    uint8_t panelist;                          /* from 1; 0: was erased before it was known */
+    enum callback_state state;                 /* the latest that is durable */
 };
 
 struct lane_witness {
@@ -139,8 +142,10 @@ enum checker {
     CHECK_STATEMENT,
     CHECK_TORN,
     CHECK_ORDER,
+    CHECK_SLOWED,
+    CHECK_CLOCK,
 };
-#define CHECKERS 22
+#define CHECKERS 24
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */
@@ -211,12 +216,29 @@ struct sim_exchange {
     struct sim_loop *loop;
 };
 
+/* The wall clock, which is not always right (clock.c). */
+struct sim_clock {
+    bool moves;
+    int64_t ahead_ms; /* of the right time, without the drift */
+    int64_t drift_ppm, drifts_from_ms;
+    int64_t set_ms;     /* monotonic: when it was last touched */
+    int64_t forward_ms; /* all of its jumps forward */
+};
+
 /* A world that is drawn by lot, or one of partners that are all down for a while (outage.c). */
 struct plan {
     uint32_t outage_partners; /* 0: drawn by lot */
     uint32_t apps_most;       /* 0: by the seed */
     int64_t down_ms;
-    int64_t event_every_ms; /* of each partner */
+    int64_t event_every_ms; /* of each partner that goes down; healthy ones have a third as many */
+};
+
+/* How long it takes from an event to its healthy receiver's answer, in each part of an outage. */
+enum outage_part { OUTAGE_BEFORE, OUTAGE_DOWN, OUTAGE_BACK };
+#define OUTAGE_PARTS 3
+#define LATENCY_MOST_MS 4000 /* and above */
+struct latencies {
+    int64_t of_ms[LATENCY_MOST_MS + 1], count;
 };
 
 struct sim {
@@ -224,6 +246,7 @@ struct sim {
     struct plan plan;
     struct rng rng; /* the world's chances; delivery has its own */
     int64_t mono_ms;
+    struct sim_clock clock;
     struct timeline timeline;
     struct env env;
     struct sim_loop loops[SIM_LOOPS_MAX];
@@ -254,6 +277,9 @@ struct sim {
     int64_t attempts, crashes, events, resends, erasures, torn;
     int64_t retired_events, retired_delivered, retired_dead;
     int64_t returned_ms; /* wall: the outage is over; 0: it is not */
+    enum outage_part part;
+    struct latencies latencies[OUTAGE_PARTS];
+    int64_t overdue, drained_ms; /* when they came back; and how long until none of it waited */
     int32_t most_at_once;
     uint64_t watched[2]; /* account and event number of the one whose every move is traced */
     bool failed;
@@ -277,9 +303,14 @@ void sim_found(struct sim *sim, enum checker by, const char *format, ...) PRINTF
 void sim_trace(struct sim *sim, const char *format, ...) PRINTF_LIKE(2, 3);
 void sim_print_trace(const struct sim *sim);
 
+static inline int64_t sim_ahead(const struct sim *sim)
+{
+    const struct sim_clock *c = &sim->clock;
+    return c->ahead_ms + (sim->mono_ms - c->drifts_from_ms) * c->drift_ppm / 1000000;
+}
 static inline int64_t sim_wall(const struct sim *sim)
 {
-    return SIM_START_WALL_MS + sim->mono_ms - SIM_START_MONO_MS;
+    return SIM_START_WALL_MS + sim->mono_ms - SIM_START_MONO_MS + sim_ahead(sim);
 }
 static inline int64_t sim_below(struct sim *sim, int64_t bound)
 {
@@ -301,6 +332,14 @@ static inline struct witness *sim_witness(struct sim *sim, uint32_t account_no, 
     return &shard->witnesses[event_no - 1];
 }
 
+/* It jumps, steps or drifts, or is right again. */
+void clock_touch(struct sim *sim);
+void clock_mend(struct sim *sim);
+#define CLOCK_GRACE_MS (3 * MINUTE) /* it is looked at each minute, and then pages are read */
+/* No retry waits longer than the schedule allows (clock.c). */
+void checks_clock(struct sim *sim);
+void checks_clock_crashed(struct sim *sim);
+
 /* A panelist is erased, in the store and then in delivery (erasures.c). */
 void erasures_begin(struct sim *sim, uint32_t account_no, uint8_t panelist);
 
@@ -313,7 +352,9 @@ void scenario_run(struct sim *sim);
 void scenario_renew(struct sim *sim);
 void scenario_event(struct sim *sim, uint32_t app_no, bool survey);
 int64_t scenario_drain(struct sim *sim); /* how long until nothing waits any more */
-struct plan outage_plan(uint64_t seed);
+struct plan outage_plan(uint64_t seed);  /* a small one */
+struct plan outage_plan_of(uint32_t partners, int64_t hours);
+int64_t outage_p99_ms(const struct sim *sim, enum outage_part part);
 void outage_choose(struct sim *sim);
 void outage_run(struct sim *sim);
 

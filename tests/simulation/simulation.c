@@ -138,11 +138,15 @@ static int run_long(int64_t attempts, double years)
 
 static int run_outage(uint32_t partners, int64_t hours)
 {
-    const struct plan plan = {.outage_partners = partners,
-                              .down_ms = hours * HOUR,
-                              .event_every_ms = hours > 12 ? 20 * MINUTE : MINUTE};
+    const struct plan plan = outage_plan_of(partners, hours);
     struct sim *sim = sim_open(1, &plan);
     scenario_run(sim);
+    printf("%u partners down for %" PRId64 " h: %" PRId64 " callbacks overdue, drained in %" PRId64
+           " s; healthy p99 %" PRId64 " ms before, %" PRId64 " ms during, %" PRId64
+           " ms after the outage\n",
+           partners, hours, sim->overdue, sim->drained_ms / SECOND,
+           outage_p99_ms(sim, OUTAGE_BEFORE), outage_p99_ms(sim, OUTAGE_DOWN),
+           outage_p99_ms(sim, OUTAGE_BACK));
     return end_world(sim, 1);
 }
 
