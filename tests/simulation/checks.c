@@ -108,6 +108,13 @@ static void check_callback(struct sim *sim, const struct callback *c, const stru
                   c->account_no, no, (long long)waited_ms);
 }
 
+/* A lane that left the loop has left its pause there, even if it is back by now. */
+static bool is_paused_on(const struct sim *sim, const struct lane_witness *l, int loop)
+{
+    bool moved = sim->loop_count > 1 && l->moved_ms >= l->pause_asked_ms;
+    return l->paused_loop == loop && !moved;
+}
+
 static void check_lane(struct sim *sim, const struct try *t, const struct lane_witness *l, int loop)
 {
     const struct lane *lane = t->lane;
@@ -127,8 +134,7 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
                   (long long)(l->next_ms - sim->mono_ms));
-    bool moved = sim->loop_count > 1 && l->moved_ms >= l->pause_asked_ms;
-    if (sim->mono_ms < l->paused_ms && l->paused_loop == loop && !moved)
+    if (sim->mono_ms < l->paused_ms && is_paused_on(sim, l, loop))
         sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
                   (long long)(l->paused_ms - sim->mono_ms));
     if (t->destination->dead && (host->probes > 0 || sim->mono_ms < host->dead_next_ms))
@@ -276,7 +282,7 @@ void checks_ended(struct sim *sim, const struct ending *e)
         return;
     struct lane_witness *l = &sim->lanes[e->lane];
     l->paused_ms =
-        at_least(l->paused_loop == e->loop ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
+        at_least(is_paused_on(sim, l, e->loop) ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
     l->paused_loop = e->loop;
     l->pause_asked_ms = sim->mono_ms;
     struct witness *w = sim_witness(sim, e->account_no, e->event_no);
