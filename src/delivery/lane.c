@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "store/acceptance.h"
 
 #include <stdlib.h>
 
@@ -254,7 +255,7 @@ void lane_note_late(struct lane *lane, int64_t by_ms, const struct lane_now *now
         lane_spoil_page(lane); /* from the start */
     if (lane->late_ms < by_ms)
         lane->late_ms = by_ms;
-    lane->late_due_ms = now->wall_ms;
+    lane->late_due_ms = now->wall_ms + ACCEPTANCE_HELD_MS; /* what is late by no more is let be */
     lane->late_event_no = 0;
 }
 
@@ -485,9 +486,12 @@ static void wait_after_empty_scan(struct lane *lane, const struct lane_now *now)
         lane->empty_scans++;
 }
 
+/* A page that has not gone on found nothing: what the store says is more came meanwhile. */
 static void dating_ended(struct lane *lane, const struct due_page *page)
 {
-    if (page->more) {
+    bool stands =
+        page->last_due_ms == lane->late_due_ms && page->last_event_no == lane->late_event_no;
+    if (page->more && !stands) {
         lane->late_due_ms = page->last_due_ms;
         lane->late_event_no = page->last_event_no;
     } else {

@@ -201,8 +201,8 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
     if (w->generation < s->writer.applied_generation)
         return PAGE_READ_AGAIN;
     int64_t memory_due_ms = page->brief ? INT64_MAX : least_due_in_memory(&s->view, page->lane);
-    bool belongs =
-        memory_due_ms <= page->due_until_ms && (!w->more || memory_due_ms <= w->last_due_ms);
+    bool in_memory = memory_due_ms != INT64_MAX && memory_due_ms <= page->due_until_ms;
+    bool belongs = in_memory && (!w->more || memory_due_ms <= w->last_due_ms);
     if (belongs && !w->behind_barrier) {
         w->behind_barrier = true;
         return PAGE_READ_BEHIND_BARRIER;
@@ -213,7 +213,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
         return PAGE_READ_AGAIN;
     page->items = w->items;
     page->count = w->count;
-    page->more = w->more || memory_due_ms <= page->due_until_ms;
+    page->more = w->more || in_memory;
     page->last_due_ms = w->last_due_ms;
     page->last_event_no = w->last_event_no;
     page->next_due_ms = w->next_due_ms < memory_due_ms ? w->next_due_ms : memory_due_ms;
