@@ -14,6 +14,7 @@ from harness import OPERATOR_KEY, Account, Daemon, eventually, sig
 from recorder import Recorder
 
 RATIO = Decimal("72.5")
+LATE_S = 40  # a try that comes later than that may pass slots of the schedule over (docs/state.md)
 TYPES = ("survey_started", "survey_completed", "survey_disqualified", "profiler_completed", "ad_hoc",
          "offer_clicked", "offer_completed", "offer_completion_reversed")
 
@@ -239,7 +240,9 @@ def assert_received(world, stored):
             continue
         taken = [at for at, status, _ in requests if status == 200]
         if account is world.accounts["never"]:
-            assert len(requests) >= world.tries, (event, requests)  # the whole schedule
+            assert requests, event
+            late = any(b[0] - a[0] > LATE_S for a, b in zip(requests, requests[1:]))
+            assert late or len(requests) >= world.tries, (event, requests)  # the whole schedule
         else:
             assert taken, "acknowledged and never received: %s" % event
         for _, _, body in requests:
