@@ -1,15 +1,37 @@
-"""Fixtures: a daemon of its own for the tests that need one, one shared by those that do not."""
+"""Fixtures: a daemon of its own for the tests that need one, one shared by those that do not.
+
+A store is some 10 MiB before the first event, and there are more than a thousand: those of tests
+that passed are removed at once. What failed stays where pytest keeps it.
+"""
+import shutil
+
 import pytest
 
 from harness import Daemon, Receiver
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    result = yield
+    item.has_failed = getattr(item, "has_failed", False) or result.get_result().failed
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown(item):
+    yield
+    if "tmp_path" in item.funcargs and not item.has_failed:
+        shutil.rmtree(item.funcargs["tmp_path"], ignore_errors=True)
+
+
 @pytest.fixture(scope="module")
-def daemon(tmp_path_factory):
+def daemon(tmp_path_factory, request):
     """One daemon for a module's tests; each makes accounts of its own."""
-    d = Daemon(tmp_path_factory.mktemp("daemon"), "--reads-per-minute", "1000000").start()
+    directory = tmp_path_factory.mktemp("daemon")
+    d = Daemon(directory, "--reads-per-minute", "1000000").start()
     yield d
     assert d.stop() == 0
+    if not request.session.testsfailed:
+        shutil.rmtree(directory)
 
 
 @pytest.fixture
