@@ -86,6 +86,14 @@ def openssl(*words, **kw):
     subprocess.run(["openssl", *words], check=True, capture_output=True, **kw)
 
 
+def lifetime(days):
+    """The words for it: a negative number of days, which OpenSSL 3.4 and newer refuse, is over."""
+    helped = subprocess.run(["openssl", "x509", "-help"], capture_output=True, text=True)
+    if days < 0 and "-not_after" in helped.stderr + helped.stdout:
+        return "-not_before", "20200101000000Z", "-not_after", "20200102000000Z"
+    return "-days", str(days)
+
+
 class Authority:
     """A certificate authority in a directory; PEM files of it and of what it signs."""
 
@@ -94,16 +102,18 @@ class Authority:
         self.file = str(directory / (name + ".pem"))
         openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", self.file + ".key", "-out", self.file, "-days", "30",
+                "-addext", "keyUsage=critical,keyCertSign,cRLSign",
                 "-subj", "/CN=Test Authority " + name)
 
     def sign(self, name, san="DNS:localhost,IP:127.0.0.1", days=30):
         """(certificate file, key file)"""
         base = str(self.directory / name)
         extensions = self.directory / (name + ".ext")
-        extensions.write_text("subjectAltName=%s\n" % san)
+        extensions.write_text("subjectAltName=%s\nsubjectKeyIdentifier=hash\n"
+                              "authorityKeyIdentifier=keyid\n" % san)
         openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                 "-keyout", base + ".key", "-out", base + ".csr", "-subj", "/CN=" + name)
         openssl("x509", "-req", "-in", base + ".csr", "-CA", self.file, "-CAkey",
-                self.file + ".key", "-CAcreateserial", "-out", base + ".pem", "-days", str(days),
+                self.file + ".key", "-CAcreateserial", "-out", base + ".pem", *lifetime(days),
                 "-extfile", str(extensions))
         return base + ".pem", base + ".key"

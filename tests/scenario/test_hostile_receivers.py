@@ -307,8 +307,10 @@ def test_retry_after_pauses_the_whole_lane(field):
         status, form, asked, _ = cases[name]
 
         def behave(server, s, request):
+            if b"-%s\r\n" % name.encode() not in request:
+                return False  # for whoever had this port before
             log = times.setdefault(name, [])
-            log.append(time.monotonic())
+            log.append((time.monotonic(), request))
             s.sendall(answer(status, b"", form(asked)) if len(log) == 1 else OK)
             return True
         return behave
@@ -324,7 +326,8 @@ def test_retry_after_pauses_the_whole_lane(field):
             found = api.wait_state(event_id, account.partner_id, "delivered", 30)
         first = api.callback("first-" + name, account.partner_id)
         assert str(cases[name][0]) in first["Attempts"][0]["Detail"]
-        assert times[name][1] - times[name][0] >= cases[name][3] - 0.05, name
+        assert times[name][1][0] - times[name][0][0] >= cases[name][3] - 0.05, (
+            name, times[name], first, found)
         assert found["Attempts"][0]["Number"] == 1
 
 
