@@ -170,6 +170,22 @@ export function CheckField(
   );
 }
 
+/** The id of something new, which whoever makes it may choose. */
+export function IdField(props: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+  fault?: string | null;
+}) {
+  return (
+    <TextField
+      {...props}
+      hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
+      mono
+    />
+  );
+}
+
 export interface Sending {
   busy: boolean;
   problem: Problem | null;

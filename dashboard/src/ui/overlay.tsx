@@ -5,7 +5,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Problem } from '../lib/http';
 import { Button, ProblemNotice } from './basics';
-import { useSending } from './forms';
+import { Form, type Sending, useSending } from './forms';
 
 export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -22,6 +22,37 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
         {props.children}
       </div>
     </dialog>
+  );
+}
+
+/** A dialog that is one form. fields: those whose faults stand beside them, as the server names
+ * them; what else went wrong stands above the buttons. */
+export function FormDialog(props: {
+  title: string;
+  /** The form's own name; without it the title. */
+  label?: string;
+  action: string;
+  sending: Sending;
+  fields: string[];
+  disabled?: boolean;
+  onClose: () => void;
+  onSend: () => Promise<void>;
+  children: ComponentChildren;
+}) {
+  const { title, sending, onClose } = props;
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form onSend={() => sending.run(props.onSend)} label={props.label ?? title}>
+        {props.children}
+        <ProblemNotice problem={sending.others(...props.fields)} />
+        <div class="row end">
+          <Button onClick={onClose}>Cancel</Button>
+          <Button type="submit" kind="primary" busy={sending.busy} disabled={props.disabled}>
+            {props.action}
+          </Button>
+        </div>
+      </Form>
+    </Dialog>
   );
 }
 

@@ -5,7 +5,7 @@ import { post } from '../../lib/http';
 import type { Session } from '../../lib/types';
 import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { Dialog, say } from '../../ui/overlay';
+import { Dialog, FormDialog, say } from '../../ui/overlay';
 
 interface Begun {
   Secret: string;
@@ -123,37 +123,34 @@ function GuardedDialog(props: {
   const [password, setPassword] = useState('');
   const [code, setCode] = useState('');
   const sending = useSending();
-  const send = () => sending.run(() => props.onDo({ Password: password, Code: code.trim() }));
   return (
-    <Dialog title={props.title} onClose={props.onClose}>
-      <Form onSend={send} label={props.title}>
-        <p class="quiet">{props.text}</p>
-        <TextField
-          label="Your password"
-          type="password"
-          autocomplete="current-password"
-          value={password}
-          onChange={setPassword}
-          fault={sending.fault('Password')}
-        />
-        <TextField
-          label="Code"
-          hint="Six digits from your app, or a recovery code."
-          autocomplete="one-time-code"
-          mono
-          value={code}
-          onChange={setCode}
-          fault={sending.fault('Code')}
-        />
-        <ProblemNotice problem={sending.others('Password', 'Code')} />
-        <div class="row end">
-          <Button onClick={props.onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            {props.action}
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={props.title}
+      action={props.action}
+      sending={sending}
+      fields={['Password', 'Code']}
+      onClose={props.onClose}
+      onSend={() => props.onDo({ Password: password, Code: code.trim() })}
+    >
+      <p class="quiet">{props.text}</p>
+      <TextField
+        label="Your password"
+        type="password"
+        autocomplete="current-password"
+        value={password}
+        onChange={setPassword}
+        fault={sending.fault('Password')}
+      />
+      <TextField
+        label="Code"
+        hint="Six digits from your app, or a recovery code."
+        autocomplete="one-time-code"
+        mono
+        value={code}
+        onChange={setCode}
+        fault={sending.fault('Code')}
+      />
+    </FormDialog>
   );
 }
 

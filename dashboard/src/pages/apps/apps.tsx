@@ -6,8 +6,8 @@ import { may, me, partnerId } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { App } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
-import { Form, TextField, useSending } from '../../ui/forms';
-import { Dialog } from '../../ui/overlay';
+import { IdField, TextField, useSending } from '../../ui/forms';
+import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 
 /** Where an app is shown: the operator names its partner. */
@@ -19,45 +19,35 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
   const [id, setId] = useState('');
   const [value, setValue] = useState('100');
   const sending = useSending();
-  const send = () =>
-    sending.run(async () => {
-      const app = await post<App>(path`/api/v1/partners/${partner}/apps`, {
-        Name: name.trim() || undefined,
-        AppId: id.trim() || undefined,
-        CurrencyValue: value.trim(),
-      });
-      onClose();
-      navigate(`${appPage(app.AppId, partner)}/postback`);
+  const send = async () => {
+    const app = await post<App>(path`/api/v1/partners/${partner}/apps`, {
+      Name: name.trim() || undefined,
+      AppId: id.trim() || undefined,
+      CurrencyValue: value.trim(),
     });
+    onClose();
+    navigate(`${appPage(app.AppId, partner)}/postback`);
+  };
   return (
-    <Dialog title="New app" onClose={onClose}>
-      <Form onSend={send} label="New app">
-        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
-        <TextField
-          label="AppId"
-          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
-          mono
-          value={id}
-          onChange={setId}
-          fault={sending.fault('AppId')}
-        />
-        <TextField
-          label="Currency Value"
-          unit="of your currency per 1 USD"
-          inputMode="decimal"
-          value={value}
-          onChange={setValue}
-          fault={sending.fault('CurrencyValue')}
-        />
-        <ProblemNotice problem={sending.others('Name', 'AppId', 'CurrencyValue')} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New app"
+      action="Create"
+      sending={sending}
+      fields={['Name', 'AppId', 'CurrencyValue']}
+      onClose={onClose}
+      onSend={send}
+    >
+      <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+      <IdField label="AppId" value={id} onChange={setId} fault={sending.fault('AppId')} />
+      <TextField
+        label="Currency Value"
+        unit="of your currency per 1 USD"
+        inputMode="decimal"
+        value={value}
+        onChange={setValue}
+        fault={sending.fault('CurrencyValue')}
+      />
+    </FormDialog>
   );
 }
 

@@ -2,9 +2,9 @@
 import { useState } from 'preact/hooks';
 import { may } from '../../app/session';
 import { path, request } from '../../lib/http';
-import { Button, Card, Facts, ProblemNotice, Time } from '../../ui/basics';
-import { AreaField, Form, useSending } from '../../ui/forms';
-import { Confirm, Dialog, say } from '../../ui/overlay';
+import { Button, Card, Facts, Time } from '../../ui/basics';
+import { AreaField, useSending } from '../../ui/forms';
+import { Confirm, FormDialog, say } from '../../ui/overlay';
 import type { TabProps } from './app';
 
 async function change({ app, etag }: TabProps, ClientCertificate: unknown): Promise<void> {
@@ -16,39 +16,37 @@ function SetDialog(props: TabProps & { onClose: () => void }) {
   const [certificate, setCertificate] = useState('');
   const [key, setKey] = useState('');
   const sending = useSending();
-  const send = () =>
-    sending.run(async () => {
-      await change(props, { Certificate: certificate, PrivateKey: key });
-      say('The certificate is in use.');
-      props.onClose();
-      props.reload();
-    });
+  const send = async () => {
+    await change(props, { Certificate: certificate, PrivateKey: key });
+    say('The certificate is in use.');
+    props.onClose();
+    props.reload();
+  };
   return (
-    <Dialog title="Client certificate" onClose={props.onClose}>
-      <Form onSend={send} label="Certificate and key">
-        <AreaField
-          label="Certificate"
-          hint="PEM; the chain behind it."
-          value={certificate}
-          onChange={setCertificate}
-          fault={sending.fault('Certificate')}
-        />
-        <AreaField
-          label="Private key"
-          hint="PEM without a password. It is stored encrypted and never shown again."
-          value={key}
-          onChange={setKey}
-          fault={sending.fault('PrivateKey')}
-        />
-        <ProblemNotice problem={sending.others('Certificate', 'PrivateKey')} />
-        <div class="row end">
-          <Button onClick={props.onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            Use it
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Client certificate"
+      label="Certificate and key"
+      action="Use it"
+      sending={sending}
+      fields={['Certificate', 'PrivateKey']}
+      onClose={props.onClose}
+      onSend={send}
+    >
+      <AreaField
+        label="Certificate"
+        hint="PEM; the chain behind it."
+        value={certificate}
+        onChange={setCertificate}
+        fault={sending.fault('Certificate')}
+      />
+      <AreaField
+        label="Private key"
+        hint="PEM without a password. It is stored encrypted and never shown again."
+        value={key}
+        onChange={setKey}
+        fault={sending.fault('PrivateKey')}
+      />
+    </FormDialog>
   );
 }
 

@@ -5,8 +5,8 @@ import { may } from '../../app/session';
 import { path, post, request } from '../../lib/http';
 import type { Client, Integration } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, ProblemNotice } from '../../ui/basics';
-import { Form, SelectField, TextField, useSending } from '../../ui/forms';
-import { Confirm, Dialog, say } from '../../ui/overlay';
+import { IdField, SelectField, TextField, useSending } from '../../ui/forms';
+import { Confirm, FormDialog, say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import type { TabProps } from './app';
 
@@ -32,46 +32,36 @@ function CreateDialog({
   const [name, setName] = useState('');
   const [integration, setIntegration] = useState<Integration>('sdk');
   const sending = useSending();
-  const send = () =>
-    sending.run(async () => {
-      const body = {
-        ClientId: id.trim() || undefined,
-        Name: name.trim() || undefined,
-        Integration: integration,
-      };
-      const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);
-      say(`Client ${client.ClientId} has been made.`);
-      onDone();
-      onClose();
-    });
+  const send = async () => {
+    const body = {
+      ClientId: id.trim() || undefined,
+      Name: name.trim() || undefined,
+      Integration: integration,
+    };
+    const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);
+    say(`Client ${client.ClientId} has been made.`);
+    onDone();
+    onClose();
+  };
   return (
-    <Dialog title="New client" onClose={onClose}>
-      <Form onSend={send} label="New client">
-        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
-        <TextField
-          label="ClientId"
-          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
-          mono
-          value={id}
-          onChange={setId}
-          fault={sending.fault('ClientId')}
-        />
-        <SelectField
-          label="Integration"
-          value={integration}
-          items={integrations}
-          onChange={setIntegration}
-          fault={sending.fault('Integration')}
-        />
-        <ProblemNotice problem={sending.others('Name', 'ClientId', 'Integration')} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New client"
+      action="Create"
+      sending={sending}
+      fields={['Name', 'ClientId', 'Integration']}
+      onClose={onClose}
+      onSend={send}
+    >
+      <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+      <IdField label="ClientId" value={id} onChange={setId} fault={sending.fault('ClientId')} />
+      <SelectField
+        label="Integration"
+        value={integration}
+        items={integrations}
+        onChange={setIntegration}
+        fault={sending.fault('Integration')}
+      />
+    </FormDialog>
   );
 }
 

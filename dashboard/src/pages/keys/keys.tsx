@@ -15,8 +15,8 @@ import {
   PageHead,
   ProblemNotice,
 } from '../../ui/basics';
-import { CheckField, Form, TextField, useSending } from '../../ui/forms';
-import { Confirm, Dialog, say } from '../../ui/overlay';
+import { CheckField, TextField, useSending } from '../../ui/forms';
+import { Confirm, Dialog, FormDialog, say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 
 export const scopeTexts: [Scope, string][] = [
@@ -60,44 +60,42 @@ function CreateDialog({
   const sending = useSending();
   const mine = me.value?.Scopes ?? [];
   const offered = scopeTexts.filter(([scope]) => mine.includes(scope) || mine.includes('admin'));
-  const send = () =>
-    sending.run(async () => {
-      const body = { Name: name.trim() || undefined, Scopes: scopes };
-      onMade(await post<Key>(path`/api/v1/partners/${partner}/keys`, body));
-    });
+  const send = async () => {
+    const body = { Name: name.trim() || undefined, Scopes: scopes };
+    onMade(await post<Key>(path`/api/v1/partners/${partner}/keys`, body));
+  };
   return (
-    <Dialog title="New API key" onClose={onClose}>
-      <Form onSend={send} label="New API key">
-        <TextField
-          label="Name"
-          hint="What it is for, so that you know it when you revoke it."
-          value={name}
-          onChange={setName}
-          fault={sending.fault('Name')}
-        />
-        <div class="stack-small" role="group" aria-label="Scopes">
-          <span class="legend">Scopes</span>
-          {offered.map(([scope, text]) => (
-            <CheckField
-              key={scope}
-              label={scope}
-              hint={text}
-              checked={scopes.includes(scope)}
-              onChange={on =>
-                setScopes(old => (on ? [...old, scope] : old.filter(other => other !== scope)))
-              }
-            />
-          ))}
-        </div>
-        <ProblemNotice problem={sending.others('Name')} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy} disabled={!scopes.length}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New API key"
+      action="Create"
+      sending={sending}
+      fields={['Name']}
+      disabled={!scopes.length}
+      onClose={onClose}
+      onSend={send}
+    >
+      <TextField
+        label="Name"
+        hint="What it is for, so that you know it when you revoke it."
+        value={name}
+        onChange={setName}
+        fault={sending.fault('Name')}
+      />
+      <div class="stack-small" role="group" aria-label="Scopes">
+        <span class="legend">Scopes</span>
+        {offered.map(([scope, text]) => (
+          <CheckField
+            key={scope}
+            label={scope}
+            hint={text}
+            checked={scopes.includes(scope)}
+            onChange={on =>
+              setScopes(old => (on ? [...old, scope] : old.filter(other => other !== scope)))
+            }
+          />
+        ))}
+      </div>
+    </FormDialog>
   );
 }
 

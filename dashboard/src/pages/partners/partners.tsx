@@ -6,8 +6,8 @@ import { may } from '../../app/session';
 import { path, post } from '../../lib/http';
 import type { Partner } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
-import { Form, TextField, useSending } from '../../ui/forms';
-import { Dialog } from '../../ui/overlay';
+import { IdField, TextField, useSending } from '../../ui/forms';
+import { FormDialog } from '../../ui/overlay';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
 
@@ -15,36 +15,26 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
   const [id, setId] = useState('');
   const sending = useSending();
-  const send = () =>
-    sending.run(async () => {
-      const made = await post<Partner>('/api/v1/partners', {
-        Name: name.trim() || undefined,
-        PartnerId: id.trim() || undefined,
-      });
-      onClose();
-      navigate(path`/partners/${made.PartnerId}/people`);
+  const send = async () => {
+    const made = await post<Partner>('/api/v1/partners', {
+      Name: name.trim() || undefined,
+      PartnerId: id.trim() || undefined,
     });
+    onClose();
+    navigate(path`/partners/${made.PartnerId}/people`);
+  };
   return (
-    <Dialog title="New partner" onClose={onClose}>
-      <Form onSend={send} label="New partner">
-        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
-        <TextField
-          label="PartnerId"
-          hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
-          mono
-          value={id}
-          onChange={setId}
-          fault={sending.fault('PartnerId')}
-        />
-        <ProblemNotice problem={sending.others('Name', 'PartnerId')} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            Create
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New partner"
+      action="Create"
+      sending={sending}
+      fields={['Name', 'PartnerId']}
+      onClose={onClose}
+      onSend={send}
+    >
+      <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+      <IdField label="PartnerId" value={id} onChange={setId} fault={sending.fault('PartnerId')} />
+    </FormDialog>
   );
 }
 

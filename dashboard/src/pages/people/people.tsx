@@ -15,8 +15,8 @@ import {
   ProblemNotice,
   Time,
 } from '../../ui/basics';
-import { Form, SelectField, TextField, useSending } from '../../ui/forms';
-import { Dialog } from '../../ui/overlay';
+import { SelectField, TextField, useSending } from '../../ui/forms';
+import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import { LinkDialog, type MadeLink } from './link-dialog';
 import { ManageDialog } from './manage';
@@ -42,44 +42,42 @@ function InviteDialog({
   const [name, setName] = useState('');
   const [role, setRole] = useState<Role>(roles[first ? 0 : 1]!.value);
   const sending = useSending();
-  const send = () =>
-    sending.run(async () => {
-      const body = { Email: email.trim(), Name: name.trim() || undefined, Role: role };
-      const made = await post<{ User: User; Link: string; LinkExpiresAt: string }>(
-        '/api/v1/users',
-        body,
-        { partnerId: partner },
-      );
-      onMade({ email: made.User.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
-    });
+  const send = async () => {
+    const body = { Email: email.trim(), Name: name.trim() || undefined, Role: role };
+    const made = await post<{ User: User; Link: string; LinkExpiresAt: string }>(
+      '/api/v1/users',
+      body,
+      { partnerId: partner },
+    );
+    onMade({ email: made.User.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
+  };
   return (
-    <Dialog title="Invite somebody" onClose={onClose}>
-      <Form onSend={send} label="Invitation">
-        <TextField
-          label="E-mail"
-          type="email"
-          value={email}
-          onChange={setEmail}
-          fault={sending.fault('Email')}
-        />
-        <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
-        <SelectField
-          label="Role"
-          value={role}
-          items={roles}
-          onChange={setRole}
-          hint={roleText(role)}
-          fault={sending.fault('Role')}
-        />
-        <ProblemNotice problem={sending.others('Email', 'Name', 'Role')} />
-        <div class="row end">
-          <Button onClick={onClose}>Cancel</Button>
-          <Button type="submit" kind="primary" busy={sending.busy}>
-            Make the invitation
-          </Button>
-        </div>
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Invite somebody"
+      label="Invitation"
+      action="Make the invitation"
+      sending={sending}
+      fields={['Email', 'Name', 'Role']}
+      onClose={onClose}
+      onSend={send}
+    >
+      <TextField
+        label="E-mail"
+        type="email"
+        value={email}
+        onChange={setEmail}
+        fault={sending.fault('Email')}
+      />
+      <TextField label="Name" value={name} onChange={setName} fault={sending.fault('Name')} />
+      <SelectField
+        label="Role"
+        value={role}
+        items={roles}
+        onChange={setRole}
+        hint={roleText(role)}
+        fault={sending.fault('Role')}
+      />
+    </FormDialog>
   );
 }
 
