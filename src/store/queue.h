@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/env.h"
+#include "store/store.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -60,6 +61,9 @@ void request_list_add(struct request_list *list, struct request *r);
 struct request *request_list_take(struct request_list *list);               /* NULL: empty */
 void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
 struct request *request_new(enum request_kind kind, void *what);
+/* Gives what was asked for its status, hands it back to its asker's executor, and frees r. Not for
+ * what the store's threads ask of each other. */
+void request_finish(struct request *r, enum store_status status);
 
 struct queue {
     pthread_mutex_t mutex;

@@ -122,9 +122,10 @@ export class Window {
     }
   }
 
-  /** The rows of a table as the texts of their cells. */
+  /** The rows of a table as the texts of their cells, once it has one. */
   async rows(label: string): Promise<string[][]> {
     const rows = this.page.getByRole('table', { name: label }).locator('tbody tr');
+    await rows.first().waitFor();
     return rows.evaluateAll(all =>
       all.map(row =>
         [...row.querySelectorAll('td')].map(cell => (cell as HTMLElement).innerText.trim()),

@@ -91,7 +91,6 @@ void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool aw
 void pg_begin_write(struct postgresql_store *s, struct pg *pg);
 /* Commits, and counts it. */
 enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
-void pg_request_answer(struct request *r, enum store_status status); /* frees it */
 void pg_side_owe(struct pg_side *side, struct callback *c);
 void pg_side_drop_owed(struct pg_side *side);
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);

@@ -36,7 +36,7 @@ static void end_group(struct postgresql_store *s, struct pg_side *side, struct r
         enum store_timing which = r->kind == REQUEST_INTAKE ? STORE_TIME_ACCEPT : STORE_TIME_RECORD;
         if (status == STORE_OK)
             timing_add_since(&s->numbers.timings[which], r->asked_us);
-        pg_request_answer(r, status);
+        request_finish(r, status);
     }
     pg_side_hand_over(s, side);
     arena_free(&side->scratch);
@@ -77,7 +77,7 @@ static void take_one(struct postgresql_store *s, struct request *r)
     case REQUEST_ERASE: status = pg_try_write(s, &s->changes, pg_erase, r->what, true); break;
     default: UNREACHABLE();
     }
-    pg_request_answer(r, status == STORE_OK ? found : status);
+    request_finish(r, status == STORE_OK ? found : status);
     end_group(s, &s->changes, &none, STORE_OK);
 }
 
@@ -155,7 +155,7 @@ static void read_all(struct postgresql_store *s, struct queue *from, struct pg *
         enum store_status status = pg_try_read(s, pg, work_of(r->kind), r->what);
         if (status == STORE_OK && r->kind == REQUEST_GET)
             status = ((struct callback_get *)r->what)->status;
-        pg_request_answer(r, status);
+        request_finish(r, status);
     }
 }
 

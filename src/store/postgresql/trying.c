@@ -28,37 +28,6 @@ void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool aw
         log_info("database_back");
 }
 
-void pg_request_answer(struct request *r, enum store_status status)
-{
-#define ANSWER(type)                                                                               \
-    do {                                                                                           \
-        /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                         \
-        type *what = r->what;                                                                      \
-        what->status = status;                                                                     \
-        executor_post(what->reply_to, &what->done);                                                \
-    } while (0)
-    switch (r->kind) {
-    case REQUEST_INTAKE: ANSWER(struct intake_batch); break;
-    case REQUEST_OUTCOMES: ANSWER(struct outcome_batch); break;
-    case REQUEST_OBJECT: ANSWER(struct object_change); break;
-    case REQUEST_RESEND: ANSWER(struct resend); break;
-    case REQUEST_ERASE: ANSWER(struct erase); break;
-    case REQUEST_PAGE: ANSWER(struct due_page); break;
-    case REQUEST_REPORT: ANSWER(struct report_query); break;
-    case REQUEST_INTRADAY: ANSWER(struct intraday_query); break;
-    case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
-    case REQUEST_COUNT: ANSWER(struct callback_count); break;
-    case REQUEST_BOOKS: ANSWER(struct books_check); break;
-    case REQUEST_WAITING: ANSWER(struct lane_waiting); break;
-    case REQUEST_GET: ANSWER(struct callback_get); break;
-    case REQUEST_LIST: ANSWER(struct callback_list); break;
-    case REQUEST_OBJECTS: ANSWER(struct object_list); break;
-    default: UNREACHABLE();
-    }
-#undef ANSWER
-    free(r);
-}
-
 /* --- one transaction that writes -------------------------------------------------------------- */
 
 void pg_begin_write(struct postgresql_store *s, struct pg *pg)
