@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/supervisor.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -107,6 +108,11 @@ static bool read_store(struct settings *s, struct daemon_options *o, struct str 
 
 static bool read_listener(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
+    const char *why;
+    if (!supervisor_socket(&o->inherited_fd, &why)) {
+        *ret_why = str_of(why);
+        return false;
+    }
     if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o->listen))
         return fail(s, ret_why, OPTION_LISTEN,
                     "not an address and port such as 127.0.0.1:8080 or [::]:8080.");
@@ -252,5 +258,6 @@ int command_serve(struct settings *s)
         return status;
     }
     offer_set_up(d);
+    supervisor_tell("READY=1");
     return daemon_run(d);
 }

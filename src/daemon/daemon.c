@@ -16,9 +16,11 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
+#include "daemon/listener.h"
 #include "daemon/master_key.h"
 #include "daemon/set_up.h"
 #include "daemon/signals.h"
+#include "daemon/supervisor.h"
 #include "daemon/told.h"
 #include "daemon/upgrade.h"
 #include "daemon/watch.h"
@@ -63,6 +65,7 @@ struct daemon {
     struct operations *operations;
     struct api *api;
     struct watch *watch;
+    struct watchdog *watchdog;
     struct books_watch *books;
     struct certificate_watch *certificates;
     struct ssl_ctx_st *tls;
@@ -192,13 +195,7 @@ static bool open_store(struct daemon *d, char **ret_why)
 
 static bool open_listener(struct daemon *d, char **ret_why)
 {
-    struct buf at = {0};
-    endpoint_print(&at, &d->options.listen);
-    int error = 0;
-    d->listen_fd = socket_listen(&d->options.listen, &error);
-    if (d->listen_fd < 0)
-        fail(ret_why, buf_c(&at), socket_error_text(error));
-    buf_free(&at);
+    d->listen_fd = listener_open(&d->options.listen, d->options.inherited_fd, ret_why);
     if (d->listen_fd < 0)
         return false;
     if (d->options.tls_cert_file)
@@ -304,6 +301,7 @@ static void make_delivery(struct daemon *d)
         .context = d,
     };
     d->delivery = delivery_new(&options);
+    d->watchdog = watchdog_start(loops, d->lap_count);
     free(loops);
     free(senders);
 }
@@ -373,10 +371,8 @@ static void *run_loop(void *context)
 
 static void say_listening(const struct daemon *d)
 {
-    struct endpoint at;
     struct buf text = {0};
-    if (socket_local(d->listen_fd, &at))
-        endpoint_print(&text, &at);
+    listener_print(&text, d->listen_fd);
     log_info("listening", LOG_STR("address", buf_str(&text)), LOG_C("tls", d->tls ? "yes" : "no"),
              LOG_C("store", d->options.store_uri ? "postgresql" : d->options.store_directory),
              LOG_INT("loops", d->lap_count), LOG_C("version", d->options.version));
@@ -574,8 +570,11 @@ int daemon_run(struct daemon *d)
         int signal = signals_next();
         if (signal == SIGTERM || signal == SIGINT)
             break;
-        if (signal == SIGHUP)
+        if (signal == SIGHUP) {
+            supervisor_tell_reloading(d->env);
             reload_tls(d);
+            supervisor_tell("READY=1");
+        }
         watch_look(d->watch);
         books_watch_step(d->books);
         certificate_watch_step(d->certificates);
@@ -588,6 +587,8 @@ int daemon_run(struct daemon *d)
         }
     }
     log_info("stopping");
+    supervisor_tell("STOPPING=1");
+    watchdog_end(d->watchdog);
     store_stopping(d->store);
     bool good = stop_in_order(d);
     free_parts(d);

@@ -11,6 +11,7 @@
 
 struct daemon_options {
     struct endpoint listen;
+    int inherited_fd; /* instead of it: a socket that listens already, the daemon's; 0: none */
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;

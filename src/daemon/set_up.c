@@ -1,13 +1,12 @@
 /* The token stands behind '#', which no client sends to a server: no log on the way has it. */
 #include "daemon/set_up.h"
 
-#include "net/socket.h"
+#include "daemon/listener.h"
 
 void set_up_print_link(struct buf *to, struct people *people, struct str public_url, bool tls,
                        int listen_fd)
 {
     char token[TOKEN_BYTES + 1];
-    struct endpoint at;
     people_offer_set_up(people, token);
     while (public_url.n && public_url.p[public_url.n - 1] == '/')
         public_url.n--;
@@ -15,8 +14,7 @@ void set_up_print_link(struct buf *to, struct people *people, struct str public_
         buf_add_str(to, public_url);
     } else {
         buf_add_c(to, tls ? "https://" : "http://");
-        if (socket_local(listen_fd, &at))
-            endpoint_print(to, &at);
+        listener_print(to, listen_fd);
     }
     buf_printf(to, "/link#%s", token);
     explicit_bzero(token, sizeof token);

@@ -2,6 +2,8 @@
 #include "net/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,6 +29,16 @@ static socklen_t to_kernel(struct sockaddr_storage *to, const struct address *a,
     return sizeof *v6;
 }
 
+/* A socket of both families says of an IPv4 peer ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2). */
+static void from_mapped(struct address *a)
+{
+    struct address v4 = {.family = AF_INET};
+    if (a->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)a->bytes))
+        return;
+    memcpy(v4.bytes, a->bytes + 12, 4);
+    *a = v4;
+}
+
 static bool from_kernel(const struct sockaddr_storage *from, struct endpoint *ret)
 {
     struct endpoint e = {0};
@@ -38,6 +50,7 @@ static bool from_kernel(const struct sockaddr_storage *from, struct endpoint *re
     } else if (from->ss_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
         memcpy(e.address.bytes, &v6->sin6_addr, 16);
+        from_mapped(&e.address);
         e.port = ntohs(v6->sin6_port);
     } else {
         return false;
@@ -114,6 +127,19 @@ int socket_listen(const struct endpoint *at, int *ret_errno)
         return -1;
     }
     return fd;
+}
+
+bool socket_adopt(int fd)
+{
+    struct endpoint at;
+    int type = 0, listens = 0, flags = fcntl(fd, F_GETFL);
+    socklen_t n = sizeof type, m = sizeof listens;
+    if (flags < 0 || getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &n) != 0 || type != SOCK_STREAM ||
+        getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &m) != 0 || !listens ||
+        !socket_local(fd, &at))
+        return false;
+    set_option(fd, IPPROTO_TCP, TCP_NODELAY);
+    return fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0 && fcntl(fd, F_SETFD, FD_CLOEXEC) == 0;
 }
 
 int socket_accept(int listen_fd, struct endpoint *ret_peer, int *ret_errno)

@@ -18,6 +18,9 @@ void endpoint_print(struct buf *to, const struct endpoint *e);
 /* A listening socket, -1 with *ret_errno set on failure. Port 0 picks one: see socket_local.
  * An IPv6 socket takes IPv6 only. Share one between loops with IO_EXCLUSIVE. */
 MUST_CHECK int socket_listen(const struct endpoint *at, int *ret_errno);
+/* Makes a listening TCP socket that another process has opened one of ours. It may be of both
+ * families: IPv4 peers are then told apart by their addresses as usual. False: it is none. */
+MUST_CHECK bool socket_adopt(int fd);
 /* The next waiting connection, -1 with *ret_errno set: EAGAIN when there is none. */
 MUST_CHECK int socket_accept(int listen_fd, struct endpoint *ret_peer, int *ret_errno);
 /* Whether an errno of accept speaks of our own want of descriptors or memory: then trying again

@@ -64,6 +64,7 @@ class Daemon:
         self.port = 0
         self.process = None
         self.database = None
+        self.fds = ()  # what the process inherits
 
     def store(self):
         if not POSTGRESQL:
@@ -93,7 +94,8 @@ class Daemon:
         env.update(self.env)
         with open(self.directory / "daemon.log", "ab") as log:
             begin = log.tell()
-            self.process = subprocess.Popen(self.command(), env=env, stdout=log, stderr=log)
+            self.process = subprocess.Popen(self.command(), env=env, stdout=log, stderr=log,
+                                            pass_fds=self.fds)
             leave_nothing_behind(self.process)
             return begin
 

@@ -4,8 +4,12 @@
 #include "net/socket.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static void endpoints_are_read_and_printed(void)
 {
@@ -100,11 +104,62 @@ static void foreign_source_is_told(void)
     CHECK_EQ_INT(error, EADDRNOTAVAIL);
 }
 
+/* What systemd's socket units open: both families, and nothing of ours set. */
+static void a_socket_of_both_families_is_adopted(void)
+{
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6};
+    struct address from = {AF_INET, {127, 0, 0, 9}};
+    struct endpoint at, peer;
+    int error = 0, listener = socket(AF_INET6, SOCK_STREAM, 0);
+    if (listener < 0) /* a system without IPv6 */
+        return;
+    CHECK(!socket_adopt(listener)); /* it does not listen */
+    REQUIRE(bind(listener, (struct sockaddr *)&any, sizeof any) == 0 && listen(listener, 8) == 0);
+    REQUIRE(socket_adopt(listener));
+    CHECK(fcntl(listener, F_GETFL) & O_NONBLOCK);
+    CHECK(fcntl(listener, F_GETFD) & FD_CLOEXEC);
+    REQUIRE(socket_local(listener, &at));
+    at.address = (struct address){AF_INET, {127, 0, 0, 1}};
+    int fd = socket_connect(&at, &from, &error);
+    REQUIRE(fd >= 0);
+    wait_for(listener, POLLIN);
+    int accepted = socket_accept(listener, &peer, &error);
+    REQUIRE(accepted >= 0);
+    CHECK_EQ_INT(peer.address.family, AF_INET);
+    CHECK(memcmp(peer.address.bytes, from.bytes, 16) == 0);
+    CHECK(!socket_adopt(accepted));
+    close(accepted);
+    close(fd);
+    close(listener);
+}
+
+static void what_is_no_tcp_socket_is_not_adopted(void)
+{
+    int pair[2], pipes[2];
+    REQUIRE(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0 && pipe(pipes) == 0);
+    struct sockaddr_un name = {.sun_family = AF_UNIX};
+    int local = socket(AF_UNIX, SOCK_STREAM, 0);
+    /* Bound to a name that the kernel picks. */
+    REQUIRE(bind(local, (struct sockaddr *)&name, sizeof name.sun_family) == 0);
+    REQUIRE(listen(local, 8) == 0);
+    CHECK(!socket_adopt(pair[0]));
+    CHECK(!socket_adopt(pipes[0]));
+    CHECK(!socket_adopt(local));
+    CHECK(!socket_adopt(-1));
+    close(local);
+    for (int i = 0; i < 2; i++) {
+        close(pair[i]);
+        close(pipes[i]);
+    }
+}
+
 int main(void)
 {
     RUN(endpoints_are_read_and_printed);
     RUN(v4_connects);
     RUN(v6_connects);
     RUN(foreign_source_is_told);
+    RUN(a_socket_of_both_families_is_adopted);
+    RUN(what_is_no_tcp_socket_is_not_adopted);
     return check_done("socket");
 }

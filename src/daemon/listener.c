@@ -1,0 +1,26 @@
+/* Opens what listens, or takes it over; see listener.h. */
+#include "daemon/listener.h"
+
+#include "base/alloc.h"
+
+int listener_open(const struct endpoint *at, int inherited_fd, char **ret_why)
+{
+    if (inherited_fd)
+        return inherited_fd;
+    int error = 0, fd = socket_listen(at, &error);
+    if (fd >= 0)
+        return fd;
+    struct buf why = {0};
+    endpoint_print(&why, at);
+    buf_printf(&why, ": %s", socket_error_text(error));
+    *ret_why = xstrdup(buf_c(&why));
+    buf_free(&why);
+    return -1;
+}
+
+void listener_print(struct buf *to, int fd)
+{
+    struct endpoint at;
+    if (socket_local(fd, &at))
+        endpoint_print(to, &at);
+}
