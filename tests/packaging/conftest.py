@@ -1,0 +1,5 @@
+"""What the package brings along, checked without installing it."""
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scenario"))
