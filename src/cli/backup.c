@@ -1,6 +1,7 @@
 /* postbackd backup FILE: copies a store, also one in use, into a new file; see store/store_open.h
  * for what is in it. */
 #include "cli/command.h"
+#include "cli/store_name.h"
 #include "store/store_open.h"
 
 #include <stdio.h>
@@ -11,16 +12,17 @@ int command_backup(struct settings *s)
 {
     if (s->operand_count != 1)
         return command_fail(EXIT_USAGE, "backup needs one FILE to make.");
-    struct str store = settings_text(s, OPTION_STORE);
-    if (str_has_prefix(store, "postgresql://") || str_has_prefix(store, "postgres://"))
+    struct store_name store;
+    struct str wrong;
+    if (!store_name_read(s, OPTION_STORE, &store, &wrong))
+        return command_fail(EXIT_USAGE, "%.*s", STR_ARG(wrong));
+    if (store.uri)
         return command_fail(EXIT_USAGE, "backup copies sqlite:DIR; for a store on PostgreSQL use "
                                         "pg_basebackup with WAL archiving, or pg_dump.");
-    if (!str_has_prefix(store, "sqlite:") || store.n == 7)
-        return command_fail(EXIT_USAGE, "store: %.*s: not sqlite:DIR.", STR_ARG(store));
     umask(077); /* the copy holds people's ids: nobody else's to read */
     char *why = NULL;
     const char *file = s->operands[0].p;
-    if (!sqlite_store_backup(store.p + 7, disk_real(), file, &why)) {
+    if (!sqlite_store_backup(store.directory, disk_real(), file, &why)) {
         int status = command_fail(1, "%s", why);
         free(why);
         return status;

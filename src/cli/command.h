@@ -33,3 +33,4 @@ int command_import(struct settings *s);
 int command_reconcile(struct settings *s);
 int command_backup(struct settings *s);
 int command_user(struct settings *s);
+int command_migrate(struct settings *s);

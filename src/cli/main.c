@@ -37,6 +37,14 @@ const struct command_entry command_table[] = {
      "checked. To restore, put it as postbackd.db into a directory of its own and start with the "
      "same master key: where none is configured, copy the store's master.key too.",
      command_backup},
+    {COMMAND_MIGRATE, "migrate", "", "Bring a store's tables up to this version.",
+     "A daemon does it at its start. On PostgreSQL, beside running daemons, this makes the steps "
+     "too "
+     "that a start leaves, as older daemons cannot go on behind them: run it when the last node "
+     "has "
+     "the new version. On SQLite no daemon may run; an upgrade that is ended goes on when it is "
+     "started again.",
+     command_migrate},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and let them in again who are locked out.",
      "VERB is add, list, reset (another password), reset-second-factor, disable, enable or remove. "
      "add and reset print a one-time link. The running daemon is asked, with its operator key; "

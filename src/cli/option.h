@@ -19,6 +19,7 @@ enum command {
     COMMAND_BACKUP = 1 << 5,
     COMMAND_RECONCILE = 1 << 6,
     COMMAND_USER = 1 << 7,
+    COMMAND_MIGRATE = 1 << 8,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -62,6 +63,7 @@ enum option_id {
     OPTION_API_KEY,
     OPTION_ROLE,
     OPTION_NAME,
+    OPTION_DRY_RUN,
     OPTION_COUNT
 };
 

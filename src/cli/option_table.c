@@ -18,8 +18,8 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_TLS_KEY] = {"tls-key", "FILE", NULL, "PEM private key of the listener.", S, false,
                         false},
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
-                      "Where events are kept: sqlite:DIR or postgresql://...", S | COMMAND_BACKUP,
-                      false, false},
+                      "Where events are kept: sqlite:DIR or postgresql://...",
+                      S | COMMAND_BACKUP | COMMAND_MIGRATE, false, false},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,
@@ -113,4 +113,6 @@ const struct option option_table[OPTION_COUNT] = {
                      "or analyst.",
                      COMMAND_USER, false, false},
     [OPTION_NAME] = {"name", "NAME", NULL, "The new user's name.", COMMAND_USER, false, false},
+    [OPTION_DRY_RUN] = {"dry-run", NULL, NULL, "Say what would be done, and do nothing.",
+                        COMMAND_MIGRATE, false, false},
 };

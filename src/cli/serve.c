@@ -1,5 +1,6 @@
 /* postbackd serve: settings to daemon options, each judged here with one clear line. */
 #include "cli/command.h"
+#include "cli/store_name.h"
 
 #include "accounts/vault.h"
 #include "base/alloc.h"
@@ -86,18 +87,18 @@ static bool read_numbers(struct settings *s, struct daemon_options *o, struct st
 
 static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
-    struct str store = settings_text(s, OPTION_STORE);
-    if (str_has_prefix(store, "postgresql://") || str_has_prefix(store, "postgres://")) {
-        o->store_uri = store.p;
+    struct store_name name;
+    if (!store_name_read(s, OPTION_STORE, &name, ret_why))
+        return false;
+    if (name.uri) {
+        o->store_uri = name.uri;
         if (o->master_key.p)
             return true;
         return fail(s, ret_why, OPTION_STORE,
                     "set POSTBACKD_MASTER_KEY, too (64 hex digits: `openssl rand -hex 32`), as "
                     "there is no directory to keep a key in.");
     }
-    if (!str_has_prefix(store, "sqlite:") || store.n == 7)
-        return fail(s, ret_why, OPTION_STORE, "neither sqlite:DIR nor postgresql://...");
-    o->store_directory = store.p + 7;
+    o->store_directory = name.directory;
     struct stat st;
     if (mkdir(o->store_directory, 0700) != 0 && errno != EEXIST)
         return fail(s, ret_why, OPTION_STORE, strerror(errno));

@@ -48,6 +48,25 @@ struct postgresql_store_options {
 MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,
                                                char **ret_why);
 
+/* What `postbackd migrate` tells of each step of a schema, in order. */
+struct store_step {
+    int version;
+    const char *what;
+    bool
+        contracts; /* takes away what older programs use; else adds what they do not stumble over */
+    bool was_made;
+};
+typedef void (*store_step_visitor)(void *context, const struct store_step *step);
+
+/* Makes all steps that are missing, those too that a start leaves (docs/postgresql-schema.md), or
+ * only looks; then visits them. Beside running daemons. Blocking. */
+MUST_CHECK bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visitor visit,
+                                         void *context, char **ret_why);
+/* The version of the schema, 0 where there is no store yet; nothing is changed. */
+MUST_CHECK bool sqlite_store_version(const char *directory, int *ret_version, char **ret_why);
+/* What this program brings a store to. */
+int sqlite_store_version_known(void);
+
 /* Keeps everything in plain lists; the oracle of the conformance suite.
  * Runs each request at once on the caller's thread. */
 struct store *memory_store_open(struct env *env);

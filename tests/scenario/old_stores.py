@@ -46,6 +46,14 @@ def look(daemon, account, reward_ids, day):
             "Earnings": report.json, "Day": day}
 
 
+class Known(Account):
+    """The account that is in the store."""
+
+    def __init__(self, daemon, noted):
+        self.daemon, self.partner_id, self.app_id = daemon, noted["PartnerId"], noted["AppId"]
+        self.secret, self.client, self.clients = noted["Secret"], noted["Client"], [noted["Client"]]
+
+
 def make(file):
     receiver = Receiver(lambda r: 500 if r.json["RewardId"].startswith(("dead", "wait")) else 200)
     with tempfile.TemporaryDirectory() as directory:

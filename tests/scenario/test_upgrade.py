@@ -2,11 +2,13 @@
 import re
 import signal
 import sqlite3
+import subprocess
 
 import pytest
 
 import old_stores
-from harness import ROOT, Account, Daemon, eventually, sig
+from harness import BINARY, ROOT, Daemon, eventually, sig
+from old_stores import Known
 
 VERSIONS = sorted(int(p.name[len("schema-"):-len(".tar.xz")]) for p in old_stores.HERE.glob("schema-*.tar.xz"))
 KEPT = ("--retain-bodies-days", "36500", "--retain-attempts-days", "36500", "--retain-panelists-days", "36500")
@@ -25,14 +27,6 @@ def old_store(tmp_path):
     yield made
     for daemon in daemons:
         daemon.stop()
-
-
-class Known(Account):
-    """The account that is in the store."""
-
-    def __init__(self, daemon, noted):
-        self.daemon, self.partner_id, self.app_id = daemon, noted["PartnerId"], noted["AppId"]
-        self.secret, self.client, self.clients = noted["Secret"], noted["Client"], [noted["Client"]]
 
 
 def test_every_former_version_has_its_store():
@@ -105,3 +99,36 @@ def test_an_upgrade_that_is_ended_goes_on(old_store, how):
     daemon.start()
     daemon.stop()
     assert ledger_faults(daemon) == []
+
+
+def migrate(daemon, *options):
+    done = subprocess.run([BINARY, "migrate", "--store", daemon.store(), *options],
+                          capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_migrate_does_what_a_start_does(old_store):
+    daemon, noted = old_store(VERSIONS[0])
+    present = VERSIONS[-1] + 1
+    status, told, _ = migrate(daemon, "--dry-run")
+    assert (status, told) == (0, "schema version %d: to be brought to %d\n" % (VERSIONS[0], present))
+    assert old_stores.version_of(daemon.directory) == VERSIONS[0]
+    status, told, _ = migrate(daemon)
+    assert (status, told) == (0, "schema version %d: brought to %d\n" % (VERSIONS[0], present))
+    assert old_stores.version_of(daemon.directory) == present
+    assert migrate(daemon)[:2] == (0, "schema version %d: nothing to do\n" % present)
+    daemon.start()
+    now = old_stores.look(daemon, Known(daemon, noted), noted["Callbacks"], noted["Day"])
+    assert now["Earnings"]["Rows"] == noted["Earnings"]["Rows"] != []
+    daemon.stop()
+    db = sqlite3.connect(daemon.directory / "store" / "postbackd.db")
+    db.execute("PRAGMA user_version=99")
+    db.close()
+    for options in ((), ("--dry-run",)):
+        status, _, why = migrate(daemon, *options)
+        assert status == 1 and "99" in why and "newer" in why
+    (daemon.directory / "none").mkdir()
+    done = subprocess.run([BINARY, "migrate", "--store", "sqlite:%s" % (daemon.directory / "none")],
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1 and "there is no store" in done.stderr
+    assert list((daemon.directory / "none").iterdir()) == []

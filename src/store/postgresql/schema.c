@@ -1,5 +1,4 @@
-/* Migrations are append-only: a released step is never edited, a change is a new step. Nodes that
- * start together are kept apart by a lock on the table of versions.
+/* The steps are append-only: a released one is never edited, a change is a new step (migrate.h).
  *
  * Partitions are made as tables of their own and then attached: that does not lock out whoever
  * reads or writes the partitioned table, as making them in place would. */
@@ -84,7 +83,16 @@ static const char *const version_1[] = {
     NULL,
 };
 
-static const char *const *const migrations[PG_SCHEMA_VERSION] = {version_1};
+/* On which programs the database may be used: migrate.h. */
+static const char *const version_2[] = {
+    "ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS least int NOT NULL DEFAULT 1",
+    NULL,
+};
+
+const struct pg_step pg_steps[PG_SCHEMA_VERSION] = {
+    {"the tables", PG_EXPAND, 1, version_1},
+    {"the oldest program that each step leaves room for", PG_EXPAND, 1, version_2},
+};
 
 static int32_t floor_div(int32_t a, int32_t b)
 {
@@ -101,76 +109,7 @@ int32_t pg_week_of_day(int32_t day)
     return floor_div(day, PG_WEEK_DAYS);
 }
 
-/* --- migrating -------------------------------------------------------------------------------- */
-
-static bool fail(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
-static bool fail(struct pg *pg, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    buf_clear(&pg->why);
-    buf_vprintf(&pg->why, fmt, ap);
-    (void)buf_c(&pg->why);
-    va_end(ap);
-    pg_rollback(pg);
-    return false;
-}
-
-/* What the store cannot live without, and what makes it lose events. */
-static bool check_server(struct pg *pg)
-{
-    int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
-                         "current_setting('server_encoding'),current_setting('fsync'),"
-                         "current_setting('full_page_writes')");
-    if (pg_sync(pg) != PG_FINE)
-        return false;
-    const PGresult *r = pg_result(pg, at);
-    if (pg_int(r, 0, 0) < 150000)
-        return fail(pg, "PostgreSQL %d is too old: version 15 or newer is needed",
-                    (int)(pg_int(r, 0, 0) / 10000));
-    if (!str_is(pg_str(r, 0, 1), "UTF8"))
-        return fail(pg, "the database's encoding is %.*s: make one with ENCODING 'UTF8'",
-                    STR_ARG(pg_str(r, 0, 1)));
-    if (!str_is(pg_str(r, 0, 2), "on"))
-        return fail(pg, "the server runs with fsync=off and would lose what it has acknowledged: "
-                        "set it to on");
-    return true;
-}
-
-static bool read_version(struct pg *pg, int64_t *ret)
-{
-    pg_begin(pg, false);
-    pg_exec(pg, "CREATE TABLE IF NOT EXISTS schema_version(version int PRIMARY KEY,"
-                " made_at timestamptz NOT NULL DEFAULT now())");
-    pg_exec(pg, "LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE");
-    int at = pg_exec(pg, "SELECT coalesce(max(version),0) FROM schema_version");
-    if (pg_sync(pg) != PG_FINE)
-        return false;
-    *ret = pg_int(pg_result(pg, at), 0, 0);
-    return true;
-}
-
-/* In the transaction that read_version began, and that holds its lock. */
-static bool migrate(struct pg *pg)
-{
-    int64_t version;
-    if (!read_version(pg, &version))
-        return false;
-    if (version > PG_SCHEMA_VERSION)
-        return fail(pg,
-                    "the database has schema version %" PRId64 ", this postbackd knows up to %d:"
-                    " use the newer program that made it",
-                    version, PG_SCHEMA_VERSION);
-    for (; version < PG_SCHEMA_VERSION; version++) {
-        for (const char *const *sql = migrations[version]; *sql; sql++)
-            pg_exec(pg, *sql);
-        pg_exec_f(pg, "INSERT INTO schema_version(version) VALUES(%" PRId64 ")", version + 1);
-        if (pg_sync(pg) != PG_FINE)
-            return false;
-    }
-    pg_commit(pg);
-    return pg_sync(pg) == PG_FINE;
-}
+/* --- opening ---------------------------------------------------------------------------------- */
 
 static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret)
 {
@@ -183,7 +122,7 @@ static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct h
         return false;
     struct str bytes = pg_str(pg_result(pg, at), 0, 0);
     if (bytes.n != sizeof ret->bytes)
-        return fail(pg, "the key of the hashes in table meta is damaged");
+        return pg_refuse(pg, "the key of the hashes in table meta is damaged");
     memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
     return true;
 }
@@ -191,7 +130,8 @@ static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct h
 bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret_secret,
                     char **ret_why)
 {
-    if (pg_connect(pg) && check_server(pg) && migrate(pg) && read_secret(pg, fresh, ret_secret))
+    if (pg_connect(pg) && pg_check_server(pg) && pg_migrate(pg, PG_EXPAND) &&
+        read_secret(pg, fresh, ret_secret))
         return true;
     *ret_why = xstrdup(buf_c(&pg->why));
     return false;

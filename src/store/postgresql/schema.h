@@ -2,9 +2,10 @@
  * each table is for. */
 #pragma once
 
-#include "store/postgresql/connection.h"
+#include "store/postgresql/migrate.h"
 
-#define PG_SCHEMA_VERSION 1
+#define PG_SCHEMA_VERSION 2
+extern const struct pg_step pg_steps[PG_SCHEMA_VERSION];
 
 /* A partition of events and bodies has those accepted in 30 days, one of attempts those made in 7
  * days; both are counted from 1970-01-01. Stored: never to be changed. */
@@ -16,8 +17,8 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
 
-/* Brings the database to PG_SCHEMA_VERSION and gives the key of all hashes, made from `fresh` where
- * there is none yet. False: *ret_why is a sentence (malloc'ed). */
+/* Makes the steps that a start makes and gives the key of all hashes, made from `fresh` where there
+ * is none yet. False: *ret_why is a sentence (malloc'ed). */
 MUST_CHECK bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh,
                                struct hash_secret *ret_secret, char **ret_why);
 

@@ -14,6 +14,8 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
+#include <unistd.h>
+
 #include "store/sqlite/apply.h"
 
 /* SQLite's instructions between two looks at whether to stop: about a millisecond. */
@@ -155,6 +157,33 @@ bool migrate(struct sql *q, const struct sqlite_store_options *options, char **r
     if (!good)
         *ret_why = xstrdup(buf_c(&why));
     buf_free(&why);
+    return good;
+}
+
+/* --- looking -----------------------------------------------------------------------------------
+ */
+
+int sqlite_store_version_known(void)
+{
+    return SCHEMA_VERSION;
+}
+
+bool sqlite_store_version(const char *directory, int *ret_version, char **ret_why)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/postbackd.db", directory);
+    struct sql q = {0};
+    *ret_version = 0;
+    bool there = access(buf_c(&path), F_OK) == 0;
+    bool good = !there || sql_open(&q, buf_c(&path), NULL, false, ret_why);
+    if (good && there) {
+        *ret_version = (int)sql_get_int(&q, "PRAGMA user_version", -1);
+        good = !sql_failed(&q);
+        if (!good)
+            *ret_why = xstrdup(q.why);
+    }
+    sql_close(&q);
+    buf_free(&path);
     return good;
 }
 

@@ -1,0 +1,28 @@
+/* Where a store is, in the words of an option. */
+#include "cli/store_name.h"
+
+#include "base/buf.h"
+#include "domain/url.h"
+
+bool store_name_read(struct settings *s, enum option_id id, struct store_name *ret,
+                     struct str *ret_why)
+{
+    struct str text = settings_text(s, id);
+    struct buf why = {0};
+    *ret = (struct store_name){0};
+    if (str_has_prefix(text, "postgresql://") || str_has_prefix(text, "postgres://"))
+        ret->uri = text.p; /* the arena's copies end with a NUL */
+    else if (str_has_prefix(text, "sqlite:") && text.n > strlen("sqlite:"))
+        ret->directory = text.p + strlen("sqlite:");
+    else if (!text.p)
+        buf_printf(&why, "%s needs sqlite:DIR or postgresql://...", option_table[id].name);
+    else {
+        buf_printf(&why, "%s: ", option_table[id].name);
+        url_print_text_masked(&why, text);
+        buf_add_c(&why, ": neither sqlite:DIR nor postgresql://...");
+    }
+    if (why.n)
+        *ret_why = arena_str(&s->arena, buf_str(&why));
+    buf_free(&why);
+    return ret->uri || ret->directory;
+}

@@ -1,0 +1,168 @@
+/* Running the steps of schema.c. Who changes tables holds a lock on schema_version until the
+ * commit, so that daemons that start together do not meet. */
+#include "store/postgresql/migrate.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <inttypes.h>
+
+#include "store/postgresql/schema.h"
+
+bool pg_refuse(struct pg *pg, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    buf_clear(&pg->why);
+    buf_vprintf(&pg->why, fmt, ap);
+    (void)buf_c(&pg->why);
+    va_end(ap);
+    pg_rollback(pg);
+    return false;
+}
+
+/* What the store cannot live without, and what makes it lose events. */
+bool pg_check_server(struct pg *pg)
+{
+    int at = pg_exec(pg, "SELECT current_setting('server_version_num')::int,"
+                         "current_setting('server_encoding'),current_setting('fsync'),"
+                         "current_setting('full_page_writes')");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    const PGresult *r = pg_result(pg, at);
+    if (pg_int(r, 0, 0) < 150000)
+        return pg_refuse(pg, "PostgreSQL %d is too old: version 15 or newer is needed",
+                         (int)(pg_int(r, 0, 0) / 10000));
+    if (!str_is(pg_str(r, 0, 1), "UTF8"))
+        return pg_refuse(pg, "the database's encoding is %.*s: make one with ENCODING 'UTF8'",
+                         STR_ARG(pg_str(r, 0, 1)));
+    if (!str_is(pg_str(r, 0, 2), "on"))
+        return pg_refuse(pg, "the server runs with fsync=off and would lose what it has"
+                             " acknowledged: set it to on");
+    return true;
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+struct steps_made {
+    bool made[PG_SCHEMA_VERSION + 1]; /* by number, of those that this program knows */
+    int64_t newest, least;            /* the oldest program for which there is room */
+};
+
+/* The first versions have no column `least`. */
+static int ask_steps(struct pg *pg)
+{
+    return pg_exec(pg, "SELECT version,coalesce((to_jsonb(s)->>'least')::int,1)"
+                       " FROM schema_version s");
+}
+
+static void read_steps(const PGresult *r, struct steps_made *ret)
+{
+    *ret = (struct steps_made){0};
+    for (int i = 0; i < PQntuples(r); i++) {
+        int64_t version = pg_int(r, i, 0), least = pg_int(r, i, 1);
+        if (version > 0 && version <= PG_SCHEMA_VERSION)
+            ret->made[version] = true;
+        ret->newest = version > ret->newest ? version : ret->newest;
+        ret->least = least > ret->least ? least : ret->least;
+    }
+}
+
+static bool has_room(struct pg *pg, const struct steps_made *there)
+{
+    if (there->least <= PG_SCHEMA_VERSION)
+        return true;
+    return pg_refuse(pg,
+                     "the database has schema version %" PRId64 " and is for programs that know"
+                     " %" PRId64 " at least, this postbackd knows up to %d: use a newer one",
+                     there->newest, there->least, PG_SCHEMA_VERSION);
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static bool lock_steps(struct pg *pg, struct steps_made *ret)
+{
+    pg_begin(pg, false);
+    pg_exec(pg, "CREATE TABLE IF NOT EXISTS schema_version(version int PRIMARY KEY,"
+                " made_at timestamptz NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1)");
+    pg_exec(pg, "LOCK TABLE schema_version IN SHARE ROW EXCLUSIVE MODE");
+    int at = ask_steps(pg);
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    read_steps(pg_result(pg, at), ret);
+    return true;
+}
+
+static bool make_step(struct pg *pg, int number)
+{
+    const struct pg_step *step = &pg_steps[number - 1];
+    for (const char *const *sql = step->statements; *sql; sql++)
+        pg_exec(pg, *sql);
+    pg_exec_f(pg, "INSERT INTO schema_version(version,least) VALUES(%d,%d)", number, step->least);
+    return pg_sync(pg) == PG_FINE;
+}
+
+bool pg_migrate(struct pg *pg, enum pg_step_kind most)
+{
+    struct steps_made there;
+    int last = 0;
+    if (!lock_steps(pg, &there) || !has_room(pg, &there))
+        return false;
+    if (!there.newest)
+        most = PG_CONTRACT; /* an empty database: no older program is on it */
+    if (most == PG_CONTRACT)
+        pg_take_long(pg);
+    for (int number = 1; number <= PG_SCHEMA_VERSION; number++) {
+        if (there.made[number] || pg_steps[number - 1].kind > most)
+            continue;
+        if (!make_step(pg, number))
+            return false;
+        last = number;
+    }
+    pg_commit(pg);
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    if (last && there.newest)
+        log_info("schema_migrated", LOG_INT("from", there.newest), LOG_INT("to", last));
+    return true;
+}
+
+/* --- postbackd migrate ------------------------------------------------------------------------ */
+
+/* Without changing anything, not even making the table of versions. */
+static bool look_at_steps(struct pg *pg, struct steps_made *ret)
+{
+    *ret = (struct steps_made){0};
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT to_regclass('schema_version') IS NOT NULL");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    if (!pg_int(pg_result(pg, at), 0, 0)) {
+        pg_rollback(pg);
+        return true;
+    }
+    at = ask_steps(pg);
+    if (pg_end_read(pg) != PG_FINE)
+        return false;
+    read_steps(pg_result(pg, at), ret);
+    return true;
+}
+
+bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visitor visit,
+                              void *context, char **ret_why)
+{
+    struct pg pg;
+    struct steps_made before;
+    pg_init(&pg, uri);
+    bool good = pg_connect(&pg) && pg_check_server(&pg) && look_at_steps(&pg, &before) &&
+                has_room(&pg, &before) && (only_look || pg_migrate(&pg, PG_CONTRACT));
+    for (int i = 1; good && i <= PG_SCHEMA_VERSION; i++)
+        visit(context, &(struct store_step){.version = i,
+                                            .what = pg_steps[i - 1].what,
+                                            .contracts = pg_steps[i - 1].kind == PG_CONTRACT,
+                                            .was_made = before.made[i]});
+    if (!good)
+        *ret_why = xstrdup(buf_c(&pg.why));
+    pg_close(&pg);
+    return good;
+}
