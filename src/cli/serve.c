@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/supervisor.h"
+#include "net/socket.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -52,9 +53,13 @@ static bool read_sources(struct settings *s, struct daemon_options *o, struct st
 {
     size_t count = s->of[OPTION_SOURCE_ADDRESS].count;
     struct address *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         if (!address_parse(s->of[OPTION_SOURCE_ADDRESS].values[i], &list[i]))
             return fail(s, ret_why, OPTION_SOURCE_ADDRESS, "not an IP address.");
+        if (socket_source_error(&list[i]))
+            return fail(s, ret_why, OPTION_SOURCE_ADDRESS,
+                        "not an address of this machine (`ip address` lists them).");
+    }
     o->sources = list;
     o->source_count = count;
     return true;

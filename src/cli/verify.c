@@ -49,6 +49,10 @@ static int judge(const struct json *body, struct str secret)
 int command_verify(struct settings *s)
 {
     struct str secret = settings_text(s, OPTION_SECRET);
+    if (s->operand_count)
+        return command_fail(EXIT_USAGE, "verify reads the body from standard input: "
+                                        "postbackd verify --secret SECRET < %.*s",
+                            STR_ARG(s->operands[0]));
     if (!secret.p)
         return command_fail(
             EXIT_USAGE,

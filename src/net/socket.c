@@ -186,6 +186,18 @@ failed:
     return -1;
 }
 
+int socket_source_error(const struct address *from)
+{
+    struct sockaddr_storage where;
+    int fd = socket(from->family, SOCK_STREAM | SOCK_CLOEXEC, 0), error = 0;
+    if (fd < 0)
+        return errno;
+    if (bind(fd, (struct sockaddr *)&where, to_kernel(&where, from, 0)) != 0)
+        error = errno;
+    close(fd);
+    return error;
+}
+
 int socket_connect_error(int fd)
 {
     int error = 0;

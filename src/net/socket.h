@@ -32,6 +32,8 @@ bool socket_accept_exhausted(int error);
 MUST_CHECK int socket_connect(const struct endpoint *to, const struct address *from,
                               int *ret_errno);
 int socket_connect_error(int fd); /* 0: connected */
+/* Whether connections can be made from this address: 0, or the errno of binding to it. */
+int socket_source_error(const struct address *from);
 bool socket_local(int fd, struct endpoint *ret);
 /* "connection refused: nothing listens on that port", ... Static or the C library's. */
 const char *socket_error_text(int error);

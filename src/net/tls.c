@@ -5,11 +5,13 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 
+#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,9 +47,14 @@ static char *why(const char *what, const char *file)
 {
     unsigned long code = ERR_peek_last_error();
     const char *reason = ERR_reason_error_string(code);
+    struct stat st;
     /* The newest error is the clearest, except when the file itself could not be read. */
     if (ERR_SYSTEM_ERROR(ERR_peek_error()))
         reason = strerror(ERR_GET_REASON(ERR_peek_error()));
+    else if (stat(file, &st) == 0 && S_ISDIR(st.st_mode))
+        reason = strerror(EISDIR);
+    else if (ERR_GET_REASON(code) == ERR_R_PEM_LIB)
+        reason = "it holds none in PEM (text that begins with -----BEGIN)";
     struct buf text = {0};
     buf_printf(&text, "%s %s: %s", what, file, reason ? reason : "cannot be used");
     ERR_clear_error();

@@ -262,6 +262,15 @@ static void bad_files_are_named(void)
     CHECK(strstr(why, "key values mismatch") != NULL);
     free(why);
     why = NULL;
+    CHECK(tls_server_new("/", good_certificate.key, &why) == NULL);
+    CHECK_CSTR(why, "certificate file /: Is a directory");
+    free(why);
+    why = NULL;
+    CHECK(tls_server_new("/dev/null", good_certificate.key, &why) == NULL);
+    REQUIRE(why != NULL);
+    CHECK(strstr(why, "none in PEM") != NULL);
+    free(why);
+    why = NULL;
     CHECK(tls_client_new("/nonexistent/ca.pem", false, &why) == NULL);
     CHECK(why && strstr(why, "/nonexistent/ca.pem: ") != NULL);
     free(why);
