@@ -10,6 +10,8 @@ export interface Resource<T> {
   problem: Problem | null;
   loading: boolean;
   reload: () => void;
+  /** Takes what a change has answered: it is newer than whatever is being read. */
+  take: (data: T) => void;
 }
 
 interface Options {
@@ -18,18 +20,18 @@ interface Options {
   everyMs?: number;
 }
 
-/** How often to read again, and when something has happened. */
-function useBeats(options: Options, beat: () => void): void {
+/** When to read again: something has happened, or time has passed. */
+function useBeats(options: Options, beat: (happened: boolean) => void): void {
   const tick = options.live ? outcomeTick.value : 0;
   const everyMs = options.everyMs ?? (options.live ? (liveConnected.value ? 30_000 : 5_000) : 0);
   const first = useRef(true);
   useEffect(() => {
     if (first.current) first.current = false;
-    else if (!document.hidden) beat();
+    else if (!document.hidden) beat(true);
   }, [tick]);
   useEffect(() => {
     if (!everyMs) return;
-    const timer = setInterval(() => !document.hidden && beat(), everyMs);
+    const timer = setInterval(() => !document.hidden && beat(false), everyMs);
     return () => clearInterval(timer);
   }, [everyMs]);
 }
@@ -64,16 +66,26 @@ export function useRead<T>(
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound(n => n + 1), []);
   const busy = useRef(false);
-  useBeats(options, () => !busy.current && reload());
+  const reading = useRef<AbortController | null>(null);
+  const stale = useRef(false);
+  // What is being read may be from before what has happened: it is read once more afterwards.
+  useBeats(options, happened => {
+    if (!busy.current) reload();
+    else if (happened) stale.current = true;
+  });
 
   useEffect(() => {
     if (key === null || !read) return;
     const abort = new AbortController();
     let retry: ReturnType<typeof setTimeout> | undefined;
+    reading.current = abort;
     setLoading(true);
     busy.current = true;
+    stale.current = false;
     read(abort.signal)
-      .then(data => setState({ key, data, problem: null }))
+      .then(data => {
+        if (!abort.signal.aborted) setState({ key, data, problem: null });
+      })
       .catch((error: unknown) => {
         if (abort.signal.aborted) return;
         if (!(error instanceof Problem)) throw error;
@@ -85,6 +97,7 @@ export function useRead<T>(
         if (abort.signal.aborted) return;
         busy.current = false;
         setLoading(false);
+        if (stale.current) reload();
       });
     return () => {
       abort.abort();
@@ -92,12 +105,19 @@ export function useRead<T>(
     };
   }, [key, round]);
 
+  const take = (data: T) => {
+    reading.current?.abort();
+    busy.current = false;
+    setLoading(false);
+    setState({ key, data, problem: null });
+  };
   const current = state.key === key;
   return {
     data: current ? state.data : null,
     problem: current ? state.problem : null,
     loading: key !== null && (loading || !current),
     reload,
+    take,
   };
 }
 
@@ -118,7 +138,7 @@ export async function everyItem<T>(
   return items;
 }
 
-export interface Pages<T> extends Resource<T[]> {
+export interface Pages<T> extends Omit<Resource<T[]>, 'take'> {
   more: boolean;
   loadMore: () => void;
 }

@@ -24,8 +24,11 @@ export function takeSession(given: Session): void {
 }
 
 export async function loadSession(): Promise<void> {
+  const before = session.value;
   try {
-    takeSession(await get<Session>('/api/v1/session'));
+    const given = await get<Session>('/api/v1/session');
+    // Somebody may have signed in while it was read: then it tells of before that.
+    if (session.value === before) takeSession(given);
     sessionProblem.value = null;
   } catch (error) {
     sessionProblem.value = error as Problem;

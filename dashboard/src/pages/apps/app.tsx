@@ -8,17 +8,8 @@ import { Badge, Loading, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
 import { KeysPanel } from '../keys/keys';
 import { ClientsTab } from './clients';
 import { GeneralTab } from './general';
+import type { Loaded, TabProps } from './loaded';
 import { CallbackTab, PostbackTab } from './urls';
-
-/** The app as it was read, with the tag that a change of it must name. */
-export interface Loaded {
-  app: App;
-  etag: string | null;
-}
-
-export interface TabProps extends Loaded {
-  reload: () => void;
-}
 
 const tabs = [
   { name: '', title: 'General' },
@@ -48,7 +39,7 @@ export function AppPage({ params }: PageProps) {
   const partner = params['PartnerId']; // as the operator sees it
   const here = partner ? path`/partners/${partner}/apps/${id}` : path`/apps/${id}`;
   const current = params['tab'] ?? '';
-  const { data, problem, reload } = useRead<Loaded>(`app ${id}`, async signal => {
+  const { data, problem, reload, take } = useRead<Loaded>(`app ${id}`, async signal => {
     const { data: app, etag } = await request<App>('GET', path`/api/v1/apps/${id}`, { signal });
     return { app, etag };
   });
@@ -76,15 +67,7 @@ export function AppPage({ params }: PageProps) {
       />
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
-      {data && (
-        <Tab
-          key={`${current} ${data.etag}`}
-          name={current}
-          app={data.app}
-          etag={data.etag}
-          reload={reload}
-        />
-      )}
+      {data && <Tab key={current} name={current} app={data.app} etag={data.etag} take={take} />}
     </div>
   );
 }

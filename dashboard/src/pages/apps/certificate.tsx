@@ -1,26 +1,19 @@
 // The certificate that the app shows to receivers that ask who calls.
 import { useState } from 'preact/hooks';
 import { may } from '../../app/session';
-import { path, request } from '../../lib/http';
 import { Button, Card, Facts, Time } from '../../ui/basics';
 import { AreaField, useSending } from '../../ui/forms';
 import { Confirm, FormDialog, say } from '../../ui/overlay';
-import type { TabProps } from './app';
-
-async function change({ app, etag }: TabProps, ClientCertificate: unknown): Promise<void> {
-  const body = { ClientCertificate };
-  await request('PATCH', path`/api/v1/apps/${app.AppId}`, { body, ifMatch: etag });
-}
+import { changeApp, type TabProps } from './loaded';
 
 function SetDialog(props: TabProps & { onClose: () => void }) {
   const [certificate, setCertificate] = useState('');
   const [key, setKey] = useState('');
   const sending = useSending();
   const send = async () => {
-    await change(props, { Certificate: certificate, PrivateKey: key });
+    await changeApp(props, { ClientCertificate: { Certificate: certificate, PrivateKey: key } });
     say('The certificate is in use.');
     props.onClose();
-    props.reload();
   };
   return (
     <FormDialog
@@ -92,9 +85,8 @@ export function CertificateCard(props: TabProps) {
           danger
           onClose={() => setOpen('')}
           onDo={async () => {
-            await change(props, null);
+            await changeApp(props, { ClientCertificate: null });
             say('The certificate has been removed.');
-            props.reload();
           }}
         >
           Receivers that ask for one will refuse the next callback.

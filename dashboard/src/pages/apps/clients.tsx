@@ -8,7 +8,7 @@ import { Badge, Button, Card, Empty, Loading, ProblemNotice } from '../../ui/bas
 import { IdField, SelectField, TextField, useSending } from '../../ui/forms';
 import { Confirm, FormDialog, say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
-import type { TabProps } from './app';
+import type { TabProps } from './loaded';
 
 const integrations: { value: Integration; title: string }[] = [
   { value: 'sdk', title: 'SDK' },

@@ -3,7 +3,7 @@ import { Decimal } from '../../lib/decimal';
 import { CheckField, TextField } from '../../ui/forms';
 import { usd } from '../../ui/money';
 import { Table } from '../../ui/table';
-import type { TabProps } from './app';
+import type { TabProps } from './loaded';
 import { SettingsCard } from './settings';
 
 const samples = ['0.05', '0.35', '1.00', '4.20', '12.50'];

@@ -5,7 +5,7 @@ import { get, path, post } from '../../lib/http';
 import { Button, Card, CopyButton, Notice, ProblemNotice, Time } from '../../ui/basics';
 import { SelectField, TextField, useSending } from '../../ui/forms';
 import { Dialog, say } from '../../ui/overlay';
-import type { TabProps } from './app';
+import type { TabProps } from './loaded';
 
 export interface Secret {
   CallbackSecret: string;

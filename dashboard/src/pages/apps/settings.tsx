@@ -3,11 +3,10 @@
 import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { may } from '../../app/session';
-import { path, request } from '../../lib/http';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { say } from '../../ui/overlay';
-import type { TabProps } from './app';
+import { changeApp, type TabProps } from './loaded';
 
 type Value = string | boolean | null;
 
@@ -53,10 +52,9 @@ export function SettingsCard(props: Props) {
       const body = Object.fromEntries(
         changed.map(name => [name, wire(name, changes[name]!, props)]),
       );
-      await request('PATCH', path`/api/v1/apps/${props.app.AppId}`, { body, ifMatch: props.etag });
-      say('Saved.');
+      await changeApp(props, body);
       setChanges({});
-      props.reload();
+      say('Saved.');
     });
   const writable = may('apps:write');
   return (

@@ -8,7 +8,7 @@ import { CheckField, TextField } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import { endpointNames, stateOf } from '../overview/health';
-import type { TabProps } from './app';
+import type { TabProps } from './loaded';
 import { CertificateCard } from './certificate';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';

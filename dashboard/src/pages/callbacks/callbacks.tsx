@@ -1,5 +1,5 @@
 // The log of callbacks: search, and sending again what did not arrive.
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { useList, everyItem, useRead } from '../../app/resource';
 import { query, setQuery } from '../../app/router';
 import { may, partnerId } from '../../app/session';
@@ -67,10 +67,18 @@ function SearchField({
 }) {
   const given = query.value.get(name) ?? '';
   const [text, setText] = useState(given);
-  useEffect(() => setText(given), [given]);
+  const asked = useRef(given);
+  useEffect(() => {
+    // What the address says by itself; what was typed since the last question stays.
+    if (given !== asked.current) setText(given);
+    asked.current = given;
+  }, [given]);
   useEffect(() => {
     if (text.trim() === given) return;
-    const timer = setTimeout(() => setQuery({ [name]: text.trim() }), 300);
+    const timer = setTimeout(() => {
+      asked.current = text.trim();
+      setQuery({ [name]: asked.current });
+    }, 300);
     return () => clearTimeout(timer);
   }, [text]);
   return (

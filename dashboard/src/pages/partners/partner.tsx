@@ -21,12 +21,13 @@ const tabs = [
   { name: 'settings', title: 'Settings', scope: 'apps:read' },
 ] as const;
 
-interface Loaded {
+export interface Loaded {
   partner: Partner;
   etag: string | null;
 }
 
-function Tab({ name, loaded, reload }: { name: string; loaded: Loaded; reload: () => void }) {
+function Tab(props: { name: string; loaded: Loaded; take: (changed: Loaded) => void }) {
+  const { name, loaded, take } = props;
   const id = loaded.partner.PartnerId;
   switch (name) {
     case 'callbacks':
@@ -36,7 +37,7 @@ function Tab({ name, loaded, reload }: { name: string; loaded: Loaded; reload: (
     case 'keys':
       return <KeysPanel partner={id} />;
     case 'settings':
-      return <PartnerSettings partner={loaded.partner} etag={loaded.etag} reload={reload} />;
+      return <PartnerSettings {...loaded} take={take} />;
     default:
       return <AppsPanel partner={id} />;
   }
@@ -61,7 +62,7 @@ function LookAs({ partner }: { partner: Partner }) {
 export function PartnerPage({ params }: PageProps) {
   const id = params['PartnerId']!;
   const current = params['tab'] ?? '';
-  const { data, problem, reload } = useRead<Loaded>(`partner ${id}`, async signal => {
+  const { data, problem, reload, take } = useRead<Loaded>(`partner ${id}`, async signal => {
     const answer = await request<Partner>('GET', path`/api/v1/partners/${id}`, { signal });
     return { partner: answer.data, etag: answer.etag };
   });
@@ -86,7 +87,7 @@ export function PartnerPage({ params }: PageProps) {
       />
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
-      {data && <Tab key={data.etag} name={current} loaded={data} reload={reload} />}
+      {data && <Tab name={current} loaded={data} take={take} />}
     </div>
   );
 }

@@ -6,14 +6,21 @@ import type { Partner } from '../../lib/types';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Confirm, say } from '../../ui/overlay';
+import type { Loaded } from './partner';
 
-interface Props {
-  partner: Partner;
-  etag: string | null;
-  reload: () => void;
+interface Props extends Loaded {
+  /** Takes the partner as a change of it has left it. */
+  take: (changed: Loaded) => void;
 }
 
-function EnabledCard({ partner, etag, reload }: Props) {
+async function change({ partner, etag, take }: Props, body: Partial<Partner>): Promise<void> {
+  const to = path`/api/v1/partners/${partner.PartnerId}`;
+  const answer = await request<Partner>('PATCH', to, { body, ifMatch: etag });
+  take({ partner: answer.data, etag: answer.etag });
+}
+
+function EnabledCard(props: Props) {
+  const { partner } = props;
   const [asking, setAsking] = useState(false);
   const on = !partner.Enabled;
   const what = on ? 'Switch the account on' : 'Switch the account off';
@@ -40,10 +47,8 @@ function EnabledCard({ partner, etag, reload }: Props) {
           danger={!on}
           onClose={() => setAsking(false)}
           onDo={async () => {
-            const to = path`/api/v1/partners/${partner.PartnerId}`;
-            await request('PATCH', to, { body: { Enabled: on }, ifMatch: etag });
+            await change(props, { Enabled: on });
             say(on ? 'The account is on.' : 'The account is off.');
-            reload();
           }}
         >
           {on
@@ -56,21 +61,19 @@ function EnabledCard({ partner, etag, reload }: Props) {
 }
 
 export function PartnerSettings(props: Props) {
-  const { partner, etag, reload } = props;
+  const { partner } = props;
   const [name, setName] = useState(partner.Name);
   const [url, setUrl] = useState(partner.OperationsUrl ?? '');
   const sending = useSending();
   const writable = may('apps:write');
-  const changed = name !== partner.Name || url.trim() !== (partner.OperationsUrl ?? '');
+  const changed = name.trim() !== partner.Name || url.trim() !== (partner.OperationsUrl ?? '');
   const send = () =>
     sending.run(async () => {
-      const body: Record<string, string | null> = {};
-      if (name !== partner.Name) body['Name'] = name.trim();
+      const body: Partial<Partner> = {};
+      if (name.trim() !== partner.Name) body['Name'] = name.trim();
       if (url.trim() !== (partner.OperationsUrl ?? '')) body['OperationsUrl'] = url.trim() || null;
-      const to = path`/api/v1/partners/${partner.PartnerId}`;
-      await request('PATCH', to, { body, ifMatch: etag });
+      await change(props, body);
       say('Saved.');
-      reload();
     });
   return (
     <>
