@@ -1,11 +1,11 @@
-// Settings: rewards, URLs, secrets, clients, keys.
+// Settings: rewards, URLs, secrets, clients, keys. Each test has an app of its own.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { until } from './daemon';
+import type { Daemon } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf } from './stage';
 
@@ -23,11 +23,14 @@ async function makeCertificate(): Promise<{ certificate: string; key: string }> 
   return made;
 }
 
+const makeApp = (daemon: Daemon, AppId: string) =>
+  daemon.good('POST', '/api/v1/partners/sunny-games/apps', { AppId, CurrencyValue: 10 });
+
 test('apps: a new app, and the preview is what the daemon computes', async () => {
   const { daemon } = await theStage();
   const window = await windowOf('owner', 'sunny-games');
   window.expect(/status of 4(00|09)/);
-  await (await window.go('/apps')).settled();
+  await window.go('/apps');
   await window.button('New app').click();
   await window.field('Name').fill('Block Party');
   await window.field('AppId').fill('farm-friends');
@@ -38,16 +41,19 @@ test('apps: a new app, and the preview is what the daemon computes', async () =>
   await window.button('Create').click();
   await window.heading('Block Party').waitFor();
   await window.link('General').click();
-  const preview = await window.rows('Preview of rewards');
-  assert.deepEqual(preview[1], ['$0.35', '11.67']);
+  const previews = (reward: string) =>
+    window.shows(async () =>
+      assert.deepEqual((await window.rows('Preview of rewards'))[1], ['$0.35', reward]),
+    );
+  await previews('11.67');
   await window.field('Digits behind the point').fill('0');
-  assert.deepEqual((await window.rows('Preview of rewards'))[1], ['$0.35', '12']);
+  await previews('12');
   await window.field('Currency Value').fill('0');
   await window.button('Save').first().click();
   await window.page.locator('.fault').waitFor();
   await window.field('Currency Value').fill('72.5');
   await window.button('Save').first().click();
-  await window.see('Saved.');
+  await window.said('Saved.');
   const app = await daemon.good('GET', '/api/v1/apps/block-party');
   assert.deepEqual([app.CurrencyValue, app.RewardDecimals], [72.5, 0]);
   await window.close();
@@ -55,9 +61,10 @@ test('apps: a new app, and the preview is what the daemon computes', async () =>
 
 test('apps: a URL that cannot be is refused by name, and http is warned of', async () => {
   const { daemon } = await theStage();
+  await makeApp(daemon, 'urls');
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 400/);
-  await (await window.go('/apps/block-party/postback')).settled();
+  await window.go('/apps/urls/postback');
   await window.field('Success Callback URL').fill('https://10.0.0.1/x');
   await window.button('Save').first().click();
   await window.page.locator('.fault').first().waitFor();
@@ -65,39 +72,41 @@ test('apps: a URL that cannot be is refused by name, and http is warned of', asy
   await window.see('http is not encrypted');
   await window.field('Success Callback URL').fill('https://receiver.example/x?k=1');
   await window.button('Save').first().click();
-  await window.see('Saved.');
-  assert.equal(
-    (await daemon.good('GET', '/api/v1/apps/block-party')).SuccessCallbackUrl,
-    'https://receiver.example/x?k=1',
-  );
+  await window.said('Saved.');
+  const stored = async () => (await daemon.good('GET', '/api/v1/apps/urls')).SuccessCallbackUrl;
+  assert.equal(await stored(), 'https://receiver.example/x?k=1');
   await window.field('Success Callback URL').fill('');
   await window.button('Save').first().click();
-  await until('the URL is cleared', async () => {
-    const app = await daemon.good('GET', '/api/v1/apps/block-party');
-    return app.SuccessCallbackUrl === null;
-  });
+  await window.said('Saved.');
+  assert.equal(await stored(), null);
   await window.close();
 });
 
 test('apps: a change that somebody else made meanwhile is not overwritten', async () => {
   const { daemon } = await theStage();
+  await makeApp(daemon, 'meanwhile');
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 412/);
-  await (await window.go('/apps/block-party')).settled();
-  await daemon.good('PATCH', '/api/v1/apps/block-party', { Name: 'Changed elsewhere' });
+  await window.go('/apps/meanwhile');
+  await window.field('Name').fill('Changed');
+  await daemon.good('PATCH', '/api/v1/apps/meanwhile', { Name: 'Changed elsewhere' });
   await window.field('Name').fill('Changed here');
   await window.button('Save').first().click();
   await window.see('Somebody else changed it while you did');
-  assert.equal((await daemon.good('GET', '/api/v1/apps/block-party')).Name, 'Changed elsewhere');
+  assert.equal((await daemon.good('GET', '/api/v1/apps/meanwhile')).Name, 'Changed elsewhere');
   await window.close();
 });
 
 test('apps: the secret is hidden until it is shown, and rotates', async () => {
   const { daemon } = await theStage();
-  const before = (await daemon.good('GET', '/api/v1/apps/block-party/secret')).CallbackSecret;
+  await makeApp(daemon, 'secretive');
+  const secretNow = async () =>
+    (await daemon.good('GET', '/api/v1/apps/secretive/secret')).CallbackSecret;
+  const before = await secretNow();
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/apps/block-party/postback')).settled();
-  assert.ok(!(await window.page.content()).includes(before));
+  await window.go('/apps/secretive/postback');
+  await window.button('Show').waitFor();
+  await window.lacks(before);
   await window.button('Show').click();
   await window.see(before);
   await window.button('Hide').click();
@@ -106,10 +115,10 @@ test('apps: the secret is hidden until it is shown, and rotates', async () => {
   await window.field('Overlap').fill('1');
   await window.page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await window.see('The older secret is still live until');
-  const after = (await daemon.good('GET', '/api/v1/apps/block-party/secret')).CallbackSecret;
+  const after = await secretNow();
   assert.notEqual(after, before);
   await window.see(after);
-  await window.go('/apps/block-party/callback');
+  await window.go('/apps/secretive/callback');
   await window.button('Show').click();
   await window.see(after);
   await window.close();
@@ -117,10 +126,11 @@ test('apps: the secret is hidden until it is shown, and rotates', async () => {
 
 test('apps: a client certificate is set, shown and taken away', async () => {
   const { daemon } = await theStage();
+  await makeApp(daemon, 'certified');
   const made = await makeCertificate();
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 400/);
-  await (await window.go('/apps/block-party/callback')).settled();
+  await window.go('/apps/certified/callback');
   await window.button('Set one').click();
   await window.field('Certificate').fill(made.certificate);
   await window.field('Private key').fill('no key');
@@ -129,7 +139,7 @@ test('apps: a client certificate is set, shown and taken away', async () => {
   await window.field('Private key').fill(made.key);
   await window.button('Use it').click();
   await window.see('callbacks.example');
-  assert.ok((await daemon.good('GET', '/api/v1/apps/block-party')).ClientCertificate.Sha256);
+  assert.ok((await daemon.good('GET', '/api/v1/apps/certified')).ClientCertificate.Sha256);
   await window.button('Remove').click();
   await window.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await window.see('None: callbacks come without one.');
@@ -138,16 +148,17 @@ test('apps: a client certificate is set, shown and taken away', async () => {
 
 test('apps: clients are made and switched off', async () => {
   const { daemon } = await theStage();
+  await makeApp(daemon, 'party');
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/apps/block-party/clients')).settled();
+  await window.go('/apps/party/clients');
   await window.see('No client yet');
   await window.button('New client').first().click();
   await window.field('ClientId').fill('party-web');
   await window.field('Integration').selectOption('iframe');
   await window.button('Create').click();
-  await window.see('Client party-web has been made.');
+  await window.said('Client party-web has been made.');
   await window.button('Switch off party-web').click();
-  await window.button('Switch off').click();
+  await window.page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
   await window.button('Switch on party-web').waitFor();
   assert.equal((await daemon.good('GET', '/api/v1/clients/party-web')).Enabled, false);
   await window.close();
@@ -156,20 +167,20 @@ test('apps: clients are made and switched off', async () => {
 test('apps: a key is shown once, works, and is revoked', async () => {
   const { daemon } = await theStage();
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/keys')).settled();
+  await window.go('/keys');
   await window.button('New key').first().click();
   await window.field('Name').fill('nightly export');
   await window.button('Create').click();
-  const key = (await window.page
-    .getByRole('region', { name: 'Key', exact: true })
-    .textContent())!.trim();
+  const shown = window.page.getByRole('region', { name: 'Key', exact: true });
+  const key = await window.textOf(shown);
   await window.button('I have copied it').click();
   assert.equal((await daemon.ask('GET', '/api/v1/reports/earnings', undefined, key)).status, 200);
   assert.equal((await daemon.ask('GET', '/api/v1/callbacks', undefined, key)).status, 403);
-  assert.ok(!(await window.page.content()).includes(key));
+  await window.button('Revoke nightly export').waitFor();
+  await window.lacks(key);
   await window.button('Revoke nightly export').click();
   await window.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await window.see('The key works no more.');
+  await window.said('The key works no more.');
   assert.equal((await daemon.ask('GET', '/api/v1/reports/earnings', undefined, key)).status, 401);
   await window.close();
 });

@@ -1,5 +1,10 @@
 // Debian's Chromium, and pages that are watched: nothing may be asked of anybody but the daemon,
 // and nothing may be complained of in the console.
+//
+// A page is never ready when a test comes: whatever is read of it (texts, counts, the address, what
+// has the focus) is read inside shows(), which reads until it is as it should be; that something
+// is not there is said by lacks(), which first waits for the page to be complete; messages that
+// pass are taken from said(). Playwright's own acts (click, fill, waitFor) wait by themselves.
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -10,13 +15,17 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
+import { until } from './daemon';
+import { slowDown } from './slow';
 
+const waitMs = 90_000;
 let browser: Browser | null = null;
 
 export async function startBrowser(): Promise<void> {
   browser = await chromium.launch({
     executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
+    timeout: waitMs,
   });
 }
 
@@ -29,6 +38,48 @@ export interface Look {
   height?: number;
   theme?: 'light' | 'dark';
   timezone?: string;
+}
+
+/** What the page tells about itself, to settled() and said(). */
+interface Watched {
+  asking: number;
+  said: string[];
+}
+
+/** Runs in the page before its own scripts: counts the requests that are under way, their answers
+ * read to the end, and keeps the messages that are shown for seconds only. */
+function watch(): void {
+  const watched: Watched = { asking: 0, said: [] };
+  Object.assign(window, { watched });
+  const ask = window.fetch.bind(window);
+  window.fetch = async (...what) => {
+    watched.asking++;
+    try {
+      const answer = await ask(...what);
+      await answer.clone().arrayBuffer();
+      return answer;
+    } finally {
+      watched.asking--;
+    }
+  };
+  new MutationObserver(records => {
+    for (const { addedNodes } of records)
+      for (const node of addedNodes)
+        if (node instanceof HTMLElement && node.matches('.toast'))
+          watched.said.push(node.textContent ?? '');
+  }).observe(document, { childList: true, subtree: true });
+}
+
+/** In the page: nothing is asked, and nothing that was drawn meanwhile asks or loads anything. */
+async function isComplete(): Promise<boolean> {
+  const { watched } = window as unknown as { watched: Watched };
+  for (let frame = 0; frame < 3; frame++) {
+    const idle = watched.asking === 0 && !document.querySelector('.loading');
+    if (!idle || !document.querySelector('h1')) return false;
+    // What was answered is drawn in one frame, and its effects come after it.
+    await new Promise(resolve => requestAnimationFrame(() => setTimeout(resolve)));
+  }
+  return true;
 }
 
 export type State = Awaited<ReturnType<BrowserContext['storageState']>>;
@@ -53,8 +104,10 @@ export class Window {
       reducedMotion: 'reduce',
       storageState: state,
     });
-    context.setDefaultTimeout(45_000);
+    context.setDefaultTimeout(waitMs);
+    await context.addInitScript(watch);
     const page = await context.newPage();
+    await slowDown(context, page);
     const window = new Window(context, page, origin);
     page.on('console', message => {
       if (['error', 'warning'].includes(message.type()))
@@ -79,17 +132,71 @@ export class Window {
     return this;
   }
 
+  /** Opens an address, and waits until its page is complete. */
   async go(path: string): Promise<this> {
     await this.page.goto(this.origin + path);
-    await this.page.locator('h1').first().waitFor();
+    return this.settled();
+  }
+
+  /** Until the page is complete: it has a heading, and nothing is being loaded any more. */
+  async settled(): Promise<this> {
+    await this.explained(() =>
+      until('the page is complete', () => this.page.evaluate(isComplete), waitMs),
+    );
     return this;
   }
 
-  /** Until nothing is being loaded any more. */
-  async settled(): Promise<this> {
-    await this.page.locator('h1').first().waitFor();
-    await this.page.locator('.loading').first().waitFor({ state: 'detached' });
-    return this;
+  /** Tries assertions about the page until they hold; what fails at last is thrown, with what the
+   * page says instead. */
+  async shows(check: () => Promise<unknown> | unknown): Promise<void> {
+    const holds = async () => {
+      await check();
+      return true;
+    };
+    await this.explained(() => until('the page shows it', holds, waitMs));
+  }
+
+  /** None of these elements is there, nor any of these texts, seen or unseen, now that the page is
+   * complete. */
+  async lacks(...unwanted: (Locator | string)[]): Promise<void> {
+    await this.settled();
+    await this.shows(async () => {
+      const source = await this.page.content();
+      for (const one of unwanted) {
+        const found = typeof one === 'string' ? source.includes(one) : (await one.count()) > 0;
+        assert.ok(!found, `there is ${one}`);
+      }
+    });
+  }
+
+  /** Unfolds whatever is folded. */
+  async unfold(): Promise<void> {
+    await this.page.evaluate(() => {
+      for (const fold of document.querySelectorAll('details')) fold.open = true;
+    });
+  }
+
+  /** Waits for a message that something has been done; each is taken once, with those before it. */
+  async said(text: string): Promise<void> {
+    const take = (wanted: string): boolean => {
+      const { said } = (window as unknown as { watched: Watched }).watched;
+      const at = said.indexOf(wanted);
+      if (at >= 0) said.splice(0, at + 1);
+      return at >= 0;
+    };
+    await this.explained(() =>
+      until(`"${text}" is said`, () => this.page.evaluate(take, text), waitMs),
+    );
+  }
+
+  /** What the page says instead is most of the diagnosis. */
+  private async explained(wait: () => Promise<unknown>): Promise<void> {
+    try {
+      await wait();
+    } catch (error) {
+      const shown = await this.page.locator('body').innerText();
+      throw new Error(`${(error as Error).message}\nThe page (${this.page.url()}) says:\n${shown}`);
+    }
   }
 
   heading(text: string): Locator {
@@ -113,13 +220,12 @@ export class Window {
   }
 
   async see(what: string | RegExp): Promise<void> {
-    try {
-      await this.text(what).waitFor();
-    } catch (error) {
-      // What it says instead is most of the diagnosis.
-      const shown = await this.page.locator('body').innerText();
-      throw new Error(`${(error as Error).message}\nThe page says:\n${shown}`);
-    }
+    await this.explained(() => this.text(what).waitFor());
+  }
+
+  /** The text of the one element that has it, once there is any. */
+  async textOf(element: Locator): Promise<string> {
+    return until(`${element} has a text`, async () => (await element.textContent())?.trim());
   }
 
   /** The rows of a table as the texts of their cells, once it has one. */
@@ -133,8 +239,10 @@ export class Window {
     );
   }
 
-  async sidewaysPixels(): Promise<number> {
-    return this.page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+  /** Nothing reaches beyond the window's width. */
+  async fits(): Promise<void> {
+    const sideways = () => document.documentElement.scrollWidth - window.innerWidth;
+    await this.shows(async () => assert.ok((await this.page.evaluate(sideways)) <= 0, 'scrolls'));
   }
 
   /** What axe finds against WCAG 2.2 AA, one line each; or against the rules named. */

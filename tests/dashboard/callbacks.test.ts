@@ -16,28 +16,36 @@ async function send(stage: Stage, id: string, fields: Record<string, unknown> = 
   assert.deepEqual(Rejected, []);
 }
 
-const state = async (stage: Stage, id: string) =>
-  (await stage.daemon.good('GET', `/api/v1/callbacks/${id}?partnerId=sunny-games`)).State;
+/** Until all of them are in that state. */
+async function reach(stage: Stage, state: string, ...ids: string[]): Promise<void> {
+  for (const id of ids)
+    await until(`${id} is ${state}`, async () => {
+      const path = `/api/v1/callbacks/${id}?partnerId=sunny-games`;
+      return (await stage.daemon.good('GET', path)).State === state;
+    });
+}
 
 test('callbacks: the search finds by id, panelist, type and state', async () => {
   const stage = await theStage();
   await send(stage, 'find-1', { ClientId: 'farm-ios' });
   await send(stage, 'find-2', { ClientId: 'farm-ios', Type: 'profiler_completed' });
   const window = await windowOf('analyst', 'sunny-games');
-  await (await window.go('/callbacks')).settled();
-  const shown = async () => (await window.rows('Callbacks')).map(row => row[0]);
+  await window.go('/callbacks');
+  const column = async (n: number) => (await window.rows('Callbacks')).map(row => row[n]);
   await window.field('RewardId').fill('find-1');
-  await until('one row', async () => (await shown()).join() === 'find-1');
+  await window.shows(async () => assert.deepEqual(await column(0), ['find-1']));
   await window.field('RewardId').fill('');
   await window.field('PanelistId').fill('of-find-2');
-  await until('the other row', async () => (await shown()).join() === 'find-2');
+  await window.shows(async () => assert.deepEqual(await column(0), ['find-2']));
   await window.go('/callbacks?rewardType=profiler_completed');
-  await until('only profilers', async () => (await shown()).includes('find-2'));
-  assert.ok((await window.rows('Callbacks')).every(row => row[2] === 'Profiler completed'));
+  await window.shows(async () => {
+    assert.ok((await column(0)).includes('find-2'));
+    assert.deepEqual([...new Set(await column(2))], ['Profiler completed']);
+  });
   await window.go('/callbacks?rewardId=never-was');
   await window.see('No callback matches');
   await window.button('Clear the search').click();
-  await until('all again', async () => (await shown()).length > 2);
+  await window.shows(async () => assert.ok((await column(0)).length > 2));
   await window.close();
 });
 
@@ -54,7 +62,7 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await stage.daemon.good('POST', '/api/v1/apps/ill-app/clients', client);
   await send(stage, 'ill-1', { ClientId: 'ill-sdk' });
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/')).settled();
+  await window.go('/');
   const row = window.page.getByRole('row').filter({ hasText: 'Ill App · Success' });
   await row.getByText(/Down|Failing/).waitFor();
   await window.go('/callbacks/ill-1');
@@ -66,7 +74,7 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await window.see('Answered 500');
   await window.field('Success Callback URL').fill(`${stage.receiver.url}/mended`);
   await window.button('Save').first().click();
-  await window.see('Saved.');
+  await window.said('Saved.');
   await window.go('/callbacks/ill-1');
   await window.button('Resend').click();
   await window.see(/Your server took it after/);
@@ -77,15 +85,15 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
 
 test('callbacks: several that were picked are sent again', async () => {
   const stage = await theStage();
-  for (const id of ['pick-1', 'pick-2', 'pick-3'])
-    await send(stage, id, { ClientId: 'garden-web' });
-  await until('they are delivered', async () => (await state(stage, 'pick-3')) === 'delivered');
+  const ids = ['pick-1', 'pick-2', 'pick-3'];
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'delivered', ...ids);
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/callbacks')).settled();
+  await window.go('/callbacks');
   await window.field('Pick pick-1').check();
   await window.field('Pick pick-3').check();
   await window.button('Resend 2').click();
-  await window.see('2 sent again.');
+  await window.said('2 sent again.');
   const times = (id: string) =>
     stage.receiver.received.filter(one => one.body.includes(`"RewardId":"${id}"`)).length;
   await until('both came twice', async () => times('pick-1') === 2 && times('pick-3') === 2);
@@ -95,26 +103,26 @@ test('callbacks: several that were picked are sent again', async () => {
 
 test('callbacks: a range is sent again, with its progress', async () => {
   const stage = await theStage();
+  const ids = ['range-1', 'range-2', 'range-3'];
+  const minute = new Date(Date.now() - 30_000).toISOString().slice(0, 16);
   await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', { SuccessCallbackUrl: null });
-  for (const id of ['range-1', 'range-2', 'range-3'])
-    await send(stage, id, { ClientId: 'garden-web' });
-  await until('skipped', async () => (await state(stage, 'range-3')) === 'skipped');
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'skipped', ...ids);
   await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', {
     SuccessCallbackUrl: `${stage.receiver.url}/word-garden/success`,
   });
   const window = await windowOf('developer', 'sunny-games');
-  await (await window.go('/callbacks')).settled();
+  await window.go('/callbacks');
   await window.button('Resend a range').click();
   const dialog = window.page.getByRole('dialog', { name: 'Resend a range' });
   await dialog.getByLabel('App', { exact: true }).selectOption('word-garden');
   await dialog.getByLabel('Dead', { exact: true }).uncheck();
   await dialog.getByLabel('Skipped', { exact: true }).check();
-  const minute = new Date(Date.now() - 30_000).toISOString().slice(0, 16);
   await dialog.getByLabel('Accepted from (UTC)').fill(minute);
   await dialog.getByLabel('At most').fill('200');
   await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
   await window.see('The range has been sent again');
-  await until('delivered', async () => (await state(stage, 'range-3')) === 'delivered');
+  await reach(stage, 'delivered', ...ids);
   await window.page.reload();
   await window.see('The range has been sent again');
   await window.button('Dismiss').click();

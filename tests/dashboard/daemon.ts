@@ -10,16 +10,27 @@ import { dirname, join, resolve } from 'node:path';
 const binary = process.env['POSTBACKD_BIN'] ?? '../build/postbackd';
 export const operatorKey = 'operator-key-of-the-dashboard-tests';
 
+/** Asks again and again until the answer is something: the one way in which tests wait. A check
+ * that throws is asked again too; what it complained of last is said when time is up. */
 export async function until<T>(
   what: string,
   check: () => Promise<T | null | undefined | false>,
-  timeoutMs = 60_000,
+  timeoutMs = 90_000,
 ): Promise<T> {
   const end = Date.now() + timeoutMs;
+  let complaint: Error | null = null;
   for (;;) {
-    const found = await check().catch(() => null);
-    if (found) return found;
-    if (Date.now() > end) throw new Error(`not within ${timeoutMs} ms: ${what}`);
+    try {
+      const found = await check();
+      if (found) return found;
+      complaint = null;
+    } catch (error) {
+      complaint = error as Error;
+    }
+    if (Date.now() > end) {
+      const last = complaint ? `; at last: ${complaint.message}` : '';
+      throw new Error(`not within ${timeoutMs} ms: ${what}${last}`);
+    }
     await new Promise(resolve => setTimeout(resolve, 30));
   }
 }

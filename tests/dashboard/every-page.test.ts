@@ -25,15 +25,15 @@ for (const shown of everyPage) {
   test(`every page: ${shown.name}`, async () => {
     await makePicture();
     const window = await windowOf(shown.role, shown.partner);
-    await (await window.go(shown.path)).settled();
+    await window.go(shown.path);
     assert.deepEqual(await window.accessibilityFaults(), []);
     // The themes differ in nothing but colours.
     await window.page.emulateMedia({ colorScheme: 'dark' });
     assert.deepEqual(await window.accessibilityFaults(['color-contrast']), [], 'dark');
     await window.page.emulateMedia({ colorScheme: 'light' });
     await window.page.setViewportSize({ width: 360, height: 740 });
-    await (await window.go(shown.path)).settled();
-    assert.ok((await window.sidewaysPixels()) <= 0, 'a phone scrolls sideways');
+    await window.go(shown.path);
+    await window.fits();
     await window.close();
   });
 }
@@ -44,9 +44,9 @@ test('every page: before signing in', async () => {
     const window = await Window.open(daemon.url, undefined, { theme, width: 360 });
     window.expect(/status of 404/);
     for (const path of ['/', '/link#nothing']) {
-      await (await window.go(path)).settled();
+      await window.go(path);
       assert.deepEqual(await window.accessibilityFaults(), [], path);
-      assert.ok((await window.sidewaysPixels()) <= 0);
+      await window.fits();
     }
     await window.close();
   }
@@ -54,26 +54,27 @@ test('every page: before signing in', async () => {
 
 test('every page: the keyboard reaches what the mouse reaches', async () => {
   const window = await windowOf('owner', 'sunny-games');
-  await (await window.go('/apps')).settled();
+  await window.go('/apps');
   await window.page.keyboard.press('Tab');
   await window.page.keyboard.press('Enter');
-  assert.equal(await window.page.evaluate(() => location.hash), '#main');
+  await window.shows(() => assert.equal(new URL(window.page.url()).hash, '#main'));
   await window.button('New app').focus();
   await window.page.keyboard.press('Enter');
   await window.page.getByRole('dialog').waitFor();
   await window.page.keyboard.press('Escape');
   await window.page.getByRole('dialog').waitFor({ state: 'detached' });
-  assert.equal(await window.page.evaluate(() => document.activeElement?.textContent), 'New app');
+  const focused = () => window.page.evaluate(() => document.activeElement?.textContent);
+  await window.shows(async () => assert.equal(await focused(), 'New app'));
   await window.close();
 });
 
 test('every page: the phone’s menu opens and closes', async () => {
   const window = await windowOf('owner', 'sunny-games', { width: 360, height: 740 });
-  await (await window.go('/')).settled();
+  await window.go('/');
   await window.button('Open the menu').click();
   await window.link('Callbacks').first().click();
   await window.heading('Callbacks').waitFor();
-  assert.ok(await window.button('Open the menu').isVisible());
-  assert.ok(!(await window.button('Sign out').isVisible()));
+  await window.button('Open the menu').waitFor();
+  await window.button('Sign out').waitFor({ state: 'hidden' });
   await window.close();
 });

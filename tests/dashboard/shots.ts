@@ -51,7 +51,7 @@ async function takeDoor(name: string, look: (typeof looks)[number]): Promise<voi
 
 async function takePage(picture: Picture, look: (typeof looks)[number]): Promise<void> {
   const window = await windowOf(picture.role, picture.partner, look);
-  await (await window.go(picture.path)).settled();
+  await window.go(picture.path);
   if (picture.press) {
     await window.button(picture.press).first().click();
     await window.page.locator('dialog, .notice, .code').first().waitFor();

@@ -1,19 +1,12 @@
 // Partners with a past: two accounts, apps whose endpoints do well, fail and refuse, and a month
 // of events with the shapes that such traffic has. The same at every start.
 import type { Daemon, Receiver } from './daemon';
+import { lots } from './slow';
 
 export interface World {
   partnerId: string;
   otherPartnerId: string;
   now: Date;
-}
-
-/** Numbers drawn by lot, the same ones each time. */
-function lots(seed: number): () => number {
-  return () => {
-    seed = (seed * 1664525 + 1013904223) >>> 0;
-    return seed / 2 ** 32;
-  };
 }
 
 const apps = [
