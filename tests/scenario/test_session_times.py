@@ -53,6 +53,7 @@ def test_a_restart_remembers_what_was_idle(clocked):
     b = person(daemon, "admin")
     clock.jump(6 * HOUR)
     assert b.session()["SignedIn"]
+    partner(daemon)  # a change that is acknowledged, so what came before it is durable, too
     daemon.kill()
     daemon.start()
     clock.jump(11 * HOUR)  # 17 after the sign-in, 11 after the last use

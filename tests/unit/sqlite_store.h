@@ -150,6 +150,8 @@ static inline int test_sync_file(struct disk *disk, int fd)
     return syncs_fail ? -5 /* EIO */ : disk_real()->sync_file(disk_real(), fd);
 }
 
+static size_t test_segment_bytes; /* of the journal; 0: as it is without */
+
 static inline struct store *open_store(char **ret_why)
 {
     if (!test_disk.open) {
@@ -161,6 +163,7 @@ static inline struct store *open_store(char **ret_why)
         .disk = &test_disk,
         .env = &test_env,
         .retention = {90, 30, 91},
+        .journal_segment_bytes = test_segment_bytes,
     };
     return sqlite_store_open(&options, ret_why);
 }

@@ -122,8 +122,10 @@ static void addresses_are_checked_all_the_same(void)
     name_server_stop(&server);
 }
 
+#define PATIENCE_MS 20000 /* for an answer that does come */
+
 /* One post through a proxy that answers CONNECT so; closing: and closes. */
-static void refused_with(const char *text, bool closing)
+static void refused_with(const char *text, bool closing, int64_t limit_ms)
 {
     struct receiver proxy = {.serve = says, .text = text};
     proxy.context = closing ? &proxy : NULL;
@@ -131,7 +133,7 @@ static void refused_with(const char *text, bool closing)
     open_through(&proxy, "", "127.0.0.0/8", NULL);
     exchange_free_results(&post.x);
     post.x = (struct exchange){0};
-    post_to("http://127.0.0.1:9/", 0, 1000);
+    post_to("http://127.0.0.1:9/", 0, limit_ms);
     struct exchange kept = post.x;
     post.x = (struct exchange){0};
     post_close();
@@ -141,16 +143,16 @@ static void refused_with(const char *text, bool closing)
 
 static void proxies_that_fail(void)
 {
-    refused_with("HTTP/1.1 407 Who are you\r\nContent-Length: 3\r\n\r\nwho", false);
+    refused_with("HTTP/1.1 407 Who are you\r\nContent-Length: 3\r\n\r\nwho", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_REFUSED);
     CHECK(post_says("the proxy on the way answered 407"));
-    refused_with("", true);
+    refused_with("", true, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
-    refused_with("SSH-2.0-x\r\n\r\n\r\n", false);
+    refused_with("SSH-2.0-x\r\n\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET);
-    refused_with("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", false);
+    refused_with("HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\n\r\n", false, PATIENCE_MS);
     CHECK_EQ_INT(post.x.class, ATTEMPT_RESET); /* an answer before the question */
-    refused_with("HTTP/1.1 200", false);
+    refused_with("HTTP/1.1 200", false, 1000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_CONNECT_TIMEOUT);
     CHECK(post_says("through a proxy"));
     exchange_free_results(&post.x);

@@ -1,6 +1,8 @@
 /* What the store refuses before a bound breaks anything, and that it refuses nothing else. */
 #include "sqlite_store.h"
 
+#include <errno.h>
+
 #define MIB (INT64_C(1) << 20)
 
 static int64_t disk_free = 1000 * MIB;
@@ -57,6 +59,42 @@ static void the_reserve_of_disk_is_kept(void)
     end();
 }
 
+static int open_nothing_new(struct disk *disk, const char *path, bool create, bool direct)
+{
+    (void)disk;
+    return create ? -ENOSPC : disk_real()->open(disk_real(), path, create, direct);
+}
+
+/* Of changes that nobody waits for. */
+static struct waiter others = {
+    {waiter_post}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+
+/* On a full disk: the journal's room is what is left of the segment that it has. */
+static void a_change_that_waits_for_room_holds_up_no_intake(void)
+{
+    static char document[48 << 10];
+    memset(document, ' ', sizeof document - 1);
+    memcpy(document, "{}", 2);
+    test_segment_bytes = 64 << 10;
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    test_disk.open = open_nothing_new;
+    struct object_change c[4] = {0};
+    for (size_t i = 0; i < ARRAY_LEN(c); i++) { /* no segment made ahead can take them all */
+        c[i].kind = OBJECT_APP;
+        c[i].id = STR("app-1");
+        c[i].document = str_of(document);
+        c[i].done.run = nothing;
+        c[i].reply_to = &others.executor;
+        store_change_object(store, &c[i]);
+    }
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
+    CHECK(others.done < (int)ARRAY_LEN(c)); /* and some do wait */
+    test_disk.open = disk_real()->open;
+    end();
+    test_segment_bytes = 0;
+}
+
 static void refusals_have_names_and_sentences(void)
 {
     for (int r = 0; r < STORE_REFUSALS; r++) {
@@ -69,6 +107,7 @@ static void refusals_have_names_and_sentences(void)
 int main(void)
 {
     RUN(the_reserve_of_disk_is_kept);
+    RUN(a_change_that_waits_for_room_holds_up_no_intake);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
 }

@@ -63,12 +63,13 @@ struct bounds {
 
 /* The writer thread's own. */
 struct writer {
-    struct request_list stalled; /* not looked at yet: no room in the memtable */
+    struct request_list stalled; /* not looked at yet: no room in the memtable or the journal */
     struct request_list answers; /* decided in the group under way */
     struct request_list waiting; /* for a freeze: reads, erasures */
     struct request_list frozen;  /* for the frozen memtable to be committed */
     uint64_t applied_generation;
     struct memtable *spare; /* empty: the memory of one that was large; NULL: none */
+    bool intake_stalled;    /* some of `stalled` is intake */
     bool freeze_now;        /* an erasure ends its memtable */
     bool hurry;             /* somebody in `waiting` does more than page */
     bool stopping;

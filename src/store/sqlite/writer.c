@@ -7,7 +7,9 @@
  *  - Between groups the active memtable holds exactly the journal's groups up to its `end`.
  *  - At most one memtable is frozen. While it is, intake that finds the active one full waits in
  *    `stalled`, and with it, in order, all else but outcomes, pages and the applier's word. While
- *    the applier itself waits for room on the disk, such intake is refused instead. */
+ *    the applier itself waits for room on the disk, such intake is refused instead.
+ *  - A change that waits for room in the journal holds up no intake: on a full disk it may wait
+ *    for ever, and what it waits with was asked for at the same time, so neither is first. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
@@ -377,6 +379,8 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
         return false; /* refused at once, whatever else waits for room */
     if (r->kind == REQUEST_INTAKE && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
         return false; /* the same: the applier waits for room, nobody knows how long */
+    if (r->kind == REQUEST_INTAKE) /* overtakes what waits for more room than it needs */
+        return s->writer.intake_stalled || is_blocked(s, r);
     return s->writer.stalled.first || is_blocked(s, r);
 }
 
@@ -403,10 +407,12 @@ static void round_of(struct sqlite_store *s, struct request_list *todo)
     begin_group(s);
     while (todo->first && !group_is_full(s)) {
         struct request *r = request_list_take(todo);
-        if (must_stall(s, r))
+        if (must_stall(s, r)) {
             request_list_add(&s->writer.stalled, r);
-        else
+            s->writer.intake_stalled |= r->kind == REQUEST_INTAKE;
+        } else {
             take(s, r);
+        }
     }
     commit_group(s);
     if (has_failed(s)) {
@@ -460,6 +466,7 @@ void *writer_main(void *arg)
         /* What stalled came first; whether it may go on is asked again of each. */
         struct request_list stalled = s->writer.stalled;
         s->writer.stalled = (struct request_list){0};
+        s->writer.intake_stalled = false;
         request_list_join(&stalled, &todo);
         do
             round_of(s, &stalled);
