@@ -23,6 +23,7 @@ esac
 [ "$(id -u)" -eq 0 ] || { echo "debootstrap and chroot need root" >&2; exit 1; }
 
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/fresh-$release.XXXXXX")
+chmod 755 "$root" # its users look into /, too
 trap 'rm -rf --one-file-system "$root"' EXIT
 
 echo "== Debian $1 ($release), minimal, with git"
