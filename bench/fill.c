@@ -27,7 +27,7 @@
 #define FLIGHTS 8u
 #define PANELISTS 100000u
 #define CALLBACKS_OF_PANELIST 100u /* in a log: as many in a small store as in a large one */
-#define FULL_AFTER_S 3 /* nothing accepted for so long: the store takes no more */
+#define FULL_AFTER_S 3             /* nothing accepted for so long: the store takes no more */
 
 struct texts {
     char event_id[27], panelist_id[30];

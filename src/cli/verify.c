@@ -50,8 +50,9 @@ int command_verify(struct settings *s)
 {
     struct str secret = settings_text(s, OPTION_SECRET);
     if (s->operand_count)
-        return command_fail(EXIT_USAGE, "verify reads the body from standard input: "
-                                        "postbackd verify --secret SECRET < %.*s",
+        return command_fail(EXIT_USAGE,
+                            "verify reads the body from standard input: "
+                            "postbackd verify --secret SECRET < %.*s",
                             STR_ARG(s->operands[0]));
     if (!secret.p)
         return command_fail(

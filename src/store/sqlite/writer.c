@@ -378,7 +378,7 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
     if (r->kind == REQUEST_INTAKE && out_of_patience(s) && !writer_intake_ready(s, r->what))
         return false; /* refused at once, whatever else waits for room */
     if (r->kind == REQUEST_INTAKE && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
-        return false; /* the same: the applier waits for room, nobody knows how long */
+        return false;              /* the same: the applier waits for room, nobody knows how long */
     if (r->kind == REQUEST_INTAKE) /* overtakes what waits for more room than it needs */
         return s->writer.intake_stalled || is_blocked(s, r);
     return s->writer.stalled.first || is_blocked(s, r);
