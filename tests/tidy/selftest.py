@@ -39,6 +39,9 @@ CLEAN = {
     "src/cli/main.c": '/* Entry. */\n#include "store/rows.h"\nint main(void) { printf("x"); }\n',
     "tests/unit/test_rows.c": "/* A test. */\nint main(void) { strcpy(a, b); }\n",
     "src/domain/x.h": "#pragma once\n#include <stdint.h>\n",
+    "tests/dashboard/x.test.ts": "test('x', async () => {\n  await w.shows(async () => {\n"
+                                 "    assert.ok(await w.count());\n  });\n"
+                                 "  const n = () =>\n    w.count();\n});\n",
 }
 
 # (rule, file, its text, line of the finding)
@@ -81,6 +84,11 @@ PLANTED = [
     ("listed", "tests/unit/test_other.c", "/* Other. */\n", 1),
     ("listed", "tests/fuzz/fuzz_other.c", "/* Other. */\n", 1),
     ("link", "docs/notes.md", "Notes\n[one](architecture.md#x) [two](nowhere.md)\n", 2),
+    ("unwaited", "tests/dashboard/x.test.ts",
+     "test('x', async () => {\n  assert.ok(await w.rows('x'));\n});\n", 2),
+    ("unwaited", "tests/dashboard/x.test.ts",
+     "test('x', async () => {\n  await w.shows(() => {\n    f();\n  });\n"
+     "  const n = await w.a.count();\n});\n", 5),
     ("exceptions", "tests/tidy/exceptions.txt", "# none\nbanned-call src/x.c:time -- gone\n", 2),
     ("exceptions", "tests/tidy/exceptions.txt", "line-length src/x.c\n", 1),
 ]

@@ -46,6 +46,12 @@ IMPURE_HEADERS = re.compile(
 # Money never passes through binary floating point.
 EXACT_FOLDERS = ("domain", "intake", "accounts", "store", "reports")
 
+# What reads a page of the dashboard at once: it may not be ready. Inside of shows() or until(), or of
+# a function of its own that is called there, it is read until it is as it should be.
+PAGE_READS = re.compile(r"\.(count|isVisible|isHidden|isEnabled|isDisabled|isChecked|textContent"
+                        r"|innerText|inputValue|allTextContents|rows|content|url|evaluate)\(")
+WAITING = re.compile(r"(\.shows|\buntil|=>)")
+
 # Spelled so that this file does not find itself.
 LEFTOVERS = re.compile(r"\b(" + "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"])
                        + r")\b")
@@ -293,6 +299,26 @@ def check_links(texts, root):
                     yield Finding(text.path, number, "link", f"leads nowhere: {target}", target)
 
 
+def check_unwaited(texts, _root):
+    """Reads of a page in a statement that waits for nothing; a statement ends at the indentation of
+    its first line."""
+    for text in texts:
+        if not re.fullmatch(r"tests/dashboard/.*\.test\.ts", text.path):
+            continue
+        depth = None  # of the statement that waits
+        for number, line in enumerate(text.lines, 1):
+            indent = len(line) - len(line.lstrip())
+            if depth is not None and (indent > depth or line.strip()[:1] in "})]"):
+                continue
+            # A test's own function holds statements: they are looked at one by one.
+            waits = WAITING.search(line) and not re.match(r"test\(|for ", line.lstrip())
+            depth = indent if waits else None
+            match = PAGE_READS.search(line)
+            if match and not waits:
+                what = f"{match.group(1)}() outside of shows()"
+                yield Finding(text.path, number, "unwaited", what, match.group(1))
+
+
 RULES = {
     "layers": check_layers,
     "layers-documented": check_layers_documented,
@@ -306,6 +332,7 @@ RULES = {
     "leftover": check_leftovers,
     "listed": check_listed,
     "link": check_links,
+    "unwaited": check_unwaited,
 }
 EXCEPTIONS = "tests/tidy/exceptions.txt"
 
