@@ -49,12 +49,15 @@ function EgressCard() {
 function SnippetCard({ apps }: { apps: App[] }) {
   const [language, setLanguage] = useState<Language>('Node.js');
   const [appId, setAppId] = useState(apps[0]?.AppId ?? '');
-  const [secret, setSecret] = useState<string | null>(null);
+  const [read, setRead] = useState<{ appId: string; secret: string } | null>(null);
   const sending = useSending();
   const fill = () =>
-    sending.run(async () =>
-      setSecret((await get<Secret>(path`/api/v1/apps/${appId}/secret`)).CallbackSecret),
-    );
+    sending.run(async () => {
+      const { CallbackSecret } = await get<Secret>(path`/api/v1/apps/${appId}/secret`);
+      setRead({ appId, secret: CallbackSecret });
+    });
+  // Another app may have been chosen while it was read.
+  const secret = read?.appId === appId ? read.secret : null;
   const app = apps.find(one => one.AppId === appId);
   return (
     <Card
@@ -78,13 +81,13 @@ function SnippetCard({ apps }: { apps: App[] }) {
               items={apps.map(one => ({ value: one.AppId, title: one.Name || one.AppId }))}
               onChange={id => {
                 setAppId(id);
-                setSecret(null);
+                setRead(null);
               }}
             />
           )}
           {may('apps:write') &&
             (secret ? (
-              <Button size="small" onClick={() => setSecret(null)}>
+              <Button size="small" onClick={() => setRead(null)}>
                 Hide the secret
               </Button>
             ) : (

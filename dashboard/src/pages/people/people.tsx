@@ -106,7 +106,7 @@ export function PeoplePanel({ partner }: PanelProps) {
   );
   return (
     <>
-      <Card title="Who may sign in" actions={!none && invite} flush>
+      <Card title="Who may sign in" actions={list.data && !none && invite} flush>
         <ProblemNotice problem={list.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
         {none && (

@@ -84,16 +84,20 @@ function Found({ partner, callback, onSent }: Props & { callback: Callback }) {
 export function ReversalCard({ partner, onSent }: Props) {
   const [typed, setTyped] = useState('');
   const [wanted, setWanted] = useState('');
-  const { data, problem, loading } = useResource<Callback>(
+  const { data, problem, loading, reload } = useResource<Callback>(
     wanted ? path`/api/v1/callbacks/${wanted}` : null,
     { partnerId: partner },
   );
+  const find = () => {
+    if (typed.trim() === wanted) reload();
+    else setWanted(typed.trim());
+  };
   return (
     <Card
       title="Reversal of an offer"
       text="The advertiser took an offer back: the same amounts, below zero, go to the Offer Callback URL."
     >
-      <Form onSend={() => setWanted(typed.trim())} label="Find the offer">
+      <Form onSend={find} label="Find the offer">
         <TextField label="RewardId of the completed offer" mono value={typed} onChange={setTyped} />
         <div class="row end">
           <Button type="submit" disabled={!typed.trim()}>
