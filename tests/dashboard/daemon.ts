@@ -1,14 +1,26 @@
-// A real daemon on a store of its own, and receivers for its callbacks.
-import { spawn, type ChildProcess } from 'node:child_process';
+// A real daemon on a store of its own, and receivers for its callbacks. Where SCENARIO_POSTGRESQL
+// names a server (tests/scenario/postgresql.py), the store is a database there.
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:fs';
 import { mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 
 const binary = process.env['POSTBACKD_BIN'] ?? '../build/postbackd';
 export const operatorKey = 'operator-key-of-the-dashboard-tests';
+const onPostgresql = !!process.env['SCENARIO_POSTGRESQL'];
+
+/** What --store is for a new daemon with this directory. */
+async function newStore(directory: string): Promise<string> {
+  if (!onPostgresql) return `sqlite:${join(directory, 'store')}`;
+  const line = ['../tests/scenario/postgresql.py', 'new', `d${randomBytes(8).toString('hex')}`];
+  const { stdout } = await promisify(execFile)('/usr/bin/python3', line);
+  return stdout.trim();
+}
 
 /** Asks again and again until the answer is something: the one way in which tests wait. A check
  * that throws is asked again too; what it complained of last is said when time is up. */
@@ -47,6 +59,7 @@ export class Daemon {
   /** What it has said: its log, and on a terminal what it says to people too. */
   said = '';
   private daemonPid = 0;
+  private store = '';
 
   private constructor(
     readonly directory: string,
@@ -103,6 +116,7 @@ export class Daemon {
       PATH: process.env['PATH'],
       POSTBACKD_OPERATOR_KEY: operatorKey,
     };
+    if (onPostgresql) env['POSTBACKD_MASTER_KEY'] = '6b'.repeat(32);
     if (this.onOwnClock) {
       env['LD_PRELOAD'] = join(dirname(resolve(binary)), 'tests/scenario/shim.so');
       env['SHIM_CLOCK'] = this.clock;
@@ -116,7 +130,8 @@ export class Daemon {
   /** Starts it, on the same store and port where it ran before. */
   async run(): Promise<void> {
     const line = ['serve', '--listen', `127.0.0.1:${this.port}`, '--log-format', 'json'];
-    line.push('--store', `sqlite:${join(this.directory, 'store')}`);
+    this.store ||= await newStore(this.directory);
+    line.push('--store', this.store);
     line.push('--retry-schedule', '1s,2s,600s', '--allow-destination', '127.0.0.0/8');
     line.push('--reads-per-minute', '1000000', ...this.options);
     const child = this.spawn(line);

@@ -2,6 +2,7 @@
 """A PostgreSQL of the test's own: Debian's, in a temporary folder, on a Unix socket, gone afterwards.
 
     postgresql.py run COMMAND...    runs COMMAND with SCENARIO_POSTGRESQL set to the server's URI
+    postgresql.py new NAME          inside of it: makes a database, and prints its URI
 """
 import atexit
 import glob
@@ -120,6 +121,9 @@ def new_database(uri, name):
 
 
 def main(words):
+    if words[:1] == ["new"] and len(words) == 2:
+        print(new_database(os.environ["SCENARIO_POSTGRESQL"], words[1]))
+        return 0
     if len(words) < 2 or words[0] != "run":
         sys.exit(__doc__)
     cluster = Cluster().start()
