@@ -52,7 +52,8 @@ static void subject_post(struct executor *executor, struct task *task)
     else
         s->first = task;
     s->last = task;
-    pthread_cond_broadcast(&s->changed);
+    if (task == s->awaited)
+        pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -133,6 +134,7 @@ void subject_reopen(struct subject *s)
 void subject_wait(struct subject *s, const struct task *done)
 {
     pthread_mutex_lock(&s->lock);
+    s->awaited = done;
     for (;;) {
         struct task *before = NULL, *t = s->first;
         while (t && t != done) {
@@ -150,6 +152,7 @@ void subject_wait(struct subject *s, const struct task *done)
         }
         pthread_cond_wait(&s->changed, &s->lock);
     }
+    s->awaited = NULL;
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -329,11 +332,16 @@ void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting)
     subject_wait(s, &waiting->done);
 }
 
-void subject_get(struct subject *s, struct callback_get *get)
+void subject_start_get(struct subject *s, struct callback_get *get)
 {
     get->done.run = never_run;
     get->reply_to = &s->executor;
     store_get_callback(s->store, get);
+}
+
+void subject_get(struct subject *s, struct callback_get *get)
+{
+    subject_start_get(s, get);
     subject_wait(s, &get->done);
 }
 

@@ -38,7 +38,8 @@ struct subject {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *first, *last;
-    struct callback **owed; /* what the sink was given and nobody has taken */
+    const struct task *awaited; /* by subject_wait: nobody is woken for others */
+    struct callback **owed;     /* what the sink was given and nobody has taken */
     size_t owed_count, owed_capacity;
 };
 
@@ -74,8 +75,9 @@ void subject_count(struct subject *s, struct callback_count *count);      /* the
 /* Of all that was acknowledged before; the caller frees differences. */
 void subject_check_books(struct subject *s, struct books_check *check);
 void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting);
-void subject_get(struct subject *s, struct callback_get *get);    /* the caller frees the arena */
-void subject_list(struct subject *s, struct callback_list *list); /* the same */
+void subject_get(struct subject *s, struct callback_get *get); /* the caller frees the arena */
+void subject_start_get(struct subject *s, struct callback_get *get); /* subject_wait its done */
+void subject_list(struct subject *s, struct callback_list *list);    /* the same */
 void subject_ask_resend(struct subject *s, struct resend *resend);
 void subject_ask_erase(struct subject *s, struct erase *erase);
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
