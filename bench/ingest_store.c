@@ -139,6 +139,8 @@ static void owed(struct owed_sink *sink, struct callback **callbacks, size_t cou
         b->items = arena_alloc(&b->arena, count * sizeof *b->items);
         for (size_t i = 0; i < count; i++)
             fill_outcome(&b->arena, &b->items[i], callbacks[i]);
+        for (size_t i = 0; i < count; i++)
+            b->items[i].fence = leases_fence(store_leases(run.store), b->items[i].lane);
         pthread_mutex_lock(&run.mutex);
         run.outcomes_open++;
         pthread_mutex_unlock(&run.mutex);

@@ -67,6 +67,12 @@ MUST_CHECK bool accounts_load(struct accounts *accounts, struct arena *arena,
                               enum account_kind kind, struct str id, struct str document,
                               struct str *ret_why);
 
+/* One document as another process has left it (absent: it is gone), on the thread of changes. On
+ * failure *ret_why is a sentence in the arena. */
+MUST_CHECK bool accounts_refresh(struct accounts *accounts, struct arena *arena,
+                                 enum account_kind kind, struct str id, struct str document,
+                                 struct str *ret_why);
+
 /* After the last document: whether every app has its partner, and every client and key theirs. */
 MUST_CHECK bool accounts_loaded(struct accounts *accounts, struct arena *arena,
                                 struct str *ret_why);

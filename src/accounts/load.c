@@ -83,6 +83,24 @@ bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_
     return false;
 }
 
+bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum account_kind kind,
+                      struct str id, struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    struct json *v = NULL;
+    if (!document.p) {
+        if (kind == ACCOUNT_KEY) /* nothing else is ever deleted */
+            directory_remove_key(accounts->options.directory, id);
+        return true;
+    }
+    void *entry = NULL;
+    if (json_parse(accounts->parser, arena, document, &v, ret_why))
+        entry = read_document(accounts, arena, kind, v, ret_why);
+    if (entry)
+        accounts_put(accounts->options.directory, kind, entry);
+    return entry != NULL;
+}
+
 /* The id of an entry that lacks what it belongs to; absent: none. */
 static struct str first_orphan(struct directory *d, struct arena *arena, const char **ret_kind)
 {

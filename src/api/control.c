@@ -22,7 +22,42 @@ struct control {
     atomic_int slow_calls;
     struct waiter stored;
     struct audit audit;
+    struct task refresh;
+    atomic_bool refreshing; /* the task is on its way */
 };
+
+/* --- what other nodes change -------------------------------------------------------------------
+ */
+
+void control_catch_up(struct control *control)
+{
+    struct object_feed feed = {.more = store_leases(control->options.store) != NULL};
+    while (feed.more) {
+        feed = (struct object_feed){.done.run = waiter_wake, .reply_to = &control->stored.executor};
+        store_feed(control->options.store, &feed);
+        waiter_wait(&control->stored);
+        bool good = feed.status == STORE_OK;
+        for (size_t i = 0; good && i < feed.count; i++)
+            control->options.refresh(control->options.context, &feed.arena, &feed.rows[i]);
+        arena_free(&feed.arena);
+        feed.more = good && feed.more;
+    }
+}
+
+static void run_refresh(struct task *task)
+{
+    struct control *control = CONTAINER_OF(task, struct control, refresh);
+    CHECK_MAGIC(control, CONTROL_MAGIC);
+    atomic_store(&control->refreshing, false);
+    control_catch_up(control);
+}
+
+void control_refresh(struct control *control)
+{
+    CHECK_MAGIC(control, CONTROL_MAGIC);
+    if (!atomic_exchange(&control->refreshing, true))
+        executor_post(worker_executor(control->worker), &control->refresh);
+}
 
 struct control *control_new(const struct control_options *options)
 {
@@ -30,6 +65,7 @@ struct control *control_new(const struct control_options *options)
     control->magic = CONTROL_MAGIC;
     control->options = *options;
     waiter_init(&control->stored);
+    control->refresh.run = run_refresh;
     control->audit = (struct audit){.env = options->env, .directory = options->directory};
     control->worker = worker_start("control");
     control->slow = worker_start("slow");
@@ -96,6 +132,7 @@ enum store_status control_keep(struct control *control, const struct object_part
         .document = parts[0].document,
         .parts = parts + 1,
         .part_count = count - 1,
+        .judged = true,
     };
     store_change_object(control->options.store, &object);
     waiter_wait(&control->stored);
@@ -273,17 +310,28 @@ static void print_answer(struct mutation *m)
         buf_printf(&m->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
 }
 
+static void judge_and_keep(struct control *control, struct mutation *m)
+{
+    control_catch_up(control);
+    m->result = m->judge(m);
+    if (m->result != CHANGE_READY)
+        return;
+    m->stored = keep(control, m->c, m->action, &m->change);
+    if (m->stored == STORE_OK && m->render)
+        print_answer(m);
+    change_free(control->options.accounts, &m->change);
+}
+
 static void run_mutation(struct task *task)
 {
     struct mutation *m = CONTAINER_OF(task, struct mutation, task);
-    struct control *control = m->control;
-    m->accounts = control->options.accounts;
-    m->result = m->judge(m);
-    if (m->result == CHANGE_READY) {
-        m->stored = keep(control, m->c, m->action, &m->change);
-        if (m->stored == STORE_OK && m->render)
-            print_answer(m);
-        change_free(control->options.accounts, &m->change);
+    m->accounts = m->control->options.accounts;
+    m->stored = STORE_STALE;
+    m->result = CHANGE_READY;
+    for (int tries = 0; tries < CONTROL_TRIES && m->result == CHANGE_READY; tries++) {
+        judge_and_keep(m->control, m);
+        if (m->stored != STORE_STALE)
+            break;
     }
     m->task.run = answer_on_loop;
     executor_post(call_executor(m->c), &m->task);
@@ -308,20 +356,32 @@ struct disabling {
     struct str url;
 };
 
+/* STORE_OK, too, where there is nothing to do any more. */
+static enum store_status disable(struct disabling *d)
+{
+    struct accounts *accounts = d->control->options.accounts;
+    struct change change;
+    control_catch_up(d->control);
+    if (change_disable_lane(accounts, d->app_no, d->kind, d->url, &change) != CHANGE_READY)
+        return STORE_OK;
+    enum store_status status = keep(d->control, NULL, "app.endpoint_disabled", &change);
+    if (status == STORE_OK)
+        log_warning("lane_disabled", LOG_STR("app", change.app->id),
+                    LOG_C("endpoint", lane_kind_name(d->kind)),
+                    LOG_C("reason", "the receiver answered 410 Gone"));
+    change_free(accounts, &change);
+    return status;
+}
+
 static void run_disabling(struct task *task)
 {
     struct disabling *d = CONTAINER_OF(task, struct disabling, task);
     const struct control_options *options = &d->control->options;
-    struct change change;
-    if (change_disable_lane(options->accounts, d->app_no, d->kind, d->url, &change) ==
-        CHANGE_READY) {
-        log_warning("lane_disabled", LOG_STR("app", change.app->id),
-                    LOG_C("endpoint", lane_kind_name(d->kind)),
-                    LOG_C("reason", "the receiver answered 410 Gone"));
-        if (keep(d->control, NULL, "app.endpoint_disabled", &change) != STORE_OK)
-            log_error("lane_disabled_not_stored", LOG_STR("app", change.id));
-        change_free(options->accounts, &change);
-    }
+    enum store_status status = STORE_STALE;
+    for (int tries = 0; tries < CONTROL_TRIES && status == STORE_STALE; tries++)
+        status = disable(d);
+    if (status != STORE_OK)
+        log_error("lane_disabled_not_stored", LOG_INT("app", d->app_no));
     options->gone_settled(options->context, d->app_no, d->kind);
     arena_free(&d->arena);
     free(d);

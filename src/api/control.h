@@ -18,12 +18,17 @@ struct control_options {
     /* On the control thread. gone_settled: after each control_disable_lane, whatever came of it. */
     void (*app_changed)(void *context, uint32_t app_no);
     void (*gone_settled)(void *context, uint32_t app_no, enum lane_kind kind);
+    /* The same: an object as another node has left it. */
+    void (*refresh)(void *context, struct arena *arena, const struct object_part *object);
     void *context;
 };
 
 struct control *control_new(const struct control_options *options);
 /* Runs what was asked for, then ends. Before the store closes. */
 void control_free(struct control *control);
+
+/* The store's feed has something: what other nodes have changed. Any thread. */
+void control_refresh(struct control *control);
 
 /* Marks a lane disabled after a 410 from `url` (copied), unless it has another one by now. Any
  * thread; durable soon after. */
@@ -60,8 +65,12 @@ void control_ask(struct control *control, struct mutation *m);
 
 /* Runs the task on the control thread. */
 void control_post(struct control *control, struct task *task);
+/* On the control thread: takes in what other nodes have changed. Before anything is judged. */
+void control_catch_up(struct control *control);
 /* On the control thread: waits until the parts are durable, all or none. There is at least one,
- * and the first is not the deletion of what is not there. */
+ * and the first is not the deletion of what is not there. STORE_STALE: another node was quicker;
+ * catch up and judge again, CONTROL_TRIES times at most. */
+#define CONTROL_TRIES 8
 enum store_status control_keep(struct control *control, const struct object_part *parts,
                                size_t count);
 struct audit *control_audit(struct control *control); /* the control thread's */

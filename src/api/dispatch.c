@@ -226,6 +226,12 @@ static bool judge_key(struct call *c)
                             "<key>; or a session. It is missing, wrong, revoked or over.");
         return false;
     }
+    if (!leases_fresh(store_leases(c->api->options.store), loop_mono_ms(c->loop->loop))) {
+        call_answer_problem(c, 503,
+                            "This node has not reached the database for some time, so it cannot "
+                            "say who may still do what. See /readyz.");
+        return false;
+    }
     if (!from_own_page(c)) {
         call_answer_problem(c, 403,
                             "A session needs its X-Csrf-Token here, from this daemon's own page; "

@@ -57,6 +57,27 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
                    store_refusal_name((enum store_refusal)r), (long long)n->refused[r]);
 }
 
+/* Where several nodes share the store. */
+static void print_nodes(struct buf *to, const struct store_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_nodes", "gauge", "Nodes on the database whose lease runs.", n->nodes},
+        {"postbackd_shards_held", "gauge", "Shards that this node delivers; 256 in all.",
+         n->shards_held},
+        {"postbackd_shards_taken_over_total", "counter",
+         "Shards that this node took over from nodes that were gone.", n->shards_taken_over},
+        {"postbackd_shards_lost_total", "counter",
+         "Shards that others took over while this node was away.", n->shards_lost},
+        {"postbackd_outcomes_refused_total", "counter",
+         "Outcomes of attempts that were not recorded, as another node had the shard by then.",
+         n->outcomes_refused},
+        {"postbackd_handed_over_total", "counter",
+         "Lanes and callbacks that this node told others of.", n->handed_over},
+    };
+    for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
 {
     const struct metric metrics[] = {
@@ -278,6 +299,7 @@ static void measured(struct task *task)
     print_metric(&body, &(struct metric){"postbackd_events_rejected_total", "counter",
                                          "Items of events that were rejected, since the start.",
                                          atomic_load(&c->api->events_rejected)});
+    print_nodes(&body, &store);
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
     print_timings(&body, &store);

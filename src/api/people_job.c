@@ -158,15 +158,34 @@ static void print_answer(struct people_job *job)
     job->render(job, &w);
 }
 
-static void run_on_control(struct task *task)
+static void judge_and_keep(struct people_job *job, struct control *control)
 {
-    struct people_job *job = CONTAINER_OF(task, struct people_job, task);
-    struct control *control = job->c->api->options.control;
+    control_catch_up(control);
     if (!job->refusal) {
         bool good = job->judge(job);
         ASSERT(good == (job->refusal == 0));
     }
     keep(job, control);
+}
+
+/* What was judged goes, to be judged again. */
+static void forget(struct people_job *job)
+{
+    for (size_t i = 0; i < job->note_count; i++)
+        audit_note_free(&job->notes[i]);
+    job->note_count = 0;
+    people_change_free(&job->change);
+}
+
+static void run_on_control(struct task *task)
+{
+    struct people_job *job = CONTAINER_OF(task, struct people_job, task);
+    struct control *control = job->c->api->options.control;
+    judge_and_keep(job, control);
+    for (int tries = 1; tries < CONTROL_TRIES && job->stored == STORE_STALE; tries++) {
+        forget(job);
+        judge_and_keep(job, control);
+    }
     if (job->stored == STORE_OK && !job->refusal)
         print_answer(job);
     job->task.run = answer_on_loop;

@@ -1,4 +1,5 @@
-/* The thread that works through recoveries; see recovery.h.
+/* The thread that works through recoveries; see recovery.h. Where several nodes share a store, all
+ * know of all recoveries and the one that has the first shard works through them.
  *
  * Ten times a second each recovery gets what its rate allows, and hands it out app by app in turn,
  * so that one receiver that is down does not hold up the others of the account. Only this thread
@@ -40,6 +41,14 @@ struct running {
     bool done, changed;
 };
 
+/* What another node has left of one. */
+struct news {
+    struct news *next;
+    char id[RECOVERY_ID_BYTES];
+    bool gone;
+    struct recovery r;
+};
+
 struct recoveries {
     uint32_t magic;
     struct env *env;
@@ -51,7 +60,8 @@ struct recoveries {
     struct waiter waiter;
     struct running *first;
     struct recovery_removal *removals;
-    bool started, stopping;
+    struct news *news; /* the latest first */
+    bool mine, started, stopping;
 };
 
 struct recoveries *recoveries_new(struct env *env)
@@ -100,19 +110,43 @@ void recoveries_add(struct recoveries *all, const struct recovery *r)
     pthread_mutex_unlock(&all->lock);
 }
 
-bool recoveries_load(struct recoveries *all, struct str document)
+static bool read_document(struct str document, struct recovery *ret)
 {
     struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    struct recovery r;
-    bool good = json_parse(parser, &arena, document, &object, &why) && recovery_read(object, &r);
-    if (good)
-        recoveries_add(all, &r);
+    bool good = json_parse(parser, &arena, document, &object, &why) && recovery_read(object, ret);
     arena_free(&arena);
     json_parser_free(parser);
     return good;
+}
+
+bool recoveries_load(struct recoveries *all, struct str document)
+{
+    struct recovery r;
+    bool good = read_document(document, &r);
+    if (good)
+        recoveries_add(all, &r);
+    return good;
+}
+
+void recoveries_refresh(struct recoveries *all, struct str id, struct str document)
+{
+    CHECK_MAGIC(all, RECOVERIES_MAGIC);
+    struct news *n = xcalloc(1, sizeof *n);
+    n->gone = !document.p;
+    if (id.n >= sizeof n->id || (!n->gone && !read_document(document, &n->r))) {
+        log_error("recovery_not_read", LOG_STR("recovery", id));
+        free(n);
+        return;
+    }
+    memcpy(n->id, id.p, id.n);
+    pthread_mutex_lock(&all->lock);
+    n->next = all->news;
+    all->news = n;
+    pthread_cond_signal(&all->wake);
+    pthread_mutex_unlock(&all->lock);
 }
 
 static struct running *find_locked(struct recoveries *all, struct str id)
@@ -170,6 +204,7 @@ static enum store_status keep(struct recoveries *all, struct running *at, struct
         .kind = OBJECT_RECOVERY,
         .id = str_of(at->r.id),
         .document = document,
+        .judged = document.p != NULL, /* another node may have removed it */
         .parts = asked ? asked->parts : NULL,
         .part_count = asked ? asked->part_count : 0,
     };
@@ -368,13 +403,8 @@ static void run_one(struct recoveries *all, struct running *at)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-/* STORE_OK: it is gone from the store and from here. */
-static enum store_status forget(struct recoveries *all, struct running *at,
-                                const struct recovery_removal *asked)
+static void unlink_one(struct recoveries *all, struct running *at)
 {
-    enum store_status status = keep(all, at, STR_NONE, asked);
-    if (status != STORE_OK && status != STORE_NOT_FOUND)
-        return status;
     pthread_mutex_lock(&all->lock);
     struct running **link = &all->first;
     while (*link != at)
@@ -382,6 +412,16 @@ static enum store_status forget(struct recoveries *all, struct running *at,
     *link = at->next;
     pthread_mutex_unlock(&all->lock);
     free_running(at);
+}
+
+/* STORE_OK: it is gone from the store and from here. */
+static enum store_status forget(struct recoveries *all, struct running *at,
+                                const struct recovery_removal *asked)
+{
+    enum store_status status = keep(all, at, STR_NONE, asked);
+    if (status != STORE_OK && status != STORE_NOT_FOUND)
+        return status;
+    unlink_one(all, at);
     return STORE_OK;
 }
 
@@ -394,8 +434,11 @@ static void remove_one(struct recoveries *all, struct recovery_removal *removal)
     executor_post(removal->reply_to, &removal->done);
 }
 
-static void work(struct recoveries *all, struct running *first)
+static void work(struct recoveries *all)
 {
+    pthread_mutex_lock(&all->lock);
+    struct running *first = all->first;
+    pthread_mutex_unlock(&all->lock);
     int64_t old_ms = env_wall_ms(all->env) - KEPT_DAYS * DAY_MS;
     for (struct running *at = first, *next; at; at = next) {
         next = at->next;
@@ -403,6 +446,52 @@ static void work(struct recoveries *all, struct running *first)
             run_one(all, at);
         else if (at->r.created_ms < old_ms)
             (void)forget(all, at, NULL);
+    }
+}
+
+/* Takes over its parts. */
+static void take_state(struct recoveries *all, struct running *at, struct news *n)
+{
+    struct recovery_part *old = at->r.parts;
+    free_pages(at);
+    pthread_mutex_lock(&all->lock);
+    at->r = n->r;
+    at->done = recovery_is_done(&at->r);
+    pthread_mutex_unlock(&all->lock);
+    at->pages = at->done ? NULL : xcalloc(at->r.part_count, sizeof *at->pages);
+    at->changed = false;
+    free(old);
+}
+
+/* Whoever works through it knows better than what was written down before. */
+static void take_news(struct recoveries *all, struct news *n)
+{
+    pthread_mutex_lock(&all->lock);
+    struct running *at = find_locked(all, str_of(n->id));
+    pthread_mutex_unlock(&all->lock);
+    if (at && n->gone)
+        unlink_one(all, at);
+    else if (!at && !n->gone)
+        recoveries_add(all, &n->r);
+    else if (at && !all->mine)
+        take_state(all, at, n);
+    else
+        free(n->r.parts);
+    free(n);
+}
+
+/* The oldest first. */
+static void take_all_news(struct recoveries *all, struct news *latest)
+{
+    struct news *oldest = NULL;
+    for (struct news *next; latest; latest = next) {
+        next = latest->next;
+        latest->next = oldest;
+        oldest = latest;
+    }
+    for (struct news *next; oldest; oldest = next) {
+        next = oldest->next;
+        take_news(all, oldest);
     }
 }
 
@@ -420,7 +509,7 @@ static void wait_tick(struct recoveries *all)
     struct timespec until = {.tv_sec = (time_t)(at_ms / 1000),
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
     int result = 0;
-    while (!all->stopping && !all->removals && result != ETIMEDOUT)
+    while (!all->stopping && !all->removals && !all->news && result != ETIMEDOUT)
         result = pthread_cond_timedwait(&all->wake, &all->lock, &until);
 }
 
@@ -431,11 +520,14 @@ static void *run(void *arg)
     pthread_mutex_lock(&all->lock);
     while (!all->stopping || all->removals) {
         struct recovery_removal *removals = all->removals;
+        struct news *news = all->news;
         all->removals = NULL;
-        struct running *first = all->first;
+        all->news = NULL;
         pthread_mutex_unlock(&all->lock);
-        if (!removals)
-            work(all, first);
+        take_all_news(all, news);
+        all->mine = leases_first(store_leases(all->store));
+        if (!removals && all->mine)
+            work(all);
         for (struct recovery_removal *at = removals, *next; at; at = next) {
             next = at->next;
             remove_one(all, at);
@@ -444,7 +536,7 @@ static void *run(void *arg)
         if (any_running(all))
             wait_tick(all);
         else
-            while (!all->stopping && !all->removals && !any_running(all))
+            while (!all->stopping && !all->removals && !all->news && !any_running(all))
                 pthread_cond_wait(&all->wake, &all->lock);
     }
     pthread_mutex_unlock(&all->lock);
@@ -483,6 +575,11 @@ void recoveries_free(struct recoveries *all)
     for (struct running *at = all->first, *next; at; at = next) {
         next = at->next;
         free_running(at);
+    }
+    for (struct news *n = all->news, *next; n; n = next) {
+        next = n->next;
+        free(n->r.parts);
+        free(n);
     }
     pthread_mutex_destroy(&all->lock);
     pthread_cond_destroy(&all->wake);

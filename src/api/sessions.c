@@ -96,6 +96,7 @@ static void run_using(struct task *task)
 {
     struct using *u = CONTAINER_OF(task, struct using, task);
     struct people *people = u->api->options.people;
+    control_catch_up(u->api->options.control);
     struct session *s = people_session(people, u->session_id);
     int64_t used_ms = s ? atomic_load(&s->used_ms) : 0;
     if (s && used_ms - s->stored_used_ms > SESSION_USED_LAG_MS) {

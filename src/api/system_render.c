@@ -199,6 +199,22 @@ static void print_messages(struct json_writer *w, const struct operations_number
     json_end_object(w);
 }
 
+static void print_nodes(struct json_writer *w, const struct store_numbers *n)
+{
+    json_key(w, "Nodes");
+    if (n->nodes == 0) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    json_key(w, "Name");
+    json_c(w, n->node_name);
+    json_key_int(w, "Alive", n->nodes);
+    json_key_int(w, "ShardsHeld", n->shards_held);
+    json_key_int(w, "Shards", SHARDS);
+    json_end_object(w);
+}
+
 void system_print(struct json_writer *w, const struct system_numbers *n)
 {
     json_object(w);
@@ -214,5 +230,6 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     print_books(w, &n->books);
     print_certificates(w, n);
     print_messages(w, &n->operations);
+    print_nodes(w, &n->store);
     json_end_object(w);
 }

@@ -20,6 +20,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
                       "Where events are kept: sqlite:DIR or postgresql://...",
                       S | COMMAND_BACKUP | COMMAND_MIGRATE, false, false},
+    [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
+                          "How this node is called in the log and on the system page, where "
+                          "several share a database; without it, the machine's name.",
+                          S, false, false},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,

@@ -90,6 +90,16 @@ static bool read_numbers(struct settings *s, struct daemon_options *o, struct st
     return true;
 }
 
+/* The machine's where none is given. */
+static const char *node_name(struct settings *s)
+{
+    static char machine[65];
+    const char *name = text_or_null(s, OPTION_NODE_NAME);
+    if (!name && gethostname(machine, sizeof machine - 1) == 0)
+        name = machine;
+    return name;
+}
+
 static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     struct store_name name;
@@ -97,6 +107,7 @@ static bool read_store(struct settings *s, struct daemon_options *o, struct str 
         return false;
     if (name.uri) {
         o->store_uri = name.uri;
+        o->node_name = node_name(s);
         if (o->master_key.p)
             return true;
         return fail(s, ret_why, OPTION_STORE,

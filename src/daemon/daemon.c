@@ -16,13 +16,14 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
+#include "daemon/elsewhere.h"
 #include "daemon/listener.h"
 #include "daemon/master_key.h"
+#include "daemon/open_store.h"
 #include "daemon/set_up.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
 #include "daemon/told.h"
-#include "daemon/upgrade.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
 #include "people/people.h"
@@ -72,6 +73,7 @@ struct daemon {
     int listen_fd;
     struct lap *laps;
     size_t lap_count;
+    struct elsewhere elsewhere;
     struct waiter waiter; /* the main thread's, one thing after the other */
     struct task delivery_stopped;
 };
@@ -156,36 +158,9 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     return good;
 }
 
-static struct store *open_postgresql(struct daemon *d, char **ret_why)
-{
-    struct postgresql_store_options options = {
-        .uri = d->options.store_uri,
-        .env = d->env,
-        .retention = d->options.retention,
-        .waiting_most = d->options.waiting_most,
-    };
-    return postgresql_store_open(&options, ret_why);
-}
-
-static struct store *open_sqlite(struct daemon *d, char **ret_why)
-{
-    struct upgrade_watch watch = {.env = d->env};
-    struct sqlite_store_options options = {
-        .directory = d->options.store_directory,
-        .disk = disk_real(),
-        .env = d->env,
-        .retention = d->options.retention,
-        .disk_reserve_bytes = d->options.disk_reserve_bytes,
-        .waiting_most = d->options.waiting_most,
-        .upgrade_goes_on = upgrade_goes_on,
-        .upgrade_context = &watch,
-    };
-    return sqlite_store_open(&options, ret_why);
-}
-
 static bool open_store(struct daemon *d, char **ret_why)
 {
-    d->store = d->options.store_uri ? open_postgresql(d, ret_why) : open_sqlite(d, ret_why);
+    d->store = open_store_of(&d->options, d->env, ret_why);
     if (!d->store)
         return false;
     d->directory = directory_new();
@@ -272,6 +247,27 @@ static void app_changed(void *context, uint32_t app_no)
     delivery_app_changed(d->delivery, app_no);
 }
 
+/* On the control thread. */
+static void refresh_object(void *context, struct arena *arena, const struct object_part *object)
+{
+    struct daemon *d = context;
+    elsewhere_refresh(&d->elsewhere, arena, object);
+}
+
+static void watch_store(struct daemon *d)
+{
+    d->elsewhere = (struct elsewhere){
+        .directory = d->directory,
+        .accounts = d->accounts,
+        .people = d->people,
+        .delivery = d->delivery,
+        .control = d->control,
+        .recoveries = d->recoveries,
+        .operations = d->operations,
+    };
+    elsewhere_watch(&d->elsewhere, d->store);
+}
+
 static void outcomes_told(void *context, const struct outcome *items, size_t count)
 {
     struct daemon *d = context;
@@ -315,6 +311,7 @@ static void make_api(struct daemon *d)
         .directory = d->directory,
         .app_changed = app_changed,
         .gone_settled = gone_settled,
+        .refresh = refresh_object,
         .context = d,
     });
     d->books = books_watch_new(d->env, d->store, d->directory);
@@ -385,6 +382,7 @@ static void start_threads(struct daemon *d)
     size_t count = store_backlog(d->store, &lanes);
     delivery_recover(d->delivery, lanes, count);
     free(lanes);
+    watch_store(d);
     store_start(d->store, delivery_sink(d->delivery));
     for (size_t i = 0; i < d->lap_count; i++) {
         char name[32];
@@ -498,6 +496,7 @@ static bool stop_in_order(struct daemon *d)
         waiter_wait(&d->waiter);
     recoveries_stop(d->recoveries);
     operations_stop(d->operations);
+    store_watch(d->store, NULL);
     control_free(d->control);
     d->control = NULL;
     struct store_numbers numbers;
@@ -576,7 +575,8 @@ int daemon_run(struct daemon *d)
             supervisor_tell("READY=1");
         }
         watch_look(d->watch);
-        books_watch_step(d->books);
+        if (leases_first(store_leases(d->store)))
+            books_watch_step(d->books);
         certificate_watch_step(d->certificates);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);

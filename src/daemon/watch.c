@@ -156,5 +156,6 @@ void watch_look(struct watch *w)
     if (now < w->clients_due_mono_ms)
         return;
     w->clients_due_mono_ms = now + CLIENTS_EVERY_MS;
-    look_at_clients(w);
+    if (leases_first(store_leases(w->store)))
+        look_at_clients(w);
 }

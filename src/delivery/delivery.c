@@ -66,6 +66,7 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
     ASSERT(count > 0 && count <= OWNERS_LOOPS_MAX);
     struct delivery *delivery = xcalloc(1, sizeof(*delivery));
     delivery->store = options->store;
+    delivery->leases = store_leases(options->store);
     delivery->directory = options->directory;
     delivery->schedule = options->schedule;
     delivery->disable_lane = options->disable_lane;
@@ -137,6 +138,16 @@ void delivery_app_changed(struct delivery *delivery, uint32_t app_no)
 void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane_kind kind)
 {
     tell_all(delivery, (struct note){.kind = NOTE_GONE_SETTLED, .number = lane_of(app_no, kind)});
+}
+
+void delivery_leases_changed(struct delivery *delivery)
+{
+    tell_all(delivery, (struct note){.kind = NOTE_LEASES});
+}
+
+void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no)
+{
+    tell_all(delivery, (struct note){.kind = NOTE_ERASED, .number = account_no});
 }
 
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped)

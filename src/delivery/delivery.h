@@ -50,13 +50,19 @@ struct delivery_options {
 
 struct delivery *delivery_new(const struct delivery_options *options);
 struct owed_sink *delivery_sink(struct delivery *delivery);
-/* Takes up the lanes that have waiting callbacks. Before the loops run. */
+/* Takes up the lanes that have waiting callbacks, if they are ours. Any thread. */
 void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
 /* An app's settings changed: its lanes look at them again. Any thread. */
 void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
 /* The directory knows of the lane's 410 now, or knows better (its URL was set meanwhile): from
  * here on its word counts. Any thread. */
 void delivery_gone_settled(struct delivery *delivery, uint32_t app_no, enum lane_kind kind);
+/* The store's leases have changed: lanes that are no longer ours end what is under way and leave.
+ * Any thread. */
+void delivery_leases_changed(struct delivery *delivery);
+/* Another node has erased a panelist of the account: what waits in memory is read anew, without
+ * him. Any thread. */
+void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no);
 /* Starts no further exchanges; `stopped` is run on `reply_to` once those under way have ended and
  * their outcomes are durable. Any thread. */
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);

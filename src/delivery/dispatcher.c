@@ -46,6 +46,9 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     struct lane *lane = dispatcher_find(d, no);
     if (lane)
         return lane;
+    int64_t fence = leases_fence(d->delivery->leases, no);
+    if (d->delivery->leases && fence == 0)
+        return NULL;
     int owner = owners_claim(d->delivery->owners, no, d->index);
     if (owner != d->index) {
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0};
@@ -54,6 +57,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     }
     struct lane_now now = dispatcher_now(d);
     lane = lane_new(no, &d->shared, &now);
+    lane->fence = fence;
     lane->waker.kind = WAKER_LANE;
     lane->health = dispatcher_find_health(d, no);
     lookup_add(&d->lanes, &lane->node, dispatcher_hash(no));
@@ -95,7 +99,8 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
     struct lane_now now = dispatcher_now(d);
     if (s.enabled_since_ms > now.wall_ms) /* by a clock that was put back since */
         s.enabled_since_ms = now.wall_ms;
-    lane->leaving = owner != OWNER_NONE && owner != d->index;
+    lane->leaving = (owner != OWNER_NONE && owner != d->index) ||
+                    leases_lost(d->delivery->leases, lane->no, lane->fence);
     if (s.has_url)
         join_url(d, lane, app, kind);
     else
@@ -156,12 +161,15 @@ static void leave(struct dispatcher *d, struct lane *lane)
 {
     lane_no no = lane->no;
     int64_t late_ms = lane->late_ms;
+    bool lost = leases_lost(d->delivery->leases, no, lane->fence);
     struct app *app = directory_app_by_no(d->delivery->directory, (uint32_t)(no / LANE_KINDS));
     int owner =
         app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
-    if (owner == OWNER_NONE || owner == d->index) { /* changed back, or cleared, meanwhile */
+    if (owner == OWNER_NONE)
+        owner = d->index;
+    if (!lost && owner == d->index) { /* changed back, or cleared, meanwhile */
         dispatcher_set_lane(d, lane, app);
-    } else {
+    } else { /* lost: it may be ours again, under another fence */
         forget(d, lane);
         owners_give(d->delivery->owners, no, owner);
         struct note note = {.kind = NOTE_WAITING, .number = no, .due_ms = 0, .late_ms = late_ms};
@@ -169,6 +177,21 @@ static void leave(struct dispatcher *d, struct lane *lane)
     }
     if (app)
         app_unref(app);
+}
+
+static void watch_lease(void *context, struct lookup_node *node)
+{
+    struct dispatcher *d = context;
+    struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    if (!leases_lost(d->delivery->leases, lane->no, lane->fence))
+        return;
+    lane->leaving = true;
+    dispatcher_touch(d, lane);
+}
+
+void dispatcher_watch_leases(struct dispatcher *d)
+{
+    lookup_visit(&d->lanes, watch_lease, d);
 }
 
 static struct lane_decision decide(struct dispatcher *d, struct lane *lane)

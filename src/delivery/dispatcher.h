@@ -20,7 +20,14 @@
 #define DISPATCHER_CHECK_MS 60000 /* how long a jump of the wall clock may go unnoticed */
 #define DISPATCHER_STOP_SLACK_MS 2000
 
-enum note_kind { NOTE_WAITING, NOTE_APP, NOTE_GONE_SETTLED, NOTE_STOP };
+enum note_kind {
+    NOTE_WAITING,
+    NOTE_APP,
+    NOTE_GONE_SETTLED,
+    NOTE_LEASES,
+    NOTE_ERASED, /* number: the account */
+    NOTE_STOP
+};
 struct note {
     enum note_kind kind;
     uint64_t number; /* lane or app_no */
@@ -96,6 +103,7 @@ struct dispatcher {
 
 struct delivery {
     struct store *store;
+    struct leases *leases; /* NULL: every lane is ours */
     struct directory *directory;
     struct schedule schedule;
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
@@ -128,7 +136,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
 void dispatcher_free(struct dispatcher *d);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
 void dispatcher_touch(struct dispatcher *d, struct lane *lane);
-/* NULL: another loop's, told so. */
+/* NULL: another loop's, told so; or another node's. */
 struct lane *dispatcher_lane(struct dispatcher *d, lane_no no);
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no); /* NULL: not in memory */
 static inline uint64_t dispatcher_hash(lane_no no)
@@ -139,6 +147,7 @@ static inline uint64_t dispatcher_hash(lane_no no)
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
 void dispatcher_visit(struct dispatcher *d, struct lane *lane);
+void dispatcher_watch_leases(struct dispatcher *d); /* lanes of shards that are lost leave */
 
 /* dispatcher_clock.c */
 /* The wall clock. It follows the monotonic one while the wall clock is behind by no more than
@@ -170,7 +179,7 @@ void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane);
 
 /* dispatcher_try.c */
 bool dispatcher_has_seat(const struct dispatcher *d, bool sick);
-/* False: the settings had changed; decide again. */
+/* False: the settings had changed, or the lane is no longer ours; decide again. */
 bool dispatcher_start(struct dispatcher *d, struct lane *lane);
 void dispatcher_skip(struct dispatcher *d, struct lane *lane);
 void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test);
@@ -192,6 +201,8 @@ struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /
 
 /* dispatcher_account.c: what concerns one account in all lanes */
 void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id);
+/* Another node has erased somebody of the account: what waits here is read anew. */
+void dispatcher_reread(struct dispatcher *d, uint32_t account_no);
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */

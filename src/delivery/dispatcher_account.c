@@ -38,6 +38,28 @@ void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str pane
     lookup_visit(&d->lanes, erase_in_lane, &e);
 }
 
+static void reread_lane(void *context, struct lookup_node *node)
+{
+    const struct erasing *e = context;
+    struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    struct app *app =
+        directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    if (app && app->terms.account_no == e->account_no) {
+        lane_drop_queued(lane);
+        lane_spoil_page(lane);
+        dispatcher_touch(e->dispatcher, lane);
+    }
+    if (app)
+        app_unref(app);
+}
+
+void dispatcher_reread(struct dispatcher *d, uint32_t account_no)
+{
+    CHECK_MAGIC(d, DISPATCHER_MAGIC);
+    struct erasing e = {.dispatcher = d, .account_no = account_no};
+    lookup_visit(&d->lanes, reread_lane, &e);
+}
+
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);

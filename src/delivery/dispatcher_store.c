@@ -175,6 +175,18 @@ void dispatcher_free_spare_recording(struct dispatcher *d)
     d->spare_recording = NULL;
 }
 
+/* What was refused is another node's to tell of. */
+static void tell_outcomes(const struct delivery *delivery, struct outcome_batch *b)
+{
+    size_t told = 0;
+    if (!delivery->outcomes_told || b->status != STORE_OK)
+        return;
+    for (size_t i = 0; i < b->count; i++)
+        if (!b->items[i].refused)
+            b->items[told++] = b->items[i];
+    delivery->outcomes_told(delivery->context, b->items, told);
+}
+
 static void recorded(struct task *task)
 {
     struct recording *r =
@@ -189,9 +201,10 @@ static void recorded(struct task *task)
         ASSERT(lane);
         lane_recorded(lane, o->event_no, o->state, o->place.due_ms, &now);
         dispatcher_touch(d, lane);
+        if (o->has_attempt)
+            leases_end(d->delivery->leases, o->lane);
     }
-    if (d->delivery->outcomes_told && r->batch.status == STORE_OK)
-        d->delivery->outcomes_told(d->delivery->context, r->batch.items, r->batch.count);
+    tell_outcomes(d->delivery, &r->batch);
     d->recordings--;
     if (r->clock_epoch != d->clock_epoch)
         dispatcher_recorded_old(d);
@@ -212,6 +225,8 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
     b->items = xgrow(b->items, &r->capacity, b->count + 1, sizeof(struct outcome));
     struct outcome *o = &b->items[b->count++];
     *o = *outcome;
+    if (d->delivery->leases)
+        o->fence = dispatcher_find(d, o->lane)->fence;
     if (o->has_attempt) {
         struct attempt *a = &o->attempt;
         a->url = arena_str(&b->arena, a->url);

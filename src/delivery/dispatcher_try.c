@@ -18,7 +18,8 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
      * deadline; healthy ones leave a sixteenth for them, or nobody would ever get well. */
     int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
     int64_t most_healthy = d->seats - d->seats / 16;
-    if (d->failed || d->stopping || d->in_flight >= d->seats)
+    if (d->failed || d->stopping || d->in_flight >= d->seats ||
+        !leases_run(d->delivery->leases, d->outside->mono_ms(d->outside)))
         return false;
     return sick ? d->sick_in_flight < most_sick : d->in_flight - d->sick_in_flight < most_healthy;
 }
@@ -102,6 +103,11 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         dispatcher_set_lane(d, lane, app);
         if (app)
             app_unref(app);
+        return false;
+    }
+    if (!leases_begin(d->delivery->leases, lane->no, lane->fence)) {
+        app_unref(app);
+        lane->leaving = true;
         return false;
     }
     struct lane_now now = dispatcher_now(d);
@@ -367,6 +373,7 @@ static void cancel(struct dispatcher *d, struct try *t)
         return;
     }
     let_seats_go(d, t);
+    leases_end(d->delivery->leases, t->lane->no);
     dispatcher_end_probe(t);
     lane_finish(t->lane, t->callback, LANE_FINISH_CANCELLED, 0, &now);
     dispatcher_let_destination_go(d, t->destination);

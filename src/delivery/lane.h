@@ -66,6 +66,7 @@ struct lane {
     uint8_t empty_scans;
     uint32_t lingering; /* held entries that only wait for the page under way */
     lane_no no;
+    int64_t fence; /* its shard's, when it was made; see store/leases.h */
     struct lookup_node node;
     struct waker waker;
     struct link at_destination, blocked, touched, ready, wants_room;

@@ -49,6 +49,14 @@ struct notice {
     struct buf headers;
 };
 
+/* What another node has left of one. */
+struct notice_left {
+    struct task task;
+    struct operations *operations;
+    struct notice *notice; /* NULL: it is gone */
+    char object_id[24];
+};
+
 struct notice *notice_new(struct operations *o, enum operations_topic topic, uint32_t account_no,
                           uint32_t app_no, enum lane_kind kind);
 void notice_free(struct notice *n); /* nothing under way */

@@ -6,13 +6,12 @@
  * back, and what was told is not what is, the next message is owed. A message that failed, and
  * says what is no longer so, is not repeated: it may have arrived, so the news is told instead. */
 #include "operations/notice.h"
+#include "operations/recipient.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "domain/signature.h"
 #include "net/loop.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #define TIMEOUT_MS 10000
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
+#define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 struct operations {
@@ -109,20 +109,30 @@ static void save(struct notice *n)
     store_change_object(o->options.store, &n->change);
 }
 
+static void unlink_notice(struct operations *o, struct notice **at)
+{
+    struct notice *n = *at;
+    *at = n->next;
+    o->count--;
+    atomic_fetch_sub(&o->known, 1);
+    notice_free(n);
+}
+
 static void forget_what_is_well(struct operations *o)
 {
     for (struct notice **at = &o->notices; *at;) {
         struct notice *n = *at;
         if (n->saving || is_worth_keeping(n) ||
-            now_mono(o) < n->last_mono_ms + o->options.spacing_ms) {
+            now_mono(o) < n->last_mono_ms + o->options.spacing_ms)
             at = &n->next;
-            continue;
-        }
-        *at = n->next;
-        o->count--;
-        atomic_fetch_sub(&o->known, 1);
-        notice_free(n);
+        else
+            unlink_notice(o, at);
     }
+}
+
+static bool is_ours(const struct notice *n)
+{
+    return leases_have(store_leases(n->operations->options.store), lane_of(n->app_no, n->kind));
 }
 
 /* --- what is owed ------------------------------------------------------------------------------
@@ -275,61 +285,17 @@ static void sent(struct exchange *x)
     end_when_quiet(o);
 }
 
-/* Where to, and signed with what. */
-struct recipient {
-    char url[LIMIT_URL_BYTES + 1]; /* empty: nobody wants to know any more */
-    char secrets[2][SECRET_TEXT_MAX];
-    size_t secret_count;
-};
-
-static void find_recipient(struct operations *o, const struct notice *n, struct recipient *ret)
-{
-    struct str url = STR_NONE;
-    *ret = (struct recipient){0};
-    struct partner *partner = NULL;
-    if (n->topic == OPERATIONS_OF_BOOKS) {
-        url = o->options.operator_url;
-        accounts_operator_secret(o->options.accounts, ret->secrets[0]);
-        ret->secret_count = 1;
-    } else {
-        partner = directory_partner_by_no(o->options.directory, n->account_no);
-        if (partner && partner->enabled) {
-            url = partner->operations_url;
-            ret->secret_count = accounts_operations_secrets(o->options.accounts, partner,
-                                                            loop_wall_ms(o->loop), ret->secrets);
-        }
-    }
-    if (url.p && url.n < sizeof ret->url)
-        memcpy(ret->url, url.p, url.n);
-    if (partner)
-        partner_unref(partner);
-}
-
-static void sign(struct notice *n, const struct recipient *to)
-{
-    int64_t now_ms = loop_wall_ms(n->operations->loop);
-    char text[WEBHOOK_SIGNATURE_BYTES];
-    buf_clear(&n->headers);
-    buf_printf(&n->headers, "webhook-id: %s\r\nwebhook-timestamp: %" PRId64, n->id, now_ms / 1000);
-    for (size_t i = 0; i < to->secret_count; i++) {
-        signature_webhook(str_of(to->secrets[i]), str_of(n->id), now_ms / 1000, buf_str(&n->body),
-                          text);
-        buf_printf(&n->headers, "%s%s", i ? " " : "\r\nwebhook-signature: ", text);
-    }
-    buf_add_c(&n->headers, "\r\n");
-}
-
 static void send_message(struct notice *n)
 {
     struct operations *o = n->operations;
     struct recipient to;
     const char *why;
-    find_recipient(o, n, &to);
+    recipient_find(&to, &o->options, n, loop_wall_ms(o->loop));
     arena_free(&n->arena);
     if (!to.url[0] || !url_parse(&n->arena, str_of(to.url), &n->url, &why)) {
         end_message(n);
     } else {
-        sign(n, &to);
+        recipient_sign(&to, n, loop_wall_ms(o->loop));
         n->x.url = &n->url;
         n->x.headers = buf_str(&n->headers);
         n->x.body = buf_str(&n->body);
@@ -363,6 +329,10 @@ static void tick(struct timer *timer)
     for (struct notice *n = o->notices; n && !o->stopping; n = n->next) {
         bool due = n->due_mono_ms <= now_mono(o);
         owed += n->step != NOTICE_IDLE;
+        if (n->step != NOTICE_IDLE && !is_ours(n)) {
+            next_ms = next_ms < OTHERS_MS ? next_ms : OTHERS_MS;
+            continue;
+        }
         if (n->step == NOTICE_OWED && due)
             ask_waiting(n);
         else if (n->step == NOTICE_READY && due && o->sending < SENDING_MOST && !n->saving &&
@@ -398,22 +368,12 @@ static void add(struct operations *o, struct notice *n)
     atomic_fetch_add(&o->known, 1);
 }
 
-static bool is_wanted(const struct operations *o, const struct operations_event *e)
-{
-    if (e->topic == OPERATIONS_OF_BOOKS)
-        return o->options.operator_url.p != NULL;
-    struct partner *partner = directory_partner_by_no(o->options.directory, e->account_no);
-    bool wanted = partner && partner->enabled && partner->operations_url.p;
-    if (partner)
-        partner_unref(partner);
-    return wanted;
-}
-
 static void take_news(struct operations *o, const struct operations_event *e)
 {
     struct notice *n = find(o, e);
     if (!n) {
-        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST || !is_wanted(o, e))
+        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST ||
+            !recipient_is_wanted(&o->options, e))
             return;
         n = notice_new(o, e->topic, e->account_no, e->app_no, e->kind);
         add(o, n);
@@ -462,6 +422,68 @@ void operations_tell(struct operations *o, const struct operations_event *event)
     executor_post(loop_executor(o->loop), &news->task);
 }
 
+/* --- other nodes -------------------------------------------------------------------------------
+ */
+
+static void begin_step(struct notice *n)
+{
+    n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
+}
+
+/* What is under way here knows better. */
+static bool is_under_way(const struct notice *n)
+{
+    return n->saving || (n->step != NOTICE_IDLE && is_ours(n));
+}
+
+static void take_left(struct operations *o, struct notice_left *left)
+{
+    struct notice **at = &o->notices;
+    while (*at && strcmp((*at)->object_id, left->object_id) != 0)
+        at = &(*at)->next;
+    if (*at && is_under_way(*at)) {
+        if (left->notice)
+            notice_free(left->notice);
+        return;
+    }
+    if (*at)
+        unlink_notice(o, at);
+    if (!left->notice)
+        return;
+    begin_step(left->notice);
+    add(o, left->notice);
+    set_due(o, left->notice, 0);
+}
+
+static void left_came(struct task *task)
+{
+    struct notice_left *left = CONTAINER_OF(task, struct notice_left, task);
+    struct operations *o = left->operations;
+    if (!o->stopping)
+        take_left(o, left);
+    else if (left->notice)
+        notice_free(left->notice);
+    free(left);
+}
+
+void operations_refresh(struct operations *o, struct str id, struct str document)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    struct notice_left *left = xcalloc(1, sizeof *left);
+    left->task.run = left_came;
+    left->operations = o;
+    left->notice = document.p ? notice_read(o, document) : NULL;
+    if (id.n >= sizeof left->object_id || (document.p && !left->notice)) {
+        log_error("notice_not_read", LOG_STR("id", id));
+        if (left->notice)
+            notice_free(left->notice);
+        free(left);
+        return;
+    }
+    memcpy(left->object_id, id.p, id.n);
+    executor_post(loop_executor(o->loop), &left->task);
+}
+
 /* --- life --------------------------------------------------------------------------------------
  */
 
@@ -484,7 +506,7 @@ bool operations_load(struct operations *o, struct str document)
     struct notice *n = notice_read(o, document);
     if (!n)
         return false;
-    n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
+    begin_step(n);
     add(o, n);
     return true;
 }

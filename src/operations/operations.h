@@ -7,7 +7,10 @@
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
  * may arrive twice, with the same webhook-id. At most one per endpoint within
  * OPERATIONS_SPACING_MS; what happens meanwhile is told afterwards if it is not what was told
- * last. Nothing is ever told about an OperationsUrl itself. */
+ * last. Nothing is ever told about an OperationsUrl itself.
+ *
+ * Where several nodes share a store, all know of all notices, and the one that has an endpoint's
+ * shard sends what is owed about it. */
 #pragma once
 
 #include "accounts/changes.h"
@@ -59,6 +62,8 @@ struct operations;
 struct operations *operations_new(const struct operations_options *options);
 /* One stored object, at start. False: it cannot be read. */
 MUST_CHECK bool operations_load(struct operations *o, struct str document);
+/* One as another node has left it; document absent: it is gone. Any thread, after the start. */
+void operations_refresh(struct operations *o, struct str id, struct str document);
 /* Makes the sender. On failure *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool operations_prepare(struct operations *o, const struct sender_options *sender,
                                    char **ret_why);

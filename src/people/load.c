@@ -50,6 +50,35 @@ bool people_load(struct people *p, struct arena *arena, enum object_kind kind, s
     return fail(arena, id, why, ret_why);
 }
 
+bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+                    struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    struct json *v = NULL;
+    struct user *u = NULL;
+    struct session *s = NULL;
+    ASSERT(kind == OBJECT_USER || kind == OBJECT_SESSION);
+    if (!document.p) {
+        if (kind == OBJECT_USER)
+            people_remove_user(p, id);
+        else
+            people_remove_session(p, id);
+        return true;
+    }
+    if (!json_parse(p->parser, arena, document, &v, ret_why))
+        return false;
+    if (kind == OBJECT_SESSION) {
+        if (!session_read_document(arena, v, &s, ret_why))
+            return false;
+        people_put_session(p, s);
+        return true;
+    }
+    if (!user_read_document(arena, v, p->options.master_key, &u, ret_why))
+        return false;
+    people_put_user(p, u);
+    return true;
+}
+
 bool people_loaded(struct people *p, struct directory *directory, struct arena *arena,
                    struct str *ret_why)
 {

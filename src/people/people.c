@@ -282,13 +282,21 @@ uint32_t people_next_no(struct people *p)
     return no;
 }
 
+/* Not where another has the address by now. */
+static void drop_email(struct people *p, const struct user *was)
+{
+    if (was && index_find(&p->emails, was->email) == was)
+        index_remove(&p->emails, was->email);
+}
+
 void people_put_user(struct people *p, struct user *u)
 {
     lock(p);
     struct user *was = index_find(&p->users, u->id);
-    if (was)
-        index_remove(&p->emails, was->email);
-    ASSERT(index_put(&p->emails, u->email, u) == NULL);
+    drop_email(p, was);
+    /* Who had the address before may be told of behind whoever has it now (people_refresh). */
+    index_remove(&p->emails, u->email);
+    index_put(&p->emails, u->email, u);
     index_put(&p->users, u->id, u);
     if (u->user_no > p->last_no)
         p->last_no = u->user_no;
@@ -316,8 +324,7 @@ void people_remove_user(struct people *p, struct str id)
 {
     lock(p);
     struct user *was = index_remove(&p->users, id);
-    if (was)
-        index_remove(&p->emails, was->email);
+    drop_email(p, was);
     unlock(p);
     entry_unref(was);
 }

@@ -18,6 +18,9 @@ void people_free(struct people *people);
  * the arena. */
 MUST_CHECK bool people_load(struct people *people, struct arena *arena, enum object_kind kind,
                             struct str id, struct str document, struct str *ret_why);
+/* One document as another process has left it (absent: it is gone), on the thread of changes. */
+MUST_CHECK bool people_refresh(struct people *people, struct arena *arena, enum object_kind kind,
+                               struct str id, struct str document, struct str *ret_why);
 /* After the last one: whether every user has its account, and every session its user. */
 MUST_CHECK bool people_loaded(struct people *people, struct directory *directory,
                               struct arena *arena, struct str *ret_why);

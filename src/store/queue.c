@@ -76,6 +76,7 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_GET: ANSWER(struct callback_get); break;
     case REQUEST_LIST: ANSWER(struct callback_list); break;
     case REQUEST_OBJECTS: ANSWER(struct object_list); break;
+    case REQUEST_FEED: ANSWER(struct object_feed); break;
     case REQUEST_APPLIED:
     case REQUEST_APPLY:
     case REQUEST_STOP: UNREACHABLE();

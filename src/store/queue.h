@@ -23,6 +23,7 @@ enum request_kind {
     REQUEST_GET,
     REQUEST_LIST,
     REQUEST_OBJECTS,
+    REQUEST_FEED,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
     REQUEST_APPLY,   /* to the applier */
     REQUEST_STOP,

@@ -163,6 +163,32 @@ void store_erase(struct store *s, struct erase *erase)
     s->ops->erase(s, erase);
 }
 
+void store_feed(struct store *s, struct object_feed *feed)
+{
+    check_request(s, &feed->done, feed->reply_to);
+    if (s->ops->feed) {
+        s->ops->feed(s, feed);
+        return;
+    }
+    feed->status = STORE_OK;
+    feed->count = 0;
+    feed->more = false;
+    executor_post(feed->reply_to, &feed->done);
+}
+
+struct leases *store_leases(struct store *s)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    return s->ops->leases ? s->ops->leases(s) : NULL;
+}
+
+void store_watch(struct store *s, struct store_watcher *watcher)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    if (s->ops->watch)
+        s->ops->watch(s, watcher);
+}
+
 void store_get_numbers(struct store *s, struct store_numbers *ret)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

@@ -20,12 +20,14 @@
 #include "domain/attempt.h"
 #include "domain/event.h"
 #include "store/callback.h"
+#include "store/leases.h"
 
 enum store_status {
     STORE_OK,
     STORE_BUSY,      /* bounds are full: try later */
     STORE_FAILED,    /* stopped: the disk refused a write or a sync */
     STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
+    STORE_STALE,     /* judged by what another process has changed meanwhile: see object_feed */
 };
 
 /* --- taking in ------------------------------------------------------------------------- */
@@ -67,6 +69,8 @@ struct outcome {
     uint64_t event_no;
     lane_no lane;
     uint64_t resend_no;
+    int64_t fence; /* of the lane's shard, when the lane was made (store/leases.h) */
+    bool refused;  /* result: the shard is another's by now, and nothing of it is stored */
     bool has_attempt;
     struct attempt attempt;
     enum callback_state state; /* pending, delivered, dead or skipped */
@@ -129,7 +133,8 @@ struct due_page {
                           * never late, early where what was due then has just become final */
 };
 
-/* Lanes that have waiting callbacks, at start. Blocking; before any request. */
+/* Lanes that have waiting callbacks, at start; of its own shards only. Blocking; before any
+ * request. */
 struct lane_backlog {
     lane_no lane;
     int64_t next_due_ms;
@@ -167,7 +172,24 @@ struct object_change {
         document; /* absent: delete; STORE_NOT_FOUND, and no part kept, where there is none */
     const struct object_part *parts; /* part_count of them; the asker's, in the order they apply */
     size_t part_count;
+    /* Judged by accounts and people as the feed has told of them, or by this object: STORE_STALE,
+     * and nothing is stored, where another process has changed any of those since. */
+    bool judged;
     enum store_status status;
+};
+
+/* What other processes on the same store have changed since the last feed (or since they were
+ * visited), in that order, without OBJECT_AUDIT. The asker takes it in before it asks again or
+ * judges a change. A store that one process has alone has never any. */
+struct object_feed {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    /* results */
+    enum store_status status;
+    struct object_part *rows; /* in the arena; document absent: it is gone */
+    size_t count;
+    bool more;
 };
 
 /* Entries of one kind by id in the order of bytes, from the highest down. */
@@ -481,8 +503,14 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t refused[STORE_REFUSALS];             /* requests, since the start */
     int64_t disk_free_bytes, disk_reserve_bytes; /* 0: not known */
     int64_t waiting_most, journal_most_bytes;    /* bounds; 0: none */
-    bool accepting;                              /* false: busy or failed */
-    bool failed; /* the disk refused a write or a sync: the process must end */
+    /* Where processes share the store; nodes 0: they do not. */
+    int64_t nodes, shards_held; /* alive, as of the last renewal; of SHARDS, this node's */
+    int64_t shards_taken_over;  /* from nodes that were gone */
+    int64_t shards_lost;        /* found to be another's when they were still held here */
+    int64_t outcomes_refused, handed_over;
+    const char *node_name; /* the store's */
+    bool accepting;        /* false: busy or failed */
+    bool failed;           /* the disk refused a write or a sync: the process must end */
 };
 
 struct store_retention {
@@ -507,6 +535,10 @@ struct store_ops {
     void (*count_callbacks)(struct store *s, struct callback_count *count);
     void (*resend)(struct store *s, struct resend *resend);
     void (*erase)(struct store *s, struct erase *erase);
+    /* NULL all three: not shared with other processes. */
+    void (*feed)(struct store *s, struct object_feed *feed);
+    struct leases *(*leases)(struct store *s);
+    void (*watch)(struct store *s, struct store_watcher *watcher);
     /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
      * runs a store asks a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
@@ -546,6 +578,10 @@ void store_list_callbacks(struct store *s, struct callback_list *list);
 void store_count_callbacks(struct store *s, struct callback_count *count);
 void store_resend(struct store *s, struct resend *resend);
 void store_erase(struct store *s, struct erase *erase);
+void store_feed(struct store *s, struct object_feed *feed);
+struct leases *store_leases(struct store *s); /* NULL: everything is ours */
+/* Any time, NULL: nobody. When it returns, who watched before is told nothing more. */
+void store_watch(struct store *s, struct store_watcher *watcher);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);

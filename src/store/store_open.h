@@ -42,9 +42,10 @@ struct postgresql_store_options {
     const char *uri; /* postgresql://..., as libpq reads it */
     struct env *env;
     struct store_retention retention;
-    int64_t waiting_most; /* beyond, events are refused; 0: the default (base/limits.h) */
+    int64_t waiting_most;  /* beyond, events are refused; 0: the default (base/limits.h) */
+    const char *node_name; /* how people know this process; NULL: not at all */
 };
-/* One daemon at a time: a second one on the same database is refused. Blocking, seconds. */
+/* Any number of processes on one database. Blocking, seconds. */
 MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,
                                                char **ret_why);
 

@@ -266,6 +266,8 @@ enum store_status subject_record(struct subject *s, const struct outcome *items,
     struct outcome_batch b = {.done.run = never_run, .reply_to = &s->executor, .count = count};
     b.items = arena_alloc(&b.arena, count * sizeof *b.items);
     memcpy(b.items, items, count * sizeof *b.items);
+    for (size_t i = 0; i < count; i++)
+        b.items[i].fence = leases_fence(store_leases(s->store), b.items[i].lane);
     store_record(s->store, &b);
     subject_wait(s, &b.done);
     arena_free(&b.arena);

@@ -1,6 +1,5 @@
 """A store on PostgreSQL when something happens to the database, or to who writes to it."""
 import os
-import signal
 import subprocess
 import threading
 import time
@@ -122,35 +121,6 @@ def test_every_connection_is_cut_again_and_again(database, database_daemon, rece
     operator.end()
     assert operator.acknowledged
     check_all(daemon, account, receiver, operator.acknowledged)
-
-
-def test_a_second_daemon_is_refused(database_daemon, other_daemon):
-    database_daemon.start()
-    other_daemon.spawn()
-    assert other_daemon.process.wait(40) != 0
-    assert "another postbackd" in other_daemon.log_text()
-    assert database_daemon.api().get("/readyz", key=None).status == 200
-
-
-def test_whoever_slept_through_its_lease_writes_nothing(database, database_daemon, other_daemon,
-                                                        receiver):
-    first, second = database_daemon.start(), other_daemon
-    account = Account(first, receiver.url)
-    first.api().events([account.event("before")])
-    receiver.wait_for("before")
-    first.process.send_signal(signal.SIGSTOP)
-    try:
-        second.start()
-        account.daemon = second
-        second.api().events([account.event("after")])
-        receiver.wait_for("after")
-        numbers = sql(database, "SELECT last_event_no FROM account")
-    finally:
-        first.process.send_signal(signal.SIGCONT)
-    assert first.process.wait(30) == 1
-    assert "taken over" in first.log_text()
-    assert sql(database, "SELECT last_event_no FROM account") == numbers
-    assert second.api().get("/readyz", key=None).status == 200
 
 
 def test_a_killed_daemon_is_followed_at_once(database_daemon, receiver):

@@ -114,7 +114,11 @@ static inline void world_run(struct world *w, int64_t for_ms)
 }
 
 static const struct store_ops world_ops = {
-    .record = world_record, .page = world_page, .resend = world_resend_op};
+    .record = world_record,
+    .page = world_page,
+    .resend = world_resend_op,
+    .leases = world_leases,
+};
 
 static inline struct world_answer world_ok(struct world *w, const struct exchange *x, uint32_t app)
 {

@@ -84,6 +84,9 @@ struct world {
     int64_t pages_asked, records;
     uint64_t resends;
     enum store_status page_status;
+    struct leases leases;   /* where the store is shared */
+    int64_t fences[SHARDS]; /* what the store itself has */
+    int64_t outcomes_refused;
 
     struct app *apps[WORLD_APPS_MAX]; /* by app_no */
     struct delivery *delivery;

@@ -5,6 +5,13 @@
 
 #include "delivery_world_outside.h"
 
+static bool world_is_shared; /* with other nodes: set before the world is opened */
+
+static inline struct leases *world_leases(struct store *s)
+{
+    return world_is_shared ? &CONTAINER_OF(s, struct world, store)->leases : NULL;
+}
+
 static inline struct callback *world_callback(const struct world_row *row)
 {
     char id[32], body[128];
@@ -56,7 +63,12 @@ static inline void world_owe_resend(struct world *w, struct world_row *row)
 static inline void world_apply(struct world *w, struct outcome_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        const struct outcome *o = &batch->items[i];
+        struct outcome *o = &batch->items[i];
+        if (world_is_shared && o->fence != w->fences[leases_shard(o->lane)]) {
+            o->refused = true;
+            w->outcomes_refused++;
+            continue;
+        }
         struct world_row *row = world_row(w, (uint32_t)(o->lane / LANE_KINDS), o->event_no);
         ASSERT(row);
         if (o->has_attempt) {

@@ -312,4 +312,5 @@ export interface System {
   };
   Certificates: { Certificate: string; ExpiresAt: string; Soon: boolean }[];
   Messages: { Sent: number; Failed: number; GivenUp: number; Owed: number };
+  Nodes: { Name: string; Alive: number; ShardsHeld: number; Shards: number } | null;
 }

@@ -1,6 +1,8 @@
-/* Changes that come one at a time: objects, resends, erasures; one transaction each. */
+/* Changes that come one at a time: objects, resends, erasures; one transaction each. Any node makes
+ * them: row locks keep them apart, and the log of objects tells the others (feed.c). */
+#include "store/postgresql/feed.h"
 #include "store/postgresql/fetch.h"
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/handover.h"
 
 #include <stdio.h>
 
@@ -33,9 +35,18 @@ static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, si
 enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change)
 {
     struct object_change *change = object_change;
-    pg_begin_write(s, pg);
+    bool stale = false;
+    pg_begin(pg, false);
+    enum pg_fate fate = feed_begin(s, pg, change, &stale);
+    if (fate != PG_FINE)
+        return fate;
+    if (stale) {
+        change->status = STORE_STALE;
+        pg_rollback(pg);
+        return PG_FINE;
+    }
     int at = put_object(pg, change->kind, change->id, change->document);
-    enum pg_fate fate = pg_sync(pg);
+    fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
     bool found = change->document.p || PQntuples(pg_result(pg, at)) > 0;
@@ -47,7 +58,10 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     }
     change->status = STORE_OK;
     fate = put_parts(pg, change->parts, change->part_count);
-    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+    if (fate != PG_FINE)
+        return fate;
+    feed_log(s, pg, change);
+    return pg_sync_commit(s, pg);
 }
 
 /* --- resend ----------------------------------------------------------------------------------- */
@@ -69,6 +83,11 @@ static enum pg_fate is_held(struct pg *pg, struct pg_side *side, const struct ro
         fate = fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, &original);
     *ret = original.count == 1 && original.rows[0].standing.state == CALLBACK_PENDING;
     return fate;
+}
+
+static lane_no lane_of_row(const struct row *row)
+{
+    return lane_of(row->event.app_no, row->event.lane);
 }
 
 static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
@@ -95,8 +114,12 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
     changes_row(&side->changes, row, &now);
     changes_send(&side->changes, pg);
     row->standing = now;
-    if (now.wait == WAIT_DUE)
+    handover_begin(&side->handover);
+    if (now.wait == WAIT_DUE && leases_have(&s->nodes.leases, lane_of_row(row)))
         pg_side_owe(side, pg_row_callback(row));
+    else if (now.wait == WAIT_DUE)
+        handover_callback(&side->handover, row);
+    handover_send(s, pg, &side->handover);
     resend->status = STORE_OK;
     fate = put_parts(pg, resend->parts, resend->part_count);
     return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
@@ -110,7 +133,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
         resend->status = STORE_NOT_FOUND;
         return PG_FINE;
     }
-    pg_begin_write(s, pg);
+    pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT4, resend->account_no);
     args_key(&pg->args, event_key(&s->secret, resend->account_no, resend->event_id));
     int at = pg_query(pg, "SELECT event_no,period FROM event_key WHERE account_no=$1 AND key=$2");
@@ -194,7 +217,7 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     struct pg_side *side = &s->changes;
     char text[40];
     struct str replacement = make_replacement(s, text);
-    pg_begin_write(s, pg);
+    pg_begin(pg, false);
     int renamed = rename_events(pg, erase, replacement);
     args_int(pg_args(pg), PG_INT4, erase->account_no);
     args_str(&pg->args, PG_TEXT, replacement);
@@ -210,5 +233,7 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     changes_send(&side->changes, pg);
     erase_texts(pg, erase, replacement);
     fate = put_parts(pg, erase->parts, erase->part_count);
+    if (fate == PG_FINE)
+        feed_log_erasure(s, pg, erase->account_no);
     return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
 }

@@ -10,7 +10,7 @@
 
 void pg_init(struct pg *pg, const char *uri)
 {
-    *pg = (struct pg){.uri = uri, .stream = -1, .expects = -1};
+    *pg = (struct pg){.uri = uri, .trip_ms = PG_TRIP_TIMEOUT_MS, .stream = -1};
 }
 
 static void clear_results(struct pg *pg)
@@ -27,7 +27,7 @@ static void disconnect(struct pg *pg)
     pg->connection = NULL;
     pg->in_transaction = false;
     pg->sent = 0;
-    pg->stream = pg->expects = -1;
+    pg->stream = -1;
 }
 
 void pg_close(struct pg *pg)
@@ -168,7 +168,7 @@ static void begin(struct pg *pg, const char *how)
             "off") ",set_config('synchronous_commit',"
                    "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'local'"
                    " ELSE current_setting('synchronous_commit') END,true)",
-        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS * 2);
+        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS);
 }
 
 void pg_begin(struct pg *pg, bool read_only)
@@ -200,13 +200,6 @@ void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
     pg->stream = pg->sent - 1;
     pg->visit = visit;
     pg->context = context;
-}
-
-void pg_expect(struct pg *pg, int which, int64_t value, const char *why_not)
-{
-    pg->expects = which;
-    pg->expected = value;
-    pg->unexpected = why_not;
 }
 
 /* --- receiving -------------------------------------------------------------------------------- */
@@ -281,7 +274,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
             fate = PG_NOT_NOW; /* the statement that failed says why */
         } else if (status == PGRES_SINGLE_TUPLE) {
             pg->visit(pg->context, r);
-            until_mono_ms = env_mono_ms(env_real()) + PG_TRIP_TIMEOUT_MS;
+            until_mono_ms = env_mono_ms(env_real()) + pg->trip_ms;
         }
         if (which < PG_STATEMENTS_MOST && !pg->results[which] && status != PGRES_SINGLE_TUPLE)
             pg->results[which] = r;
@@ -292,7 +285,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
 
 static enum pg_fate take_all(struct pg *pg)
 {
-    int64_t until = env_mono_ms(env_real()) + PG_TRIP_TIMEOUT_MS;
+    int64_t until = env_mono_ms(env_real()) + pg->trip_ms;
     enum pg_fate first = PG_FINE;
     for (int i = 0; i < pg->sent; i++) {
         enum pg_fate fate = take_results(pg, i, until);
@@ -323,15 +316,8 @@ enum pg_fate pg_sync(struct pg *pg)
         disconnect(pg);
     else if (fate != PG_FINE)
         pg->in_transaction = true; /* aborted: a COMMIT behind the error was not carried out */
-    if (fate == PG_FINE && pg->expects >= 0) {
-        const PGresult *r = pg_result(pg, pg->expects);
-        if (PQntuples(r) != 1 || pg_int(r, 0, 0) != pg->expected) {
-            set_why(pg, pg->unexpected);
-            fate = PG_WRONG;
-        }
-    }
     pg->sent = 0;
-    pg->stream = pg->expects = -1;
+    pg->stream = -1;
     if (fate == PG_NOT_NOW || fate == PG_WRONG)
         pg_rollback(pg);
     return fate;

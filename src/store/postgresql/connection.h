@@ -33,6 +33,7 @@ typedef void (*pg_row_visitor)(void *context, const PGresult *row);
 
 struct pg {
     const char *uri; /* the opener's */
+    int64_t trip_ms; /* after so long a trip's answers are not waited for: PG_LOST */
     PGconn *connection;
     bool in_transaction;
     bool committing; /* since pg_begin a COMMIT was put in: lost is then perhaps done */
@@ -43,9 +44,6 @@ struct pg {
     int stream; /* which of them has its rows visited one by one; -1: none */
     pg_row_visitor visit;
     void *context;
-    int expects; /* statement whose one row must have the value; -1: none */
-    int64_t expected;
-    const char *unexpected; /* else the trip is wrong, because of this */
 };
 
 void pg_init(struct pg *pg, const char *uri);
@@ -71,8 +69,6 @@ void pg_commit(struct pg *pg);         /* COMMIT: then pg_sync */
 void pg_take_long(struct pg *pg);      /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */
 /* The rows of the statement put in last are visited as they come and not kept. */
 void pg_visit(struct pg *pg, pg_row_visitor visit, void *context);
-/* A statement's one row must be this number, or the trip is PG_WRONG. */
-void pg_expect(struct pg *pg, int which, int64_t value, const char *why_not);
 MUST_CHECK enum pg_fate pg_sync(struct pg *pg);
 /* A whole trip that reads: for the statements put in since pg_begin. */
 MUST_CHECK enum pg_fate pg_end_read(struct pg *pg);

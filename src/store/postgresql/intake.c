@@ -307,7 +307,7 @@ static enum pg_fate take_in(struct intake *in)
     enum pg_fate fate = make_partitions(in);
     if (fate != PG_FINE)
         return fate;
-    pg_begin_write(in->s, in->pg);
+    pg_begin(in->pg, false);
     pg_intake_ask(in);
     fate = pg_sync(in->pg);
     if (fate != PG_FINE)

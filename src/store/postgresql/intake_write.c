@@ -1,4 +1,5 @@
 /* What a decided group of events leaves behind: one statement per table. */
+#include "store/postgresql/handover.h"
 #include "store/postgresql/intake.h"
 
 #include "base/alloc.h"
@@ -207,10 +208,29 @@ static void write_reports(struct intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
+/* In a lane of another node's it is told of, once per lane. */
+static void owe(struct intake *in, const struct event *e, const struct standing *s,
+                struct idmap *told)
+{
+    lane_no lane = lane_of(e->app_no, e->lane);
+    bool is_new = false;
+    if (leases_have(&in->s->nodes.leases, lane)) {
+        struct callback *c = callback_new(e);
+        c->place = s->place;
+        pg_side_owe(in->side, c);
+        return;
+    }
+    (void)idmap_put(told, lane, &is_new);
+    if (is_new)
+        handover_lane(&in->side->handover, e->account_no, lane, s->place.due_ms);
+}
+
 static void write_callbacks(struct intake *in)
 {
     struct changes *ch = &in->side->changes;
+    struct idmap told = {0};
     changes_begin(ch);
+    handover_begin(&in->side->handover);
     for (size_t i = 0; i < in->count; i++) {
         struct intake_item *item = &in->items[i];
         const struct event *e = &item->event;
@@ -222,13 +242,12 @@ static void write_callbacks(struct intake *in)
         struct standing s = {.state = e->state, .wait = item->wait, .place = {.due_ms = e->due_ms}};
         changes_wait(ch, e, item->period, &s);
         changes_pending(ch, e->account_no, 1);
-        if (item->wait != WAIT_DUE)
-            continue;
-        struct callback *c = callback_new(e);
-        c->place = s.place;
-        pg_side_owe(in->side, c);
+        if (item->wait == WAIT_DUE)
+            owe(in, e, &s, &told);
     }
     changes_send(ch, in->pg);
+    handover_send(in->s, in->pg, &in->side->handover);
+    idmap_free(&told);
 }
 
 void pg_intake_write(struct intake *in)

@@ -1,13 +1,13 @@
-/* The keeper: what has to be done from time to time. It renews the lease, reads the numbers, makes
- * partitions before they are needed and drops those that are too old. It is also who notices that
- * the database is back, when nothing else is taken any more that could. */
-#include "store/postgresql/postgresql_store.h"
+/* The keeper: what has to be done from time to time. It hears what other nodes hand over, reads the
+ * numbers, makes partitions before they are needed and drops those that are too old. */
+#include "store/postgresql/handover.h"
 
 #include "base/log.h"
 #include "domain/clock.h"
 
 #define KEEPER_LOOK_MS 250
 #define KEEPER_HOUSE_MS 3600000
+#define LOG_KEPT_S (2 * 24 * 3600)
 
 /* What was acknowledged is in the numbers of the next look. The oldest: by account, the first that
  * waits. */
@@ -50,6 +50,20 @@ static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32
     return fate;
 }
 
+/* What other nodes have changed is known to all within a second: whoever was away for longer than
+ * this starts again. */
+static enum pg_fate trim_log(struct pg *pg)
+{
+    pg_begin(pg, false);
+    pg_exec_f(pg,
+              "WITH old AS (DELETE FROM object_log WHERE at<clock_timestamp()-interval '%d s'"
+              " RETURNING revision) UPDATE revision SET trimmed=greatest(trimmed,"
+              "(SELECT coalesce(max(revision),0) FROM old)) WHERE name='object'",
+              LOG_KEPT_S);
+    pg_commit(pg);
+    return pg_sync(pg);
+}
+
 /* Bodies go four days after their limit, as a callback may take that long to become final, and
  * never while anything of their period waits. */
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
@@ -74,23 +88,15 @@ static void keep_house(struct postgresql_store *s, struct pg *pg, struct pg_part
 {
     int32_t today = clock_day(env_wall_ms(s->env));
     enum pg_fate fate = make_ahead(pg, known, today);
-    if (fate == PG_FINE)
+    /* One node is enough for what goes. */
+    bool first = leases_first(&s->nodes.leases);
+    if (fate == PG_FINE && first)
         fate = drop_old(s, pg, today);
+    if (fate == PG_FINE && first)
+        fate = trim_log(pg);
     if (fate == PG_FINE)
         return;
     log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
-}
-
-static void keep_lease(struct postgresql_store *s, struct pg *pg)
-{
-    bool held = true;
-    enum pg_fate fate = lease_renew(pg, &s->lease, &held);
-    if (fate == PG_FINE && !held)
-        pg_store_fail(s, "another postbackd has taken over the database");
-    else if (fate == PG_FINE)
-        pg_store_note_away(s, pg, false);
-    else
-        pg_store_note_away(s, pg, true);
 }
 
 void *pg_keeper_main(void *arg)
@@ -99,16 +105,19 @@ void *pg_keeper_main(void *arg)
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-keeper");
     struct pg_partitions known = {0};
-    int64_t lease_at = 0, house_at = 0;
+    int64_t house_at = 0, rescan_at = 0;
     while (!queue_has_any(&s->to_keeper, KEEPER_LOOK_MS)) {
         int64_t now = env_mono_ms(env_real());
         if (!pg_connect(&s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
             continue;
         }
-        if (now >= lease_at || atomic_load(&s->numbers.away)) {
-            keep_lease(s, &s->keeper);
-            lease_at = now + LEASE_RENEW_MS;
+        enum pg_fate fate = handover_poll(s, &s->keeper);
+        if (fate == PG_FINE)
+            fate = handover_rescan(s, &s->keeper, &rescan_at);
+        if (fate == PG_LOST) {
+            pg_store_note_away(s, &s->keeper, true);
+            continue;
         }
         if (now >= house_at) {
             keep_house(s, &s->keeper, &known);

@@ -1,5 +1,7 @@
 /* Outcomes of attempts: one transaction for a group of batches.
  *
+ *   first trip  look at the fences of their shards, under a lock that a claim waits for: outcomes
+ *               of lanes that were made under another fence are refused, nothing of them is stored
  *   trips       look up where the callbacks' rows are, lock them; the reversals that wait for them
  *   last trip   write everything, COMMIT
  *
@@ -9,6 +11,7 @@
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
 
+#include "base/log.h"
 #include "domain/clock.h"
 
 /* A row that the group is about, and as the outcomes leave it. */
@@ -23,8 +26,8 @@ struct recording {
     struct pg *pg;
     struct pg_side *side;
     struct arena *arena;
-    const struct outcome **items;
-    size_t count;
+    struct outcome **items; /* those that are not refused */
+    size_t count, refused;
     struct fetched rows;      /* of the outcomes */
     struct fetched reversals; /* of those, that are held back */
     struct fetched originals; /* of those, that are reversals of others */
@@ -170,10 +173,49 @@ static void gather(struct recording *rec, const struct request_list *batches)
     rec->items = arena_alloc(rec->arena, rec->count * sizeof(struct outcome *) + 1);
     size_t n = 0;
     for (const struct request *r = batches->first; r; r = r->next) {
-        const struct outcome_batch *b = r->what;
+        struct outcome_batch *b = r->what;
         for (size_t i = 0; i < b->count; i++)
             rec->items[n++] = &b->items[i];
     }
+}
+
+static void put_fences(struct recording *rec)
+{
+    struct pg_column shards = {.type = PG_INT2};
+    bool asked[SHARDS] = {false};
+    for (size_t i = 0; i < rec->count; i++)
+        asked[leases_shard(rec->items[i]->lane)] = true;
+    for (int i = 0; i < SHARDS; i++)
+        if (asked[i])
+            column_int(&shards, i);
+    args_column(pg_args(rec->pg), &shards);
+    buf_free(&shards.bytes);
+}
+
+/* Begins the transaction. A node that was stopped for longer than its lease, and was followed by
+ * another, finds that out here, for whatever it still has. */
+static enum pg_fate refuse_lost(struct recording *rec)
+{
+    int64_t fences[SHARDS] = {0};
+    size_t kept = 0;
+    pg_begin(rec->pg, false);
+    put_fences(rec);
+    int at = pg_query(rec->pg, "SELECT shard,fence FROM shard WHERE shard=ANY($1) ORDER BY shard"
+                               " FOR KEY SHARE");
+    enum pg_fate fate = pg_sync(rec->pg);
+    if (fate != PG_FINE)
+        return fate;
+    for (int i = 0; i < PQntuples(pg_result(rec->pg, at)); i++)
+        fences[pg_int(pg_result(rec->pg, at), i, 0)] = pg_int(pg_result(rec->pg, at), i, 1);
+    for (size_t i = 0; i < rec->count; i++) {
+        struct outcome *o = rec->items[i];
+        o->refused = o->fence != fences[leases_shard(o->lane)];
+        if (!o->refused)
+            rec->items[kept++] = o;
+    }
+    rec->refused = rec->count - kept;
+    rec->count = kept;
+    return PG_FINE;
 }
 
 /* Weeks that attempts were made in, outside of the transaction. */
@@ -302,8 +344,13 @@ static enum pg_fate record(struct recording *rec)
     enum pg_fate fate = make_partitions(rec);
     if (fate != PG_FINE)
         return fate;
-    pg_begin_write(rec->s, rec->pg);
-    fate = fetch_touched(rec);
+    fate = refuse_lost(rec);
+    if (fate == PG_FINE && rec->count == 0) {
+        pg_rollback(rec->pg);
+        return PG_FINE;
+    }
+    if (fate == PG_FINE)
+        fate = fetch_touched(rec);
     if (fate == PG_FINE)
         fate = fetch_reversals(rec);
     if (fate == PG_FINE)
@@ -321,5 +368,11 @@ enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_
 {
     struct recording rec = {.s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
     gather(&rec, request_list);
-    return rec.count > 0 ? record(&rec) : PG_FINE;
+    enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_FINE;
+    if (fate == PG_FINE && rec.refused > 0) {
+        atomic_fetch_add(&s->nodes.refused, (long long)rec.refused);
+        log_warning("outcomes_refused", LOG_INT("count", rec.refused),
+                    LOG_C("why", "other nodes have their shards by now"));
+    }
+    return fate;
 }

@@ -1,8 +1,9 @@
 /* The store's slots: whatever is asked becomes a request of the thread that answers it. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- refusing --------------------------------------------------------------------------------- */
@@ -58,6 +59,23 @@ static void pg_resend_slot(struct store *store, struct resend *resend)
 static void pg_erase_slot(struct store *store, struct erase *erase)
 {
     queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_ERASE, erase));
+}
+
+/* --- other nodes ------------------------------------------------------------------------------ */
+
+static void pg_feed_slot(struct store *store, struct object_feed *feed)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_FEED, feed));
+}
+
+static struct leases *pg_leases(struct store *store)
+{
+    return &postgresql_store_of(store)->nodes.leases;
+}
+
+static void pg_watch(struct store *store, struct store_watcher *watcher)
+{
+    pg_nodes_watch(&postgresql_store_of(store)->nodes, watcher);
 }
 
 /* --- reads ------------------------------------------------------------------------------------ */
@@ -126,6 +144,13 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .events_queued = atomic_load(&n->queued_events),
         .commits = atomic_load(&n->commits),
+        .nodes = atomic_load(&s->nodes.alive),
+        .shards_held = atomic_load(&s->nodes.held),
+        .shards_taken_over = atomic_load(&s->nodes.takeovers),
+        .shards_lost = atomic_load(&s->nodes.lost),
+        .outcomes_refused = atomic_load(&s->nodes.refused),
+        .handed_over = atomic_load(&s->nodes.handed_over),
+        .node_name = s->nodes.name,
         .refusal = refusal,
         .waiting_most = s->waiting_most,
         .accepting = refusal == STORE_TAKES,
@@ -169,35 +194,32 @@ static void pg_visit_objects(struct store *store, object_visitor visit, void *co
     struct postgresql_store *s = postgresql_store_of(store);
     struct visiting v = {visit, context};
     ASSERT(!s->started);
+    /* First, so that what is changed meanwhile is told of again. */
+    pg_begin(&s->keeper, true);
+    int at = pg_exec(&s->keeper, "SELECT revision FROM revision WHERE name='object'");
+    enum pg_fate fate = pg_end_read(&s->keeper);
+    must_be_fine(s, fate);
+    int64_t known = fate == PG_FINE ? pg_int(pg_result(&s->keeper, at), 0, 0) : 0;
     pg_begin(&s->keeper, true);
     args_int(pg_args(&s->keeper), PG_INT2, OBJECT_AUDIT);
     pg_query(&s->keeper, "SELECT kind,id,document FROM object WHERE kind<>$1 ORDER BY kind,id");
     pg_visit(&s->keeper, visit_object, &v);
     must_be_fine(s, pg_end_read(&s->keeper));
+    atomic_store(&s->revision_known, known);
+    s->revision_told = known;
 }
-
-/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
-static const char backlog_query[] =
-    "WITH RECURSIVE lanes AS ((SELECT account_no,lane,due_ms FROM waiting"
-    " ORDER BY account_no,lane,due_ms LIMIT 1) UNION ALL SELECT n.account_no,n.lane,n.due_ms"
-    " FROM lanes l CROSS JOIN LATERAL (SELECT w.account_no,w.lane,w.due_ms FROM waiting w"
-    " WHERE (w.account_no,w.lane)>(l.account_no,l.lane) ORDER BY w.account_no,w.lane,w.due_ms"
-    " LIMIT 1) n) SELECT lane,due_ms FROM lanes WHERE lane>0";
 
 static size_t pg_backlog(struct store *store, struct lane_backlog **ret_lanes)
 {
     struct postgresql_store *s = postgresql_store_of(store);
     ASSERT(!s->started);
-    pg_begin(&s->keeper, true);
-    int at = pg_exec(&s->keeper, backlog_query);
-    enum pg_fate fate = pg_end_read(&s->keeper);
-    must_be_fine(s, fate);
-    size_t count = fate == PG_FINE ? (size_t)PQntuples(pg_result(&s->keeper, at)) : 0;
-    *ret_lanes = xcalloc(count + 1, sizeof **ret_lanes);
-    for (size_t i = 0; i < count; i++)
-        (*ret_lanes)[i] =
-            (struct lane_backlog){(lane_no)pg_int(pg_result(&s->keeper, at), (int)i, 0),
-                                  pg_int(pg_result(&s->keeper, at), (int)i, 1)};
+    bool own[SHARDS];
+    size_t count;
+    for (size_t i = 0; i < SHARDS; i++) {
+        own[i] = atomic_load(&s->nodes.leases.fence[i]) != 0;
+        atomic_store(&s->nodes.fresh[i], false);
+    }
+    must_be_fine(s, handover_backlog(&s->keeper, own, INT64_MAX, ret_lanes, &count));
     return count;
 }
 
@@ -210,7 +232,7 @@ struct life {
 };
 
 /* In the order in which they end: what changes something first. */
-#define LIVES 6
+#define LIVES 7
 static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
 {
     ret[0] = (struct life){&s->to_changes, &s->changes_thread, pg_changes_main};
@@ -219,6 +241,7 @@ static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
     ret[3] = (struct life){&s->to_reads, &s->reads_thread, pg_reads_main};
     ret[4] = (struct life){&s->to_scans, &s->scans_thread, pg_scans_main};
     ret[5] = (struct life){&s->to_keeper, &s->keeper_thread, pg_keeper_main};
+    ret[6] = (struct life){&s->to_nodes, &s->nodes_thread, pg_nodes_main};
 }
 
 static void pg_start(struct store *store, struct owed_sink *sink)
@@ -239,6 +262,7 @@ static void free_side(struct pg_side *side)
     pg_partitions_free(&side->partitions);
     changes_free(&side->changes);
     table_free(&side->table);
+    table_free(&side->handover);
     arena_free(&side->scratch);
     pg_side_drop_owed(side);
     free(side->owed);
@@ -253,6 +277,8 @@ static void free_store(struct postgresql_store *s)
     pg_close(&s->reads);
     pg_close(&s->scans);
     pg_close(&s->keeper);
+    pg_close(&s->nodes.pg);
+    pthread_mutex_destroy(&s->nodes.watching);
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
         queue_destroy(lives[i].queue);
@@ -266,6 +292,7 @@ static void pg_stopping(struct store *store)
 {
     struct postgresql_store *s = postgresql_store_of(store);
     long long never = 0;
+    atomic_store(&s->nodes.leaving, true);
     atomic_compare_exchange_strong(&s->give_up_mono_ms, &never,
                                    env_mono_ms(env_real()) + PG_STOP_PATIENCE_MS);
 }
@@ -280,10 +307,13 @@ static void pg_close_slot(struct store *store)
         queue_post(lives[i].queue, request_new(REQUEST_STOP, NULL));
         ASSERT(pthread_join(*lives[i].thread, NULL) == 0);
     }
-    struct request_list left = queue_take_all(&s->to_keeper, 0);
-    while (left.first)
-        free(request_list_take(&left));
-    lease_give_back(&s->keeper, &s->lease);
+    struct queue *const unread[] = {&s->to_keeper, &s->to_nodes};
+    for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
+        struct request_list left = queue_take_all(unread[i], 0);
+        while (left.first)
+            free(request_list_take(&left));
+    }
+    pg_nodes_leave(s);
     free_store(s);
 }
 
@@ -303,6 +333,9 @@ static const struct store_ops postgresql_ops = {
     .count_callbacks = pg_count_slot,
     .resend = pg_resend_slot,
     .erase = pg_erase_slot,
+    .feed = pg_feed_slot,
+    .leases = pg_leases,
+    .watch = pg_watch,
     .numbers = pg_numbers_slot,
     .hash_secret = pg_hash_secret,
     .visit_objects = pg_visit_objects,
@@ -321,6 +354,9 @@ static void init_parts(struct postgresql_store *s)
     pg_init(&s->reads, s->uri);
     pg_init(&s->scans, s->uri);
     pg_init(&s->keeper, s->uri);
+    pg_init(&s->nodes.pg, s->uri);
+    s->nodes.pg.trip_ms = NODE_TRIP_MS;
+    ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
         queue_init(lives[i].queue);
@@ -336,17 +372,20 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     s->env = options->env;
     s->uri = xstrdup(options->uri);
     s->retention = options->retention;
+    snprintf(s->nodes.name, sizeof s->nodes.name, "%s",
+             options->node_name ? options->node_name : "");
     s->waiting_most = options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
     init_parts(s);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
-    bool good = pg_schema_open(&s->keeper, &fresh, &s->secret, ret_why) &&
-                lease_take(&s->keeper, &s->lease, ret_why);
-    if (good && !pg_keeper_look(s, &s->keeper)) {
-        *ret_why = xstrdup(buf_c(&s->keeper.why));
-        good = false;
+    if (!pg_schema_open(&s->keeper, &fresh, &s->secret, ret_why)) {
+        free_store(s);
+        return NULL;
     }
-    if (good)
+    bool joined = pg_nodes_join(s);
+    if (joined && pg_keeper_look(s, &s->keeper))
         return &s->store;
+    *ret_why = xstrdup(buf_c(joined ? &s->keeper.why : &s->nodes.pg.why));
+    pg_nodes_leave(s);
     free_store(s);
     return NULL;
 }

@@ -6,14 +6,15 @@
  *   page ---------------------------> pages thread ----> the asker
  *   report, get, list, ... ---------> reads thread ----> the asker
  *   intraday, statement, count, ... -> scans thread ----> the asker
- *   (every second)                    keeper: the lease, numbers, partitions, what is too old
+ *   (now and then)                    keeper: numbers, handed over lanes, partitions
+ *   (every second)                    nodes: the lease and the shards of this node
  *
  * Nothing that decides is kept in memory from one transaction to the next: what a decision needs is
  * read under the locks that keep it true until the commit (docs/decisions/postgresql-store.md). */
 #pragma once
 
 #include "store/postgresql/changes.h"
-#include "store/postgresql/lease.h"
+#include "store/postgresql/nodes.h"
 #include "store/postgresql/schema.h"
 #include "store/queue.h"
 #include "store/store_open.h"
@@ -45,9 +46,9 @@ struct pg_side {
     struct pg pg;
     struct pg_partitions partitions;
     struct changes changes;
-    struct arena scratch; /* of the group under way */
-    struct pg_table table;
-    struct callback **owed; /* for the sink, once it is committed */
+    struct arena scratch;            /* of the group under way */
+    struct pg_table table, handover; /* handover: what the group puts into others' lanes */
+    struct callback **owed;          /* for the sink, once it is committed */
     size_t owed_count, owed_capacity;
     bool unknown; /* the commit of the group under way may have happened */
 };
@@ -60,13 +61,17 @@ struct postgresql_store {
     struct store_retention retention;
     int64_t waiting_most;
     struct hash_secret secret;
-    struct lease lease;
+    struct pg_nodes nodes;
+    /* The feed: up to where objects are known (the asker's), and have been told of (the keeper's).
+     */
+    atomic_llong revision_known;
+    int64_t revision_told;
     struct owed_sink *sink;
     struct pg_side changes, outcomes;
     struct pg pages, reads, scans, keeper;
-    struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, nap;
+    struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, to_nodes, nap;
     pthread_t changes_thread, outcomes_thread, pages_thread, reads_thread, scans_thread,
-        keeper_thread;
+        keeper_thread, nodes_thread;
     bool started;
     atomic_llong give_up_mono_ms; /* what waits for the database is given up then; 0: never */
     struct pg_numbers numbers;
@@ -87,8 +92,6 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
 void pg_store_fail(struct postgresql_store *s, const char *why);
 void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool away);
-/* BEGIN, with the lease's fence looked at; the first trip's statements follow. */
-void pg_begin_write(struct postgresql_store *s, struct pg *pg);
 /* Commits, and counts it. */
 enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
 void pg_side_owe(struct pg_side *side, struct callback *c);
@@ -115,6 +118,7 @@ enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *i
 enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
 enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);
 enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *books_check);
+enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *object_feed);
 
 /* threads.c */
 void *pg_changes_main(void *store);

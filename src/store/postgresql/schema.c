@@ -89,9 +89,37 @@ static const char *const version_2[] = {
     NULL,
 };
 
+/* Many nodes. Whoever still runs without shards, as the only one, is fenced off for ever. */
+static const char *const version_3[] = {
+    "UPDATE lease SET fence=fence+1,holder='shards',until='infinity'",
+    "CREATE TABLE node(node bigint PRIMARY KEY, name text NOT NULL, holder text NOT NULL,"
+    " leaving bool NOT NULL, until timestamptz NOT NULL) WITH (fillfactor=50)",
+    "CREATE TABLE shard(shard smallint PRIMARY KEY, node bigint NOT NULL, fence bigint NOT NULL)"
+    " WITH (fillfactor=50)",
+    "INSERT INTO shard SELECT i,0,0 FROM generate_series(0,255) i",
+    /* event_no 0: the lane; else that callback. */
+    "CREATE TABLE handover(account_no int NOT NULL, shard smallint NOT NULL, lane bigint NOT NULL,"
+    " due_ms bigint NOT NULL, event_no bigint NOT NULL, period int NOT NULL)"
+    " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0)",
+    "CREATE INDEX handover_shard ON handover(shard)",
+    "CREATE TABLE revision(name text PRIMARY KEY, revision bigint NOT NULL,"
+    " trimmed bigint NOT NULL)",
+    "INSERT INTO revision VALUES('object',0,0)",
+    /* From a node to the one that has the app's shard. */
+    "CREATE TABLE question(id bigint PRIMARY KEY, shard smallint NOT NULL, app_no bigint NOT NULL,"
+    " asker bigint NOT NULL, taken bool NOT NULL DEFAULT false, answer text,"
+    " asked_at timestamptz NOT NULL DEFAULT clock_timestamp())",
+    /* kind 0: a panelist of the account `id` was erased. */
+    "CREATE TABLE object_log(revision bigint, number int, kind smallint NOT NULL,"
+    " id text COLLATE \"C\" NOT NULL, node bigint NOT NULL,"
+    " at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY(revision,number))",
+    NULL,
+};
+
 const struct pg_step pg_steps[PG_SCHEMA_VERSION] = {
     {"the tables", PG_EXPAND, 1, version_1},
     {"the oldest program that each step leaves room for", PG_EXPAND, 1, version_2},
+    {"many nodes: shards, hand-overs, the log of objects", PG_EXPAND, 3, version_3},
 };
 
 static int32_t floor_div(int32_t a, int32_t b)

@@ -140,6 +140,7 @@ static pg_work work_of(enum request_kind kind)
     case REQUEST_GET: return pg_read_callback;
     case REQUEST_LIST: return pg_read_list;
     case REQUEST_OBJECTS: return pg_read_objects;
+    case REQUEST_FEED: return pg_read_feed;
     default: UNREACHABLE();
     }
 }

@@ -5,7 +5,7 @@
  * broke behind a COMMIT nobody knows whether it happened. Then the group is no longer refused, as
  * that would say that nothing is stored: it is done again however long it takes, and finds what it
  * had written by its own keys. */
-#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -29,12 +29,6 @@ void pg_store_note_away(struct postgresql_store *s, const struct pg *pg, bool aw
 }
 
 /* --- one transaction that writes -------------------------------------------------------------- */
-
-void pg_begin_write(struct postgresql_store *s, struct pg *pg)
-{
-    pg_begin(pg, false);
-    pg_expect(pg, lease_query(pg), s->lease.fence, "another postbackd has taken over the database");
-}
 
 enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
 {
@@ -140,6 +134,7 @@ void pg_side_drop_owed(struct pg_side *side)
 
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side)
 {
+    handover_behind(s, side);
     if (side->owed_count > 0)
         s->sink->owed(s->sink, side->owed, side->owed_count);
     side->owed_count = 0;

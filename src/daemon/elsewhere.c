@@ -1,0 +1,76 @@
+/* The store's threads tell, the loops and the control thread are told. */
+#include "daemon/elsewhere.h"
+
+#include "base/log.h"
+
+static struct elsewhere *elsewhere_of(struct store_watcher *w)
+{
+    return CONTAINER_OF(w, struct elsewhere, watcher);
+}
+
+static void leases_changed(struct store_watcher *w)
+{
+    delivery_leases_changed(elsewhere_of(w)->delivery);
+}
+
+static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *lanes, size_t count)
+{
+    delivery_recover(elsewhere_of(w)->delivery, lanes, count);
+}
+
+static void panelist_erased(struct store_watcher *w, uint32_t account_no)
+{
+    delivery_erased_elsewhere(elsewhere_of(w)->delivery, account_no);
+}
+
+static void objects_changed(struct store_watcher *w)
+{
+    control_refresh(elsewhere_of(w)->control);
+}
+
+void elsewhere_watch(struct elsewhere *e, struct store *store)
+{
+    e->watcher = (struct store_watcher){
+        .leases = leases_changed,
+        .waiting = lanes_waiting,
+        .erased = panelist_erased,
+        .objects = objects_changed,
+    };
+    store_watch(store, &e->watcher);
+}
+
+static void refresh_app(struct elsewhere *e, struct str id)
+{
+    struct app *app = directory_app(e->directory, id);
+    if (!app)
+        return;
+    delivery_app_changed(e->delivery, app->app_no);
+    app_unref(app);
+}
+
+void elsewhere_refresh(struct elsewhere *e, struct arena *arena, const struct object_part *object)
+{
+    struct str why = STR_NONE;
+    bool good = true;
+    switch (object->kind) {
+    case OBJECT_RECOVERY: recoveries_refresh(e->recoveries, object->id, object->document); break;
+    case OBJECT_NOTICE: operations_refresh(e->operations, object->id, object->document); break;
+    case OBJECT_USER:
+    case OBJECT_SESSION:
+        good = people_refresh(e->people, arena, object->kind, object->id, object->document, &why);
+        break;
+    case OBJECT_PARTNER:
+    case OBJECT_APP:
+    case OBJECT_CLIENT:
+    case OBJECT_KEY:
+        good = accounts_refresh(e->accounts, arena, (enum account_kind)object->kind, object->id,
+                                object->document, &why);
+        break;
+    case OBJECT_AUDIT: UNREACHABLE(); /* is in no feed */
+    }
+    if (object->kind == OBJECT_APP)
+        refresh_app(e, object->id);
+    if (!good)
+        log_error("object_not_read", LOG_INT("kind", object->kind), LOG_STR("id", object->id),
+                  LOG_STR("why", why));
+}

@@ -1,0 +1,24 @@
+/* What other nodes on the same store do, passed on to the parts of this one. */
+#pragma once
+
+#include "api/control.h"
+#include "api/recovery.h"
+#include "delivery/delivery.h"
+#include "operations/operations.h"
+#include "people/people.h"
+
+struct elsewhere {
+    struct store_watcher watcher;
+    struct directory *directory;
+    struct accounts *accounts;
+    struct people *people;
+    struct delivery *delivery;
+    struct control *control;
+    struct recoveries *recoveries;
+    struct operations *operations;
+};
+
+/* Until store_watch with another. */
+void elsewhere_watch(struct elsewhere *e, struct store *store);
+/* Takes in one object; on the control thread. */
+void elsewhere_refresh(struct elsewhere *e, struct arena *arena, const struct object_part *object);

@@ -1,0 +1,7 @@
+/* Opens the store that the options name. NULL: *ret_why (malloc'ed) is one clear line. */
+#pragma once
+
+#include "daemon/daemon.h"
+
+MUST_CHECK struct store *open_store_of(const struct daemon_options *o, struct env *env,
+                                       char **ret_why);

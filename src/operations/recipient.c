@@ -1,0 +1,54 @@
+/* Standard Webhooks: a signature for each secret that is live. */
+#include "operations/recipient.h"
+
+#include "domain/signature.h"
+
+#include <inttypes.h>
+
+void recipient_find(struct recipient *ret, const struct operations_options *options,
+                    const struct notice *n, int64_t now_ms)
+{
+    struct str url = STR_NONE;
+    *ret = (struct recipient){0};
+    struct partner *partner = NULL;
+    if (n->topic == OPERATIONS_OF_BOOKS) {
+        url = options->operator_url;
+        accounts_operator_secret(options->accounts, ret->secrets[0]);
+        ret->secret_count = 1;
+    } else {
+        partner = directory_partner_by_no(options->directory, n->account_no);
+        if (partner && partner->enabled) {
+            url = partner->operations_url;
+            ret->secret_count =
+                accounts_operations_secrets(options->accounts, partner, now_ms, ret->secrets);
+        }
+    }
+    if (url.p && url.n < sizeof ret->url)
+        memcpy(ret->url, url.p, url.n);
+    if (partner)
+        partner_unref(partner);
+}
+
+void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms)
+{
+    char text[WEBHOOK_SIGNATURE_BYTES];
+    buf_clear(&n->headers);
+    buf_printf(&n->headers, "webhook-id: %s\r\nwebhook-timestamp: %" PRId64, n->id, now_ms / 1000);
+    for (size_t i = 0; i < to->secret_count; i++) {
+        signature_webhook(str_of(to->secrets[i]), str_of(n->id), now_ms / 1000, buf_str(&n->body),
+                          text);
+        buf_printf(&n->headers, "%s%s", i ? " " : "\r\nwebhook-signature: ", text);
+    }
+    buf_add_c(&n->headers, "\r\n");
+}
+
+bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e)
+{
+    if (e->topic == OPERATIONS_OF_BOOKS)
+        return options->operator_url.p != NULL;
+    struct partner *partner = directory_partner_by_no(options->directory, e->account_no);
+    bool wanted = partner && partner->enabled && partner->operations_url.p;
+    if (partner)
+        partner_unref(partner);
+    return wanted;
+}

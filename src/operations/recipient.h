@@ -1,0 +1,18 @@
+/* Whom a notice goes to, and signed with what. Internal to operations/. */
+#pragma once
+
+#include "operations/notice.h"
+
+struct recipient {
+    char url[LIMIT_URL_BYTES + 1]; /* empty: nobody wants to know any more */
+    char secrets[2][SECRET_TEXT_MAX];
+    size_t secret_count;
+};
+
+void recipient_find(struct recipient *ret, const struct operations_options *options,
+                    const struct notice *n, int64_t now_ms);
+/* Whether anybody wants to be told of such. */
+bool recipient_is_wanted(const struct operations_options *options,
+                         const struct operations_event *e);
+/* Makes the notice's headers, over its id and body. */
+void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms);

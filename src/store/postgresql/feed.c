@@ -1,0 +1,146 @@
+/* See feed.h. What is in the log is which object changed; its document is read when somebody wants
+ * to know, so it may be a later one: that is then told of twice. */
+#include "store/postgresql/feed.h"
+
+#include <stdio.h>
+
+#define FEED_ROWS 500
+#define LOG_ERASURE 0 /* a kind of no object; the id is the account's number */
+
+/* What changes of accounts and people are judged by. */
+#define JUDGED_KINDS "1,2,3,4,8,9"
+_Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && OBJECT_KEY == 4 &&
+                   OBJECT_USER == 8 && OBJECT_SESSION == 9,
+               "JUDGED_KINDS");
+
+static bool is_logged(const struct object_change *change)
+{
+    bool logged = change->kind != OBJECT_AUDIT;
+    for (size_t i = 0; i < change->part_count; i++)
+        logged |= change->parts[i].kind != OBJECT_AUDIT;
+    return logged;
+}
+
+enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
+                        const struct object_change *change, bool *ret_stale)
+{
+    *ret_stale = false;
+    if (!is_logged(change))
+        return PG_FINE;
+    pg_exec(pg, "UPDATE revision SET revision=revision+1 WHERE name='object'");
+    if (!change->judged)
+        return PG_FINE;
+    args_int(pg_args(pg), PG_INT8, atomic_load(&s->revision_known));
+    args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
+    args_int(&pg->args, PG_INT2, change->kind);
+    args_str(&pg->args, PG_TEXT, change->id);
+    int at = pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision>$1 AND node<>$2"
+                          " AND (kind IN(" JUDGED_KINDS ") OR (kind=$3 AND id=$4)))");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate == PG_FINE)
+        *ret_stale = pg_int(pg_result(pg, at), 0, 0) != 0;
+    return fate;
+}
+
+static void send_log(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)
+{
+    args_table(pg_args(pg), t);
+    args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
+    pg_query(pg, "INSERT INTO object_log(revision,number,kind,id,node)"
+                 " SELECT r.revision,u.number,u.kind,u.id,$4 FROM revision r,"
+                 "unnest($1,$2,$3) AS u(number,kind,id) WHERE r.name='object'");
+}
+
+static void add(struct pg_table *t, enum object_kind kind, struct str id)
+{
+    if (kind == OBJECT_AUDIT)
+        return;
+    column_int(&t->columns[0], table_rows(t));
+    column_int(&t->columns[1], kind);
+    column_str(&t->columns[2], id);
+}
+
+void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
+{
+    struct pg_table *t = &s->changes.table;
+    if (!is_logged(change))
+        return;
+    table_begin(t, "ist");
+    add(t, change->kind, change->id);
+    for (size_t i = 0; i < change->part_count; i++)
+        add(t, change->parts[i].kind, change->parts[i].id);
+    send_log(s, pg, t);
+}
+
+void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no)
+{
+    struct pg_table *t = &s->changes.table;
+    char id[16];
+    snprintf(id, sizeof id, "%u", account_no);
+    pg_exec(pg, "UPDATE revision SET revision=revision+1 WHERE name='object'");
+    table_begin(t, "ist");
+    column_int(&t->columns[0], 0);
+    column_int(&t->columns[1], LOG_ERASURE);
+    column_str(&t->columns[2], str_of(id));
+    send_log(s, pg, t);
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+static void tell_erasure(struct postgresql_store *s, struct str id)
+{
+    uint32_t account_no = 0;
+    for (size_t i = 0; i < id.n; i++)
+        account_no = account_no * 10 + (uint32_t)(id.p[i] - '0');
+    pg_nodes_tell_erased(&s->nodes, account_no);
+}
+
+/* A revision is taken in whole, or next time. Returns up to which. */
+static int64_t read_rows(struct postgresql_store *s, struct object_feed *feed, const PGresult *r,
+                         int64_t last)
+{
+    int n = PQntuples(r);
+    feed->more = n == FEED_ROWS;
+    if (feed->more)
+        last = pg_int(r, n - 1, 0) - 1;
+    feed->rows = arena_alloc(&feed->arena, (size_t)n * sizeof *feed->rows + 1);
+    feed->count = 0;
+    for (int i = 0; i < n && pg_int(r, i, 0) <= last; i++) {
+        if (pg_int(r, i, 1) == LOG_ERASURE)
+            tell_erasure(s, pg_str(r, i, 2));
+        else
+            feed->rows[feed->count++] = (struct object_part){
+                .kind = (enum object_kind)pg_int(r, i, 1),
+                .id = arena_str(&feed->arena, pg_str(r, i, 2)),
+                .document = arena_str(&feed->arena, pg_str(r, i, 3)),
+            };
+    }
+    return last;
+}
+
+enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *object_feed)
+{
+    struct object_feed *feed = object_feed;
+    int64_t known = atomic_load(&s->revision_known);
+    pg_begin_snapshot(pg);
+    int at = pg_exec(pg, "SELECT revision,trimmed FROM revision WHERE name='object'");
+    args_int(pg_args(pg), PG_INT8, known);
+    args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
+    int rows = pg_query_f(pg,
+                          "SELECT l.revision,l.kind,l.id,o.document FROM object_log l"
+                          " LEFT JOIN object o ON o.kind=l.kind AND o.id=l.id WHERE l.revision>$1"
+                          " AND l.node<>$2 ORDER BY l.revision,l.number LIMIT %d",
+                          FEED_ROWS);
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_FINE)
+        return fate;
+    if (pg_int(pg_result(pg, at), 0, 1) > known) {
+        pg_store_fail(s, "this node was away for so long that it no longer knows what others have"
+                         " changed: start it again");
+        return PG_WRONG;
+    }
+    arena_free(&feed->arena);
+    atomic_store(&s->revision_known,
+                 read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0)));
+    return PG_FINE;
+}

@@ -1,0 +1,215 @@
+/* What one node puts into lanes that another one has, and how that one hears of it.
+ *
+ * A row in `handover` says: look into this lane, or hand this callback over. It is written in the
+ * transaction of the change where the lane is not this node's then, or behind it where it was and
+ * is no longer. Nodes look four times a second, and take only rows of shards that the database
+ * says are theirs: whoever claims a shard looks for what waits in it after the claim, so a row that
+ * its former owner took says nothing that the new one has not seen.
+ *
+ * What is left is a node that dies between its commit and the row behind it. That is why each node
+ * looks for what is late in its own lanes now and then. */
+#include "store/postgresql/handover.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "store/postgresql/fetch.h"
+
+#include <stdlib.h>
+
+#define RESCAN_MS 60000
+#define LATE_MS 15000
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static void add(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms,
+                uint64_t event_no, int32_t period)
+{
+    struct pg_column *c = t->columns;
+    column_int(c++, account_no);
+    column_int(c++, leases_shard(lane));
+    column_int(c++, (int64_t)lane);
+    column_int(c++, due_ms);
+    column_int(c++, (int64_t)event_no);
+    column_int(c++, period);
+}
+
+void handover_begin(struct pg_table *t)
+{
+    table_begin(t, "isllli");
+}
+
+void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms)
+{
+    add(t, account_no, lane, due_ms, 0, 0);
+}
+
+void handover_callback(struct pg_table *t, const struct row *row)
+{
+    const struct event *e = &row->event;
+    add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.place.due_ms, e->event_no,
+        row->period);
+}
+
+void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)
+{
+    if (table_rows(t) == 0)
+        return;
+    args_table(pg_args(pg), t);
+    pg_query(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period)"
+                 " SELECT * FROM unnest($1,$2,$3,$4,$5,$6)");
+    atomic_fetch_add(&s->nodes.handed_over, table_rows(t));
+}
+
+void handover_behind(struct postgresql_store *s, struct pg_side *side)
+{
+    size_t kept = 0;
+    handover_begin(&side->handover);
+    for (size_t i = 0; i < side->owed_count; i++) {
+        struct callback *c = side->owed[i];
+        lane_no lane = lane_of(c->app_no, c->lane);
+        if (leases_have(&s->nodes.leases, lane)) {
+            side->owed[kept++] = c;
+            continue;
+        }
+        handover_lane(&side->handover, c->account_no, lane, c->place.due_ms);
+        callback_free(c);
+    }
+    side->owed_count = kept;
+    if (table_rows(&side->handover) == 0 || !pg_connect(&side->pg))
+        return;
+    pg_begin(&side->pg, false);
+    handover_send(s, &side->pg, &side->handover);
+    pg_commit(&side->pg);
+    if (pg_sync(&side->pg) != PG_FINE)
+        log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
+}
+
+/* --- hearing ---------------------------------------------------------------------------------- */
+
+struct heard {
+    struct lane_backlog *lanes;
+    size_t count;
+    struct fetch_key *keys;
+    size_t key_count;
+    struct arena arena;
+};
+
+static void read_heard(struct heard *h, const PGresult *r)
+{
+    size_t n = (size_t)PQntuples(r);
+    h->lanes = arena_alloc(&h->arena, n * sizeof *h->lanes + 1);
+    h->keys = arena_alloc(&h->arena, n * sizeof *h->keys + 1);
+    for (int i = 0; i < (int)n; i++) {
+        uint64_t event_no = (uint64_t)pg_int(r, i, 3);
+        if (event_no)
+            h->keys[h->key_count++] =
+                (struct fetch_key){(uint32_t)pg_int(r, i, 0), event_no, (int32_t)pg_int(r, i, 4)};
+        else
+            h->lanes[h->count++] = (struct lane_backlog){(lane_no)pg_int(r, i, 1), pg_int(r, i, 2)};
+    }
+}
+
+/* Each is handed over as the node would have it that changed it. */
+static enum pg_fate hand_over(struct postgresql_store *s, struct pg *pg, struct heard *h)
+{
+    struct fetched rows;
+    enum pg_fate fate =
+        fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
+    struct callback **owed = arena_alloc(&h->arena, rows.count * sizeof(struct callback *) + 1);
+    size_t n = 0;
+    for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
+        if (rows.rows[i].standing.wait == WAIT_DUE && rows.rows[i].event.body.p)
+            owed[n++] = pg_row_callback(&rows.rows[i]);
+    if (n > 0)
+        s->sink->owed(s->sink, owed, n);
+    return fate;
+}
+
+enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg)
+{
+    struct heard h = {0};
+    pg_begin(pg, false);
+    args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
+    int at = pg_query(pg, "DELETE FROM handover h USING shard s WHERE s.node=$1"
+                          " AND h.shard=s.shard"
+                          " RETURNING h.account_no,h.lane,h.due_ms,h.event_no,h.period");
+    int revision = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    int64_t now = pg_int(pg_result(pg, revision), 0, 0);
+    read_heard(&h, pg_result(pg, at));
+    /* Told before the commit: said twice it does no harm. */
+    pg_nodes_tell_waiting(&s->nodes, h.lanes, h.count);
+    if (h.key_count > 0)
+        fate = hand_over(s, pg, &h);
+    arena_free(&h.arena);
+    if (fate != PG_FINE)
+        return fate;
+    pg_commit(pg);
+    fate = pg_sync(pg);
+    if (fate == PG_FINE && now > s->revision_told) {
+        s->revision_told = now;
+        pg_nodes_tell_objects(&s->nodes);
+    }
+    return fate;
+}
+
+/* --- looking through what waits ----------------------------------------------------------------
+ */
+
+/* Jumps from lane to lane: as many steps as lanes, however many callbacks wait. */
+static const char backlog_query[] =
+    "WITH RECURSIVE lanes AS ((SELECT account_no,lane,due_ms FROM waiting"
+    " ORDER BY account_no,lane,due_ms LIMIT 1) UNION ALL SELECT n.account_no,n.lane,n.due_ms"
+    " FROM lanes l CROSS JOIN LATERAL (SELECT w.account_no,w.lane,w.due_ms FROM waiting w"
+    " WHERE (w.account_no,w.lane)>(l.account_no,l.lane) ORDER BY w.account_no,w.lane,w.due_ms"
+    " LIMIT 1) n) SELECT lane,due_ms FROM lanes WHERE lane>0";
+
+enum pg_fate handover_backlog(struct pg *pg, const bool shards[SHARDS], int64_t due_ms,
+                              struct lane_backlog **ret_lanes, size_t *ret_count)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, backlog_query);
+    enum pg_fate fate = pg_end_read(pg);
+    size_t count = fate == PG_FINE ? (size_t)PQntuples(pg_result(pg, at)) : 0, kept = 0;
+    *ret_lanes = xcalloc(count + 1, sizeof **ret_lanes);
+    for (size_t i = 0; i < count; i++) {
+        struct lane_backlog lane = {(lane_no)pg_int(pg_result(pg, at), (int)i, 0),
+                                    pg_int(pg_result(pg, at), (int)i, 1)};
+        if (shards[leases_shard(lane.lane)] && lane.next_due_ms <= due_ms)
+            (*ret_lanes)[kept++] = lane;
+    }
+    *ret_count = kept;
+    return fate;
+}
+
+static enum pg_fate rescan(struct postgresql_store *s, struct pg *pg, const bool shards[SHARDS],
+                           int64_t due_ms)
+{
+    struct lane_backlog *lanes;
+    size_t count;
+    enum pg_fate fate = handover_backlog(pg, shards, due_ms, &lanes, &count);
+    pg_nodes_tell_waiting(&s->nodes, lanes, count);
+    free(lanes);
+    return fate;
+}
+
+enum pg_fate handover_rescan(struct postgresql_store *s, struct pg *pg, int64_t *due_mono_ms)
+{
+    bool fresh[SHARDS], own[SHARDS], any = false;
+    for (size_t i = 0; i < SHARDS; i++) {
+        fresh[i] = atomic_exchange(&s->nodes.fresh[i], false);
+        own[i] = atomic_load(&s->nodes.leases.fence[i]) != 0;
+        any |= fresh[i];
+    }
+    enum pg_fate fate = any ? rescan(s, pg, fresh, INT64_MAX) : PG_FINE;
+    for (size_t i = 0; fate != PG_FINE && i < SHARDS; i++)
+        if (fresh[i])
+            atomic_store(&s->nodes.fresh[i], true);
+    int64_t now = env_mono_ms(env_real());
+    if (fate != PG_FINE || now < *due_mono_ms)
+        return fate;
+    *due_mono_ms = now + RESCAN_MS;
+    return rescan(s, pg, own, env_wall_ms(s->env) - LATE_MS);
+}

@@ -1,0 +1,26 @@
+/* Between nodes: lanes of other nodes that this one has put something into, and the other way
+ * round. */
+#pragma once
+
+#include "store/postgresql/postgresql_store.h"
+#include "store/postgresql/row.h"
+
+/* Rows to be written: look into that lane; hand that callback over. */
+void handover_begin(struct pg_table *t);
+void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms);
+void handover_callback(struct pg_table *t, const struct row *row);
+/* Puts the statement into the pipeline, where there are any. */
+void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t);
+/* Behind a commit: what is owed in lanes that are not this node's any more goes to the others. */
+void handover_behind(struct postgresql_store *s, struct pg_side *side);
+
+/* The keeper's: what others have put into this node's lanes, and whether they have changed
+ * objects. */
+MUST_CHECK enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg);
+/* Looks through the lanes of shards that were claimed, and at *due_mono_ms, which it moves, for
+ * what is late in all. */
+MUST_CHECK enum pg_fate handover_rescan(struct postgresql_store *s, struct pg *pg,
+                                        int64_t *due_mono_ms);
+/* Lanes of those shards that have something due by then. *ret_lanes is malloc'ed in any case. */
+MUST_CHECK enum pg_fate handover_backlog(struct pg *pg, const bool shards[SHARDS], int64_t due_ms,
+                                         struct lane_backlog **ret_lanes, size_t *ret_count);

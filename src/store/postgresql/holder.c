@@ -1,0 +1,74 @@
+/* A process number may be another's by now: when it started tells them apart. */
+#include "store/postgresql/holder.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* The first line of a small file of the kernel's; "?" where there is none. */
+static void read_line(const char *path, char *to, size_t room)
+{
+    ssize_t n = -1;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = read(fd, to, room - 1);
+        close(fd);
+    }
+    if (n <= 0) {
+        snprintf(to, room, "?");
+        return;
+    }
+    to[n] = '\0';
+    to[strcspn(to, "\n")] = '\0';
+}
+
+/* When a process was started, in ticks since the machine was; 0: there is no such process. */
+static unsigned long long started_at(int pid)
+{
+    char path[40], line[1024];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    read_line(path, line, sizeof line);
+    const char *at = strrchr(line, ')'); /* the name before it may hold anything */
+    unsigned long long ticks = 0;
+    if (!at)
+        return 0;
+    for (int field = 2; *at && field < 22; at++)
+        field += *at == ' ';
+    for (; *at >= '0' && *at <= '9'; at++)
+        ticks = ticks * 10 + (unsigned)(*at - '0');
+    return ticks;
+}
+
+/* Of a holder: everything up to the process. Two containers of one machine do not see each other's
+ * processes, so their namespace is part of it. */
+static void name_machine(char *to, size_t room)
+{
+    char boot[64], space[64];
+    read_line("/proc/sys/kernel/random/boot_id", boot, sizeof boot);
+    ssize_t n = readlink("/proc/self/ns/pid", space, sizeof space - 1);
+    space[n > 0 ? n : 0] = '\0';
+    snprintf(to, room, "%s %s", boot, space);
+}
+
+void holder_name(char ret[HOLDER_BYTES])
+{
+    char machine[130];
+    name_machine(machine, sizeof machine);
+    snprintf(ret, HOLDER_BYTES, "%s %d %llu", machine, (int)getpid(), started_at((int)getpid()));
+}
+
+bool holder_is_gone(struct str holder)
+{
+    char machine[130], name[HOLDER_BYTES];
+    name_machine(machine, sizeof machine);
+    size_t n = strlen(machine);
+    if (holder.n >= sizeof name || holder.n <= n || memcmp(holder.p, machine, n) != 0)
+        return false;
+    memcpy(name, holder.p, holder.n);
+    name[holder.n] = '\0';
+    char *rest;
+    long pid = strtol(name + n, &rest, 10);
+    unsigned long long started = strtoull(rest, NULL, 10);
+    return pid <= 0 || started_at((int)pid) != started;
+}

@@ -1,0 +1,327 @@
+/* Turns of the node; see nodes.h.
+ *
+ * Order matters twice: a renewal counts from when it was sent, so the lease that this process
+ * believes in is over before the database's; and a shard's fence is published before its lanes are
+ * looked for, so what is found is not thrown away. */
+#include "store/postgresql/nodes.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "store/postgresql/postgresql_store.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#define STEP_MS 250
+#define STEP_DRAINING_MS 20
+#define FORGET_NODES_S 3600
+
+/* What a turn saw: the pure view, and what it leaves out. */
+struct view {
+    struct shards_seen seen;
+    uint64_t nodes[NODES_MOST];
+    uint64_t alive[NODES_MOST]; /* those that are leaving, too; ascending */
+    size_t alive_count;
+    uint64_t gone[NODES_MOST]; /* to be forgotten */
+    size_t gone_count;
+    uint64_t owners[SHARDS]; /* as they stand there, dead or alive */
+};
+
+/* --- looking ---------------------------------------------------------------------------------- */
+
+static bool is_alive(const struct view *v, uint64_t node)
+{
+    for (size_t i = 0; i < v->alive_count; i++)
+        if (v->alive[i] == node)
+            return true;
+    return false;
+}
+
+static void read_nodes(struct view *v, const PGresult *r)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        uint64_t node = (uint64_t)pg_int(r, i, 0);
+        bool leaving = pg_int(r, i, 1) != 0, runs = pg_int(r, i, 2) != 0,
+             old = pg_int(r, i, 3) != 0;
+        bool gone = holder_is_gone(pg_str(r, i, 4));
+        if ((gone || old) && v->gone_count < NODES_MOST)
+            v->gone[v->gone_count++] = node;
+        if (gone || !runs || v->alive_count == NODES_MOST)
+            continue;
+        v->alive[v->alive_count++] = node;
+        if (!leaving)
+            v->nodes[v->seen.node_count++] = node;
+    }
+}
+
+static void read_shards(struct view *v, const PGresult *r)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        int64_t shard = pg_int(r, i, 0);
+        ASSERT(shard >= 0 && shard < SHARDS);
+        uint64_t owner = (uint64_t)pg_int(r, i, 1);
+        v->owners[shard] = owner;
+        v->seen.shards[shard] =
+            (struct shard_seen){is_alive(v, owner) ? owner : 0, pg_int(r, i, 2)};
+    }
+}
+
+static enum pg_fate look(struct pg_nodes *n, struct view *v)
+{
+    struct pg *pg = &n->pg;
+    int64_t sent_mono_ms = env_mono_ms(env_real());
+    *v = (struct view){.seen.nodes = v->nodes};
+    pg_begin(pg, false);
+    args_int(pg_args(pg), PG_INT8, (int64_t)n->member.self);
+    args_str(&pg->args, PG_TEXT, str_of(n->name));
+    args_str(&pg->args, PG_TEXT, str_of(n->holder));
+    args_int(&pg->args, PG_BOOL, n->member.leaving);
+    pg_query_f(pg,
+               "INSERT INTO node(node,name,holder,leaving,until)"
+               " VALUES($1,$2,$3,$4,clock_timestamp()+interval '%d ms') ON CONFLICT(node)"
+               " DO UPDATE SET leaving=excluded.leaving,until=excluded.until",
+               NODE_LEASE_MS);
+    int nodes = pg_exec_f(pg,
+                          "SELECT node,leaving,until>clock_timestamp(),"
+                          "until<clock_timestamp()-interval '%d s',holder FROM node ORDER BY node",
+                          FORGET_NODES_S);
+    int shards = pg_exec(pg, "SELECT shard,node,fence FROM shard ORDER BY shard");
+    pg_commit(pg);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    member_renewed(&n->member, sent_mono_ms);
+    read_nodes(v, pg_result(pg, nodes));
+    read_shards(v, pg_result(pg, shards));
+    return PG_FINE;
+}
+
+/* --- doing ------------------------------------------------------------------------------------ */
+
+static void put_release(struct pg *pg, uint64_t self, const struct shards_todo *todo)
+{
+    struct pg_column shards = {.type = PG_INT2};
+    for (size_t i = 0; i < todo->releases; i++)
+        column_int(&shards, todo->release[i]);
+    args_column(pg_args(pg), &shards);
+    args_int(&pg->args, PG_INT8, (int64_t)self);
+    pg_query(pg, "UPDATE shard SET node=0 WHERE shard=ANY($1) AND node=$2");
+    buf_free(&shards.bytes);
+}
+
+/* FOR UPDATE waits for whoever writes under the old fence, or rather goes without until next time:
+ * one that is stuck must not hold up the others. */
+static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
+{
+    struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
+    for (size_t i = 0; i < todo->claims; i++) {
+        column_int(&shards, todo->claim[i]);
+        column_int(&fences, todo->claim_fence[i]);
+    }
+    args_column(pg_args(pg), &shards);
+    args_column(&pg->args, &fences);
+    args_int(&pg->args, PG_INT8, (int64_t)self);
+    int at = pg_query(pg, "WITH free AS (SELECT s.shard FROM unnest($1,$2) AS u(shard,fence)"
+                          " JOIN shard s ON s.shard=u.shard AND s.fence=u.fence ORDER BY s.shard"
+                          " FOR UPDATE OF s SKIP LOCKED)"
+                          " UPDATE shard t SET node=$3,fence=t.fence+1 FROM free"
+                          " WHERE t.shard=free.shard RETURNING t.shard,t.fence");
+    buf_free(&shards.bytes);
+    buf_free(&fences.bytes);
+    return at;
+}
+
+static void put_forget(struct pg *pg, const struct view *v)
+{
+    struct pg_column gone = {.type = PG_INT8};
+    for (size_t i = 0; i < v->gone_count; i++)
+        column_int(&gone, (int64_t)v->gone[i]);
+    args_column(pg_args(pg), &gone);
+    pg_query(pg, "DELETE FROM node WHERE node=ANY($1)");
+    buf_free(&gone.bytes);
+}
+
+static void take_claimed(struct pg_nodes *n, const struct view *v, const PGresult *r)
+{
+    for (int i = 0; i < PQntuples(r); i++) {
+        uint32_t shard = (uint32_t)pg_int(r, i, 0);
+        member_claimed(&n->member, shard, pg_int(r, i, 1));
+        atomic_fetch_add(&n->takeovers, v->owners[shard] != 0);
+    }
+}
+
+static enum pg_fate act(struct pg_nodes *n, const struct view *v, const struct shards_todo *todo)
+{
+    struct pg *pg = &n->pg;
+    int claimed = -1;
+    pg_begin(pg, false);
+    if (todo->releases > 0)
+        put_release(pg, n->member.self, todo);
+    if (todo->claims > 0)
+        claimed = put_claim(pg, n->member.self, todo);
+    if (v->gone_count > 0)
+        put_forget(pg, v);
+    pg_commit(pg);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    for (size_t i = 0; i < todo->releases; i++)
+        member_released(&n->member, todo->release[i]);
+    if (claimed >= 0)
+        take_claimed(n, v, pg_result(pg, claimed));
+    return PG_FINE;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+static void publish(struct pg_nodes *n)
+{
+    struct leases *l = &n->leases;
+    int64_t until = member_may_start_until(&n->member);
+    bool changed = env_mono_ms(env_real()) >= atomic_load(&l->until_mono_ms);
+    for (size_t i = 0; i < SHARDS; i++) {
+        const struct shard_hold *hold = &n->member.holds[i];
+        int64_t fence = hold->state == SHARD_HELD ? hold->fence : 0;
+        if (atomic_exchange(&l->fence[i], fence) == fence)
+            continue;
+        changed = true;
+        if (fence)
+            atomic_store(&n->fresh[i], true);
+    }
+    atomic_store(&l->until_mono_ms, until);
+    atomic_store(&n->held, (long long)member_held(&n->member));
+    pthread_mutex_lock(&n->watching);
+    if (changed && n->watcher)
+        n->watcher->leases(n->watcher);
+    pthread_mutex_unlock(&n->watching);
+}
+
+void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher)
+{
+    pthread_mutex_lock(&n->watching);
+    n->watcher = watcher;
+    pthread_mutex_unlock(&n->watching);
+}
+
+void pg_nodes_tell_waiting(struct pg_nodes *n, const struct lane_backlog *lanes, size_t count)
+{
+    pthread_mutex_lock(&n->watching);
+    if (count > 0 && n->watcher)
+        n->watcher->waiting(n->watcher, lanes, count);
+    pthread_mutex_unlock(&n->watching);
+}
+
+void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no)
+{
+    pthread_mutex_lock(&n->watching);
+    if (n->watcher)
+        n->watcher->erased(n->watcher, account_no);
+    pthread_mutex_unlock(&n->watching);
+}
+
+void pg_nodes_tell_objects(struct pg_nodes *n)
+{
+    pthread_mutex_lock(&n->watching);
+    if (n->watcher)
+        n->watcher->objects(n->watcher);
+    pthread_mutex_unlock(&n->watching);
+}
+
+static void note_turn(struct pg_nodes *n, const struct view *v, const struct shards_todo *todo,
+                      size_t held_before)
+{
+    size_t held = member_held(&n->member);
+    atomic_fetch_add(&n->lost, (long long)todo->lost);
+    atomic_store(&n->alive, (long long)v->alive_count);
+    if (held != held_before || todo->lost > 0 || v->alive_count != n->alive_before)
+        log_info("shards", LOG_C("node", n->name), LOG_INT("held", held),
+                 LOG_INT("before", held_before), LOG_INT("lost", todo->lost),
+                 LOG_INT("nodes", v->alive_count));
+    n->alive_before = v->alive_count;
+}
+
+static void read_busy(struct pg_nodes *n, int32_t busy[SHARDS])
+{
+    for (size_t i = 0; i < SHARDS; i++)
+        busy[i] = atomic_load(&n->leases.busy[i]);
+}
+
+static enum pg_fate turn(struct pg_nodes *n)
+{
+    struct view v;
+    struct shards_todo todo;
+    int32_t busy[SHARDS];
+    size_t held_before = member_held(&n->member);
+    enum pg_fate fate = look(n, &v);
+    if (fate != PG_FINE)
+        return fate;
+    /* What begins to drain must be published before what is under way is counted. */
+    read_busy(n, busy);
+    member_look(&n->member, &v.seen, busy, env_mono_ms(env_real()), &todo);
+    publish(n);
+    if (todo.releases + todo.claims + v.gone_count > 0)
+        fate = act(n, &v, &todo);
+    publish(n);
+    note_turn(n, &v, &todo, held_before);
+    return fate;
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+bool pg_nodes_join(struct postgresql_store *s)
+{
+    struct pg_nodes *n = &s->nodes;
+    uint64_t self = 0;
+    while (self == 0) {
+        env_random(env_real(), &self, sizeof self);
+        self >>= 1; /* the database's numbers have a sign */
+    }
+    member_init(&n->member, self);
+    holder_name(n->holder);
+    return pg_connect(&n->pg) && turn(n) == PG_FINE;
+}
+
+void pg_nodes_leave(struct postgresql_store *s)
+{
+    struct pg *pg = &s->nodes.pg;
+    if (!s->nodes.member.self || !pg_connect(pg))
+        return; /* the lease runs out by itself */
+    pg_begin(pg, false);
+    args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
+    pg_query(pg, "UPDATE shard SET node=0 WHERE node=$1");
+    args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
+    pg_query(pg, "DELETE FROM node WHERE node=$1");
+    pg_commit(pg);
+    (void)!pg_sync(pg);
+}
+
+static bool is_draining(const struct member *m)
+{
+    for (size_t i = 0; i < SHARDS; i++)
+        if (m->holds[i].state == SHARD_DRAINING)
+            return true;
+    return false;
+}
+
+void *pg_nodes_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    struct pg_nodes *n = &s->nodes;
+    int64_t due_mono_ms = 0;
+    pthread_setname_np(pthread_self(), "store-nodes");
+    while (!queue_has_any(&s->to_nodes, is_draining(&n->member) ? STEP_DRAINING_MS : STEP_MS)) {
+        int32_t busy[SHARDS];
+        int64_t now = env_mono_ms(env_real());
+        bool leaving = atomic_load(&n->leaving);
+        read_busy(n, busy);
+        if (now < due_mono_ms && leaving == n->member.leaving &&
+            !member_can_release(&n->member, busy, now))
+            continue;
+        n->member.leaving = leaving;
+        bool good = pg_connect(&n->pg) && turn(n) == PG_FINE;
+        pg_store_note_away(s, &n->pg, !good);
+        due_mono_ms = good ? now + NODE_RENEW_MS : 0;
+    }
+    return NULL;
+}

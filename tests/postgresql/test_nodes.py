@@ -1,0 +1,243 @@
+"""Several daemons on one database: they share the work, and whatever becomes of one of them nothing
+acknowledged is lost and nothing is written by a node that has lost its lease."""
+import signal
+import threading
+import time
+
+import nodes
+import pytest
+from harness import Receiver, eventually
+from postgresql import sql
+
+
+@pytest.fixture
+def cluster(tmp_path, database):
+    found = nodes.Cluster(tmp_path, database)
+    yield found
+    found.stop()
+
+
+@pytest.fixture
+def slow():
+    """Takes a moment: so there is always something under way."""
+    def answer(_):
+        time.sleep(0.1)
+        return 200
+    found = Receiver(answer)
+    yield found
+    found.close()
+
+
+def timed(what, condition, limit_s=40):
+    began = time.monotonic()
+    eventually(condition, limit_s, what=what)
+    print("%s: %.1f s" % (what, time.monotonic() - began))
+
+
+def test_nodes_are_killed_stopped_and_continued_under_load(cluster, database, slow):
+    a, b, c = (cluster.start(name) for name in "abc")
+    sql(database, nodes.WITNESS)
+    cluster.wait_even("a", "b", "c")
+    accounts = cluster.accounts(8, slow.url, a)
+    outboxes = [nodes.Outbox(cluster, accounts) for _ in range(2)]
+    for outbox in outboxes:
+        outbox.start()
+    outboxes[0].wait_more()
+
+    b.kill()
+    timed("shards of a killed node are taken over",
+          lambda: cluster.sum("postbackd_shards_held", "a", "c") == nodes.SHARDS)
+    outboxes[0].wait_more()
+    b.start()
+    cluster.wait_even("a", "b", "c")
+    outboxes[0].wait_more()
+
+    c.process.send_signal(signal.SIGSTOP)
+    try:
+        timed("shards of a stopped node are taken over",
+              lambda: cluster.sum("postbackd_shards_held", "a", "b") == nodes.SHARDS)
+        outboxes[0].wait_more()
+    finally:
+        c.process.send_signal(signal.SIGCONT)
+    cluster.wait_even("a", "b", "c")
+    assert c.metrics()["postbackd_shards_lost_total"] > 0
+    outboxes[0].wait_more()
+
+    assert b.stop() == 0
+    timed("shards of a node that ends are handed over",
+          lambda: cluster.sum("postbackd_shards_held", "a", "c") == nodes.SHARDS)
+    outboxes[0].wait_more()
+    for outbox in outboxes:
+        outbox.end()
+    ids = [event_id for outbox in outboxes for event_id in outbox.acknowledged]
+    twice = nodes.check_all(a, accounts, slow, ids)
+    nodes.check_witness(database)
+    print("%d events acknowledged, none lost; %d callbacks came twice; %d outcomes refused" %
+          (len(ids), twice, cluster.sum("postbackd_outcomes_refused_total", "a", "c")))
+
+
+def test_what_a_stopped_node_had_under_way_is_refused(cluster, database, slow):
+    a, b = cluster.start("a"), cluster.start("b")
+    sql(database, nodes.WITNESS)
+    cluster.wait_even("a", "b")
+    accounts = cluster.accounts(8, slow.url, a)
+    ids = ["e-%d-%d" % (i, n) for i in range(8) for n in range(40)]
+    for i, account in enumerate(accounts):
+        a.api().events([account.event("e-%d-%d" % (i, n), PanelistId="u%d" % n) for n in range(40)])
+    eventually(lambda: b.metrics()["postbackd_attempts_in_flight"] > 0, 20)
+    b.process.send_signal(signal.SIGSTOP)
+    try:
+        eventually(lambda: a.metrics()["postbackd_shards_held"] == nodes.SHARDS, 40)
+    finally:
+        b.process.send_signal(signal.SIGCONT)
+    cluster.wait_even("a", "b")
+    twice = nodes.check_all(b, accounts, slow, ids)
+    nodes.check_witness(database)
+    refused = b.metrics()["postbackd_outcomes_refused_total"]
+    print("%d outcomes refused, %d callbacks came twice" % (refused, twice))
+    assert refused > 0
+
+
+def test_a_node_is_cut_off_from_the_database(cluster, database, slow):
+    proxy = nodes.Proxy(database)
+    try:
+        a, b = cluster.start("a"), cluster.start("b", proxy.uri)
+        sql(database, nodes.WITNESS)
+        cluster.wait_even("a", "b")
+        accounts = cluster.accounts(4, slow.url, b)
+        outbox = nodes.Outbox(cluster, accounts)
+        outbox.start()
+        outbox.wait_more()
+        proxy.freeze()
+        timed("shards of a node that is cut off are taken over",
+              lambda: a.metrics()["postbackd_shards_held"] == nodes.SHARDS)
+        eventually(lambda: b.api().get("/readyz", key=None).status == 503, 20)
+        outbox.wait_more()
+        proxy.thaw()
+        cluster.wait_even("a", "b")
+        outbox.wait_more()
+        outbox.end()
+        twice = nodes.check_all(b, accounts, slow, outbox.acknowledged)
+        nodes.check_witness(database)
+        print("%d events acknowledged, none lost; %d callbacks came twice" %
+              (len(outbox.acknowledged), twice))
+    finally:
+        proxy.close()
+
+
+def test_any_node_takes_any_request(cluster, receiver):
+    a, b, c = everyone = [cluster.start(name) for name in "abc"]
+    cluster.wait_even("a", "b", "c")
+    accounts = cluster.accounts(6, receiver.url, b)
+    first = accounts[0]
+
+    # A key of one node is everybody's, and so is its end.
+    made = b.api().post("/api/v1/partners/%s/keys" % first.partner_id,
+                        {"Name": "k", "Scopes": ["reports:read", "callbacks:read"]}).json
+    path = "/api/v1/callbacks"
+    for node in everyone:
+        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 200, 10)
+    assert a.api().delete("/api/v1/partners/%s/keys/%s" %
+                          (first.partner_id, made["KeyId"])).status == 204
+    for node in everyone:
+        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 401, 10)
+
+    # Events of each at each, and what is asked for again.
+    for i, account in enumerate(accounts):
+        for j, node in enumerate(everyone):
+            node.api().events([account.event("e-%d-%d" % (i, j))])
+            assert everyone[j - 1].api().events([account.event("e-%d-%d" % (i, j))])["Duplicates"] == 1
+    for i, account in enumerate(accounts):
+        for j, node in enumerate(everyone):
+            receiver.wait_for("e-%d-%d" % (i, j))
+            node.api().wait_state("e-%d-%d" % (i, j), account.partner_id, "delivered")
+            again = everyone[j - 2].api().post("/api/v1/callbacks/e-%d-%d/resend" % (i, j),
+                                               query={"partnerId": account.partner_id})
+            assert again.status == 202, again
+            receiver.wait_for("e-%d-%d" % (i, j), 2)
+
+    # Two changes of one thing at two nodes: one after the other, nothing is overwritten.
+    assert a.api().patch("/api/v1/apps/" + first.app_id, {"MaxConcurrency": 3}).status == 200
+    assert c.api().patch("/api/v1/apps/" + first.app_id, {"TimeoutSeconds": 7}).status == 200
+    found = b.api().patch("/api/v1/apps/" + first.app_id, {"Name": "Other"}).json
+    assert (found["MaxConcurrency"], found["TimeoutSeconds"], found["Name"]) == (3, 7, "Other")
+    assert b.api().get("/api/v1/system").json["Nodes"]["Alive"] == 3
+
+    # A URL that is changed at one node is what the owner sends to.
+    with_new = accounts[1]
+    other = Receiver()
+    try:
+        answer = c.api().patch("/api/v1/apps/" + with_new.app_id,
+                               {"SuccessCallbackUrl": other.url})
+        assert answer.status == 200, answer
+        n = 0
+
+        def arrives():
+            nonlocal n
+            n += 1
+            a.api().events([with_new.event("new-%d" % n)])
+            return other.ids()
+        eventually(arrives, 15)
+    finally:
+        other.close()
+
+
+def test_what_one_node_erases_leaves_the_memory_of_all(cluster):
+    hold = threading.Event()
+
+    def answer(_):
+        hold.wait(60)
+        return 200
+
+    receiver = Receiver(answer)
+    a, b = cluster.start("a"), cluster.start("b")
+    try:
+        cluster.wait_even("a", "b")
+        accounts = cluster.accounts(2, receiver.url, a)
+        for account, node in zip(accounts, (a, b)):
+            account.patch(MaxConcurrency=4)
+            node.api().events([account.event("%s-%d" % (account.app_id, i), PanelistId="gone")
+                               for i in range(30)])
+        eventually(lambda: len(receiver.requests) == 8, 20, what="the first ones are being tried")
+        for account in accounts:  # one of the two nodes at least asks for another one's lane
+            for node in (a, b):
+                assert node.api().post("/api/v1/panelists/erase", {"PanelistId": "gone"},
+                                       query={"partnerId": account.partner_id}).status == 200
+        eventually(lambda: cluster.sum("postbackd_callbacks_in_memory", "a", "b") == 8, 20)
+        hold.set()
+        for account in accounts:
+            a.api().events([account.event(account.app_id + "-last")])
+            receiver.wait_for(account.app_id + "-last")
+        assert len(receiver.requests) == 10
+    finally:
+        hold.set()
+        receiver.close()
+
+
+def test_a_recovery_is_run_by_one_and_seen_by_all(cluster):
+    good = []
+    receiver = Receiver(lambda r: 200 if good else 404)
+    a, b = cluster.start("a", schedule="1s"), cluster.start("b", schedule="1s")
+    try:
+        cluster.wait_even("a", "b")
+        account = cluster.accounts(1, receiver.url, a)[0]
+        ids = ["e-%d" % i for i in range(30)]
+        a.api().events([account.event(event_id) for event_id in ids])
+        for event_id in ids:
+            a.api().wait_state(event_id, account.partner_id, "dead", 30)
+        good.append(True)
+        for node in (a, b):
+            answer = node.api().post("/api/v1/callbacks/recover", {
+                "From": "2020-01-01T00:00:00Z", "To": "2099-01-01T00:00:00Z", "States": ["dead"],
+                "RatePerSecond": 1000}, query={"partnerId": account.partner_id})
+            assert answer.status == 202, answer
+            path = "/api/v1/recoveries/" + answer.json["RecoveryId"]
+            for other in (a, b):
+                eventually(lambda o=other, p=path: o.api().get(p).json.get("State") == "done", 20)
+        for event_id in ids:
+            b.api().wait_state(event_id, account.partner_id, "delivered", 30)
+        last = b if node is a else a
+        assert last.api().delete(path).status == 204
+        eventually(lambda: node.api().get(path).status == 404, 10)
+    finally:
+        receiver.close()

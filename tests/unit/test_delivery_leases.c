@@ -1,0 +1,170 @@
+/* Delivery on a store that several nodes share: only what is leased is tried, and nothing is
+ * recorded under a lease that is lost. */
+#include "delivery_world.h"
+
+/* The node gets the app's shard under that fence, or (0) lets it go. */
+static void lease(struct world *w, uint32_t app_no, int64_t fence)
+{
+    atomic_store(&w->leases.fence[shard_of_app(app_no)], fence);
+    atomic_store(&w->leases.until_mono_ms, INT64_MAX);
+    delivery_leases_changed(w->delivery);
+}
+
+static void claim(struct world *w, uint32_t app_no, int64_t fence)
+{
+    struct lane_backlog backlog = {lane_of(app_no, LANE_SUCCESS), WORLD_START_WALL_MS};
+    w->fences[shard_of_app(app_no)] = fence;
+    lease(w, app_no, fence);
+    delivery_recover(w->delivery, &backlog, 1);
+}
+
+static struct world *open_shared(size_t loops)
+{
+    world_is_shared = true;
+    struct world *w = world_open(loops, "5s,1m");
+    atomic_store(&w->leases.until_mono_ms, INT64_MAX);
+    world_set_app(w, 1, 1);
+    world_set_app(w, 2, 2);
+    return w;
+}
+
+static int busy(struct world *w, uint32_t app_no)
+{
+    return atomic_load(&w->leases.busy[shard_of_app(app_no)]);
+}
+
+static int64_t lanes(struct world *w)
+{
+    struct delivery_numbers n;
+    delivery_get_numbers(w->delivery, &n);
+    return n.lanes;
+}
+
+static void only_what_is_ours_is_tried(void)
+{
+    struct world *w = open_shared(2);
+    REQUIRE(shard_of_app(1) != shard_of_app(2));
+    claim(w, 1, 7);
+    world_accept_many(w, 1, 1, 20);
+    world_accept_many(w, 2, 1, 20);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->tries[1], 20);
+    CHECK_EQ_INT(w->tries[2], 0);
+    CHECK_EQ_INT(lanes(w), 1);
+    claim(w, 2, 3);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->tries[2], 20);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 40);
+    CHECK_EQ_INT(w->outcomes_refused, 0);
+    CHECK_EQ_INT(busy(w, 1) + busy(w, 2), 0);
+    world_close(w);
+}
+
+static void a_lost_lease_writes_nothing_and_the_next_one_begins_anew(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = world_slow;
+    claim(w, 1, 7);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 100);
+    CHECK_EQ_INT(w->starts, 4);
+    CHECK_EQ_INT(busy(w, 1), 4);
+    w->fences[shard_of_app(1)] = 8; /* another's by now, and this node has not heard of it */
+    world_run(w, 1 * SECOND);
+    CHECK(w->outcomes_refused >= 4);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 10);
+    lease(w, 1, 0);
+    int64_t starts = w->starts;
+    world_run(w, 30 * SECOND);
+    CHECK(w->starts <= starts + 4); /* what had begun may end */
+    CHECK_EQ_INT(lanes(w), 0);
+    CHECK_EQ_INT(busy(w, 1), 0);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 10);
+    w->answer = world_ok;
+    claim(w, 1, 9);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    world_close(w);
+}
+
+/* Another fence before the lane has left: it leaves, and comes back under the new one. */
+static void a_lease_that_comes_back_is_another_one(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = world_slow;
+    claim(w, 1, 7);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 100);
+    claim(w, 1, 9);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    CHECK_EQ_INT(w->outcomes_refused, 4); /* of those under way */
+    CHECK_EQ_INT(w->starts, 14);
+    CHECK_EQ_INT(busy(w, 1), 0);
+    world_close(w);
+}
+
+static void a_shard_that_leaves_ends_what_is_under_way(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = world_slow;
+    claim(w, 1, 7);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 100);
+    lease(w, 1, 0); /* the store still takes outcomes of it */
+    CHECK_EQ_INT(busy(w, 1), 4);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(busy(w, 1), 0);
+    CHECK_EQ_INT(w->starts, 4);
+    CHECK_EQ_INT(w->outcomes_refused, 0);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 4);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    world_close(w);
+}
+
+static void nothing_starts_when_the_lease_may_have_run_out(void)
+{
+    struct world *w = open_shared(1);
+    claim(w, 1, 7);
+    atomic_store(&w->leases.until_mono_ms, w->mono_ms + 1 * SECOND);
+    world_run(w, 2 * SECOND);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_INT(w->starts, 0);
+    atomic_store(&w->leases.until_mono_ms, w->mono_ms + 5 * SECOND);
+    delivery_leases_changed(w->delivery);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    world_close(w);
+}
+
+static void what_another_node_erased_is_read_anew(void)
+{
+    struct world *w = open_shared(1);
+    w->answer = world_slow;
+    claim(w, 1, 7);
+    world_set_app(w, 1, 1)->max_concurrency = 1;
+    w->apps[1]->terms.account_no = 1;
+    delivery_app_changed(w->delivery, 1);
+    world_accept_many(w, 1, 1, 10);
+    world_run(w, 100);
+    CHECK_EQ_INT(w->starts, 1);
+    for (size_t i = 5; i < 10; i++)
+        w->rows[i].state = CALLBACK_SKIPPED;
+    delivery_erased_elsewhere(w->delivery, 1);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->starts, 5);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 5);
+    world_close(w);
+}
+
+int main(void)
+{
+    RUN(only_what_is_ours_is_tried);
+    RUN(a_lost_lease_writes_nothing_and_the_next_one_begins_anew);
+    RUN(a_lease_that_comes_back_is_another_one);
+    RUN(a_shard_that_leaves_ends_what_is_under_way);
+    RUN(nothing_starts_when_the_lease_may_have_run_out);
+    RUN(what_another_node_erased_is_read_anew);
+    return check_done("delivery_leases");
+}
