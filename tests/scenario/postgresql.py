@@ -37,7 +37,8 @@ def tools():
 class Cluster:
     """One server. PostgreSQL refuses to run as root: then it runs as the user its package made."""
 
-    def __init__(self):
+    def __init__(self, **settings):
+        self.settings = dict(SETTINGS, **settings)
         # In memory where that can be had: a sync then costs nothing, and is made all the same.
         shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
         self.folder = Path(tempfile.mkdtemp(prefix="postbackd-pg-", dir=shm))
@@ -48,7 +49,11 @@ class Cluster:
             account = pwd.getpwnam(self.user)
             os.chown(self.folder, account.pw_uid, account.pw_gid)
         self.folder.chmod(0o755)
-        self.run("initdb", "-D", str(self.folder / "data"), "-U", "postgres", "-A", "trust",
+        self.data = str(self.folder / "data")
+        self.make()
+
+    def make(self):
+        self.run("initdb", "-D", self.data, "-U", "postgres", "-A", "trust",
                  "-E", "UTF8", "--locale=C.UTF-8", "--no-sync")
 
     def run(self, tool, *words):
@@ -60,9 +65,9 @@ class Cluster:
         return done.stdout.decode()
 
     def start(self):
-        words = [str(tools() / "postgres"), "-D", str(self.folder / "data"),
+        words = [str(tools() / "postgres"), "-D", self.data,
                  "-c", "unix_socket_directories=%s" % self.folder]
-        for name, value in SETTINGS.items():
+        for name, value in self.settings.items():
             words += ["-c", "%s=%s" % (name, value)]
         with open(self.folder / "log", "ab") as log:
             self.process = subprocess.Popen(words, stdout=log, stderr=log, cwd="/", user=self.user,
