@@ -1,7 +1,8 @@
 # Sourced by tools/fresh-*.sh: minimal Debian systems made with debootstrap. Needs root and a network.
 #
 # How this machine reaches the network (mirror, proxies, hosts, certificates) is copied into the new
-# system at run time.
+# system at run time. Where FRESH_CACHE names a folder, systems are kept there as they were made, and
+# the next run begins with a copy.
 # shellcheck shell=bash
 
 # release_of 12|13: its name; false for others.
@@ -24,7 +25,11 @@ mirror() {
 
 # make_system RELEASE ROOT PACKAGE,...: a minimal system with those packages.
 make_system() {
-    local release=$1 root=$2 packages=$3
+    local release=$1 root=$2 packages=$3 kept="${FRESH_CACHE:+$FRESH_CACHE/$1-${3//,/-}}"
+    if [ -d "$kept" ]; then
+        cp -a --reflink=auto "$kept/." "$root"
+        return
+    fi
     debootstrap --variant=minbase --include="$packages" "$release" "$root" "$(mirror debian)" \
         >"$root.log" 2>&1 || {
         tail -n 20 "$root.log" >&2
@@ -42,6 +47,7 @@ SOURCES
     mkdir -p "$root/etc/ssl/certs" "$root/usr/local/share"
     [ ! -f /etc/ssl/certs/ca-certificates.crt ] || cp -L /etc/ssl/certs/ca-certificates.crt "$root/etc/ssl/certs/"
     [ ! -d /usr/local/share/ca-certificates ] || cp -rL /usr/local/share/ca-certificates "$root/usr/local/share/"
+    [ -z "$kept" ] || cp -a --reflink=auto "$root" "$kept"
 }
 
 proxies=()

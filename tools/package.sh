@@ -2,7 +2,8 @@
 #
 # tools/package.sh BUILD_DIR [REVISION]: makes BUILD_DIR/postbackd_VERSION_ARCHITECTURE.deb out of
 # BUILD_DIR/postbackd and packaging/, and prints its name. VERSION ends with the Debian release it is
-# built on (0.1.0-1~deb12): each has its own libraries, and the next release's package is newer.
+# built on (0.1.0-1~deb12): each has its own libraries, and the next release's package is newer. The
+# maintainer is DEBFULLNAME <DEBEMAIL>.
 #
 # The same sources on the same system give the same bytes: times are SOURCE_DATE_EPOCH or the last
 # commit's.
@@ -18,6 +19,9 @@ full="$version-$revision~$release"
 architecture=$(dpkg --print-architecture)
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)}
 export SOURCE_DATE_EPOCH
+
+# Who answers for it: Debian's usual variables.
+maintainer="${DEBFULLNAME:-The postbackd authors} <${DEBEMAIL:-postbackd@localhost}>"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -43,7 +47,7 @@ gzip -9n <CHANGELOG.md >"$doc/changelog.gz"
 {
     echo "postbackd ($full) unstable; urgency=medium"
     printf '\n  * Built from the sources of version %s.\n\n' "$version"
-    echo " -- The postbackd authors <postbackd@localhost.localdomain>  $(date -uR -d "@$SOURCE_DATE_EPOCH")"
+    echo " -- $maintainer  $(date -uR -d "@$SOURCE_DATE_EPOCH")"
 } | gzip -9n >"$doc/changelog.Debian.gz"
 indented() { sed -e 's/[[:space:]]*$//' -e 's/^$/./' -e 's/^/ /' "$@"; }
 {
@@ -64,7 +68,7 @@ install -d "$control"
 install -m 644 -t "$control" packaging/debian/conffiles
 install -m 755 -t "$control" packaging/debian/postinst packaging/debian/prerm packaging/debian/postrm
 (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$control/md5sums"
-sed -e "s/@VERSION@/$full/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@DEPENDS@/$depends/" \
+sed -e "s/@VERSION@/$full/" -e "s/@MAINTAINER@/$maintainer/" -e "s/@ARCHITECTURE@/$architecture/" -e "s/@DEPENDS@/$depends/" \
     -e "s/@INSTALLED_SIZE@/$(du -sk --exclude=DEBIAN "$root" | cut -f 1)/" \
     packaging/debian/control.in >"$control/control"
 
