@@ -47,7 +47,7 @@ def store():
 
 @pytest.fixture
 def database():
-    """Said later: each of the two daemons has a server of its own."""
+    """Said later: of one server, and then of another."""
 
 
 def log_archived(uri):
@@ -61,9 +61,9 @@ def reports(daemon, account):
             for name in ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")]
 
 
-def test_nothing_acknowledged_up_to_the_point_is_lost(store, database_daemon, other_daemon, receiver):
+def test_nothing_acknowledged_up_to_the_point_is_lost(store, database_daemon, receiver):
     first, restored = Archived(store / "wal").start(), None
-    daemon, again = database_daemon, other_daemon
+    daemon = database_daemon
     try:
         daemon.uri = new_database(first.uri(), "postbackd")
         daemon.start()
@@ -88,25 +88,24 @@ def test_nothing_acknowledged_up_to_the_point_is_lost(store, database_daemon, ot
 
         restored = Restored(store / "base", store / "wal", point).start()
         eventually(lambda: sql(restored.uri(), "SELECT pg_is_in_recovery()") == "f", 60)
-        again.uri = restored.uri("postbackd")
-        account.daemon = again.start()
-        assert reports(again, account) == wanted
+        daemon.uri = restored.uri("postbackd")
+        daemon.start()
+        assert reports(daemon, account) == wanted
         ids = operator.acknowledged
         assert int(sql(restored.uri("postbackd"), "SELECT count(*) FROM event")) == len(ids)
         # What came later is not known: its senders repeat it, and it is taken once.
-        answer = again.api().events(late + late)
+        answer = daemon.api().events(late + late)
         assert (answer["Accepted"], answer["Duplicates"]) == (len(late), len(late))
         wanted_ids = set(ids) | {event["EventId"] for event in late}
 
         def all_delivered():
-            n = again.metrics()
+            n = daemon.metrics()
             return (n["postbackd_callbacks_pending"], n["postbackd_callbacks_delivered_total"]) == (0, len(wanted_ids))
 
         eventually(all_delivered, 60)
         assert wanted_ids <= set(receiver.ids())
     finally:
         daemon.stop()
-        again.stop()
         first.remove()
         if restored:
             restored.remove()
