@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto';
 import { Daemon, Receiver } from './daemon';
 import { startBrowser, stopBrowser, Window, type Look, type State } from './browser';
-import { makeWorld, type World } from './world';
+import { makeWorld } from './world';
 
 export const password = 'correct horse battery';
 
@@ -10,7 +10,6 @@ export interface Stage {
   daemon: Daemon;
   receiver: Receiver;
   broken: Receiver;
-  world: World;
 }
 
 let stage: Stage | null = null;
@@ -24,7 +23,8 @@ export async function theStage(): Promise<Stage> {
   const broken = await Receiver.start();
   broken.status = 500;
   broken.answer = '{"error":"no such user"}';
-  stage = { daemon, receiver, broken, world: await makeWorld(daemon, receiver, broken.url) };
+  await makeWorld(daemon, receiver, broken.url);
+  stage = { daemon, receiver, broken };
   return stage;
 }
 

@@ -3,12 +3,6 @@
 import type { Daemon, Receiver } from './daemon';
 import { lots } from './slow';
 
-export interface World {
-  partnerId: string;
-  otherPartnerId: string;
-  now: Date;
-}
-
 const apps = [
   {
     id: 'farm-friends',
@@ -138,11 +132,7 @@ function fresh(now: Date, lot: () => number): Event[] {
   return events;
 }
 
-export async function makeWorld(
-  daemon: Daemon,
-  receiver: Receiver,
-  broken: string,
-): Promise<World> {
+export async function makeWorld(daemon: Daemon, receiver: Receiver, broken: string): Promise<void> {
   const now = new Date();
   const lot = lots(7);
   await makeAccount(daemon, receiver, broken);
@@ -158,5 +148,4 @@ export async function makeWorld(
   });
   await send(daemon, history(now, lot), '?deliver=false');
   await send(daemon, fresh(now, lot));
-  return { partnerId: 'sunny-games', otherPartnerId: 'north-studio', now };
 }
