@@ -1,0 +1,14 @@
+"""What the alerts and the Grafana dashboard ask of nodes on a database, such a node says."""
+import re
+
+from harness import ROOT
+
+
+def test_every_metric_that_is_asked_for_is_there(database_daemon):
+    text = database_daemon.start().api().get("/metrics", key=None).text
+    there = set(re.findall(r"^# TYPE (\w+) ", text, re.M))
+    asked = set()
+    for name in ("postbackd.rules.yml", "postbackd.grafana.json"):
+        asked |= set(re.findall(r"\b(postbackd_\w+?)(?:_bucket)?\b(?=[ {\[])", (ROOT / "packaging/monitoring" / name).read_text()))
+    assert "postbackd_shards_held" in asked and len(asked) > 40
+    assert asked <= there, asked - there
