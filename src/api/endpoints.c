@@ -1,40 +1,48 @@
 /* GET /api/v1/apps/{AppId}/endpoints: how the app's three endpoints do: what waits for each, by the
- * store, then the rest, one after the other (each belongs to the loop that delivers to it). */
+ * store, then the rest, one after the other (each belongs to the loop that delivers to it). Where
+ * another node has the app's lanes, that one is asked; if it does not answer in time, what this one
+ * knows is told. */
 #include "api/endpoint_render.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "base/alloc.h"
+
+#include <stdlib.h>
 
 struct asking {
-    struct call *c;
+    struct api *api;
+    struct executor *executor;
+    struct app *app;
+    void (*told)(struct asking *a); /* body or status */
+    struct buf body;
+    enum store_status status;
     enum lane_kind kind;
     struct lane_waiting waiting;
     struct lane_health_query query;
     struct lane_health found[LANE_KINDS];
 };
 
-static void answer(struct asking *a)
+static void tell(struct asking *a)
 {
-    struct buf body = {0};
     struct json_writer w;
-    json_write_to(&w, &body);
+    json_write_to(&w, &a->body);
     json_object(&w);
     json_key(&w, "AppId");
-    json_string(&w, a->c->app->id);
+    json_string(&w, a->app->id);
     json_key(&w, "Endpoints");
     json_array(&w);
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
         endpoint_render(&w, &(struct endpoint_view){
-                                .app = a->c->app,
+                                .app = a->app,
                                 .kind = k,
                                 .waiting = a->waiting.count[k],
                                 .oldest_waiting_ms = a->waiting.oldest_accepted_ms[k],
                                 .health = &a->found[k],
-                                .now_ms = call_now_ms(a->c),
+                                .now_ms = env_wall_ms(a->api->options.env),
                             });
     json_end_array(&w);
     json_end_object(&w);
-    call_answer_json(a->c, 200, &body);
-    buf_free(&body);
+    a->told(a);
 }
 
 static void ask_next(struct asking *a);
@@ -45,7 +53,7 @@ static void health_done(struct task *task)
     a->found[a->kind] = a->query.health;
     a->kind++;
     if (a->kind == LANE_KINDS)
-        answer(a);
+        tell(a);
     else
         ask_next(a);
 }
@@ -54,31 +62,127 @@ static void ask_next(struct asking *a)
 {
     a->query = (struct lane_health_query){
         .done.run = health_done,
-        .reply_to = call_executor(a->c),
-        .lane = lane_of(a->c->app->app_no, a->kind),
+        .reply_to = a->executor,
+        .lane = lane_of(a->app->app_no, a->kind),
     };
-    delivery_get_health(a->c->api->options.delivery, &a->query);
+    delivery_get_health(a->api->options.delivery, &a->query);
 }
 
 static void waiting_done(struct task *task)
 {
     struct asking *a = CONTAINER_OF(task, struct asking, waiting.done);
-    if (a->waiting.status == STORE_OK)
+    a->status = a->waiting.status;
+    if (a->status == STORE_OK)
         ask_next(a);
     else
-        call_answer_busy(a->c, a->waiting.status);
+        a->told(a);
+}
+
+/* Takes the reference of the app. */
+static void begin(struct asking *a, struct api *api, struct executor *executor, struct app *app)
+{
+    a->api = api;
+    a->executor = executor;
+    a->app = app;
+    a->kind = LANE_SUCCESS;
+    a->waiting = (struct lane_waiting){
+        .done.run = waiting_done,
+        .reply_to = executor,
+        .account_no = app->terms.account_no,
+        .app_no = app->app_no,
+    };
+    store_lane_waiting(api->options.store, &a->waiting);
+}
+
+static void end(struct asking *a)
+{
+    app_unref(a->app);
+    buf_free(&a->body);
+}
+
+/* --- for a call ------------------------------------------------------------------------------- */
+
+struct viewing {
+    struct call *c;
+    struct asking asking;
+    struct store_question question;
+};
+
+static void told_here(struct asking *a)
+{
+    struct viewing *v = CONTAINER_OF(a, struct viewing, asking);
+    if (a->status == STORE_OK)
+        call_answer_json(v->c, 200, &a->body);
+    else
+        call_answer_busy(v->c, a->status);
+    end(a);
+}
+
+static void view_here(struct viewing *v)
+{
+    struct call *c = v->c;
+    struct app *app = c->app;
+    c->app = NULL; /* the reference is the asking's */
+    v->asking.told = told_here;
+    begin(&v->asking, c->api, call_executor(c), app);
+}
+
+static void told_elsewhere(struct task *task)
+{
+    struct viewing *v = CONTAINER_OF(task, struct viewing, question.done);
+    struct str answer = v->question.answer;
+    if (v->question.answered) {
+        struct buf body = {0};
+        buf_add(&body, answer.p, answer.n);
+        call_answer_json(v->c, 200, &body);
+        buf_free(&body);
+    }
+    arena_free(&v->question.arena);
+    if (!v->question.answered)
+        view_here(v);
 }
 
 void app_endpoints(struct call *c)
 {
-    struct asking *a = call_alloc(c, sizeof *a);
-    a->c = c;
-    a->kind = LANE_SUCCESS;
-    a->waiting = (struct lane_waiting){
-        .done.run = waiting_done,
+    struct store *store = c->api->options.store;
+    struct viewing *v = call_alloc(c, sizeof *v);
+    v->c = c;
+    if (leases_have(store_leases(store), lane_of(c->app->app_no, LANE_SUCCESS))) {
+        view_here(v);
+        return;
+    }
+    v->question = (struct store_question){
+        .done.run = told_elsewhere,
         .reply_to = call_executor(c),
-        .account_no = c->app->terms.account_no,
         .app_no = c->app->app_no,
     };
-    store_lane_waiting(c->api->options.store, &a->waiting);
+    store_ask(store, &v->question);
+}
+
+/* --- for another node ------------------------------------------------------------------------- */
+
+struct answering {
+    int64_t question;
+    struct asking asking;
+};
+
+static void told_other(struct asking *a)
+{
+    struct answering *w = CONTAINER_OF(a, struct answering, asking);
+    if (a->status == STORE_OK)
+        store_answer(a->api->options.store, w->question, buf_str(&a->body));
+    end(a);
+    free(w);
+}
+
+void api_answer_question(struct api *api, struct executor *executor, int64_t question,
+                         uint32_t app_no)
+{
+    struct app *app = directory_app_by_no(api->options.directory, app_no);
+    if (!app)
+        return; /* this node has not heard of it yet */
+    struct answering *w = xcalloc(1, sizeof *w);
+    w->question = question;
+    w->asking.told = told_other;
+    begin(&w->asking, api, executor, app);
 }

@@ -1,8 +1,7 @@
-/* Starts, holds together and stops the daemon's parts; see daemon.h for the order.
- *
- * The main thread only waits for signals and watches the store: a store that has failed cannot be
- * mended in this process (what a failed sync left on disk is unknown), so the process ends and
- * its restart recovers from what is on disk. */
+/* Starts, holds together and stops the daemon's parts; see daemon.h for the order. The main thread
+ * only waits for signals and watches the store: a store that has failed cannot be mended in this
+ * process (what a failed sync left on disk is unknown), so the process ends and its restart
+ * recovers from what is on disk. */
 #include "daemon/daemon.h"
 
 #include "accounts/changes.h"
@@ -247,7 +246,6 @@ static void app_changed(void *context, uint32_t app_no)
     delivery_app_changed(d->delivery, app_no);
 }
 
-/* On the control thread. */
 static void refresh_object(void *context, struct arena *arena, const struct object_part *object)
 {
     struct daemon *d = context;
@@ -257,6 +255,8 @@ static void refresh_object(void *context, struct arena *arena, const struct obje
 static void watch_store(struct daemon *d)
 {
     d->elsewhere = (struct elsewhere){
+        .api = d->api,
+        .executor = loop_executor(d->laps[0].loop),
         .directory = d->directory,
         .accounts = d->accounts,
         .people = d->people,

@@ -28,6 +28,12 @@ static void objects_changed(struct store_watcher *w)
     control_refresh(elsewhere_of(w)->control);
 }
 
+static void asked(struct store_watcher *w, int64_t question, uint32_t app_no)
+{
+    struct elsewhere *e = elsewhere_of(w);
+    api_answer_question(e->api, e->executor, question, app_no);
+}
+
 void elsewhere_watch(struct elsewhere *e, struct store *store)
 {
     e->watcher = (struct store_watcher){
@@ -35,6 +41,7 @@ void elsewhere_watch(struct elsewhere *e, struct store *store)
         .waiting = lanes_waiting,
         .erased = panelist_erased,
         .objects = objects_changed,
+        .asked = asked,
     };
     store_watch(store, &e->watcher);
 }

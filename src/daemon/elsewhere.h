@@ -9,6 +9,8 @@
 
 struct elsewhere {
     struct store_watcher watcher;
+    struct api *api;
+    struct executor *executor; /* a loop's */
     struct directory *directory;
     struct accounts *accounts;
     struct people *people;

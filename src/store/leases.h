@@ -6,6 +6,8 @@
  * carries it to every outcome: the store commits those only while that is still the shard's. */
 #pragma once
 
+#include "base/arena.h"
+#include "base/executor.h"
 #include "domain/event.h"
 #include "domain/shards.h"
 
@@ -92,4 +94,18 @@ struct store_watcher {
     void (*erased)(struct store_watcher *w, uint32_t account_no);
     /* The feed has something. */
     void (*objects)(struct store_watcher *w);
+    /* Another process wants to know of an app whose shard is here: store_answer. */
+    void (*asked)(struct store_watcher *w, int64_t question, uint32_t app_no);
+};
+
+/* A question to the process that has an app's shard: how its endpoints do. */
+struct store_question {
+    struct task done;
+    struct executor *reply_to;
+    struct arena arena;
+    uint32_t app_no;
+    bool answered;               /* false: not in time */
+    struct str answer;           /* as the other one gave it; in the arena */
+    struct store_question *next; /* the store's, and what follows */
+    int64_t id, until_mono_ms;
 };

@@ -189,6 +189,18 @@ void store_watch(struct store *s, struct store_watcher *watcher)
         s->ops->watch(s, watcher);
 }
 
+void store_ask(struct store *s, struct store_question *question)
+{
+    check_request(s, &question->done, question->reply_to);
+    s->ops->ask(s, question);
+}
+
+void store_answer(struct store *s, int64_t question, struct str answer)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    s->ops->answer(s, question, answer);
+}
+
 void store_get_numbers(struct store *s, struct store_numbers *ret)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

@@ -535,10 +535,12 @@ struct store_ops {
     void (*count_callbacks)(struct store *s, struct callback_count *count);
     void (*resend)(struct store *s, struct resend *resend);
     void (*erase)(struct store *s, struct erase *erase);
-    /* NULL all three: not shared with other processes. */
+    /* NULL all of these: not shared with other processes. */
     void (*feed)(struct store *s, struct object_feed *feed);
     struct leases *(*leases)(struct store *s);
     void (*watch)(struct store *s, struct store_watcher *watcher);
+    void (*ask)(struct store *s, struct store_question *question);
+    void (*answer)(struct store *s, int64_t question, struct str answer);
     /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
      * runs a store asks a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
@@ -582,6 +584,9 @@ void store_feed(struct store *s, struct object_feed *feed);
 struct leases *store_leases(struct store *s); /* NULL: everything is ours */
 /* Any time, NULL: nobody. When it returns, who watched before is told nothing more. */
 void store_watch(struct store *s, struct store_watcher *watcher);
+/* Of a shared store only. The text is copied. */
+void store_ask(struct store *s, struct store_question *question);
+void store_answer(struct store *s, int64_t question, struct str answer);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);

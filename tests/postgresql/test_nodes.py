@@ -163,6 +163,14 @@ def test_any_node_takes_any_request(cluster, receiver):
     assert (found["MaxConcurrency"], found["TimeoutSeconds"], found["Name"]) == (3, 7, "Other")
     assert b.api().get("/api/v1/system").json["Nodes"]["Alive"] == 3
 
+    # How an endpoint does is known to the node that delivers to it: whoever is asked asks that one.
+    for account in accounts:
+        for node in everyone:
+            def succeeded(n=node, app_id=account.app_id):
+                found = n.api().get("/api/v1/apps/%s/endpoints" % app_id).json["Endpoints"]
+                return sum(endpoint["Succeeded1h"] for endpoint in found)
+            eventually(lambda f=succeeded: f() == 6, 15)
+
     # A URL that is changed at one node is what the owner sends to.
     with_new = accounts[1]
     other = Receiver()

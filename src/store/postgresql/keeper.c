@@ -6,6 +6,7 @@
 #include "domain/clock.h"
 
 #define KEEPER_LOOK_MS 250
+#define KEEPER_HASTE_MS 50 /* an answer is on its way */
 #define KEEPER_HOUSE_MS 3600000
 #define LOG_KEPT_S (2 * 24 * 3600)
 
@@ -60,6 +61,7 @@ static enum pg_fate trim_log(struct pg *pg)
               " RETURNING revision) UPDATE revision SET trimmed=greatest(trimmed,"
               "(SELECT coalesce(max(revision),0) FROM old)) WHERE name='object'",
               LOG_KEPT_S);
+    pg_exec(pg, "DELETE FROM question WHERE asked_at<clock_timestamp()-interval '1 min'");
     pg_commit(pg);
     return pg_sync(pg);
 }
@@ -106,13 +108,15 @@ void *pg_keeper_main(void *arg)
     pthread_setname_np(pthread_self(), "store-keeper");
     struct pg_partitions known = {0};
     int64_t house_at = 0, rescan_at = 0;
-    while (!queue_has_any(&s->to_keeper, KEEPER_LOOK_MS)) {
+    while (!queue_has_any(&s->to_keeper, s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS)) {
         int64_t now = env_mono_ms(env_real());
         if (!pg_connect(&s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
             continue;
         }
         enum pg_fate fate = handover_poll(s, &s->keeper);
+        if (fate == PG_FINE)
+            fate = questions_step(s, &s->keeper);
         if (fate == PG_FINE)
             fate = handover_rescan(s, &s->keeper, &rescan_at);
         if (fate == PG_LOST) {

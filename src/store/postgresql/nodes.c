@@ -227,6 +227,14 @@ void pg_nodes_tell_objects(struct pg_nodes *n)
     pthread_mutex_unlock(&n->watching);
 }
 
+void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no)
+{
+    pthread_mutex_lock(&n->watching);
+    if (n->watcher)
+        n->watcher->asked(n->watcher, question, app_no);
+    pthread_mutex_unlock(&n->watching);
+}
+
 static void note_turn(struct pg_nodes *n, const struct view *v, const struct shards_todo *todo,
                       size_t held_before)
 {

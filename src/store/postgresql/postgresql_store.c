@@ -78,6 +78,16 @@ static void pg_watch(struct store *store, struct store_watcher *watcher)
     pg_nodes_watch(&postgresql_store_of(store)->nodes, watcher);
 }
 
+static void pg_ask(struct store *store, struct store_question *question)
+{
+    questions_ask(postgresql_store_of(store), question);
+}
+
+static void pg_answer(struct store *store, int64_t question, struct str answer)
+{
+    questions_answer(postgresql_store_of(store), question, answer);
+}
+
 /* --- reads ------------------------------------------------------------------------------------ */
 
 static void pg_page_slot(struct store *store, struct due_page *page)
@@ -279,6 +289,7 @@ static void free_store(struct postgresql_store *s)
     pg_close(&s->keeper);
     pg_close(&s->nodes.pg);
     pthread_mutex_destroy(&s->nodes.watching);
+    questions_free(&s->questions);
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
         queue_destroy(lives[i].queue);
@@ -336,6 +347,8 @@ static const struct store_ops postgresql_ops = {
     .feed = pg_feed_slot,
     .leases = pg_leases,
     .watch = pg_watch,
+    .ask = pg_ask,
+    .answer = pg_answer,
     .numbers = pg_numbers_slot,
     .hash_secret = pg_hash_secret,
     .visit_objects = pg_visit_objects,
@@ -357,6 +370,7 @@ static void init_parts(struct postgresql_store *s)
     pg_init(&s->nodes.pg, s->uri);
     s->nodes.pg.trip_ms = NODE_TRIP_MS;
     ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
+    questions_init(&s->questions);
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
         queue_init(lives[i].queue);

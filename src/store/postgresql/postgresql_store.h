@@ -15,6 +15,7 @@
 
 #include "store/postgresql/changes.h"
 #include "store/postgresql/nodes.h"
+#include "store/postgresql/questions.h"
 #include "store/postgresql/schema.h"
 #include "store/queue.h"
 #include "store/store_open.h"
@@ -62,6 +63,7 @@ struct postgresql_store {
     int64_t waiting_most;
     struct hash_secret secret;
     struct pg_nodes nodes;
+    struct pg_questions questions;
     /* The feed: up to where objects are known (the asker's), and have been told of (the keeper's).
      */
     atomic_llong revision_known;
