@@ -89,12 +89,12 @@ def person(daemon, role, partner_id=None):
     return browser
 
 
-def enrol(browser):
-    """Turns the second factor on; its secret and the recovery codes."""
+def enrol(browser, at=None):
+    """Turns the second factor on with the code of that time; its secret and the recovery codes."""
     begun = browser.post("/api/v1/session/second-factor", {"Password": PASSWORD})
     assert begun.status == 200, begun
     secret = begun.json["Secret"]
-    done = browser.post("/api/v1/session/second-factor/confirm", {"Code": totp(secret)})
+    done = browser.post("/api/v1/session/second-factor/confirm", {"Code": totp(secret, at)})
     assert done.status == 200, done
     return secret, done.json["RecoveryCodes"]
 

@@ -3,6 +3,7 @@ import os
 import re
 import select
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 from harness import BINARY, OPERATOR_KEY, Daemon
@@ -141,9 +142,10 @@ def test_the_second_factor(daemon):
     begun = b.post("/api/v1/session/second-factor", {"Password": PASSWORD}).json
     assert begun["OtpauthUri"].startswith("otpauth://totp/postbackd:owner-")
     assert "secret=" + begun["Secret"] in begun["OtpauthUri"]
+    at = time.time()  # of all codes: the time may pass from one into the next meanwhile
     wrong = b.post("/api/v1/session/second-factor/confirm", {"Code": "123"})
     assert wrong.status == 400 and b.session()["User"]["SecondFactor"] is False
-    done = b.post("/api/v1/session/second-factor/confirm", {"Code": totp(begun["Secret"])})
+    done = b.post("/api/v1/session/second-factor/confirm", {"Code": totp(begun["Secret"], at)})
     assert done.status == 200 and len(set(done.json["RecoveryCodes"])) == 10
     assert b.session()["User"]["SecondFactor"] is True
     assert b.post("/api/v1/session/second-factor", {"Password": PASSWORD}).status == 409
@@ -152,12 +154,12 @@ def test_the_second_factor(daemon):
     asked = other.sign_in(b.email)
     assert asked.status == 401 and codes(asked) == {("Code", "required")}
     assert "errors" not in other.sign_in(b.email, "not the password at all").json
-    assert other.sign_in(b.email, code=totp(begun["Secret"])).status == 401  # it confirmed: used up
-    later = totp(begun["Secret"], step=1)
+    assert other.sign_in(b.email, code=totp(begun["Secret"], at)).status == 401  # it confirmed: used up
+    later = totp(begun["Secret"], at, step=1)
     assert other.sign_in(b.email, code=later).status == 200
     assert Browser(daemon).sign_in(b.email, code=later).status == 401  # a replay
-    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], step=-1)).status == 401  # older
-    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], step=9)).status == 401
+    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], at, step=-1)).status == 401  # older
+    assert Browser(daemon).sign_in(b.email, code=totp(begun["Secret"], at, step=9)).status == 401
 
 
 def test_recovery_codes_are_good_once(daemon):
@@ -272,12 +274,13 @@ def test_sessions_survive_a_restart_and_a_crash(own_daemon):
     assert gone.delete("/api/v1/session").status == 204
     own_daemon.restart()
     assert b.session()["SignedIn"] and not gone.session()["SignedIn"]
-    secret, _ = enrol(b)
+    at = time.time()
+    secret, _ = enrol(b, at)
     own_daemon.kill()
     own_daemon.start()
     assert b.session()["User"]["SecondFactor"] is True
-    assert Browser(own_daemon).sign_in(b.email, code=totp(secret)).status == 401  # used before the crash
-    assert Browser(own_daemon).sign_in(b.email, code=totp(secret, step=1)).status == 200
+    assert Browser(own_daemon).sign_in(b.email, code=totp(secret, at)).status == 401  # used before the crash
+    assert Browser(own_daemon).sign_in(b.email, code=totp(secret, at, step=1)).status == 200
 
 
 # --- other sites -----------------------------------------------------------------------------
