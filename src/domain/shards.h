@@ -7,8 +7,9 @@
  * whoever keeps them (store/postgresql/nodes.c, a simulator) must follow:
  *
  *   - A shard is free when it has no owner, or its owner has no lease that still runs.
- *   - A claim succeeds only where the shard's fence is still the one that the decision was made by;
- *     it makes it one greater. A release leaves it as it is. Nothing else changes it.
+ *   - A claim succeeds only where the shard is still free and its fence is still the one that the
+ *     decision was made by; it makes it one greater. A release compares the fence, too,
+ *     and leaves it as it is. Nothing else changes it.
  *   - Whatever a node writes as an owner is written only where the shard's fence, looked at in the
  *     same transaction, is the one that it had when it read what it decides about; a claim waits
  *     for such transactions, or they for it.

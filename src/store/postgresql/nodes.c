@@ -98,19 +98,26 @@ static enum pg_fate look(struct pg_nodes *n, struct view *v)
 
 /* --- doing ------------------------------------------------------------------------------------ */
 
-static void put_release(struct pg *pg, uint64_t self, const struct shards_todo *todo)
+/* Compared with the fence, too: one that comes late must not free what was claimed anew. */
+static void put_release(struct pg *pg, const struct member *m, const struct shards_todo *todo)
 {
-    struct pg_column shards = {.type = PG_INT2};
-    for (size_t i = 0; i < todo->releases; i++)
+    struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
+    for (size_t i = 0; i < todo->releases; i++) {
         column_int(&shards, todo->release[i]);
+        column_int(&fences, m->holds[todo->release[i]].fence);
+    }
     args_column(pg_args(pg), &shards);
-    args_int(&pg->args, PG_INT8, (int64_t)self);
-    pg_query(pg, "UPDATE shard SET node=0 WHERE shard=ANY($1) AND node=$2");
+    args_column(&pg->args, &fences);
+    args_int(&pg->args, PG_INT8, (int64_t)m->self);
+    pg_query(pg, "UPDATE shard s SET node=0 FROM unnest($1,$2) AS u(shard,fence)"
+                 " WHERE s.shard=u.shard AND s.fence=u.fence AND s.node=$3");
     buf_free(&shards.bytes);
+    buf_free(&fences.bytes);
 }
 
-/* FOR UPDATE waits for whoever writes under the old fence, or rather goes without until next time:
- * one that is stuck must not hold up the others. */
+/* The owner may have renewed its lease since the look. FOR UPDATE waits for whoever writes under
+ * the old fence, or rather goes without until next time: one that is stuck must not hold up the
+ * others. */
 static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *todo)
 {
     struct pg_column shards = {.type = PG_INT2}, fences = {.type = PG_INT8};
@@ -122,7 +129,9 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     args_column(&pg->args, &fences);
     args_int(&pg->args, PG_INT8, (int64_t)self);
     int at = pg_query(pg, "WITH free AS (SELECT s.shard FROM unnest($1,$2) AS u(shard,fence)"
-                          " JOIN shard s ON s.shard=u.shard AND s.fence=u.fence ORDER BY s.shard"
+                          " JOIN shard s ON s.shard=u.shard AND s.fence=u.fence"
+                          " WHERE NOT EXISTS(SELECT FROM node n WHERE n.node=s.node AND n.node<>$3"
+                          " AND n.until>clock_timestamp()) ORDER BY s.shard"
                           " FOR UPDATE OF s SKIP LOCKED)"
                           " UPDATE shard t SET node=$3,fence=t.fence+1 FROM free"
                           " WHERE t.shard=free.shard RETURNING t.shard,t.fence");
@@ -156,11 +165,11 @@ static enum pg_fate act(struct pg_nodes *n, const struct view *v, const struct s
     int claimed = -1;
     pg_begin(pg, false);
     if (todo->releases > 0)
-        put_release(pg, n->member.self, todo);
+        put_release(pg, &n->member, todo);
+    if (v->gone_count > 0) /* first: the lease of one that is known to be gone counts no more */
+        put_forget(pg, v);
     if (todo->claims > 0)
         claimed = put_claim(pg, n->member.self, todo);
-    if (v->gone_count > 0)
-        put_forget(pg, v);
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
