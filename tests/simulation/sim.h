@@ -7,10 +7,7 @@
 #include "delivery/dispatcher.h"
 #include "store/memory/memory.h"
 
-#define SECOND INT64_C(1000)
-#define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
+#include "timeline.h"
 
 #define SIM_LOOPS_MAX 3
 #define SIM_START_WALL_MS INT64_C(1763726400000)
@@ -18,26 +15,6 @@
 #define SIM_PANELISTS 5
 #define SIM_TRACE_LINES 60
 #define SIM_TRACE_BYTES 160
-
-/* --- time (timeline.c) ----------------------------------------------------------------------- */
-
-/* Something that happens at a virtual moment; embedded in whatever it is about. What happens at
- * the same moment comes in an order drawn by lot. */
-struct moment {
-    int64_t at_ms; /* monotonic */
-    uint64_t lot;
-    size_t place; /* 1-based in the timeline; 0: not in it */
-    void (*happen)(struct moment *m);
-};
-
-struct timeline {
-    struct moment **items;
-    size_t count, capacity;
-};
-
-void timeline_add(struct timeline *t, struct moment *m, int64_t at_ms, uint64_t lot);
-void timeline_remove(struct timeline *t, struct moment *m);
-struct moment *timeline_first(const struct timeline *t); /* NULL: none */
 
 /* --- receivers (receivers.c) ----------------------------------------------------------------- */
 

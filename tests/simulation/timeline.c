@@ -1,7 +1,10 @@
 /* A binary heap of moments, by time and then by lot. */
-#include "sim.h"
+#include "timeline.h"
 
 #include "base/alloc.h"
+#include "base/check.h"
+
+#include <stdbool.h>
 
 static bool is_before(const struct moment *a, const struct moment *b)
 {
