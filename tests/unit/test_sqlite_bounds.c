@@ -59,12 +59,13 @@ static void the_reserve_of_disk_is_kept(void)
     end();
 }
 
-static _Atomic bool is_full;
+static _Atomic int new_file_error; /* 0: there may be some */
 
-static int open_unless_full(struct disk *disk, const char *path, bool create, bool direct)
+static int open_unless_new(struct disk *disk, const char *path, bool create, bool direct)
 {
     (void)disk;
-    return create && is_full ? -ENOSPC : disk_real()->open(disk_real(), path, create, direct);
+    return create && new_file_error ? -new_file_error
+                                    : disk_real()->open(disk_real(), path, create, direct);
 }
 
 /* Of changes that nobody waits for for long. */
@@ -90,26 +91,52 @@ static bool done_soon(struct object_change *c)
     return done;
 }
 
+static char document[48 << 10];
+
+static struct object_change large_change(void)
+{
+    memset(document, ' ', sizeof document - 1);
+    memcpy(document, "{}", 2);
+    return (struct object_change){
+        .kind = OBJECT_APP, .id = STR("app-1"), .document = str_of(document)};
+}
+
 /* On a full disk: the journal's room is what is left of the segment that it has. */
 static void a_change_that_waits_for_room_holds_up_no_intake(void)
 {
-    static char document[48 << 10];
-    memset(document, ' ', sizeof document - 1);
-    memcpy(document, "{}", 2);
     test_segment_bytes = 64 << 10;
-    test_disk.open = open_unless_full;
+    test_disk.open = open_unless_new;
     begin();
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
-    is_full = true;
+    new_file_error = ENOSPC;
     struct object_change c[4];
     size_t count = 0;
     do { /* a segment may have been made ahead */
         REQUIRE(count < ARRAY_LEN(c));
-        c[count] = (struct object_change){
-            .kind = OBJECT_APP, .id = STR("app-1"), .document = str_of(document)};
+        c[count] = large_change();
     } while (done_soon(&c[count++]));
     CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
-    is_full = false;
+    new_file_error = 0;
+    end();
+    test_disk.open = disk_real()->open;
+    test_segment_bytes = 0;
+}
+
+/* Such a disk is broken: nothing waits for it. */
+static void a_journal_that_cannot_go_on_ends_the_store(void)
+{
+    test_segment_bytes = 64 << 10;
+    test_disk.open = open_unless_new;
+    begin();
+    new_file_error = EIO;
+    enum store_status status = STORE_OK;
+    for (int i = 0; i < 4 && status == STORE_OK; i++) { /* a segment may have been made ahead */
+        struct object_change c = large_change();
+        ASK(store_change_object, store, &c);
+        status = c.status;
+    }
+    CHECK_EQ_INT(status, STORE_FAILED);
+    new_file_error = 0;
     end();
     test_disk.open = disk_real()->open;
     test_segment_bytes = 0;
@@ -128,6 +155,7 @@ int main(void)
 {
     RUN(the_reserve_of_disk_is_kept);
     RUN(a_change_that_waits_for_room_holds_up_no_intake);
+    RUN(a_journal_that_cannot_go_on_ends_the_store);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
 }

@@ -292,11 +292,27 @@ int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_
     return make(m, number, least_bytes > m->segment_bytes ? least_bytes : m->segment_bytes, 0, ret);
 }
 
+/* Whether a failure may be over the next time: it is for want of something. */
+static bool is_passing(int failure)
+{
+    switch (-failure) {
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EINTR:
+    case EAGAIN: return true;
+    default: return false;
+    }
+}
+
 bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t least_bytes)
 {
     CHECK_MAGIC(m, SEGMENT_MAKER_MAGIC);
     pthread_mutex_lock(&m->lock);
-    if (m->state == MAKER_FAILED) {
+    bool broken = m->state == MAKER_FAILED && !is_passing(m->failure);
+    if (m->state == MAKER_FAILED && !broken) {
         ASSERT(m->wanted == number);
         m->state = MAKER_MAKING;
         if (m->single_threaded)
@@ -304,7 +320,9 @@ bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t leas
         else
             pthread_cond_broadcast(&m->changed);
     }
-    bool ready = m->state == MAKER_READY && m->made.bytes >= least_bytes;
+    /* Waiting does not mend a broken disk: the commit that goes on finds it so, and ends the store.
+     */
+    bool ready = broken || (m->state == MAKER_READY && m->made.bytes >= least_bytes);
     /* What is larger than a segment is never made ahead: it counts as ready where a segment can
      * be made at all. */
     if (m->state == MAKER_READY && least_bytes > m->segment_bytes)

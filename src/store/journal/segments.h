@@ -36,7 +36,8 @@ void segment_maker_adopt(struct segment_maker *m, struct segment segment);
  * here. 0 or -errno. */
 MUST_CHECK int segment_maker_take(struct segment_maker *m, uint64_t number, uint64_t least_bytes,
                                   struct segment *ret);
-/* Whether take would return at once. Tries again in the background after a failure. */
+/* Whether take would return at once, be it with an error that no waiting mends. Tries again in the
+ * background after one that may pass, such as a full disk. */
 bool segment_maker_ready(struct segment_maker *m, uint64_t number, uint64_t least_bytes);
 /* A closed file nobody needs any more: kept for reuse, or unlinked. Any thread. */
 void segment_maker_recycle(struct segment_maker *m, uint64_t number, uint64_t bytes);
