@@ -34,3 +34,4 @@ int command_reconcile(struct settings *s);
 int command_backup(struct settings *s);
 int command_user(struct settings *s);
 int command_migrate(struct settings *s);
+int command_copy(struct settings *s);

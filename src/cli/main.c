@@ -45,6 +45,12 @@ const struct command_entry command_table[] = {
      "the new version. On SQLite no daemon may run; an upgrade that is ended goes on when it is "
      "started again.",
      command_migrate},
+    {COMMAND_COPY, "copy", "", "Move a store: from SQLite to PostgreSQL, and back.",
+     "No daemon may run on either. Everything goes over; at the end both are read anew, compared "
+     "row by row, and a digest of each is printed. When the copy was stopped or killed, the same "
+     "command goes on with it. No daemon starts on a copy that is not finished. Exits 0 when both "
+     "are equal, 1 when they are not or it failed.",
+     command_copy},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and let them in again who are locked out.",
      "VERB is add, list, reset (another password), reset-second-factor, disable, enable or remove. "
      "add and reset print a one-time link. The running daemon is asked, with its operator key; "

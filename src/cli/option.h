@@ -20,6 +20,7 @@ enum command {
     COMMAND_RECONCILE = 1 << 6,
     COMMAND_USER = 1 << 7,
     COMMAND_MIGRATE = 1 << 8,
+    COMMAND_COPY = 1 << 9,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -65,6 +66,8 @@ enum option_id {
     OPTION_ROLE,
     OPTION_NAME,
     OPTION_DRY_RUN,
+    OPTION_TO,
+    OPTION_CHECK,
     OPTION_COUNT
 };
 

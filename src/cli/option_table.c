@@ -19,7 +19,7 @@ const struct option option_table[OPTION_COUNT] = {
                         false},
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
                       "Where events are kept: sqlite:DIR or postgresql://...",
-                      S | COMMAND_BACKUP | COMMAND_MIGRATE, false, false},
+                      S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY, false, false},
     [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
                           "How this node is called in the log and on the system page, where "
                           "several share a database; without it, the machine's name.",
@@ -86,7 +86,7 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it a key file is made in the store's directory.",
-                           S, false, true},
+                           S | COMMAND_COPY, false, true},
     [OPTION_SECRET] = {"secret", "SECRET", NULL, "The app's Callback Secret.",
                        COMMAND_RECEIVE | COMMAND_VERIFY, false, false},
     [OPTION_STATUS] = {"status", "N", "200", "Answer with this HTTP status.", COMMAND_RECEIVE,
@@ -119,4 +119,9 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_NAME] = {"name", "NAME", NULL, "The new user's name.", COMMAND_USER, false, false},
     [OPTION_DRY_RUN] = {"dry-run", NULL, NULL, "Say what would be done, and do nothing.",
                         COMMAND_MIGRATE, false, false},
+    [OPTION_TO] = {"to", "STORE", NULL,
+                   "Where the copy goes: sqlite:DIR or postgresql://..., an empty one.",
+                   COMMAND_COPY, false, false},
+    [OPTION_CHECK] = {"check", NULL, NULL, "Copy nothing; compare the two.", COMMAND_COPY, false,
+                      false},
 };

@@ -258,8 +258,50 @@ static void damaged_bytes_do_no_harm(void)
     chunk_free(erased);
 }
 
+struct of_all {
+    unsigned lows[8];
+    struct attempt attempts[8];
+    size_t count;
+};
+
+static void keep_one(void *context, unsigned low, const struct attempt *a)
+{
+    struct of_all *all = context;
+    REQUIRE(all->count < ARRAY_LEN(all->lows));
+    all->lows[all->count] = low;
+    all->attempts[all->count++] = *a;
+}
+
+static void a_whole_block_is_read_at_once(void)
+{
+    struct attempt_chunk *c = xcalloc(1, sizeof *c);
+    struct attempt_facts each[ATTEMPT_BLOCK_IDS] = {0};
+    struct attempt later = usual;
+    struct of_all all = {.count = 0};
+    struct arena arena = {0};
+    later.number = 4;
+    later.url = STR("https://elsewhere.example/");
+    attempt_chunk_begin(c);
+    attempt_chunk_add(c, FIRST_ID, &usual, &facts);
+    attempt_chunk_add(c, FIRST_ID + 5, &later, &unknown);
+    attempt_chunk_add(c, FIRST_ID + 63, &usual, &facts);
+    attempt_chunk_end(c);
+    each[FIRST_ID % ATTEMPT_BLOCK_IDS] = each[(FIRST_ID + 63) % ATTEMPT_BLOCK_IDS] = facts;
+    attempt_block_read_all(buf_str(&c->out), each, &arena, keep_one, &all);
+    REQUIRE(all.count == 3);
+    CHECK_EQ_INT(all.lows[0], FIRST_ID % ATTEMPT_BLOCK_IDS);
+    CHECK_EQ_INT(all.lows[1], (FIRST_ID + 5) % ATTEMPT_BLOCK_IDS);
+    CHECK_EQ_INT(all.lows[2], (FIRST_ID + 63) % ATTEMPT_BLOCK_IDS);
+    CHECK(same(&all.attempts[0], &usual));
+    CHECK(same(&all.attempts[1], &later));
+    CHECK(same(&all.attempts[2], &usual));
+    arena_free(&arena);
+    chunk_free(c);
+}
+
 int main(void)
 {
+    RUN(a_whole_block_is_read_at_once);
     RUN(gives_back_what_was_said);
     RUN(near_misses_are_kept_as_they_are);
     RUN(what_repeats_takes_little_room);

@@ -145,9 +145,13 @@ static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct h
     args_str(pg_args(pg), PG_BYTEA, (struct str){(const char *)fresh->bytes, sizeof fresh->bytes});
     pg_query(pg, "INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING");
     int at = pg_exec(pg, "SELECT value FROM meta WHERE name='hash_secret'");
+    int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
     if (pg_sync(pg) != PG_FINE)
         return false;
+    if (pg_int(pg_result(pg, copies), 0, 0))
+        return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
+                             " copy` again, which goes on with it");
     struct str bytes = pg_str(pg_result(pg, at), 0, 0);
     if (bytes.n != sizeof ret->bytes)
         return pg_refuse(pg, "the key of the hashes in table meta is damaged");

@@ -22,6 +22,11 @@ int32_t pg_week_of_day(int32_t day);
 MUST_CHECK bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh,
                                struct hash_secret *ret_secret, char **ret_why);
 
+/* Rows of `meta` that are there while a copy fills the database (store_copy.h): how far it is, and
+ * what its source was like. A start is refused meanwhile. */
+#define PG_META_COPY_POSITION "copy_position"
+#define PG_META_COPY_MARK "copy_mark"
+
 /* Partitions that are known to be there, of one thread. Zero-initialised is empty. */
 struct pg_partitions {
     struct {

@@ -173,6 +173,8 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_erases(a);
     apply_books(a);
     apply_meta(a);
+    if (a->ending)
+        a->ending(a, a->ending_context);
     sql_exec(&a->sql, "COMMIT");
     a->m = NULL;
     if (!sql_failed(&a->sql)) {

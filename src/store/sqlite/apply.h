@@ -57,6 +57,9 @@ struct apply {
     struct apply_due *due;
     size_t due_count, due_capacity;
     struct books books; /* what the transaction adds to the ledger */
+    /* Called before each commit, inside the transaction; NULL: nobody. */
+    void (*ending)(struct apply *a, void *context);
+    void *ending_context;
     /* The transaction under way. */
     struct memtable *m;
     int64_t erased;

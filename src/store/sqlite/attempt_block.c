@@ -211,22 +211,33 @@ static void text_places(struct attempt *a, struct str *ret_places[TEXTS])
     ret_places[4] = &a->response_body;
 }
 
-static void read_chunk(struct chunk_walk *w, unsigned low, const struct attempt_facts *facts,
-                       struct arena *arena, attempt_visitor visit, void *context)
+/* Whose attempts are asked for, and what is known of their events. */
+struct reading {
+    unsigned low;                      /* ATTEMPT_BLOCK_IDS: everybody's */
+    const struct attempt_facts *facts; /* of one, or of each */
+    struct arena *arena;
+    attempt_of_visitor visit;
+    void *context;
+};
+
+static void read_chunk(struct chunk_walk *w, const struct reading *reading)
 {
     struct attempt a;
     struct buf text = {0};
     unsigned of;
+    bool all = reading->low == ATTEMPT_BLOCK_IDS;
     while (a = (struct attempt){0}, get_numbers(w, &of, &a)) {
         struct str *places[TEXTS];
+        bool wanted = all || of == reading->low;
+        const struct attempt_facts *facts = &reading->facts[all && of < ATTEMPT_BLOCK_IDS ? of : 0];
         text_places(&a, places);
         for (size_t i = 0; i < TEXTS; i++) {
-            struct str bytes = get_text(w, &a, facts, &text, of == low);
-            if (of == low)
-                *places[i] = arena_str(arena, bytes);
+            struct str bytes = get_text(w, &a, facts, &text, wanted);
+            if (wanted)
+                *places[i] = arena_str(reading->arena, bytes);
         }
-        if (of == low && !w->in.bad)
-            visit(context, &a);
+        if (wanted && !w->in.bad)
+            reading->visit(reading->context, of, &a);
     }
     buf_free(&text);
 }
@@ -237,13 +248,37 @@ static struct piece_reader reader_of(struct str block)
     return (struct piece_reader){at, at + block.n, false};
 }
 
-void attempt_block_read(struct str block, uint64_t id, const struct attempt_facts *facts,
-                        struct arena *arena, attempt_visitor visit, void *context)
+static void read_block(struct str block, const struct reading *reading)
 {
     struct piece_reader all = reader_of(block);
     struct chunk_walk walk;
     while (next_chunk(&all, &walk))
-        read_chunk(&walk, id % ATTEMPT_BLOCK_IDS, facts, arena, visit, context);
+        read_chunk(&walk, reading);
+}
+
+struct visiting_one {
+    attempt_visitor visit;
+    void *context;
+};
+
+static void visit_one(void *context, unsigned low, const struct attempt *a)
+{
+    const struct visiting_one *one = context;
+    (void)low;
+    one->visit(one->context, a);
+}
+
+void attempt_block_read(struct str block, uint64_t id, const struct attempt_facts *facts,
+                        struct arena *arena, attempt_visitor visit, void *context)
+{
+    struct visiting_one one = {visit, context};
+    read_block(block, &(struct reading){id % ATTEMPT_BLOCK_IDS, facts, arena, visit_one, &one});
+}
+
+void attempt_block_read_all(struct str block, const struct attempt_facts facts[ATTEMPT_BLOCK_IDS],
+                            struct arena *arena, attempt_of_visitor visit, void *context)
+{
+    read_block(block, &(struct reading){ATTEMPT_BLOCK_IDS, facts, arena, visit, context});
 }
 
 /* --- erasing ---------------------------------------------------------------------------------- */

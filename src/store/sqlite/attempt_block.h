@@ -76,6 +76,10 @@ void attempt_chunk_end(struct attempt_chunk *c);
 typedef void (*attempt_visitor)(void *context, const struct attempt *a);
 void attempt_block_read(struct str block, uint64_t id, const struct attempt_facts *facts,
                         struct arena *arena, attempt_visitor visit, void *context);
+/* Of all its events at once; low: the event's id % ATTEMPT_BLOCK_IDS, as in `facts`. */
+typedef void (*attempt_of_visitor)(void *context, unsigned low, const struct attempt *a);
+void attempt_block_read_all(struct str block, const struct attempt_facts facts[ATTEMPT_BLOCK_IDS],
+                            struct arena *arena, attempt_of_visitor visit, void *context);
 
 /* The block without what may name the panelist in one event's attempts (headers, bodies, where a
  * redirect leads), as one chunk. */

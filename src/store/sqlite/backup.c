@@ -95,25 +95,7 @@ static bool replay_tail(struct backup *b, char **ret_why)
     if (sql_row(q, s))
         sql_reset(s);
     sql_finalize(s);
-    apply_open(&b->apply);
-    b->view.secret = b->apply.secret;
-    b->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
-    b->view.active = memtable_new(b->apply.generation + 1);
-    if (sql_failed(q))
-        return backup_failed(q, "the copy cannot be written", ret_why);
-    if (!lookup_open(&b->view.lookup, b->part, b->disk->sqlite_vfs, ret_why))
-        return false;
-    view_load(&b->view);
-    char *why = NULL, *journal_why = NULL;
-    struct replay replay = {&b->view, &b->apply, LIMIT_MEMTABLE_EVENTS, &why};
-    if (journal_read(b->disk, b->journal_directory, meta_get_position(q), replay_group, &replay,
-                     &journal_why) &&
-        replay_end(&replay))
-        return true;
-    *ret_why = why ? why : journal_why;
-    if (why)
-        free(journal_why);
-    return false;
+    return recover_tail(&b->apply, &b->view, b->disk, b->part, b->journal_directory, ret_why);
 }
 
 static bool check_copy(struct backup *b, char **ret_why)

@@ -35,21 +35,25 @@ static char *sentence(const char *fmt, ...)
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-static bool lock_directory(struct sqlite_store *s, char **ret_why)
+bool recover_lock(const char *directory, int *ret_lock, char **ret_why)
 {
-    if (mkdir(s->directory, 0700) != 0 && errno != EEXIST) {
+    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
         *ret_why =
-            sentence("the store's directory %s cannot be made: %s", s->directory, strerror(errno));
+            sentence("the store's directory %s cannot be made: %s", directory, strerror(errno));
         return false;
     }
-    char *path = sentence("%s/lock", s->directory);
-    s->lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    int code = s->lock < 0 || flock(s->lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
+    char *path = sentence("%s/lock", directory);
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (code == EWOULDBLOCK)
-        *ret_why = sentence("another postbackd is running on %s (it holds %s)", s->directory, path);
+        *ret_why = sentence("another postbackd is running on %s (it holds %s)", directory, path);
     else if (code != 0)
         *ret_why = sentence("%s cannot be locked: %s", path, strerror(code));
     free(path);
+    if (code == 0)
+        *ret_lock = lock;
+    else if (lock >= 0)
+        close(lock);
     return code == 0;
 }
 
@@ -93,6 +97,33 @@ bool replay_end(struct replay *r)
         return true;
     else
         *r->ret_why = xstrdup(r->apply->sql.why);
+    return false;
+}
+
+bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, const char *database,
+                  const char *journal_directory, char **ret_why)
+{
+    struct sql *q = &apply->sql;
+    apply_open(apply);
+    view->secret = apply->secret;
+    view->last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
+    view->active = memtable_new(apply->generation + 1);
+    if (sql_failed(q)) {
+        *ret_why = sentence("%s cannot be written: %s", database, q->why);
+        return false;
+    }
+    if (!lookup_open(&view->lookup, database, disk->sqlite_vfs, ret_why))
+        return false;
+    view_load(view);
+    char *why = NULL, *journal_why = NULL;
+    struct replay replay = {view, apply, LIMIT_MEMTABLE_EVENTS, &why};
+    if (journal_read(disk, journal_directory, meta_get_position(q), replay_group, &replay,
+                     &journal_why) &&
+        replay_end(&replay))
+        return true;
+    *ret_why = why ? why : journal_why;
+    if (why)
+        free(journal_why);
     return false;
 }
 
@@ -163,7 +194,7 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
 bool recover_open(struct sqlite_store *s, const struct sqlite_store_options *options,
                   char **ret_why)
 {
-    if (!lock_directory(s, ret_why) || !open_database(s, options, ret_why))
+    if (!recover_lock(s->directory, &s->lock, ret_why) || !open_database(s, options, ret_why))
         return false;
     s->view.active = memtable_new(s->apply.generation + 1);
     view_load(&s->view);

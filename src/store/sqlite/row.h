@@ -12,6 +12,7 @@
     "offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,counts_for_cap,"    \
     "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
     "counted"
+#define ROW_COUNTED_COLUMN 32
 struct row {
     uint64_t id;
     struct event event; /* no key, content or body; state and reason are those at present */

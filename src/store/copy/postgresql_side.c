@@ -1,0 +1,91 @@
+/* Whether a database is in use is told by the leases that its daemons keep in it. */
+#include "store/copy/postgresql_side.h"
+
+#include "base/alloc.h"
+#include "domain/shards.h"
+
+#include <inttypes.h>
+#include <poll.h>
+
+#include "store/postgresql/schema.h"
+
+#define LOOK_MS 200
+/* A node that was killed, and a second. */
+#define PATIENCE_MS (NODE_LEASE_MS + 1000)
+
+/* How long it may last until the last node's lease is over; 0: there is none. */
+static bool held_for_ms(struct pg *pg, int64_t *ret)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT coalesce(max(greatest(0,ceil(extract(epoch FROM until-now())*1000"
+                         "))),0)::bigint FROM node");
+    if (pg_end_read(pg) != PG_FINE)
+        return false;
+    *ret = pg_int(pg_result(pg, at), 0, 0);
+    return true;
+}
+
+static bool is_free(struct pg *pg)
+{
+    int64_t until = env_mono_ms(env_real()) + PATIENCE_MS, left_ms;
+    while (held_for_ms(pg, &left_ms)) {
+        if (left_ms == 0)
+            return true;
+        if (env_mono_ms(env_real()) > until)
+            return pg_refuse(pg, "a postbackd is running on this database: stop it first");
+        (void)poll(NULL, 0, LOOK_MS);
+    }
+    return false;
+}
+
+/* Nothing is made here: a source is left as it is. */
+static bool is_of_this_version(struct pg *pg)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT to_regclass('schema_version') IS NOT NULL");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    if (!pg_int(pg_result(pg, at), 0, 0))
+        return pg_refuse(pg, "there is no store in this database");
+    at = pg_exec(pg, "SELECT max(version) FROM schema_version");
+    if (pg_end_read(pg) != PG_FINE)
+        return false;
+    int64_t version = pg_int(pg_result(pg, at), 0, 0);
+    if (version == PG_SCHEMA_VERSION)
+        return true;
+    return pg_refuse(
+        pg, "the database has schema version %" PRId64 ", not %d: %s", version, PG_SCHEMA_VERSION,
+        version < PG_SCHEMA_VERSION ? "bring it up to date with `postbackd migrate` first"
+                                    : "use the newer program that made it");
+}
+
+bool pg_side_open(struct pg *pg, bool make, char **ret_why)
+{
+    if (pg_connect(pg) && pg_check_server(pg) && (!make || pg_migrate(pg, PG_EXPAND)) &&
+        is_of_this_version(pg) && is_free(pg))
+        return true;
+    *ret_why = xstrdup(buf_c(&pg->why));
+    return false;
+}
+
+bool pg_side_mark(struct pg *pg, struct buf *to)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT sum(fence)::bigint FROM shard");
+    if (pg_end_read(pg) != PG_FINE)
+        return false;
+    buf_printf(to, "fence %" PRId64, pg_int(pg_result(pg, at), 0, 0));
+    return true;
+}
+
+bool pg_side_meta(struct pg *pg, const char *name, struct str *ret)
+{
+    pg_begin(pg, true);
+    args_str(pg_args(pg), PG_TEXT, str_of(name));
+    int at = pg_query(pg, "SELECT value FROM meta WHERE name=$1");
+    if (pg_end_read(pg) != PG_FINE)
+        return false;
+    const PGresult *r = pg_result(pg, at);
+    *ret = PQntuples(r) == 1 ? pg_str(r, 0, 0) : STR_NONE;
+    return true;
+}

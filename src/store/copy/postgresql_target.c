@@ -1,0 +1,502 @@
+/* Filling a database: a transaction for each chunk, as arrays that a statement unnests, with the
+ * position behind it. Whoever else writes the position meanwhile is another copy: then neither goes
+ * on in silence. */
+#include "store/copy/postgresql_side.h"
+
+#include "base/alloc.h"
+#include "domain/clock.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "store/postgresql/changes.h"
+#include "store/postgresql/schema.h"
+
+struct postgresql_target {
+    struct copy_target target;
+    struct pg pg;
+    struct pg_partitions partitions;
+    struct pg_table table;
+    struct changes changes;
+    struct buf position; /* as it stands in the database */
+    char *uri;
+};
+
+static struct postgresql_target *self_of(struct copy_target *t)
+{
+    return CONTAINER_OF(t, struct postgresql_target, target);
+}
+
+static bool failed(struct postgresql_target *t)
+{
+    buf_clear(&t->target.why);
+    buf_add_str(&t->target.why, buf_str(&t->pg.why));
+    (void)buf_c(&t->target.why);
+    return false;
+}
+
+/* One statement for the rows that are in the table; none for none. */
+static void send(struct postgresql_target *t, const char *sql)
+{
+    if (table_rows(&t->table) == 0)
+        return;
+    args_table(pg_args(&t->pg), &t->table);
+    pg_query(&t->pg, sql);
+}
+
+/* --- objects, reports, books -------------------------------------------------------------------
+ */
+
+static void write_objects(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "stt");
+    for (size_t i = 0; i < c->count; i++) {
+        column_int(&t->table.columns[0], c->objects[i].kind);
+        column_str(&t->table.columns[1], c->objects[i].id);
+        column_str(&t->table.columns[2], c->objects[i].document);
+    }
+    send(t, "INSERT INTO object(kind,id,document) SELECT * FROM unnest($1,$2,$3)");
+}
+
+static void write_reports(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "iil"
+                           "lllllttlllllttll");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct copied_report *r = &c->reports[i];
+        struct pg_column *to = t->table.columns;
+        column_int(to++, r->account_no);
+        column_int(to++, r->day);
+        column_int(to++, r->client_no);
+        for (int k = 0; k < 2; k++) {
+            const struct copied_report_part *part = &r->parts[k];
+            column_int(to++, part->events);
+            column_int(to++, part->starts);
+            column_int(to++, part->outcomes);
+            column_int(to++, part->conversions[0]);
+            column_int(to++, part->conversions[1]);
+            column_money(to++, part->earnings_micros[0]);
+            column_money(to++, part->earnings_micros[1]);
+        }
+        column_int(to++, r->active_live);
+        column_int(to++, r->active_any);
+    }
+    send(t, "INSERT INTO report(account_no,day,client_no,live_events,live_starts,live_outcomes,"
+            "live_conversions_survey,live_conversions_offer,live_survey_micros,live_offer_micros,"
+            "test_events,test_starts,test_outcomes,test_conversions_survey,test_conversions_offer,"
+            "test_survey_micros,test_offer_micros,active_live,active_any)"
+            " SELECT c1,c2,c3,c4,c5,c6,c7,c8,c9::numeric,c10::numeric,c11,c12,c13,c14,c15,"
+            "c16::numeric,c17::numeric,c18,c19 FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,"
+            "$13,$14,$15,$16,$17,$18,$19) AS u(c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,c11,c12,c13,c14,c15,"
+            "c16,c17,c18,c19)");
+}
+
+static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "iilsbsltt");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct copied_book *b = &c->books[i];
+        struct pg_column *to = t->table.columns;
+        column_int(to++, b->key.account_no);
+        column_int(to++, b->key.day);
+        column_int(to++, b->key.app_no);
+        column_int(to++, b->key.lane);
+        column_int(to++, b->key.is_test);
+        column_int(to++, b->state);
+        column_int(to++, b->sums.count);
+        column_money(to++, b->sums.reward_micros);
+        column_money(to++, b->sums.revenue_micros);
+    }
+    send(t, "INSERT INTO book(account_no,day,app_no,lane,is_test,state,count,reward_micros,"
+            "revenue_micros) SELECT a,d,p,l,t,s,n,r::numeric,v::numeric"
+            " FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9) AS u(a,d,p,l,t,s,n,r,v)");
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static void add_event(struct pg_column *c, const struct copied_event *from)
+{
+    const struct event *e = &from->event;
+    column_int(c++, e->account_no);
+    column_int(c++, (int64_t)e->event_no);
+    column_int(c++, from->period);
+    column_int(c++, e->app_no);
+    column_int(c++, e->client_no);
+    column_int(c++, e->type);
+    column_int(c++, e->lane);
+    column_int(c++, e->is_test);
+    column_int(c++, e->reward_decimals);
+    column_int(c++, e->occurred_ms);
+    column_int(c++, e->accepted_ms);
+    column_int(c++, clock_day(e->occurred_ms));
+    column_int(c++, e->revenue_micros);
+    column_int(c++, e->reward_micros);
+    column_int(c++, e->offer_id);
+    column_int(c++, (int64_t)e->original_no);
+    column_str(c++, e->event_id);
+    column_str(c++, e->panelist_id);
+    column_str(c++, e->session_id);
+    column_str(c++, e->mid);
+    column_str(c++, e->offer_title);
+    column_str(c++, e->offer_goal_id);
+    column_str(c++, e->original_reward_id);
+    column_str(c++, e->reason);
+    column_int(c++, e->signature_offset);
+    column_int(c++, e->counts_for_cap);
+    column_int(c++, e->state);
+    column_int(c++, e->reason_skipped);
+    column_int(c++, from->wait);
+    column_int(c++, from->manual);
+    column_int(c++, from->place.failed_attempts);
+    column_int(c++, from->place.slot);
+    column_int(c++, from->place.due_ms);
+    column_int(c++, from->attempts);
+    column_int(c++, from->counted);
+    column_int(c++, from->erased);
+}
+
+static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "ilillssbsllillllttttttttibsssbiilisb");
+    for (size_t i = 0; i < c->count; i++)
+        add_event(t->table.columns, &c->events[i]);
+    send(t, "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
+            "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,offer_id,"
+            "original_no,event_id,panelist_id,session_id,mid,offer_title,offer_goal_id,"
+            "original_reward_id,reason_text,signature_offset,counts_for_cap,state,reason,wait,"
+            "manual,failed_attempts,slot,due_ms,attempts,counted,erased,resend_no)"
+            " SELECT *,0 FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,"
+            "$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)");
+}
+
+static void write_bodies(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "ilit");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct event *e = &c->events[i].event;
+        if (!e->body.p)
+            continue;
+        column_int(&t->table.columns[0], e->account_no);
+        column_int(&t->table.columns[1], (int64_t)e->event_no);
+        column_int(&t->table.columns[2], c->events[i].period);
+        column_str(&t->table.columns[3], e->body);
+    }
+    send(t, "INSERT INTO body(account_no,event_no,period,body) SELECT * FROM unnest($1,$2,$3,$4)");
+}
+
+static void write_keys(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "iuuli");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct event *e = &c->events[i].event;
+        column_int(&t->table.columns[0], e->account_no);
+        column_key(&t->table.columns[1], e->key);
+        column_key(&t->table.columns[2], e->content);
+        column_int(&t->table.columns[3], (int64_t)e->event_no);
+        column_int(&t->table.columns[4], c->events[i].period);
+    }
+    send(t, "INSERT INTO event_key(account_no,key,content,event_no,period)"
+            " SELECT * FROM unnest($1,$2,$3,$4,$5)");
+}
+
+static void write_reversals(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "illi");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct event *e = &c->events[i].event;
+        if (e->original_no == 0)
+            continue;
+        column_int(&t->table.columns[0], e->account_no);
+        column_int(&t->table.columns[1], (int64_t)e->original_no);
+        column_int(&t->table.columns[2], (int64_t)e->event_no);
+        column_int(&t->table.columns[3], c->events[i].period);
+    }
+    send(t, "INSERT INTO reversal(account_no,original_no,event_no,period)"
+            " SELECT * FROM unnest($1,$2,$3,$4)");
+}
+
+static void write_attempts(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "iliilbiisyyyyy");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct copied_event *e = &c->events[i];
+        for (size_t k = 0; k < e->log_count; k++) {
+            const struct attempt *a = &e->log[k];
+            struct pg_column *to = t->table.columns;
+            column_int(to++, e->event.account_no);
+            column_int(to++, (int64_t)e->event.event_no);
+            column_int(to++, pg_week_of_day(clock_day(a->at_ms)));
+            column_int(to++, a->number);
+            column_int(to++, a->at_ms);
+            column_int(to++, a->manual);
+            column_int(to++, a->duration_ms);
+            column_int(to++, a->status);
+            column_int(to++, a->class);
+            column_str(to++, a->url);
+            column_str(to++, a->detail);
+            column_str(to++, a->request_headers);
+            column_str(to++, a->response_headers);
+            column_str(to++, a->response_body);
+        }
+    }
+    send(t, "INSERT INTO attempt(account_no,event_no,week,number,at_ms,manual,duration_ms,status,"
+            "class,url,detail,request_headers,response_headers,response_body) SELECT * FROM"
+            " unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)");
+}
+
+/* Runs of one account, in the order of numbers: where it stands behind the last. */
+static void write_accounts(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    table_begin(&t->table, "illil");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct event *e = &c->events[i].event;
+        if (i + 1 < c->count && c->events[i + 1].event.account_no == e->account_no)
+            continue;
+        size_t first = i;
+        while (first > 0 && c->events[first - 1].event.account_no == e->account_no)
+            first--;
+        column_int(&t->table.columns[0], e->account_no);
+        column_int(&t->table.columns[1], (int64_t)e->event_no);
+        column_int(&t->table.columns[2], e->accepted_ms);
+        column_int(&t->table.columns[3], c->events[i].period);
+        column_int(&t->table.columns[4], (int64_t)c->events[first].event.event_no);
+    }
+    send(t, "WITH u AS (SELECT * FROM unnest($1,$2,$3,$4,$5) AS v(a,n,ms,p,f)), w AS ("
+            "INSERT INTO account AS o(account_no,last_event_no,last_accepted_ms,period)"
+            " SELECT a,n,ms,p FROM u ON CONFLICT(account_no) DO UPDATE SET"
+            " last_event_no=excluded.last_event_no,last_accepted_ms=excluded.last_accepted_ms,"
+            "period=excluded.period)"
+            " INSERT INTO account_period(account_no,first_event_no,period) SELECT a,f,p FROM u"
+            " WHERE NOT EXISTS(SELECT FROM account_period q WHERE q.account_no=u.a"
+            " AND q.period=u.p)");
+    table_begin(&t->table, "li");
+    for (size_t i = 0; i < c->count; i++) {
+        const struct event *e = &c->events[i].event;
+        if (i > 0 && c->events[i - 1].event.app_no == e->app_no)
+            continue;
+        column_int(&t->table.columns[0], e->app_no);
+        column_int(&t->table.columns[1], e->account_no);
+    }
+    send(t, "INSERT INTO app(app_no,account_no) SELECT DISTINCT p,a FROM unnest($1,$2) AS u(p,a)"
+            " ON CONFLICT DO NOTHING");
+}
+
+/* What waits, and the totals. */
+static void write_standing(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    struct changes *ch = &t->changes;
+    changes_begin(ch);
+    for (size_t i = 0; i < c->count; i++) {
+        const struct copied_event *e = &c->events[i];
+        struct standing delivered = {.state = CALLBACK_DELIVERED}, dead = {.state = CALLBACK_DEAD};
+        struct standing now = {
+            .state = e->event.state, .wait = (enum wait_kind)e->wait, .place = e->place};
+        if (now.wait != WAIT_NOT)
+            changes_wait(ch, &e->event, e->period, &now);
+        if (now.state == CALLBACK_PENDING)
+            changes_pending(ch, e->event.account_no, 1);
+        if (e->counted & COUNTED_DELIVERED)
+            changes_count_final(ch, e->event.account_no, &delivered);
+        if (e->counted & COUNTED_DEAD)
+            changes_count_final(ch, e->event.account_no, &dead);
+    }
+    changes_send(ch, &t->pg);
+}
+
+static void write_events(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    write_accounts(t, c);
+    write_rows(t, c);
+    write_bodies(t, c);
+    write_keys(t, c);
+    write_reversals(t, c);
+    write_attempts(t, c);
+    write_standing(t, c);
+}
+
+/* Outside of the transaction: making one locks out nobody, but ends one. */
+static bool make_partitions(struct postgresql_target *t, const struct copy_chunk *c)
+{
+    enum pg_fate fate = PG_FINE;
+    if (c->section == COPY_EVENTS && c->count > 0)
+        fate = pg_partition_make(&t->pg, &t->partitions, PARTITION_PERIOD, c->events[0].period);
+    for (size_t i = 0; c->section == COPY_EVENTS && i < c->count; i++)
+        for (size_t k = 0; fate == PG_FINE && k < c->events[i].log_count; k++)
+            fate = pg_partition_make(&t->pg, &t->partitions, PARTITION_WEEK,
+                                     pg_week_of_day(clock_day(c->events[i].log[k].at_ms)));
+    return fate == PG_FINE;
+}
+
+/* --- the position ----------------------------------------------------------------------------- */
+
+static void put_meta(struct pg *pg, const char *name, struct str value)
+{
+    args_str(pg_args(pg), PG_TEXT, str_of(name));
+    args_str(&pg->args, PG_BYTEA, value);
+    pg_query(pg, "INSERT INTO meta(name,value) VALUES($1,$2) ON CONFLICT(name) DO UPDATE"
+                 " SET value=excluded.value");
+}
+
+/* The statement whose one row must be 1. */
+static int move_position(struct postgresql_target *t, const struct copy_position *to,
+                         struct buf *ret_text)
+{
+    copy_position_print(to, ret_text);
+    args_str(pg_args(&t->pg), PG_BYTEA, buf_str(ret_text));
+    args_str(&t->pg.args, PG_BYTEA, buf_str(&t->position));
+    return pg_query(&t->pg, "WITH u AS (UPDATE meta SET value=$1 WHERE name='" PG_META_COPY_POSITION
+                            "' AND value=$2 RETURNING 1) SELECT count(*) FROM u");
+}
+
+static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
+{
+    struct postgresql_target *t = self_of(target);
+    struct copy_position to = c->end;
+    struct buf position = {0};
+    if (c->count == 0)
+        to = (struct copy_position){.section = c->section + 1};
+    if (!make_partitions(t, c))
+        return failed(t);
+    pg_begin(&t->pg, false);
+    switch (c->section) {
+    case COPY_OBJECTS: write_objects(t, c); break;
+    case COPY_EVENTS: write_events(t, c); break;
+    case COPY_REPORTS: write_reports(t, c); break;
+    case COPY_BOOKS: write_books(t, c); break;
+    case COPY_SECTION_END: UNREACHABLE();
+    }
+    int moved = move_position(t, &to, &position);
+    bool good = pg_sync(&t->pg) == PG_FINE;
+    if (good && pg_int(pg_result(&t->pg, moved), 0, 0) != 1)
+        good = pg_refuse(&t->pg, "another copy into this database is running");
+    if (good) {
+        pg_commit(&t->pg);
+        good = pg_sync(&t->pg) == PG_FINE;
+    }
+    buf_free(&t->position);
+    t->position = position;
+    target->at = to;
+    return good || failed(t);
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+/* Whoever reads next must not be planned for as if the tables were empty. Where it cannot be done
+ * now, the server does it by itself in a minute. */
+static void analyze(struct postgresql_target *t)
+{
+    static const char *const tables[] = {"account", "account_period", "event",  "body", "event_key",
+                                         "attempt", "waiting",        "report", "book", "object"};
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+        if (!pg_connect(&t->pg))
+            return;
+        pg_begin(&t->pg, false);
+        pg_take_long(&t->pg);
+        pg_exec_f(&t->pg, "ANALYZE %s", tables[i]);
+        pg_commit(&t->pg);
+        (void)!pg_sync(&t->pg);
+    }
+}
+
+static struct copy_source *reread(struct copy_target *target, char **ret_why)
+{
+    struct postgresql_target *t = self_of(target);
+    analyze(t);
+    return copy_postgresql_source(t->uri, ret_why);
+}
+
+static bool finish(struct copy_target *target)
+{
+    struct postgresql_target *t = self_of(target);
+    pg_begin(&t->pg, false);
+    pg_exec(&t->pg,
+            "DELETE FROM meta WHERE name IN('" PG_META_COPY_POSITION "','" PG_META_COPY_MARK "')");
+    pg_commit(&t->pg);
+    return pg_sync(&t->pg) == PG_FINE || failed(t);
+}
+
+static void close_target(struct copy_target *target)
+{
+    struct postgresql_target *t = self_of(target);
+    pg_close(&t->pg);
+    pg_partitions_free(&t->partitions);
+    changes_free(&t->changes);
+    table_free(&t->table);
+    buf_free(&t->position);
+    buf_free(&t->target.why);
+    free(t->uri);
+    free(t);
+}
+
+static const struct copy_target_ops ops = {write_chunk, reread, finish, close_target};
+
+/* An empty database becomes the copy's. */
+static bool begin(struct postgresql_target *t, const struct copy_source *from, struct str mark)
+{
+    struct pg *pg = &t->pg;
+    pg_begin(pg, false);
+    int at = pg_exec(pg, "SELECT EXISTS(SELECT FROM account) OR EXISTS(SELECT FROM object)");
+    if (pg_sync(pg) != PG_FINE)
+        return false;
+    if (pg_int(pg_result(pg, at), 0, 0))
+        return pg_refuse(pg, "the database has a store in it already: copy into an empty one");
+    t->target.at = (struct copy_position){.section = COPY_OBJECTS};
+    copy_position_print(&t->target.at, &t->position);
+    put_meta(pg, "hash_secret",
+             (struct str){(const char *)from->secret.bytes, sizeof from->secret.bytes});
+    put_meta(pg, PG_META_COPY_MARK, mark);
+    put_meta(pg, PG_META_COPY_POSITION, buf_str(&t->position));
+    pg_commit(pg);
+    return pg_sync(pg) == PG_FINE;
+}
+
+static bool go_on(struct postgresql_target *t, const struct copy_source *from, struct str mark)
+{
+    struct str value;
+    if (!pg_side_meta(&t->pg, "hash_secret", &value))
+        return false;
+    if (value.n != sizeof from->secret.bytes || memcmp(value.p, from->secret.bytes, value.n) != 0)
+        return pg_refuse(&t->pg, "the database has a part of a copy of another store: empty it");
+    if (!pg_side_meta(&t->pg, PG_META_COPY_MARK, &value))
+        return false;
+    if (!str_eq(value, mark))
+        return pg_refuse(&t->pg, "the source has been in use since this copy began: empty the"
+                                 " target, and begin anew");
+    if (!copy_position_parse(buf_str(&t->position), &t->target.at))
+        return pg_refuse(&t->pg, "the copy was begun by another version: empty the target");
+    pg_begin(&t->pg, true);
+    int at = pg_exec(&t->pg, "SELECT coalesce(sum(last_event_no),0)::bigint FROM account");
+    if (pg_end_read(&t->pg) != PG_FINE)
+        return false;
+    t->target.events_before = pg_int(pg_result(&t->pg, at), 0, 0);
+    t->target.went_on = true;
+    return true;
+}
+
+static bool open_target(struct postgresql_target *t, const struct copy_source *from,
+                        struct str mark)
+{
+    struct str position;
+    if (!pg_side_meta(&t->pg, PG_META_COPY_POSITION, &position))
+        return false;
+    if (!position.p)
+        return begin(t, from, mark);
+    buf_add_str(&t->position, position);
+    return go_on(t, from, mark);
+}
+
+struct copy_target *copy_postgresql_target(const char *uri, const struct copy_source *from,
+                                           struct str mark, char **ret_why)
+{
+    struct postgresql_target *t = xcalloc(1, sizeof *t);
+    t->target.ops = &ops;
+    t->uri = xstrdup(uri);
+    pg_init(&t->pg, t->uri);
+    if (pg_side_open(&t->pg, true, ret_why)) {
+        if (open_target(t, from, mark))
+            return &t->target;
+        *ret_why = xstrdup(buf_c(&t->pg.why));
+    }
+    close_target(&t->target);
+    return NULL;
+}

@@ -1,0 +1,93 @@
+/* What a store holds, in the words of none of them, and in one order:
+ *
+ *   objects   by kind, then id (bytes)
+ *   events    by period of acceptance, account, event number; each with its attempts by number and
+ *             time. The period is that of PostgreSQL's partitions (30 days; an account's never goes
+ *             back), so that what is kept as long lies together in the other store too.
+ *   reports   by account, day, client
+ *   books     by account, day, app, lane, tests, state
+ *
+ * What follows from these is not here, and made anew by whoever writes: what waits in which lane,
+ * reversals, payments of the cap, sets of active panelists, totals. */
+#pragma once
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "domain/schedule.h"
+#include "store/books.h"
+
+enum copy_section { COPY_OBJECTS = 1, COPY_EVENTS, COPY_REPORTS, COPY_BOOKS, COPY_SECTION_END };
+
+struct copied_object {
+    enum object_kind kind;
+    struct str id, document;
+};
+
+/* Stored by both: append only. */
+enum copied_wait { COPIED_WAITS_NOT = 0, COPIED_IS_DUE = 1, COPIED_IS_HELD = 2 };
+
+struct copied_event {
+    struct event event; /* whole, with key, content, and the present state; body: as far as kept */
+    int32_t period;
+    enum copied_wait wait;
+    bool manual, erased;
+    struct schedule_place place;
+    int32_t attempts;
+    unsigned counted; /* bits: 1 in the total of delivered ones, 2 of dead ones */
+    struct attempt *log;
+    size_t log_count;
+};
+
+struct copied_report {
+    uint32_t account_no, client_no;
+    int32_t day;
+    struct copied_report_part { /* 0 live, 1 test */
+        int64_t events, starts, outcomes, conversions[2];
+        __int128 earnings_micros[2];
+    } parts[2];
+    int64_t active_live, active_any;
+};
+
+struct copied_book {
+    struct book_key key;
+    int state;
+    struct statement_sums sums;
+};
+
+/* Behind a row, or (all zero but for the section) before a section's first one. */
+#define COPY_POSITION_ID_BYTES 512
+struct copy_position {
+    enum copy_section section;
+    int64_t n[6]; /* what the section is ordered by */
+    size_t id_bytes;
+    char id[COPY_POSITION_ID_BYTES]; /* of an object */
+};
+
+/* Some rows of one section, and the position behind them. */
+struct copy_chunk {
+    struct arena arena; /* has all of it */
+    enum copy_section section;
+    size_t count; /* 0: the section is over */
+    struct copied_object *objects;
+    struct copied_event *events;
+    struct copied_report *reports;
+    struct copied_book *books;
+    struct copy_position end;
+};
+
+void copy_chunk_begin(struct copy_chunk *c, const struct copy_position *at); /* empties it */
+/* Sets the end from the last row. */
+void copy_chunk_end(struct copy_chunk *c, const struct copy_position *at);
+
+/* The log's order. */
+void copied_event_sort_log(struct copied_event *e);
+
+/* One row as bytes: numbers of 8 bytes, the most significant first (sums of money 16), texts behind
+ * their length, absent ones behind a length of all ones. What is compared and digested. */
+void copy_encode(const struct copy_chunk *c, size_t row, struct buf *to);
+/* The row for a person: "event e-17 of account 3". */
+void copy_name_row(const struct copy_chunk *c, size_t row, struct buf *to);
+
+/* A position as text, for who keeps it. */
+void copy_position_print(const struct copy_position *at, struct buf *to);
+MUST_CHECK bool copy_position_parse(struct str text, struct copy_position *ret);
