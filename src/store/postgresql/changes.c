@@ -233,6 +233,9 @@ static void send_totals(struct changes *ch, struct pg *pg)
         column_int(&ch->scratch.columns[1], ch->totals[i].pending);
         column_int(&ch->scratch.columns[2], ch->totals[i].delivered);
         column_int(&ch->scratch.columns[3], ch->totals[i].dead);
+        ch->added.pending += ch->totals[i].pending;
+        ch->added.delivered += ch->totals[i].delivered;
+        ch->added.dead += ch->totals[i].dead;
     }
     args_table(pg_args(pg), &ch->scratch);
     pg_query(pg, "INSERT INTO total AS t SELECT * FROM unnest($1,$2,$3,$4)"

@@ -17,8 +17,14 @@ struct changed_total {
     int64_t pending, delivered, dead;
 };
 
+/* What a transaction adds to the store's numbers. */
+struct pg_counts {
+    int64_t accepted, pending, delivered, dead;
+};
+
 struct changes {
-    struct books books; /* what is to be added to the ledger */
+    struct pg_counts added; /* by all of the transaction */
+    struct books books;     /* what is to be added to the ledger */
     struct changed_row *rows;
     size_t row_count, row_capacity;
     struct changed_total *totals;
@@ -27,7 +33,7 @@ struct changes {
     struct pg_table scratch;
 };
 
-void changes_begin(struct changes *ch); /* of a new transaction; keeps memory */
+void changes_begin(struct changes *ch); /* keeps memory, and what is counted in `added` */
 void changes_free(struct changes *ch);
 
 /* A new callback waits; its event is owed and in the ledger already. */

@@ -152,9 +152,10 @@ int pg_query_f(struct pg *pg, const char *fmt, ...)
     "set_config('enable_seqscan','" value "',true),set_config('enable_hashjoin','" value           \
     "',true),set_config('enable_mergejoin','" value "',true)"
 
-static void begin(struct pg *pg, const char *how)
+static void begin(struct pg *pg, const char *how, bool writes)
 {
     ASSERT(pg->sent == 0 && !pg->in_transaction);
+    pg->writes = writes;
     pg->in_transaction = true;
     pg->committing = false;
     pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
@@ -173,16 +174,20 @@ static void begin(struct pg *pg, const char *how)
 
 void pg_begin(struct pg *pg, bool read_only)
 {
-    begin(pg, read_only ? "READ COMMITTED, READ ONLY" : "READ COMMITTED, READ WRITE");
+    begin(pg, read_only ? "READ COMMITTED, READ ONLY" : "READ COMMITTED, READ WRITE", !read_only);
 }
 
 void pg_begin_snapshot(struct pg *pg)
 {
-    begin(pg, "REPEATABLE READ, READ ONLY");
+    begin(pg, "REPEATABLE READ, READ ONLY", false);
 }
 
 void pg_commit(struct pg *pg)
 {
+    /* A COMMIT that waits for a standby and is cancelled by a time-out succeeds all the same, on
+     * this server alone: what is acknowledged then is lost when the standby takes over. */
+    if (pg->writes)
+        pg_exec(pg, "SET LOCAL statement_timeout=0");
     pg_exec(pg, "COMMIT");
     pg->committing = true;
     pg->in_transaction = false;

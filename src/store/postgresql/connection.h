@@ -36,6 +36,7 @@ struct pg {
     int64_t trip_ms; /* after so long a trip's answers are not waited for: PG_LOST */
     PGconn *connection;
     bool in_transaction;
+    bool writes;     /* the transaction may */
     bool committing; /* since pg_begin a COMMIT was put in: lost is then perhaps done */
     struct buf why;  /* of the last trip that was not fine */
     struct pg_args args;

@@ -30,13 +30,12 @@ static uint64_t spread(uint64_t a, uint64_t b)
     return h ? h : 1;
 }
 
-static uint64_t panelist_hash(uint32_t account_no, struct str panelist_id)
+uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id)
 {
     return spread(account_no, hash_fast(panelist_id.p, panelist_id.n));
 }
 
-/* Puts an item in front of the chain of those with its hash. */
-static void chain(struct idmap *map, uint64_t hash, size_t index, size_t *next)
+void pg_intake_chain(struct idmap *map, uint64_t hash, size_t index, size_t *next)
 {
     bool is_new;
     uint64_t *first = idmap_put(map, hash, &is_new);
@@ -44,7 +43,7 @@ static void chain(struct idmap *map, uint64_t hash, size_t index, size_t *next)
     *first = index + 1;
 }
 
-static size_t first_of(const struct idmap *map, uint64_t hash)
+size_t pg_intake_first(const struct idmap *map, uint64_t hash)
 {
     const uint64_t *first = map->count ? idmap_find(map, hash) : NULL;
     return first ? (size_t)*first : 0;
@@ -53,7 +52,7 @@ static size_t first_of(const struct idmap *map, uint64_t hash)
 static struct intake_item *earlier_with_key(struct intake *in, uint32_t account_no,
                                             struct key128 key)
 {
-    for (size_t at = first_of(&in->by_key, spread(key.hi, key.lo)); at;
+    for (size_t at = pg_intake_first(&in->by_key, spread(key.hi, key.lo)); at;
          at = in->items[at - 1].next_key) {
         struct intake_item *item = &in->items[at - 1];
         if (item->event.account_no == account_no && key128_eq(item->event.key, key))
@@ -65,8 +64,8 @@ static struct intake_item *earlier_with_key(struct intake *in, uint32_t account_
 static uint32_t earlier_payments(struct intake *in, const struct candidate *c)
 {
     uint32_t n = 0;
-    for (size_t at =
-             first_of(&in->by_panelist, panelist_hash(c->terms->account_no, c->panelist_id));
+    for (size_t at = pg_intake_first(&in->by_panelist,
+                                     pg_intake_panelist_hash(c->terms->account_no, c->panelist_id));
          at; at = in->items[at - 1].next_panelist) {
         const struct event *e = &in->items[at - 1].event;
         n += e->counts_for_cap && e->app_no == c->terms->app_no &&
@@ -78,7 +77,8 @@ static uint32_t earlier_payments(struct intake *in, const struct candidate *c)
 
 static bool reversed_earlier(struct intake *in, const struct event *original)
 {
-    for (size_t at = first_of(&in->by_reversal, spread(original->account_no, original->event_no));
+    for (size_t at =
+             pg_intake_first(&in->by_reversal, spread(original->account_no, original->event_no));
          at; at = in->items[at - 1].next_reversal) {
         const struct event *e = &in->items[at - 1].event;
         if (e->account_no == original->account_no && e->original_no == original->event_no)
@@ -92,8 +92,9 @@ static void note_start(struct intake *in, struct intake_item *item)
 {
     const struct event *e = &item->event;
     bool live = item->started_live, test = item->started_test;
-    for (size_t at = first_of(&in->by_panelist, panelist_hash(e->account_no, e->panelist_id)); at;
-         at = in->items[at - 1].next_panelist) {
+    for (size_t at = pg_intake_first(&in->by_panelist,
+                                     pg_intake_panelist_hash(e->account_no, e->panelist_id));
+         at && !live; at = in->items[at - 1].next_panelist) {
         const struct event *other = &in->items[at - 1].event;
         if (other->type != EVENT_SURVEY_STARTED || other->client_no != e->client_no ||
             other->account_no != e->account_no ||
@@ -206,11 +207,12 @@ static void accept(struct intake *in, struct intake_item *item, bool held)
         item->wait = held ? WAIT_HELD : WAIT_DUE;
     if (e->type == EVENT_SURVEY_STARTED)
         note_start(in, item);
-    chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);
-    chain(&in->by_panelist, panelist_hash(e->account_no, e->panelist_id), index,
-          &item->next_panelist);
+    pg_intake_chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);
+    pg_intake_chain(&in->by_panelist, pg_intake_panelist_hash(e->account_no, e->panelist_id), index,
+                    &item->next_panelist);
     if (e->type == EVENT_OFFER_COMPLETION_REVERSED)
-        chain(&in->by_reversal, spread(e->account_no, e->original_no), index, &item->next_reversal);
+        pg_intake_chain(&in->by_reversal, spread(e->account_no, e->original_no), index,
+                        &item->next_reversal);
 }
 
 static void decide(struct intake *in, struct intake_item *item)
@@ -338,5 +340,6 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request
     idmap_free(&in.by_key);
     idmap_free(&in.by_panelist);
     idmap_free(&in.by_reversal);
+    idmap_free(&in.by_start);
     return fate;
 }

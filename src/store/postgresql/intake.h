@@ -27,8 +27,10 @@ struct intake_item {
     int64_t received_ms;
     struct intake_account *account;
     struct found_key key, original;  /* in the database */
-    uint32_t payments;               /* in the database, in the 24 h up to it */
-    bool started_live, started_test; /* its panelist has, at its client on its day */
+    uint32_t payments;               /* in the database, in the 24 h up to it; at most the cap */
+    bool started_live, started_test; /* its panelist has, at its client on its day: in the database;
+                                      * test is not asked for where live is true */
+    size_t same_start; /* index + 1 of an earlier item with the same answer; 0: none */
     bool accepted;
     bool own; /* accepted by this very group, whose commit had been in doubt */
     enum wait_kind wait;
@@ -36,6 +38,7 @@ struct intake_item {
     bool first_start, first_live_start;            /* of its panelist, at its client on its day */
     struct event event;                            /* where accepted */
     size_t next_key, next_panelist, next_reversal; /* index + 1, chains of earlier ones */
+    size_t next_start;                             /* the same, of starts that are looked up */
 };
 
 struct intake {
@@ -49,9 +52,14 @@ struct intake {
     size_t account_count;
     struct fetched originals;
     bool *reversed; /* of each of originals.rows */
-    struct idmap by_key, by_panelist, by_reversal;
+    struct idmap by_key, by_panelist, by_reversal, by_start;
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
+
+/* Puts an item in front of the chain of those with its hash; the first of a chain, index + 1. */
+void pg_intake_chain(struct idmap *map, uint64_t hash, size_t index, size_t *next);
+size_t pg_intake_first(const struct idmap *map, uint64_t hash);
+uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id);
 
 /* Puts the statements of the first trip into the pipeline, and reads their results. */
 void pg_intake_ask(struct intake *in);

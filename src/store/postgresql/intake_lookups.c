@@ -68,7 +68,7 @@ static void ask_payments(struct intake *in)
 {
     struct pg_table t = {0};
     int32_t first_day = INT32_MAX;
-    table_begin(&t, "liltil");
+    table_begin(&t, "liltill");
     for (size_t i = 0; i < in->count; i++) {
         const struct candidate *c = in->items[i].c;
         if (!rules_needs_payments(c))
@@ -81,20 +81,42 @@ static void ask_payments(struct intake *in)
         column_str(&t.columns[3], c->panelist_id);
         column_int(&t.columns[4], day);
         column_int(&t.columns[5], c->occurred_ms);
+        column_int(&t.columns[6], c->terms->disqualification_cap);
     }
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(first_day - 1));
-        in->at_payments = pg_query_f(
-            in->pg,
-            "SELECT u.i,(SELECT count(*) FROM event e WHERE e.period>=$7 AND e.account_no=u.a"
-            " AND e.panelist_id=u.p AND e.day::bigint>=u.d-1 AND e.day::bigint<=u.d"
-            " AND e.counts_for_cap"
-            " AND e.app_no=u.app AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld)"
-            " FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,d,o)",
-            (long long)DAY_MS);
+        in->at_payments =
+            pg_query_f(in->pg,
+                       "SELECT u.i,(SELECT count(*) FROM (SELECT FROM event e WHERE e.period>=$8"
+                       " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint>=u.d-1"
+                       " AND e.day::bigint<=u.d AND e.counts_for_cap AND e.app_no=u.app"
+                       " AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld LIMIT u.most) counted)"
+                       " FROM unnest($1,$2,$3,$4,$5,$6,$7) AS u(i,a,app,p,d,o,most)",
+                       (long long)DAY_MS);
     }
     table_free(&t);
+}
+
+static bool is_same_start(const struct candidate *a, const struct candidate *b)
+{
+    return a->terms->account_no == b->terms->account_no && a->client_no == b->client_no &&
+           clock_day(a->occurred_ms) == clock_day(b->occurred_ms) &&
+           str_eq(a->panelist_id, b->panelist_id);
+}
+
+/* Thousands of starts of one panelist ask once: else each would read all of the others. */
+static bool is_asked_already(struct intake *in, size_t index)
+{
+    struct intake_item *item = &in->items[index];
+    uint64_t hash = pg_intake_panelist_hash(item->c->terms->account_no, item->c->panelist_id);
+    for (size_t at = pg_intake_first(&in->by_start, hash); at && !item->same_start;
+         at = in->items[at - 1].next_start)
+        if (is_same_start(in->items[at - 1].c, item->c))
+            item->same_start = at;
+    if (!item->same_start)
+        pg_intake_chain(&in->by_start, hash, index, &item->next_start);
+    return item->same_start != 0;
 }
 
 static void ask_starts(struct intake *in)
@@ -104,7 +126,7 @@ static void ask_starts(struct intake *in)
     table_begin(&t, "liilt");
     for (size_t i = 0; i < in->count; i++) {
         const struct candidate *c = in->items[i].c;
-        if (c->type != EVENT_SURVEY_STARTED)
+        if (c->type != EVENT_SURVEY_STARTED || is_asked_already(in, i))
             continue;
         int32_t day = clock_day(c->occurred_ms);
         first_day = day < first_day ? day : first_day;
@@ -117,12 +139,14 @@ static void ask_starts(struct intake *in)
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(first_day));
-        in->at_starts = pg_query(
-            in->pg, "SELECT u.i,x.live,x.test FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
-                    " CROSS JOIN LATERAL (SELECT coalesce(bool_or(NOT e.is_test),false) AS live,"
-                    "coalesce(bool_or(e.is_test),false) AS test FROM event e WHERE e.period>=$6"
-                    " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint=u.d"
-                    " AND e.type=1 AND e.client_no=u.c) x");
+#define STARTED                                                                                    \
+    "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
+    " AND e.day::bigint=u.d AND e.type=1 AND e.client_no=u.c AND "
+        in->at_starts =
+            pg_query(in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
+                             " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
+                             " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x");
+#undef STARTED
     }
     table_free(&t);
 }
@@ -177,6 +201,13 @@ void pg_intake_read(struct intake *in)
             item->started_live = pg_int(r, i, 1) != 0;
             item->started_test = pg_int(r, i, 2) != 0;
         }
+    }
+    for (size_t i = 0; i < in->count; i++) {
+        struct intake_item *item = &in->items[i];
+        if (!item->same_start)
+            continue;
+        item->started_live = in->items[item->same_start - 1].started_live;
+        item->started_test = in->items[item->same_start - 1].started_test;
     }
 }
 

@@ -236,6 +236,7 @@ static void write_callbacks(struct intake *in)
         const struct event *e = &item->event;
         if (!item->accepted)
             continue;
+        ch->added.accepted++;
         books_owe(&ch->books, e, e->state);
         if (item->wait == WAIT_NOT)
             continue;

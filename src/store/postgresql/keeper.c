@@ -10,8 +10,7 @@
 #define KEEPER_HOUSE_MS 3600000
 #define LOG_KEPT_S (2 * 24 * 3600)
 
-/* What was acknowledged is in the numbers of the next look. The oldest: by account, the first that
- * waits. */
+/* The oldest: by account, the first that waits. */
 static const char numbers_query[] =
     "SELECT (SELECT coalesce(sum(last_event_no),0) FROM account)::bigint,"
     "coalesce(sum(pending),0)::bigint,coalesce(sum(delivered),0)::bigint,"
@@ -22,16 +21,15 @@ static const char numbers_query[] =
 
 bool pg_keeper_look(struct postgresql_store *s, struct pg *pg)
 {
+    struct pg_numbers *n = &s->numbers;
+    uint64_t mark = pg_numbers_look(n);
     pg_begin(pg, true);
     int at = pg_exec(pg, numbers_query);
     if (pg_end_read(pg) != PG_FINE)
         return false;
     const PGresult *r = pg_result(pg, at);
-    struct pg_numbers *n = &s->numbers;
-    atomic_store(&n->accepted, pg_int(r, 0, 0));
-    atomic_store(&n->pending, pg_int(r, 0, 1));
-    atomic_store(&n->delivered, pg_int(r, 0, 2));
-    atomic_store(&n->dead, pg_int(r, 0, 3));
+    struct pg_counts seen = {pg_int(r, 0, 0), pg_int(r, 0, 1), pg_int(r, 0, 2), pg_int(r, 0, 3)};
+    pg_numbers_looked(n, mark, &seen);
     atomic_store(&n->oldest_pending_ms, pg_int(r, 0, 4));
     /* From then on whoever takes events in knows better. */
     long long never = 0;

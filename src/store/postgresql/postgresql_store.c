@@ -8,7 +8,9 @@
 
 /* --- refusing --------------------------------------------------------------------------------- */
 
-static enum store_refusal judge(struct postgresql_store *s, bool submitting)
+/* submitted: events that are in the queue's count, but asked about. How many may wait is looked at
+ * between requests: else one of more events than that could never be taken. */
+static enum store_refusal judge(struct postgresql_store *s, long long submitted)
 {
     struct pg_numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events);
@@ -16,9 +18,10 @@ static enum store_refusal judge(struct postgresql_store *s, bool submitting)
         return STORE_REFUSES_FAILED;
     if (atomic_load(&n->away))
         return STORE_REFUSES_DATABASE;
-    if (atomic_load(&n->pending) + queued > s->waiting_most)
+    if (atomic_load(&n->pending) + queued - submitted > s->waiting_most)
         return STORE_REFUSES_WAITING;
-    if (queued > LIMIT_STORE_QUEUED_EVENTS || (!submitting && queued == LIMIT_STORE_QUEUED_EVENTS))
+    if (queued > LIMIT_STORE_QUEUED_EVENTS ||
+        (submitted == 0 && queued == LIMIT_STORE_QUEUED_EVENTS))
         return STORE_REFUSES_QUEUE;
     return STORE_TAKES;
 }
@@ -30,7 +33,7 @@ static void pg_submit(struct store *store, struct intake_batch *batch)
     struct postgresql_store *s = postgresql_store_of(store);
     long long count = (long long)batch->count;
     atomic_fetch_add(&s->numbers.queued_events, count);
-    enum store_refusal refusal = judge(s, true);
+    enum store_refusal refusal = judge(s, count);
     if (refusal != STORE_TAKES) {
         atomic_fetch_sub(&s->numbers.queued_events, count);
         atomic_fetch_add(&s->numbers.refused[refusal], 1);
@@ -144,12 +147,13 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
 {
     struct postgresql_store *s = postgresql_store_of(store);
     struct pg_numbers *n = &s->numbers;
-    enum store_refusal refusal = judge(s, false);
+    enum store_refusal refusal = judge(s, 0);
+    int64_t pending = atomic_load(&n->pending);
     *ret = (struct store_numbers){
         .events_accepted = atomic_load(&n->accepted),
         .callbacks_delivered = atomic_load(&n->delivered),
         .callbacks_dead = atomic_load(&n->dead),
-        .callbacks_pending = atomic_load(&n->pending),
+        .callbacks_pending = pending > 0 ? pending : 0, /* a look may be a moment behind */
         .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .events_queued = atomic_load(&n->queued_events),
@@ -294,6 +298,7 @@ static void free_store(struct postgresql_store *s)
     for (size_t i = 0; i < LIVES; i++)
         queue_destroy(lives[i].queue);
     queue_destroy(&s->nap);
+    pthread_mutex_destroy(&s->numbers.mutex);
     free(s->uri);
     s->magic = s->store.magic = 0;
     free(s);
@@ -375,6 +380,7 @@ static void init_parts(struct postgresql_store *s)
     for (size_t i = 0; i < LIVES; i++)
         queue_init(lives[i].queue);
     queue_init(&s->nap);
+    pthread_mutex_init(&s->numbers.mutex, NULL);
 }
 
 struct store *postgresql_store_open(const struct postgresql_store_options *options, char **ret_why)

@@ -33,8 +33,13 @@
 /* At the end: for a database that does not answer. */
 #define PG_STOP_PATIENCE_MS 5000
 
-struct pg_numbers {
-    atomic_llong accepted, pending, delivered, dead, oldest_pending_ms; /* the keeper's, read */
+struct pg_numbers {         /* numbers.c */
+    pthread_mutex_t mutex;  /* for what adds to the four, or looks at the database */
+    int under_way;          /* transactions that write */
+    int64_t under_way_most; /* events and outcomes that they may add */
+    uint64_t begun;
+    atomic_llong accepted, pending, delivered, dead;
+    atomic_llong oldest_pending_ms; /* the keeper's, read */
     atomic_llong queued_events, commits, last_accepted_ms;
     struct timing timings[STORE_TIMINGS];
     atomic_llong refused[STORE_REFUSALS];
@@ -51,7 +56,9 @@ struct pg_side {
     struct pg_table table, handover; /* handover: what the group puts into others' lanes */
     struct callback **owed;          /* for the sink, once it is committed */
     size_t owed_count, owed_capacity;
-    bool unknown; /* the commit of the group under way may have happened */
+    int64_t asked_us; /* when the first of the group under way was asked for */
+    int64_t weight;   /* events or outcomes in it */
+    bool unknown;     /* the commit of the group under way may have happened */
 };
 
 struct postgresql_store {
@@ -99,6 +106,14 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
 void pg_side_owe(struct pg_side *side, struct callback *c);
 void pg_side_drop_owed(struct pg_side *side);
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
+
+/* numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
+ * nothing was committed, or nobody knows */
+void pg_numbers_begin(struct pg_numbers *n, int64_t most);
+void pg_numbers_end(struct pg_numbers *n, int64_t most, const struct pg_counts *added);
+/* Around a look at the database: the mark says whether anything was under way meanwhile. */
+uint64_t pg_numbers_look(struct pg_numbers *n);
+void pg_numbers_looked(struct pg_numbers *n, uint64_t mark, const struct pg_counts *seen);
 
 /* intake.c: intake batches of one group; verdicts and owed callbacks are filled in */
 enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request_list);

@@ -28,6 +28,12 @@ static struct request_list take_group(struct request_list *from, enum request_ki
     return group;
 }
 
+static void begin_group(struct pg_side *side, const struct request *first, size_t group_weight)
+{
+    side->asked_us = first->asked_us;
+    side->weight = (int64_t)group_weight;
+}
+
 static void end_group(struct postgresql_store *s, struct pg_side *side, struct request_list *group,
                       enum store_status status)
 {
@@ -53,6 +59,7 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
         b->verdicts = arena_zalloc(&b->arena, b->count * sizeof *b->verdicts + 1);
         events += b->count;
     }
+    begin_group(&s->changes, group.first, events);
     enum store_status status = pg_try_write(s, &s->changes, pg_take_in, &group, true);
     atomic_fetch_sub(&s->numbers.queued_events, (long long)events);
     if (status == STORE_BUSY)
@@ -65,6 +72,7 @@ static void take_one(struct postgresql_store *s, struct request *r)
 {
     enum store_status status, found = STORE_OK;
     struct request_list none = {0};
+    begin_group(&s->changes, r, 0); /* none of it adds to what only grows */
     switch (r->kind) {
     case REQUEST_OBJECT:
         status = pg_try_write(s, &s->changes, pg_change_object, r->what, true);
@@ -118,6 +126,10 @@ void *pg_outcomes_main(void *arg)
                 continue;
             }
             struct request_list group = take_group(&todo, REQUEST_OUTCOMES, PG_GROUP_OUTCOMES);
+            size_t outcomes = 0;
+            for (const struct request *r = group.first; r; r = r->next)
+                outcomes += weight(r);
+            begin_group(&s->outcomes, group.first, outcomes);
             enum store_status status = pg_try_write(s, &s->outcomes, pg_record, &group, false);
             end_group(s, &s->outcomes, &group, status);
         }

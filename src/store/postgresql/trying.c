@@ -52,6 +52,16 @@ static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work 
     return work(s, pg, what);
 }
 
+static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *side, pg_work work,
+                                   void *what)
+{
+    side->changes.added = (struct pg_counts){0};
+    pg_numbers_begin(&s->numbers, side->weight);
+    enum pg_fate fate = try_once(s, &side->pg, work, what);
+    pg_numbers_end(&s->numbers, side->weight, fate == PG_FINE ? &side->changes.added : NULL);
+    return fate;
+}
+
 static bool is_over(struct postgresql_store *s)
 {
     long long at_ms = atomic_load(&s->give_up_mono_ms);
@@ -63,15 +73,32 @@ static void nap(struct postgresql_store *s)
     (void)queue_has_any(&s->nap, PG_RETRY_MS);
 }
 
+/* For a database that is away it has waited long enough: counted from when it was asked for, so
+ * that what waits behind a group in doubt does not wait anew. */
+static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side)
+{
+    return atomic_load(&s->numbers.away) &&
+           timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
+}
+
 enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
                                void *what, bool may_refuse)
 {
-    int64_t begin_ms = env_mono_ms(env_real());
     side->unknown = false;
     for (int failures = 0;; failures++) {
+        bool over = failures > 0 && is_over(s);
         if (atomic_load(&s->numbers.failed))
             return STORE_FAILED;
-        enum pg_fate fate = try_once(s, &side->pg, work, what);
+        if (may_refuse && !side->unknown && (over || is_hopeless(s, side)))
+            return STORE_BUSY;
+        if (over) {
+            pg_store_fail(s, "the database does not answer, and the daemon is to stop: what it"
+                             " could not record is done again after the next start");
+            return STORE_FAILED;
+        }
+        if (failures > 0)
+            nap(s);
+        enum pg_fate fate = try_write_once(s, side, work, what);
         if (fate == PG_FINE) {
             pg_store_note_away(s, &side->pg, false);
             return STORE_OK;
@@ -85,16 +112,6 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
         side->unknown |= fate == PG_LOST && side->pg.committing;
         if (fate == PG_LOST || failures > 0)
             pg_store_note_away(s, &side->pg, true);
-        bool over = is_over(s);
-        bool long_enough = over || env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
-        if (long_enough && may_refuse && !side->unknown)
-            return STORE_BUSY;
-        if (over) {
-            pg_store_fail(s, "the database does not answer, and the daemon is to stop: what it"
-                             " could not record is done again after the next start");
-            return STORE_FAILED;
-        }
-        nap(s);
     }
 }
 
