@@ -25,6 +25,7 @@ enum {
     ROUTE_BODY_OPTIONAL = 8,
     ROUTE_QUERY_REQUIRED = 16, /* each of its parameters must be given */
     ROUTE_PERSON = 32,         /* about who is signed in: no key, any role */
+    ROUTE_LONG = 64,           /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
 };
 
 struct route {

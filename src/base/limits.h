@@ -21,6 +21,7 @@
 #define LIMIT_CONNECTIONS_PER_LOOP 8192
 #define LIMIT_HEADER_DEADLINE_MS 10000
 #define LIMIT_REQUEST_DEADLINE_MS 60000
+#define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
 
 /* The store: beyond, ingest answers 503 with Retry-After; outcomes are always taken. */

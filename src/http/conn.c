@@ -112,6 +112,12 @@ static void on_deadline(struct timer *timer)
         return;
     }
     bool stalled = c->write_deadline <= now_mono_ms(c);
+    if (!stalled && c->phase == CONN_HANDLING) {
+        response_late(c);
+        if (conn_flush(c))
+            conn_settle(c);
+        return;
+    }
     if (stalled || (c->phase != CONN_HEAD && c->phase != CONN_BODY)) {
         conn_drop(c);
         return;

@@ -4,7 +4,8 @@
  *   IDLE      first byte -> HEAD; idle deadline -> closed
  *   HEAD      head whole, body not -> BODY; both whole -> HANDLING; deadline -> 408, FLUSHING
  *   BODY      body whole -> HANDLING; deadline -> 408, FLUSHING
- *   HANDLING  answered -> IDLE, or FLUSHING when the connection is to close
+ *   HANDLING  deadline (http_respond_by) -> 503 in `out`, still HANDLING
+ *             answered -> IDLE, or FLUSHING when the connection is to close
  *   FLUSHING  all written -> LINGER when the client may still be sending, else closed
  *   LINGER    reads and drops until the client's end or a deadline -> closed
  *
@@ -61,6 +62,7 @@ struct conn {
     size_t out_at;
     /* Monotonic; INT64_MAX: none. write_deadline runs while `out` waits for the client. */
     int64_t phase_deadline, write_deadline, deadline;
+    const char *late_detail;     /* of the 503 at phase_deadline, HANDLING */
     struct timer deadline_timer; /* may be early: then it is set again */
     struct timer drained_timer;
     void (*drained)(struct http_request *r);
@@ -101,6 +103,8 @@ static inline bool conn_out_waits(const struct conn *c)
 
 /* http/response.c: the request's id, the client's or a new one. */
 void response_choose_id(struct conn *c);
+/* http/response.c: the handler has not answered in time. */
+void response_late(struct conn *c);
 /* http/response.c: a whole problem response to a request that no handler sees. */
 void response_problem(struct conn *c, int status, const char *detail);
 

@@ -184,6 +184,24 @@ void response_problem(struct conn *c, int status, const char *detail)
     buf_free(&body);
 }
 
+void http_respond_by(struct http_request *r, int64_t mono_ms, const char *detail)
+{
+    struct conn *c = conn_of(r);
+    c->late_detail = detail;
+    c->phase_deadline = mono_ms;
+}
+
+void response_late(struct conn *c)
+{
+    c->phase_deadline = INT64_MAX;
+    if (c->answered)
+        return;
+    c->close_after = true;
+    before_answer(c);
+    response_problem(c, 503, c->late_detail);
+    c->request.gone = true;
+}
+
 /* ---- in pieces */
 
 void http_respond_begin(struct http_request *r, int status, const char *content_type,

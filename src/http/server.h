@@ -33,7 +33,8 @@ enum http_method {
 #define HTTP_REQUEST_MAGIC 0x4E90E571u
 
 /* Valid from the handler's call until the response is complete. When the client goes away
- * earlier, `gone` becomes true; the handler's late answer is then dropped. */
+ * earlier, or has been answered by http_respond_by, `gone` becomes true; the handler's late answer
+ * is then dropped. */
 struct http_request {
     uint32_t magic;
     enum http_method method;
@@ -46,7 +47,7 @@ struct http_request {
     struct str request_id;
     struct address peer; /* the client's, through trusted proxies */
     bool secure;         /* TLS here, or a trusted proxy says so */
-    bool gone;           /* the client is; it may still be false for one that is */
+    bool gone;           /* the client is; it may still be false for one that has left */
     struct arena arena;  /* freed with the request */
     struct loop *loop;
     void *context; /* the handler's */
@@ -63,6 +64,11 @@ const char *http_status_title(int status); /* "Not Found"; static */
  * get the headers only. The request is gone when this returns. */
 void http_respond(struct http_request *r, int status, const char *content_type,
                   struct str extra_headers, struct str body);
+
+/* Where the handler has not answered by then, the client is told 503 with this detail (static, of
+ * JSON's plain characters) and Retry-After; what the handler answers later is dropped, and the
+ * connection closed behind it. Within the handler's call. */
+void http_respond_by(struct http_request *r, int64_t mono_ms, const char *detail);
 
 /* A response in pieces (chunked; to HTTP/1.0 until the close). `drained` is called, never from
  * within http_respond_piece, when what was given is on its way, and the next piece may be given;

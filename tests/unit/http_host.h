@@ -110,6 +110,10 @@ static inline void handle(void *context, struct http_request *r)
     if (str_is(r->path, "/later")) {
         l->timer.fire = fire_later;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+    } else if (str_is(r->path, "/late")) {
+        l->timer.fire = fire_later;
+        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+        http_respond_by(r, loop_mono_ms(r->loop), "not known yet");
     } else if (str_is(r->path, "/stream")) {
         l->pieces_left = str_is(r->query, "endless") ? INT_MAX : 100;
         http_respond_begin(r, 200, "text/csv", STR_NONE);

@@ -109,6 +109,20 @@ static void clients_that_leave_are_forgotten(void)
     host_stop();
 }
 
+static void handlers_that_are_late_are_spoken_for(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    for (int i = 0; i < 3; i++) {
+        CHECK(talk(
+            STR("GET /late HTTP/1.1\r\nHost: h\r\n\r\nGET /next HTTP/1.1\r\nHost: h\r\n\r\n")));
+        CHECK_EQ_INT(status(), 503);
+        CHECK(says("Retry-After: ") && says("not known yet") && says("Connection: close"));
+        CHECK(strstr(answer.p, "GET /") == NULL);
+        CHECK_EQ_INT(host.gone_seen, i + 1);
+    }
+    host_stop();
+}
+
 static void too_many_connections_are_told(void)
 {
     REQUIRE(host_start((struct http_server_options){.connections_max = 2}));
@@ -371,6 +385,7 @@ int main(void)
     RUN(a_client_that_does_not_read_is_cut);
     RUN(streams_are_chunked);
     RUN(clients_that_leave_are_forgotten);
+    RUN(handlers_that_are_late_are_spoken_for);
     RUN(too_many_connections_are_told);
     RUN(want_of_descriptors_does_not_spin);
     RUN(loops_share_one_socket);
