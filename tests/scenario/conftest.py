@@ -7,7 +7,18 @@ import shutil
 
 import pytest
 
-from harness import Daemon, Receiver
+from harness import POSTGRESQL, Daemon, Receiver, forget_stores
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "sqlite(why): about the SQLite store alone; skipped on PostgreSQL")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        mark = item.get_closest_marker("sqlite")
+        if mark and POSTGRESQL:
+            item.add_marker(pytest.mark.skip(reason="SQLite alone: " + mark.args[0]))
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -20,6 +31,7 @@ def pytest_runtest_makereport(item):
 def pytest_runtest_teardown(item):
     yield
     if "tmp_path" in item.funcargs and not item.has_failed:
+        forget_stores(item.funcargs["tmp_path"])
         shutil.rmtree(item.funcargs["tmp_path"], ignore_errors=True)
 
 
@@ -31,6 +43,7 @@ def daemon(tmp_path_factory, request):
     yield d
     assert d.stop() == 0
     if not request.session.testsfailed:
+        forget_stores(directory)
         shutil.rmtree(directory)
 
 

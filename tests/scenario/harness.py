@@ -52,6 +52,26 @@ def leave_nothing_behind(process):
     atexit.register(lambda: process.poll() is None and process.kill())
 
 
+databases = {}  # on POSTGRESQL: of which directory
+
+
+def store_of(directory):
+    """Where daemons of that directory keep their events: whoever comes back to it finds them."""
+    if not POSTGRESQL:
+        return "sqlite:%s" % (Path(directory) / "store")
+    name = str(Path(directory).resolve())
+    if name not in databases:
+        databases[name] = postgresql.new_database(POSTGRESQL, "t" + uuid.uuid4().hex)
+    return databases[name]
+
+
+def forget_stores(directory):
+    """Drops the databases of that directory and of those below it."""
+    top = Path(directory).resolve()
+    for name in [n for n in databases if top == Path(n) or top in Path(n).parents]:
+        postgresql.drop_database(databases.pop(name))
+
+
 class Daemon:
     """One postbackd serve with its own store directory; restartable on the same store and port."""
 
@@ -63,15 +83,10 @@ class Daemon:
         self.allow = allow
         self.port = 0
         self.process = None
-        self.database = None
         self.fds = ()  # what the process inherits
 
     def store(self):
-        if not POSTGRESQL:
-            return "sqlite:%s" % (self.directory / "store")
-        if not self.database:
-            self.database = postgresql.new_database(POSTGRESQL, "t" + uuid.uuid4().hex)
-        return self.database
+        return store_of(self.directory)
 
     def command(self):
         line = [BINARY, "serve", "--listen", "127.0.0.1:%d" % self.port,

@@ -8,6 +8,7 @@ import atexit
 import glob
 import os
 import pwd
+import re
 import shutil
 import signal
 import subprocess
@@ -84,17 +85,20 @@ class Cluster:
         return subprocess.run([str(tools() / "pg_isready"), "-q", "-h", str(self.folder)],
                               check=False).returncode == 0
 
-    def kill(self):
-        """kill -9 of the whole server: the postmaster, and so all that it has forked."""
+    def signal(self, number):
+        """To the whole server: the postmaster, and all that it has forked."""
         children = subprocess.run(["pgrep", "-P", str(self.process.pid)], stdout=subprocess.PIPE,
                                   check=False).stdout.split()
-        self.process.kill()
-        self.process.wait()
+        self.process.send_signal(number)
         for child in children:
             try:
-                os.kill(int(child), signal.SIGKILL)
+                os.kill(int(child), number)
             except ProcessLookupError:
                 pass
+
+    def kill(self):
+        self.signal(signal.SIGKILL)
+        self.process.wait()
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def stop(self):
@@ -110,6 +114,23 @@ class Cluster:
         return "postgresql://postgres@/%s?host=%s" % (database, quote(str(self.folder), safe=""))
 
 
+class Replica(Cluster):
+    """Follows another one, which knows it as `replica`, until it is promoted."""
+
+    def __init__(self, primary, **settings):
+        self.primary = primary
+        super().__init__(primary_conninfo="host=%s user=postgres application_name=replica" % primary.folder,
+                         **settings)
+
+    def make(self):
+        self.run("pg_basebackup", "-D", self.data, "-d", "host=%s user=postgres" % self.primary.folder,
+                 "-X", "stream", "-c", "fast", "--no-sync")
+        Path(self.data, "standby.signal").touch()
+
+    def promote(self):
+        sql(self.uri(), "SELECT pg_promote()")
+
+
 def sql(uri, text):
     """What psql prints, without decoration."""
     done = subprocess.run([str(tools() / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", text, uri],
@@ -123,6 +144,19 @@ def new_database(uri, name):
     """Makes an empty database beside the one of `uri`; its URI."""
     sql(uri, 'CREATE DATABASE "%s"' % name)
     return uri.replace("@/postgres?", "@/%s?" % name)
+
+
+def drop_database(uri):
+    """Whoever still uses it."""
+    name = uri.split("@/")[1].split("?")[0]
+    sql(uri.replace("@/%s?" % name, "@/postgres?"), 'DROP DATABASE "%s" WITH (FORCE)' % name)
+
+
+def dump(uri):
+    """Every value of every table, as pg_dump prints them, bytes as they are."""
+    done = subprocess.run([str(tools() / "pg_dump"), "--data-only", "--inserts", uri],
+                          stdout=subprocess.PIPE, check=True)
+    return re.sub(rb"'\\x([0-9a-f]*)'", lambda found: bytes.fromhex(found[1].decode()), done.stdout)
 
 
 def main(words):

@@ -10,6 +10,7 @@ import pytest
 
 from checks import DEAD_URL, Raw, all_pages, assert_problem, encode
 from harness import LIVE, Account, Receiver, assert_signed, sig, webhook_signature
+from inside import everything
 
 serial = itertools.count(1)
 SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write"]
@@ -127,11 +128,10 @@ def test_keys_are_not_on_disk_or_in_the_log(daemon, account):
     key = account.key("reports:read")
     daemon.api().events(account.event(fresh("ev")))
     secrets = [key.encode(), account.secret.encode(), base64.b64decode(account.secret[6:])]
-    files = [f for f in daemon.directory.rglob("*") if f.is_file()]
-    assert any(f.stat().st_size > 4096 for f in files)
-    for f in files:
-        data = f.read_bytes()
-        assert not any(secret in data for secret in secrets), f
+    files = dict(everything(daemon), log=daemon.log_text().encode())
+    assert any(account.app_id.encode() in data for data in files.values())
+    for name, data in files.items():
+        assert not any(secret in data for secret in secrets), name
 
 
 # --- what is refused -------------------------------------------------------------------------

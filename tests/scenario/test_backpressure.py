@@ -3,6 +3,8 @@ acknowledged stays, callbacks go on, and all is well again once there is room.""
 import os
 import time
 
+import pytest
+
 from harness import Account, Daemon, Receiver, eventually
 from private import private_disk
 
@@ -28,6 +30,7 @@ def assert_not_ready(daemon, bound):
     assert metrics['postbackd_requests_refused_total{bound="%s"}' % bound] >= 1
 
 
+@pytest.mark.sqlite("--disk-reserve, of its directory")
 def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
     """400 MiB, of which a quarter is kept: the daemon lives on in it, and goes on delivering."""
     with private_disk(tmp_path / "small", 400 * MIB) as resize:

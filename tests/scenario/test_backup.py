@@ -4,6 +4,8 @@ import os
 import stat
 import subprocess
 
+import pytest
+
 from harness import BINARY, Account, Daemon, Receiver, eventually
 
 MASTER_KEY = "0123456789abcdef" * 4
@@ -21,6 +23,7 @@ def earnings(daemon, account):
     return answer.json["Rows"]
 
 
+@pytest.mark.sqlite("postbackd backup")
 def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
     env = {"POSTBACKD_MASTER_KEY": MASTER_KEY}
     # It refuses at first: the callbacks wait, and are the restored daemon's to send.

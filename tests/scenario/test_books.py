@@ -1,28 +1,15 @@
 """The daemon's own books: they hold through what a day brings, and what is wrong is named."""
 import json
-import sqlite3
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
 
 from harness import Account, eventually
+from inside import by_store, change, rows
 
 TODAY = datetime.now(timezone.utc)
 YESTERDAY = (TODAY - timedelta(days=1)).strftime("%Y-%m-%d")
-
-
-def database(daemon):
-    return sqlite3.connect(daemon.directory / "store" / "postbackd.db")
-
-
-def run_sql(daemon, text, *values):
-    """On a stopped store, as an operator with a sqlite3 shell could."""
-    db = database(daemon)
-    changed = db.execute(text, values).rowcount
-    db.commit()
-    db.close()
-    return changed
 
 
 def logged(daemon, event):
@@ -69,13 +56,11 @@ def test_books_hold_and_agree_with_the_statement(own_daemon, receiver):
     item, = daemon.api().get("/api/v1/statements",
                              query={"day": YESTERDAY, "partnerId": a.partner_id}).json["Items"]
     daemon.stop()
-    db = database(daemon)
-    ledger = db.execute("SELECT sum(count), sum(reward_high*1000000000000000+reward_low),"
-                        " sum(revenue_high*1000000000000000+revenue_low) FROM book"
-                        " WHERE state=0 AND is_test=0 AND day=?",
-                        (int(datetime.fromisoformat(YESTERDAY + "T00:00:00+00:00").timestamp()) // 86400,)).fetchone()
-    db.close()
-    assert ledger[0] == item["Count"] == 8
+    sums = by_store("sum(reward_high*1000000000000000+reward_low), sum(revenue_high*1000000000000000+revenue_low)",
+                    "sum(reward_micros), sum(revenue_micros)")
+    day = int(datetime.fromisoformat(YESTERDAY + "T00:00:00+00:00").timestamp()) // 86400
+    ledger, = rows(daemon, "SELECT sum(count), %s FROM book WHERE state=0 AND NOT is_test AND day=%d" % (sums, day))
+    assert int(ledger[0]) == item["Count"] == 8
     assert Decimal(ledger[1]) / 1000000 == Decimal(str(item["Reward"]))
     assert Decimal(ledger[2]) / 1000000 == Decimal(str(item["RevenueAmount"]))
 
@@ -97,14 +82,15 @@ def test_books_hold_and_agree_with_the_statement(own_daemon, receiver):
     ("DELETE FROM book WHERE lane=1", "ledger_is_not_the_sum_of_its_events",
      "-6 callbacks, Reward -622.00, RevenueAmount -6.25"),
     # the report counters
-    ("UPDATE report SET live_survey_low=live_survey_low-250000", "revenue_owed_is_not_earnings",
+    ("UPDATE report SET " + by_store("live_survey_low=live_survey_low-250000",
+                                     "live_survey_micros=live_survey_micros-250000"), "revenue_owed_is_not_earnings",
      "0 callbacks, Reward 0.00, RevenueAmount 0.25"),
 ])
 def test_a_corrupt_row_is_named(own_daemon, receiver, damage, rule, difference):
     daemon = own_daemon.start()
     a = day_of_trade(daemon, receiver)
     daemon.stop()
-    assert run_sql(daemon, damage) > 0
+    assert change(daemon, damage) > 0
     daemon.start()
     eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 1, 20, what="the books are wrong")
     found = eventually(lambda: [e for e in logged(daemon, "books_wrong") if e["rule"] == rule])
@@ -126,18 +112,19 @@ def test_mended_books_hold_again(own_daemon, receiver):
     daemon = own_daemon.start()
     day_of_trade(daemon, receiver)
     daemon.stop()
-    run_sql(daemon, "UPDATE book SET count=count+1 WHERE state=3 AND lane=3")
+    change(daemon, "UPDATE book SET count=count+1 WHERE state=3 AND lane=3")
     daemon.start()
     eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 1, 20)
     said = len(logged(daemon, "books_wrong"))
     # mended under the running daemon: the recent days are looked at again and again
-    run_sql(daemon, "UPDATE book SET count=count-1 WHERE state=3 AND lane=3")
+    change(daemon, "UPDATE book SET count=count-1 WHERE state=3 AND lane=3")
     eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 0, 40)
     assert logged(daemon, "books_hold_again")
     assert len(logged(daemon, "books_wrong")) == said
     assert daemon.api(None).get("/healthz").json == {"Status": "ok"}
 
 
+@pytest.mark.sqlite("a former version's tables")
 def test_an_older_store_gets_its_ledger(own_daemon, receiver):
     daemon = own_daemon.start()
     day_of_trade(daemon, receiver)
@@ -146,7 +133,7 @@ def test_an_older_store_gets_its_ledger(own_daemon, receiver):
     for text in ("DROP TABLE book", "DROP TABLE intraday", "DROP INDEX event_search", "ALTER TABLE report DROP COLUMN live_outcomes",
                  "ALTER TABLE report DROP COLUMN test_outcomes", "DROP TABLE accepted_back",
                  "CREATE INDEX cap_by_time ON cap(occurred_ms)", "PRAGMA user_version=2"):
-        run_sql(daemon, text)
+        change(daemon, text)
     daemon.start()
     all_checked(daemon)
     assert daemon.metrics()["postbackd_books_wrong_days"] == 0

@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from checks import encode
-from harness import BINARY, OPERATOR_KEY, Account, Daemon, eventually
+from harness import BINARY, MASTER_KEY, OPERATOR_KEY, Account, Daemon, eventually
 
 VECTOR_SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 BODY = ('{"Sig":"68814bd5ca811bc95364ba60868977a8","PanelistId":"user-ü/1","RewardType":"survey_completed",'
@@ -200,11 +200,12 @@ def test_config_by_variable(tmp_path):
 
 def test_a_second_daemon_on_the_same_store_is_refused(own_daemon):
     d = own_daemon.start()
-    result = run("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (d.directory / "store"), timeout=20)
+    result = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=30, POSTBACKD_MASTER_KEY=MASTER_KEY)
     assert result.returncode not in (0, 2) and result.stderr
     assert d.api(None).get("/readyz").status == 200
 
 
+@pytest.mark.sqlite("the key file in its directory")
 def test_sigterm_ends_with_0_and_the_key_file_is_private(own_daemon):
     d = own_daemon.start()
     made = [f for f in (d.directory / "store").iterdir() if f.name == "master.key"]
@@ -219,7 +220,7 @@ def test_a_master_key_of_the_environment_makes_no_file(tmp_path):
     a = Account(d)
     assert d.stop() == 0
     assert not list((tmp_path / "store").glob("*.key"))
-    wrong = run("serve", "--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"), timeout=20,
+    wrong = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=20,
                 POSTBACKD_MASTER_KEY="cd" * 32)
     assert wrong.returncode not in (0, None) and wrong.stderr
     d.start()
@@ -390,6 +391,7 @@ def test_import_that_cannot_work(daemon, tmp_path):
     assert refused.returncode == 1 and b"401" in refused.stderr
 
 
+@pytest.mark.sqlite("postbackd backup")
 def test_backup_while_running_restores(own_daemon, tmp_path):
     d = own_daemon.start()
     a = Account(d, "http://127.0.0.1:9/")

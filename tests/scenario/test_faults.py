@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from harness import BINARY, OPERATOR_KEY, Account, Daemon, Receiver, eventually
+from harness import BINARY, MASTER_KEY, OPERATOR_KEY, Account, Daemon, Receiver, eventually
+from inside import by_store
 from load import World, assert_feed, assert_reports, check, feed
 from private import private_disk
 from shim import Clock, shimmed
@@ -45,6 +46,7 @@ def posted(d, event):
 
 # --- the disk -----------------------------------------------------------------------------------
 
+@pytest.mark.sqlite("its journal on a failing disk")
 @pytest.mark.parametrize("fault", ["sync", "write", "full"])
 def test_a_failing_journal_ends_the_process_and_loses_nothing(tmp_path, fault):
     control = tmp_path / "fault"
@@ -83,6 +85,7 @@ def stamp_of(rows, event_id):
     return next(row["Timestamp"] for row in rows if row["RewardId"] == event_id)
 
 
+@pytest.mark.sqlite("its directory on a full disk")
 def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
     """80 MB are room for one journal segment and little more; then somebody gives it 500."""
     with private_disk(tmp_path / "small", 80 << 20) as resize:
@@ -279,13 +282,12 @@ def test_sigterm_under_load_loses_and_repeats_nothing(tmp_path):
 
 def test_a_second_daemon_on_the_store_is_refused_in_one_line(own_daemon):
     d = own_daemon.start()
-    env = dict(os.environ, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY)
-    second = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--store",
-                             "sqlite:%s" % (d.directory / "store")],
-                            env=env, capture_output=True, text=True, timeout=20)
+    env = dict(os.environ, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY, POSTBACKD_MASTER_KEY=MASTER_KEY)
+    second = subprocess.run([BINARY, "serve", "--listen", "127.0.0.1:0", "--store", d.store()],
+                            env=env, capture_output=True, text=True, timeout=30)
     assert second.returncode == 1 and second.stdout == ""
-    lines = [line for line in second.stderr.splitlines() if "master_key_from_file" not in line]
-    assert len(lines) == 1 and str(d.directory / "store") in lines[0], second.stderr
+    where = by_store(str(d.directory / "store"), "database")
+    assert len(second.stderr.splitlines()) == 1 and where in second.stderr, second.stderr
     assert d.api().get("/readyz", key=None).status == 200
 
 
@@ -304,6 +306,7 @@ def restored(world, directory, file):
     return Daemon(directory, "--reads-per-minute", "100000", allow=()).start()
 
 
+@pytest.mark.sqlite("postbackd backup")
 def test_a_backup_holds_what_was_acknowledged_when_it_began(tmp_path):
     world = World(tmp_path / "d", SEED + 2)
     running = world.daemon

@@ -1,11 +1,11 @@
 """Messages to a partner's OperationsUrl: what is told, signed how, when, and what survives."""
 import socket
-import sqlite3
 import ssl
 import time
 from datetime import datetime, timezone
 
 from harness import Account, Receiver, eventually, webhook_signature
+from inside import change
 from raw import Authority, RawServer
 from raw import answer as raw_answer
 
@@ -248,9 +248,7 @@ def test_the_operator_is_told_of_books(own_daemon):
     a = Account(daemon)
     daemon.api().events([a.event("q-1")])
     daemon.stop()
-    store = sqlite3.connect(daemon.directory / "store" / "postbackd.db")
-    store.execute("UPDATE event SET revenue_micros=revenue_micros+1")
-    store.commit()
+    change(daemon, "UPDATE event SET revenue_micros=revenue_micros+1")
     daemon.start()
     first, = eventually(lambda: messages(ops, None), 20)
     assert first.json["Type"] == "books.wrong"
@@ -260,9 +258,7 @@ def test_the_operator_is_told_of_books(own_daemon):
     assert answer.status == 200
     assert_signed(first, answer.json["OperationsSecret"])
     assert daemon.api(a.key("apps:write")).get("/api/v1/operations-secret").status == 403
-    store.execute("UPDATE event SET revenue_micros=revenue_micros-1")
-    store.commit()
-    store.close()
+    change(daemon, "UPDATE event SET revenue_micros=revenue_micros-1")
     daemon.restart()
     eventually(lambda: [m.json["Type"] for m in messages(ops, None)] == ["books.wrong", "books.hold_again"], 20)
     daemon.stop()

@@ -378,6 +378,7 @@ class Terminal(Daemon):
     """Its standard output is a terminal."""
 
     def spawn(self):
+        self.store()  # made before Popen is another
         self.master, slave = os.openpty()
         before = subprocess.Popen
 

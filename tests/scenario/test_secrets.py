@@ -6,6 +6,7 @@ import urllib.parse
 import pytest
 
 from harness import OPERATOR_KEY, Account, Daemon, eventually
+from inside import everything
 from raw import RawServer, answer
 
 MASTER_KEY = bytes(range(100, 132))
@@ -165,17 +166,12 @@ def test_no_secret_in_the_log(world):
     leaks.assert_none("the log", text)
 
 
-def stored_bytes(d):
-    # The journal is made of zeros first; searching those would take minutes.
-    return {path.name: path.read_bytes().replace(b"\0" * 512, b"") for path in (d.directory / "store").rglob("*") if path.is_file()}
-
-
 def test_no_secret_on_disk(world):
     """While it runs, after kill -9 and after an orderly stop: database, WAL and journal, raw."""
     d, leaks, accounts, *_ = world
 
     def look(when):
-        files = stored_bytes(d)
+        files = everything(d)
         assert sum(map(len, files.values())) > 20000 and "master.key" not in files
         # What must be there proves that looking finds things.
         assert any(accounts[0].app_id.encode() in data for data in files.values())
@@ -208,6 +204,7 @@ def test_another_master_key_is_refused_in_one_line(world):
     assert d.api().get("/api/v1/apps/%s/secret" % accounts[0].app_id).status == 200
 
 
+@pytest.mark.sqlite("the files of its directory")
 def test_files_are_the_daemons_alone(world):
     d, *_ = world
     for path in [d.directory / "store", *(d.directory / "store").rglob("*")]:

@@ -1,5 +1,5 @@
 """GET /api/v1/system: what an operator asks first, and nobody else is told."""
-from harness import Account, Receiver, eventually
+from harness import POSTGRESQL, Account, Receiver, eventually
 from people import person
 from schema import faults
 
@@ -82,7 +82,8 @@ def test_bounds_say_how_near_they_are(own_daemon):
         assert limits["waiting"] == {"Bound": "waiting", "Unit": "callbacks", "Used": 6, "Most": 5, "Refused": 1}
         assert limits["queue"]["Most"] == 200000
         assert limits["failed"]["Unit"] is None
-        assert limits["disk_reserve"]["Used"] < limits["disk_reserve"]["Most"]
+        if not POSTGRESQL:  # the server's disk is not the daemon's to watch
+            assert limits["disk_reserve"]["Used"] < limits["disk_reserve"]["Most"]
     finally:
         receiver.close()
 

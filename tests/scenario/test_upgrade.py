@@ -10,6 +10,8 @@ import old_stores
 from harness import BINARY, ROOT, Daemon, eventually, sig
 from old_stores import Known
 
+pytestmark = pytest.mark.sqlite("stores of its former versions")
+
 VERSIONS = sorted(int(p.name[len("schema-"):-len(".tar.xz")]) for p in old_stores.HERE.glob("schema-*.tar.xz"))
 KEPT = ("--retain-bodies-days", "36500", "--retain-attempts-days", "36500", "--retain-panelists-days", "36500")
 
