@@ -5,8 +5,8 @@ import threading
 from urllib.parse import quote
 
 import pytest
-from conftest import DatabaseDaemon
 from harness import Account, eventually
+from nodes import DatabaseDaemon
 from outbox import Operator, check_all
 from people import person
 from postgresql import Cluster, Replica, new_database, sql
