@@ -369,7 +369,8 @@ bool compare_numbers(struct subject *first, struct subject *second)
 {
     struct store_numbers x, y, *a = &x, *b = &y;
     store_get_numbers(first->store, a);
-    *b = subject_numbers(second, a->callbacks_pending, a->callbacks_delivered, a->callbacks_dead);
+    *b = subject_numbers(second, a->callbacks_pending, a->callbacks_delivered, a->callbacks_dead,
+                         a->oldest_pending_ms);
     bool good = true;
     SAME_INT(events_accepted);
     SAME_INT(callbacks_pending);

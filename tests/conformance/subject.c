@@ -443,14 +443,15 @@ enum store_status subject_object_with(struct subject *s, enum object_kind kind, 
 }
 
 struct store_numbers subject_numbers(struct subject *s, int64_t pending, int64_t delivered,
-                                     int64_t dead)
+                                     int64_t dead, int64_t oldest_ms)
 {
     struct store_numbers n;
     int64_t until = env_mono_ms(env_real()) + 5000;
     for (;;) {
         store_get_numbers(s->store, &n);
         bool reached = n.callbacks_pending == pending && n.callbacks_delivered == delivered &&
-                       n.callbacks_dead == dead;
+                       n.callbacks_dead == dead &&
+                       (oldest_ms == NUMBERS_ANY || n.oldest_pending_ms == oldest_ms);
         if (reached || env_mono_ms(env_real()) > until)
             return n;
         nanosleep(&(struct timespec){.tv_nsec = 5000000}, NULL);

@@ -86,9 +86,11 @@ enum store_status subject_resend_only(struct subject *s, uint32_t account_no, co
                                       int64_t now_ms, unsigned only_states);
 enum store_status subject_erase(struct subject *s, uint32_t account_no, const char *panelist_id,
                                 int64_t *ret_erased);
-/* The numbers, once (or a few seconds at most after) they are the wanted ones: they may lag. */
+/* The numbers, once (or a few seconds at most after) they are the wanted ones: they may lag.
+ * The oldest may be NUMBERS_ANY. */
+#define NUMBERS_ANY (-1)
 struct store_numbers subject_numbers(struct subject *s, int64_t pending, int64_t delivered,
-                                     int64_t dead);
+                                     int64_t dead, int64_t oldest_ms);
 enum store_status subject_object(struct subject *s, enum object_kind kind, const char *id,
                                  const char *document);
 enum store_status subject_object_with(struct subject *s, enum object_kind kind, const char *id,

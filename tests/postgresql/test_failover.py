@@ -66,10 +66,11 @@ class Post(threading.Thread):
 
 
 def wait_for_a_commit_in_doubt(pair):
-    """What is written is in the primary's log, and waits for the replica."""
-    query = ("SELECT count(*) FROM pg_stat_activity WHERE wait_event='SyncRep' AND query='COMMIT'"
-             " AND application_name='postbackd'")
-    eventually(lambda: int(sql(pair.primary.uri(), query)) > 0, 20, what="a commit waits for the replica")
+    """Of events: in the primary's log, sent to the replica, which does not answer."""
+    query = ("SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING(pid), pg_stat_replication r"
+             " WHERE a.wait_event='SyncRep' AND l.relation='event'::regclass"
+             " AND r.sent_lsn>=pg_current_wal_flush_lsn()")
+    eventually(lambda: int(sql(pair.database, query)) > 0, 30, what="a commit waits for the replica")
 
 
 def ready(daemon):

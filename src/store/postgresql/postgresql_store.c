@@ -154,7 +154,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .callbacks_delivered = atomic_load(&n->delivered),
         .callbacks_dead = atomic_load(&n->dead),
         .callbacks_pending = pending > 0 ? pending : 0, /* a look may be a moment behind */
-        .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
+        .oldest_pending_ms = pending > 0 ? atomic_load(&n->oldest_pending_ms) : 0,
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .events_queued = atomic_load(&n->queued_events),
         .commits = atomic_load(&n->commits),

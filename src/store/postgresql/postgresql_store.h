@@ -79,6 +79,7 @@ struct postgresql_store {
     struct pg_side changes, outcomes;
     struct pg pages, reads, scans, keeper;
     struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, to_nodes, nap;
+    struct request_list changes_todo; /* the changes thread's: taken from its queue, not begun */
     pthread_t changes_thread, outcomes_thread, pages_thread, reads_thread, scans_thread,
         keeper_thread, nodes_thread;
     bool started;
@@ -139,6 +140,7 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
 
 /* threads.c */
 void *pg_changes_main(void *store);
+void pg_changes_refuse_old(struct postgresql_store *s); /* on that thread */
 void *pg_outcomes_main(void *store);
 void *pg_pages_main(void *store);
 void *pg_reads_main(void *store);

@@ -89,21 +89,44 @@ static void take_one(struct postgresql_store *s, struct request *r)
     end_group(s, &s->changes, &none, STORE_OK);
 }
 
+/* Behind a group in doubt nothing else can be done; but what has waited for as long as a database
+ * is waited for is refused: nothing of it is stored. */
+void pg_changes_refuse_old(struct postgresql_store *s)
+{
+    int64_t before_us = timing_now_us() - PG_PATIENCE_MS * INT64_C(1000);
+    struct request_list more = queue_take_all(&s->to_changes, 0), kept = {0};
+    request_list_join(&s->changes_todo, &more);
+    while (s->changes_todo.first) {
+        struct request *r = request_list_take(&s->changes_todo);
+        if (r->kind == REQUEST_STOP || r->asked_us > before_us) {
+            request_list_add(&kept, r);
+            continue;
+        }
+        if (r->kind == REQUEST_INTAKE) {
+            atomic_fetch_sub(&s->numbers.queued_events, (long long)weight(r));
+            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+        }
+        request_finish(r, STORE_BUSY);
+    }
+    s->changes_todo = kept;
+}
+
 void *pg_changes_main(void *arg)
 {
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-changes");
     for (bool stop = false; !stop;) {
-        struct request_list todo = queue_take_all(&s->to_changes, -1);
-        while (todo.first) {
-            if (todo.first->kind == REQUEST_INTAKE) {
-                take_events(s, &todo);
-            } else if (todo.first->kind == REQUEST_STOP) {
-                free(request_list_take(&todo));
+        struct request_list *todo = &s->changes_todo;
+        *todo = queue_take_all(&s->to_changes, -1);
+        while (todo->first) {
+            if (todo->first->kind == REQUEST_INTAKE) {
+                take_events(s, todo);
+            } else if (todo->first->kind == REQUEST_STOP) {
+                free(request_list_take(todo));
                 stop = true;
             } else {
-                take_one(s, request_list_take(&todo));
+                take_one(s, request_list_take(todo));
             }
         }
     }

@@ -98,6 +98,8 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
         }
         if (failures > 0)
             nap(s);
+        if (side->unknown && side == &s->changes)
+            pg_changes_refuse_old(s);
         enum pg_fate fate = try_write_once(s, side, work, what);
         if (fate == PG_FINE) {
             pg_store_note_away(s, &side->pg, false);
