@@ -12,7 +12,7 @@ import subprocess
 import pytest
 
 from checks import encode
-from harness import BINARY, MASTER_KEY, OPERATOR_KEY, Account, Daemon, eventually
+from harness import BINARY, OPERATOR_KEY, Account, Daemon, eventually
 
 VECTOR_SECRET = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 BODY = ('{"Sig":"68814bd5ca811bc95364ba60868977a8","PanelistId":"user-ü/1","RewardType":"survey_completed",'
@@ -198,9 +198,10 @@ def test_config_by_variable(tmp_path):
         d.stop()
 
 
+@pytest.mark.sqlite("one daemon to a directory")
 def test_a_second_daemon_on_the_same_store_is_refused(own_daemon):
     d = own_daemon.start()
-    result = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=30, POSTBACKD_MASTER_KEY=MASTER_KEY)
+    result = run("serve", "--listen", "127.0.0.1:0", "--store", d.store(), timeout=20)
     assert result.returncode not in (0, 2) and result.stderr
     assert d.api(None).get("/readyz").status == 200
 
