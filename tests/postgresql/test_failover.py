@@ -48,6 +48,14 @@ def daemon(pair, tmp_path):
     d.stop()
 
 
+def started(daemon, receiver):
+    """An account of a daemon that has been at work: what a first event makes is there."""
+    account = Account(daemon.start(), receiver.url)
+    daemon.api().events([account.event("first")])
+    daemon.api().wait_state("first", account.partner_id, "delivered")
+    return account
+
+
 class Post(threading.Thread):
     """One request with events, under way; its answer."""
 
@@ -115,8 +123,7 @@ def test_nothing_is_lost_when_a_replica_takes_over(pair, daemon, receiver):
 
 
 def test_a_commit_in_doubt_is_resolved_by_its_events_own_keys(pair, daemon, receiver):
-    daemon.start()
-    account = Account(daemon, receiver.url)
+    account = started(daemon, receiver)
     ids = ["doubt-%d" % i for i in range(30)]
     pair.replica.signal(signal.SIGSTOP)
     post = Post(daemon, account, ids)
@@ -124,29 +131,28 @@ def test_a_commit_in_doubt_is_resolved_by_its_events_own_keys(pair, daemon, rece
     pair.primary.kill()
     pair.replica.signal(signal.SIGCONT)
     # What was sent to it before is there, though nobody was told so.
-    eventually(lambda: pair.on_replica("SELECT count(*) FROM event") == str(len(ids)), 30)
+    eventually(lambda: pair.on_replica("SELECT count(*) FROM event") == str(1 + len(ids)), 30)
     pair.replica.promote()
     answer = post.result()
     assert answer.status == 202, answer
     assert answer.json == {"Accepted": len(ids), "Duplicates": 0, "Rejected": []}
-    check_all(daemon, account, receiver, ids)
+    check_all(daemon, account, receiver, ["first", *ids])
     assert daemon.api().events([account.event(i) for i in ids])["Duplicates"] == len(ids)
 
 
 def test_what_the_replica_does_not_have_is_never_acknowledged(pair, daemon, receiver):
     """However long it is away: a commit that is cancelled while it waits would be the primary's alone."""
-    daemon.start()
-    account = Account(daemon, receiver.url)
+    account = started(daemon, receiver)
     pair.replica.signal(signal.SIGSTOP)
     post = Post(daemon, account, ["waits"])
     wait_for_a_commit_in_doubt(pair)
     answer = post.result()  # longer than a statement may take, and not for ever
     assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
     assert "Duplicates" in answer.json["detail"]
-    assert sql(pair.database, "SELECT count(*) FROM event") == "0"
+    assert sql(pair.database, "SELECT count(*) FROM event") == "1"
     pair.replica.signal(signal.SIGCONT)
     eventually(lambda: ready(daemon).status == 200, 60)
     answer = eventually(lambda: (lambda a: a if a.status == 202 else None)(
         daemon.api().post("/api/v1/events", [account.event("waits")], timeout=90)), 60)
     assert answer.json == {"Accepted": 0, "Duplicates": 1, "Rejected": []}
-    check_all(daemon, account, receiver, ["waits"])
+    check_all(daemon, account, receiver, ["first", "waits"])
