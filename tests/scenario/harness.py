@@ -104,7 +104,7 @@ class Daemon:
         self.directory.mkdir(parents=True, exist_ok=True)
         env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
         env["POSTBACKD_OPERATOR_KEY"] = OPERATOR_KEY
-        if POSTGRESQL:
+        if self.store().startswith("postgresql:"):  # which keeps no key file
             env["POSTBACKD_MASTER_KEY"] = MASTER_KEY
         env.update(self.env)
         with open(self.directory / "daemon.log", "ab") as log:
