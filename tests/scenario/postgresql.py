@@ -140,6 +140,27 @@ def sql(uri, text):
     return done.stdout.decode().strip()
 
 
+class Session:
+    """A psql that stays, so that a transaction of the test's may."""
+
+    def __init__(self, uri):
+        self.process = subprocess.Popen(
+            [str(tools() / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", uri], text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+    def say(self, text):
+        """The first line of the answer, which there must be."""
+        self.process.stdin.write(text + "\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().rstrip("\n")
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.communicate()
+
+
 def new_database(uri, name):
     """Makes an empty database beside the one of `uri`; its URI."""
     sql(uri, 'CREATE DATABASE "%s"' % name)

@@ -63,11 +63,14 @@ void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_ta
 void handover_behind(struct postgresql_store *s, struct pg_side *side)
 {
     size_t kept = 0;
+    struct leases *leases = &s->nodes.leases;
+    /* Over: another node may have claimed and looked through what waits before this commit. */
+    bool runs = leases_run(leases, env_mono_ms(env_real()));
     handover_begin(&side->handover);
     for (size_t i = 0; i < side->owed_count; i++) {
         struct callback *c = side->owed[i];
         lane_no lane = lane_of(c->app_no, c->lane);
-        if (leases_have(&s->nodes.leases, lane)) {
+        if (runs && leases_have(leases, lane)) {
             side->owed[kept++] = c;
             continue;
         }

@@ -22,7 +22,8 @@ struct view {
     uint64_t nodes[NODES_MOST];
     uint64_t alive[NODES_MOST]; /* those that are leaving, too; ascending */
     size_t alive_count;
-    uint64_t gone[NODES_MOST]; /* to be forgotten */
+    uint64_t gone[NODES_MOST];      /* to be forgotten, */
+    int64_t gone_until[NODES_MOST]; /* if their leases are still those, in microseconds */
     size_t gone_count;
     uint64_t owners[SHARDS]; /* as they stand there, dead or alive */
 };
@@ -44,8 +45,10 @@ static void read_nodes(struct view *v, const PGresult *r)
         bool leaving = pg_int(r, i, 1) != 0, runs = pg_int(r, i, 2) != 0,
              old = pg_int(r, i, 3) != 0;
         bool gone = holder_is_gone(pg_str(r, i, 4));
-        if ((gone || old) && v->gone_count < NODES_MOST)
-            v->gone[v->gone_count++] = node;
+        if ((gone || old) && v->gone_count < NODES_MOST) {
+            v->gone[v->gone_count] = node;
+            v->gone_until[v->gone_count++] = pg_int(r, i, 5);
+        }
         if (gone || !runs || v->alive_count == NODES_MOST)
             continue;
         v->alive[v->alive_count++] = node;
@@ -83,7 +86,8 @@ static enum pg_fate look(struct pg_nodes *n, struct view *v)
                NODE_LEASE_MS);
     int nodes = pg_exec_f(pg,
                           "SELECT node,leaving,until>clock_timestamp(),"
-                          "until<clock_timestamp()-interval '%d s',holder FROM node ORDER BY node",
+                          "until<clock_timestamp()-interval '%d s',holder,"
+                          "(extract(epoch FROM until)*1000000)::bigint FROM node ORDER BY node",
                           FORGET_NODES_S);
     int shards = pg_exec(pg, "SELECT shard,node,fence FROM shard ORDER BY shard");
     pg_commit(pg);
@@ -140,14 +144,20 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     return at;
 }
 
+/* One that has renewed its lease since the look is back. */
 static void put_forget(struct pg *pg, const struct view *v)
 {
-    struct pg_column gone = {.type = PG_INT8};
-    for (size_t i = 0; i < v->gone_count; i++)
+    struct pg_column gone = {.type = PG_INT8}, until = {.type = PG_INT8};
+    for (size_t i = 0; i < v->gone_count; i++) {
         column_int(&gone, (int64_t)v->gone[i]);
+        column_int(&until, v->gone_until[i]);
+    }
     args_column(pg_args(pg), &gone);
-    pg_query(pg, "DELETE FROM node WHERE node=ANY($1)");
+    args_column(&pg->args, &until);
+    pg_query(pg, "DELETE FROM node n USING unnest($1,$2) AS g(node,until) WHERE n.node=g.node"
+                 " AND (extract(epoch FROM n.until)*1000000)::bigint=g.until");
     buf_free(&gone.bytes);
+    buf_free(&until.bytes);
 }
 
 static void take_claimed(struct pg_nodes *n, const struct view *v, const PGresult *r)
