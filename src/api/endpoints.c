@@ -110,12 +110,13 @@ struct viewing {
 
 static void told_here(struct asking *a)
 {
-    struct viewing *v = CONTAINER_OF(a, struct viewing, asking);
-    if (a->status == STORE_OK)
-        call_answer_json(v->c, 200, &a->body);
+    struct call *c = CONTAINER_OF(a, struct viewing, asking)->c;
+    struct asking told = *a; /* the answer ends the call, and what is in its arena */
+    if (told.status == STORE_OK)
+        call_answer_json(c, 200, &told.body);
     else
-        call_answer_busy(v->c, a->status);
-    end(a);
+        call_answer_busy(c, told.status);
+    end(&told);
 }
 
 static void view_here(struct viewing *v)
@@ -130,16 +131,16 @@ static void view_here(struct viewing *v)
 static void told_elsewhere(struct task *task)
 {
     struct viewing *v = CONTAINER_OF(task, struct viewing, question.done);
-    struct str answer = v->question.answer;
-    if (v->question.answered) {
-        struct buf body = {0};
-        buf_add(&body, answer.p, answer.n);
-        call_answer_json(v->c, 200, &body);
-        buf_free(&body);
-    }
-    arena_free(&v->question.arena);
-    if (!v->question.answered)
+    if (!v->question.answered) {
+        arena_free(&v->question.arena);
         view_here(v);
+        return;
+    }
+    struct buf body = {0};
+    buf_add(&body, v->question.answer.p, v->question.answer.n);
+    arena_free(&v->question.arena);
+    call_answer_json(v->c, 200, &body);
+    buf_free(&body);
 }
 
 void app_endpoints(struct call *c)

@@ -30,7 +30,8 @@ def test_the_worst_endpoints_come_first(own_daemon):
         def settled():
             now = system(daemon)
             states = [(e["AppId"], e["Endpoint"]["State"]) for e in now["WorstEndpoints"]]
-            return states == [(c.app_id, "suspended"), (b.app_id, "open")] and now
+            return (states == [(c.app_id, "suspended"), (b.app_id, "open")]
+                    and now["Callbacks"]["OldestPendingAt"] and now)
 
         found = eventually(settled)
         worst = found["WorstEndpoints"][0]
