@@ -78,6 +78,23 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
         print_metric(to, &metrics[i]);
 }
 
+static void print_replica(struct buf *to, const struct store_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_read_replica_used", "gauge",
+         "1 while reports and the log are read at the replica.", n->replica == STORE_REPLICA_USED},
+        {"postbackd_read_replica_lag_milliseconds", "gauge",
+         "How far the read replica was behind when it was last seen.", n->replica_lag_ms},
+        {"postbackd_read_replica_reads_total", "counter", "Reads that the replica has answered.",
+         n->replica_reads},
+        {"postbackd_read_replica_passed_on_total", "counter",
+         "Reads that went to the primary, as the replica was away or behind.",
+         n->replica_reads_passed_on},
+    };
+    for (size_t i = 0; n->replica != STORE_REPLICA_NONE && i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
 {
     const struct metric metrics[] = {
@@ -300,6 +317,7 @@ static void measured(struct task *task)
                                          "Items of events that were rejected, since the start.",
                                          atomic_load(&c->api->events_rejected)});
     print_nodes(&body, &store);
+    print_replica(&body, &store);
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
     print_timings(&body, &store);

@@ -18,14 +18,15 @@ static void check(struct json_writer *w, const char *name, struct str detail)
 }
 
 /* What is not wrong yet, but will be in days. */
-static void warn(struct json_writer *w, struct call *c)
+static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
     struct certificate_state s;
     int64_t now_ms = call_now_ms(c);
     struct buf text = {0};
     certificate_watch_get(c->api->options.certificates, &s);
     bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
-    if (!listener && s.clients_expiring == 0)
+    bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
+    if (!listener && s.clients_expiring == 0 && !replica)
         return;
     json_key(w, "Warnings");
     json_array(w);
@@ -41,6 +42,13 @@ static void warn(struct json_writer *w, struct call *c)
         certificate_print_expiry(&text, s.clients_expires_ms, now_ms);
         check(w, "client_certificates", buf_str(&text));
     }
+    if (replica)
+        check(w, "read_replica",
+              n->replica == STORE_REPLICA_AWAY
+                  ? STR("The read replica does not answer, or is none of this store: reports and "
+                        "the log are read at the primary. The log says why.")
+                  : STR("The read replica is further behind than --read-replica-max-lag: reports "
+                        "and the log are read at the primary."));
     json_end_array(w);
     buf_free(&text);
 }
@@ -67,7 +75,7 @@ static void answer_probe(struct call *c, const char *good)
             check(&w, "books", str_of(books.wrong_example));
         json_end_array(&w);
     }
-    warn(&w, c);
+    warn(&w, c, &n);
     json_end_object(&w);
     call_answer_json(c, 200, &body);
     buf_free(&body);

@@ -215,6 +215,22 @@ static void print_nodes(struct json_writer *w, const struct store_numbers *n)
     json_end_object(w);
 }
 
+static void print_replica(struct json_writer *w, const struct store_numbers *n)
+{
+    json_key(w, "ReadReplica");
+    if (n->replica == STORE_REPLICA_NONE) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    json_key(w, "State");
+    json_c(w, store_replica_name(n->replica));
+    json_key_int(w, "LagMs", n->replica_lag_ms);
+    json_key_int(w, "Reads", n->replica_reads);
+    json_key_int(w, "ReadsPassedOn", n->replica_reads_passed_on);
+    json_end_object(w);
+}
+
 void system_print(struct json_writer *w, const struct system_numbers *n)
 {
     json_object(w);
@@ -231,5 +247,6 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     print_certificates(w, n);
     print_messages(w, &n->operations);
     print_nodes(w, &n->store);
+    print_replica(w, &n->store);
     json_end_object(w);
 }

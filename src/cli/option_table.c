@@ -24,6 +24,14 @@ const struct option option_table[OPTION_COUNT] = {
                           "How this node is called in the log and on the system page, where "
                           "several share a database; without it, the machine's name.",
                           S, false, false},
+    [OPTION_READ_REPLICA] = {"read-replica", "URI", NULL,
+                             "Read reports and the callback log at this replica of the store, "
+                             "postgresql://...; at the store itself while it is away or behind.",
+                             S, false, false},
+    [OPTION_READ_REPLICA_MAX_LAG] = {"read-replica-max-lag", "MS", "1000",
+                                     "How far the read replica may be behind, and a read wait for "
+                                     "it, in milliseconds.",
+                                     S, false, false},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Waits between attempts, such as 5s,1m,1h; each is varied by 10 percent.", S, false,

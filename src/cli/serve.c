@@ -100,10 +100,29 @@ static const char *node_name(struct settings *s)
     return name;
 }
 
+static bool read_replica(struct settings *s, struct daemon_options *o, const char *store_uri,
+                         struct str *ret_why)
+{
+    struct store_name name;
+    if (!settings_int(s, OPTION_READ_REPLICA_MAX_LAG, 1, 60000, &o->replica_lag_most_ms, ret_why))
+        return false;
+    if (!settings_text(s, OPTION_READ_REPLICA).p)
+        return true;
+    if (!store_name_read(s, OPTION_READ_REPLICA, &name, ret_why))
+        return false;
+    o->replica_uri = name.uri;
+    if (store_uri && name.uri)
+        return true;
+    *ret_why = STR("read-replica: a replica postgresql://... of a store postgresql://...");
+    return false; /* not quoted: it may carry a password */
+}
+
 static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     struct store_name name;
     if (!store_name_read(s, OPTION_STORE, &name, ret_why))
+        return false;
+    if (!read_replica(s, o, name.uri, ret_why))
         return false;
     if (name.uri) {
         o->store_uri = name.uri;

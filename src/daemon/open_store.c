@@ -12,6 +12,8 @@ static struct store *open_postgresql(const struct daemon_options *o, struct env 
         .retention = o->retention,
         .waiting_most = o->waiting_most,
         .node_name = o->node_name,
+        .replica_uri = o->replica_uri,
+        .replica_lag_most_ms = o->replica_lag_most_ms,
     };
     return postgresql_store_open(&options, ret_why);
 }

@@ -286,6 +286,18 @@ const char *store_refusal_name(enum store_refusal refusal)
     return refusals[refusal].name;
 }
 
+const char *store_replica_name(enum store_replica replica)
+{
+    static const char *const names[] = {
+        [STORE_REPLICA_NONE] = "none",
+        [STORE_REPLICA_AWAY] = "away",
+        [STORE_REPLICA_BEHIND] = "behind",
+        [STORE_REPLICA_USED] = "used",
+    };
+    ASSERT((unsigned)replica < ARRAY_LEN(names));
+    return names[replica];
+}
+
 const char *store_refusal_text(enum store_refusal refusal)
 {
     ASSERT((unsigned)refusal < STORE_REFUSALS);

@@ -16,11 +16,11 @@
 
 #include "base/arena.h"
 #include "base/executor.h"
-#include "base/timing.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
 #include "store/callback.h"
 #include "store/leases.h"
+#include "store/numbers.h"
 
 enum store_status {
     STORE_OK,
@@ -464,53 +464,6 @@ struct erase {
     size_t part_count;
     enum store_status status;
     int64_t erased; /* events */
-};
-
-/* Why events are not taken: the first that applies. Nothing but events is ever refused. */
-enum store_refusal {
-    STORE_TAKES,
-    STORE_REFUSES_FAILED,   /* the disk refused a write or a sync: the process is about to end */
-    STORE_REFUSES_DATABASE, /* the database cannot be written at the moment */
-    STORE_REFUSES_DISK,     /* what is free has reached the reserve */
-    STORE_REFUSES_JOURNAL,  /* the journal has no room, or is as large as it may be */
-    STORE_REFUSES_WAITING,  /* as many callbacks wait as may */
-    STORE_REFUSES_QUEUE,    /* events come faster than they are recorded */
-};
-#define STORE_REFUSALS 7
-const char *store_refusal_name(enum store_refusal refusal); /* "disk_reserve" */
-const char *store_refusal_text(enum store_refusal refusal); /* a sentence */
-
-/* What takes time on the way of an event to the disk. */
-enum store_timing {
-    STORE_TIME_ACCEPT,     /* a batch of events, from submitting to durable and judged */
-    STORE_TIME_RECORD,     /* a batch of outcomes, the same */
-    STORE_TIME_COMMIT,     /* a group, its write and its sync */
-    STORE_TIME_APPLY,      /* a memtable, to the database */
-    STORE_TIME_CHECKPOINT, /* the database's own log, into its file */
-    STORE_TIMINGS,
-};
-
-struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
-    int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
-    int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
-    int64_t last_accepted_ms;  /* of the event accepted last, see acceptance.h; 0: there is none */
-    int64_t events_queued, memtable_events, journal_bytes;
-    int64_t commits, commit_micros_total;
-    struct timing_numbers timings[STORE_TIMINGS];
-    /* What it takes in memory, as of its threads' last work. */
-    int64_t page_cache_bytes, memtable_bytes, filter_bytes;
-    enum store_refusal refusal;                  /* why it is not accepting */
-    int64_t refused[STORE_REFUSALS];             /* requests, since the start */
-    int64_t disk_free_bytes, disk_reserve_bytes; /* 0: not known */
-    int64_t waiting_most, journal_most_bytes;    /* bounds; 0: none */
-    /* Where processes share the store; nodes 0: they do not. */
-    int64_t nodes, shards_held; /* alive, as of the last renewal; of SHARDS, this node's */
-    int64_t shards_taken_over;  /* from nodes that were gone */
-    int64_t shards_lost;        /* found to be another's when they were still held here */
-    int64_t outcomes_refused, handed_over;
-    const char *node_name; /* the store's */
-    bool accepting;        /* false: busy or failed */
-    bool failed;           /* the disk refused a write or a sync: the process must end */
 };
 
 struct store_retention {

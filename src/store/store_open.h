@@ -44,6 +44,9 @@ struct postgresql_store_options {
     struct store_retention retention;
     int64_t waiting_most;  /* beyond, events are refused; 0: the default (base/limits.h) */
     const char *node_name; /* how people know this process; NULL: not at all */
+    /* Where reports and the log are read, as long as that has what it must within so long. */
+    const char *replica_uri; /* NULL: nowhere else */
+    int64_t replica_lag_most_ms;
 };
 /* Any number of processes on one database. Blocking, seconds. */
 MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,

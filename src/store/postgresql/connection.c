@@ -10,7 +10,8 @@
 
 void pg_init(struct pg *pg, const char *uri)
 {
-    *pg = (struct pg){.uri = uri, .trip_ms = PG_TRIP_TIMEOUT_MS, .stream = -1};
+    *pg = (struct pg){
+        .uri = uri, .server = "read-write", .trip_ms = PG_TRIP_TIMEOUT_MS, .stream = -1};
 }
 
 static void clear_results(struct pg *pg)
@@ -58,7 +59,7 @@ static void say_nothing(void *context, const char *notice)
 }
 
 /* What stands before the URI can be said otherwise in it, what stands behind it cannot. */
-static PGconn *open_connection(const char *uri)
+static PGconn *open_connection(const struct pg *pg)
 {
     static const char *const names[] = {
         "connect_timeout",      "keepalives_idle",
@@ -67,8 +68,8 @@ static PGconn *open_connection(const char *uri)
         "target_session_attrs", "dbname",
         "client_encoding",      NULL,
     };
-    const char *const values[] = {"5",         "10",         "5", "3",    "20000",
-                                  "postbackd", "read-write", uri, "UTF8", NULL};
+    const char *const values[] = {"5",         "10",       "5",     "3",    "20000",
+                                  "postbackd", pg->server, pg->uri, "UTF8", NULL};
     return PQconnectdbParams(names, values, 1);
 }
 
@@ -78,7 +79,7 @@ bool pg_connect(struct pg *pg)
         return true;
     clear_results(pg);
     disconnect(pg);
-    pg->connection = open_connection(pg->uri);
+    pg->connection = open_connection(pg);
     bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
                 PQsetnonblocking(pg->connection, 1) == 0;
     (void)PQsetNoticeProcessor(pg->connection, say_nothing, NULL);

@@ -32,8 +32,9 @@ enum pg_fate { PG_FINE, PG_NOT_NOW, PG_LOST, PG_WRONG };
 typedef void (*pg_row_visitor)(void *context, const PGresult *row);
 
 struct pg {
-    const char *uri; /* the opener's */
-    int64_t trip_ms; /* after so long a trip's answers are not waited for: PG_LOST */
+    const char *uri;    /* the opener's */
+    const char *server; /* what it must be, unless the URI says: target_session_attrs */
+    int64_t trip_ms;    /* after so long a trip's answers are not waited for: PG_LOST */
     PGconn *connection;
     bool in_transaction;
     bool writes;     /* the transaction may */

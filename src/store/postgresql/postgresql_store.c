@@ -174,6 +174,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         ret->refused[i] = atomic_load(&n->refused[i]);
     for (size_t i = 0; i < STORE_TIMINGS; i++)
         timing_get(&n->timings[i], &ret->timings[i]);
+    pg_replica_get_numbers(s->replica, ret);
     ret->commit_micros_total = ret->timings[STORE_TIME_COMMIT].total_us;
 }
 
@@ -268,6 +269,7 @@ static void pg_start(struct store *store, struct owed_sink *sink)
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
         ASSERT(pthread_create(lives[i].thread, NULL, lives[i].main, s) == 0);
+    pg_replica_start(s);
 }
 
 static void free_side(struct pg_side *side)
@@ -292,6 +294,7 @@ static void free_store(struct postgresql_store *s)
     pg_close(&s->scans);
     pg_close(&s->keeper);
     pg_close(&s->nodes.pg);
+    pg_replica_free(s->replica);
     pthread_mutex_destroy(&s->nodes.watching);
     questions_free(&s->questions);
     list_lives(s, lives);
@@ -329,6 +332,7 @@ static void pg_close_slot(struct store *store)
         while (left.first)
             free(request_list_take(&left));
     }
+    pg_replica_stop(s->replica);
     pg_nodes_leave(s);
     free_store(s);
 }
@@ -396,6 +400,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
              options->node_name ? options->node_name : "");
     s->waiting_most = options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
     init_parts(s);
+    s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
     if (!pg_schema_open(&s->keeper, &fresh, &s->secret, ret_why)) {
         free_store(s);

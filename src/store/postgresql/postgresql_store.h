@@ -8,6 +8,7 @@
  *   intraday, statement, count, ... -> scans thread ----> the asker
  *   (now and then)                    keeper: numbers, handed over lanes, partitions
  *   (every second)                    nodes: the lease and the shards of this node
+ *   (twice a second)                  replica, if there is one: how far behind it is
  *
  * Nothing that decides is kept in memory from one transaction to the next: what a decision needs is
  * read under the locks that keep it true until the commit (docs/decisions/postgresql-store.md). */
@@ -16,6 +17,7 @@
 #include "store/postgresql/changes.h"
 #include "store/postgresql/nodes.h"
 #include "store/postgresql/questions.h"
+#include "store/postgresql/replica.h"
 #include "store/postgresql/schema.h"
 #include "store/queue.h"
 #include "store/store_open.h"
@@ -71,6 +73,7 @@ struct postgresql_store {
     struct hash_secret secret;
     struct pg_nodes nodes;
     struct pg_questions questions;
+    struct pg_replica *replica; /* NULL: none */
     /* The feed: up to where objects are known (the asker's), and have been told of (the keeper's).
      */
     atomic_llong revision_known;

@@ -188,7 +188,10 @@ static void read_all(struct postgresql_store *s, struct queue *from, struct pg *
             free(r);
             return;
         }
-        enum store_status status = pg_try_read(s, pg, work_of(r->kind), r->what);
+        pg_work work = work_of(r->kind);
+        enum store_status status = pg_replica_read(s, pg, r->kind, work, r->what)
+                                       ? STORE_OK
+                                       : pg_try_read(s, pg, work, r->what);
         if (status == STORE_OK && r->kind == REQUEST_GET)
             status = ((struct callback_get *)r->what)->status;
         request_finish(r, status);

@@ -1,0 +1,237 @@
+/* See replica.h. Positions in the log are the servers' own (pg_lsn), compared here as numbers: what
+ * was committed and acknowledged lies before what the primary has written, and a replica shows all
+ * of it once it has replayed that far. No clock of any machine is compared with another's. */
+#include "store/postgresql/replica.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "store/postgresql/postgresql_store.h"
+
+#include <stdlib.h>
+
+#define WATCH_MS 500
+#define WATCH_HASTE_MS 50 /* it is behind at the moment */
+#define WAIT_STEP_MS 2
+/* Short reads share a thread with what accounts and other nodes change: nothing may hold it up. */
+#define READ_TRIP_MS 5000
+#define WATCH_TRIP_MS 3000
+
+struct pg_replica {
+    char *uri;
+    int64_t lag_most_ms;
+    struct pg reads, scans;   /* each the thread's of that name */
+    struct pg watch, primary; /* the watching thread's: the replica, the primary */
+    struct queue to_watch, nap;
+    pthread_t thread;
+    bool started;
+    atomic_int state; /* enum store_replica */
+    atomic_llong lag_ms, served, passed_on;
+};
+
+static void init_connection(struct pg *pg, const char *uri, int64_t trip_ms)
+{
+    pg_init(pg, uri);
+    pg->server = "standby";
+    pg->trip_ms = trip_ms;
+}
+
+struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int64_t lag_most_ms)
+{
+    if (!uri)
+        return NULL;
+    struct pg_replica *r = xcalloc(1, sizeof *r);
+    r->uri = xstrdup(uri);
+    r->lag_most_ms = lag_most_ms;
+    init_connection(&r->reads, r->uri, READ_TRIP_MS);
+    init_connection(&r->scans, r->uri, PG_TRIP_TIMEOUT_MS);
+    init_connection(&r->watch, r->uri, WATCH_TRIP_MS);
+    pg_init(&r->primary, primary_uri);
+    r->primary.trip_ms = WATCH_TRIP_MS;
+    queue_init(&r->to_watch);
+    queue_init(&r->nap);
+    atomic_init(&r->state, STORE_REPLICA_BEHIND); /* until it is looked at */
+    return r;
+}
+
+void pg_replica_free(struct pg_replica *r)
+{
+    if (!r)
+        return;
+    pg_close(&r->reads);
+    pg_close(&r->scans);
+    pg_close(&r->watch);
+    pg_close(&r->primary);
+    queue_destroy(&r->to_watch);
+    queue_destroy(&r->nap);
+    free(r->uri);
+    free(r);
+}
+
+static void set_state(struct pg_replica *r, enum store_replica state, const char *why)
+{
+    if (atomic_exchange(&r->state, (int)state) == (int)state)
+        return;
+    if (state == STORE_REPLICA_USED)
+        log_info("read_replica_used");
+    else
+        log_warning(state == STORE_REPLICA_AWAY ? "read_replica_away" : "read_replica_behind",
+                    LOG_C("why", why), LOG_C("effect", "reads go to the primary"));
+}
+
+/* --- positions -------------------------------------------------------------------------------- */
+
+/* False: the primary cannot say. */
+static bool ask_written(struct pg *primary, int64_t *ret_position)
+{
+    if (!pg_connect(primary))
+        return false;
+    int at = pg_exec(primary, "SELECT pg_current_wal_flush_lsn()");
+    if (pg_sync(primary) != PG_FINE)
+        return false;
+    *ret_position = pg_int(pg_result(primary, at), 0, 0);
+    return true;
+}
+
+/* False: *why of the connection. */
+static bool ask_replayed(struct postgresql_store *s, struct pg *replica, int64_t *ret_position)
+{
+    if (!pg_connect(replica))
+        return false;
+    int at = pg_exec(replica, "SELECT pg_last_wal_replay_lsn(),pg_is_in_recovery(),"
+                              "(SELECT value FROM meta WHERE name='hash_secret')");
+    if (pg_sync(replica) != PG_FINE)
+        return false;
+    const PGresult *row = pg_result(replica, at);
+    struct str secret = pg_str(row, 0, 2);
+    if (!pg_int(row, 0, 1))
+        return pg_refuse(replica, "it is no replica any more");
+    if (secret.n != sizeof s->secret.bytes || memcmp(secret.p, s->secret.bytes, secret.n) != 0)
+        return pg_refuse(replica, "it is a replica of another store");
+    *ret_position = pg_int(row, 0, 0);
+    return true;
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+/* What a person reads of what has happened to events. All else is the primary's: whatever decides
+ * or is handed on (lanes, what waits, recoveries' sizes, books), and accounts and people. */
+static bool may_serve(enum request_kind kind)
+{
+    return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
+           kind == REQUEST_GET || kind == REQUEST_LIST;
+}
+
+static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r,
+                                struct pg *replica, int64_t position)
+{
+    int64_t until = env_mono_ms(env_real()) + r->lag_most_ms, replayed;
+    for (;;) {
+        if (!ask_replayed(s, replica, &replayed)) {
+            set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
+            return false;
+        }
+        if (replayed >= position)
+            return true;
+        if (env_mono_ms(env_real()) >= until) {
+            set_state(r, STORE_REPLICA_BEHIND, "a read has waited for as long as it may");
+            return false;
+        }
+        (void)queue_has_any(&r->nap, WAIT_STEP_MS);
+    }
+}
+
+static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg *primary,
+                    struct pg *replica, pg_read_work work, void *what)
+{
+    int64_t position;
+    if (atomic_load(&r->state) != STORE_REPLICA_USED || !ask_written(primary, &position) ||
+        !wait_until_replayed(s, r, replica, position))
+        return false;
+    enum pg_fate fate = work(s, replica, what);
+    if (fate == PG_LOST)
+        set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
+    else if (fate != PG_FINE) /* replaying was in its way, mostly */
+        log_info("read_replica_refused", LOG_STR("why", buf_str(&replica->why)));
+    return fate == PG_FINE;
+}
+
+bool pg_replica_read(struct postgresql_store *s, struct pg *pg, enum request_kind kind,
+                     pg_read_work work, void *what)
+{
+    struct pg_replica *r = s->replica;
+    if (!r || !may_serve(kind))
+        return false;
+    bool good = read_at(s, r, pg, pg == &s->scans ? &r->scans : &r->reads, work, what);
+    atomic_fetch_add(good ? &r->served : &r->passed_on, 1);
+    return good;
+}
+
+/* --- watching --------------------------------------------------------------------------------- */
+
+/* A position that the primary had reached, and when it said so. */
+struct sample {
+    bool waits; /* for the replica to reach it */
+    int64_t position, at_mono_ms;
+};
+
+static void look(struct postgresql_store *s, struct pg_replica *r, struct sample *sample)
+{
+    int64_t replayed;
+    if (!sample->waits) {
+        if (!ask_written(&r->primary, &sample->position))
+            return; /* who reads sees that, too */
+        sample->at_mono_ms = env_mono_ms(env_real());
+    }
+    bool first = !sample->waits;
+    if (!ask_replayed(s, &r->watch, &replayed)) {
+        sample->waits = false;
+        set_state(r, STORE_REPLICA_AWAY, buf_c(&r->watch.why));
+        return;
+    }
+    sample->waits = replayed < sample->position;
+    int64_t lag_ms = first && !sample->waits ? 0 : env_mono_ms(env_real()) - sample->at_mono_ms;
+    atomic_store(&r->lag_ms, lag_ms);
+    if (lag_ms > r->lag_most_ms)
+        set_state(r, STORE_REPLICA_BEHIND, "it replays later than it may");
+    else if (!sample->waits && lag_ms <= r->lag_most_ms / 2)
+        set_state(r, STORE_REPLICA_USED, NULL);
+}
+
+static void *watch_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-replica");
+    struct sample sample = {0};
+    do
+        look(s, s->replica, &sample);
+    while (!queue_has_any(&s->replica->to_watch, sample.waits ? WATCH_HASTE_MS : WATCH_MS));
+    return NULL;
+}
+
+void pg_replica_start(struct postgresql_store *s)
+{
+    if (!s->replica)
+        return;
+    s->replica->started = true;
+    ASSERT(pthread_create(&s->replica->thread, NULL, watch_main, s) == 0);
+}
+
+void pg_replica_stop(struct pg_replica *r)
+{
+    if (!r || !r->started)
+        return;
+    queue_post(&r->to_watch, request_new(REQUEST_STOP, NULL));
+    ASSERT(pthread_join(r->thread, NULL) == 0);
+    free(queue_take(&r->to_watch, 0));
+}
+
+void pg_replica_get_numbers(struct pg_replica *r, struct store_numbers *ret)
+{
+    if (!r)
+        return;
+    ret->replica = (enum store_replica)atomic_load(&r->state);
+    ret->replica_lag_ms = atomic_load(&r->lag_ms);
+    ret->replica_reads = atomic_load(&r->served);
+    ret->replica_reads_passed_on = atomic_load(&r->passed_on);
+}
