@@ -28,7 +28,9 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
         {"postbackd_callbacks_dead_total", "counter", "Callbacks given up after their schedule.",
          n->callbacks_dead},
         {"postbackd_callbacks_pending", "gauge",
-         "Callbacks that wait for a first or a further attempt.", n->callbacks_pending},
+         "Callbacks that wait for a first or a further attempt, without those of events "
+         "not yet applied.",
+         n->callbacks_pending},
         {"postbackd_oldest_pending_seconds", "gauge", "Age of the oldest pending callback.",
          oldest_s > 0 ? oldest_s : 0},
         {"postbackd_store_events_queued", "gauge", "Events that wait for their commit.",
