@@ -7,11 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define MAPPED_FROM_BYTES (512 * 1024)
 #define KEPT_AT_TOP_BYTES (4 * 1024 * 1024)
 #define HEAPS 3
 #define WORTH_GIVING_BACK_BYTES (16 * 1024 * 1024)
+#define LARGE_ARRAY_BYTES (2 * 1024 * 1024)
+#define PAGE_BYTES 4096
 
 void alloc_configure(void)
 {
@@ -33,6 +36,16 @@ void alloc_tidy(void)
     alloc_get_numbers(&n);
     if (n.kept_bytes >= WORTH_GIVING_BACK_BYTES)
         (void)malloc_trim(KEPT_AT_TOP_BYTES);
+}
+
+/* What is so large has a mapping of its own, so the whole pages around it are its pages. Where the
+ * system has no large ones, nothing changes. */
+void alloc_prefer_large_pages(void *p, size_t n)
+{
+    uintptr_t begin = (uintptr_t)p & ~(uintptr_t)(PAGE_BYTES - 1);
+    uintptr_t end = ((uintptr_t)p + n + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    if (n >= MAPPED_FROM_BYTES)
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }
 
 static void *checked(void *p, size_t n)
@@ -75,6 +88,8 @@ void *xgrow(void *p, size_t *capacity, size_t want, size_t size)
     if (__builtin_mul_overflow(next, size, &bytes))
         return checked(NULL, SIZE_MAX);
     p = xrealloc(p, bytes);
+    if (bytes >= LARGE_ARRAY_BYTES)
+        alloc_prefer_large_pages(p, bytes);
     *capacity = next;
     return p;
 }

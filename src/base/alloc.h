@@ -18,6 +18,10 @@ void alloc_get_numbers(struct alloc_numbers *ret);
  * milliseconds: not more often than every few seconds. */
 void alloc_tidy(void);
 
+/* Memory that is large and looked up at random, as the memtables are: pages of 2 MiB, where the
+ * system has them, spare it most walks of the page table. A hint; smaller memory is left alone. */
+void alloc_prefer_large_pages(void *p, size_t n);
+
 void *xmalloc(size_t n) __attribute__((returns_nonnull, malloc, alloc_size(1)));
 void *xcalloc(size_t count, size_t size) __attribute__((returns_nonnull, malloc));
 void *xrealloc(void *p, size_t n) __attribute__((returns_nonnull, alloc_size(2)));

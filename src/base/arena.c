@@ -22,6 +22,7 @@
 /* An arena that has grown large takes large chunks, which the allocator maps and, at the end,
  * gives back to the system whole (alloc_configure). */
 #define LARGE_BYTES (64 * CHUNK_BYTES)
+#define LARGE_PAGES_FROM_BYTES (4 * LARGE_BYTES) /* mappings beside each other make up a page */
 
 struct arena_chunk {
     struct arena_chunk *next;
@@ -54,6 +55,8 @@ void *arena_alloc(struct arena *a, size_t n)
     } else if (n > a->left) {
         a->left = a->total_bytes < LARGE_BYTES ? CHUNK_BYTES : LARGE_BYTES;
         a->at = chunk_new(a, a->left);
+        if (a->total_bytes >= LARGE_PAGES_FROM_BYTES)
+            alloc_prefer_large_pages(a->at, a->left);
     }
     char *p = a->at;
     a->at += n;

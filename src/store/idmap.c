@@ -1,4 +1,6 @@
-/* Open addressing, at most half full; the multiplication spreads dense ids. */
+/* Open addressing, at most half full. The multiplication spreads dense ids, but neighbours stay
+ * together: the events of an account come and end about in their order, and so find their slots in
+ * the cache. */
 #include "store/idmap.h"
 
 #include "base/alloc.h"
@@ -8,11 +10,13 @@
 #include <string.h>
 
 #define FIRST_SLOTS 1024u
+#define NEIGHBOURS_BITS 3
 
 static size_t slot_of(const struct idmap *map, uint64_t key)
 {
-    uint64_t h = key * 0x9e3779b97f4a7c15u;
-    return (size_t)(h ^ (h >> 32)) & map->mask;
+    uint64_t h = (key >> NEIGHBOURS_BITS) * 0x9e3779b97f4a7c15u;
+    uint64_t low = key & ((1u << NEIGHBOURS_BITS) - 1);
+    return (size_t)((h ^ h >> 32) << NEIGHBOURS_BITS | low) & map->mask;
 }
 
 static struct idmap_slot *find_slot(const struct idmap *map, uint64_t key)
@@ -37,6 +41,7 @@ static void grow(struct idmap *map)
     struct idmap old = *map;
     size_t slots = old.slots ? (old.mask + 1) * 2 : FIRST_SLOTS;
     map->slots = xcalloc(slots, sizeof *map->slots);
+    alloc_prefer_large_pages(map->slots, slots * sizeof *map->slots);
     map->mask = slots - 1;
     for (size_t i = 0; old.slots && i <= old.mask; i++) {
         if (old.slots[i].key != 0)

@@ -17,6 +17,11 @@ static void prepare(struct apply *a)
         q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,"
            "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,c30,c31,c32"
            " FROM feed");
+    /* See is_plain in apply_rows.c. */
+    a->add_plain = sql_prepare(
+        q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,0,c6,c7,c8,c9,c10,"
+           "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
+           " FROM feed");
     a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
     a->set_status = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"

@@ -47,8 +47,9 @@ struct apply {
         sqlite3_stmt *add;
         struct attempt_chunk *chunk;
     } attempt;
-    sqlite3_stmt *add_event, *find_status, *set_status, *add_due, *drop_due, *add_reversal,
-        *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object, *drop_object;
+    sqlite3_stmt *add_event, *add_plain, *find_status, *set_status, *add_due, *drop_due,
+        *add_reversal, *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object,
+        *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */

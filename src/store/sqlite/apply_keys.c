@@ -69,71 +69,65 @@ static void open_segment(struct apply *a)
         sql_prepare_f(&a->sql, "INSERT OR IGNORE INTO panelist_%u SELECT c0,c1 FROM feed", no);
 }
 
-struct hash_rows {
-    const struct sort_item *order; /* value: the event's place in the memtable */
-    const struct event *events;
-    const struct key128 *panelists;
-    size_t count;
-};
-
-/* In the order of hashes the events lie about in memory: what comes soon is asked for now. */
-static const struct event *event_of_row(const struct hash_rows *rows, size_t row, int column)
+/* SQLite orders hashes as signed numbers. */
+static uint64_t place_of(uint64_t hash)
 {
-    if (column == 0 && row + 8 < rows->count) {
-        const struct event *soon = &rows->events[rows->order[row + 8].value];
-        __builtin_prefetch(&soon->key);
-        __builtin_prefetch(&soon->event_no);
-    }
-    return &rows->events[rows->order[row].value];
+    return hash ^ (uint64_t)INT64_MIN;
 }
+
+struct key_row {
+    struct key128 key, content;
+    uint64_t id;
+};
 
 static void key_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    const struct event *e = event_of_row(context, row, column);
+    const struct key_row *r = (const struct key_row *)context + row;
     switch (column) {
-    case 0: feed_int(to, (int64_t)e->key.hi); break;
-    case 1: feed_int(to, (int64_t)e->key.lo); break;
-    case 2: feed_int(to, (int64_t)e->content.hi); break;
-    case 3: feed_int(to, (int64_t)e->content.lo); break;
-    default: feed_int(to, (int64_t)event_id_of(e->account_no, e->event_no)); break;
+    case 0: feed_int(to, (int64_t)r->key.hi); break;
+    case 1: feed_int(to, (int64_t)r->key.lo); break;
+    case 2: feed_int(to, (int64_t)r->content.hi); break;
+    case 3: feed_int(to, (int64_t)r->content.lo); break;
+    default: feed_int(to, (int64_t)r->id); break;
     }
+}
+
+/* In the order of hashes the events lie about in memory: they are fetched in a loop that does
+ * nothing else, and so several at a time. */
+static void add_keys(struct apply *a)
+{
+    const struct memtable *m = a->m;
+    size_t count = m->event_count;
+    struct key_row *rows = apply_order(a, count, sizeof *rows + 2 * sizeof(struct sort_item));
+    struct sort_item *order = (struct sort_item *)(rows + count);
+    for (size_t i = 0; i < count; i++)
+        order[i] = (struct sort_item){place_of(m->events[i].key.hi), i};
+    sort_by_key(order, count, order + count);
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = &m->events[order[i].value];
+        rows[i] = (struct key_row){e->key, e->content, event_id_of(e->account_no, e->event_no)};
+    }
+    feed_run(&a->sql, a->segment.add_key, &a->feed, count, key_column, rows);
 }
 
 static void panelist_column(const void *context, size_t row, int column, sqlite3_context *to)
 {
-    const struct hash_rows *rows = context;
-    const struct event *e = event_of_row(rows, row, column);
-    feed_int(to, column == 0 ? (int64_t)rows->panelists[rows->order[row].value].hi
-                             : (int64_t)event_id_of(e->account_no, e->event_no));
-}
-
-/* Where a hash stands in its table, near enough: SQLite orders it as a signed number, and where
- * half of its bits are the same the order does not matter. */
-static uint64_t place_of(uint64_t hash)
-{
-    return (hash >> 32) ^ UINT64_C(0x80000000);
-}
-
-static void add_keys(struct apply *a)
-{
-    const struct memtable *m = a->m;
-    struct sort_item *order = apply_order(a, m->event_count * 2, sizeof *order);
-    for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct sort_item){place_of(m->events[i].key.hi), i};
-    sort_by_key(order, m->event_count, order + m->event_count);
-    feed_run(&a->sql, a->segment.add_key, &a->feed, m->event_count, key_column,
-             &(struct hash_rows){order, m->events, a->panelists, m->event_count});
+    const struct sort_item *r = (const struct sort_item *)context + row;
+    feed_int(to, (int64_t)(column == 0 ? place_of(r->key) : r->value));
 }
 
 static void add_panelists(struct apply *a)
 {
     const struct memtable *m = a->m;
-    struct sort_item *order = apply_order(a, m->event_count * 2, sizeof *order);
-    for (size_t i = 0; i < m->event_count; i++)
-        order[i] = (struct sort_item){place_of(a->panelists[i].hi), i};
-    sort_by_key(order, m->event_count, order + m->event_count);
-    feed_run(&a->sql, a->segment.add_panelist, &a->feed, m->event_count, panelist_column,
-             &(struct hash_rows){order, m->events, a->panelists, m->event_count});
+    size_t count = m->event_count;
+    struct sort_item *order = apply_order(a, count * 2, sizeof *order);
+    for (size_t i = 0; i < count; i++) {
+        const struct event *e = &m->events[i];
+        order[i] = (struct sort_item){place_of(a->panelists[i].hi),
+                                      event_id_of(e->account_no, e->event_no)};
+    }
+    sort_by_key(order, count, order + count);
+    feed_run(&a->sql, a->segment.add_panelist, &a->feed, count, panelist_column, order);
 }
 
 void apply_keys(struct apply *a)

@@ -10,10 +10,13 @@
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/row.h"
 
+#define PLAIN_RUN 16
+
 struct row_order {
     uint64_t id;
     const struct mem_entry *entry;
     const struct event *event; /* NULL: the event is older */
+    bool is_plain, has_body;
 };
 
 static void sort_rows(struct row_order *order, size_t count)
@@ -38,6 +41,18 @@ struct new_rows {
     size_t count;
     uint32_t segment;
 };
+
+/* Of most events, surveys that were told at the first try, half of the row is always the same:
+ * a statement of their own (apply.c) has these columns as constants, since asking the feed for one
+ * costs several times as much. */
+static bool is_plain(const struct event *e, const struct mem_entry *entry)
+{
+    const struct callback_status *status = &entry->status;
+    return !e->is_test && e->offer_id == 0 && e->original_no == 0 && !e->mid.p &&
+           !e->offer_title.p && !e->offer_goal_id.p && !e->original_reward_id.p && !e->reason.p &&
+           e->signature_offset == 0 && !e->counts_for_cap && status->reason == SKIP_NONE &&
+           !status->manual && status->place.failed_attempts == 0 && status->place.slot == 0;
+}
 
 /* The rows of one account lie far apart in memory: what comes soon is asked for now. */
 static void prefetch_event(const struct row_order *soon)
@@ -97,33 +112,49 @@ static void add_bodies(struct apply *a, const struct row_order *order, size_t co
     free(starts);
 }
 
-static void add_reversal(struct apply *a, const struct row_order *at)
+static void add_reversal(struct apply *a, uint64_t id, const struct event *e)
 {
-    const struct event *e = at->event;
     sql_bind_int(a->add_reversal, 1, (int64_t)event_id_of(e->account_no, e->original_no));
-    sql_bind_int(a->add_reversal, 2, (int64_t)at->id);
+    sql_bind_int(a->add_reversal, 2, (int64_t)id);
     sql_run(&a->sql, a->add_reversal);
 }
 
-/* Leaves only those with a body in order[0..count). */
-static void add_events(struct apply *a, struct row_order *order, size_t count)
+/* What a new event adds to everything but its own row. */
+static void count_event(struct apply *a, const struct mem_entry *entry, const struct event *e)
+{
+    const struct callback_status *status = &entry->status;
+    apply_count(a, CALLBACK_NONE, status->state, entry->counted);
+    books_owe(&a->books, e, status->state);
+    if (status->queue == QUEUE_DUE)
+        apply_queue_due(a, status->lane, status->place.due_ms, entry->id);
+    if (e->original_no != 0)
+        add_reversal(a, entry->id, e);
+}
+
+static void add_rows(struct apply *a, sqlite3_stmt *s, const struct row_order *order, size_t count)
 {
     struct new_rows rows = {order, count, a->segment.no};
-    size_t bodies = 0;
-    feed_run(&a->sql, a->add_event, &a->feed, count, event_column, &rows);
-    for (size_t i = 0; i < count; i++) {
-        const struct row_order at = order[i];
-        const struct callback_status *status = &at.entry->status;
-        apply_count(a, CALLBACK_NONE, status->state, at.entry->counted);
-        books_owe(&a->books, at.event, status->state);
-        if (status->queue == QUEUE_DUE)
-            apply_queue_due(a, status->lane, status->place.due_ms, at.id);
-        if (at.event->original_no != 0)
-            add_reversal(a, &at);
-        if (at.event->body.p)
-            order[bodies++] = at;
+    feed_run(&a->sql, s, &a->feed, count, event_column, &rows);
+}
+
+/* Starting a statement costs as much as some rows: few plain ones between others go with them. */
+static void add_events(struct apply *a, const struct row_order *order, size_t count)
+{
+    size_t begin = 0, run = 0; /* what is to be added yet; plain ones at its end */
+    sql_bind_int(a->add_plain, 1, a->segment.no);
+    for (size_t i = 0; i <= count; i++) {
+        if (i < count && order[i].is_plain) {
+            run++;
+            continue;
+        }
+        if (run >= PLAIN_RUN) {
+            add_rows(a, a->add_event, order + begin, i - run - begin);
+            add_rows(a, a->add_plain, order + i - run, run);
+            begin = i;
+        }
+        run = 0;
     }
-    add_bodies(a, order, bodies);
+    add_rows(a, a->add_event, order + begin, count - begin);
 }
 
 /* --- states of older events --------------------------------------------------------------------
@@ -217,21 +248,34 @@ static void payment_column(const void *context, size_t row, int column, sqlite3_
     }
 }
 
+/* What is read here lies in memory in this order: better than in the order of the rows. */
+static struct row_order order_of(struct apply *a, const struct mem_entry *entry)
+{
+    const struct event *e = memtable_event(a->m, entry);
+    if (!e)
+        return (struct row_order){.id = entry->id, .entry = entry};
+    count_event(a, entry, e);
+    return (struct row_order){entry->id, entry, e, is_plain(e, entry), e->body.p != NULL};
+}
+
 void apply_rows(struct apply *a)
 {
     const struct memtable *m = a->m;
     struct row_order *order = apply_order(a, m->entry_count, sizeof *order);
-    size_t added = 0, updated = m->entry_count;
+    size_t added = 0, updated = m->entry_count, bodies = 0;
     for (size_t i = 0; i < m->entry_count; i++) {
-        const struct mem_entry *entry = &m->entries[i];
-        const struct event *e = memtable_event(m, entry);
-        order[e ? added++ : --updated] = (struct row_order){entry->id, entry, e};
+        struct row_order at = order_of(a, &m->entries[i]);
+        order[at.event ? added++ : --updated] = at;
     }
     sort_rows(order, added);
     sort_rows(order + updated, m->entry_count - updated);
     for (size_t i = updated; i < m->entry_count; i++)
         update_event(a, order[i].entry);
     add_events(a, order, added);
+    for (size_t i = 0; i < added; i++)
+        if (order[i].has_body)
+            order[bodies++] = order[i];
+    add_bodies(a, order, bodies);
     add_due(a);
     feed_run(&a->sql, a->add_cap, &a->feed, m->payment_count, payment_column, m->payments);
 }

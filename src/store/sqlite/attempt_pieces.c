@@ -67,16 +67,17 @@ struct str piece_get_bytes(struct piece_reader *r, uint64_t n)
 
 /* --- signatures ------------------------------------------------------------------------------- */
 
-static int digit_of(unsigned char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
+/* A digit's value + 1; 0: it is none. */
+static const unsigned char digit_places[256] = {
+    ['A'] = 1,  ['B'] = 2,  ['C'] = 3,  ['D'] = 4,  ['E'] = 5,  ['F'] = 6,  ['G'] = 7,  ['H'] = 8,
+    ['I'] = 9,  ['J'] = 10, ['K'] = 11, ['L'] = 12, ['M'] = 13, ['N'] = 14, ['O'] = 15, ['P'] = 16,
+    ['Q'] = 17, ['R'] = 18, ['S'] = 19, ['T'] = 20, ['U'] = 21, ['V'] = 22, ['W'] = 23, ['X'] = 24,
+    ['Y'] = 25, ['Z'] = 26, ['a'] = 27, ['b'] = 28, ['c'] = 29, ['d'] = 30, ['e'] = 31, ['f'] = 32,
+    ['g'] = 33, ['h'] = 34, ['i'] = 35, ['j'] = 36, ['k'] = 37, ['l'] = 38, ['m'] = 39, ['n'] = 40,
+    ['o'] = 41, ['p'] = 42, ['q'] = 43, ['r'] = 44, ['s'] = 45, ['t'] = 46, ['u'] = 47, ['v'] = 48,
+    ['w'] = 49, ['x'] = 50, ['y'] = 51, ['z'] = 52, ['0'] = 53, ['1'] = 54, ['2'] = 55, ['3'] = 56,
+    ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
+};
 
 static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE_BYTES])
 {
@@ -86,9 +87,9 @@ static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE
     unsigned bits = 0, held = 0, wrong = 0;
     size_t n = 0;
     for (size_t i = 3; i < value.n - 1; i++) {
-        int digit = digit_of((unsigned char)value.p[i]);
-        wrong |= digit < 0;
-        held = (held << 6 | (unsigned)(digit & 63)) & 0xffffu;
+        unsigned place = digit_places[(unsigned char)value.p[i]];
+        wrong |= place == 0;
+        held = (held << 6 | ((place - 1) & 63)) & 0xffffu;
         bits += 6;
         if (bits >= 8) {
             bits -= 8;
