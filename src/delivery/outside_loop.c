@@ -59,6 +59,7 @@ static void tick_end(struct loop_hook *hook)
     struct on_loop *l = CONTAINER_OF(hook, struct on_loop, hook);
     if (l->outside.on_tick_end)
         l->outside.on_tick_end(l->outside.context);
+    sender_flush(l->sender);
 }
 
 struct outside *outside_on_loop(struct loop *loop, struct sender *sender)

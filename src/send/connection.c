@@ -36,11 +36,64 @@ static void draining_unlink(struct connection *c)
     loop_timer_clear(c->sender->loop, &c->timer);
 }
 
+/* ---- requests that are to be written
+ *
+ * Those of one tick are written one behind the other when all are built: the receiver, or the
+ * kernel on its behalf, is woken once for several of them, which is a fifth of what sending costs
+ * on one machine. */
+
+#define OWING_MOST 32 /* the first waits for no more than so many to be built */
+
+static void owe(struct connection *c)
+{
+    struct sender *s = c->sender;
+    c->owes_request = true;
+    c->newer = NULL;
+    c->older = s->owing_last;
+    *(c->older ? &c->older->newer : &s->owing_first) = c;
+    s->owing_last = c;
+    s->owing++;
+    if (s->owing_timer.heap_place == 0)
+        loop_timer_set(s->loop, &s->owing_timer, loop_mono_ms(s->loop));
+}
+
+static void owe_no_more(struct connection *c)
+{
+    struct sender *s = c->sender;
+    if (!c->owes_request)
+        return;
+    *(c->older ? &c->older->newer : &s->owing_first) = c->newer;
+    *(c->newer ? &c->newer->older : &s->owing_last) = c->older;
+    c->older = c->newer = NULL;
+    c->owes_request = false;
+    s->owing--;
+}
+
+void sender_flush(struct sender *s)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    struct connection *c;
+    while ((c = s->owing_first) != NULL) {
+        CHECK_MAGIC(c, CONNECTION_MAGIC);
+        owe_no_more(c);
+        buf_clear(&s->request);
+        request_print(&s->request, buf_str(&c->destination->fixed), c->job->x);
+        connection_write(c, s->request.p, s->request.n);
+    }
+    loop_timer_clear(s->loop, &s->owing_timer);
+}
+
+void owing_timer_fire(struct timer *timer)
+{
+    sender_flush(CONTAINER_OF(timer, struct sender, owing_timer));
+}
+
 void connection_close(struct connection *c)
 {
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
     struct destination *d = c->destination;
+    owe_no_more(c);
     if (c->state == CONNECTION_IDLE)
         idle_remove(c);
     else if (c->state == CONNECTION_DRAINING)
@@ -222,9 +275,9 @@ void connection_send(struct connection *c, struct job *job)
     job->address = c->address;
     job_set_phase(job, JOB_ANSWER);
     answer_begin(&c->answer, &x->response_headers, &x->response_body);
-    buf_clear(&s->request);
-    request_print(&s->request, buf_str(&c->destination->fixed), x);
-    connection_write(c, s->request.p, s->request.n);
+    owe(c);
+    if (s->owing >= OWING_MOST)
+        sender_flush(s);
 }
 
 /* ---- reading */
@@ -238,8 +291,8 @@ static bool is_reusable(struct connection *c, bool all_used)
 {
     char more[64];
     size_t n;
-    if (!all_used || !c->answer.keep_alive || c->write_failed || c->unsent.n > 0 ||
-        connection_is_old(c))
+    if (!all_used || !c->answer.keep_alive || c->owes_request || c->write_failed ||
+        c->unsent.n > 0 || connection_is_old(c))
         return false;
     /* Bytes that TLS holds are session tickets, or more than was asked for. */
     return !c->stream.tls || !SSL_has_pending(c->stream.tls) ||
@@ -259,6 +312,7 @@ static void drain_alone(struct connection *c)
 {
     struct job *job = c->job;
     answer_keep_nothing(&c->answer);
+    owe_no_more(c);
     c->job = NULL;
     job->connection = NULL;
     draining_link(c);

@@ -98,12 +98,13 @@ struct connection {
     int64_t opened_mono_ms, idle_mono_ms;
     bool used; /* has carried an exchange before the present one */
     bool write_failed;
+    bool owes_request;      /* BUSY: its job's is not written yet */
     bool identity_unusable; /* as a client; nothing is sent */
     struct buf unsent;      /* of the request; sent up to unsent_at */
     size_t unsent_at;
     struct answer answer;
     struct timer timer;                    /* DRAINING: its end */
-    struct connection *older, *newer;      /* IDLE, DRAINING, SHARED: of the sender */
+    struct connection *older, *newer;      /* IDLE, DRAINING, SHARED, owing: of the sender */
     struct connection *deeper, *shallower; /* IDLE: of the destination, a stack; SHARED: of it */
     struct h2 *h2;                         /* NULL: HTTP/1.1 */
     struct multiplexed *streams;
@@ -132,8 +133,11 @@ struct sender {
     struct sessions *sessions;
     struct hash_secret secret;
     struct connection *idle_oldest, *idle_newest;
-    struct connection *draining;       /* linked by `older` */
-    struct connection *shared, *dirty; /* HTTP/2: linked by newer, dirty_next */
+    struct connection *draining;                 /* linked by `older` */
+    struct connection *shared, *dirty;           /* HTTP/2: linked by newer, dirty_next */
+    struct connection *owing_first, *owing_last; /* HTTP/1.1 */
+    int owing;
+    struct timer owing_timer;
     struct timer flush_timer;
     struct timer idle_timer;
     struct job *line_first, *line_last;
@@ -179,7 +183,8 @@ void connection_open(struct job *job, int fd, const struct address *address);
 void connection_send(struct connection *c, struct job *job);
 void connection_close(struct connection *c);
 void connection_write(struct connection *c, const char *p, size_t n); /* what is not taken waits */
-bool connection_is_old(const struct connection *c);                   /* to be used no more */
+void owing_timer_fire(struct timer *timer);
+bool connection_is_old(const struct connection *c); /* to be used no more */
 void connection_print_tls_why(struct buf *to, const struct connection *c,
                               enum stream_result result); /* a clause behind "host port n" */
 

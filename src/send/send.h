@@ -69,6 +69,9 @@ struct exchange {
 
 void sender_start(struct sender *sender,
                   struct exchange *x); /* done comes later, never from here */
+/* Writes what was started and not written yet. It would be written in the loop's next timers
+ * anyway: for who starts exchanges at the end of a tick. Calls nobody back. */
+void sender_flush(struct sender *sender);
 void sender_cancel(struct sender *sender, struct exchange *x); /* at once; done is not called */
 void exchange_free_results(struct exchange *x);
 

@@ -114,7 +114,8 @@ static void what_came_in_time_is_no_timeout(void)
     receiver_start(&r);
     post_to("http://127.0.0.1:%u/", r.port, 5000);
     snprintf(url, sizeof url, "http://127.0.0.1:%u/", r.port);
-    post_start(&post.x, url, 20); /* on the idle connection: sent at once */
+    post_start(&post.x, url, 20); /* on the idle connection */
+    sender_flush(post.sender);    /* sent at once */
     while (atomic_load(&said) < 2)
         usleep(1000);
     usleep(40000);
