@@ -14,7 +14,7 @@ from harness import OPERATOR_KEY, Account, Daemon, eventually, sig
 from recorder import Recorder
 
 RATIO = Decimal("72.5")
-LATE_S = 40  # a try that comes later than that may pass slots of the schedule over (docs/state.md)
+LATE_S = 40  # a try that comes later than that passes slots of the schedule over (docs/state.md)
 TYPES = ("survey_started", "survey_completed", "survey_disqualified", "profiler_completed", "ad_hoc",
          "offer_clicked", "offer_completed", "offer_completion_reversed")
 
@@ -44,6 +44,7 @@ class World:
         self.acknowledged, self.unanswered = {}, {}
         self.kills = []
         self.lost_answers = 0
+        self.late = set()
         self.stop = threading.Event()
         self.failure = None
         self.posters = [Poster(self, i, seed) for i in range(threads)]
@@ -190,6 +191,14 @@ def feed(world, account):
         after = found["Next"]
 
 
+def was_late(world, row):
+    """Whether a try came so late that the schedule's slots may have passed: where the machine is so
+    slow that a callback waits across many kills."""
+    created = datetime.datetime.fromisoformat(row["CreatedAt"].replace("Z", "+00:00")).timestamp()
+    requests = world.recorder.log.get(row["RewardId"], [])
+    return bool(requests) and requests[-1][0] - created > LATE_S
+
+
 def assert_feed(world, originals):
     """Each event of the store once, with its amounts and its final state; what the store has."""
     there = {}
@@ -202,7 +211,12 @@ def assert_feed(world, originals):
             there[event_id] = event
             assert row["RewardType"] == event["Type"] and row["ClientId"] == event["ClientId"]
             assert (row["Reward"], row["RevenueAmount"]) == amounts(event, originals, RATIO), row
-            assert row["State"] == wanted, row
+            if was_late(world, row):
+                world.late.add(event_id)
+            if name == "moody" and row["State"] == "dead":
+                assert event_id in world.late, row
+            else:
+                assert row["State"] == wanted, row
             assert row["Reason"] == ("no_url" if name == "none" else None), row
     for event_id, event in world.acknowledged.items():
         if event["Type"] != "survey_started":
@@ -241,9 +255,9 @@ def assert_received(world, stored):
         taken = [at for at, status, _ in requests if status == 200]
         if account is world.accounts["never"]:
             assert requests, event
-            late = any(b[0] - a[0] > LATE_S for a, b in zip(requests, requests[1:]))
+            late = event_id in world.late
             assert late or len(requests) >= world.tries, (event, requests)  # the whole schedule
-        else:
+        elif account is world.accounts["ok"] or event_id not in world.late:
             assert taken, "acknowledged and never received: %s" % event
         for _, _, body in requests:
             found = json.loads(body, parse_float=Decimal, parse_int=Decimal)
