@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build"
 KEY = "operator-key-for-benchmarks-0123456789"
+MASTER_KEY = "6d61737465722d6b65792d666f722d62656e63686d61726b732d3031323334ab"  # for stores without a folder
 CORES = sorted(os.sched_getaffinity(0))
 DAEMON_CORE, LOAD_CORE = CORES[0], CORES[-1]
 
@@ -119,17 +120,20 @@ def ages(port):
 
 
 class Daemon:
-    def __init__(self, core=DAEMON_CORE, options=(), store=None):
+    def __init__(self, core=DAEMON_CORE, options=(), store=None, uri=None):
+        """On SQLite in the folder `store`, or on PostgreSQL."""
         self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
+        self.uri = uri or "sqlite:%s" % self.dir
         self.core, self.options, self.port = core, options, free_port()
         self.start()
 
     def start(self):
         command = [BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
-                   "--store", "sqlite:%s" % self.dir, "--allow-destination", "127.0.0.0/8",
+                   "--store", self.uri, "--allow-destination", "127.0.0.0/8",
                    "--reads-per-minute", "1000000", "--log-level", "error", *self.options]
         self.process = subprocess.Popen(pinned(self.core, command),
-                                        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY))
+                                        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY,
+                                                 POSTBACKD_MASTER_KEY=MASTER_KEY))
         wait_port(self.port)
 
     def request(self, method, path, body=None):

@@ -38,11 +38,11 @@ def tools():
 class Cluster:
     """One server. PostgreSQL refuses to run as root: then it runs as the user its package made."""
 
-    def __init__(self, **settings):
+    def __init__(self, where=None, **settings):
         self.settings = dict(SETTINGS, **settings)
         # In memory where that can be had: a sync then costs nothing, and is made all the same.
         shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
-        self.folder = Path(tempfile.mkdtemp(prefix="postbackd-pg-", dir=shm))
+        self.folder = Path(tempfile.mkdtemp(prefix="postbackd-pg-", dir=where or shm))
         self.user = "postgres" if os.getuid() == 0 else None
         self.process = None
         atexit.register(self.remove)
