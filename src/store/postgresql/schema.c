@@ -178,13 +178,12 @@ void pg_partitions_free(struct pg_partitions *p)
     *p = (struct pg_partitions){0};
 }
 
-/* A name that sorts, for numbers before 1970 too. */
 static void make_one(struct pg *pg, const char *table, const char *options, int32_t number)
 {
-    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + 100000, table,
-              options);
+    pg_exec_f(pg, "CREATE TABLE %s_%d (LIKE %s INCLUDING ALL)%s", table, number + PG_PARTITION_NAME,
+              table, options);
     pg_exec_f(pg, "ALTER TABLE %s ATTACH PARTITION %s_%d FOR VALUES FROM (%d) TO (%d)", table,
-              table, number + 100000, number, number + 1);
+              table, number + PG_PARTITION_NAME, number, number + 1);
 }
 
 /* Which tables have partitions of the kind. Those of bodies and attempts may have been dropped. */
@@ -206,7 +205,7 @@ static enum pg_fate make_missing(struct pg *pg, enum pg_partition kind, int32_t 
     pg_exec(pg, "SELECT value FROM meta WHERE name='hash_secret' FOR UPDATE");
     for (size_t i = 0; i < ARRAY_LEN(partitioned); i++)
         at[i] = pg_exec_f(pg, "SELECT to_regclass('%s_%d') IS NULL", partitioned[i].table,
-                          number + 100000);
+                          number + PG_PARTITION_NAME);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
@@ -240,11 +239,12 @@ enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t f
     pg_begin(pg, false);
     /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
     pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
-    int at = pg_exec_f(pg,
-                       "SELECT substr(c.relname,%d)::int FROM pg_inherits i"
-                       " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
-                       " AND substr(c.relname,%d)::int<%d ORDER BY 1 LIMIT 8",
-                       (int)strlen(table) + 2, table, (int)strlen(table) + 2, first + 100000);
+    int at =
+        pg_exec_f(pg,
+                  "SELECT substr(c.relname,%d)::int FROM pg_inherits i"
+                  " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
+                  " AND substr(c.relname,%d)::int<%d ORDER BY 1 LIMIT 8",
+                  (int)strlen(table) + 2, table, (int)strlen(table) + 2, first + PG_PARTITION_NAME);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;

@@ -12,6 +12,9 @@ extern const struct pg_step pg_steps[PG_SCHEMA_VERSION];
 #define PG_PERIOD_DAYS 30
 #define PG_WEEK_DAYS 7
 
+/* A partition is called by its table and its number plus this: names that sort, before 1970 too. */
+#define PG_PARTITION_NAME 100000
+
 enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 
 int32_t pg_period_of_day(int32_t day);
