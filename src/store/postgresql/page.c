@@ -7,23 +7,26 @@
 
 #include <stdlib.h>
 
-/* Two statements: what is due by then, and when the first behind it is. */
-static void ask(struct pg *pg, const struct due_page *page, int *ret_due, int *ret_next)
+/* Pages that are read together: what lanes ask for at once costs two statements, and one per
+ * partition for the rows. */
+struct paging {
+    struct pg *pg;
+    struct due_page **pages;
+    size_t count;
+    struct arena arena;
+    struct fetch_key *order; /* what is due, page by page, each in its order */
+    size_t *first;           /* of each page in `order`, and the end behind the last */
+};
+
+static void gather(struct paging *p, const struct request_list *requests)
 {
-    bool from_start = page->after_due_ms == 0 && page->after_event_no == 0;
-    args_int(pg_args(pg), PG_INT8, (int64_t)(page->lane / LANE_KINDS));
-    args_int(&pg->args, PG_INT8, (int64_t)page->lane);
-    args_int(&pg->args, PG_INT8, from_start ? INT64_MIN : page->after_due_ms);
-    args_int(&pg->args, PG_INT8, from_start ? 0 : (int64_t)page->after_event_no);
-    args_int(&pg->args, PG_INT8, page->due_until_ms);
-    args_int(&pg->args, PG_INT8, (int64_t)page->limit + 1);
-#define OF_LANE                                                                                    \
-    " FROM waiting WHERE account_no=(SELECT account_no FROM app WHERE app_no=$1) AND lane=$2"      \
-    " AND (due_ms,event_no)>($3,$4)"
-    *ret_due = pg_query(pg, "SELECT due_ms,event_no,period,account_no" OF_LANE
-                            " AND due_ms<=$5 ORDER BY due_ms,event_no LIMIT $6");
-    *ret_next = pg_query(pg, "SELECT due_ms" OF_LANE " AND due_ms>$5 ORDER BY due_ms LIMIT 1");
-#undef OF_LANE
+    for (const struct request *r = requests->first; r; r = r->next)
+        p->count++;
+    p->pages = arena_alloc(&p->arena, p->count * sizeof(struct due_page *) + 1);
+    p->first = arena_zalloc(&p->arena, (p->count + 1) * sizeof *p->first);
+    size_t n = 0;
+    for (const struct request *r = requests->first; r; r = r->next)
+        p->pages[n++] = r->what;
 }
 
 static void empty(struct due_page *page)
@@ -34,6 +37,72 @@ static void empty(struct due_page *page)
     page->last_due_ms = page->after_due_ms;
     page->last_event_no = page->after_event_no;
     page->next_due_ms = INT64_MAX;
+}
+
+/* Two statements: what is due by then, and when the first behind it is. */
+static void ask(struct paging *p, int *ret_due, int *ret_next)
+{
+    struct pg_table t = {0};
+    table_begin(&t, "illllll");
+    for (size_t i = 0; i < p->count; i++) {
+        const struct due_page *page = p->pages[i];
+        bool from_start = page->after_due_ms == 0 && page->after_event_no == 0;
+        struct pg_column *c = t.columns;
+        column_int(c++, (int64_t)i);
+        column_int(c++, (int64_t)(page->lane / LANE_KINDS));
+        column_int(c++, (int64_t)page->lane);
+        column_int(c++, from_start ? INT64_MIN : page->after_due_ms);
+        column_int(c++, from_start ? 0 : (int64_t)page->after_event_no);
+        column_int(c++, page->due_until_ms);
+        column_int(c++, (int64_t)page->limit + 1);
+    }
+    args_table(pg_args(p->pg), &t);
+    table_free(&t);
+#define OF_LANES(columns)                                                                          \
+    " FROM unnest($1,$2,$3,$4,$5,$6,$7) AS u(i,app,lane,due,no,until,most) CROSS JOIN LATERAL"     \
+    " (SELECT " columns " FROM waiting WHERE account_no=(SELECT account_no FROM app WHERE"         \
+    " app_no=u.app) AND lane=u.lane AND (due_ms,event_no)>(u.due,u.no)"
+    *ret_due = pg_query(
+        p->pg, "SELECT u.i,w.*" OF_LANES(
+                   "due_ms,event_no,period,account_no") " AND due_ms<=u.until ORDER BY "
+                                                        "due_ms,event_no LIMIT u.most) w"
+                                                        " ORDER BY u.i,w.due_ms,w.event_no");
+    *ret_next = pg_query(p->pg, "SELECT u.i,w.due_ms" OF_LANES(
+                                    "due_ms") " AND due_ms>u.until ORDER BY due_ms LIMIT 1) w");
+#undef OF_LANES
+}
+
+/* The rows of one page, from `at` on; where the next one's begin. */
+static int take_due(struct paging *p, size_t which, const PGresult *r, int at)
+{
+    struct due_page *page = p->pages[which];
+    size_t n = p->first[which], count = 0;
+    for (; at < PQntuples(r) && pg_int(r, at, 0) == (int64_t)which; at++) {
+        int64_t due_ms = pg_int(r, at, 1);
+        page->more = count == page->limit; /* then this is the first behind it */
+        if (page->more) {
+            page->next_due_ms = due_ms;
+            continue;
+        }
+        count++;
+        page->last_due_ms = due_ms;
+        page->last_event_no = (uint64_t)pg_int(r, at, 2);
+        p->order[n++] = (struct fetch_key){(uint32_t)pg_int(r, at, 4), page->last_event_no,
+                                           (int32_t)pg_int(r, at, 3)};
+    }
+    p->first[which + 1] = n;
+    return at;
+}
+
+static void take_answers(struct paging *p, const PGresult *due, const PGresult *next)
+{
+    p->order = arena_alloc(&p->arena, (size_t)PQntuples(due) * sizeof *p->order + 1);
+    for (int i = 0; i < PQntuples(next); i++)
+        p->pages[pg_int(next, i, 0)]->next_due_ms = pg_int(next, i, 1);
+    int at = 0;
+    for (size_t i = 0; i < p->count; i++)
+        at = take_due(p, i, due, at);
+    ASSERT(at == PQntuples(due)); /* they are in order */
 }
 
 /* What was due and is not any more has become final meanwhile, or has moved: left out. */
@@ -49,54 +118,47 @@ static void take_items(struct due_page *page, const struct fetch_key *order, siz
     }
 }
 
-static enum pg_fate read_items(struct pg *pg, struct due_page *page, const PGresult *r,
-                               struct arena *arena)
+static enum pg_fate read_items(struct paging *p, bool brief)
 {
-    size_t found = (size_t)PQntuples(r), count = found;
-    if (count > page->limit)
-        count = page->limit;
-    page->more = found > count;
-    if (page->more)
-        page->next_due_ms = pg_int(r, (int)count, 0);
-    struct fetch_key *keys = arena_alloc(arena, count * sizeof *keys + 1);
-    struct fetch_key *order = arena_alloc(arena, count * sizeof *order + 1);
-    for (size_t i = 0; i < count; i++) {
-        page->last_due_ms = pg_int(r, (int)i, 0);
-        page->last_event_no = (uint64_t)pg_int(r, (int)i, 1);
-        order[i] = keys[i] = (struct fetch_key){(uint32_t)pg_int(r, (int)i, 3), page->last_event_no,
-                                                (int32_t)pg_int(r, (int)i, 2)};
-    }
+    size_t count = p->first[p->count];
+    struct fetch_key *keys = arena_alloc(&p->arena, count * sizeof *keys + 1);
     struct fetched rows;
-    enum pg_fate fate = fetch_rows(pg, keys, count, FETCH_UNLOCKED, !page->brief, arena, &rows);
-    if (fate == PG_FINE)
-        take_items(page, order, count, &rows);
+    if (count > 0)
+        memcpy(keys, p->order, count * sizeof *keys);
+    enum pg_fate fate = fetch_rows(p->pg, keys, count, FETCH_UNLOCKED, !brief, &p->arena, &rows);
+    for (size_t i = 0; fate == PG_FINE && i < p->count; i++)
+        take_items(p->pages[i], p->order + p->first[i], p->first[i + 1] - p->first[i], &rows);
     return fate;
 }
 
-enum pg_fate pg_read_page(struct postgresql_store *s, struct pg *pg, void *due_page)
+static enum pg_fate read_pages(struct paging *p)
+{
+    int due, next;
+    pg_begin(p->pg, true);
+    ask(p, &due, &next);
+    enum pg_fate fate = pg_sync(p->pg);
+    if (fate != PG_FINE)
+        return fate;
+    take_answers(p, pg_result(p->pg, due), pg_result(p->pg, next));
+    fate = read_items(p, p->pages[0]->brief);
+    return fate == PG_FINE ? pg_end_read(p->pg) : fate;
+}
+
+enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *request_list)
 {
     (void)s;
-    struct due_page *page = due_page;
-    struct arena arena = {0};
-    int due, next;
-    empty(page);
-    pg_begin(pg, true);
-    ask(pg, page, &due, &next);
-    enum pg_fate fate = pg_sync(pg);
-    if (fate == PG_FINE) {
-        if (PQntuples(pg_result(pg, next)) > 0)
-            page->next_due_ms = pg_int(pg_result(pg, next), 0, 0);
-        fate = read_items(pg, page, pg_result(pg, due), &arena);
+    struct paging p = {.pg = pg};
+    gather(&p, request_list);
+    for (size_t i = 0; i < p.count; i++)
+        empty(p.pages[i]);
+    enum pg_fate fate = read_pages(&p);
+    for (size_t i = 0; fate != PG_FINE && i < p.count; i++) {
+        for (size_t k = 0; k < p.pages[i]->count; k++)
+            callback_free(p.pages[i]->items[k]);
+        free(p.pages[i]->items);
+        empty(p.pages[i]);
     }
-    if (fate == PG_FINE)
-        fate = pg_end_read(pg);
-    if (fate != PG_FINE) {
-        for (size_t i = 0; i < page->count; i++)
-            callback_free(page->items[i]);
-        free(page->items);
-        empty(page);
-    }
-    arena_free(&arena);
+    arena_free(&p.arena);
     return fate;
 }
 

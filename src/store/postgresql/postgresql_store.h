@@ -29,6 +29,7 @@
 /* A group is closed when it has one of these; a request is never split between groups. */
 #define PG_GROUP_EVENTS 4096u
 #define PG_GROUP_OUTCOMES 2048u
+#define PG_GROUP_PAGED 4096u /* callbacks that its pages may have together */
 /* How long what is asked for waits for the database before it is refused as busy. */
 #define PG_PATIENCE_MS 3000
 #define PG_RETRY_MS 100
@@ -129,7 +130,8 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *resend);
 enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *erase);
 
 /* page.c, reads.c, scans.c */
-enum pg_fate pg_read_page(struct postgresql_store *s, struct pg *pg, void *due_page);
+/* Of one group: all brief, or none. */
+enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *request_list);
 enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *report_query);
 enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get);
 enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list);

@@ -165,7 +165,6 @@ void *pg_outcomes_main(void *arg)
 static pg_work work_of(enum request_kind kind)
 {
     switch (kind) {
-    case REQUEST_PAGE: return pg_read_page;
     case REQUEST_REPORT: return pg_read_report;
     case REQUEST_INTRADAY: return pg_read_intraday;
     case REQUEST_STATEMENT: return pg_read_statement;
@@ -198,12 +197,40 @@ static void read_all(struct postgresql_store *s, struct queue *from, struct pg *
     }
 }
 
+/* Lanes ask when they run dry, which is often at once: as many of them as make a group. */
+static struct request_list take_pages(struct request_list *from)
+{
+    struct request_list group = {0};
+    bool brief = ((const struct due_page *)from->first->what)->brief;
+    for (size_t n = 0; from->first && from->first->kind == REQUEST_PAGE && n < PG_GROUP_PAGED;) {
+        const struct due_page *page = from->first->what;
+        if (page->brief != brief)
+            break;
+        n += page->limit;
+        request_list_add(&group, request_list_take(from));
+    }
+    return group;
+}
+
 void *pg_pages_main(void *arg)
 {
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-pages");
-    read_all(s, &s->to_pages, &s->pages);
+    for (bool stop = false; !stop;) {
+        struct request_list todo = queue_take_all(&s->to_pages, -1);
+        while (todo.first) {
+            if (todo.first->kind == REQUEST_STOP) {
+                free(request_list_take(&todo));
+                stop = true;
+                continue;
+            }
+            struct request_list group = take_pages(&todo);
+            enum store_status status = pg_try_read(s, &s->pages, pg_read_pages, &group);
+            while (group.first)
+                request_finish(request_list_take(&group), status);
+        }
+    }
     return NULL;
 }
 
