@@ -120,15 +120,15 @@ def ages(port):
 
 
 class Daemon:
-    def __init__(self, core=DAEMON_CORE, options=(), store=None, uri=None):
-        """On SQLite in the folder `store`, or on PostgreSQL."""
+    def __init__(self, core=DAEMON_CORE, options=(), store=None, uri=None, within=()):
+        """On SQLite in the folder `store`, or on PostgreSQL. within: a command that runs it."""
         self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
         self.uri = uri or "sqlite:%s" % self.dir
-        self.core, self.options, self.port = core, options, free_port()
+        self.core, self.options, self.within, self.port = core, options, within, free_port()
         self.start()
 
     def start(self):
-        command = [BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
+        command = [*self.within, BUILD / "postbackd", "serve", "--listen", "127.0.0.1:%d" % self.port,
                    "--store", self.uri, "--allow-destination", "127.0.0.0/8",
                    "--reads-per-minute", "1000000", "--log-level", "error", *self.options]
         self.process = subprocess.Popen(pinned(self.core, command),

@@ -33,7 +33,7 @@ class Server:
     def __init__(self, cores=(SERVER_CORE,), **settings):
         where = os.environ.get("BENCH_DIR") or "/tmp"
         self.cluster = postgresql.Cluster(where, **dict({
-            "shared_buffers": "1GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
+            "shared_buffers": "1GB", "min_wal_size": "2GB", "max_wal_size": "16GB", "checkpoint_timeout": "1h",
             "max_connections": "60"}, **settings)).start()
         self.cores = set(cores)
         for pid in [self.cluster.process.pid] + self.children():

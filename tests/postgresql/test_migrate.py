@@ -4,9 +4,9 @@ import subprocess
 
 import old_databases
 import pytest
-from harness import BINARY, ROOT, Account, sig
+from harness import BINARY, ROOT, Account, eventually, sig
 from old_stores import Known, look
-from postgresql import sql
+from postgresql import sql, tools
 
 VERSIONS = sorted(int(p.name[len("schema-"):-len(".tar.xz")])
                   for p in old_databases.HERE.glob("schema-*.tar.xz"))
@@ -74,6 +74,24 @@ def test_migrate_looks_at_an_empty_database_without_touching_it(database):
     assert sql(database, "SELECT count(*) FROM pg_tables WHERE schemaname='public'") == "0"
     status, _, why = migrate(database.replace("/test_", "/none_"))
     assert status == 1 and "does not exist" in why
+
+
+def test_two_that_start_on_an_empty_database_at_once(database, database_daemon):
+    """The other one has just begun to make the tables, and has not committed."""
+    other = subprocess.Popen([str(tools() / "psql"), "-Xq", "-v", "ON_ERROR_STOP=1", database],
+                             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    other.stdin.write("BEGIN; CREATE TABLE schema_version(version int PRIMARY KEY, made_at timestamptz"
+                      " NOT NULL DEFAULT now(), least int NOT NULL DEFAULT 1);\n\\echo made\n")
+    other.stdin.flush()
+    assert other.stdout.readline() == "made\n"
+    database_daemon.spawn()
+    eventually(lambda: sql(database, "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type='Lock'"
+                                     " AND datname=current_database()") == "1", 30)
+    other.stdin.write("COMMIT;\n")
+    other.stdin.close()
+    assert other.wait(30) == 0
+    eventually(lambda: '"event":"listening"' in database_daemon.log_text(), 30)
+    assert versions(database) == list(range(1, PRESENT + 1))
 
 
 def test_a_running_daemon_goes_on_while_a_newer_program_expands(database, database_daemon, receiver):

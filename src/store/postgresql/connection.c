@@ -148,10 +148,12 @@ int pg_query_f(struct pg *pg, const char *fmt, ...)
 }
 
 /* Rows are looked up by their keys, a few of very many: a plan that reads a table instead is never
- * right, but is what the planner takes for a partition that has no statistics yet. */
+ * right, but is what the planner takes for a partition that has no statistics yet. No key comes
+ * twice, so nothing is worth remembering either. */
 #define BY_INDEX(value)                                                                            \
     "set_config('enable_seqscan','" value "',true),set_config('enable_hashjoin','" value           \
-    "',true),set_config('enable_mergejoin','" value "',true)"
+    "',true),set_config('enable_mergejoin','" value "',true),set_config('enable_memoize','" value  \
+    "',true)"
 
 static void begin(struct pg *pg, const char *how, bool writes)
 {

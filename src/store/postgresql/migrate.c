@@ -80,7 +80,7 @@ static bool has_room(struct pg *pg, const struct steps_made *there)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static bool lock_steps(struct pg *pg, struct steps_made *ret)
+static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
 {
     pg_begin(pg, false);
     pg_exec(pg, "CREATE TABLE IF NOT EXISTS schema_version(version int PRIMARY KEY,"
@@ -91,6 +91,13 @@ static bool lock_steps(struct pg *pg, struct steps_made *ret)
         return false;
     read_steps(pg_result(pg, at), ret);
     return true;
+}
+
+/* IF NOT EXISTS does not see what another program that starts now is just making: it waits for that
+ * and then fails by a name that is taken. The second time the table is there. */
+static bool lock_steps(struct pg *pg, struct steps_made *ret)
+{
+    return try_lock_steps(pg, ret) || try_lock_steps(pg, ret);
 }
 
 static bool make_step(struct pg *pg, int number)
