@@ -193,6 +193,25 @@ class Daemon:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def memory_parts(daemon):
+    """What its memory is made of, as it says itself."""
+    mib = {k.split('"')[1]: v / 2 ** 20 for k, v in daemon.metrics().items() if k.startswith("postbackd_memory_bytes")}
+    return ", ".join("%s %.0f" % (name.replace("_", " "), mib[name]) for name in mib)
+
+
+def read_everything(daemon):
+    """Every kind of read once, so that every cache has had its use."""
+    today = time.strftime("%Y-%m-%d", time.gmtime())
+    for path in ["callbacks?limit=500", "callbacks?state=pending&limit=500", "callbacks?panelistId=panelist-000001",
+                 "rewards?limit=500", "statements?day=" + today, "reports/earnings", "reports/active-panelist"]:
+        daemon.request("GET", "/api/v1/%s%spartnerId=bench_p1" % (path, "&" if "?" in path else "?"))
+
+
+def until_arrived(port):
+    while not ages(port)["count"]:
+        time.sleep(0.002)
+
+
 def spread(values):
     return "%.3g (min %.3g, max %.3g, n %d)" % (statistics.median(values), min(values), max(values), len(values))
 

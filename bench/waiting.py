@@ -16,7 +16,8 @@ import subprocess
 import sys
 import time
 
-from common import BUILD, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from common import (BUILD, LOAD_CORE, Daemon, ages, free_port, header, memory_parts, pinned, read_everything, row, spread,
+                    until_arrived, wait_port)
 
 RESTARTS = 3
 
@@ -27,23 +28,6 @@ def fill(path, count, first, clients, *more):
     if not out.stdout:
         raise RuntimeError(out.stderr)
     return json.loads(out.stdout)["accepted"]
-
-
-def parts(daemon):
-    mib = {k.split('"')[1]: v / 2 ** 20 for k, v in daemon.metrics().items() if k.startswith("postbackd_memory_bytes")}
-    return ", ".join("%s %.0f" % (name.replace("_", " "), mib[name]) for name in mib)
-
-
-def read_everything(daemon):
-    today = time.strftime("%Y-%m-%d", time.gmtime())
-    for path in ["callbacks?limit=500", "callbacks?state=pending&limit=500", "callbacks?panelistId=panelist-000001",
-                 "rewards?limit=500", "statements?day=" + today, "reports/earnings", "reports/active-panelist"]:
-        daemon.request("GET", "/api/v1/%s%spartnerId=bench_p1" % (path, "&" if "?" in path else "?"))
-
-
-def until_arrived(port):
-    while not ages(port)["count"]:
-        time.sleep(0.002)
 
 
 def restart(daemon, port, lanes):
@@ -86,7 +70,7 @@ def main():
             url = "http://127.0.0.1:%d/" % port
             daemon.request("PATCH", "/api/v1/apps/bench_a%d" % lanes, dict.fromkeys(
                 ("SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl"), url))
-        idle, idle_parts = daemon.rss_mib(), parts(daemon)
+        idle, idle_parts = daemon.rss_mib(), memory_parts(daemon)
         daemon.stop()
         began = time.monotonic()
         if made:
@@ -94,10 +78,10 @@ def main():
         took = time.monotonic() - began
         daemon.start()
         time.sleep(20)
-        found, found_parts = daemon.rss_mib(), parts(daemon)
+        found, found_parts = daemon.rss_mib(), memory_parts(daemon)
         daemon.load(1, 15000, batch=1, connections=2, rate=500, first=lanes)
         read_everything(daemon)
-        warm, warm_parts = daemon.rss_mib(), parts(daemon)
+        warm, warm_parts = daemon.rss_mib(), memory_parts(daemon)
         waits = daemon.metrics()["postbackd_callbacks_pending"]
         daemon.stop()
         restarts = [restart(daemon, port, lanes) for _ in range(RESTARTS)]
