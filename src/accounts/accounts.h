@@ -40,6 +40,7 @@ struct partner {
     uint32_t account_no;
     uint64_t version; /* ETag; grows with each change */
     bool enabled;
+    uint32_t cluster;                    /* which of several has its events; never changes */
     struct str id, name, operations_url; /* operations_url absent: none */
     /* Which of the secrets that messages to it are signed with; the one before is live for
      * OPERATIONS_OVERLAP_MS from when it was made (see accounts_operations_secrets). */

@@ -5,10 +5,8 @@
 #include "accounts/render.h"
 
 static const struct field_rule partner_rules[] = {
-    {"PartnerId", true, false},
-    {"Name", true, true},
-    {"Enabled", true, true},
-    {"OperationsUrl", true, true},
+    {"PartnerId", true, false},    {"Name", true, true},     {"Enabled", true, true},
+    {"OperationsUrl", true, true}, {"Cluster", true, false},
 };
 
 static const struct field_rule client_rules[] = {
@@ -25,6 +23,19 @@ static void partner_fields(const struct fields *f, struct partner *p)
     fields_url(f, "OperationsUrl", &p->operations_url);
 }
 
+/* The one that it asks for, else the one with the fewest accounts. */
+static uint32_t choose_cluster(const struct accounts *accounts, const struct fields *f)
+{
+    uint32_t count = accounts->options.cluster_count;
+    if (count < 2)
+        count = 1;
+    int64_t asked = -1;
+    fields_int(f, "Cluster", 0, count - 1, &asked);
+    if (asked >= 0)
+        return (uint32_t)asked;
+    return directory_least_cluster(accounts->options.directory, count);
+}
+
 enum change_result change_create_partner(struct accounts *accounts, const struct json *body,
                                          struct problems *faults, struct change *ret_change)
 {
@@ -35,6 +46,7 @@ enum change_result change_create_partner(struct accounts *accounts, const struct
     if (accounts_new_id(accounts, &f, ACCOUNT_PARTNER, "PartnerId", "p_", &p.id))
         p.name = p.id;
     partner_fields(&f, &p);
+    p.cluster = choose_cluster(accounts, &f);
     if (faults->count)
         return accounts_refusal(faults);
     p.account_no = directory_next_no(accounts->options.directory, ACCOUNT_PARTNER);

@@ -55,6 +55,7 @@ struct accounts_options {
     /* Non-public addresses that a callback URL may write out (--allow-destination); borrowed. */
     const struct cidr *allowed;
     size_t allowed_count;
+    uint32_t cluster_count; /* that accounts are split over; 0: 1 */
 };
 
 struct accounts;

@@ -30,6 +30,8 @@ struct directory {
     struct kind kinds[ACCOUNT_KIND_LAST + 1];
     struct index key_hashes; /* the id is the 32 bytes of the hash */
     struct api_key *operator_key;
+    directory_placed placed; /* NULL: nobody wants to know */
+    void *placed_context;
 };
 
 struct directory *directory_new(void)
@@ -226,10 +228,47 @@ static void *put(struct directory *d, enum account_kind k, uint32_t no, struct s
     return was;
 }
 
+void directory_set_placed(struct directory *d, directory_placed placed, void *context)
+{
+    CHECK_MAGIC(d, DIRECTORY_MAGIC);
+    d->placed = placed;
+    d->placed_context = context;
+}
+
+/* Under the write lock. */
+static void place(struct directory *d, uint32_t account_no, uint32_t app_no)
+{
+    const struct partner *p = by_no(d, ACCOUNT_PARTNER, account_no);
+    if (d->placed && p)
+        d->placed(d->placed_context, account_no, app_no, p->cluster);
+}
+
+uint32_t directory_least_cluster(struct directory *d, uint32_t count)
+{
+    size_t *partners = xcalloc(count, sizeof *partners);
+    uint32_t least = 0;
+    directory_read_lock(d);
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_PARTNER); no++) {
+        const struct partner *p = directory_partner_locked(d, no);
+        if (p && p->cluster < count)
+            partners[p->cluster]++;
+    }
+    directory_read_unlock(d);
+    for (uint32_t i = 1; i < count; i++)
+        if (partners[i] < partners[least])
+            least = i;
+    free(partners);
+    return least;
+}
+
 static void put_and_unlock(struct directory *d, enum account_kind k, uint32_t no, struct str id,
                            void *entry)
 {
     void *was = put(d, k, no, id, entry);
+    if (k == ACCOUNT_PARTNER)
+        place(d, no, 0);
+    else if (k == ACCOUNT_APP)
+        place(d, ((const struct app *)entry)->terms.account_no, no);
     directory_read_unlock(d);
     entry_unref(was);
 }

@@ -26,6 +26,14 @@ void directory_remove_key(struct directory *d, struct str id);
 /* The operator's key of the environment: every scope, stored nowhere. */
 void directory_set_operator_key(struct directory *d, struct str key_text);
 
+/* Called as a partner (app_no 0) or an app is put in, before anybody sees it: which cluster it is
+ * in. Before anything is put in. */
+typedef void (*directory_placed)(void *context, uint32_t account_no, uint32_t app_no,
+                                 uint32_t cluster);
+void directory_set_placed(struct directory *d, directory_placed placed, void *context);
+/* Of the first `count` clusters the one with the fewest partners. */
+uint32_t directory_least_cluster(struct directory *d, uint32_t count);
+
 /* One more than the highest number in use. */
 uint32_t directory_next_no(struct directory *d, enum account_kind kind);
 

@@ -66,6 +66,8 @@ void document_print_partner(struct buf *to, const struct partner *p,
     text(&w, "Name", p->name);
     flag(&w, "Enabled", p->enabled);
     url(&w, "OperationsUrl", p->operations_url, key, env);
+    if (p->cluster)
+        number(&w, "Cluster", p->cluster);
     if (p->operations_secret_no) {
         number(&w, "OperationsSecretNo", p->operations_secret_no);
         number(&w, "OperationsSecretMs", p->operations_secret_ms);

@@ -135,6 +135,8 @@ bool document_read_partner(struct arena *arena, const struct json *document,
         .enabled = flag(&r, "Enabled"),
         .operations_url = url_or_none(&r, "OperationsUrl", key),
     };
+    if (json_member(document, "Cluster"))
+        p.cluster = (uint32_t)number(&r, "Cluster", 1, NUMBER_MAX);
     if (json_member(document, "OperationsSecretNo")) {
         p.operations_secret_no = (uint32_t)number(&r, "OperationsSecretNo", 1, NUMBER_MAX);
         p.operations_secret_ms = number(&r, "OperationsSecretMs", 0, INT64_MAX);

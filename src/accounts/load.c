@@ -83,6 +83,27 @@ bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_
     return false;
 }
 
+static uint32_t cluster_count(const struct accounts *accounts)
+{
+    return accounts->options.cluster_count ? accounts->options.cluster_count : 1;
+}
+
+/* A partner that was made in a new cluster, by a daemon that was told of it, is none of this one's,
+ * and so is all that belongs to it: its events would be put into the wrong one. */
+static bool has_place(struct accounts *accounts, enum account_kind kind, const void *entry)
+{
+    uint32_t account_no = 0;
+    switch (kind) {
+    case ACCOUNT_PARTNER: return ((const struct partner *)entry)->cluster < cluster_count(accounts);
+    case ACCOUNT_APP: account_no = ((const struct app *)entry)->terms.account_no; break;
+    case ACCOUNT_CLIENT: account_no = ((const struct client *)entry)->account_no; break;
+    case ACCOUNT_KEY: account_no = ((const struct api_key *)entry)->account_no; break;
+    }
+    struct partner *p = directory_partner_by_no(accounts->options.directory, account_no);
+    partner_unref(p);
+    return p || account_no == 0;
+}
+
 bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum account_kind kind,
                       struct str id, struct str document, struct str *ret_why)
 {
@@ -96,6 +117,11 @@ bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum accou
     void *entry = NULL;
     if (json_parse(accounts->parser, arena, document, &v, ret_why))
         entry = read_document(accounts, arena, kind, v, ret_why);
+    if (entry && !has_place(accounts, kind, entry)) {
+        *ret_why = STR("it is of a cluster that this daemon was not named: --store-cluster");
+        entry_unref(entry);
+        entry = NULL;
+    }
     if (entry)
         accounts_put(accounts->options.directory, kind, entry);
     return entry != NULL;
@@ -132,10 +158,34 @@ static struct str first_orphan(struct directory *d, struct arena *arena, const c
     return orphan;
 }
 
+static bool clusters_are_named(struct accounts *accounts, struct arena *arena, struct str *ret_why)
+{
+    struct directory *d = accounts->options.directory;
+    uint32_t count = cluster_count(accounts);
+    struct buf why = {0};
+    directory_read_lock(d);
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_PARTNER); no++) {
+        const struct partner *p = directory_partner_locked(d, no);
+        if (p && p->cluster >= count && why.n == 0)
+            buf_printf(&why,
+                       "the events of partner %.*s are in cluster %u: name it with"
+                       " --store-cluster",
+                       STR_ARG(p->id), p->cluster);
+    }
+    directory_read_unlock(d);
+    bool good = why.n == 0;
+    if (!good)
+        *ret_why = arena_str(arena, buf_str(&why));
+    buf_free(&why);
+    return good;
+}
+
 bool accounts_loaded(struct accounts *accounts, struct arena *arena, struct str *ret_why)
 {
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
     const char *kind = NULL;
+    if (!clusters_are_named(accounts, arena, ret_why))
+        return false;
     struct str orphan = first_orphan(accounts->options.directory, arena, &kind);
     if (!orphan.p)
         return true;

@@ -41,6 +41,8 @@ void render_partner(struct json_writer *w, const struct partner *p)
     text(w, "Name", p->name);
     flag(w, "Enabled", p->enabled);
     url(w, "OperationsUrl", p->operations_url);
+    if (p->cluster)
+        number(w, "Cluster", p->cluster);
     json_end_object(w);
 }
 

@@ -240,6 +240,14 @@ void call_answer_busy(struct call *c, enum store_status status)
 {
     struct store_numbers n;
     store_get_numbers(c->api->options.store, &n);
+    if (n.clusters_away > 0 && n.refusal == STORE_TAKES) {
+        call_answer_problem(c, 503,
+                            "A cluster that has accounts of this request cannot be reached or "
+                            "written; nothing of this request was stored. Send it again after "
+                            "Retry-After seconds. Requests for accounts of other clusters are "
+                            "answered meanwhile.");
+        return;
+    }
     bool less = n.refusal == STORE_TAKES || n.refusal == STORE_REFUSES_QUEUE ||
                 n.refusal == STORE_REFUSES_WAITING;
     if (status == STORE_BUSY && less)

@@ -171,7 +171,7 @@ static void told_other(struct asking *a)
 {
     struct answering *w = CONTAINER_OF(a, struct answering, asking);
     if (a->status == STORE_OK)
-        store_answer(a->api->options.store, w->question, buf_str(&a->body));
+        store_answer(a->api->options.store, a->app->app_no, w->question, buf_str(&a->body));
     end(a);
     free(w);
 }

@@ -64,8 +64,8 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
 {
     const struct metric metrics[] = {
         {"postbackd_nodes", "gauge", "Nodes on the database whose lease runs.", n->nodes},
-        {"postbackd_shards_held", "gauge", "Shards that this node delivers; 256 in all.",
-         n->shards_held},
+        {"postbackd_shards_held", "gauge", "Shards that this node delivers.", n->shards_held},
+        {"postbackd_shards", "gauge", "Shards in all: 256, of each cluster.", n->shards},
         {"postbackd_shards_taken_over_total", "counter",
          "Shards that this node took over from nodes that were gone.", n->shards_taken_over},
         {"postbackd_shards_lost_total", "counter",
@@ -94,6 +94,17 @@ static void print_replica(struct buf *to, const struct store_numbers *n)
          n->replica_reads_passed_on},
     };
     for (size_t i = 0; n->replica != STORE_REPLICA_NONE && i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
+static void print_clusters(struct buf *to, const struct store_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_clusters", "gauge", "Clusters that accounts are split over.", n->clusters},
+        {"postbackd_clusters_away", "gauge",
+         "Those of them that this node cannot write to: their accounts wait.", n->clusters_away},
+    };
+    for (size_t i = 0; n->clusters > 0 && i < ARRAY_LEN(metrics); i++)
         print_metric(to, &metrics[i]);
 }
 
@@ -320,6 +331,7 @@ static void measured(struct task *task)
                                          atomic_load(&c->api->events_rejected)});
     print_nodes(&body, &store);
     print_replica(&body, &store);
+    print_clusters(&body, &store);
     print_delivery(&body, &delivery);
     print_durations(&body, &delivery);
     print_timings(&body, &store);

@@ -25,8 +25,9 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     struct buf text = {0};
     certificate_watch_get(c->api->options.certificates, &s);
     bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
+    bool clusters = n->clusters_away > 0;
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
-    if (!listener && s.clients_expiring == 0 && !replica)
+    if (!listener && s.clients_expiring == 0 && !replica && !clusters)
         return;
     json_key(w, "Warnings");
     json_array(w);
@@ -49,6 +50,14 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
                         "the log are read at the primary. The log says why.")
                   : STR("The read replica is further behind than --read-replica-max-lag: reports "
                         "and the log are read at the primary."));
+    if (clusters) {
+        buf_clear(&text);
+        buf_printf(&text,
+                   "Of %lld clusters %lld cannot be written: accounts of those are refused events "
+                   "and reports with 503, those of the others are not.",
+                   (long long)n->clusters, (long long)n->clusters_away);
+        check(w, "clusters", buf_str(&text));
+    }
     json_end_array(w);
     buf_free(&text);
 }

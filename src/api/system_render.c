@@ -211,7 +211,20 @@ static void print_nodes(struct json_writer *w, const struct store_numbers *n)
     json_c(w, n->node_name);
     json_key_int(w, "Alive", n->nodes);
     json_key_int(w, "ShardsHeld", n->shards_held);
-    json_key_int(w, "Shards", SHARDS);
+    json_key_int(w, "Shards", n->shards);
+    json_end_object(w);
+}
+
+static void print_clusters(struct json_writer *w, const struct store_numbers *n)
+{
+    json_key(w, "Clusters");
+    if (n->clusters == 0) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    json_key_int(w, "Total", n->clusters);
+    json_key_int(w, "Away", n->clusters_away);
     json_end_object(w);
 }
 
@@ -248,5 +261,6 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     print_messages(w, &n->operations);
     print_nodes(w, &n->store);
     print_replica(w, &n->store);
+    print_clusters(w, &n->store);
     json_end_object(w);
 }

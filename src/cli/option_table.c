@@ -20,6 +20,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_STORE] = {"store", "STORE", "sqlite:./data",
                       "Where events are kept: sqlite:DIR or postgresql://...",
                       S | COMMAND_BACKUP | COMMAND_MIGRATE | COMMAND_COPY, false, false},
+    [OPTION_STORE_CLUSTER] = {"store-cluster", "URI", NULL,
+                              "A further PostgreSQL cluster that accounts are split over; always "
+                              "all of them, in the same order.",
+                              S, true, false},
     [OPTION_NODE_NAME] = {"node-name", "NAME", NULL,
                           "How this node is called in the log and on the system page, where "
                           "several share a database; without it, the machine's name.",

@@ -117,12 +117,36 @@ static bool read_replica(struct settings *s, struct daemon_options *o, const cha
     return false; /* not quoted: it may carry a password */
 }
 
+/* Not quoted: it may carry a password. */
+static bool read_clusters(struct settings *s, struct daemon_options *o, const char *store_uri,
+                          struct str *ret_why)
+{
+    size_t count = s->of[OPTION_STORE_CLUSTER].count;
+    const char **uris = arena_zalloc(&s->arena, (count + 1) * sizeof *uris);
+    if (count > CLUSTERS_MOST - 1) {
+        *ret_why = STR("store-cluster: 15 at most, beside --store.");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct str uri = s->of[OPTION_STORE_CLUSTER].values[i];
+        bool good = str_has_prefix(uri, "postgresql://") || str_has_prefix(uri, "postgres://");
+        if (!good || !store_uri) {
+            *ret_why = STR("store-cluster: postgresql://..., beside a --store postgresql://...");
+            return false;
+        }
+        uris[i] = uri.p;
+    }
+    o->cluster_uris = uris;
+    o->cluster_count = count;
+    return true;
+}
+
 static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     struct store_name name;
     if (!store_name_read(s, OPTION_STORE, &name, ret_why))
         return false;
-    if (!read_replica(s, o, name.uri, ret_why))
+    if (!read_replica(s, o, name.uri, ret_why) || !read_clusters(s, o, name.uri, ret_why))
         return false;
     if (name.uri) {
         o->store_uri = name.uri;

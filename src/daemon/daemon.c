@@ -126,6 +126,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .env = d->env,
         .allowed = d->options.allowed,
         .allowed_count = d->options.allowed_count,
+        .cluster_count = (uint32_t)d->options.cluster_count + 1,
     };
     if (!master_key_load(d->options.master_key, d->options.store_directory, d->env,
                          options.master_key, ret_why))
@@ -159,12 +160,10 @@ static bool load_accounts(struct daemon *d, char **ret_why)
 
 static bool open_store(struct daemon *d, char **ret_why)
 {
-    d->store = open_store_of(&d->options, d->env, ret_why);
-    if (!d->store)
-        return false;
     d->directory = directory_new();
     d->recoveries = recoveries_new(d->env);
-    return load_accounts(d, ret_why);
+    d->store = open_store_of(&d->options, d->directory, d->env, ret_why);
+    return d->store && load_accounts(d, ret_why);
 }
 
 static bool open_listener(struct daemon *d, char **ret_why)

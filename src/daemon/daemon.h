@@ -15,6 +15,9 @@ struct daemon_options {
     const char *tls_cert_file, *tls_key_file; /* both or none */
     const char *store_uri; /* postgresql://...; NULL: SQLite in store_directory */
     const char *store_directory;
+    /* Further clusters that accounts are split over, beside store_uri. */
+    const char *const *cluster_uris;
+    size_t cluster_count;
     const char *replica_uri; /* of PostgreSQL, for reports and the log; NULL: none */
     int64_t replica_lag_most_ms;
     const char *node_name; /* of this process, where several share a database */

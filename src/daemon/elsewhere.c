@@ -73,7 +73,8 @@ void elsewhere_refresh(struct elsewhere *e, struct arena *arena, const struct ob
         good = accounts_refresh(e->accounts, arena, (enum account_kind)object->kind, object->id,
                                 object->document, &why);
         break;
-    case OBJECT_AUDIT: UNREACHABLE(); /* is in no feed */
+    case OBJECT_AUDIT:
+    case OBJECT_MARK: UNREACHABLE(); /* are in no feed */
     }
     if (object->kind == OBJECT_APP)
         refresh_app(e, object->id);

@@ -1,21 +1,31 @@
 /* Which store, and with what of the options. */
 #include "daemon/open_store.h"
 
+#include "accounts/directory.h"
 #include "daemon/upgrade.h"
 
 static struct store *open_postgresql(const struct daemon_options *o, struct env *env,
                                      char **ret_why)
 {
-    struct postgresql_store_options options = {
-        .uri = o->store_uri,
-        .env = env,
-        .retention = o->retention,
-        .waiting_most = o->waiting_most,
-        .node_name = o->node_name,
-        .replica_uri = o->replica_uri,
-        .replica_lag_most_ms = o->replica_lag_most_ms,
+    const char *uris[CLUSTERS_MOST] = {o->store_uri};
+    struct clusters_store_options options = {
+        .uris = uris,
+        .uri_count = 1 + o->cluster_count,
+        .each =
+            {
+                .uri = o->store_uri,
+                .env = env,
+                .retention = o->retention,
+                .waiting_most = o->waiting_most,
+                .node_name = o->node_name,
+                .replica_uri = o->replica_uri,
+                .replica_lag_most_ms = o->replica_lag_most_ms,
+            },
     };
-    return postgresql_store_open(&options, ret_why);
+    for (size_t i = 0; i < o->cluster_count; i++)
+        uris[1 + i] = o->cluster_uris[i];
+    return o->cluster_count > 0 ? clusters_store_open(&options, ret_why)
+                                : postgresql_store_open(&options.each, ret_why);
 }
 
 static struct store *open_sqlite(const struct daemon_options *o, struct env *env, char **ret_why)
@@ -34,7 +44,17 @@ static struct store *open_sqlite(const struct daemon_options *o, struct env *env
     return sqlite_store_open(&options, ret_why);
 }
 
-struct store *open_store_of(const struct daemon_options *o, struct env *env, char **ret_why)
+static void placed(void *store, uint32_t account_no, uint32_t app_no, uint32_t cluster)
 {
-    return o->store_uri ? open_postgresql(o, env, ret_why) : open_sqlite(o, env, ret_why);
+    store_place(store, account_no, app_no, cluster);
+}
+
+struct store *open_store_of(const struct daemon_options *o, struct directory *directory,
+                            struct env *env, char **ret_why)
+{
+    struct store *s =
+        o->store_uri ? open_postgresql(o, env, ret_why) : open_sqlite(o, env, ret_why);
+    if (s)
+        directory_set_placed(directory, placed, s);
+    return s;
 }

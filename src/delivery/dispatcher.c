@@ -183,10 +183,8 @@ static void watch_lease(void *context, struct lookup_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    if (!leases_lost(d->delivery->leases, lane->no, lane->fence))
-        return;
-    lane->leaving = true;
-    dispatcher_touch(d, lane);
+    lane->leaving |= leases_lost(d->delivery->leases, lane->no, lane->fence);
+    dispatcher_touch(d, lane); /* those of a lease that runs again may start */
 }
 
 void dispatcher_watch_leases(struct dispatcher *d)
@@ -194,11 +192,17 @@ void dispatcher_watch_leases(struct dispatcher *d)
     lookup_visit(&d->lanes, watch_lease, d);
 }
 
+/* Where it does not, the lane waits for word of its lease, and takes nobody's turn. */
+static bool lease_runs(const struct dispatcher *d, const struct lane *lane)
+{
+    return leases_run(leases_of(d->delivery->leases, lane->no), d->outside->mono_ms(d->outside));
+}
+
 static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
 {
     struct lane_now now = dispatcher_now(d);
     struct lane_means means = {
-        .seat = dispatcher_has_seat(d, lane_is_sick(lane)),
+        .seat = dispatcher_has_seat(d, lane_is_sick(lane)) && lease_runs(d, lane),
         .page_seat = d->pages < DISPATCHER_PAGES,
         .dates = d->old_recordings == 0,
         .room = dispatcher_room(d, lane),
@@ -210,7 +214,8 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
 /* Waiting, or ready to start something: in the lists and the heap that say for what. */
 static void settle(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
 {
-    bool ready = what->action == LANE_START || (what->needs & LANE_NEEDS_SEAT);
+    bool ready =
+        what->action == LANE_START || ((what->needs & LANE_NEEDS_SEAT) && lease_runs(d, lane));
     set_ready(d, lane, ready ? 1 + lane_is_sick(lane) : 0);
     set_wanting_room(d, lane, (what->needs & LANE_NEEDS_ROOM) != 0);
     dispatcher_block(d, lane, (what->needs & LANE_NEEDS_DESTINATION) != 0);

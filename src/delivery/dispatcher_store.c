@@ -211,8 +211,18 @@ static void recorded(struct task *task)
     recording_give(d, r);
 }
 
+/* A batch is of one cluster: those of another one are not held up while that is away. */
+static bool goes_elsewhere(const struct dispatcher *d, lane_no lane)
+{
+    struct leases *all = d->delivery->leases;
+    return d->gathering && all && all->of &&
+           leases_of(all, lane) != leases_of(all, d->gathering->batch.items[0].lane);
+}
+
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
 {
+    if (goes_elsewhere(d, outcome->lane))
+        dispatcher_submit(d);
     if (!d->gathering) {
         d->gathering = d->spare_recording ? d->spare_recording : xcalloc(1, sizeof(*d->gathering));
         d->spare_recording = NULL;

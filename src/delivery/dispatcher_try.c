@@ -18,8 +18,7 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
      * deadline; healthy ones leave a sixteenth for them, or nobody would ever get well. */
     int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
     int64_t most_healthy = d->seats - d->seats / 16;
-    if (d->failed || d->stopping || d->in_flight >= d->seats ||
-        !leases_run(d->delivery->leases, d->outside->mono_ms(d->outside)))
+    if (d->failed || d->stopping || d->in_flight >= d->seats)
         return false;
     return sick ? d->sick_in_flight < most_sick : d->in_flight - d->sick_in_flight < most_healthy;
 }

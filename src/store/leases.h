@@ -3,7 +3,10 @@
  * (store_leases gives NULL): there everything may be delivered, under fence 0.
  *
  * Shards and fences: domain/shards.h. A lane is made under the fence that its shard has then, and
- * carries it to every outcome: the store commits those only while that is still the shard's. */
+ * carries it to every outcome: the store commits those only while that is still the shard's.
+ *
+ * Where accounts are split over several clusters (store/clusters/) each has shards, nodes and
+ * leases of its own: what is asked of a lane is then asked of the leases of its cluster. */
 #pragma once
 
 #include "base/arena.h"
@@ -14,6 +17,10 @@
 #include <stdatomic.h>
 
 struct leases {
+    /* Of several clusters: the leases of the one that has the lane, and whether this process hears
+     * of what others change; the rest has no meaning then. NULL: these are all there are. */
+    struct leases *(*of)(struct leases *l, lane_no lane);
+    bool (*fresh)(struct leases *l, int64_t mono_ms);
     /* Under which lanes are kept and exchanges start; 0: not here, or about to leave. */
     atomic_llong fence[SHARDS];
     /* Exchanges under way, or recorded and not yet durable: a shard that leaves waits for them. */
@@ -26,9 +33,15 @@ static inline uint32_t leases_shard(lane_no lane)
     return shard_of_app((uint32_t)(lane / LANE_KINDS));
 }
 
-/* 0: not ours. */
-static inline int64_t leases_fence(struct leases *l, lane_no lane)
+static inline struct leases *leases_of(struct leases *l, lane_no lane)
 {
+    return l && l->of ? l->of(l, lane) : l;
+}
+
+/* 0: not ours. */
+static inline int64_t leases_fence(struct leases *all, lane_no lane)
+{
+    struct leases *l = leases_of(all, lane);
     return l ? atomic_load(&l->fence[leases_shard(lane)]) : 0;
 }
 
@@ -43,6 +56,7 @@ static inline bool leases_lost(struct leases *l, lane_no lane, int64_t fence)
     return l && leases_fence(l, lane) != fence;
 }
 
+/* Of one cluster: leases_of. */
 static inline bool leases_run(struct leases *l, int64_t mono_ms)
 {
     return !l || mono_ms < atomic_load(&l->until_mono_ms);
@@ -53,13 +67,14 @@ static inline bool leases_run(struct leases *l, int64_t mono_ms)
 #define LEASES_FRESH_MS 10000 /* behind the end of the lease */
 static inline bool leases_fresh(struct leases *l, int64_t mono_ms)
 {
-    return leases_run(l, mono_ms - LEASES_FRESH_MS);
+    return l && l->fresh ? l->fresh(l, mono_ms) : leases_run(l, mono_ms - LEASES_FRESH_MS);
 }
 
 /* An exchange starts: counted until leases_end. False: it must not. The count comes first and the
  * store looks at it last, so that no shard leaves between the two. */
-static inline bool leases_begin(struct leases *l, lane_no lane, int64_t fence)
+static inline bool leases_begin(struct leases *all, lane_no lane, int64_t fence)
 {
+    struct leases *l = leases_of(all, lane);
     if (!l)
         return true;
     atomic_int *busy = &l->busy[leases_shard(lane)];
@@ -70,15 +85,18 @@ static inline bool leases_begin(struct leases *l, lane_no lane, int64_t fence)
     return false;
 }
 
-static inline void leases_end(struct leases *l, lane_no lane)
+static inline void leases_end(struct leases *all, lane_no lane)
 {
+    struct leases *l = leases_of(all, lane);
     if (l)
         atomic_fetch_sub(&l->busy[leases_shard(lane)], 1);
 }
 
-/* Whether this is the process that does what one is enough for: it has the first shard. */
-static inline bool leases_first(struct leases *l)
+/* Whether this is the process that does what one is enough for: it has the first shard, of several
+ * clusters the first one's. */
+static inline bool leases_first(struct leases *all)
 {
+    struct leases *l = leases_of(all, 0);
     return !l || atomic_load(&l->fence[0]) != 0;
 }
 

@@ -52,11 +52,14 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t disk_free_bytes, disk_reserve_bytes; /* 0: not known */
     int64_t waiting_most, journal_most_bytes;    /* bounds; 0: none */
     /* Where processes share the store; nodes 0: they do not. */
-    int64_t nodes, shards_held; /* alive, as of the last renewal; of SHARDS, this node's */
+    int64_t nodes, shards_held; /* alive, as of the last renewal; this node's */
     int64_t shards_taken_over;  /* from nodes that were gone */
     int64_t shards_lost;        /* found to be another's when they were still held here */
     int64_t outcomes_refused, handed_over;
     const char *node_name; /* the store's */
+    int64_t shards;        /* in all; 0: nodes is */
+    /* Where accounts are split over several: how many there are, and cannot be written. */
+    int64_t clusters, clusters_away;
     enum store_replica replica;
     int64_t replica_lag_ms;                         /* behind, as of the last look */
     int64_t replica_reads, replica_reads_passed_on; /* answered by it; by the primary instead */

@@ -195,10 +195,18 @@ void store_ask(struct store *s, struct store_question *question)
     s->ops->ask(s, question);
 }
 
-void store_answer(struct store *s, int64_t question, struct str answer)
+void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str answer)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
-    s->ops->answer(s, question, answer);
+    s->ops->answer(s, app_no, question, answer);
+}
+
+void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    ASSERT(account_no != 0);
+    if (s->ops->place)
+        s->ops->place(s, account_no, app_no, cluster);
 }
 
 void store_get_numbers(struct store *s, struct store_numbers *ret)

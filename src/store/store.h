@@ -152,8 +152,10 @@ enum object_kind {
     OBJECT_SESSION = 9,
     OBJECT_AUDIT = 10, /* grows for ever: listed, never visited */
     OBJECT_NOTICE = 11,
+    OBJECT_MARK =
+        12, /* of several clusters: in those that have none of the others, store/clusters/ */
 };
-#define OBJECT_KIND_LAST OBJECT_NOTICE
+#define OBJECT_KIND_LAST OBJECT_MARK
 
 /* What becomes durable together with a change, whole or not at all. */
 struct object_part {
@@ -176,6 +178,8 @@ struct object_change {
      * and nothing is stored, where another process has changed any of those since. */
     bool judged;
     enum store_status status;
+    int64_t
+        revision; /* result, of a shared store: the feed's behind it; 0: the feed has none of it */
 };
 
 /* What other processes on the same store have changed since the last feed (or since they were
@@ -190,6 +194,7 @@ struct object_feed {
     struct object_part *rows; /* in the arena; document absent: it is gone */
     size_t count;
     bool more;
+    int64_t revision; /* up to which all is known now */
 };
 
 /* Entries of one kind by id in the order of bytes, from the highest down. */
@@ -202,6 +207,7 @@ struct object_list {
     struct executor *reply_to;
     struct arena arena;
     enum object_kind kind;
+    uint32_t account_no;    /* whose they are; 0: of several or of none */
     struct str from, below; /* from <= id < below */
     uint32_t limit;
     enum store_status status;
@@ -493,7 +499,8 @@ struct store_ops {
     struct leases *(*leases)(struct store *s);
     void (*watch)(struct store *s, struct store_watcher *watcher);
     void (*ask)(struct store *s, struct store_question *question);
-    void (*answer)(struct store *s, int64_t question, struct str answer);
+    void (*answer)(struct store *s, uint32_t app_no, int64_t question, struct str answer);
+    void (*place)(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
     /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
      * runs a store asks a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
@@ -537,9 +544,12 @@ void store_feed(struct store *s, struct object_feed *feed);
 struct leases *store_leases(struct store *s); /* NULL: everything is ours */
 /* Any time, NULL: nobody. When it returns, who watched before is told nothing more. */
 void store_watch(struct store *s, struct store_watcher *watcher);
-/* Of a shared store only. The text is copied. */
+/* Of a shared store only. The text is copied; app_no as it was asked for. */
 void store_ask(struct store *s, struct store_question *question);
-void store_answer(struct store *s, int64_t question, struct str answer);
+void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str answer);
+/* Which cluster has an account (app_no 0), or one of its apps: before anything else is asked of
+ * either. Never changes. Where there is one cluster, nothing. */
+void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
 const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);

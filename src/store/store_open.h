@@ -47,10 +47,24 @@ struct postgresql_store_options {
     /* Where reports and the log are read, as long as that has what it must within so long. */
     const char *replica_uri; /* NULL: nowhere else */
     int64_t replica_lag_most_ms;
+    uint32_t cluster;                      /* which of several it is, see below; else 0 */
+    const struct hash_secret *hash_secret; /* that of the first of them; NULL: its own */
 };
 /* Any number of processes on one database. Blocking, seconds. */
 MUST_CHECK struct store *postgresql_store_open(const struct postgresql_store_options *options,
                                                char **ret_why);
+
+/* Accounts split over several clusters (store/clusters/clusters.h): the first one has accounts and
+ * people, and must be there; the others may be away. Everywhere and always the same, in the same
+ * order, but for further ones at the end. */
+#define CLUSTERS_MOST 16
+struct clusters_store_options {
+    const char *const *uris; /* from the first on */
+    size_t uri_count;
+    struct postgresql_store_options each; /* but for its URI; the replica is the first one's */
+};
+MUST_CHECK struct store *clusters_store_open(const struct clusters_store_options *options,
+                                             char **ret_why);
 
 /* What `postbackd migrate` tells of each step of a schema, in order. */
 struct store_step {

@@ -314,4 +314,5 @@ export interface System {
   Messages: { Sent: number; Failed: number; GivenUp: number; Owed: number };
   Nodes: { Name: string; Alive: number; ShardsHeld: number; Shards: number } | null;
   ReadReplica: { State: "used" | "behind" | "away"; LagMs: number; Reads: number; ReadsPassedOn: number } | null;
+  Clusters: { Total: number; Away: number } | null;
 }

@@ -61,7 +61,11 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     if (fate != PG_FINE)
         return fate;
     feed_log(s, pg, change);
-    return pg_sync_commit(s, pg);
+    at = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
+    fate = pg_sync_commit(s, pg);
+    if (fate == PG_FINE)
+        change->revision = feed_has(change) ? pg_int(pg_result(pg, at), 0, 0) : 0;
+    return fate;
 }
 
 /* --- resend ----------------------------------------------------------------------------------- */

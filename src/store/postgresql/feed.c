@@ -13,7 +13,7 @@ _Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && O
                    OBJECT_USER == 8 && OBJECT_SESSION == 9,
                "JUDGED_KINDS");
 
-static bool is_logged(const struct object_change *change)
+bool feed_has(const struct object_change *change)
 {
     bool logged = change->kind != OBJECT_AUDIT;
     for (size_t i = 0; i < change->part_count; i++)
@@ -25,7 +25,7 @@ enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
                         const struct object_change *change, bool *ret_stale)
 {
     *ret_stale = false;
-    if (!is_logged(change))
+    if (!feed_has(change))
         return PG_FINE;
     pg_exec(pg, "UPDATE revision SET revision=revision+1 WHERE name='object'");
     if (!change->judged)
@@ -63,7 +63,7 @@ static void add(struct pg_table *t, enum object_kind kind, struct str id)
 void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
 {
     struct pg_table *t = &s->changes.table;
-    if (!is_logged(change))
+    if (!feed_has(change))
         return;
     table_begin(t, "ist");
     add(t, change->kind, change->id);
@@ -140,7 +140,7 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
         return PG_WRONG;
     }
     arena_free(&feed->arena);
-    atomic_store(&s->revision_known,
-                 read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0)));
+    feed->revision = read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
+    atomic_store(&s->revision_known, feed->revision);
     return PG_FINE;
 }

@@ -9,6 +9,8 @@
  * the change was judged, and others have changed what it may have been judged by. */
 MUST_CHECK enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
                                    const struct object_change *change, bool *ret_stale);
+/* Whether others hear of it: the audit log is not in the feed. */
+bool feed_has(const struct object_change *change);
 /* Statements that put it into the log. */
 void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
 void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);

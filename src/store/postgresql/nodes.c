@@ -197,7 +197,7 @@ static void publish(struct pg_nodes *n)
 {
     struct leases *l = &n->leases;
     int64_t until = member_may_start_until(&n->member);
-    bool changed = env_mono_ms(env_real()) >= atomic_load(&l->until_mono_ms);
+    bool changed = false;
     for (size_t i = 0; i < SHARDS; i++) {
         const struct shard_hold *hold = &n->member.holds[i];
         int64_t fence = hold->state == SHARD_HELD ? hold->fence : 0;
@@ -207,7 +207,9 @@ static void publish(struct pg_nodes *n)
         if (fence)
             atomic_store(&n->fresh[i], true);
     }
-    atomic_store(&l->until_mono_ms, until);
+    /* Looked at behind the change: whoever has found the lease over by then is told. */
+    int64_t before = atomic_exchange(&l->until_mono_ms, until);
+    changed |= env_mono_ms(env_real()) >= before;
     atomic_store(&n->held, (long long)member_held(&n->member));
     pthread_mutex_lock(&n->watching);
     if (changed && n->watcher)

@@ -86,8 +86,9 @@ static void pg_ask(struct store *store, struct store_question *question)
     questions_ask(postgresql_store_of(store), question);
 }
 
-static void pg_answer(struct store *store, int64_t question, struct str answer)
+static void pg_answer(struct store *store, uint32_t app_no, int64_t question, struct str answer)
 {
+    (void)app_no;
     questions_answer(postgresql_store_of(store), question, answer);
 }
 
@@ -159,6 +160,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .events_queued = atomic_load(&n->queued_events),
         .commits = atomic_load(&n->commits),
         .nodes = atomic_load(&s->nodes.alive),
+        .shards = SHARDS,
         .shards_held = atomic_load(&s->nodes.held),
         .shards_taken_over = atomic_load(&s->nodes.takeovers),
         .shards_lost = atomic_load(&s->nodes.lost),
@@ -402,7 +404,10 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     init_parts(s);
     s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
-    if (!pg_schema_open(&s->keeper, &fresh, &s->secret, ret_why)) {
+    struct pg_schema_wants wants = {.fresh = options->hash_secret ? options->hash_secret : &fresh,
+                                    .secret = options->hash_secret,
+                                    .cluster = options->cluster};
+    if (!pg_schema_open(&s->keeper, &wants, &s->secret, ret_why)) {
         free_store(s);
         return NULL;
     }

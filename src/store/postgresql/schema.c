@@ -139,12 +139,19 @@ int32_t pg_week_of_day(int32_t day)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret)
+/* The number of a cluster is there from the moment that its key is. */
+static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct hash_secret *ret)
 {
+    char number = (char)wants->cluster;
     pg_begin(pg, false);
-    args_str(pg_args(pg), PG_BYTEA, (struct str){(const char *)fresh->bytes, sizeof fresh->bytes});
-    pg_query(pg, "INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING");
-    int at = pg_exec(pg, "SELECT value FROM meta WHERE name='hash_secret'");
+    args_str(pg_args(pg), PG_BYTEA,
+             (struct str){(const char *)wants->fresh->bytes, sizeof wants->fresh->bytes});
+    args_str(&pg->args, PG_BYTEA, (struct str){&number, 1});
+    args_int(&pg->args, PG_BOOL, wants->cluster != 0);
+    pg_query(pg, "WITH made AS (INSERT INTO meta VALUES('hash_secret',$1) ON CONFLICT DO NOTHING"
+                 " RETURNING 1) INSERT INTO meta SELECT 'cluster',$2 FROM made WHERE $3");
+    int at = pg_exec(pg, "SELECT value,(SELECT value FROM meta WHERE name='cluster') FROM meta"
+                         " WHERE name='hash_secret'");
     int copies = pg_exec(pg, "SELECT count(*) FROM meta WHERE name='" PG_META_COPY_POSITION "'");
     pg_commit(pg);
     if (pg_sync(pg) != PG_FINE)
@@ -152,18 +159,29 @@ static bool read_secret(struct pg *pg, const struct hash_secret *fresh, struct h
     if (pg_int(pg_result(pg, copies), 0, 0))
         return pg_refuse(pg, "a copy into this database is not finished: run the same `postbackd"
                              " copy` again, which goes on with it");
-    struct str bytes = pg_str(pg_result(pg, at), 0, 0);
+    struct str bytes = pg_str(pg_result(pg, at), 0, 0), cluster = pg_str(pg_result(pg, at), 0, 1);
     if (bytes.n != sizeof ret->bytes)
         return pg_refuse(pg, "the key of the hashes in table meta is damaged");
     memcpy(ret->bytes, bytes.p, sizeof ret->bytes);
+    if (wants->secret && memcmp(wants->secret->bytes, ret->bytes, sizeof ret->bytes) != 0)
+        return pg_refuse(pg,
+                         "the database of cluster %u belongs to another installation, or was"
+                         " one of its own before",
+                         wants->cluster);
+    uint32_t found = cluster.n == 1 ? (uint32_t)(unsigned char)cluster.p[0] : 0;
+    if (found != wants->cluster)
+        return pg_refuse(pg,
+                         "this database is cluster %u of its installation and was named as %u:"
+                         " --store is cluster 0, then each --store-cluster in its place",
+                         found, wants->cluster);
     return true;
 }
 
-bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh, struct hash_secret *ret_secret,
-                    char **ret_why)
+bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
+                    struct hash_secret *ret_secret, char **ret_why)
 {
     if (pg_connect(pg) && pg_check_server(pg) && pg_migrate(pg, PG_EXPAND) &&
-        read_secret(pg, fresh, ret_secret))
+        read_meta(pg, wants, ret_secret))
         return true;
     *ret_why = xstrdup(buf_c(&pg->why));
     return false;

@@ -20,9 +20,15 @@ enum pg_partition { PARTITION_PERIOD, PARTITION_WEEK };
 int32_t pg_period_of_day(int32_t day);
 int32_t pg_week_of_day(int32_t day);
 
-/* Makes the steps that a start makes and gives the key of all hashes, made from `fresh` where there
- * is none yet. False: *ret_why is a sentence (malloc'ed). */
-MUST_CHECK bool pg_schema_open(struct pg *pg, const struct hash_secret *fresh,
+/* What a database must be, or is made to be where nothing is in it yet. */
+struct pg_schema_wants {
+    const struct hash_secret *fresh;  /* the key of all hashes, where there is none */
+    const struct hash_secret *secret; /* what that must be; NULL: any */
+    uint32_t cluster;                 /* which of several it is; 0: the first or only one */
+};
+/* Makes the steps that a start makes and gives the key of all hashes. False: *ret_why is a sentence
+ * (malloc'ed). */
+MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                                struct hash_secret *ret_secret, char **ret_why);
 
 /* Rows of `meta` that are there while a copy fills the database (store_copy.h): how far it is, and

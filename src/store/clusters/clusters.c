@@ -1,0 +1,275 @@
+/* The store's slots where each goes to one cluster, and its life. */
+#include "store/clusters/clusters.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+static void run_here(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    task->run(task);
+}
+
+struct executor clusters_here = {.post = run_here};
+
+/* --- which --------------------------------------------------------------------------------------
+ */
+
+/* One that is away is not asked: who asks would wait for it, and hold up others. */
+struct store *clusters_reach(struct clusters *c, uint32_t index)
+{
+    struct store *s = atomic_load(&c->parts[index].store);
+    struct store_numbers n;
+    if (!s)
+        return NULL;
+    store_get_numbers(s, &n);
+    return n.refusal == STORE_REFUSES_DATABASE ? NULL : s;
+}
+
+static struct store *of_account(struct clusters *c, uint32_t account_no)
+{
+    return clusters_reach(c, cluster_map_get(c->accounts, account_no));
+}
+
+static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
+{
+    return cluster_map_get(c->apps, (uint32_t)(lane / LANE_KINDS));
+}
+
+#define BY_ACCOUNT(name, type, ask)                                                                \
+    /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                             \
+    static void name(struct store *s, struct type *what)                                           \
+    {                                                                                              \
+        struct store *to = of_account(clusters_of(s), what->account_no);                           \
+        if (to) {                                                                                  \
+            ask(to, what);                                                                         \
+            return;                                                                                \
+        }                                                                                          \
+        what->status = STORE_BUSY;                                                                 \
+        executor_post(what->reply_to, &what->done);                                                \
+    }
+BY_ACCOUNT(ask_report, report_query, store_report)
+BY_ACCOUNT(ask_intraday, intraday_query, store_intraday)
+BY_ACCOUNT(ask_statement, statement_query, store_statement)
+BY_ACCOUNT(ask_lane_waiting, lane_waiting, store_lane_waiting)
+BY_ACCOUNT(ask_callback, callback_get, store_get_callback)
+BY_ACCOUNT(ask_callbacks, callback_list, store_list_callbacks)
+BY_ACCOUNT(ask_count, callback_count, store_count_callbacks)
+BY_ACCOUNT(ask_resend, resend, store_resend)
+BY_ACCOUNT(ask_erase, erase, store_erase)
+#undef BY_ACCOUNT
+
+static void ask_page(struct store *s, struct due_page *page)
+{
+    struct clusters *c = clusters_of(s);
+    struct store *to = clusters_reach(c, cluster_of_lane(c, page->lane));
+    if (to) {
+        store_page(to, page);
+        return;
+    }
+    page->status = STORE_BUSY;
+    executor_post(page->reply_to, &page->done);
+}
+
+/* Always taken, if their cluster is away too: it keeps them. */
+static void record(struct store *s, struct outcome_batch *batch)
+{
+    struct clusters *c = clusters_of(s);
+    uint32_t index =
+        batch->count > 0 ? cluster_map_get(c->accounts, batch->items[0].account_no) : 0;
+    for (size_t i = 0; i < batch->count; i++)
+        ASSERT(cluster_map_get(c->accounts, batch->items[i].account_no) == index);
+    struct store *to = atomic_load(&c->parts[index].store);
+    ASSERT(to); /* its lanes were there */
+    store_record(to, batch);
+}
+
+/* --- other nodes ------------------------------------------------------------------------------ */
+
+static struct leases *leases_of_lane(struct leases *l, lane_no lane)
+{
+    struct clusters *c = CONTAINER_OF(l, struct clusters, leases);
+    struct store *s = atomic_load(&c->parts[cluster_of_lane(c, lane)].store);
+    return s ? store_leases(s) : &c->closed;
+}
+
+static struct leases *get_leases(struct store *s)
+{
+    return &clusters_of(s)->leases;
+}
+
+static void ask_node(struct store *s, struct store_question *question)
+{
+    struct clusters *c = clusters_of(s);
+    struct store *to = clusters_reach(c, cluster_map_get(c->apps, question->app_no));
+    if (to) {
+        store_ask(to, question);
+        return;
+    }
+    question->answered = false;
+    executor_post(question->reply_to, &question->done);
+}
+
+static void answer_node(struct store *s, uint32_t app_no, int64_t question, struct str answer)
+{
+    struct clusters *c = clusters_of(s);
+    struct store *to = clusters_reach(c, cluster_map_get(c->apps, app_no));
+    if (to)
+        store_answer(to, app_no, question, answer);
+}
+
+static void place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster)
+{
+    struct clusters *c = clusters_of(s);
+    if (cluster < c->count) /* else the start is about to be refused */
+        cluster_map_set(app_no ? c->apps : c->accounts, app_no ? app_no : account_no, cluster);
+}
+
+/* --- before the start ------------------------------------------------------------------------- */
+
+static const struct hash_secret *get_hash_secret(struct store *s)
+{
+    return &clusters_of(s)->secret;
+}
+
+static void visit_objects(struct store *s, object_visitor visit, void *context)
+{
+    store_visit_objects(clusters_home(clusters_of(s)), visit, context);
+}
+
+static size_t get_backlog(struct store *s, struct lane_backlog **ret_lanes)
+{
+    struct clusters *c = clusters_of(s);
+    struct lane_backlog *all = NULL;
+    size_t count = 0, capacity = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        struct lane_backlog *lanes = NULL;
+        size_t n = part ? store_backlog(part, &lanes) : 0;
+        all = xgrow(all, &capacity, count + n + 1, sizeof *all);
+        for (size_t j = 0; j < n; j++)
+            all[count++] = lanes[j];
+        free(lanes);
+    }
+    *ret_lanes = all;
+    return count;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void start(struct store *s, struct owed_sink *sink)
+{
+    struct clusters *c = clusters_of(s);
+    c->sink = sink;
+    c->started = true;
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part)
+            store_start(part, sink);
+    }
+    ASSERT(pthread_create(&c->keeper, NULL, clusters_keeper_main, c) == 0);
+}
+
+static void stopping(struct store *s)
+{
+    struct clusters *c = clusters_of(s);
+    pthread_mutex_lock(&c->opening);
+    atomic_store(&c->stopping, true);
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part)
+            store_stopping(part);
+    }
+    pthread_mutex_unlock(&c->opening);
+    clusters_wake_keeper(c);
+}
+
+static void close_all(struct store *s)
+{
+    struct clusters *c = clusters_of(s);
+    stopping(s);
+    if (c->started)
+        ASSERT(pthread_join(c->keeper, NULL) == 0);
+    for (size_t i = c->count; i-- > 0;) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part)
+            store_close(part);
+        free(c->uris[i]);
+    }
+    struct request_list left = queue_take_all(&c->to_keeper, 0);
+    while (left.first)
+        free(request_list_take(&left));
+    queue_destroy(&c->to_keeper);
+    cluster_map_free(c->accounts);
+    cluster_map_free(c->apps);
+    pthread_mutex_destroy(&c->opening);
+    pthread_mutex_destroy(&c->lock);
+    c->magic = c->store.magic = 0;
+    free(c);
+}
+
+static const struct store_ops clusters_ops = {
+    .submit = clusters_submit,
+    .record = record,
+    .page = ask_page,
+    .change_object = clusters_change_object,
+    .list_objects = clusters_list_objects,
+    .report = ask_report,
+    .intraday = ask_intraday,
+    .statement = ask_statement,
+    .check_books = clusters_check_books,
+    .lane_waiting = ask_lane_waiting,
+    .get_callback = ask_callback,
+    .list_callbacks = ask_callbacks,
+    .count_callbacks = ask_count,
+    .resend = ask_resend,
+    .erase = ask_erase,
+    .feed = clusters_feed,
+    .leases = get_leases,
+    .watch = clusters_watch,
+    .ask = ask_node,
+    .answer = answer_node,
+    .place = place,
+    .numbers = clusters_get_numbers,
+    .hash_secret = get_hash_secret,
+    .visit_objects = visit_objects,
+    .backlog = get_backlog,
+    .start = start,
+    .stopping = stopping,
+    .close = close_all,
+};
+
+struct store *clusters_store_open(const struct clusters_store_options *options, char **ret_why)
+{
+    struct clusters *c = xcalloc(1, sizeof *c);
+    ASSERT(options->uri_count > 0 && options->uri_count <= CLUSTERS_MOST);
+    c->store = (struct store){STORE_MAGIC, &clusters_ops};
+    c->magic = CLUSTERS_MAGIC;
+    c->options = *options;
+    c->count = options->uri_count;
+    c->accounts = cluster_map_new();
+    c->apps = cluster_map_new();
+    c->leases.of = leases_of_lane;
+    c->leases.fresh = clusters_fresh;
+    queue_init(&c->to_keeper);
+    ASSERT(pthread_mutex_init(&c->opening, NULL) == 0);
+    ASSERT(pthread_mutex_init(&c->lock, NULL) == 0);
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->uris[i] = xstrdup(options->uris[i]);
+        clusters_init_part(c, i);
+    }
+    if (!clusters_open_part(c, 0, ret_why)) {
+        close_all(&c->store);
+        return NULL;
+    }
+    for (uint32_t i = 1; i < c->count; i++) {
+        char *why = NULL;
+        if (clusters_open_part(c, i, &why))
+            continue;
+        log_warning("cluster_away", LOG_INT("cluster", i), LOG_C("why", why));
+        free(why);
+    }
+    return &c->store;
+}

@@ -1,0 +1,420 @@
+/* What other nodes have changed in the home, told by way of the other clusters too; clusters that
+ * are late; parts of requests that are tried again.
+ *
+ * A node that cannot reach the home does not know whether a key or a session is still good, unless
+ * nothing was changed there: when the home is down for all, nobody can. So whoever changes
+ * something in the home leaves a mark in every other cluster that it reaches: the home's revision
+ * behind the change. A node that finds one there that it has not read up to, and cannot read the
+ * home, knows that it is behind: it stops answering for keys and sessions after the same time as a
+ * node with one cluster does. One without word of a change goes on. */
+#include "store/clusters/clusters.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "base/waiter.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define STEP_MS 500
+#define STEP_AGAIN_MS 100
+#define OPEN_EVERY_MS 2000
+
+void clusters_wake_keeper(struct clusters *c)
+{
+    queue_post(&c->to_keeper, request_new(REQUEST_APPLY, NULL));
+}
+
+/* --- what the parts tell ------------------------------------------------------------------------
+ */
+
+static struct part *part_of(struct store_watcher *w)
+{
+    struct part *p = CONTAINER_OF(w, struct part, watcher);
+    CHECK_MAGIC(p->all, CLUSTERS_MAGIC);
+    return p;
+}
+
+static struct store_watcher *watcher_of(struct store_watcher *w)
+{
+    return atomic_load(&part_of(w)->all->watcher);
+}
+
+static void leases_changed(struct store_watcher *w)
+{
+    struct store_watcher *to = watcher_of(w);
+    if (to)
+        to->leases(to);
+}
+
+static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *lanes, size_t count)
+{
+    struct store_watcher *to = watcher_of(w);
+    if (to)
+        to->waiting(to, lanes, count);
+}
+
+static void panelist_erased(struct store_watcher *w, uint32_t account_no)
+{
+    struct store_watcher *to = watcher_of(w);
+    if (to)
+        to->erased(to, account_no);
+}
+
+/* Those of the home are the asker's; of the others there are marks and erasures. */
+static void objects_changed(struct store_watcher *w)
+{
+    struct part *p = part_of(w);
+    struct store_watcher *to = watcher_of(w);
+    if (p->index != 0) {
+        atomic_store(&p->feed_wanted, true);
+        clusters_wake_keeper(p->all);
+    } else if (to) {
+        to->objects(to);
+    }
+}
+
+static void asked(struct store_watcher *w, int64_t question, uint32_t app_no)
+{
+    struct store_watcher *to = watcher_of(w);
+    if (to)
+        to->asked(to, question, app_no);
+}
+
+void clusters_init_part(struct clusters *c, uint32_t index)
+{
+    struct part *p = &c->parts[index];
+    p->all = c;
+    p->index = index;
+    p->watcher = (struct store_watcher){
+        .leases = leases_changed,
+        .waiting = lanes_waiting,
+        .erased = panelist_erased,
+        .objects = objects_changed,
+        .asked = asked,
+    };
+}
+
+/* When this returns, who watched before is told nothing more: the stores see to that. */
+void clusters_watch(struct store *s, struct store_watcher *watcher)
+{
+    struct clusters *c = clusters_of(s);
+    pthread_mutex_lock(&c->opening);
+    atomic_store(&c->watcher, watcher);
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part)
+            store_watch(part, watcher ? &c->parts[i].watcher : NULL);
+    }
+    pthread_mutex_unlock(&c->opening);
+}
+
+/* --- changes in the home ---------------------------------------------------------------------- */
+
+static void raise_to(atomic_llong *at, long long revision)
+{
+    long long was = atomic_load(at);
+    while (was < revision && !atomic_compare_exchange_weak(at, &was, revision)) {
+    }
+}
+
+struct changing {
+    struct object_change change;
+    struct object_change *asker;
+    struct clusters *all;
+};
+
+/* Who may do what, and with what settings. */
+static bool must_be_known(enum object_kind kind)
+{
+    return kind != OBJECT_AUDIT && kind != OBJECT_RECOVERY && kind != OBJECT_NOTICE;
+}
+
+static bool others_must_know(const struct object_change *change)
+{
+    bool must = must_be_known(change->kind);
+    for (size_t i = 0; i < change->part_count; i++)
+        must |= must_be_known(change->parts[i].kind);
+    return must;
+}
+
+static void change_done(struct task *task)
+{
+    struct changing *k =
+        CONTAINER_OF(CONTAINER_OF(task, struct object_change, done), struct changing, change);
+    struct object_change *asker = k->asker;
+    struct clusters *c = k->all;
+    asker->status = k->change.status;
+    asker->revision = k->change.revision;
+    if (asker->status == STORE_OK && others_must_know(asker)) {
+        raise_to(&c->changed, asker->revision);
+        clusters_wake_keeper(c);
+    }
+    free(k);
+    executor_post(asker->reply_to, &asker->done);
+}
+
+void clusters_change_object(struct store *s, struct object_change *change)
+{
+    struct clusters *c = clusters_of(s);
+    struct changing *k = xcalloc(1, sizeof *k);
+    k->asker = change;
+    k->all = c;
+    k->change = *change;
+    k->change.done.run = change_done;
+    k->change.reply_to = &clusters_here;
+    store_change_object(clusters_home(c), &k->change);
+}
+
+struct feeding {
+    struct object_feed feed;
+    struct object_feed *asker;
+    struct clusters *all;
+};
+
+static void feed_done(struct task *task)
+{
+    struct feeding *k =
+        CONTAINER_OF(CONTAINER_OF(task, struct object_feed, done), struct feeding, feed);
+    struct object_feed *asker = k->asker;
+    asker->status = k->feed.status;
+    asker->arena = k->feed.arena;
+    asker->rows = k->feed.rows;
+    asker->count = k->feed.count;
+    asker->more = k->feed.more;
+    asker->revision = k->feed.revision;
+    if (asker->status == STORE_OK)
+        raise_to(&k->all->heard, asker->revision);
+    if (asker->status != STORE_OK)
+        atomic_store(&k->all->parts[0].feed_wanted, true);
+    free(k);
+    executor_post(asker->reply_to, &asker->done);
+}
+
+void clusters_feed(struct store *s, struct object_feed *feed)
+{
+    struct clusters *c = clusters_of(s);
+    struct store *home = clusters_reach(c, 0);
+    if (!home) { /* who asks would wait for it before each change */
+        atomic_store(&c->parts[0].feed_wanted, true);
+        feed->status = STORE_BUSY;
+        feed->count = 0;
+        feed->more = false;
+        executor_post(feed->reply_to, &feed->done);
+        return;
+    }
+    struct feeding *k = xcalloc(1, sizeof *k);
+    k->asker = feed;
+    k->all = c;
+    k->feed.done.run = feed_done;
+    k->feed.reply_to = &clusters_here;
+    k->feed.arena = feed->arena;
+    store_feed(home, &k->feed);
+}
+
+bool clusters_fresh(struct leases *l, int64_t mono_ms)
+{
+    struct clusters *c = CONTAINER_OF(l, struct clusters, leases);
+    if (leases_fresh(store_leases(clusters_home(c)), mono_ms))
+        return true;
+    if (atomic_load(&c->told) > atomic_load(&c->heard))
+        return false;
+    for (size_t i = 1; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part && leases_fresh(store_leases(part), mono_ms))
+            return true;
+    }
+    return false;
+}
+
+/* --- the keeper ------------------------------------------------------------------------------- */
+
+static void leave_mark(struct clusters *c, struct part *p, struct store *to, struct waiter *done)
+{
+    long long revision = atomic_load(&c->changed);
+    char text[24];
+    if (revision <= p->marked)
+        return;
+    snprintf(text, sizeof text, "%lld", revision);
+    struct object_change mark = {
+        .done.run = waiter_wake,
+        .reply_to = &done->executor,
+        .kind = OBJECT_MARK,
+        .id = STR("home"),
+        .document = str_of(text),
+    };
+    store_change_object(to, &mark);
+    waiter_wait(done);
+    if (mark.status == STORE_OK)
+        p->marked = revision;
+}
+
+static void read_mark(struct clusters *c, struct str text)
+{
+    long long revision = 0;
+    for (size_t i = 0; i < text.n; i++)
+        revision = revision * 10 + (text.p[i] - '0');
+    raise_to(&c->told, revision);
+}
+
+/* There are marks in it, and word of erasures, which the store tells of by itself. */
+static void read_feed(struct clusters *c, struct part *p, struct store *from, struct waiter *done)
+{
+    bool more = atomic_exchange(&p->feed_wanted, false);
+    while (more) {
+        struct object_feed feed = {.done.run = waiter_wake, .reply_to = &done->executor};
+        store_feed(from, &feed);
+        waiter_wait(done);
+        bool good = feed.status == STORE_OK;
+        for (size_t i = 0; good && i < feed.count; i++)
+            if (feed.rows[i].kind == OBJECT_MARK && feed.rows[i].document.p)
+                read_mark(c, feed.rows[i].document);
+        more = good && feed.more;
+        arena_free(&feed.arena);
+        if (!good)
+            atomic_store(&p->feed_wanted, true);
+    }
+}
+
+/* Who could not read it is told to read it now. */
+static void tell_of_home(struct clusters *c)
+{
+    struct store_watcher *to = atomic_load(&c->watcher);
+    if (clusters_reach(c, 0) && atomic_exchange(&c->parts[0].feed_wanted, false) && to)
+        to->objects(to);
+}
+
+/* The others have no objects, but a feed: from here on. */
+static void skip_object(void *context, enum object_kind kind, struct str id, struct str document)
+{
+    (void)context;
+    (void)kind;
+    (void)id;
+    (void)document;
+}
+
+static struct store *open_part(struct clusters *c, uint32_t index, char **ret_why)
+{
+    struct postgresql_store_options options = c->options.each;
+    options.uri = c->uris[index];
+    options.cluster = index;
+    options.hash_secret = index ? &c->secret : NULL;
+    if (index)
+        options.replica_uri = NULL; /* it is the home's */
+    struct store *s = postgresql_store_open(&options, ret_why);
+    c->parts[index].open_mono_ms = env_mono_ms(env_real()) + OPEN_EVERY_MS;
+    if (s && index)
+        store_visit_objects(s, skip_object, NULL);
+    return s;
+}
+
+bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why)
+{
+    struct store *s = open_part(c, index, ret_why);
+    if (!s)
+        return false;
+    if (index == 0)
+        c->secret = *store_hash_secret(s);
+    atomic_store(&c->parts[index].store, s);
+    return true;
+}
+
+/* As the daemon does with what is there when it starts: what waits, the watcher, the threads. */
+static void take_up(struct clusters *c, struct part *p, struct store *s)
+{
+    struct lane_backlog *lanes = NULL;
+    size_t count = store_backlog(s, &lanes);
+    pthread_mutex_lock(&c->opening);
+    bool over = atomic_load(&c->stopping);
+    struct store_watcher *to = atomic_load(&c->watcher);
+    if (!over) {
+        atomic_store(&p->store, s);
+        store_watch(s, to ? &p->watcher : NULL);
+        store_start(s, c->sink);
+    }
+    pthread_mutex_unlock(&c->opening);
+    if (over) {
+        store_close(s);
+    } else {
+        log_info("cluster_back", LOG_INT("cluster", p->index));
+        leases_changed(&p->watcher);
+        lanes_waiting(&p->watcher, lanes, count);
+    }
+    free(lanes);
+}
+
+static void open_late(struct clusters *c, struct part *p)
+{
+    char *why = NULL;
+    if (env_mono_ms(env_real()) < p->open_mono_ms)
+        return;
+    struct store *s = open_part(c, p->index, &why);
+    if (s)
+        take_up(c, p, s);
+    else
+        log_debug("cluster_away", LOG_INT("cluster", p->index), LOG_C("why", why));
+    free(why);
+}
+
+void clusters_again(struct clusters *c, struct piece *p)
+{
+    pthread_mutex_lock(&c->lock);
+    bool over = c->keeper_over;
+    if (!over)
+        c->again = piece_before(p, c->again);
+    pthread_mutex_unlock(&c->lock);
+    if (over)
+        piece_submit(p); /* refused, which ends it */
+}
+
+static void try_again(struct clusters *c, bool over)
+{
+    pthread_mutex_lock(&c->lock);
+    struct piece *list = c->again;
+    c->again = NULL;
+    c->keeper_over = over;
+    pthread_mutex_unlock(&c->lock);
+    while (list) {
+        struct piece *p = list;
+        list = piece_next(p);
+        piece_submit(p);
+    }
+}
+
+static bool wait_for_work(struct clusters *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool any = c->again != NULL;
+    pthread_mutex_unlock(&c->lock);
+    (void)queue_has_any(&c->to_keeper, any ? STEP_AGAIN_MS : STEP_MS);
+    struct request_list words = queue_take_all(&c->to_keeper, 0);
+    while (words.first)
+        free(request_list_take(&words));
+    return !atomic_load(&c->stopping);
+}
+
+void *clusters_keeper_main(void *arg)
+{
+    struct clusters *c = arg;
+    CHECK_MAGIC(c, CLUSTERS_MAGIC);
+    struct waiter done;
+    pthread_setname_np(pthread_self(), "store-clusters");
+    waiter_init(&done);
+    while (wait_for_work(c)) {
+        for (uint32_t i = 1; i < c->count; i++) {
+            struct part *p = &c->parts[i];
+            if (!atomic_load(&p->store))
+                open_late(c, p);
+            struct store *s = clusters_reach(c, i);
+            if (s)
+                leave_mark(c, p, s, &done);
+            if (s)
+                read_feed(c, p, s, &done);
+        }
+        tell_of_home(c);
+        try_again(c, false);
+    }
+    try_again(c, true);
+    waiter_free(&done);
+    return NULL;
+}

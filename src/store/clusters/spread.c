@@ -1,0 +1,408 @@
+/* What concerns several clusters: events of accounts of several in one request, lists of the audit
+ * log, rounds of the books, numbers.
+ *
+ * A request with events of several clusters is taken whole or refused whole: it is refused when one
+ * of them does not take events. One that stops taking them in between is asked again until it does,
+ * so that nobody is told that nothing is stored when something is; who asked is told meanwhile that
+ * it is not known yet, as of any commit in doubt (docs/operators/postgresql.md). */
+#include "store/clusters/clusters.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+struct piece {
+    struct intake_batch batch;
+    struct split *split;
+    struct piece *next; /* of those that are tried again */
+    uint32_t cluster;
+    size_t *places; /* of its items in the whole */
+};
+
+struct split {
+    struct clusters *all;
+    struct intake_batch *whole;
+    atomic_int left; /* pieces under way */
+    size_t count;
+    struct piece pieces[];
+};
+
+struct piece *piece_next(const struct piece *p)
+{
+    return p->next;
+}
+
+struct piece *piece_before(struct piece *p, struct piece *list)
+{
+    p->next = list;
+    return p;
+}
+
+static void end_split(struct split *split, enum store_status status)
+{
+    struct intake_batch *whole = split->whole;
+    if (status == STORE_OK) {
+        whole->verdicts = arena_zalloc(&whole->arena, whole->count * sizeof *whole->verdicts);
+        for (size_t i = 0; i < split->count; i++)
+            for (size_t j = 0; j < split->pieces[i].batch.count; j++)
+                whole->verdicts[split->pieces[i].places[j]] = split->pieces[i].batch.verdicts[j];
+    }
+    for (size_t i = 0; i < split->count; i++)
+        arena_free(&split->pieces[i].batch.arena);
+    whole->status = status;
+    executor_post(whole->reply_to, &whole->done);
+    free(split);
+}
+
+/* All have been answered. Those that were refused though another was not must be taken, too. */
+static void judge_split(struct split *split)
+{
+    size_t refused = 0, failed = 0;
+    for (size_t i = 0; i < split->count; i++) {
+        refused += split->pieces[i].batch.status == STORE_BUSY;
+        failed += split->pieces[i].batch.status == STORE_FAILED;
+    }
+    bool over = atomic_load(&split->all->stopping);
+    if (failed > 0 || (over && refused > 0 && refused < split->count)) {
+        end_split(split, STORE_FAILED);
+        return;
+    }
+    if (refused == 0 || refused == split->count) {
+        end_split(split, refused ? STORE_BUSY : STORE_OK);
+        return;
+    }
+    struct piece *again[CLUSTERS_MOST];
+    size_t n = 0;
+    for (size_t i = 0; i < split->count; i++)
+        if (split->pieces[i].batch.status == STORE_BUSY)
+            again[n++] = &split->pieces[i];
+    atomic_store(&split->left, (int)n);
+    for (size_t i = 0; i < n; i++)
+        clusters_again(split->all, again[i]);
+}
+
+static void piece_done(struct task *task)
+{
+    struct piece *p =
+        CONTAINER_OF(CONTAINER_OF(task, struct intake_batch, done), struct piece, batch);
+    struct split *split = p->split;
+    if (atomic_fetch_sub(&split->left, 1) == 1)
+        judge_split(split);
+}
+
+void piece_submit(struct piece *p)
+{
+    struct store *to = clusters_reach(p->split->all, p->cluster);
+    p->batch.done.run = piece_done;
+    p->batch.reply_to = &clusters_here;
+    if (to) {
+        store_submit(to, &p->batch);
+        return;
+    }
+    p->batch.status = STORE_BUSY;
+    executor_post(p->batch.reply_to, &p->batch.done);
+}
+
+static bool takes(struct clusters *c, uint32_t cluster)
+{
+    struct store *s = atomic_load(&c->parts[cluster].store);
+    struct store_numbers n;
+    if (!s)
+        return false;
+    store_get_numbers(s, &n);
+    return n.accepting;
+}
+
+static void add_item(struct piece *p, const struct intake_batch *whole, size_t at)
+{
+    if (!p->batch.items) {
+        p->batch.items = arena_alloc(&p->batch.arena, whole->count * sizeof *whole->items);
+        p->places = arena_alloc(&p->batch.arena, whole->count * sizeof *p->places);
+    }
+    p->places[p->batch.count] = at;
+    p->batch.items[p->batch.count++] = whole->items[at];
+}
+
+static struct split *split_up(struct clusters *c, struct intake_batch *whole, const bool in[])
+{
+    struct split *split = xcalloc(1, sizeof *split + CLUSTERS_MOST * sizeof(struct piece));
+    struct piece *of[CLUSTERS_MOST];
+    split->all = c;
+    split->whole = whole;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (!in[i])
+            continue;
+        of[i] = &split->pieces[split->count++];
+        of[i]->split = split;
+        of[i]->cluster = i;
+        of[i]->batch.received_ms = whole->received_ms;
+    }
+    for (size_t i = 0; i < whole->count; i++)
+        add_item(of[cluster_map_get(c->accounts, whole->items[i].terms->account_no)], whole, i);
+    return split;
+}
+
+static void refuse(struct intake_batch *batch)
+{
+    batch->status = STORE_BUSY;
+    executor_post(batch->reply_to, &batch->done);
+}
+
+void clusters_submit(struct store *s, struct intake_batch *batch)
+{
+    struct clusters *c = clusters_of(s);
+    bool in[CLUSTERS_MOST] = {0};
+    uint32_t concerned = 0, last = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        last = cluster_map_get(c->accounts, batch->items[i].terms->account_no);
+        concerned += !in[last];
+        in[last] = true;
+    }
+    if (concerned <= 1) {
+        struct store *to = atomic_load(&c->parts[last].store);
+        if (to)
+            store_submit(to, batch);
+        else
+            refuse(batch);
+        return;
+    }
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (in[i] && !takes(c, i)) {
+            refuse(batch);
+            return;
+        }
+    }
+    struct split *split = split_up(c, batch, in);
+    size_t count = split->count; /* the last one that is done frees it */
+    atomic_store(&split->left, (int)count);
+    for (size_t i = 0; i < count; i++)
+        piece_submit(&split->pieces[i]);
+}
+
+/* --- the audit log ------------------------------------------------------------------------------
+ */
+
+struct gathering;
+
+struct listing {
+    struct object_list list;
+    struct gathering *gathering;
+    size_t taken; /* of its rows */
+};
+
+struct gathering {
+    struct object_list *asker;
+    atomic_int left;
+    size_t count;
+    struct listing of[CLUSTERS_MOST];
+};
+
+/* The one whose next row is the highest; NULL: one is at its end and has more behind it, or all
+ * are. */
+static struct listing *highest(struct gathering *g)
+{
+    struct listing *best = NULL;
+    for (size_t i = 0; i < g->count; i++) {
+        struct listing *l = &g->of[i];
+        if (l->taken == l->list.count && l->list.more)
+            return NULL;
+        if (l->taken < l->list.count &&
+            (!best || str_cmp(l->list.rows[l->taken].id, best->list.rows[best->taken].id) > 0))
+            best = l;
+    }
+    return best;
+}
+
+static void merge(struct gathering *g)
+{
+    struct object_list *to = g->asker;
+    struct listing *from;
+    to->rows = arena_alloc(&to->arena, to->limit * sizeof *to->rows);
+    to->count = 0;
+    while (to->count < to->limit && (from = highest(g)) != NULL) {
+        const struct object_row *row = &from->list.rows[from->taken++];
+        to->rows[to->count++] = (struct object_row){arena_str(&to->arena, row->id),
+                                                    arena_str(&to->arena, row->document)};
+    }
+    to->more = false;
+    for (size_t i = 0; i < g->count; i++)
+        to->more |= g->of[i].taken < g->of[i].list.count || g->of[i].list.more;
+}
+
+static void list_done(struct task *task)
+{
+    struct gathering *g =
+        CONTAINER_OF(CONTAINER_OF(task, struct object_list, done), struct listing, list)->gathering;
+    if (atomic_fetch_sub(&g->left, 1) != 1)
+        return;
+    struct object_list *asker = g->asker;
+    asker->status = STORE_OK;
+    for (size_t i = 0; i < g->count; i++)
+        if (g->of[i].list.status != STORE_OK)
+            asker->status = g->of[i].list.status;
+    if (asker->status == STORE_OK)
+        merge(g);
+    for (size_t i = 0; i < g->count; i++)
+        arena_free(&g->of[i].list.arena);
+    free(g);
+    executor_post(asker->reply_to, &asker->done);
+}
+
+/* The home, and the cluster of the account, or all where it may be any's. */
+void clusters_list_objects(struct store *s, struct object_list *list)
+{
+    struct clusters *c = clusters_of(s);
+    struct store *to[CLUSTERS_MOST];
+    struct gathering *g = xcalloc(1, sizeof *g);
+    uint32_t own = cluster_map_get(c->accounts, list->account_no);
+    g->asker = list;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (i != 0 && i != own && list->account_no != 0)
+            continue;
+        struct listing *l = &g->of[g->count];
+        to[g->count++] = clusters_reach(c, i);
+        l->gathering = g;
+        l->list = (struct object_list){
+            .done.run = list_done,
+            .reply_to = &clusters_here,
+            .kind = list->kind,
+            .account_no = list->account_no,
+            .from = list->from,
+            .below = list->below,
+            .limit = list->limit,
+            .status = STORE_BUSY,
+        };
+    }
+    size_t count = g->count; /* the last one that is done frees it */
+    atomic_store(&g->left, (int)count);
+    for (size_t i = 0; i < count; i++) {
+        if (to[i])
+            store_list_objects(to[i], &g->of[i].list);
+        else
+            executor_post(&clusters_here, &g->of[i].list.done);
+    }
+}
+
+/* --- the books ----------------------------------------------------------------------------------
+ *
+ * A round goes through one cluster after the other. A position is the last account and day of the
+ * cluster that has that account; (0, BEGINNING + n) is the beginning of cluster n. */
+#define BEGINNING INT32_MIN
+
+struct checking {
+    struct books_check check;
+    struct books_check *asker;
+    struct clusters *all;
+    uint32_t cluster;
+};
+
+static void check_done(struct task *task)
+{
+    struct checking *k =
+        CONTAINER_OF(CONTAINER_OF(task, struct books_check, done), struct checking, check);
+    struct books_check *asker = k->asker, done = k->check;
+    done.done = asker->done;
+    done.reply_to = asker->reply_to;
+    done.after_account_no = asker->after_account_no;
+    done.after_day = asker->after_day;
+    if (done.status == STORE_OK && !done.more && k->cluster + 1 < k->all->count) {
+        done.more = true;
+        done.last_account_no = 0;
+        done.last_day = BEGINNING + (int32_t)k->cluster + 1;
+    }
+    *asker = done;
+    free(k);
+    executor_post(asker->reply_to, &asker->done);
+}
+
+void clusters_check_books(struct store *s, struct books_check *check)
+{
+    struct clusters *c = clusters_of(s);
+    uint32_t cluster = check->after_account_no
+                           ? cluster_map_get(c->accounts, check->after_account_no)
+                           : (uint32_t)((int64_t)check->after_day - BEGINNING);
+    ASSERT(cluster < c->count);
+    struct store *to = clusters_reach(c, cluster);
+    if (!to) {
+        check->status = STORE_BUSY;
+        executor_post(check->reply_to, &check->done);
+        return;
+    }
+    struct checking *k = xcalloc(1, sizeof *k);
+    k->asker = check;
+    k->all = c;
+    k->cluster = cluster;
+    k->check = *check;
+    k->check.done.run = check_done;
+    k->check.reply_to = &clusters_here;
+    store_check_books(to, &k->check);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void add_timings(struct store_numbers *to, const struct store_numbers *n)
+{
+    for (size_t i = 0; i < STORE_TIMINGS; i++) {
+        for (size_t j = 0; j < TIMING_BUCKETS; j++)
+            to->timings[i].counts[j] += n->timings[i].counts[j];
+        to->timings[i].total_us += n->timings[i].total_us;
+    }
+}
+
+static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
+{
+    to->events_accepted += n->events_accepted;
+    to->callbacks_delivered += n->callbacks_delivered;
+    to->callbacks_dead += n->callbacks_dead;
+    to->callbacks_pending += n->callbacks_pending;
+    if (n->oldest_pending_ms &&
+        (!to->oldest_pending_ms || n->oldest_pending_ms < to->oldest_pending_ms))
+        to->oldest_pending_ms = n->oldest_pending_ms;
+    to->last_accepted_ms = later(to->last_accepted_ms, n->last_accepted_ms);
+    to->events_queued += n->events_queued;
+    to->commits += n->commits;
+    to->commit_micros_total += n->commit_micros_total;
+    add_timings(to, n);
+    for (size_t i = 0; i < STORE_REFUSALS; i++)
+        to->refused[i] += n->refused[i];
+    to->waiting_most += n->waiting_most;
+    to->nodes = later(to->nodes, n->nodes);
+    to->shards += n->shards;
+    to->shards_held += n->shards_held;
+    to->shards_taken_over += n->shards_taken_over;
+    to->shards_lost += n->shards_lost;
+    to->outcomes_refused += n->outcomes_refused;
+    to->handed_over += n->handed_over;
+    to->failed |= n->failed;
+    if (n->accepting)
+        to->refusal = STORE_TAKES;
+    to->accepting |= n->accepting;
+}
+
+/* Sums. Events are taken as long as one cluster takes those of its accounts. */
+void clusters_get_numbers(struct store *s, struct store_numbers *ret)
+{
+    struct clusters *c = clusters_of(s);
+    store_get_numbers(clusters_home(c), ret);
+    ret->clusters = (int64_t)c->count;
+    ret->clusters_away = ret->refusal == STORE_REFUSES_DATABASE;
+    for (size_t i = 1; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        struct store_numbers n = {.shards = SHARDS, .refusal = STORE_REFUSES_DATABASE};
+        if (part)
+            store_get_numbers(part, &n);
+        ret->clusters_away += n.refusal == STORE_REFUSES_DATABASE;
+        add_numbers(ret, &n);
+    }
+    if (ret->failed) {
+        ret->refusal = STORE_REFUSES_FAILED;
+        ret->accepting = false;
+    }
+}

@@ -1,0 +1,342 @@
+"""Accounts split over two clusters, each a PostgreSQL of its own: any node takes any request, and
+what becomes of one cluster is no matter to the accounts of the other."""
+import threading
+import time
+
+import nodes
+import pytest
+from harness import Account, Receiver, eventually
+from people import person
+from postgresql import Cluster, new_database, sql
+
+
+class Split:
+    """Two servers, a database on each, and daemons over both."""
+
+    def __init__(self, directory):
+        self.directory = directory
+        self.servers = [Cluster().start() for _ in range(2)]
+        self.databases = [new_database(s.uri(), "postbackd") for s in self.servers]
+        self.all = {}
+
+    def start(self, name, home=None, wait_ready=True, **kw):
+        node = nodes.DatabaseDaemon(self.directory / name, home or self.databases[0],
+                                    "--store-cluster", self.databases[1], "--node-name", name, **kw)
+        self.all[name] = node
+        return node.start(wait_ready)
+
+    def wait_even(self, *names):
+        def even():
+            held = [self.all[name].metrics()["postbackd_shards_held"] for name in names]
+            return sum(held) == 2 * nodes.SHARDS and max(held) - min(held) <= 2
+        eventually(even, 40, what="the shards of both are even")
+
+    def accounts(self, daemon, url, count=2):
+        """So many in each cluster, by cluster."""
+        made = [Account(daemon, url) for _ in range(2 * count)]
+        found = [[], []]
+        for account in made:
+            partner = daemon.api().get("/api/v1/partners/" + account.partner_id).json
+            found[partner.get("Cluster", 0)].append(account)
+        assert [len(of) for of in found] == [count, count]
+        for node in self.all.values():
+            eventually(lambda n=node: n.api().get("/api/v1/apps/" + made[-1].app_id).status == 200, 15)
+        return found
+
+    def remove(self):
+        for node in self.all.values():
+            node.stop()
+        for server in self.servers:
+            server.remove()
+
+
+@pytest.fixture
+def split(tmp_path):
+    found = Split(tmp_path)
+    yield found
+    found.remove()
+
+
+def conversions(daemon, account, key=None):
+    api = daemon.api(key) if key else daemon.api()
+    answer = api.get("/api/v1/reports/conversions",
+                     query={} if key else {"partnerId": account.partner_id})
+    assert answer.status == 200, answer
+    return sum(row["Conversions"] for row in answer.json["Rows"])
+
+
+def events_in(database):
+    return int(sql(database, "SELECT count(*) FROM event"))
+
+
+def post(daemon, *events, timeout=60):
+    return daemon.api().post("/api/v1/events", list(events), timeout=timeout)
+
+
+def stored(answer):
+    return answer.status == 202 and answer.json["Rejected"] == []
+
+
+def wait_away(daemon, count):
+    eventually(lambda: daemon.metrics()["postbackd_clusters_away"] == count, 40,
+               what="%d clusters are away" % count)
+
+
+def test_two_clusters_are_one_installation(split, receiver):
+    a, b = split.start("a"), split.start("b")
+    split.wait_even("a", "b")
+    by_cluster = split.accounts(a, receiver.url)
+    accounts = [account for of in by_cluster for account in of]
+
+    # One request with events of all, at each node; each is delivered, wherever its lane is.
+    for node in (a, b):
+        events = [account.event("%s-%d-%d" % (account.app_id, node.port, n), PanelistId="u%d" % n)
+                  for n in range(10) for account in accounts]
+        assert post(node, *events).json == {"Accepted": len(events), "Duplicates": 0, "Rejected": []}
+        again = post(a if node is b else b, *events, dict(events[0], RevenueAmount="2.00"),
+                     dict(events[1], ClientId="nobody")).json
+        assert again["Duplicates"] == len(events)
+        assert [(r["Index"], r["Errors"][0]["Code"]) for r in again["Rejected"]] == \
+            [(len(events), "conflict"), (len(events) + 1, "unknown_client")]
+        for event in events:
+            receiver.wait_for(event["EventId"])
+    assert len(receiver.ids()) == len(set(receiver.ids())) == 80
+    assert [events_in(database) for database in split.databases] == [40, 40]
+    # One cluster has an account whole, and nobody else's.
+    for cluster, of in enumerate(by_cluster):
+        assert int(sql(split.databases[cluster], "SELECT count(*) FROM account")) == len(of)
+
+    for node in (a, b):
+        for account in accounts:
+            key = account.key("reports:read", "callbacks:read", "callbacks:write")
+            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 15)
+            assert conversions(node, account, key) == conversions(node, account) == 20
+            rewards = node.api(key).get("/api/v1/rewards", query={"limit": 500}).json["Items"]
+            assert len(rewards) == 20
+            first = rewards[0]["RewardId"]
+            assert node.api(key).post("/api/v1/callbacks/%s/resend" % first).status == 202
+            other = accounts[accounts.index(account) - 1]
+            assert node.api(key).get("/api/v1/reports/earnings",
+                                     query={"clientIds": other.client}).status == 404
+            assert node.api().get("/api/v1/apps/%s/endpoints" % account.app_id).status == 200
+    for account in accounts:
+        eventually(lambda w=account: len(receiver.ids()) == 80 + 8, 30, what="the resends arrive")
+
+    # The operator's pages are of both.
+    for node in (a, b):
+        def summed(n=node):
+            metrics = n.metrics()
+            return (metrics["postbackd_events_accepted_total"], metrics["postbackd_callbacks_pending"],
+                    metrics["postbackd_callbacks_delivered_total"]) == (80, 0, 80)
+        eventually(summed, 20, what="the metrics are of both clusters")
+        metrics = node.metrics()
+        assert (metrics["postbackd_clusters"], metrics["postbackd_clusters_away"]) == (2, 0)
+        assert metrics["postbackd_shards"] == 2 * nodes.SHARDS
+        system = node.api().get("/api/v1/system").json
+        assert system["Clusters"] == {"Total": 2, "Away": 0} and system["Events"]["Accepted"] == 80
+        listed = node.api().get("/api/v1/partners").json["Items"]
+        assert {p["PartnerId"] for p in listed} == {account.partner_id for account in accounts}
+        # Resends are in the audit log of the account's cluster, what is done to accounts in the
+        # first's; pages of any size have all of it, in one order.
+        whole = node.api().get("/api/v1/audit", query={"limit": 500}).json["Items"]
+        resent = [e for e in whole if e["Action"] == "callback.resent"]
+        assert len(resent) == 8 and len(whole) > 20
+        paged, after = [], None
+        while True:
+            query = {"limit": 7, "after": after} if after else {"limit": 7}
+            page = node.api().get("/api/v1/audit", query=query).json
+            paged += page["Items"]
+            after = page["Next"]
+            if not after:
+                break
+        assert paged == whole
+        for account in accounts:
+            own = node.api().get("/api/v1/audit", query={"partnerId": account.partner_id}).json["Items"]
+            assert sum(e["Action"] == "callback.resent" for e in own) == 2
+    eventually(lambda: max(n.metrics()["postbackd_books_round_age_seconds"] for n in (a, b)) >= 0, 60,
+               what="the books of both were checked")
+    assert all(n.metrics()["postbackd_books_wrong_days"] == 0 for n in (a, b))
+
+    # Erasing, in either.
+    for account in accounts:
+        assert b.api().post("/api/v1/panelists/erase", {"PanelistId": "u1"},
+                            query={"partnerId": account.partner_id}).status == 200
+        found = a.api().get("/api/v1/callbacks", query={"partnerId": account.partner_id,
+                                                        "panelistId": "u1"}).json["Items"]
+        assert found == []
+
+
+def test_one_cluster_is_down_and_the_accounts_of_the_other_are_not(split, receiver):
+    a, b = split.start("a"), split.start("b")
+    split.wait_even("a", "b")
+    (first,), (second,) = split.accounts(a, receiver.url, 1)
+    keys = {w: w.key("reports:read", "callbacks:read", "callbacks:write") for w in (first, second)}
+    for node in (a, b):
+        for account, key in keys.items():
+            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 15)
+            assert stored(post(node, account.event("%s-%d" % (account.app_id, node.port))))
+    browser = person(a, "admin")
+    # What was changed last is known to both: who knows of a change that it has not read stops.
+    first.patch(Name="Known")
+    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Known", 15)
+
+    for cluster, (down, up) in enumerate(((first, second), (second, first))):
+        split.servers[cluster].kill()
+        for node in (a, b):
+            wait_away(node, 1)
+        # Without the first, for longer than a node with one cluster answers for keys and sessions.
+        ids, until = [], time.monotonic() + (3 if cluster else 20)
+        while time.monotonic() < until:
+            for node in (a, b):
+                ids.append("%d-up-%d" % (cluster, len(ids)))
+                answer = post(node, up.event(ids[-1]))
+                assert stored(answer), answer
+                assert conversions(node, up, keys[up]) > 0
+                receiver.wait_for(ids[-1])
+            time.sleep(0.2)
+        assert browser.session()["SignedIn"]
+        for node in (a, b):
+            assert node.api().callback(ids[0], up.partner_id)["State"] == "delivered"
+            assert node.api(keys[up]).post("/api/v1/callbacks/%s/resend" % ids[0]).status == 202
+            # Those of the one that is down are told to come again, and nothing of it is stored:
+            # not of a request with events of both either.
+            for refused in ((down.event("late"),), (up.event("mixed"), down.event("mixed"))):
+                answer = post(node, *refused)
+                assert answer.status == 503 and int(answer.headers["Retry-After"]) > 0, answer
+            answer = node.api(keys[down]).get("/api/v1/reports/earnings")
+            assert answer.status == 503, answer
+            assert node.api().get("/api/v1/callbacks/mixed",
+                                  query={"partnerId": up.partner_id}).status == 404
+            assert node.api(None).get("/readyz").status == 200
+            health = node.api(None).get("/healthz").json
+            assert [w["Check"] for w in health["Warnings"]] == ["clusters"]
+        before = conversions(b, up, keys[up])
+        split.servers[cluster].start()
+        for node in (a, b):
+            wait_away(node, 0)
+        for n, node in enumerate((a, b)):
+            both = [up.event("both-%d-%d-u" % (cluster, n)), down.event("both-%d-%d-d" % (cluster, n))]
+            eventually(lambda e=both, m=node: stored(post(m, *e)), 30)
+            for event in both:
+                receiver.wait_for(event["EventId"], timeout_s=40)
+        assert conversions(a, up, keys[up]) == before + 2
+        eventually(lambda: a.metrics()["postbackd_callbacks_pending"] == 0, 40)
+    # Accounts and people are changed again, too.
+    assert a.api().patch("/api/v1/apps/" + first.app_id, {"Name": "Again"}).status == 200
+    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Again", 15)
+
+
+def test_a_node_starts_while_a_cluster_is_down(split, receiver):
+    a = split.start("a")
+    (first,), (second,) = split.accounts(a, receiver.url, 1)
+    assert stored(post(a, first.event("f1"), second.event("s1")))
+    receiver.wait_for("s1")
+    second.patch(Enabled=False)  # its callbacks wait
+    assert stored(post(a, second.event("s2")))
+    split.servers[1].kill()
+    wait_away(a, 1)
+    a.kill()
+    a.start()
+    wait_away(a, 1)
+    second.patch(Enabled=True)
+    assert stored(post(a, first.event("f2")))
+    receiver.wait_for("f2")
+    assert post(a, second.event("s3")).status == 503
+    assert a.api().get("/api/v1/audit").status == 503  # of all accounts
+    assert a.api().get("/api/v1/audit", query={"partnerId": first.partner_id}).status == 200
+    split.servers[1].start()
+    wait_away(a, 0)
+    eventually(lambda: stored(post(a, second.event("s3"))), 30)
+    receiver.wait_for("s2", timeout_s=40)
+    receiver.wait_for("s3", timeout_s=40)
+    assert conversions(a, second) == 3 and conversions(a, first) == 2
+
+
+def test_a_request_of_two_clusters_is_taken_whole(split, receiver):
+    """One of them goes away while it is being taken."""
+    proxy = nodes.Proxy(split.databases[1])
+    whole, split.databases[1] = split.databases[1], proxy.uri
+    try:
+        a = split.start("a")
+        (first,), (second,) = split.accounts(a, receiver.url, 1)
+        assert stored(post(a, first.event("f"), second.event("s")))
+        proxy.freeze()
+        answers = []
+        both = [first.event("f2"), second.event("s2")]
+        asking = threading.Thread(target=lambda: answers.append(post(a, *both, timeout=120)))
+        asking.start()
+        eventually(lambda: events_in(split.databases[0]) == 2, 20)
+        assert answers == []
+        split.servers[1].kill()
+        split.servers[1].start()
+        proxy.thaw()
+        asking.join(120)
+        assert answers[0].status in (202, 503), answers
+        if answers[0].status == 503:
+            assert "Duplicates" in answers[0].json["detail"]
+        eventually(lambda: events_in(whole) == 2, 60, what="the rest of it is stored, too")
+        assert eventually(lambda: stored(post(a, *both)) and post(a, *both), 30).json["Duplicates"] == 2
+        receiver.wait_for("s2", timeout_s=40)
+    finally:
+        proxy.close()
+
+
+def test_a_node_that_hears_of_changes_it_cannot_read_answers_for_nobody(split, receiver):
+    """A key is revoked while one node is cut off from the first cluster, but not from the second."""
+    proxy = nodes.Proxy(split.databases[0])
+    try:
+        a, b = split.start("a"), split.start("b", home=proxy.uri)
+        (_,), (second,) = split.accounts(a, receiver.url, 1)
+        made = a.api().post("/api/v1/partners/%s/keys" % second.partner_id,
+                            {"Name": "k", "Scopes": ["reports:read"]}).json
+        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 200, 15)
+        proxy.freeze()
+        wait_away(b, 1)
+        assert a.api().delete("/api/v1/partners/%s/keys/%s" %
+                              (second.partner_id, made["KeyId"])).status == 204
+        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 503, 60)
+        proxy.thaw()
+        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 401, 40)
+        eventually(lambda: b.api().get("/api/v1/partners/" + second.partner_id).status == 200, 40)
+    finally:
+        proxy.close()
+
+
+def test_clusters_are_named_as_they_are(split, tmp_path, receiver):
+    a = split.start("a")
+    old = nodes.DatabaseDaemon(tmp_path / "old", split.databases[0])
+    try:
+        old.start()
+        (first,), (second,) = split.accounts(a, receiver.url, 1)
+        eventually(lambda: post(old, first.event("one")).json["Accepted"] == 1, 20)
+        eventually(lambda: "object_not_read" in old.log_text(), 20)
+        refused = post(old, second.event("two")).json["Rejected"]
+        assert refused[0]["Errors"][0]["Code"] == "unknown_client"
+        assert events_in(split.databases[0]) == 1
+    finally:
+        old.stop()
+    assert a.api().post("/api/v1/partners", {"Name": "Third", "Cluster": 2}).status == 400
+    third = a.api().post("/api/v1/partners", {"Name": "Third", "Cluster": 1})
+    assert third.status == 201 and third.json["Cluster"] == 1
+    assert a.api().patch("/api/v1/partners/" + third.json["PartnerId"], {"Cluster": 0}).status == 400
+    assert a.stop() == 0
+
+    def refused(store, *clusters):
+        options = [word for uri in clusters for word in ("--store-cluster", uri)]
+        node = nodes.DatabaseDaemon(tmp_path / "wrong", store, *options)
+        begin = node.spawn()
+        assert node.process.wait(60) != 0
+        return node.log_text(begin)
+
+    one, two = split.databases
+    assert "--store-cluster" in refused(one)
+    assert "was named as 0" in refused(two, one)
+    assert "was named as 0" in refused(two)
+    # What is no part of it is never written to: it stays away.
+    foreign = nodes.DatabaseDaemon(tmp_path / "foreign", one, "--store-cluster", one)
+    try:
+        foreign.start()
+        wait_away(foreign, 1)
+        eventually(lambda: "was named as 1" in foreign.log_text(), 20)
+    finally:
+        foreign.stop()
