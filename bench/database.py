@@ -95,11 +95,11 @@ class Nodes:
     def cpu_seconds(self):
         return sum(d.cpu_seconds() for d in self.all)
 
-    def load(self, clients, events, connections, **more):
+    def load(self, clients, events, connections, rate=0, **more):
         """Events to all of them at once, as many to each."""
         count = len(self.all)
         sides = [threading.Thread(target=d.load, args=(clients, events // count), kwargs=dict(
-            connections=max(1, connections // count), core=OTHERS_CORE, **more)) for d in self.all]
+            connections=max(1, connections // count), core=OTHERS_CORE, rate=rate / count, **more)) for d in self.all]
         for side in sides:
             side.start()
         for side in sides:

@@ -5,8 +5,10 @@
 same rate to as many healthy ones. Alternating pairs on fresh daemons; the ratio of the healthy p99
 (sent to arrived) is what counts.
 
-    bench/isolation.py [KIND] [BAD] [SECONDS measured] [PAIRS] [SECONDS before] [FILE]
+    bench/isolation.py [--nodes N] [KIND] [BAD] [SECONDS measured] [PAIRS] [SECONDS before] [FILE]
 
+--nodes: so many nodes on one PostgreSQL instead of one daemon on SQLite; all traffic is spread
+evenly over them, so that most of it comes in where it is not delivered from.
 KIND: one of bench/bad.c's; `refuse` (nothing listens), `tls` (a handshake that stalls), `nxdomain`
 and `nodns` (a name server that says no, or nothing); `mix`: all of these in turn; `host`: as many
 partners, one each, on one host that refuses. SECONDS before: how long the bad ones are under way
@@ -14,6 +16,7 @@ first, so that their retries (after 1 s, 5 s, then minutes; `default` schedule w
 in what is measured. FILE: pairs are kept in it and those found there count too, so that a long
 table can be made in several goes.
 """
+import argparse
 import json
 import os
 import shutil
@@ -24,7 +27,8 @@ import tempfile
 import threading
 import time
 
-from common import BUILD, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from common import BUILD, DAEMON_CORE, LOAD_CORE, Daemon, ages, free_port, header, pinned, row, spread, wait_port
+from database import Nodes, Server
 
 HEALTHY = 20
 PER_BAD = 2
@@ -58,11 +62,74 @@ class Bad:
         self.process.wait()
 
 
+class Single:
+    """One daemon on SQLite; a store is a folder."""
+
+    def prepare(self, fill):
+        daemon = Daemon()
+        fill(daemon)
+        daemon.stop()
+        return daemon.dir
+
+    def start(self, store, options):
+        """Of a copy of the store."""
+        copy = tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR"))
+        shutil.copytree(store, copy, dirs_exist_ok=True)
+        self.daemon = Daemon(store=copy, options=options)
+        self.load = self.daemon.load
+        return [self.daemon]
+
+    def end(self):
+        self.daemon.process.kill()
+        self.daemon.close()
+
+    def drop(self, store):
+        shutil.rmtree(store, ignore_errors=True)
+
+    def close(self):
+        pass
+
+
+class Several:
+    """Nodes on one PostgreSQL; a store is a database."""
+
+    def __init__(self, count):
+        self.count, self.made, self.server = count, 0, Server()
+
+    def prepare(self, fill):
+        self.made += 1
+        name = "base%d" % self.made
+        daemon = Daemon(uri=self.server.database(name))
+        try:
+            fill(daemon)
+        finally:
+            daemon.close()
+        return name
+
+    def start(self, store, options):
+        self.uri = self.server.database("run", store)
+        self.nodes = Nodes(self.uri, self.count, core=DAEMON_CORE, options=options)
+        self.load = self.nodes.load
+        return self.nodes.all
+
+    def end(self):
+        for daemon in self.nodes.all:
+            daemon.process.kill()
+        self.nodes.close()
+        self.server.drop(self.uri)
+
+    def drop(self, store):
+        pass
+
+    def close(self):
+        self.server.close()
+
+
 class Bench:
     """Two stores with their accounts, made once and copied for each run."""
 
-    def __init__(self, kind, count, seconds, before):
-        self.kind, self.count, self.seconds, self.before = kind, count, seconds, before
+    def __init__(self, on, kind, count, seconds, before):
+        self.on, self.kind, self.count, self.seconds, self.before = on, kind, count, seconds, before
         self.ports = [free_port(), free_port()]
         self.sinks = [subprocess.Popen(pinned(LOAD_CORE, [BUILD / "bench" / "sink", p])) for p in self.ports]
         self.bad = Bad()
@@ -75,33 +142,28 @@ class Bench:
                        False: self.prepare(lambda i: "http://127.0.0.1:%d/other/%d" % (self.ports[1], i))}
 
     def prepare(self, url):
-        daemon = Daemon()
-        daemon.accounts(HEALTHY + self.count, lambda i: "http://127.0.0.1:%d/app/%d" % (self.ports[0], i)
-                        if i < HEALTHY else url(i - HEALTHY), partners=500 if self.kind == "host" else 10)
-        daemon.stop()
-        return daemon.dir
+        return self.on.prepare(lambda daemon: daemon.accounts(
+            HEALTHY + self.count, lambda i: "http://127.0.0.1:%d/app/%d" % (self.ports[0], i)
+            if i < HEALTHY else url(i - HEALTHY), partners=500 if self.kind == "host" else 10))
 
     def measure(self, hurt):
-        copy = tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR"))
-        shutil.copytree(self.stores[hurt], copy, dirs_exist_ok=True)
-        daemon = Daemon(store=copy, options=self.options)
+        daemons = self.on.start(self.stores[hurt], self.options)
         try:
             rate = self.count * PER_BAD
-            side = threading.Thread(target=daemon.load, args=(self.count, rate * (self.before + self.seconds)), kwargs=dict(
+            side = threading.Thread(target=self.on.load, args=(self.count, rate * (self.before + self.seconds)), kwargs=dict(
                 batch=10, connections=1, rate=rate, first=HEALTHY))
             side.start()
-            daemon.load(HEALTHY, self.before * RATE, batch=1, connections=2, rate=RATE)
+            self.on.load(HEALTHY, self.before * RATE, batch=1, connections=2, rate=RATE)
             ages(self.ports[0])
-            daemon.load(HEALTHY, self.seconds * RATE, batch=1, connections=2, rate=RATE)
+            self.on.load(HEALTHY, self.seconds * RATE, batch=1, connections=2, rate=RATE)
             side.join()
             time.sleep(0.5)
             found = ages(self.ports[0])
-            found["rss_mib"] = daemon.rss_mib()
-            found["suspended"] = daemon.metrics()["postbackd_lanes_suspended"]
+            found["rss_mib"] = max(daemon.rss_mib() for daemon in daemons)
+            found["suspended"] = sum(daemon.metrics()["postbackd_lanes_suspended"] for daemon in daemons)
             return found
         finally:
-            daemon.process.kill()
-            daemon.close()
+            self.on.end()
 
     def close(self):
         self.bad.close()
@@ -109,39 +171,48 @@ class Bench:
             sink.terminate()
             sink.wait()
         for store in self.stores.values():
-            shutil.rmtree(store, ignore_errors=True)
+            self.on.drop(store)
 
 
-def print_table(name, pairs):
+def print_table(name, pairs, goal):
     good, hurt = [p["good"] for p in pairs], [p["hurt"] for p in pairs]
     for what in ("p50_us", "p99_us"):
         row("%s: healthy %s" % (name, what), spread([h[what] for h in hurt]),
             "as many healthy ones " + spread([g[what] for g in good]),
-            statistics.median(h[what] / g[what] for h, g in zip(hurt, good)), "<= 1.2")
+            statistics.median(h[what] / g[what] for h, g in zip(hurt, good)), goal)
     row("%s: healthy arrived" % name, spread([h["count"] for h in hurt]), "of " + spread([g["count"] for g in good]))
     row("%s: memory, MiB" % name, spread([h["rss_mib"] for h in hurt]), spread([g["rss_mib"] for g in good]),
         goal="%d lanes suspended" % hurt[-1]["suspended"])
 
 
 def main():
-    given = sys.argv[1:] + [None] * 6
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--nodes", type=int, default=0)
+    parser.add_argument("rest", nargs="*")
+    words = parser.parse_args()
+    given = words.rest + [None] * 6
     kind, count = given[0] or "mix", int(given[1] or 100)
     seconds, pairs, before, kept = int(given[2] or 15), int(given[3] or 7), int(given[4] or 7), given[5]
     found = [json.loads(line) for line in open(kept)] if kept and os.path.exists(kept) else []
-    bench = Bench(kind, count, seconds, before)
+    on, bench = Several(words.nodes) if words.nodes else Single(), None
     try:
+        bench = Bench(on, kind, count, seconds, before)
         for _ in range(pairs):
             good = bench.measure(False)
-            pair = {"kind": kind, "count": count, "good": good, "hurt": bench.measure(True)}
+            pair = {"kind": kind, "count": count, "nodes": words.nodes, "good": good, "hurt": bench.measure(True)}
             found.append(pair)
             if kept:
                 with open(kept, "a") as f:
                     f.write(json.dumps(pair) + "\n")
     finally:
-        bench.close()
+        if bench:
+            bench.close()
+        on.close()
     header()
-    for k, n in sorted({(p["kind"], p["count"]) for p in found}):
-        print_table("%d x %s" % (n, k), [p for p in found if (p["kind"], p["count"]) == (k, n)])
+    for k, n, nodes in sorted({(p["kind"], p["count"], p.get("nodes", 0)) for p in found}):
+        print_table("%d x %s%s" % (n, k, ", %d nodes" % nodes if nodes else ""),
+                    [p for p in found if (p["kind"], p["count"], p.get("nodes", 0)) == (k, n, nodes)],
+                    "<= 1.5" if nodes else "<= 1.2")
 
 
 main()
