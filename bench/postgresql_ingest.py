@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Durable ingest over HTTP on PostgreSQL, in batches, beside a bare libpq loop with the same batches.
 
-The daemon takes batches of BATCH in over CONNECTIONS connections and answers when they are durable.
+The daemon takes batches of BATCH in and answers when they are durable: over MANY connections, where
+several of them become one transaction, and over one, where each is a transaction as in the loop.
 The loop (ingest_postgresql.c) inserts the same tables' rows without HTTP, JSON, look-ups and
 decisions, each batch durable before the next, on a database of its own on the same server. The apps
 are paused, so that both leave the owed callbacks waiting. The server has one core, daemon, load and
@@ -17,7 +18,7 @@ import sys
 from common import BUILD, Daemon, header, pinned, row, spread
 from database import OTHERS_CORE, Server, sql
 
-CONNECTIONS = 8
+MANY = 8
 
 
 class Taken:
@@ -43,9 +44,9 @@ def bare(uri, events, batch):
     return found["seconds"], found["cpu_us_per_event"] * events / 1e6
 
 
-def ingest(daemon, events, batch):
+def ingest(daemon, events, batch, connections):
     cpu = daemon.cpu_seconds()
-    seconds = daemon.load(100, events, batch=batch, connections=CONNECTIONS, core=OTHERS_CORE)["seconds"]
+    seconds = daemon.load(100, events, batch=batch, connections=connections, core=OTHERS_CORE)["seconds"]
     return seconds, daemon.cpu_seconds() - cpu
 
 
@@ -59,23 +60,26 @@ def main():
         daemon.accounts(100, lambda i: "http://127.0.0.1:9/app/%d" % i)
         for i in range(100):
             daemon.request("PATCH", "/api/v1/apps/bench_a%d" % i, {"Enabled": False})
-        ingest(daemon, preload, batch)
+        ingest(daemon, preload, batch, MANY)
         bare(uris["bare"], preload, batch)
         for uri in uris.values():
             sql(uri, "VACUUM ANALYZE")
         server.checkpoint()
-        ours, yard = Taken(), Taken()
+        yard, ours = Taken(), {MANY: Taken(), 1: Taken()}
         for _ in range(pairs):
             measured(server, yard, events, lambda: bare(uris["bare"], events, batch))
-            measured(server, ours, events, lambda: ingest(daemon, events, batch))
+            for connections, side in ours.items():
+                measured(server, side, events, lambda n=connections: ingest(daemon, events, batch, n))
         taken = int(sql(uris["ours"], "SELECT sum(last_event_no) FROM account"))
-        assert taken == preload + pairs * events, taken
+        assert taken == preload + pairs * events * len(ours), taken
         header()
-        row("ingest, batches of %d, events/s" % batch, spread(ours.rates), "libpq loop " + spread(yard.rates),
-            statistics.median(a / b for a, b in zip(ours.rates, yard.rates)), ">= 0.7")
-        row("CPU of the server, us/event", spread(ours.server_us), "libpq loop " + spread(yard.server_us),
-            statistics.median(a / b for a, b in zip(ours.server_us, yard.server_us)))
-        row("CPU of the daemon, us/event", spread(ours.own_us), "libpq loop " + spread(yard.own_us))
+        for connections, side in ours.items():
+            name = "%d connection%s: " % (connections, "s"[:connections > 1])
+            row(name + "batches of %d, events/s" % batch, spread(side.rates), "libpq loop " + spread(yard.rates),
+                statistics.median(a / b for a, b in zip(side.rates, yard.rates)), ">= 0.7")
+            row(name + "CPU of the server, us/event", spread(side.server_us), "libpq loop " + spread(yard.server_us),
+                statistics.median(a / b for a, b in zip(side.server_us, yard.server_us)))
+            row(name + "CPU of the daemon, us/event", spread(side.own_us), "libpq loop " + spread(yard.own_us))
     finally:
         if daemon:
             daemon.close()

@@ -17,7 +17,7 @@ from common import Daemon, Sink, header, row, spread
 from database import Nodes, OTHERS_CORE, Server
 
 COUNTS = (1, 2, 3)
-CONNECTIONS = 12
+CONNECTIONS = 24
 SENT = 'postbackd_attempts_total{result="ok"}'
 
 
@@ -57,7 +57,7 @@ def measure(server, count, events, batch):
 
 def main():
     given = [int(word) for word in sys.argv[1:]]
-    events, rounds, batch = given + [60000, 5, 100][len(given):]
+    events, rounds, batch = given + [60000, 5, 250][len(given):]
     sink, server = Sink(), Server()
     try:
         prepare(server, sink)
