@@ -174,6 +174,25 @@ static void outcomes_are_kept_with_their_attempts(struct subject *s)
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
 }
 
+/* What a disabled app has kept for years, or what a recovery asks for again. */
+static void outcomes_of_four_years_in_one_batch(struct subject *s)
+{
+    enum { MONTHS = 48 };
+    struct outcome outcomes[MONTHS];
+    for (int i = 0; i < MONTHS; i++) {
+        char id[16];
+        struct verdict v;
+        snprintf(id, sizeof id, "month-%d", i);
+        struct candidate c = item(EVENT_SURVEY_COMPLETED, id);
+        REQUIRE(subject_submit(s, &c, 1, BASE_MS + i * 30 * DAY, &v) == STORE_OK);
+        outcomes[i] = final(v.event_no, 1, CALLBACK_DELIVERED);
+    }
+    CHECK_EQ_INT(subject_record(s, outcomes, MONTHS), STORE_OK);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "month-0").state, CALLBACK_DELIVERED);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "month-47").state, CALLBACK_DELIVERED);
+    CHECK_CSTR(page_text(s, LANE_A_SUCCESS, INT64_MAX, 0, 0, 100, NULL), "");
+}
+
 /* Returns the latest resend that the callback handed over knows of. */
 static uint64_t check_owed_one(struct subject *s, uint64_t event_no, bool manual,
                                bool was_delivered, int32_t attempts, int32_t slot)
@@ -372,6 +391,7 @@ void run_callback_tests(void)
     RUN_FRESH(imported_events_are_not_delivered);
     RUN_FRESH(pages_by_due_time);
     RUN_FRESH(outcomes_are_kept_with_their_attempts);
+    RUN_FRESH(outcomes_of_four_years_in_one_batch);
     RUN_FRESH(resends_in_every_state);
     RUN_FRESH(a_resend_outlives_what_was_decided_before_it);
     RUN_FRESH(a_page_knows_of_resends);

@@ -19,12 +19,14 @@ static int put_object(struct pg *pg, enum object_kind kind, struct str id, struc
                         " SET document=excluded.document");
 }
 
+#define PARTS_TO_A_TRIP 10
+
 /* A trip for each few of them; the last ones go with what follows. */
 static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, size_t count)
 {
     enum pg_fate fate = PG_FINE;
     for (size_t i = 0; fate == PG_FINE && i < count; i++) {
-        if (i > 0 && i % (PG_STATEMENTS_MOST / 4) == 0)
+        if (i > 0 && i % PARTS_TO_A_TRIP == 0)
             fate = pg_sync(pg);
         if (fate == PG_FINE)
             (void)put_object(pg, parts[i].kind, parts[i].id, parts[i].document);

@@ -21,7 +21,8 @@
 
 enum pg_fate { PG_FINE, PG_NOT_NOW, PG_LOST, PG_WRONG };
 
-#define PG_STATEMENTS_MOST 40
+/* Whatever is done for each period of events fits into one trip: 30 days each, of 11 years. */
+#define PG_STATEMENTS_MOST 160
 /* The server ends a statement after this; whoever waits longer for a trip takes the connection for
  * lost. Locks are held for milliseconds, so who waits longer for one gives way and tries again. */
 #define PG_STATEMENT_TIMEOUT_MS 30000
