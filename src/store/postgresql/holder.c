@@ -1,7 +1,10 @@
-/* A process number may be another's by now: when it started tells them apart. */
+/* A process number may be another's by now: when it started tells them apart. What cannot be known
+ * (a machine that does not say which it is, a process whose files are hidden) counts as alive. */
 #include "store/postgresql/holder.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,7 +26,7 @@ static void read_line(const char *path, char *to, size_t room)
     to[strcspn(to, "\n")] = '\0';
 }
 
-/* When a process was started, in ticks since the machine was; 0: there is no such process. */
+/* When a process was started, in ticks since the machine was; 0: nobody says. */
 static unsigned long long started_at(int pid)
 {
     char path[40], line[1024];
@@ -63,12 +66,17 @@ bool holder_is_gone(struct str holder)
     char machine[130], name[HOLDER_BYTES];
     name_machine(machine, sizeof machine);
     size_t n = strlen(machine);
+    if (machine[0] == '?')
+        return false; /* other machines do not say either */
     if (holder.n >= sizeof name || holder.n <= n || memcmp(holder.p, machine, n) != 0)
         return false;
     memcpy(name, holder.p, holder.n);
     name[holder.n] = '\0';
     char *rest;
     long pid = strtol(name + n, &rest, 10);
-    unsigned long long started = strtoull(rest, NULL, 10);
-    return pid <= 0 || started_at((int)pid) != started;
+    unsigned long long started = strtoull(rest, NULL, 10), now = started_at((int)pid);
+    if (pid <= 0 || now)
+        return pid <= 0 || now != started;
+    /* Not to be seen: /proc may be without other users' processes (hidepid, ProtectProc). */
+    return kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
