@@ -78,12 +78,16 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
         callback_free(c);
     }
     side->owed_count = kept;
-    if (table_rows(&side->handover) == 0 || !pg_connect(&side->pg))
+    if (table_rows(&side->handover) == 0)
         return;
-    pg_begin(&side->pg, false);
-    handover_send(s, &side->pg, &side->handover);
-    pg_commit(&side->pg);
-    if (pg_sync(&side->pg) != PG_FINE)
+    bool good = pg_connect(&side->pg);
+    if (good) {
+        pg_begin(&side->pg, false);
+        handover_send(s, &side->pg, &side->handover);
+        pg_commit(&side->pg);
+        good = pg_sync(&side->pg) == PG_FINE;
+    }
+    if (!good)
         log_warning("handover_failed", LOG_STR("why", buf_str(&side->pg.why)));
 }
 
