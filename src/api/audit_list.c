@@ -90,7 +90,7 @@ static void on_rows(struct task *task)
     struct auditing *a = CONTAINER_OF(task, struct auditing, list.done);
     struct arena rows = a->list.arena; /* answering frees the call, and `a` with it */
     a->list.arena = (struct arena){0};
-    if (a->list.status != STORE_OK) {
+    if (a->list.status != STORE_OK || a->c->r->gone) {
         buf_free(&a->answer);
         call_answer_busy(a->c, a->list.status);
     } else if (!take_rows(a)) {

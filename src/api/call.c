@@ -239,6 +239,10 @@ void call_answer_invalid_query(struct call *c)
 void call_answer_busy(struct call *c, enum store_status status)
 {
     struct store_numbers n;
+    if (c->r->gone) { /* and so is the store, where the daemon ends */
+        call_answer_problem(c, 503, "The client has left.");
+        return;
+    }
     store_get_numbers(c->api->options.store, &n);
     if (n.clusters_away > 0 && n.refusal == STORE_TAKES) {
         call_answer_problem(c, 503,

@@ -133,7 +133,10 @@ static void told_elsewhere(struct task *task)
     struct viewing *v = CONTAINER_OF(task, struct viewing, question.done);
     if (!v->question.answered) {
         arena_free(&v->question.arena);
-        view_here(v);
+        if (v->c->r->gone)
+            call_answer_busy(v->c, STORE_BUSY);
+        else
+            view_here(v);
         return;
     }
     struct buf body = {0};
@@ -170,7 +173,7 @@ struct answering {
 static void told_other(struct asking *a)
 {
     struct answering *w = CONTAINER_OF(a, struct answering, asking);
-    if (a->status == STORE_OK)
+    if (a->status == STORE_OK && atomic_load(&a->api->accepting))
         store_answer(a->api->options.store, a->app->app_no, w->question, buf_str(&a->body));
     end(a);
     free(w);

@@ -226,6 +226,11 @@ static void counted(struct task *task)
     struct recovering *g = CONTAINER_OF(task, struct recovering, count.done);
     if (!call_store_ok(g->c, g->count.status))
         return;
+    if (g->c->r->gone) { /* it has waited for long, and perhaps is asked for again */
+        free(g->count.apps);
+        call_answer_busy(g->c, STORE_BUSY);
+        return;
+    }
     make_parts(&g->r, &g->count);
     free(g->count.apps);
     recovery_print(&g->document, &g->r);

@@ -60,7 +60,7 @@ static void waiting_done(struct task *task)
 {
     struct looking *l = CONTAINER_OF(task, struct looking, waiting.done);
     struct system_endpoint *e = &l->endpoints[l->at];
-    if (l->waiting.status != STORE_OK) {
+    if (l->waiting.status != STORE_OK || l->c->r->gone) {
         release(l, l->at + 1);
         call_answer_busy(l->c, l->waiting.status);
         return;

@@ -34,7 +34,8 @@ enum http_method {
 
 /* Valid from the handler's call until the response is complete. When the client goes away
  * earlier, or has been answered by http_respond_by, `gone` becomes true; the handler's late answer
- * is then dropped. */
+ * is then dropped. Of a server that has stopped all are gone: a handler that is still at work asks
+ * nobody for anything then. */
 struct http_request {
     uint32_t magic;
     enum http_method method;

@@ -1,12 +1,14 @@
 """Several daemons on one database: they share the work, and whatever becomes of one of them nothing
 acknowledged is lost and nothing is written by a node that has lost its lease."""
+import http.client
+import json
 import signal
 import threading
 import time
 
 import nodes
 import pytest
-from harness import Receiver, eventually
+from harness import OPERATOR_KEY, PATIENCE, Receiver, eventually
 from postgresql import Session, sql
 
 
@@ -296,3 +298,80 @@ def test_a_recovery_is_run_by_one_and_seen_by_all(cluster):
         eventually(lambda: node.api().get(path).status == 404, 10)
     finally:
         receiver.close()
+
+
+def ask(node, path, body=None):
+    """A request that is on its way; its answer is read later."""
+    connection = http.client.HTTPConnection("127.0.0.1", node.port, timeout=60 * PATIENCE)
+    connection.request("POST" if body else "GET", path, body=body and json.dumps(body),
+                       headers={"Authorization": "Bearer " + OPERATOR_KEY,
+                                "Content-Type": "application/json"})
+    return connection
+
+
+def endpoints(cluster, receiver):
+    """Of six apps: whichever node is asked, it has to ask the other one for some."""
+    node = cluster.all["a"]
+    return ["/api/v1/apps/%s/endpoints" % account.app_id
+            for account in cluster.accounts(6, receiver.url, node)]
+
+
+def let_go(connection):
+    """The daemon has closed it without an answer."""
+    with pytest.raises((http.client.HTTPException, OSError)):
+        connection.getresponse()
+
+
+def test_what_is_asked_of_another_node_is_answered_while_the_database_is_away(
+        cluster, server, receiver):
+    a, b = cluster.start("a"), cluster.start("b")
+    cluster.wait_even("a", "b")
+    paths = endpoints(cluster, receiver)
+    server.stop()
+    try:
+        for node in (a, b):
+            asked = [ask(node, path) for path in paths]
+            assert [one.getresponse().status for one in asked] == [503] * len(paths)
+    finally:
+        server.start()
+    for node in (a, b):
+        eventually(lambda n=node: n.api().get(paths[0]).status == 200, 30)
+
+
+def test_a_node_ends_that_waits_for_another_ones_answer(cluster, database, receiver):
+    proxy = nodes.Proxy(database)
+    try:
+        a = cluster.start("a")
+        b = cluster.start("b", proxy.uri, env={"POSTBACKD_LOOPS": "1"})
+        cluster.wait_even("a", "b")
+        paths = endpoints(cluster, receiver)
+        proxy.freeze()
+        asked = [ask(b, path) for path in paths]
+        for _ in range(2):  # its one loop has taken what came before
+            assert b.api().get("/healthz", key=None).status == 200
+        b.process.send_signal(signal.SIGTERM)
+        for one in asked:
+            let_go(one)
+        proxy.thaw()
+        assert b.process.wait(60 * PATIENCE) == 0, b.log_text()[-2000:]
+        eventually(lambda: a.metrics()["postbackd_shards_held"] == nodes.SHARDS, 40)
+    finally:
+        proxy.close()
+
+
+def test_a_node_ends_while_a_recovery_is_counted(cluster, database, receiver):
+    """What comes of the count comes when nobody is there any more to be told."""
+    a = cluster.start("a")
+    account = cluster.accounts(1, receiver.url, a)[0]
+    a.api().events([account.event("e")])
+    a.api().wait_state("e", account.partner_id, "delivered")
+    with Session(database) as session:
+        session.say("BEGIN; LOCK TABLE event; SELECT 'locked';")
+        asked = ask(a, "/api/v1/callbacks/recover?partnerId=" + account.partner_id, {
+            "From": "2020-01-01T00:00:00Z", "To": "2099-01-01T00:00:00Z", "States": ["dead"]})
+        eventually(lambda: sql(database, "SELECT count(*) FROM pg_stat_activity WHERE query LIKE"
+                                         " '%GROUP BY app_no%' AND wait_event_type='Lock'") == "1",
+                   20)
+        a.process.send_signal(signal.SIGTERM)
+        let_go(asked)
+    assert a.process.wait(60 * PATIENCE) == 0, a.log_text()[-2000:]

@@ -108,6 +108,7 @@ void *pg_keeper_main(void *arg)
     int64_t house_at = 0, rescan_at = 0;
     while (!queue_has_any(&s->to_keeper, s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS)) {
         int64_t now = env_mono_ms(env_real());
+        questions_expire(&s->questions);
         if (!pg_connect(&s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
             continue;

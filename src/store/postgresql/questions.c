@@ -146,11 +146,11 @@ static struct str find_answer(const PGresult *r, int64_t id)
     return STR_NONE;
 }
 
-/* Those that are answered, or have waited long enough. */
-static void end_waiting(struct pg_questions *q, const PGresult *answers)
+/* Those of a list that are answered, or have waited long enough. */
+static void end_some(struct store_question **list, const PGresult *answers)
 {
     int64_t now = env_mono_ms(env_real());
-    for (struct store_question **at = &q->waiting; *at;) {
+    for (struct store_question **at = list; *at;) {
         struct store_question *question = *at;
         struct str answer = find_answer(answers, question->id);
         if (!answer.p && now < question->until_mono_ms) {
@@ -160,6 +160,14 @@ static void end_waiting(struct pg_questions *q, const PGresult *answers)
         *at = question->next;
         finish(question, answer);
     }
+}
+
+void questions_expire(struct pg_questions *q)
+{
+    pthread_mutex_lock(&q->lock);
+    end_some(&q->asked, NULL);
+    pthread_mutex_unlock(&q->lock);
+    end_some(&q->waiting, NULL);
 }
 
 enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg)
@@ -172,7 +180,8 @@ enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg)
     pg_commit(pg);
     enum pg_fate fate = pg_sync(pg);
     bool good = fate == PG_FINE;
-    end_waiting(q, good && answers >= 0 ? pg_result(pg, answers) : NULL);
+    if (good && answers >= 0)
+        end_some(&q->waiting, pg_result(pg, answers));
     int count = good ? PQntuples(pg_result(pg, taken)) : 0;
     for (int i = 0; i < count; i++)
         pg_nodes_tell_asked(&s->nodes, pg_int(pg_result(pg, taken), i, 0),

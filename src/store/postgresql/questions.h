@@ -24,5 +24,7 @@ void questions_free(struct pg_questions *q); /* answers what is asked: not answe
 void questions_ask(struct postgresql_store *s, struct store_question *question);
 void questions_answer(struct postgresql_store *s, int64_t id, struct str answer);
 
-/* The keeper's: one look. */
+/* The keeper's: those that have waited for long enough are not answered, whatever the database
+ * does; and one look. */
+void questions_expire(struct pg_questions *q);
 MUST_CHECK enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg);
