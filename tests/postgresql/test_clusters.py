@@ -119,8 +119,7 @@ def test_two_clusters_are_one_installation(split, receiver):
             assert node.api(key).get("/api/v1/reports/earnings",
                                      query={"clientIds": other.client}).status == 404
             assert node.api().get("/api/v1/apps/%s/endpoints" % account.app_id).status == 200
-    for account in accounts:
-        eventually(lambda w=account: len(receiver.ids()) == 80 + 8, 30, what="the resends arrive")
+    eventually(lambda: len(receiver.ids()) == 80 + 8, 30, what="the resends arrive")
 
     # The operator's pages are of both.
     for node in (a, b):

@@ -98,6 +98,8 @@ WRONG = [
     (["serve", "--store", "mysql:x"], ["store"]), (["serve", "--store", "postgresql://me:pw@db/x"], ["***:***@db", "POSTBACKD_MASTER_KEY"]),
     (["serve", "--store", "sqlite:"], ["store"]),
     (["serve", "--read-replica", "postgresql:///x"], ["read-replica"]),
+    (["serve", "--store-cluster", "postgresql:///x"], ["store-cluster"]),
+    (["serve", "--store", "postgresql:///x", "--store-cluster", "sqlite:x"], ["store-cluster"]),
     (["serve", "--store", "postgresql:///x", "--read-replica", "sqlite:x"], ["read-replica"]),
     (["serve", "--store", "postgresql:///x", "--read-replica-max-lag", "0"], ["read-replica-max-lag"]),
     (["serve", "--retry-schedule", "5s,x"], ["retry-schedule"]), (["serve", "--retry-schedule", "5"], ["retry-schedule"]),
