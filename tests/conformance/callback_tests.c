@@ -15,31 +15,37 @@ static void record_one(struct subject *s, struct outcome o)
     CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
 }
 
-/* One page of a lane, as "event number" text like "1 2 3+" (+: more). */
+/* What a page has, as "event number" text like "1 2 3+" (+: more); drops it. */
+static const char *take_page(const struct due_page *page)
+{
+    static char text[4096];
+    size_t n = 0;
+    for (size_t i = 0; i < page->count; i++)
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu", i ? " " : "",
+                              (unsigned long long)page->items[i]->event_no);
+    snprintf(text + n, sizeof text - n, "%s", page->more ? "+" : "");
+    if (page->count) { /* it may stand behind what has just become final */
+        const struct callback *last = page->items[page->count - 1];
+        CHECK(page->last_due_ms > last->place.due_ms ||
+              (page->last_due_ms == last->place.due_ms && page->last_event_no >= last->event_no));
+    }
+    drop_callbacks(page->items, page->count);
+    return text;
+}
+
+/* One page of a lane. */
 static const char *page_text(struct subject *s, lane_no lane, int64_t until, int64_t after_due,
                              uint64_t after_no, uint32_t limit, int64_t *ret_next)
 {
-    static char text[4096];
     struct due_page page = {.lane = lane,
                             .due_until_ms = until,
                             .after_due_ms = after_due,
                             .after_event_no = after_no,
                             .limit = limit};
     subject_page(s, &page);
-    size_t n = 0;
-    for (size_t i = 0; i < page.count; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%llu", i ? " " : "",
-                              (unsigned long long)page.items[i]->event_no);
-    snprintf(text + n, sizeof text - n, "%s", page.more ? "+" : "");
-    if (page.count) { /* it may stand behind what has just become final */
-        const struct callback *last = page.items[page.count - 1];
-        CHECK(page.last_due_ms > last->place.due_ms ||
-              (page.last_due_ms == last->place.due_ms && page.last_event_no >= last->event_no));
-    }
     if (ret_next)
         *ret_next = page.next_due_ms;
-    drop_callbacks(page.items, page.count);
-    return text;
+    return take_page(&page);
 }
 
 static const char *due_now(struct subject *s, lane_no lane)
@@ -133,6 +139,51 @@ static void pages_by_due_time(struct subject *s)
     CHECK(next == INT64_MAX);
     CHECK_CSTR(page_text(s, LANE_A_OFFER, BASE_MS + DAY, 0, 0, 100, &next), "");
     CHECK(next == INT64_MAX);
+}
+
+/* Lanes that run dry together: each gets its own page, whatever the others ask for. */
+static void pages_asked_at_once(struct subject *s)
+{
+    const struct {
+        lane_no lane;
+        int64_t until, after_due;
+        uint64_t after_no;
+        uint32_t limit;
+        const char *text;
+        int64_t next;
+    } asked[] = {
+        {LANE_A_SUCCESS, BASE_MS, 0, 0, 100, "3 1 4 6", BASE_MS + 5000},
+        {LANE_A_OFFER, BASE_MS + DAY, 0, 0, 100, "", INT64_MAX},
+        {LANE_A_SUCCESS, BASE_MS, BASE_MS, 1, 1, "4+", BASE_MS},
+        {LANE_A_SUCCESS, BASE_MS + 5000, BASE_MS, 6, 2, "2", BASE_MS + 60000},
+        {LANE_A_SUCCESS, BASE_MS - 8, 0, 0, 5, "", BASE_MS - 7},
+        {LANE_A_SUCCESS, BASE_MS + DAY, 0, 0, 100, "3 1 4 6 2 5", INT64_MAX},
+    };
+    struct due_page pages[ARRAY_LEN(asked) * 8];
+    submit_completions(s, 6);
+    record_one(s, retry_at(2, 1, BASE_MS + 5000));
+    record_one(s, retry_at(3, 1, BASE_MS - 7));
+    record_one(s, retry_at(5, 1, BASE_MS + 60000));
+    for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+        size_t of = i % ARRAY_LEN(asked);
+        pages[i] = (struct due_page){.lane = asked[of].lane,
+                                     .due_until_ms = asked[of].until,
+                                     .after_due_ms = asked[of].after_due,
+                                     .after_event_no = asked[of].after_no,
+                                     .limit = asked[of].limit,
+                                     .brief = i % 16 == 15}; /* may be behind */
+        subject_start_page(s, &pages[i]);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+        subject_wait(s, &pages[i].done);
+        CHECK_EQ_INT(pages[i].status, STORE_OK);
+        int64_t next = pages[i].next_due_ms;
+        const char *text = take_page(&pages[i]);
+        if (pages[i].brief)
+            continue;
+        CHECK_CSTR(text, asked[i % ARRAY_LEN(asked)].text);
+        CHECK_EQ_INT(next, asked[i % ARRAY_LEN(asked)].next);
+    }
 }
 
 static void outcomes_are_kept_with_their_attempts(struct subject *s)
@@ -390,6 +441,7 @@ void run_callback_tests(void)
     RUN_FRESH(the_sink_gets_what_is_owed);
     RUN_FRESH(imported_events_are_not_delivered);
     RUN_FRESH(pages_by_due_time);
+    RUN_FRESH(pages_asked_at_once);
     RUN_FRESH(outcomes_are_kept_with_their_attempts);
     RUN_FRESH(outcomes_of_four_years_in_one_batch);
     RUN_FRESH(resends_in_every_state);

@@ -274,11 +274,16 @@ enum store_status subject_record(struct subject *s, const struct outcome *items,
     return b.status;
 }
 
-void subject_page(struct subject *s, struct due_page *page)
+void subject_start_page(struct subject *s, struct due_page *page)
 {
     page->done.run = never_run;
     page->reply_to = &s->executor;
     store_page(s->store, page);
+}
+
+void subject_page(struct subject *s, struct due_page *page)
+{
+    subject_start_page(s, page);
     subject_wait(s, &page->done);
 }
 

@@ -68,6 +68,7 @@ struct intake_batch *subject_make_batch(struct subject *s, const struct candidat
 void free_batch(struct intake_batch *batch);
 enum store_status subject_record(struct subject *s, const struct outcome *items, size_t count);
 void subject_page(struct subject *s, struct due_page *page); /* the caller drops page->items */
+void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
 void subject_intraday(struct subject *s, struct intraday_query *query);
 void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
