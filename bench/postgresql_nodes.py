@@ -39,8 +39,8 @@ def measure(server, count, events, batch):
     uri = server.database("run", "base")
     nodes = Nodes(uri, count)
     try:
-        nodes.load(100, 2000, CONNECTIONS, batch=batch)  # partitions made, connections open
-        wait_delivered(nodes, nodes.sum(SENT))
+        first = nodes.load(100, 3000, CONNECTIONS, batch=batch)  # partitions made, connections open
+        wait_delivered(nodes, first)
         server.checkpoint()
         sent = nodes.sum(SENT)
         own, theirs, begin = nodes.cpu_seconds(), server.cpu_seconds(), time.monotonic()
