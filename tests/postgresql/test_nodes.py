@@ -317,9 +317,13 @@ def endpoints(cluster, receiver):
 
 
 def let_go(connection):
-    """The daemon has closed it without an answer."""
-    with pytest.raises((http.client.HTTPException, OSError)):
-        connection.getresponse()
+    """The daemon has closed it without an answer; or what it waited for was given up before, where
+    the test's machine is slow."""
+    try:
+        answer = connection.getresponse()
+    except (http.client.HTTPException, OSError):
+        return
+    assert answer.status in (429, 503), answer.status
 
 
 def test_what_is_asked_of_another_node_is_answered_while_the_database_is_away(
