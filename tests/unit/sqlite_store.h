@@ -11,6 +11,7 @@
 
 #include <dirent.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -124,7 +125,7 @@ static inline int64_t test_wall_ms(struct env *env)
 }
 
 /* Nothing gets old enough to be applied by itself. */
-static bool mono_stands_still;
+static atomic_bool mono_stands_still;
 
 static inline int64_t test_mono_ms(struct env *env)
 {
