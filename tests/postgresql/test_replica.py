@@ -2,6 +2,7 @@
 while the replica is stopped, late or none any more."""
 import signal
 import threading
+from urllib.parse import quote
 
 import pytest
 from harness import Account, eventually
@@ -52,12 +53,18 @@ def of(tmp_path, pair, *options):
 
 
 def replica(daemon):
-    return daemon.api().get("/api/v1/system").json["ReadReplica"]
+    answer = daemon.api().get("/api/v1/system")
+    assert answer.status == 200, answer
+    return answer.json["ReadReplica"]
+
+
+def is_now(daemon, state):
+    answer = daemon.api().get("/api/v1/system")  # behind a failover it may be refused
+    return answer.status == 200 and answer.json["ReadReplica"]["State"] == state
 
 
 def wait_state(daemon, state):
-    return eventually(lambda: (lambda r: r if r["State"] == state else None)(replica(daemon)), 30,
-                      what="the replica is " + state)
+    eventually(lambda: is_now(daemon, state), 30, what="the replica is " + state)
 
 
 def conversions(daemon, account):
@@ -207,3 +214,72 @@ def test_the_replica_of_another_store_is_not_read(tmp_path, shared, pair, receiv
     finally:
         daemon.stop()
         other.stop()
+
+
+def with_standby(pair, tmp_path, at_replica):
+    """The store on a primary and a standby of it, whichever is the primary."""
+    hosts = ",".join(quote(str(c.folder), safe="") for c in (pair.primary, pair.replica))
+    return DatabaseDaemon(tmp_path, "postgresql:///postbackd?user=postgres&host=" + hosts,
+                          "--read-replica", at_replica)
+
+
+def wait_reading(daemon, account):
+    """Until what reads has a connection to the new primary."""
+    eventually(lambda: daemon.api().get("/api/v1/reports/conversions", query={
+        "partnerId": account.partner_id}).status == 200, 60)
+
+
+def test_a_replica_that_did_not_follow_a_failover_is_not_read(tmp_path, pair, receiver):
+    """It has more than the new primary, and other things."""
+    left = Replica(pair.primary)
+    daemon = with_standby(pair, tmp_path, left.uri("postbackd"))
+    try:
+        left.start()
+        account = Account(daemon.start(), receiver.url)
+        wait_state(daemon, "used")
+        daemon.api().events([account.event("f-1")])
+        assert conversions(daemon, account) == 1
+        written = sql(pair.primary.uri(), "SELECT pg_current_wal_flush_lsn()")
+        eventually(lambda: sql(pair.replica.uri(), "SELECT pg_last_wal_replay_lsn()>='%s'" % written)
+                   == "t", 30)
+        pair.replica.stop()
+        sql(pair.primary.uri("postbackd"),
+            "CREATE TABLE much AS SELECT repeat('x',1000) FROM generate_series(1,20000)")
+        assert conversions(daemon, account) == 1  # what the replica has as well
+        pair.primary.kill()
+        pair.replica.start()
+        pair.replica.promote()
+        eventually(lambda: daemon.api().post("/api/v1/events", account.event("f-2")).status == 202, 60)
+        wait_reading(daemon, account)
+        for _ in range(3):
+            assert conversions(daemon, account) == 2
+        wait_state(daemon, "behind")
+    finally:
+        daemon.stop()
+        left.remove()
+
+
+def test_a_replica_that_followed_a_failover_is_read_again(tmp_path, pair, receiver):
+    behind = Replica(pair.replica)
+    daemon = with_standby(pair, tmp_path, behind.uri("postbackd"))
+    try:
+        behind.start()
+        account = Account(daemon.start(), receiver.url)
+        wait_state(daemon, "used")
+        pair.primary.kill()
+        pair.replica.promote()
+        eventually(lambda: daemon.api().post("/api/v1/events", account.event("f-1")).status == 202, 60)
+        wait_reading(daemon, account)
+        assert conversions(daemon, account) == 1
+
+        def used():
+            for server in (pair.replica, behind):
+                sql(server.uri(), "CHECKPOINT")
+            return is_now(daemon, "used")
+        eventually(used, 60)
+        reads = replica(daemon)["Reads"]
+        assert conversions(daemon, account) == 1
+        assert replica(daemon)["Reads"] > reads
+    finally:
+        daemon.stop()
+        behind.remove()

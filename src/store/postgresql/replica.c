@@ -1,6 +1,8 @@
 /* See replica.h. Positions in the log are the servers' own (pg_lsn), compared here as numbers: what
  * was committed and acknowledged lies before what the primary has written, and a replica shows all
- * of it once it has replayed that far. No clock of any machine is compared with another's. */
+ * of it once it has replayed that far: on the same timeline. One that has not followed a failover
+ * may be further by number, and have what the new primary never had instead of what it has. No
+ * clock of any machine is compared with another's. */
 #include "store/postgresql/replica.h"
 
 #include "base/alloc.h"
@@ -80,25 +82,33 @@ static void set_state(struct pg_replica *r, enum store_replica state, const char
 
 /* --- positions -------------------------------------------------------------------------------- */
 
+struct position {
+    int64_t timeline, at;
+};
+
 /* False: the primary cannot say. */
-static bool ask_written(struct pg *primary, int64_t *ret_position)
+static bool ask_written(struct pg *primary, struct position *ret)
 {
     if (!pg_connect(primary))
         return false;
-    int at = pg_exec(primary, "SELECT pg_current_wal_flush_lsn()");
+    int at = pg_exec(primary, "SELECT ('x'||left(pg_walfile_name(at),8))::bit(32)::int,at"
+                              " FROM pg_current_wal_flush_lsn() AS at");
     if (pg_sync(primary) != PG_FINE)
         return false;
-    *ret_position = pg_int(pg_result(primary, at), 0, 0);
+    const PGresult *row = pg_result(primary, at);
+    *ret = (struct position){pg_int(row, 0, 0), pg_int(row, 0, 1)};
     return true;
 }
 
-/* False: *why of the connection. */
-static bool ask_replayed(struct postgresql_store *s, struct pg *replica, int64_t *ret_position)
+/* The timeline is that of its last restartpoint: behind a failover that it has followed, the next
+ * one is some minutes away. False: *why of the connection. */
+static bool ask_replayed(struct postgresql_store *s, struct pg *replica, struct position *ret)
 {
     if (!pg_connect(replica))
         return false;
     int at = pg_exec(replica, "SELECT pg_last_wal_replay_lsn(),pg_is_in_recovery(),"
-                              "(SELECT value FROM meta WHERE name='hash_secret')");
+                              "(SELECT value FROM meta WHERE name='hash_secret'),"
+                              "(SELECT timeline_id FROM pg_control_checkpoint())");
     if (pg_sync(replica) != PG_FINE)
         return false;
     const PGresult *row = pg_result(replica, at);
@@ -107,8 +117,17 @@ static bool ask_replayed(struct postgresql_store *s, struct pg *replica, int64_t
         return pg_refuse(replica, "it is no replica any more");
     if (secret.n != sizeof s->secret.bytes || memcmp(secret.p, s->secret.bytes, secret.n) != 0)
         return pg_refuse(replica, "it is a replica of another store");
-    *ret_position = pg_int(row, 0, 0);
+    *ret = (struct position){pg_int(row, 0, 3), pg_int(row, 0, 0)};
     return true;
+}
+
+static bool same_timeline(struct pg_replica *r, const struct position *written,
+                          const struct position *replayed)
+{
+    if (written->timeline == replayed->timeline)
+        return true;
+    set_state(r, STORE_REPLICA_BEHIND, "it has no restartpoint behind the last failover yet");
+    return false;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
@@ -122,15 +141,18 @@ static bool may_serve(enum request_kind kind)
 }
 
 static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r,
-                                struct pg *replica, int64_t position)
+                                struct pg *replica, const struct position *written)
 {
-    int64_t until = env_mono_ms(env_real()) + r->lag_most_ms, replayed;
+    int64_t until = env_mono_ms(env_real()) + r->lag_most_ms;
+    struct position replayed;
     for (;;) {
         if (!ask_replayed(s, replica, &replayed)) {
             set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
             return false;
         }
-        if (replayed >= position)
+        if (!same_timeline(r, written, &replayed))
+            return false;
+        if (replayed.at >= written->at)
             return true;
         if (env_mono_ms(env_real()) >= until) {
             set_state(r, STORE_REPLICA_BEHIND, "a read has waited for as long as it may");
@@ -143,9 +165,9 @@ static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r
 static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg *primary,
                     struct pg *replica, pg_read_work work, void *what)
 {
-    int64_t position;
-    if (atomic_load(&r->state) != STORE_REPLICA_USED || !ask_written(primary, &position) ||
-        !wait_until_replayed(s, r, replica, position))
+    struct position written;
+    if (atomic_load(&r->state) != STORE_REPLICA_USED || !ask_written(primary, &written) ||
+        !wait_until_replayed(s, r, replica, &written))
         return false;
     enum pg_fate fate = work(s, replica, what);
     if (fate == PG_LOST)
@@ -171,14 +193,15 @@ bool pg_replica_read(struct postgresql_store *s, struct pg *pg, enum request_kin
 /* A position that the primary had reached, and when it said so. */
 struct sample {
     bool waits; /* for the replica to reach it */
-    int64_t position, at_mono_ms;
+    struct position written;
+    int64_t at_mono_ms;
 };
 
 static void look(struct postgresql_store *s, struct pg_replica *r, struct sample *sample)
 {
-    int64_t replayed;
+    struct position replayed;
     if (!sample->waits) {
-        if (!ask_written(&r->primary, &sample->position))
+        if (!ask_written(&r->primary, &sample->written))
             return; /* who reads sees that, too */
         sample->at_mono_ms = env_mono_ms(env_real());
     }
@@ -188,7 +211,11 @@ static void look(struct postgresql_store *s, struct pg_replica *r, struct sample
         set_state(r, STORE_REPLICA_AWAY, buf_c(&r->watch.why));
         return;
     }
-    sample->waits = replayed < sample->position;
+    if (!same_timeline(r, &sample->written, &replayed)) {
+        sample->waits = false;
+        return;
+    }
+    sample->waits = replayed.at < sample->written.at;
     int64_t lag_ms = first && !sample->waits ? 0 : env_mono_ms(env_real()) - sample->at_mono_ms;
     atomic_store(&r->lag_ms, lag_ms);
     if (lag_ms > r->lag_most_ms)
