@@ -2,8 +2,9 @@
  *
  * The end of a tick, in order: what has fallen due is touched; each touched lane is visited
  * (lane_decide until it says start or wait); lanes that may start take turns, healthy ones
- * first, DISPATCHER_QUANTUM starts each; the outcomes of the tick are submitted as one batch;
- * the next wake-up is set. So one lane, however busy or broken, holds up nobody. */
+ * first, DISPATCHER_QUANTUM starts each, until the tick has its starts; the outcomes of the tick
+ * are submitted as one batch; the next wake-up is set. So one lane, however busy or broken, holds
+ * up nobody. */
 #include "delivery/dispatcher.h"
 
 #include "base/alloc.h"
@@ -339,12 +340,21 @@ static void run_stopping(struct dispatcher *d, int64_t mono_ms)
         executor_post(all->reply_to, all->stopped);
 }
 
+/* Lanes that only wait for the next tick. */
+static bool has_more(const struct dispatcher *d)
+{
+    return (d->ready[0].first && dispatcher_has_seat(d, false)) ||
+           (d->ready[1].first && dispatcher_has_seat(d, true));
+}
+
 static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopping)
         return d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
     if (d->failed) /* nothing is done any more: the process is about to end */
         return INT64_MAX;
+    if (has_more(d))
+        return mono_ms;
     int64_t at = wake_heap_earliest(&d->heap);
     if (d->lanes.count == 0 && d->healths.count == 0)
         return at;
@@ -374,6 +384,7 @@ static void tick_end(void *context)
         run_ready(d);
         dispatcher_submit(d);
     }
+    d->tick_starts = 0;
     if (d->stopping)
         run_stopping(d, now.mono_ms);
     if (now.mono_ms - d->health_swept_mono_ms >= HEALTH_SWEEP_MS) {

@@ -14,7 +14,12 @@
 #include <stdatomic.h>
 
 #define DISPATCHER_MAGIC 0xD15BA7C4u
-#define DISPATCHER_QUANTUM 4      /* starts of one lane's turn */
+#define DISPATCHER_QUANTUM 4 /* starts of one lane's turn */
+/* Starts of one tick. A receiver that answers at once has answered the first ones by then, so that
+ * the next go out on connections that are still in the processor's cache; of all that could start
+ * at once each would go out on a connection of its own. One that is far away is not held up: the
+ * next tick follows at once. */
+#define DISPATCHER_TICK_STARTS 64
 #define DISPATCHER_PAGES 64       /* pages under way at once */
 #define DISPATCHER_OUTCOMES 1024  /* a batch that long is submitted before the tick's end */
 #define DISPATCHER_CHECK_MS 60000 /* how long a jump of the wall clock may go unnoticed */
@@ -82,6 +87,7 @@ struct dispatcher {
     int64_t room_total, room_reserved;
     int32_t pages;
     int64_t seats, in_flight, sick_in_flight;
+    int64_t tick_starts; /* so many tries were started in this tick */
     struct list tries;
     struct list finished; /* tries to be freed at the tick's end */
     struct list spare;    /* tries to be used again, a bounded number */

@@ -12,15 +12,23 @@
 #define SPARE_TRIES 256
 #define SPARE_TRY_BYTES 8192
 
+/* How much of a bound healthy lanes use: they leave a sixteenth for sick ones, or nobody would ever
+ * get well. */
+static int64_t most_healthy(int64_t bound)
+{
+    return bound - bound / 16;
+}
+
 bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
 {
     /* Sick lanes hold at most half of the seats, since theirs are the ones that hang until the
-     * deadline; healthy ones leave a sixteenth for them, or nobody would ever get well. */
+     * deadline. */
     int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
-    int64_t most_healthy = d->seats - d->seats / 16;
-    if (d->failed || d->stopping || d->in_flight >= d->seats)
+    int64_t starts = sick ? DISPATCHER_TICK_STARTS : most_healthy(DISPATCHER_TICK_STARTS);
+    if (d->failed || d->stopping || d->tick_starts >= starts || d->in_flight >= d->seats)
         return false;
-    return sick ? d->sick_in_flight < most_sick : d->in_flight - d->sick_in_flight < most_healthy;
+    return sick ? d->sick_in_flight < most_sick
+                : d->in_flight - d->sick_in_flight < most_healthy(d->seats);
 }
 
 static void done(struct exchange *x);
@@ -141,6 +149,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         t->destination->probe_under_way = true;
     }
     d->in_flight++;
+    d->tick_starts++;
     d->sick_in_flight += t->is_sick;
     d->outside->start(d->outside, &t->x);
     return true;

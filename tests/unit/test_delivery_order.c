@@ -144,11 +144,49 @@ static void a_dead_host_is_tried_once_though_the_lane_moves(void)
     world_close(w);
 }
 
+static struct world_answer fails_for_1(struct world *w, const struct exchange *x, uint32_t app)
+{
+    return app == 1 ? world_always_500(w, x, app) : world_ok(w, x, app);
+}
+
+/* However much could start, a tick starts a bounded number and the next one goes on, at once; what
+ * fails has its share of each tick while healthy lanes want all of it. */
+static void a_tick_starts_a_bounded_number(void)
+{
+    enum { APPS = 60 };
+    struct world *w = world_open(1, "1h");
+    w->delivery->dispatchers[0]->seats = 1000;
+    w->answer = fails_for_1;
+    for (uint32_t app = 1; app <= APPS; app++) {
+        world_set_app(w, app, (int)app);
+        world_accept_many(w, app, 1, app == 1 ? 1 : 8);
+    }
+    world_run(w, 1 * SECOND);
+    for (uint32_t app = 1; app <= APPS; app++)
+        world_accept_many(w, app, 11, 14);
+    int64_t wanted = w->starts - w->tries[1] + (APPS - 1) * 4, ticks = 0;
+    CHECK_EQ_INT(w->tries[1], 1);
+    while (w->starts - w->tries[1] < wanted && ticks < 10) {
+        int64_t before = w->starts;
+        (void)world_run_tasks(w); /* one tick */
+        ticks++;
+        CHECK(w->starts > before && w->starts - before <= DISPATCHER_TICK_STARTS);
+        CHECK(w->tries[1] > 1);
+        if (w->starts - w->tries[1] < wanted)
+            CHECK_EQ_INT(w->loops[0].wake_mono_ms, w->mono_ms);
+    }
+    CHECK_EQ_INT(ticks, ((APPS - 1) * 4 + DISPATCHER_TICK_STARTS - 1) / DISPATCHER_TICK_STARTS);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), (APPS - 1) * 12);
+    world_close(w);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
     RUN(nothing_is_lost_or_doubled);
     RUN(what_was_to_be_skipped_keeps_its_time);
     RUN(a_dead_host_is_tried_once_though_the_lane_moves);
+    RUN(a_tick_starts_a_bounded_number);
     return check_done("delivery_order");
 }
