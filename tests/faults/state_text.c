@@ -44,7 +44,7 @@ static void add_callbacks(struct subject *s, struct buf *to, uint32_t account_no
     struct callback_list l = {
         .account_no = account_no, .order = LIST_OLDEST_FIRST, .limit = 100000};
     subject_list(s, &l);
-    buf_printf(to, "account %u: %zu callbacks\n", account_no, l.count);
+    buf_printf(to, "account %u: status %d, %zu callbacks\n", account_no, (int)l.status, l.count);
     struct callback_get *gets = xcalloc(l.count + 1, sizeof *gets);
     for (size_t i = 0; i < l.count; i++) {
         gets[i] =
@@ -71,6 +71,7 @@ static void add_report(struct subject *s, struct buf *to, uint32_t account_no, b
                              .after_day = INT32_MIN,
                              .limit = 10000};
     subject_report(s, &q);
+    buf_printf(to, "report %u: status %d\n", account_no, (int)q.status);
     for (size_t i = 0; i < q.count; i++) {
         const struct report_row *r = &q.rows[i];
         buf_printf(to, "report %u%s day %d client %u: %lld %lld %lld %lld %lld %lld\n", account_no,
