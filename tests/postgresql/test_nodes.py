@@ -239,6 +239,22 @@ def test_any_node_takes_any_request(cluster, receiver):
         other.close()
 
 
+def test_what_could_not_be_read_of_others_is_read_later(cluster, database):
+    a = cluster.start("a")
+    sql(database, "CREATE ROLE other LOGIN; GRANT CREATE ON SCHEMA public TO other;"
+                  "GRANT ALL ON ALL TABLES IN SCHEMA public TO other")
+    b = cluster.start("b", database.replace("//postgres@", "//other@"))
+    cluster.wait_even("a", "b")
+    keys = "/api/v1/partners/%s/keys" % cluster.accounts(1, None, a)[0].partner_id
+    made = a.api().post(keys, {"Name": "k", "Scopes": ["callbacks:read"]}).json
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 20)
+    sql(database, "REVOKE SELECT ON object_log FROM other")
+    assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
+    eventually(lambda: "read_failed" in b.log_text(), 20)
+    sql(database, "GRANT SELECT ON object_log TO other")
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 401, 20)
+
+
 def test_what_one_node_erases_leaves_the_memory_of_all(cluster):
     hold = threading.Event()
 

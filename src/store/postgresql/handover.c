@@ -155,10 +155,9 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg)
         return fate;
     pg_commit(pg);
     fate = pg_sync(pg);
-    if (fate == PG_FINE && now > s->revision_told) {
-        s->revision_told = now;
+    /* Until it is known: whoever is told may not be able to read it at the moment. */
+    if (fate == PG_FINE && now > atomic_load(&s->revision_known))
         pg_nodes_tell_objects(&s->nodes);
-    }
     return fate;
 }
 

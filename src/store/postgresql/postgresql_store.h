@@ -74,11 +74,8 @@ struct postgresql_store {
     struct hash_secret secret;
     struct pg_nodes nodes;
     struct pg_questions questions;
-    struct pg_replica *replica; /* NULL: none */
-    /* The feed: up to where objects are known (the asker's), and have been told of (the keeper's).
-     */
-    atomic_llong revision_known;
-    int64_t revision_told;
+    struct pg_replica *replica;  /* NULL: none */
+    atomic_llong revision_known; /* up to where objects are: the feed's */
     struct owed_sink *sink;
     struct pg_side changes, outcomes;
     struct pg pages, reads, scans, keeper;
