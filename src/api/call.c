@@ -244,7 +244,7 @@ void call_answer_busy(struct call *c, enum store_status status)
         return;
     }
     store_get_numbers(c->api->options.store, &n);
-    if (n.clusters_away > 0 && n.refusal == STORE_TAKES) {
+    if (status == STORE_BUSY && n.clusters_away > 0 && n.refusal == STORE_TAKES) {
         call_answer_problem(c, 503,
                             "A cluster that has accounts of this request cannot be reached or "
                             "written; nothing of this request was stored. Send it again after "

@@ -251,6 +251,26 @@ def test_a_node_starts_while_a_cluster_is_down(split, receiver):
     assert conversions(a, second) == 3 and conversions(a, first) == 2
 
 
+def test_a_cluster_that_cannot_be_read_when_it_is_opened_ends_nobody(split, receiver):
+    """It answers, and is gone before what it has is read: a table that is away lasts longer."""
+    a = split.start("a")
+    (first,), (second,) = split.accounts(a, receiver.url, 1)
+    assert a.stop() == 0
+    sql(split.databases[1], "ALTER TABLE object RENAME TO away")
+    a.start()
+    wait_away(a, 1)
+    assert stored(post(a, first.event("f1")))
+    assert post(a, second.event("s1")).status == 503
+    tries = a.log_text().count("store_failed")
+    eventually(lambda: a.log_text().count("store_failed") > tries, 30)  # opened late it is the same
+    assert stored(post(a, first.event("f2")))
+    sql(split.databases[1], "ALTER TABLE away RENAME TO object")
+    wait_away(a, 0)
+    eventually(lambda: stored(post(a, second.event("s1"))), 30)
+    for event in "f1", "f2", "s1":
+        receiver.wait_for(event, timeout_s=40)
+
+
 def test_a_request_of_two_clusters_is_taken_whole(split, receiver):
     """One of them goes away while it is being taken."""
     proxy = nodes.Proxy(split.databases[1])

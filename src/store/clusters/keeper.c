@@ -279,9 +279,11 @@ static void read_feed(struct clusters *c, struct part *p, struct store *from, st
 /* Who could not read it is told to read it now. */
 static void tell_of_home(struct clusters *c)
 {
+    pthread_mutex_lock(&c->opening); /* the watcher stays as long */
     struct store_watcher *to = atomic_load(&c->watcher);
     if (clusters_reach(c, 0) && atomic_exchange(&c->parts[0].feed_wanted, false) && to)
         to->objects(to);
+    pthread_mutex_unlock(&c->opening);
 }
 
 /* The others have no objects, but a feed: from here on. */
@@ -291,6 +293,13 @@ static void skip_object(void *context, enum object_kind kind, struct str id, str
     (void)kind;
     (void)id;
     (void)document;
+}
+
+static bool has_failed(struct store *s)
+{
+    struct store_numbers n;
+    store_get_numbers(s, &n);
+    return n.failed;
 }
 
 static struct store *open_part(struct clusters *c, uint32_t index, char **ret_why)
@@ -305,6 +314,11 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     c->parts[index].open_mono_ms = env_mono_ms(env_real()) + OPEN_EVERY_MS;
     if (s && index)
         store_visit_objects(s, skip_object, NULL);
+    if (s && index && has_failed(s)) { /* gone again: it is late, and nothing else ends by that */
+        store_close(s);
+        s = NULL;
+        *ret_why = xstrdup("what it has could not be read");
+    }
     return s;
 }
 
@@ -324,22 +338,21 @@ static void take_up(struct clusters *c, struct part *p, struct store *s)
 {
     struct lane_backlog *lanes = NULL;
     size_t count = store_backlog(s, &lanes);
+    bool failed = has_failed(s); /* it went away again meanwhile */
     pthread_mutex_lock(&c->opening);
-    bool over = atomic_load(&c->stopping);
+    bool over = failed || atomic_load(&c->stopping);
     struct store_watcher *to = atomic_load(&c->watcher);
     if (!over) {
         atomic_store(&p->store, s);
         store_watch(s, to ? &p->watcher : NULL);
         store_start(s, c->sink);
-    }
-    pthread_mutex_unlock(&c->opening);
-    if (over) {
-        store_close(s);
-    } else {
         log_info("cluster_back", LOG_INT("cluster", p->index));
         leases_changed(&p->watcher);
         lanes_waiting(&p->watcher, lanes, count);
     }
+    pthread_mutex_unlock(&c->opening);
+    if (over)
+        store_close(s);
     free(lanes);
 }
 
