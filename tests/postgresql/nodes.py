@@ -189,7 +189,12 @@ class Proxy:
             except OSError:
                 return
             server = socket.socket(socket.AF_UNIX)
-            server.connect(self.target)
+            try:
+                server.connect(self.target)
+            except OSError:  # it is down: whoever comes is told
+                server.close()
+                client.close()
+                continue
             for pair in ((client, server), (server, client)):
                 threading.Thread(target=self.relay, args=pair, daemon=True).start()
 
