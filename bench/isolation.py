@@ -13,8 +13,8 @@ KIND: one of bench/bad.c's; `refuse` (nothing listens), `tls` (a handshake that 
 and `nodns` (a name server that says no, or nothing); `mix`: all of these in turn; `host`: as many
 partners, one each, on one host that refuses. SECONDS before: how long the bad ones are under way
 first, so that their retries (after 1 s, 5 s, then minutes; `default` schedule with 60 and more) are
-in what is measured. FILE: pairs are kept in it and those found there count too, so that a long
-table can be made in several goes.
+in what is measured; the healthy ones, which have none, are not waited for. FILE: pairs are kept in
+it and those found there count too, so that a long table can be made in several goes.
 """
 import argparse
 import json
@@ -33,6 +33,7 @@ from database import Nodes, Server
 HEALTHY = 20
 PER_BAD = 2
 RATE = 200
+WARM_UP = 10  # seconds; healthy receivers have no retries to wait for
 PLAIN = ["hole", "full", "shut", "reset", "mute", "drip", "slow", "500", "429", "body", "head", "garbage"]
 KINDS = PLAIN + ["refuse", "tls", "nxdomain", "nodns"]
 
@@ -150,10 +151,11 @@ class Bench:
         daemons = self.on.start(self.stores[hurt], self.options)
         try:
             rate = self.count * PER_BAD
-            side = threading.Thread(target=self.on.load, args=(self.count, rate * (self.before + self.seconds)), kwargs=dict(
+            before = self.before if hurt else min(self.before, WARM_UP)
+            side = threading.Thread(target=self.on.load, args=(self.count, rate * (before + self.seconds)), kwargs=dict(
                 batch=10, connections=1, rate=rate, first=HEALTHY))
             side.start()
-            self.on.load(HEALTHY, self.before * RATE, batch=1, connections=2, rate=RATE)
+            self.on.load(HEALTHY, before * RATE, batch=1, connections=2, rate=RATE)
             ages(self.ports[0])
             self.on.load(HEALTHY, self.seconds * RATE, batch=1, connections=2, rate=RATE)
             side.join()
