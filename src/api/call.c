@@ -252,6 +252,10 @@ void call_answer_busy(struct call *c, enum store_status status)
                             "answered meanwhile.");
         return;
     }
+    if (status == STORE_FAILED && c->route->method != HTTP_GET) {
+        call_answer_problem(c, 503, "The store has stopped, and " CALL_NOT_KNOWN);
+        return;
+    }
     bool less = n.refusal == STORE_TAKES || n.refusal == STORE_REFUSES_QUEUE ||
                 n.refusal == STORE_REFUSES_WAITING;
     if (status == STORE_BUSY && less)

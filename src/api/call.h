@@ -84,6 +84,10 @@ void call_answer_invalid(struct call *c);
 void call_answer_invalid_query(struct call *c);
 void call_answer_text(struct call *c, const char *content_type, const struct buf *body);
 void call_answer_busy(struct call *c, enum store_status status); /* 429 or 503 with Retry-After */
+/* What is said, with 503, where a commit may have happened or may yet. */
+#define CALL_NOT_KNOWN                                                                             \
+    "whether this request is stored is not known yet. Send it again after Retry-After seconds: "   \
+    "events that are stored already are then counted as Duplicates."
 /* Answers unless the status is STORE_OK: busy, failed, not found. */
 MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
 /* For an answer in pieces: the same headers and the same end as the others. */

@@ -327,8 +327,6 @@ void api_handle(void *context, struct http_request *r)
     /* What cannot be known while the database is away: whether a commit under way happened. */
     if (c->route->method != HTTP_GET && !(c->route->flags & ROUTE_LONG))
         http_respond_by(r, loop_mono_ms(c->loop->loop) + LIMIT_ANSWER_DEADLINE_MS,
-                        "The store does not answer, and whether this request is stored is not "
-                        "known yet. Send it again after Retry-After seconds: events that are "
-                        "stored already are then counted as Duplicates.");
+                        "The store does not answer, and " CALL_NOT_KNOWN);
     c->route->handle(c);
 }
