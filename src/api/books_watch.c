@@ -161,14 +161,25 @@ static void judge_day(struct books_watch *a, size_t from, size_t to)
         say_difference(a, &a->check.differences[i]);
 }
 
-static bool was_looked_at(const struct books_check *c, const struct wrong_day *w)
+/* Its place in the order in which books are checked. */
+static uint64_t place_of(const struct books_watch *a, uint32_t account_no)
 {
+    directory_read_lock(a->directory);
+    const struct partner *p = directory_partner_locked(a->directory, account_no);
+    uint64_t cluster = p ? p->cluster : 0;
+    directory_read_unlock(a->directory);
+    return cluster << 32 | account_no;
+}
+
+static bool was_looked_at(const struct books_watch *a, const struct wrong_day *w)
+{
+    const struct books_check *c = &a->check;
     if (w->day < c->from_day)
         return false;
-    bool behind = w->account_no > c->after_account_no ||
-                  (w->account_no == c->after_account_no && w->day > c->after_day);
-    bool until = w->account_no < c->last_account_no ||
-                 (w->account_no == c->last_account_no && w->day <= c->last_day);
+    uint64_t place = place_of(a, w->account_no), after = place_of(a, c->after_account_no),
+             last = place_of(a, c->last_account_no);
+    bool behind = place > after || (place == after && w->day > c->after_day);
+    bool until = place < last || (place == last && w->day <= c->last_day);
     return behind && (until || !c->more);
 }
 
@@ -184,7 +195,7 @@ static void forget_what_holds(struct books_watch *a)
 {
     for (size_t i = a->wrong_count; i > 0; i--) {
         const struct wrong_day *w = &a->wrong[i - 1];
-        if (!was_looked_at(&a->check, w) || is_in_answer(&a->check, w))
+        if (!was_looked_at(a, w) || is_in_answer(&a->check, w))
             continue;
         struct buf day = {0};
         clock_print_day(&day, w->day);

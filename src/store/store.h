@@ -313,8 +313,9 @@ struct statement_query {
 };
 
 /* The books of whole days, checked (store/books.h says how): those behind a position in the order
- * of (account, day), as many as fit. Reads what is applied; asks for no commit and waits for none.
- * Others' reads go first: STORE_BUSY when one came before the first day was done. */
+ * of (account, day), one cluster (store_place) after the other, as many as fit. Reads what is
+ * applied; asks for no commit and waits for none. Others' reads go first: STORE_BUSY when one came
+ * before the first day was done. */
 #define BOOKS_DIFFERENCES_MOST 100
 #define BOOKS_DAYS_MOST 256
 

@@ -1,6 +1,6 @@
 /*
  * conformance STORE [SEEDS [STEPS [FIRST-SEED]]]: every test of the store contract on one kind of
- * store (memory, sqlite, postgresql), then SEEDS random runs against the oracle.
+ * store (memory, sqlite, postgresql, clusters), then SEEDS random runs against the oracle.
  */
 #include "openers.h"
 #include "suite.h"

@@ -1,5 +1,6 @@
 /* Opens each kind of store by its name. */
 #include "openers.h"
+#include "world.h"
 
 #include "base/alloc.h"
 
@@ -95,12 +96,17 @@ static struct store *open_postgresql(struct subject *s)
     return store;
 }
 
-/* Everything that was made in the database: it is the test's own. */
-static void clean_postgresql(struct subject *s)
+static void be_quiet(void *context, const char *notice)
 {
-    PGconn *c = PQconnectdb(s->context);
-    PGresult *r = PQexec(c, "SET client_min_messages=error;"
-                            "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+    (void)context;
+    (void)notice;
+}
+
+static void run_sql(const char *uri, const char *sql)
+{
+    PGconn *c = PQconnectdb(uri);
+    PQsetNoticeProcessor(c, be_quiet, NULL);
+    PGresult *r = PQexec(c, sql);
     if (PQresultStatus(r) != PGRES_COMMAND_OK)
         fprintf(stderr, "%s\n", PQerrorMessage(c));
     ASSERT(PQresultStatus(r) == PGRES_COMMAND_OK);
@@ -108,19 +114,91 @@ static void clean_postgresql(struct subject *s)
     PQfinish(c);
 }
 
-static bool opener_postgresql(struct subject *ret)
+/* Everything that was made in the database: it is the test's own. */
+static void clean_database(const char *uri)
+{
+    run_sql(uri, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+}
+
+static void clean_postgresql(struct subject *s)
+{
+    clean_database(s->context);
+}
+
+static char *find_server(void)
 {
     char *uri = getenv("SCENARIO_POSTGRESQL");
-    if (!uri) {
+    if (!uri)
         fprintf(stderr, "SCENARIO_POSTGRESQL is not set: tests/scenario/postgresql.py run ...\n");
+    return uri;
+}
+
+static bool opener_postgresql(struct subject *ret)
+{
+    char *uri = find_server();
+    if (!uri)
         return false;
-    }
     *ret = (struct subject){.name = "postgresql",
                             .open = open_postgresql,
                             .clean = clean_postgresql,
                             .context = uri,
                             .keeps = true};
     clean_postgresql(ret);
+    return true;
+}
+
+/* --- several clusters: two databases of that server, an account of the tests in each --------- */
+
+struct both {
+    const char *first;
+    char second[512];
+};
+
+static struct store *open_clusters(struct subject *s)
+{
+    const struct both *both = s->context;
+    const char *uris[] = {both->first, both->second};
+    struct clusters_store_options o = {
+        .uris = uris,
+        .uri_count = 2,
+        .each = {.env = &s->env->env,
+                 .retention = {.bodies_days = 90, .attempts_days = 30, .panelists_days = 91}},
+    };
+    char *why = NULL;
+    struct store *store = clusters_store_open(&o, &why);
+    if (!store) {
+        fprintf(stderr, "%s\n", why);
+        free(why);
+        return NULL;
+    }
+    store_place(store, ACCOUNT_B, 0, 1);
+    store_place(store, ACCOUNT_B, APP_B1, 1);
+    return store;
+}
+
+static void clean_clusters(struct subject *s)
+{
+    const struct both *both = s->context;
+    clean_database(both->first);
+    clean_database(both->second);
+}
+
+static bool opener_clusters(struct subject *ret)
+{
+    static struct both both;
+    both.first = find_server();
+    if (!both.first)
+        return false;
+    snprintf(both.second, sizeof both.second, "%s%sdbname=conformance_second", both.first,
+             strchr(both.first, '?') ? "&" : "?");
+    run_sql(both.first, "DROP DATABASE IF EXISTS conformance_second");
+    run_sql(both.first, "CREATE DATABASE conformance_second");
+    *ret = (struct subject){.name = "clusters",
+                            .open = open_clusters,
+                            .clean = clean_clusters,
+                            .context = &both,
+                            .keeps = true};
+    clean_clusters(ret);
     return true;
 }
 
@@ -132,6 +210,8 @@ bool opener_find(const char *name, struct subject *ret)
         opener_sqlite(ret);
     else if (strcmp(name, "postgresql") == 0)
         return opener_postgresql(ret);
+    else if (strcmp(name, "clusters") == 0)
+        return opener_clusters(ret);
     else
         return false;
     return true;

@@ -287,9 +287,8 @@ void clusters_list_objects(struct store *s, struct object_list *list)
 
 /* --- the books ----------------------------------------------------------------------------------
  *
- * A round goes through one cluster after the other. A position is the last account and day of the
- * cluster that has that account; (0, BEGINNING + n) is the beginning of cluster n. */
-#define BEGINNING INT32_MIN
+ * A check goes on in the next cluster where one is at its end, as long as something still fits: so
+ * a position is just the last account and day, and the cluster is that of the account. */
 
 struct checking {
     struct books_check check;
@@ -298,21 +297,68 @@ struct checking {
     uint32_t cluster;
 };
 
+static void take_differences(struct books_check *to, struct books_check *from)
+{
+    size_t count = to->difference_count + from->difference_count, capacity = to->difference_count;
+    if (count > BOOKS_DIFFERENCES_MOST)
+        count = BOOKS_DIFFERENCES_MOST;
+    to->differences = xgrow(to->differences, &capacity, count + 1, sizeof *to->differences);
+    for (size_t i = 0; to->difference_count < count; i++)
+        to->differences[to->difference_count++] = from->differences[i];
+    to->difference_total += from->difference_total;
+    free(from->differences);
+}
+
+static void take_checked(struct books_check *to, struct books_check *from)
+{
+    to->days += from->days;
+    to->callbacks += from->callbacks;
+    to->took_ms += from->took_ms;
+    take_differences(to, from);
+    if (from->days == 0)
+        return;
+    to->last_account_no = from->last_account_no;
+    to->last_day = from->last_day;
+}
+
+static void check_done(struct task *task);
+
+static void ask_check(struct checking *k)
+{
+    struct store *to = clusters_reach(k->all, k->cluster);
+    const struct books_check *asker = k->asker;
+    bool begins = k->cluster != cluster_map_get(k->all->accounts, asker->after_account_no);
+    k->check = (struct books_check){
+        .done.run = check_done,
+        .reply_to = &clusters_here,
+        .after_account_no = begins ? 0 : asker->after_account_no,
+        .after_day = begins ? INT32_MIN : asker->after_day,
+        .from_day = asker->from_day,
+        .callbacks_most = asker->callbacks_most - asker->callbacks,
+        .status = STORE_BUSY,
+    };
+    if (to)
+        store_check_books(to, &k->check);
+    else
+        executor_post(&clusters_here, &k->check.done);
+}
+
 static void check_done(struct task *task)
 {
     struct checking *k =
         CONTAINER_OF(CONTAINER_OF(task, struct books_check, done), struct checking, check);
-    struct books_check *asker = k->asker, done = k->check;
-    done.done = asker->done;
-    done.reply_to = asker->reply_to;
-    done.after_account_no = asker->after_account_no;
-    done.after_day = asker->after_day;
-    if (done.status == STORE_OK && !done.more && k->cluster + 1 < k->all->count) {
-        done.more = true;
-        done.last_account_no = 0;
-        done.last_day = BEGINNING + (int32_t)k->cluster + 1;
+    struct books_check *asker = k->asker;
+    bool good = k->check.status == STORE_OK, last = k->cluster + 1 == k->all->count;
+    take_checked(asker, &k->check);
+    bool full = asker->callbacks >= asker->callbacks_most || asker->days >= BOOKS_DAYS_MOST;
+    if (good && !k->check.more && !last && !full) {
+        k->cluster++;
+        ask_check(k);
+        return;
     }
-    *asker = done;
+    /* Where one is away, what was looked at before it counts, and it is asked next. */
+    asker->status = asker->days > 0 ? STORE_OK : k->check.status;
+    asker->more = !good || k->check.more || !last;
     free(k);
     executor_post(asker->reply_to, &asker->done);
 }
@@ -320,24 +366,11 @@ static void check_done(struct task *task)
 void clusters_check_books(struct store *s, struct books_check *check)
 {
     struct clusters *c = clusters_of(s);
-    uint32_t cluster = check->after_account_no
-                           ? cluster_map_get(c->accounts, check->after_account_no)
-                           : (uint32_t)((int64_t)check->after_day - BEGINNING);
-    ASSERT(cluster < c->count);
-    struct store *to = clusters_reach(c, cluster);
-    if (!to) {
-        check->status = STORE_BUSY;
-        executor_post(check->reply_to, &check->done);
-        return;
-    }
     struct checking *k = xcalloc(1, sizeof *k);
     k->asker = check;
     k->all = c;
-    k->cluster = cluster;
-    k->check = *check;
-    k->check.done.run = check_done;
-    k->check.reply_to = &clusters_here;
-    store_check_books(to, &k->check);
+    k->cluster = cluster_map_get(c->accounts, check->after_account_no);
+    ask_check(k);
 }
 
 /* --- numbers ---------------------------------------------------------------------------------- */
