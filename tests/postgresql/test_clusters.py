@@ -300,6 +300,135 @@ def test_a_request_of_two_clusters_is_taken_whole(split, receiver):
         proxy.close()
 
 
+def test_who_asked_is_not_told_that_nothing_is_stored_when_a_part_is(split, receiver):
+    """The daemon is stopped while one cluster has its part and the other cannot be reached."""
+    proxy = nodes.Proxy(split.databases[1])
+    split.databases[1] = proxy.uri
+    try:
+        a = split.start("a")
+        (first,), (second,) = split.accounts(a, receiver.url, 1)
+        proxy.freeze()
+        answers = []
+        both = [first.event("f"), second.event("s")]
+        asking = threading.Thread(target=lambda: answers.append(post(a, *both, timeout=120)))
+        asking.start()
+        eventually(lambda: events_in(split.databases[0]) == 1, 20)
+        split.servers[1].kill()
+        proxy.thaw()
+        wait_away(a, 1)
+        time.sleep(4)  # it is tried again by now
+        assert answers == []
+        a.stop()
+        asking.join(60)
+        assert answers[0].status == 503
+        assert "Duplicates" in answers[0].json["detail"], answers[0]
+    finally:
+        proxy.close()
+
+
+def mark_in(database):
+    return sql(database, "SELECT document FROM object WHERE kind=12")
+
+
+def test_a_mark_never_goes_back(split, receiver):
+    a = split.start("a")
+    (first,), _ = split.accounts(a, receiver.url, 1)
+    eventually(lambda: mark_in(split.databases[1]) != "", 15)
+    # Another node was faster, and this one has not read it yet.
+    for step in range(3):
+        later = str(1000000 + step)
+        sql(split.databases[1], "BEGIN; UPDATE revision SET revision=revision+1 WHERE name='object';"
+            "UPDATE object SET document='%s' WHERE kind=12;"
+            "INSERT INTO object_log(revision,number,kind,id,node) SELECT revision,0,12,'home',1"
+            " FROM revision WHERE name='object'; COMMIT" % later)
+        first.patch(Name="Changed %d" % step)
+        time.sleep(1.5)
+        assert mark_in(split.databases[1]) == later
+
+
+def test_a_cluster_that_hangs_holds_up_no_word_to_others(split, tmp_path, receiver):
+    third = new_database(split.servers[1].uri(), "third")
+    proxy = nodes.Proxy(split.databases[1])
+    a = nodes.DatabaseDaemon(tmp_path / "a", split.databases[0], "--store-cluster", proxy.uri,
+                             "--store-cluster", third)
+    try:
+        a.start()
+        account = Account(a, receiver.url)
+        eventually(lambda: mark_in(third) != "", 15)
+        proxy.freeze()
+        for step in range(3):  # whatever is asked of the one that hangs is on its way
+            before = mark_in(third)
+            account.patch(Name="Changed %d" % step)
+            eventually(lambda b=before: mark_in(third) != b, 5, what="the mark is left")
+    finally:
+        proxy.thaw()
+        a.stop()
+        proxy.close()
+
+
+def test_an_app_that_is_not_known_yet_is_delivered_soon_after_it_is(split, receiver):
+    """One node has its shard, but has not heard of it: events of it came in at another one."""
+    home, other = nodes.Proxy(split.databases[0]), nodes.Proxy(split.databases[1])
+    whole, split.databases[1] = split.databases[1], other.uri
+    try:
+        # Who comes first keeps the same half: so one has it in the first cluster, the other one in
+        # the second.
+        a = split.start("a")
+        assert a.stop() == 0
+        there, other.target = other.target, "/nowhere"
+        b = split.start("b", home=home.uri)
+        split.databases[1] = whole
+        a = split.start("a")
+        other.target = there
+        for database in (split.databases[0], whole):
+            eventually(lambda d=database: sql(d, "SELECT count(*) FROM shard GROUP BY node") ==
+                       "128\n128", 40, what="the shards of each are even")
+        split.accounts(a, receiver.url, 1)
+        home.freeze()
+        made = [Account(a, receiver.url) for _ in range(8)]
+        assert stored(post(a, *(account.event(account.app_id) for account in made)))
+        eventually(lambda: sql(whole, "SELECT count(*) FROM handover") == "0", 5)
+        time.sleep(0.5)
+        assert len(receiver.ids()) < len(made)
+        home.thaw()
+        for account in made:
+            receiver.wait_for(account.app_id, timeout_s=12)
+        eventually(lambda: b.metrics()["postbackd_callbacks_pending"] == 0, 10)
+    finally:
+        home.close()
+        other.close()
+
+
+def test_what_was_left_in_a_cluster_before_it_was_opened_is_heard(split, receiver):
+    """A key is revoked while a node has neither cluster; then it has the second one."""
+    home, other = nodes.Proxy(split.databases[0]), nodes.Proxy(split.databases[1])
+    try:
+        a = split.start("a")
+        (_,), (second,) = split.accounts(a, receiver.url, 1)
+        made = a.api().post("/api/v1/partners/%s/keys" % second.partner_id,
+                            {"Name": "k", "Scopes": ["reports:read"]}).json
+        whole, split.databases[1] = split.databases[1], other.uri
+        there, other.target = other.target, "/nowhere"
+        b = split.start("b", home=home.uri)
+        wait_away(b, 1)
+        home.freeze()
+        over = time.monotonic() + 20  # a node with one cluster answers for keys no longer
+        before = int(mark_in(whole))
+        assert a.api().delete("/api/v1/partners/%s/keys/%s" %
+                              (second.partner_id, made["KeyId"])).status == 204
+        eventually(lambda: int(mark_in(whole)) > before, 10)
+        other.target = there
+        eventually(lambda: "cluster_back" in b.log_text(), 30)
+        time.sleep(max(0, over - time.monotonic()))
+        answer = b.api(made["Key"]).get("/api/v1/reports/earnings")
+        assert answer.status == 503 and "who may still" in answer.json["detail"], answer
+        home.thaw()
+        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 401, 40)
+    finally:
+        home.close()
+        other.close()
+
+
 def test_a_node_that_hears_of_changes_it_cannot_read_answers_for_nobody(split, receiver):
     """A key is revoked while one node is cut off from the first cluster, but not from the second."""
     proxy = nodes.Proxy(split.databases[0])

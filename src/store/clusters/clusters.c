@@ -125,6 +125,8 @@ static void place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_
     struct clusters *c = clusters_of(s);
     if (cluster < c->count) /* else the start is about to be refused */
         cluster_map_set(app_no ? c->apps : c->accounts, app_no ? app_no : account_no, cluster);
+    if (app_no)
+        clusters_app_known(c, app_no);
 }
 
 /* --- before the start ------------------------------------------------------------------------- */
@@ -164,12 +166,14 @@ static void start(struct store *s, struct owed_sink *sink)
     struct clusters *c = clusters_of(s);
     c->sink = sink;
     c->started = true;
+    atomic_store(&c->parts[0].feed_wanted, true); /* who was visited has not heard how far */
     for (size_t i = 0; i < c->count; i++) {
-        struct store *part = atomic_load(&c->parts[i].store);
+        struct part *p = &c->parts[i];
+        struct store *part = atomic_load(&p->store);
         if (part)
-            store_start(part, sink);
+            store_start(part, &p->sink);
+        ASSERT(pthread_create(&p->keeper, NULL, clusters_keeper_main, p) == 0);
     }
-    ASSERT(pthread_create(&c->keeper, NULL, clusters_keeper_main, c) == 0);
 }
 
 static void stopping(struct store *s)
@@ -183,25 +187,31 @@ static void stopping(struct store *s)
             store_stopping(part);
     }
     pthread_mutex_unlock(&c->opening);
-    clusters_wake_keeper(c);
+    clusters_wake_keepers(c);
+}
+
+static void close_part(struct clusters *c, size_t index)
+{
+    struct part *p = &c->parts[index];
+    struct store *s = atomic_load(&p->store);
+    if (s)
+        store_close(s);
+    struct request_list left = queue_take_all(&p->to_keeper, 0);
+    while (left.first)
+        free(request_list_take(&left));
+    queue_destroy(&p->to_keeper);
+    free(c->uris[index]);
 }
 
 static void close_all(struct store *s)
 {
     struct clusters *c = clusters_of(s);
     stopping(s);
-    if (c->started)
-        ASSERT(pthread_join(c->keeper, NULL) == 0);
-    for (size_t i = c->count; i-- > 0;) {
-        struct store *part = atomic_load(&c->parts[i].store);
-        if (part)
-            store_close(part);
-        free(c->uris[i]);
-    }
-    struct request_list left = queue_take_all(&c->to_keeper, 0);
-    while (left.first)
-        free(request_list_take(&left));
-    queue_destroy(&c->to_keeper);
+    for (size_t i = 0; c->started && i < c->count; i++)
+        ASSERT(pthread_join(c->parts[i].keeper, NULL) == 0);
+    for (size_t i = c->count; i-- > 0;)
+        close_part(c, i);
+    free(c->aside);
     cluster_map_free(c->accounts);
     cluster_map_free(c->apps);
     pthread_mutex_destroy(&c->opening);
@@ -253,7 +263,6 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
     c->apps = cluster_map_new();
     c->leases.of = leases_of_lane;
     c->leases.fresh = clusters_fresh;
-    queue_init(&c->to_keeper);
     ASSERT(pthread_mutex_init(&c->opening, NULL) == 0);
     ASSERT(pthread_mutex_init(&c->lock, NULL) == 0);
     for (uint32_t i = 0; i < c->count; i++) {

@@ -28,10 +28,13 @@ struct part {
     uint32_t index;
     struct store *_Atomic store; /* NULL: it could not be opened yet; never of the home */
     struct store_watcher watcher;
+    struct owed_sink sink;
     atomic_bool feed_wanted; /* the keeper's to do */
+    struct queue to_keeper;
+    pthread_t keeper;
     /* The keeper's own. */
     int64_t open_mono_ms;
-    long long marked; /* up to which revision of the home */
+    long long marked; /* the highest revision of the home that is known to stand there */
 };
 
 struct clusters {
@@ -51,14 +54,13 @@ struct clusters {
     /* Revisions of the home: that this node has made, that others were said to have made, and up to
      * which it was read. */
     atomic_llong changed, told, heard;
-    /* The keeper. */
-    struct queue to_keeper;
-    pthread_t keeper;
     bool started;
     atomic_bool stopping;
-    pthread_mutex_t lock; /* of what follows */
-    struct piece *again;  /* parts of requests that must be tried again */
-    bool keeper_over;     /* nobody tries any more */
+    pthread_mutex_t lock;       /* of what follows */
+    struct piece *again;        /* parts of requests that must be tried again */
+    bool keeper_over;           /* nobody tries any more */
+    struct lane_backlog *aside; /* of apps that are not known yet */
+    size_t aside_count, aside_capacity;
 };
 
 static inline struct clusters *clusters_of(struct store *s)
@@ -92,9 +94,15 @@ void clusters_change_object(struct store *s, struct object_change *change);
 void clusters_feed(struct store *s, struct object_feed *feed);
 void clusters_watch(struct store *s, struct store_watcher *watcher);
 bool clusters_fresh(struct leases *l, int64_t mono_ms);
-void clusters_wake_keeper(struct clusters *c);
+void clusters_wake_keepers(struct clusters *c);
 void clusters_again(struct clusters *c, struct piece *p);
-void *clusters_keeper_main(void *clusters);
+void *clusters_keeper_main(void *part);
 void clusters_init_part(struct clusters *c, uint32_t index);
 /* Opens it. False: *ret_why. */
 MUST_CHECK bool clusters_open_part(struct clusters *c, uint32_t index, char **ret_why);
+
+/* aside.c: what a cluster tells of apps that this node has not heard of yet, on its threads */
+void clusters_tell_waiting(struct part *p, const struct lane_backlog *lanes, size_t count);
+void clusters_owed(struct owed_sink *sink, struct callback **callbacks, size_t count);
+void clusters_app_known(struct clusters *c, uint32_t app_no); /* placed: on any thread */
+void clusters_tell_aside(struct clusters *c);                 /* what is known by now */

@@ -6,7 +6,11 @@
  * something in the home leaves a mark in every other cluster that it reaches: the home's revision
  * behind the change. A node that finds one there that it has not read up to, and cannot read the
  * home, knows that it is behind: it stops answering for keys and sessions after the same time as a
- * node with one cluster does. One without word of a change goes on. */
+ * node with one cluster does. One without word of a change goes on. A mark never goes back: it is
+ * judged by the feed, which tells of those that others have left.
+ *
+ * Each cluster has a keeper of its own, so that one that hangs holds up no other; the home's does
+ * what is of all. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
@@ -20,9 +24,15 @@
 #define STEP_AGAIN_MS 100
 #define OPEN_EVERY_MS 2000
 
-void clusters_wake_keeper(struct clusters *c)
+static void wake_keeper(struct part *p)
 {
-    queue_post(&c->to_keeper, request_new(REQUEST_APPLY, NULL));
+    queue_post(&p->to_keeper, request_new(REQUEST_APPLY, NULL));
+}
+
+void clusters_wake_keepers(struct clusters *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        wake_keeper(&c->parts[i]);
 }
 
 /* --- what the parts tell ------------------------------------------------------------------------
@@ -49,9 +59,7 @@ static void leases_changed(struct store_watcher *w)
 
 static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *lanes, size_t count)
 {
-    struct store_watcher *to = watcher_of(w);
-    if (to)
-        to->waiting(to, lanes, count);
+    clusters_tell_waiting(part_of(w), lanes, count);
 }
 
 static void panelist_erased(struct store_watcher *w, uint32_t account_no)
@@ -68,7 +76,7 @@ static void objects_changed(struct store_watcher *w)
     struct store_watcher *to = watcher_of(w);
     if (p->index != 0) {
         atomic_store(&p->feed_wanted, true);
-        clusters_wake_keeper(p->all);
+        wake_keeper(p);
     } else if (to) {
         to->objects(to);
     }
@@ -93,6 +101,8 @@ void clusters_init_part(struct clusters *c, uint32_t index)
         .objects = objects_changed,
         .asked = asked,
     };
+    p->sink.owed = clusters_owed;
+    queue_init(&p->to_keeper);
 }
 
 /* When this returns, who watched before is told nothing more: the stores see to that. */
@@ -148,7 +158,7 @@ static void change_done(struct task *task)
     asker->revision = k->change.revision;
     if (asker->status == STORE_OK && others_must_know(asker)) {
         raise_to(&c->changed, asker->revision);
-        clusters_wake_keeper(c);
+        clusters_wake_keepers(c);
     }
     free(k);
     executor_post(asker->reply_to, &asker->done);
@@ -229,9 +239,10 @@ bool clusters_fresh(struct leases *l, int64_t mono_ms)
 
 /* --- the keeper ------------------------------------------------------------------------------- */
 
-static void leave_mark(struct clusters *c, struct part *p, struct store *to, struct waiter *done)
+/* Refused where another node has left one meanwhile, which may be higher: the feed says. */
+static void leave_mark(struct part *p, struct store *to, struct waiter *done)
 {
-    long long revision = atomic_load(&c->changed);
+    long long revision = atomic_load(&p->all->changed);
     char text[24];
     if (revision <= p->marked)
         return;
@@ -242,23 +253,30 @@ static void leave_mark(struct clusters *c, struct part *p, struct store *to, str
         .kind = OBJECT_MARK,
         .id = STR("home"),
         .document = str_of(text),
+        .judged = true,
     };
     store_change_object(to, &mark);
     waiter_wait(done);
     if (mark.status == STORE_OK)
         p->marked = revision;
+    if (mark.status != STORE_STALE)
+        return;
+    atomic_store(&p->feed_wanted, true);
+    wake_keeper(p);
 }
 
-static void read_mark(struct clusters *c, struct str text)
+static void read_mark(struct part *p, struct str text)
 {
     long long revision = 0;
     for (size_t i = 0; i < text.n; i++)
         revision = revision * 10 + (text.p[i] - '0');
-    raise_to(&c->told, revision);
+    if (revision > p->marked)
+        p->marked = revision;
+    raise_to(&p->all->told, revision);
 }
 
 /* There are marks in it, and word of erasures, which the store tells of by itself. */
-static void read_feed(struct clusters *c, struct part *p, struct store *from, struct waiter *done)
+static void read_feed(struct part *p, struct store *from, struct waiter *done)
 {
     bool more = atomic_exchange(&p->feed_wanted, false);
     while (more) {
@@ -268,7 +286,7 @@ static void read_feed(struct clusters *c, struct part *p, struct store *from, st
         bool good = feed.status == STORE_OK;
         for (size_t i = 0; good && i < feed.count; i++)
             if (feed.rows[i].kind == OBJECT_MARK && feed.rows[i].document.p)
-                read_mark(c, feed.rows[i].document);
+                read_mark(p, feed.rows[i].document);
         more = good && feed.more;
         arena_free(&feed.arena);
         if (!good)
@@ -281,18 +299,17 @@ static void tell_of_home(struct clusters *c)
 {
     pthread_mutex_lock(&c->opening); /* the watcher stays as long */
     struct store_watcher *to = atomic_load(&c->watcher);
-    if (clusters_reach(c, 0) && atomic_exchange(&c->parts[0].feed_wanted, false) && to)
+    if (to && clusters_reach(c, 0) && atomic_exchange(&c->parts[0].feed_wanted, false))
         to->objects(to);
     pthread_mutex_unlock(&c->opening);
 }
 
-/* The others have no objects, but a feed: from here on. */
-static void skip_object(void *context, enum object_kind kind, struct str id, struct str document)
+/* The others have marks, and a feed from here on. */
+static void visit_mark(void *part, enum object_kind kind, struct str id, struct str document)
 {
-    (void)context;
-    (void)kind;
     (void)id;
-    (void)document;
+    if (kind == OBJECT_MARK)
+        read_mark(part, document);
 }
 
 static bool has_failed(struct store *s)
@@ -313,7 +330,7 @@ static struct store *open_part(struct clusters *c, uint32_t index, char **ret_wh
     struct store *s = postgresql_store_open(&options, ret_why);
     c->parts[index].open_mono_ms = env_mono_ms(env_real()) + OPEN_EVERY_MS;
     if (s && index)
-        store_visit_objects(s, skip_object, NULL);
+        store_visit_objects(s, visit_mark, &c->parts[index]);
     if (s && index && has_failed(s)) { /* gone again: it is late, and nothing else ends by that */
         store_close(s);
         s = NULL;
@@ -345,7 +362,7 @@ static void take_up(struct clusters *c, struct part *p, struct store *s)
     if (!over) {
         atomic_store(&p->store, s);
         store_watch(s, to ? &p->watcher : NULL);
-        store_start(s, c->sink);
+        store_start(s, &p->sink);
         log_info("cluster_back", LOG_INT("cluster", p->index));
         leases_changed(&p->watcher);
         lanes_waiting(&p->watcher, lanes, count);
@@ -394,40 +411,53 @@ static void try_again(struct clusters *c, bool over)
     }
 }
 
-static bool wait_for_work(struct clusters *c)
+static bool wait_for_work(struct part *p)
 {
+    struct clusters *c = p->all;
     pthread_mutex_lock(&c->lock);
-    bool any = c->again != NULL;
+    bool any = p->index == 0 && c->again != NULL;
     pthread_mutex_unlock(&c->lock);
-    (void)queue_has_any(&c->to_keeper, any ? STEP_AGAIN_MS : STEP_MS);
-    struct request_list words = queue_take_all(&c->to_keeper, 0);
+    (void)queue_has_any(&p->to_keeper, any ? STEP_AGAIN_MS : STEP_MS);
+    struct request_list words = queue_take_all(&p->to_keeper, 0);
     while (words.first)
         free(request_list_take(&words));
     return !atomic_load(&c->stopping);
 }
 
+/* What others have left first: a mark is judged by it. */
+static void keep_part(struct part *p, struct waiter *done)
+{
+    if (!atomic_load(&p->store))
+        open_late(p->all, p);
+    struct store *s = clusters_reach(p->all, p->index);
+    if (s)
+        read_feed(p, s, done);
+    if (s)
+        leave_mark(p, s, done);
+}
+
+static void keep_home(struct clusters *c)
+{
+    tell_of_home(c);
+    clusters_tell_aside(c);
+    try_again(c, false);
+}
+
 void *clusters_keeper_main(void *arg)
 {
-    struct clusters *c = arg;
-    CHECK_MAGIC(c, CLUSTERS_MAGIC);
+    struct part *p = arg;
+    CHECK_MAGIC(p->all, CLUSTERS_MAGIC);
     struct waiter done;
     pthread_setname_np(pthread_self(), "store-clusters");
     waiter_init(&done);
-    while (wait_for_work(c)) {
-        for (uint32_t i = 1; i < c->count; i++) {
-            struct part *p = &c->parts[i];
-            if (!atomic_load(&p->store))
-                open_late(c, p);
-            struct store *s = clusters_reach(c, i);
-            if (s)
-                leave_mark(c, p, s, &done);
-            if (s)
-                read_feed(c, p, s, &done);
-        }
-        tell_of_home(c);
-        try_again(c, false);
+    while (wait_for_work(p)) {
+        if (p->index == 0)
+            keep_home(p->all);
+        else
+            keep_part(p, &done);
     }
-    try_again(c, true);
+    if (p->index == 0)
+        try_again(p->all, true);
     waiter_free(&done);
     return NULL;
 }
