@@ -161,6 +161,12 @@ class Daemon:
         with open("/proc/%d/status" % self.process.pid) as f:
             return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
 
+    def check_grown(self, before_kib, most_kib):
+        """How much more is resident now; nobody can say of a daemon with the address sanitizer,
+        which keeps what is freed."""
+        if b"__asan_init" not in Path(BINARY).read_bytes():
+            assert self.resident_kib() - before_kib < most_kib
+
     def metrics(self):
         values = {}
         for line in self.api().get("/metrics", key=None).text.splitlines():
