@@ -83,6 +83,18 @@ void buf_printf(struct buf *b, const char *fmt, ...)
     va_end(ap);
 }
 
+char *xprintf(const char *fmt, ...)
+{
+    struct buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    char *text = xstrdup(buf_c(&b));
+    buf_free(&b);
+    return text;
+}
+
 void buf_consume(struct buf *b, size_t n)
 {
     ASSERT(n <= b->n);

@@ -33,5 +33,7 @@ static inline struct str buf_str(const struct buf *b)
 {
     return (struct str){b->p ? b->p : "", b->n};
 }
+/* A new text; free with free(). */
+char *xprintf(const char *fmt, ...) PRINTF_LIKE(1, 2);
 /* NUL-terminates (the NUL is not counted) and returns the text; owned by the buffer. */
 const char *buf_c(struct buf *b);

@@ -108,12 +108,8 @@ static bool judge(void *context, enum object_kind kind, struct str document, cha
                 document_read_app(&arena, parsed, c->key, &app, &why);
     if (good)
         app_unref(app);
-    else {
-        struct buf text = {0};
-        buf_printf(&text, "%.*s", STR_ARG(why));
-        *ret_why = xstrdup(buf_c(&text));
-        buf_free(&text);
-    }
+    else
+        *ret_why = xprintf("%.*s", STR_ARG(why));
     arena_free(&arena);
     return good;
 }

@@ -79,10 +79,7 @@ struct daemon {
 
 static bool fail(char **ret_why, const char *what, const char *why)
 {
-    struct buf text = {0};
-    buf_printf(&text, "%s: %s", what, why);
-    *ret_why = xstrdup(buf_c(&text));
-    buf_free(&text);
+    *ret_why = xprintf("%s: %s", what, why);
     return false;
 }
 

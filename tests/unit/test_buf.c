@@ -5,6 +5,8 @@
 
 #include "base/buf.h"
 
+#include <stdlib.h>
+
 static void grows_at_every_size(void)
 {
     for (size_t step = 1; step < 40; step++) {
@@ -74,6 +76,17 @@ static void as_text_it_ends_with_an_uncounted_nul(void)
     CHECK_STR(buf_str(&b), "");
 }
 
+static void prints_a_new_text_of_any_length(void)
+{
+    char *text = xprintf("%s", "");
+    CHECK_CSTR(text, "");
+    free(text);
+    text = xprintf("%d|%0300d", 7, 1);
+    CHECK_EQ_UINT(strlen(text), 302);
+    CHECK(strncmp(text, "7|000", 5) == 0);
+    free(text);
+}
+
 int main(void)
 {
     RUN(grows_at_every_size);
@@ -81,5 +94,6 @@ int main(void)
     RUN(formats_what_is_longer_than_its_room);
     RUN(consume_moves_the_rest_down);
     RUN(as_text_it_ends_with_an_uncounted_nul);
+    RUN(prints_a_new_text_of_any_length);
     return check_done("buf");
 }

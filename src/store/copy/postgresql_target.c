@@ -114,38 +114,19 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static void add_event(struct pg_column *c, const struct copied_event *from)
+static enum wait_kind wait_of(enum copied_wait wait)
 {
-    const struct event *e = &from->event;
-    column_int(c++, e->account_no);
-    column_int(c++, (int64_t)e->event_no);
-    column_int(c++, from->period);
-    column_int(c++, e->app_no);
-    column_int(c++, e->client_no);
-    column_int(c++, e->type);
-    column_int(c++, e->lane);
-    column_int(c++, e->is_test);
-    column_int(c++, e->reward_decimals);
-    column_int(c++, e->occurred_ms);
-    column_int(c++, e->accepted_ms);
-    column_int(c++, clock_day(e->occurred_ms));
-    column_int(c++, e->revenue_micros);
-    column_int(c++, e->reward_micros);
-    column_int(c++, e->offer_id);
-    column_int(c++, (int64_t)e->original_no);
-    column_str(c++, e->event_id);
-    column_str(c++, e->panelist_id);
-    column_str(c++, e->session_id);
-    column_str(c++, e->mid);
-    column_str(c++, e->offer_title);
-    column_str(c++, e->offer_goal_id);
-    column_str(c++, e->original_reward_id);
-    column_str(c++, e->reason);
-    column_int(c++, e->signature_offset);
-    column_int(c++, e->counts_for_cap);
-    column_int(c++, e->state);
-    column_int(c++, e->reason_skipped);
-    column_int(c++, from->wait);
+    switch (wait) {
+    case COPIED_WAITS_NOT: return WAIT_NOT;
+    case COPIED_IS_DUE: return WAIT_DUE;
+    case COPIED_IS_HELD: return WAIT_HELD;
+    }
+    UNREACHABLE();
+}
+
+static void add_event(struct pg_column *to, const struct copied_event *from)
+{
+    struct pg_column *c = rows_add_first(to, &from->event, from->period, wait_of(from->wait));
     column_int(c++, from->manual);
     column_int(c++, from->place.failed_attempts);
     column_int(c++, from->place.slot);
@@ -157,14 +138,11 @@ static void add_event(struct pg_column *c, const struct copied_event *from)
 
 static void write_rows(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "ilillssbsllillllttttttttibsssbiilisb");
+    table_begin(&t->table, ROW_FIRST_TYPES "biilisb");
     for (size_t i = 0; i < c->count; i++)
         add_event(t->table.columns, &c->events[i]);
-    send(t, "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
-            "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,offer_id,"
-            "original_no,event_id,panelist_id,session_id,mid,offer_title,offer_goal_id,"
-            "original_reward_id,reason_text,signature_offset,counts_for_cap,state,reason,wait,"
-            "manual,failed_attempts,slot,due_ms,attempts,counted,erased,resend_no)"
+    send(t, "INSERT INTO event(" ROW_FIRST_COLUMNS ",manual,failed_attempts,slot,due_ms,attempts,"
+            "counted,erased,resend_no)"
             " SELECT *,0 FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,"
             "$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30,$31,$32,$33,$34,$35,$36)");
 }
@@ -290,7 +268,7 @@ static void write_standing(struct postgresql_target *t, const struct copy_chunk 
         const struct copied_event *e = &c->events[i];
         struct standing delivered = {.state = CALLBACK_DELIVERED}, dead = {.state = CALLBACK_DEAD};
         struct standing now = {
-            .state = e->event.state, .wait = (enum wait_kind)e->wait, .place = e->place};
+            .state = e->event.state, .wait = wait_of(e->wait), .place = e->place};
         if (now.wait != WAIT_NOT)
             changes_wait(ch, &e->event, e->period, &now);
         if (now.state == CALLBACK_PENDING)

@@ -345,19 +345,6 @@ static void close_source(struct copy_source *source)
 
 static const struct copy_source_ops ops = {seek, read_chunk, mark, close_source};
 
-static char *text(const char *fmt, ...) PRINTF_LIKE(1, 2);
-static char *text(const char *fmt, ...)
-{
-    struct buf b = {0};
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    char *s = xstrdup(buf_c(&b));
-    buf_free(&b);
-    return s;
-}
-
 static bool open_reading(struct sqlite_source *s, const char *database, char **ret_why)
 {
     if (!lookup_open(&s->lookup, database, NULL, ret_why))
@@ -371,7 +358,7 @@ static bool open_reading(struct sqlite_source *s, const char *database, char **r
     sqlite_log_open(&s->log, q);
     if (!sql_failed(q))
         return true;
-    *ret_why = text("%s: %s", database, q->why);
+    *ret_why = xprintf("%s: %s", database, q->why);
     return false;
 }
 
@@ -391,7 +378,7 @@ static bool settle(const char *directory, const char *database, char **ret_why)
 {
     struct apply apply = {0};
     struct view view = {0};
-    char *journal = text("%s/journal", directory);
+    char *journal = xprintf("%s/journal", directory);
     bool good = sql_open(&apply.sql, database, NULL, true, ret_why);
     if (good) {
         schema_configure(&apply.sql, true, SCHEMA_CACHE_KIB_WRITER);
@@ -413,9 +400,9 @@ static bool is_of_this_version(const char *directory, char **ret_why)
     if (version == SCHEMA_VERSION)
         return true;
     if (version == 0)
-        *ret_why = text("there is no store in %s", directory);
+        *ret_why = xprintf("there is no store in %s", directory);
     else
-        *ret_why = text(
+        *ret_why = xprintf(
             "the store in %s has schema version %d, not %d: %s", directory, version, SCHEMA_VERSION,
             version < SCHEMA_VERSION ? "bring it up to date with `postbackd migrate` first"
                                      : "use the newer program that made it");
@@ -427,7 +414,7 @@ struct copy_source *copy_sqlite_source(const char *directory, char **ret_why)
     int lock = -1;
     if (!is_of_this_version(directory, ret_why) || !recover_lock(directory, &lock, ret_why))
         return NULL;
-    char *database = text("%s/postbackd.db", directory);
+    char *database = xprintf("%s/postbackd.db", directory);
     struct copy_source *source = NULL;
     if (settle(directory, database, ret_why))
         source = copy_sqlite_source_of_file(database, ret_why);

@@ -280,15 +280,6 @@ static void close_target(struct copy_target *target)
 
 static const struct copy_target_ops ops = {write_chunk, reread, finish, close_target};
 
-static char *join(const char *directory, const char *name)
-{
-    struct buf b = {0};
-    buf_printf(&b, "%s/%s", directory, name);
-    char *path = xstrdup(buf_c(&b));
-    buf_free(&b);
-    return path;
-}
-
 static struct str get_meta(struct sql *q, sqlite3_stmt **s, const char *name)
 {
     *s = sql_prepare(q, "SELECT value FROM meta WHERE name=?");
@@ -361,9 +352,9 @@ struct copy_target *copy_sqlite_target(const char *directory, const struct copy_
     t->target.ops = &ops;
     t->lock = -1;
     t->directory = xstrdup(directory);
-    t->database = join(directory, "postbackd.db");
-    t->part = join(directory, "postbackd.db.part");
-    char *journal = join(directory, "journal");
+    t->database = xprintf("%s/postbackd.db", directory);
+    t->part = xprintf("%s/postbackd.db.part", directory);
+    char *journal = xprintf("%s/journal", directory);
     bool good = recover_lock(directory, &t->lock, ret_why);
     if (good && (access(t->database, F_OK) == 0 || access(journal, F_OK) == 0)) {
         struct buf why = {0};

@@ -80,14 +80,9 @@ void pg_row_show(const struct row *row, struct arena *arena, struct callback_row
 
 /* --- new rows --------------------------------------------------------------------------------- */
 
-void rows_insert_begin(struct pg_table *t)
+struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
+                                 enum wait_kind wait)
 {
-    table_begin(t, "ilillssbsllillllttttttttibsssl");
-}
-
-void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period, enum wait_kind wait)
-{
-    struct pg_column *c = t->columns;
     column_int(c++, e->account_no);
     column_int(c++, (int64_t)e->event_no);
     column_int(c++, period);
@@ -117,6 +112,17 @@ void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period, 
     column_int(c++, e->state);
     column_int(c++, e->reason_skipped);
     column_int(c++, wait);
+    return c;
+}
+
+void rows_insert_begin(struct pg_table *t)
+{
+    table_begin(t, ROW_FIRST_TYPES "l");
+}
+
+void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period, enum wait_kind wait)
+{
+    struct pg_column *c = rows_add_first(t->columns, e, period, wait);
     column_int(c++, e->due_ms);
     ASSERT(c == t->columns + t->count);
 }
@@ -126,12 +132,8 @@ void rows_insert_send(struct pg *pg, const struct pg_table *t)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
-    pg_query(pg, "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
-                 "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,"
-                 "offer_id,original_no,event_id,panelist_id,session_id,mid,offer_title,"
-                 "offer_goal_id,original_reward_id,reason_text,signature_offset,counts_for_cap,"
-                 "state,reason,wait,due_ms,manual,failed_attempts,slot,attempts,counted,resend_no,"
-                 "erased) SELECT *,false,0,0,0,0,0,false FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,"
-                 "$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,"
-                 "$30)");
+    pg_query(pg, "INSERT INTO event(" ROW_FIRST_COLUMNS ",due_ms,manual,failed_attempts,slot,"
+                 "attempts,counted,resend_no,erased) SELECT *,false,0,0,0,0,0,false FROM unnest("
+                 "$1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,$16,$17,$18,$19,$20,$21,$22,"
+                 "$23,$24,$25,$26,$27,$28,$29,$30)");
 }

@@ -57,6 +57,17 @@ struct callback *pg_row_callback(const struct row *row);
 /* As the log shows it; texts copied into the arena. */
 void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret);
 
+/* The first columns of a row that is written, and their types (arrays.h); returns where the next
+ * one goes. */
+#define ROW_FIRST_TYPES "ilillssbsllillllttttttttibsss"
+#define ROW_FIRST_COLUMNS                                                                          \
+    "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
+    "accepted_ms,day,revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,"      \
+    "session_id,mid,offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,"    \
+    "counts_for_cap,state,reason,wait"
+struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
+                                 enum wait_kind wait);
+
 /* A new event's row, into the table of columns of rows_insert_begin. */
 void rows_insert_begin(struct pg_table *t);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,

@@ -26,33 +26,20 @@ struct backup {
     struct view view;
 };
 
-static char *text(const char *fmt, ...) PRINTF_LIKE(1, 2);
-static char *text(const char *fmt, ...)
-{
-    struct buf b = {0};
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    char *s = xstrdup(buf_c(&b));
-    buf_free(&b);
-    return s;
-}
-
 static bool backup_failed(const struct sql *q, const char *what, char **ret_why)
 {
-    *ret_why = text("%s: %s", what, q->why ? q->why : sqlite3_errmsg(q->db));
+    *ret_why = xprintf("%s: %s", what, q->why ? q->why : sqlite3_errmsg(q->db));
     return false;
 }
 
 /* Opens the source and fixes the snapshot. */
 static bool open_source(struct backup *b, const char *directory, char **ret_why)
 {
-    char *path = text("%s/postbackd.db", directory);
+    char *path = xprintf("%s/postbackd.db", directory);
     struct sql *q = &b->from;
     bool there = access(path, R_OK) == 0;
     if (!there)
-        *ret_why = text("%s cannot be read: %s", path, strerror(errno));
+        *ret_why = xprintf("%s cannot be read: %s", path, strerror(errno));
     bool good = there && sql_open(q, path, b->disk->sqlite_vfs, false, ret_why);
     free(path);
     if (!good)
@@ -64,8 +51,8 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
         return backup_failed(q, "the store cannot be read", ret_why);
     if (version == SCHEMA_VERSION)
         return true;
-    *ret_why = text("the store has schema version %lld, not %d: start this postbackd on it once",
-                    (long long)version, SCHEMA_VERSION);
+    *ret_why = xprintf("the store has schema version %lld, not %d: start this postbackd on it once",
+                       (long long)version, SCHEMA_VERSION);
     return false;
 }
 
@@ -80,7 +67,7 @@ static bool copy_pages(struct backup *b, char **ret_why)
         (void)sqlite3_backup_finish(copy);
     if (code == SQLITE_DONE)
         return true;
-    *ret_why = text("%s cannot be written: %s", b->part, sqlite3_errstr(code));
+    *ret_why = xprintf("%s cannot be written: %s", b->part, sqlite3_errstr(code));
     return false;
 }
 
@@ -107,7 +94,7 @@ static bool check_copy(struct backup *b, char **ret_why)
     sqlite3_stmt *s = sql_prepare(q, "PRAGMA integrity_check(1)");
     bool good = sql_row(q, s) && str_is(sql_str(s, 0), "ok");
     if (!good && !sql_failed(q))
-        *ret_why = text("the copy is damaged: %.*s", STR_ARG(sql_str(s, 0)));
+        *ret_why = xprintf("the copy is damaged: %.*s", STR_ARG(sql_str(s, 0)));
     sql_finalize(s);
     if (sql_failed(q))
         return backup_failed(q, "the copy cannot be checked", ret_why);
@@ -126,14 +113,14 @@ static bool finish(struct backup *b, char **ret_why)
     if (code == 0 && link(b->part, b->file) != 0)
         code = -errno;
     if (code != 0) {
-        *ret_why = text("%s cannot be written: %s", b->file, strerror(-code));
+        *ret_why = xprintf("%s cannot be written: %s", b->file, strerror(-code));
         return false;
     }
     const char *slash = strrchr(b->file, '/');
-    char *parent = slash ? text("%.*s", (int)(slash - b->file + 1), b->file) : xstrdup(".");
+    char *parent = slash ? xprintf("%.*s", (int)(slash - b->file + 1), b->file) : xstrdup(".");
     code = b->disk->sync_directory(b->disk, parent);
     if (code != 0)
-        *ret_why = text("%s cannot be synced: %s", parent, strerror(-code));
+        *ret_why = xprintf("%s cannot be synced: %s", parent, strerror(-code));
     free(parent);
     return code == 0;
 }
@@ -141,14 +128,14 @@ static bool finish(struct backup *b, char **ret_why)
 bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file, char **ret_why)
 {
     if (access(file, F_OK) == 0) {
-        *ret_why = text("%s exists already: choose a new file", file);
+        *ret_why = xprintf("%s exists already: choose a new file", file);
         return false;
     }
     struct backup b = {
         .disk = disk,
         .file = file,
-        .journal_directory = text("%s/journal", directory),
-        .part = text("%s.part", file),
+        .journal_directory = xprintf("%s/journal", directory),
+        .part = xprintf("%s.part", file),
     };
     unlink(b.part); /* of a backup that was interrupted */
     bool good = open_source(&b, directory, ret_why) && copy_pages(&b, ret_why) &&

@@ -17,19 +17,6 @@
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
-static char *sentence(const char *fmt, ...) PRINTF_LIKE(1, 2);
-static char *sentence(const char *fmt, ...)
-{
-    struct buf b = {0};
-    va_list ap;
-    va_start(ap, fmt);
-    buf_vprintf(&b, fmt, ap);
-    va_end(ap);
-    char *text = xstrdup(buf_c(&b));
-    buf_free(&b);
-    return text;
-}
-
 /* Room for what a kill leaves. */
 #define RECOVERED_EVENTS (4 * LIMIT_MEMTABLE_EVENTS)
 
@@ -39,16 +26,16 @@ bool recover_lock(const char *directory, int *ret_lock, char **ret_why)
 {
     if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
         *ret_why =
-            sentence("the store's directory %s cannot be made: %s", directory, strerror(errno));
+            xprintf("the store's directory %s cannot be made: %s", directory, strerror(errno));
         return false;
     }
-    char *path = sentence("%s/lock", directory);
+    char *path = xprintf("%s/lock", directory);
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (code == EWOULDBLOCK)
-        *ret_why = sentence("another postbackd is running on %s (it holds %s)", directory, path);
+        *ret_why = xprintf("another postbackd is running on %s (it holds %s)", directory, path);
     else if (code != 0)
-        *ret_why = sentence("%s cannot be locked: %s", path, strerror(code));
+        *ret_why = xprintf("%s cannot be locked: %s", path, strerror(code));
     free(path);
     if (code == 0)
         *ret_lock = lock;
@@ -75,9 +62,9 @@ bool replay_group(void *context, struct str records, struct journal_position end
     struct replay *r = context;
     r->view->woken_count = 0;
     if (!view_replay(r->view, records)) {
-        *r->ret_why = sentence("the journal has a group that this postbackd cannot read"
-                               " (segment %llu): use the newer program that wrote it",
-                               (unsigned long long)end.segment);
+        *r->ret_why = xprintf("the journal has a group that this postbackd cannot read"
+                              " (segment %llu): use the newer program that wrote it",
+                              (unsigned long long)end.segment);
         return false;
     }
     r->view->active->end = end;
@@ -109,7 +96,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
     view->last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
     view->active = memtable_new(apply->generation + 1);
     if (sql_failed(q)) {
-        *ret_why = sentence("%s cannot be written: %s", database, q->why);
+        *ret_why = xprintf("%s cannot be written: %s", database, q->why);
         return false;
     }
     if (!lookup_open(&view->lookup, database, disk->sqlite_vfs, ret_why))
@@ -146,7 +133,7 @@ static bool open_database(struct sqlite_store *s, const struct sqlite_store_opti
         return false;
     schema_configure(q, true, SCHEMA_CACHE_KIB_WRITER);
     if (sql_failed(q)) {
-        *ret_why = sentence("%s: %s", s->database, q->why);
+        *ret_why = xprintf("%s: %s", s->database, q->why);
         return false;
     }
     if (!migrate(q, options, ret_why))
@@ -154,7 +141,7 @@ static bool open_database(struct sqlite_store *s, const struct sqlite_store_opti
     struct hash_secret fresh;
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
     if (meta_make_secret(q, &fresh) && !settle_database(q)) {
-        *ret_why = sentence("%s: %s", s->database, sqlite3_errmsg(q->db));
+        *ret_why = xprintf("%s: %s", s->database, sqlite3_errmsg(q->db));
         return false;
     }
     apply_open(&s->apply);

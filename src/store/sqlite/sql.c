@@ -17,10 +17,7 @@ static void sql_fail(struct sql *q, const char *doing)
     q->code = sqlite3_extended_errcode(q->db);
     if (q->code == SQLITE_OK)
         q->code = SQLITE_ERROR;
-    struct buf b = {0};
-    buf_printf(&b, "SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
-    q->why = xstrdup(buf_c(&b));
-    buf_free(&b);
+    q->why = xprintf("SQLite: %s (%d) at: %.200s", sqlite3_errmsg(q->db), q->code, doing);
 }
 
 /* Before SQLite is used at all: it need not count its memory under a lock of the whole process. */
@@ -41,11 +38,8 @@ bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char
         sqlite3_busy_timeout(q->db, BUSY_TIMEOUT_MS);
         return true;
     }
-    struct buf b = {0};
-    buf_printf(&b, "%s cannot be opened: %s", path,
-               q->db ? sqlite3_errmsg(q->db) : sqlite3_errstr(code));
-    *ret_why = xstrdup(buf_c(&b));
-    buf_free(&b);
+    *ret_why = xprintf("%s cannot be opened: %s", path,
+                       q->db ? sqlite3_errmsg(q->db) : sqlite3_errstr(code));
     sqlite3_close(q->db);
     q->db = NULL;
     return false;

@@ -335,15 +335,6 @@ static const struct store_ops sqlite_ops = {
     .close = sqlite_close,
 };
 
-static char *join(const char *directory, const char *name)
-{
-    struct buf b = {0};
-    buf_printf(&b, "%s/%s", directory, name);
-    char *path = xstrdup(buf_c(&b));
-    buf_free(&b);
-    return path;
-}
-
 struct store *sqlite_store_open(const struct sqlite_store_options *options, char **ret_why)
 {
     struct sqlite_store *s = xcalloc(1, sizeof *s);
@@ -365,8 +356,8 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         s->checkpoint_pages = options->checkpoint_pages;
     s->lock = -1;
     s->directory = xstrdup(options->directory);
-    s->database = join(options->directory, "postbackd.db");
-    s->journal_directory = join(options->directory, "journal");
+    s->database = xprintf("%s/postbackd.db", options->directory);
+    s->journal_directory = xprintf("%s/journal", options->directory);
     queue_init(&s->to_writer);
     queue_init(&s->to_applier);
     queue_init(&s->to_pages);
