@@ -360,7 +360,8 @@ struct lane_waiting {
     /* results */
     enum store_status status;
     int64_t count[LANE_KINDS];
-    /* When the first of them by number was accepted; 0: none. */
+    /* When the first of them was accepted, by number, or by time among thousands, which differ
+     * where a clock was put back; 0: none. */
     int64_t oldest_accepted_ms[LANE_KINDS];
 };
 

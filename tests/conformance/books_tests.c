@@ -117,9 +117,35 @@ static void what_waits_is_known_by_lane(struct subject *s)
     CHECK_EQ_INT(w.oldest_accepted_ms[LANE_SUCCESS], 0);
 }
 
+/* However many of another lane wait for longer. */
+static void what_waits_longest_is_known_of_each_lane(struct subject *s)
+{
+    enum { BATCHES = 11, EACH = 100 };
+    for (int b = 0; b < BATCHES; b++) {
+        struct candidate items[EACH];
+        struct verdict verdicts[EACH];
+        char ids[EACH][16];
+        for (int i = 0; i < EACH; i++) {
+            snprintf(ids[i], sizeof ids[i], "w-%d-%d", b, i);
+            items[i] = item(EVENT_SURVEY_COMPLETED, ids[i]);
+        }
+        CHECK_EQ_INT(subject_submit(s, items, EACH, BASE_MS + b, verdicts), STORE_OK);
+    }
+    struct candidate late = item(EVENT_OFFER_COMPLETED, "late");
+    struct verdict v;
+    CHECK_EQ_INT(subject_submit(s, &late, 1, BASE_MS + 500, &v), STORE_OK);
+    struct lane_waiting w = {.account_no = ACCOUNT_A, .app_no = APP_A1};
+    subject_lane_waiting(s, &w);
+    CHECK_EQ_INT(w.count[LANE_SUCCESS], BATCHES * EACH);
+    CHECK_EQ_INT(w.count[LANE_OFFER], 1);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_SUCCESS], BASE_MS);
+    CHECK_EQ_INT(w.oldest_accepted_ms[LANE_OFFER], BASE_MS + 500);
+}
+
 void run_books_tests(void)
 {
     RUN_FRESH(books_hold_through_a_life);
     RUN_FRESH(days_come_one_after_the_other);
     RUN_FRESH(what_waits_is_known_by_lane);
+    RUN_FRESH(what_waits_longest_is_known_of_each_lane);
 }

@@ -161,32 +161,3 @@ enum pg_fate pg_read_pages(struct postgresql_store *s, struct pg *pg, void *requ
     arena_free(&p.arena);
     return fate;
 }
-
-/* --- what waits in an app's lanes ------------------------------------------------------------- */
-
-enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting)
-{
-    (void)s;
-    struct lane_waiting *w = lane_waiting;
-    int oldest[LANE_KINDS] = {0};
-    pg_begin(pg, true);
-    args_int(pg_args(pg), PG_INT4, w->account_no);
-    args_int(&pg->args, PG_INT8, w->app_no);
-    int counts = pg_query(pg, "SELECT lane,sum(count)::bigint FROM book WHERE account_no=$1"
-                              " AND app_no=$2 AND state=1 GROUP BY lane");
-    for (int kind = LANE_NONE + 1; kind < LANE_KINDS; kind++) {
-        args_int(pg_args(pg), PG_INT4, w->account_no);
-        args_int(&pg->args, PG_INT8, (int64_t)lane_of(w->app_no, (enum lane_kind)kind));
-        oldest[kind] = pg_query(pg, "SELECT accepted_ms FROM waiting WHERE account_no=$1"
-                                    " AND lane IN($2,-$2) AND pending ORDER BY event_no LIMIT 1");
-    }
-    enum pg_fate fate = pg_end_read(pg);
-    if (fate != PG_FINE)
-        return fate;
-    for (int i = 0; i < PQntuples(pg_result(pg, counts)); i++)
-        w->count[pg_int(pg_result(pg, counts), i, 0)] = pg_int(pg_result(pg, counts), i, 1);
-    for (int kind = LANE_NONE + 1; kind < LANE_KINDS; kind++)
-        if (PQntuples(pg_result(pg, oldest[kind])) > 0)
-            w->oldest_accepted_ms[kind] = pg_int(pg_result(pg, oldest[kind]), 0, 0);
-    return PG_FINE;
-}

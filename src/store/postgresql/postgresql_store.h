@@ -133,12 +133,13 @@ enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *rep
 enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get);
 enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list);
 enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *object_list);
-enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
 enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query);
 enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
 enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);
 enum pg_fate pg_read_books(struct postgresql_store *s, struct pg *pg, void *books_check);
 enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *object_feed);
+/* waiting.c */
+enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
 
 /* threads.c */
 void *pg_changes_main(void *store);
