@@ -25,6 +25,8 @@ static void erase_in_lane(void *context, struct lookup_node *node)
 {
     const struct erasing *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
+    struct lane_now now = dispatcher_now(e->dispatcher);
+    lane_doubt(lane, &now);
     if (lane->page_asked)
         spoil_page(e, lane);
     if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
@@ -45,6 +47,8 @@ static void reread_lane(void *context, struct lookup_node *node)
     struct app *app =
         directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
     if (app && app->terms.account_no == e->account_no) {
+        struct lane_now now = dispatcher_now(e->dispatcher);
+        lane_doubt(lane, &now);
         lane_drop_queued(lane);
         lane_spoil_page(lane);
         dispatcher_touch(e->dispatcher, lane);

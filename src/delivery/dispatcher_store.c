@@ -51,6 +51,7 @@ static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct cal
 static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c, size_t *taken)
 {
     bool used = true, kept = false;
+    lane_page_shows(lane, c);
     switch ((enum lane_page_kind)lane->page_kind) {
     case PAGE_SWEEP: used = sweep_item(d, lane, c); break;
     case PAGE_LATE: dispatcher_date(d, lane, c); break;

@@ -34,6 +34,7 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
     lane->dropped_due_ms = INT64_MAX;
     lane->settings.max_concurrency = 1;
     lane->touched_mono_ms = now->mono_ms;
+    lane_doubt(lane, now);
     window_init(&lane->window);
     return lane;
 }
@@ -208,11 +209,43 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
     callback_free(c);
 }
 
+void lane_doubt(struct lane *lane, const struct lane_now *now)
+{
+    lane->sight.doubt_mono_ms = now->mono_ms;
+}
+
+static void note_shown(struct lane *lane, uint64_t event_no)
+{
+    if (lane->sight.shown_no >= event_no)
+        return;
+    lane->sight.shown_no = event_no & INT64_MAX; /* the database has no higher ones */
+    lane->sight.covers = false;
+}
+
+/* False: what another process carries here is not to be used. */
+static bool is_owed(struct lane *lane, const struct callback *c)
+{
+    if (c->manual) {
+        note_shown(lane, c->event_no);
+        lane->page_is_behind = lane->page_asked;
+    }
+    if (c->word.since_mono_ms == 0)
+        return true;
+    enum carried_fate fate = carried_judge(&lane->sight, lane->fence, c->word, c->event_no);
+    if (fate == CARRIED_UNSURE)
+        lane_note_waiting(lane, c->place.due_ms);
+    return fate == CARRIED_OWED;
+}
+
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now)
 {
     CHECK_MAGIC(lane, LANE_MAGIC);
     CHECK_MAGIC(c, CALLBACK_MAGIC);
     lane->touched_mono_ms = now->mono_ms;
+    if (!is_owed(lane, c)) {
+        callback_free(c);
+        return;
+    }
     struct held_entry *e = held_find(&lane->held, c->event_no);
     if (e) {
         offer_again(lane, e, c);
@@ -410,6 +443,7 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
     ASSERT(!lane->page_asked && lane->lingering == 0);
     lane->page_asked = true;
     lane->page_is_stale = false;
+    lane->page_is_behind = false;
     lane->page_kind = (uint8_t)kind;
     if (kind != PAGE_SWEEP && kind != PAGE_LATE && lane->scan_due_ms == 0 &&
         lane->scan_event_no == 0)
@@ -419,6 +453,11 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
 void lane_spoil_page(struct lane *lane)
 {
     lane->page_is_stale = lane->page_asked;
+}
+
+void lane_page_shows(struct lane *lane, const struct callback *c)
+{
+    note_shown(lane, c->event_no);
 }
 
 bool lane_page_take(struct lane *lane, struct callback *c)
@@ -520,6 +559,8 @@ static void scan_ended(struct lane *lane, const struct due_page *page, size_t ta
             wait_after_empty_scan(lane, now);
         return;
     }
+    if (lane->scan_due_ms == 0 && lane->scan_event_no == 0 && !lane->page_is_behind)
+        lane->sight.covers = true;
     lane->scan_due_ms = 0;
     lane->scan_event_no = 0;
     lane->next_due_ms =

@@ -72,6 +72,7 @@ struct lane {
     struct link at_destination, blocked, touched, ready, wants_room;
     uint8_t ready_queue; /* 0: in none; else the dispatcher's queue, from 1 */
     bool is_blocked, is_touched, is_wanting_room;
+    bool page_is_behind; /* a resend came since it was asked for: it may not have been stored yet */
 
     struct lane_shared *shared;
     struct destination *destination; /* NULL: no URL */
@@ -84,6 +85,7 @@ struct lane {
     int32_t in_flight, in_ram;
 
     /* What is known of the store. */
+    struct carried_sight sight;
     int64_t next_due_ms;    /* something may be due from then on; INT64_MAX: nothing */
     int64_t dropped_due_ms; /* the same, of what was dropped since the scan began */
     int64_t scan_due_ms;    /* where the scan stands */
@@ -139,6 +141,8 @@ void lane_settle_gone(struct lane *lane); /* the settings say what came of it */
 /* A callback handed over by the store; takes it. room: how many more may be in memory.
  */
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now);
+/* What was carried here before now may have been erased. */
+void lane_doubt(struct lane *lane, const struct lane_now *now);
 /* Something may be due in the store from due_ms on. */
 void lane_note_waiting(struct lane *lane, int64_t due_ms);
 /* Gives everything queued back to the store. */
@@ -175,6 +179,8 @@ void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state sta
 void lane_spoil_page(struct lane *lane);
 /* A page was asked for. */
 void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
+/* One item of the page just come, whatever is done with it. */
+void lane_page_shows(struct lane *lane, const struct callback *c);
 /* Takes over one item of the page just come; false: not wanted, the caller's. */
 bool lane_page_take(struct lane *lane, struct callback *c);
 /* One item of a sweep is dead without a try: recorded by the caller. */

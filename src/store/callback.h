@@ -3,6 +3,7 @@
  * only the lane touches (marked). */
 #pragma once
 
+#include "domain/carried.h"
 #include "domain/event.h"
 #include "domain/schedule.h"
 
@@ -18,6 +19,7 @@ struct callback {
     uint16_t signature_offset;
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
+    struct carried_word word; /* of another process: domain/carried.h says whether it is owed */
     struct str event_id, panelist_id, body; /* body with zeros for Sig; all in one allocation */
 
     /* The lane's alone once handed over. */

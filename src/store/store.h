@@ -104,7 +104,10 @@ struct outcome_batch {
 
 /* Called by the store's own thread right after a commit, with callbacks that have just become
  * pending and due, and are the sink's from now on. The sink may drop any of them: what it
- * drops it finds again by paging. Must not block. */
+ * drops it finds again by paging. Must not block.
+ *
+ * Those that carry another process's word (callback.word) may have been handed out, or have become
+ * final, before: the sink judges, domain/carried.h. */
 struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
 };

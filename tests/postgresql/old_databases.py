@@ -41,7 +41,7 @@ def make(file):
     receiver = Receiver(lambda r: 500 if r.json["RewardId"].startswith(("dead", "wait")) else 200)
     with tempfile.TemporaryDirectory() as directory:
         daemon = Daemon(directory, schedule=SHORT).start()
-        uri = daemon.database
+        uri = daemon.store()
         a = Account(daemon, receiver.url, clients=("sdk", "sdk"))
         events = [a.event("good-%d" % i, PanelistId="user-%d" % i, RevenueAmount="1.25")
                   for i in range(30)]

@@ -158,6 +158,133 @@ static void what_another_node_erased_is_read_anew(void)
     world_close(w);
 }
 
+/* --- what other nodes carry here ---------------------------------------------------------------
+ */
+
+/* The row that tells of it was written behind since_mono_ms, and heard of under that fence. */
+static void carry(struct world *w, const struct world_row *row, int64_t fence,
+                  int64_t since_mono_ms)
+{
+    struct callback *c = world_callback(row);
+    struct owed_sink *sink = delivery_sink(w->delivery);
+    c->word = (struct carried_word){fence, since_mono_ms};
+    sink->owed(sink, &c, 1);
+}
+
+static void wait_here(struct world *w)
+{
+    struct lane_backlog waiting = {lane_of(1, LANE_SUCCESS), world_wall(&w->loops[0].outside)};
+    delivery_recover(w->delivery, &waiting, 1);
+}
+
+/* A lane under fence 7 that has looked, and has one callback of a former time behind it. */
+static struct world *open_looked(void)
+{
+    struct world *w = open_shared(1);
+    claim(w, 1, 7);
+    world_accept(w, 1, 1);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    return w;
+}
+
+static void what_is_carried_is_tried_without_a_look(void)
+{
+    struct world *w = open_looked();
+    int64_t pages = w->pages_asked;
+    for (uint64_t i = 2; i <= 20; i++)
+        carry(w, world_add_row(w, 1, i), 7, w->mono_ms);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 20);
+    CHECK_EQ_INT(w->starts, 20);
+    CHECK_EQ_INT(w->pages_asked, pages);
+    world_close(w);
+}
+
+static void what_a_page_has_shown_is_not_tried_again(void)
+{
+    struct world *w = open_looked();
+    int64_t since = w->mono_ms;
+    world_add_row(w, 1, 2);
+    world_add_row(w, 1, 3);
+    wait_here(w);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 3);
+    int64_t pages = w->pages_asked;
+    carry(w, world_row(w, 1, 2), 7, since);
+    carry(w, world_row(w, 1, 3), 7, since);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 3);
+    CHECK_EQ_INT(w->pages_asked, pages); /* it saw the whole lane: nothing to look for */
+    carry(w, world_add_row(w, 1, 4), 7, since);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 4);
+    world_close(w);
+}
+
+static void what_was_resent_meanwhile_is_not_tried_again(void)
+{
+    struct world *w = open_looked();
+    int64_t since = w->mono_ms;
+    world_resend(w, world_add_row(w, 1, 2));
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    carry(w, world_row(w, 1, 2), 7, since);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    world_close(w);
+}
+
+/* Another node had the lane in between, and has tried what was carried to this one before. */
+static void what_was_carried_under_another_fence_is_looked_for(void)
+{
+    struct world *w = open_looked();
+    int64_t since = w->mono_ms;
+    struct world_row *row = world_add_row(w, 1, 2);
+    claim(w, 1, 9);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    carry(w, row, 7, w->mono_ms);
+    carry(w, row, 9, since); /* written before the lane was made under its fence */
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    row = world_add_row(w, 1, 3);
+    carry(w, row, 7, w->mono_ms); /* still owed: found by a look */
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->starts, 3);
+    world_close(w);
+}
+
+static void erased(struct task *task)
+{
+    (void)task;
+}
+
+static void what_was_erased_meanwhile_is_not_tried(void)
+{
+    struct world *w = open_looked();
+    struct delivery_erase erase = {.done = {.run = erased},
+                                   .reply_to = &w->loops[0].executor,
+                                   .account_no = 1,
+                                   .panelist_id = STR("somebody")};
+    w->apps[1]->terms.account_no = 1;
+    for (uint64_t i = 2; i <= 3; i++) {
+        int64_t since = w->mono_ms;
+        struct world_row *row = world_add_row(w, 1, i);
+        struct world_row before = *row;
+        row->state = CALLBACK_SKIPPED;
+        if (i == 2)
+            delivery_erased_elsewhere(w->delivery, 1);
+        else
+            delivery_erase(w->delivery, &erase);
+        world_run(w, 10);
+        carry(w, &before, 7, since);
+        world_run(w, 1 * SECOND);
+        CHECK_EQ_INT(w->starts, 1);
+    }
+    world_close(w);
+}
+
 int main(void)
 {
     RUN(only_what_is_ours_is_tried);
@@ -166,5 +293,10 @@ int main(void)
     RUN(a_shard_that_leaves_ends_what_is_under_way);
     RUN(nothing_starts_when_the_lease_may_have_run_out);
     RUN(what_another_node_erased_is_read_anew);
+    RUN(what_is_carried_is_tried_without_a_look);
+    RUN(what_a_page_has_shown_is_not_tried_again);
+    RUN(what_was_resent_meanwhile_is_not_tried_again);
+    RUN(what_was_carried_under_another_fence_is_looked_for);
+    RUN(what_was_erased_meanwhile_is_not_tried);
     return check_done("delivery_leases");
 }

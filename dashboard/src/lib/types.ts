@@ -313,6 +313,11 @@ export interface System {
   Certificates: { Certificate: string; ExpiresAt: string; Soon: boolean }[];
   Messages: { Sent: number; Failed: number; GivenUp: number; Owed: number };
   Nodes: { Name: string; Alive: number; ShardsHeld: number; Shards: number } | null;
-  ReadReplica: { State: "used" | "behind" | "away"; LagMs: number; Reads: number; ReadsPassedOn: number } | null;
+  ReadReplica: {
+    State: 'used' | 'behind' | 'away';
+    LagMs: number;
+    Reads: number;
+    ReadsPassedOn: number;
+  } | null;
   Clusters: { Total: number; Away: number } | null;
 }

@@ -215,6 +215,10 @@ static void erase_texts(struct pg *pg, const struct erase *erase, struct str rep
                " FROM event e" THEIRS " AND a.account_no=$1 AND a.event_no=e.event_no",
                ATTEMPT_REDIRECT);
 #undef THEIRS
+    /* Last: nodes that look for what is handed over wait for this. */
+    args_int(pg_args(pg), PG_INT4, erase->account_no);
+    pg_query(pg,
+             "UPDATE handover SET callbacks=NULL WHERE account_no=$1 AND callbacks IS NOT NULL");
 }
 
 enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)

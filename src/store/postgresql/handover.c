@@ -2,9 +2,9 @@
  *
  * A row in `handover` says: look into this lane, or hand this callback over. It is written in the
  * transaction of the change where the lane is not this node's then, or behind it where it was and
- * is no longer. Nodes look four times a second, and take only rows of shards that the database
- * says are theirs: whoever claims a shard looks for what waits in it after the claim, so a row that
- * its former owner took says nothing that the new one has not seen.
+ * is no longer. Nodes look up to forty times a second, and take only rows of shards that the
+ * database says are theirs: whoever claims a shard looks for what waits in it after the claim, so a
+ * row that its former owner took says nothing that the new one has not seen.
  *
  * What is left is a node that dies between its commit and the row behind it. That is why each node
  * looks for what is late in its own lanes now and then. */
@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "store/postgresql/carry.h"
 #include "store/postgresql/fetch.h"
 
 #include <stdlib.h>
@@ -22,7 +23,7 @@
 /* --- telling ---------------------------------------------------------------------------------- */
 
 static void add(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms,
-                uint64_t event_no, int32_t period)
+                uint64_t event_no, int32_t period, struct str callbacks)
 {
     struct pg_column *c = t->columns;
     column_int(c++, account_no);
@@ -31,23 +32,47 @@ static void add(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t d
     column_int(c++, due_ms);
     column_int(c++, (int64_t)event_no);
     column_int(c++, period);
+    column_str(c++, callbacks);
 }
 
 void handover_begin(struct pg_table *t)
 {
-    table_begin(t, "isllli");
+    table_begin(t, "isllliy");
 }
 
 void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms)
 {
-    add(t, account_no, lane, due_ms, 0, 0);
+    add(t, account_no, lane, due_ms, 0, 0, STR_NONE);
 }
 
 void handover_callback(struct pg_table *t, const struct row *row)
 {
     const struct event *e = &row->event;
     add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.place.due_ms, e->event_no,
-        row->period);
+        row->period, STR_NONE);
+}
+
+void handover_events(struct pg_table *t, const struct event *const *events, size_t count)
+{
+    const struct event *first = events[0];
+    lane_no lane = lane_of(first->app_no, first->lane);
+    struct buf row = {0};
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += carry_size(events[i]);
+    if (total > CARRY_BYTES_MOST) {
+        handover_lane(t, first->account_no, lane, first->due_ms);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        if (row.n > 0 && row.n + carry_size(events[i]) > CARRY_ROW_BYTES) {
+            add(t, first->account_no, lane, first->due_ms, 0, 0, buf_str(&row));
+            buf_clear(&row);
+        }
+        carry_add(&row, events[i]);
+    }
+    add(t, first->account_no, lane, first->due_ms, 0, 0, buf_str(&row));
+    buf_free(&row);
 }
 
 void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)
@@ -55,8 +80,8 @@ void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_ta
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
-    pg_query(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period)"
-                 " SELECT * FROM unnest($1,$2,$3,$4,$5,$6)");
+    pg_query(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
+                 " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
     atomic_fetch_add(&s->nodes.handed_over, table_rows(t));
 }
 
@@ -94,12 +119,52 @@ void handover_behind(struct postgresql_store *s, struct pg_side *side)
 /* --- hearing ---------------------------------------------------------------------------------- */
 
 struct heard {
-    struct lane_backlog *lanes;
-    size_t count;
+    const struct hearing *last;
+    bool sure;                  /* what is carried may be used, as far as the store knows */
+    struct lane_backlog *lanes; /* of each row: `look` of them are to be looked into in any case */
+    size_t look, rows;
     struct fetch_key *keys;
     size_t key_count;
+    struct callback **owed; /* those that were carried first: a resend of one comes behind it */
+    size_t owed_count, owed_capacity;
     struct arena arena;
 };
+
+enum {
+    HEARD_REVISION,
+    HEARD_ACCOUNT,
+    HEARD_LANE,
+    HEARD_DUE,
+    HEARD_EVENT,
+    HEARD_PERIOD,
+    HEARD_FENCE,
+    HEARD_CALLBACKS
+};
+
+static void owe(struct heard *h, struct callback *c)
+{
+    h->owed = xgrow(h->owed, &h->owed_capacity, h->owed_count + 1, sizeof(struct callback *));
+    h->owed[h->owed_count++] = c;
+}
+
+/* False: there are none, or not all are understood; those that are may be handed out all the same.
+ */
+static bool take_carried(struct heard *h, const PGresult *r, int row)
+{
+    struct str rest = pg_str(r, row, HEARD_CALLBACKS);
+    lane_no lane = (lane_no)pg_int(r, row, HEARD_LANE);
+    struct event e;
+    bool any = h->sure && rest.n > 0;
+    while (any && carry_next(&rest, &e)) {
+        e.account_no = (uint32_t)pg_int(r, row, HEARD_ACCOUNT);
+        e.lane = (enum lane_kind)(lane % LANE_KINDS);
+        struct callback *c = callback_new(&e);
+        c->place.due_ms = e.due_ms;
+        c->word = (struct carried_word){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
+        owe(h, c);
+    }
+    return any && rest.n == 0;
+}
 
 static void read_heard(struct heard *h, const PGresult *r)
 {
@@ -107,56 +172,81 @@ static void read_heard(struct heard *h, const PGresult *r)
     h->lanes = arena_alloc(&h->arena, n * sizeof *h->lanes + 1);
     h->keys = arena_alloc(&h->arena, n * sizeof *h->keys + 1);
     for (int i = 0; i < (int)n; i++) {
-        uint64_t event_no = (uint64_t)pg_int(r, i, 3);
-        if (event_no)
+        uint64_t event_no = (uint64_t)pg_int(r, i, HEARD_EVENT);
+        if (pg_is_null(r, i, HEARD_LANE))
+            continue; /* nothing was handed over */
+        h->lanes[h->rows++] =
+            (struct lane_backlog){(lane_no)pg_int(r, i, HEARD_LANE), pg_int(r, i, HEARD_DUE)};
+        if (event_no) {
             h->keys[h->key_count++] =
-                (struct fetch_key){(uint32_t)pg_int(r, i, 0), event_no, (int32_t)pg_int(r, i, 4)};
-        else
-            h->lanes[h->count++] = (struct lane_backlog){(lane_no)pg_int(r, i, 1), pg_int(r, i, 2)};
+                (struct fetch_key){(uint32_t)pg_int(r, i, HEARD_ACCOUNT), event_no,
+                                   (int32_t)pg_int(r, i, HEARD_PERIOD)};
+        } else if (!take_carried(h, r, i)) {
+            struct lane_backlog lane = h->lanes[h->rows - 1];
+            h->lanes[h->rows - 1] = h->lanes[h->look];
+            h->lanes[h->look++] = lane;
+        }
     }
 }
 
 /* Each is handed over as the node would have it that changed it. */
-static enum pg_fate hand_over(struct postgresql_store *s, struct pg *pg, struct heard *h)
+static enum pg_fate look_up(struct pg *pg, struct heard *h)
 {
     struct fetched rows;
     enum pg_fate fate =
         fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
-    struct callback **owed = arena_alloc(&h->arena, rows.count * sizeof(struct callback *) + 1);
-    size_t n = 0;
     for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
         if (rows.rows[i].standing.wait == WAIT_DUE && rows.rows[i].event.body.p)
-            owed[n++] = pg_row_callback(&rows.rows[i]);
-    if (n > 0)
-        s->sink->owed(s->sink, owed, n);
+            owe(h, pg_row_callback(&rows.rows[i]));
     return fate;
 }
 
-enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg)
+/* Only behind the commit: a row that stays comes again, and its callbacks must not be handed out
+ * twice. In doubt the lanes look: said twice that does no harm. */
+static void tell(struct postgresql_store *s, struct heard *h, bool committed)
 {
-    struct heard h = {0};
+    pg_nodes_tell_waiting(&s->nodes, h->lanes, committed ? h->look : h->rows);
+    if (committed && h->owed_count > 0)
+        s->sink->owed(s->sink, h->owed, h->owed_count);
+    for (size_t i = 0; !committed && i < h->owed_count; i++)
+        callback_free(h->owed[i]);
+    free(h->owed);
+    arena_free(&h->arena);
+}
+
+/* One snapshot: what is carried was not erased when nothing has been since the last look. */
+static const char poll_query[] =
+    "WITH gone AS (DELETE FROM handover h USING shard s WHERE s.node=$1 AND h.shard=s.shard"
+    " RETURNING h.account_no,h.lane,h.due_ms,h.event_no,h.period,s.fence,h.callbacks)"
+    " SELECT r.revision,g.* FROM revision r LEFT JOIN gone g ON true WHERE r.name='object'";
+
+enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hearing *last)
+{
+    struct heard h = {.last = last};
+    struct hearing now = {.since_mono_ms = env_mono_ms(env_real())};
+    last->heard = false;
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    int at = pg_query(pg, "DELETE FROM handover h USING shard s WHERE s.node=$1"
-                          " AND h.shard=s.shard"
-                          " RETURNING h.account_no,h.lane,h.due_ms,h.event_no,h.period");
-    int revision = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
+    int at = pg_query(pg, poll_query);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
-    int64_t now = pg_int(pg_result(pg, revision), 0, 0);
+    now.revision = pg_int(pg_result(pg, at), 0, HEARD_REVISION);
+    h.sure = last->since_mono_ms > 0 && last->revision == now.revision;
     read_heard(&h, pg_result(pg, at));
-    /* Told before the commit: said twice it does no harm. */
-    pg_nodes_tell_waiting(&s->nodes, h.lanes, h.count);
+    now.heard = h.rows > 0;
     if (h.key_count > 0)
-        fate = hand_over(s, pg, &h);
-    arena_free(&h.arena);
+        fate = look_up(pg, &h);
+    if (fate == PG_FINE) {
+        pg_commit(pg);
+        fate = pg_sync(pg);
+    }
+    tell(s, &h, fate == PG_FINE);
     if (fate != PG_FINE)
         return fate;
-    pg_commit(pg);
-    fate = pg_sync(pg);
+    *last = now;
     /* Until it is known: whoever is told may not be able to read it at the moment. */
-    if (fate == PG_FINE && now > atomic_load(&s->revision_known))
+    if (now.revision > atomic_load(&s->revision_known))
         pg_nodes_tell_objects(&s->nodes);
     return fate;
 }

@@ -208,29 +208,45 @@ static void write_reports(struct intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
-/* In a lane of another node's it is told of, once per lane. */
-static void owe(struct intake *in, const struct event *e, const struct standing *s,
-                struct idmap *told)
+static void owe(struct intake *in, const struct event *e)
 {
-    lane_no lane = lane_of(e->app_no, e->lane);
-    bool is_new = false;
-    if (leases_have(&in->s->nodes.leases, lane)) {
-        struct callback *c = callback_new(e);
-        c->place = s->place;
-        pg_side_owe(in->side, c);
-        return;
+    struct callback *c = callback_new(e);
+    c->place.due_ms = e->due_ms;
+    pg_side_owe(in->side, c);
+}
+
+static int by_lane(const void *a, const void *b)
+{
+    const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
+    lane_no in_x = lane_of(x->app_no, x->lane), in_y = lane_of(y->app_no, y->lane);
+    if (in_x != in_y)
+        return in_x < in_y ? -1 : 1;
+    return (x->event_no > y->event_no) - (x->event_no < y->event_no);
+}
+
+/* Those in lanes of other nodes, lane by lane. */
+static void hand_over(struct intake *in, const struct event **events, size_t count)
+{
+    struct pg_table *t = &in->side->handover;
+    handover_begin(t);
+    if (count > 0)
+        qsort(events, count, sizeof(struct event *), by_lane);
+    for (size_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && events[end]->app_no == events[first]->app_no &&
+                              events[end]->lane == events[first]->lane;
+             end++)
+            ;
+        handover_events(t, events + first, end - first);
     }
-    (void)idmap_put(told, lane, &is_new);
-    if (is_new)
-        handover_lane(&in->side->handover, e->account_no, lane, s->place.due_ms);
+    handover_send(in->s, in->pg, t);
 }
 
 static void write_callbacks(struct intake *in)
 {
     struct changes *ch = &in->side->changes;
-    struct idmap told = {0};
+    const struct event **elsewhere = arena_alloc(in->arena, in->count * sizeof(struct event *));
+    size_t elsewhere_count = 0;
     changes_begin(ch);
-    handover_begin(&in->side->handover);
     for (size_t i = 0; i < in->count; i++) {
         struct intake_item *item = &in->items[i];
         const struct event *e = &item->event;
@@ -243,12 +259,15 @@ static void write_callbacks(struct intake *in)
         struct standing s = {.state = e->state, .wait = item->wait, .place = {.due_ms = e->due_ms}};
         changes_wait(ch, e, item->period, &s);
         changes_pending(ch, e->account_no, 1);
-        if (item->wait == WAIT_DUE)
-            owe(in, e, &s, &told);
+        if (item->wait != WAIT_DUE)
+            continue;
+        if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
+            owe(in, e);
+        else
+            elsewhere[elsewhere_count++] = e;
     }
     changes_send(ch, in->pg);
-    handover_send(in->s, in->pg, &in->side->handover);
-    idmap_free(&told);
+    hand_over(in, elsewhere, elsewhere_count);
 }
 
 void pg_intake_write(struct intake *in)

@@ -7,6 +7,10 @@
 
 #define KEEPER_LOOK_MS 250
 #define KEEPER_HASTE_MS 50 /* an answer is on its way */
+/* Where something was handed over there will be more: looked for again after as many times as long
+ * as it took, so that a server that is busy is not asked more often than it has time for. */
+#define KEEPER_HEARD_LEAST_MS 25
+#define KEEPER_HEARD_TIMES 15
 #define KEEPER_HOUSE_MS 3600000
 #define LOG_KEPT_S (2 * 24 * 3600)
 
@@ -99,36 +103,63 @@ static void keep_house(struct postgresql_store *s, struct pg *pg, struct pg_part
     log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
 }
 
+/* Until the next look for what is handed over, behind one that took so long. */
+static int64_t pause_behind(int64_t pause_ms, int64_t took_us, bool heard)
+{
+    pause_ms = heard ? took_us * KEEPER_HEARD_TIMES / 1000 : pause_ms * 2;
+    if (pause_ms < KEEPER_HEARD_LEAST_MS)
+        return KEEPER_HEARD_LEAST_MS;
+    return pause_ms < KEEPER_LOOK_MS ? pause_ms : KEEPER_LOOK_MS;
+}
+
+/* What is done four times a second, however often hand-overs are looked for. */
+struct chores {
+    struct pg_partitions known;
+    int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
+};
+
+static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
+{
+    if (now_mono_ms < c->due_mono_ms)
+        return PG_FINE;
+    enum pg_fate fate = questions_step(s, &s->keeper);
+    if (fate == PG_FINE)
+        fate = handover_rescan(s, &s->keeper, &c->rescan_mono_ms);
+    if (fate == PG_LOST)
+        return fate;
+    if (now_mono_ms >= c->house_mono_ms) {
+        keep_house(s, &s->keeper, &c->known);
+        c->house_mono_ms = now_mono_ms + KEEPER_HOUSE_MS;
+    }
+    c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
+    return pg_keeper_look(s, &s->keeper) ? PG_FINE : PG_LOST;
+}
+
 void *pg_keeper_main(void *arg)
 {
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-keeper");
-    struct pg_partitions known = {0};
-    int64_t house_at = 0, rescan_at = 0;
-    while (!queue_has_any(&s->to_keeper, s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS)) {
-        int64_t now = env_mono_ms(env_real());
+    struct chores chores = {0};
+    struct hearing hearing = {0};
+    int64_t pause_ms = KEEPER_LOOK_MS;
+    for (;;) {
+        bool haste = s->questions.busy && pause_ms > KEEPER_HASTE_MS;
+        if (queue_has_any(&s->to_keeper, haste ? KEEPER_HASTE_MS : pause_ms))
+            break;
         questions_expire(&s->questions);
         if (!pg_connect(&s->keeper)) {
             pg_store_note_away(s, &s->keeper, true);
             continue;
         }
-        enum pg_fate fate = handover_poll(s, &s->keeper);
+        int64_t begin_us = timing_now_us();
+        enum pg_fate fate = handover_poll(s, &s->keeper, &hearing);
+        pause_ms = pause_behind(pause_ms, timing_now_us() - begin_us, hearing.heard);
         if (fate == PG_FINE)
-            fate = questions_step(s, &s->keeper);
-        if (fate == PG_FINE)
-            fate = handover_rescan(s, &s->keeper, &rescan_at);
-        if (fate == PG_LOST) {
-            pg_store_note_away(s, &s->keeper, true);
-            continue;
-        }
-        if (now >= house_at) {
-            keep_house(s, &s->keeper, &known);
-            house_at = now + KEEPER_HOUSE_MS;
-        }
-        if (!pg_keeper_look(s, &s->keeper))
+            fate = do_chores(s, &chores, env_mono_ms(env_real()));
+        if (fate == PG_LOST)
             pg_store_note_away(s, &s->keeper, true);
     }
-    pg_partitions_free(&known);
+    pg_partitions_free(&chores.known);
     return NULL;
 }

@@ -116,10 +116,20 @@ static const char *const version_3[] = {
     NULL,
 };
 
+/* Callbacks themselves, carry.h: for lanes (event_no 0) alone, so whoever does not know of them
+ * looks into the lane. Not worth packing, and short-lived: rows stay whole in their pages. */
+static const char *const version_4[] = {
+    "ALTER TABLE handover ADD COLUMN callbacks bytea",
+    "ALTER TABLE handover ALTER COLUMN callbacks SET STORAGE EXTERNAL",
+    "ALTER TABLE handover SET (toast_tuple_target=8160)",
+    NULL,
+};
+
 const struct pg_step pg_steps[PG_SCHEMA_VERSION] = {
     {"the tables", PG_EXPAND, 1, version_1},
     {"the oldest program that each step leaves room for", PG_EXPAND, 1, version_2},
     {"many nodes: shards, hand-overs, the log of objects", PG_EXPAND, 3, version_3},
+    {"hand-overs that carry callbacks", PG_EXPAND, 3, version_4},
 };
 
 static int32_t floor_div(int32_t a, int32_t b)

@@ -4,7 +4,7 @@
 
 #include "store/postgresql/migrate.h"
 
-#define PG_SCHEMA_VERSION 3
+#define PG_SCHEMA_VERSION 4
 extern const struct pg_step pg_steps[PG_SCHEMA_VERSION];
 
 /* A partition of events and bodies has those accepted in 30 days, one of attempts those made in 7

@@ -107,7 +107,7 @@ static void leave(const struct node *n)
 
 /* --- handover and backlogs -------------------------------------------------------------------- */
 
-static void put_handover(uint32_t lane)
+static void put_handover(uint32_t lane, size_t carries)
 {
     struct database *db = &w.db;
     uint64_t owner = db->shards[shard_of_lane(lane)].owner;
@@ -115,7 +115,7 @@ static void put_handover(uint32_t lane)
         return;
     db->handover =
         xgrow(db->handover, &db->handover_capacity, db->handover_count + 1, sizeof *db->handover);
-    db->handover[db->handover_count++] = (struct handover_row){++db->handover_no, lane};
+    db->handover[db->handover_count++] = (struct handover_row){++db->handover_no, lane, carries};
 }
 
 static void found(struct request *r, size_t what, uint64_t row)
@@ -131,13 +131,19 @@ static void found(struct request *r, size_t what, uint64_t row)
 /* Only rows of shards that are the node's by what stands here, not by what it believes. */
 static void poll_handover(struct request *r)
 {
+    for (size_t i = 0; i < SHARDS; i++)
+        r->heard_fence[i] = w.db.shards[i].fence;
     for (size_t i = 0; i < w.db.handover_count; i++) {
         uint32_t lane = w.db.handover[i].lane, shard = shard_of_lane(lane);
         bool own = planted("rows_of_lost_shards_taken")
                        ? r->node->member.holds[shard].state != SHARD_ELSEWHERE
                        : w.db.shards[shard].owner == r->node->id;
-        if (own)
-            found(r, lane, w.db.handover[i].no);
+        if (!own)
+            continue;
+        size_t capacity = r->found_count;
+        r->heard = xgrow(r->heard, &capacity, r->found_count + 1, sizeof *r->heard);
+        r->heard[r->found_count] = w.db.handover[i];
+        found(r, lane, w.db.handover[i].no);
     }
 }
 
@@ -232,7 +238,7 @@ static void store_change(struct request *r)
     c->due_ms = c->changed_ms = w.now_ms;
     c->untold = !r->with_row;
     if (r->with_row)
-        put_handover(r->lane);
+        put_handover(r->lane, r->kind == REQUEST_INTAKE ? r->callback : CARRIES_NONE);
 }
 
 void database_do(struct request *r)
@@ -257,7 +263,7 @@ void database_do(struct request *r)
     case REQUEST_INTAKE:
     case REQUEST_RESEND: store_change(r); break;
     case REQUEST_HANDOVER:
-        put_handover(r->lane);
+        put_handover(r->lane, CARRIES_NONE);
         w.db.callbacks[r->callback].untold = false;
         break;
     }

@@ -115,7 +115,30 @@ static bool lane_make(struct node *n, uint32_t no)
         return lane->there;
     lane->there = true;
     lane->fence = fence;
+    lane->sight = (struct carried_sight){.doubt_mono_ms = node_mono(n)};
     return true;
+}
+
+static void shown(struct lane_here *lane, size_t callback)
+{
+    uint64_t event_no = callback + 1;
+    if (lane->sight.shown_no >= event_no || planted("carried_though_shown"))
+        return;
+    lane->sight.shown_no = event_no & INT64_MAX;
+    lane->sight.covers = false;
+}
+
+void lanes_carried(struct node *n, const struct handover_row *row, struct carried_word word)
+{
+    struct lane_here *lane = &n->lanes[row->lane];
+    if (!lane_make(n, row->lane))
+        return;
+    if (planted("carried_under_an_old_fence"))
+        word = (struct carried_word){lane->fence, INT64_MAX};
+    enum carried_fate fate = carried_judge(&lane->sight, lane->fence, word, row->callback + 1);
+    if (fate == CARRIED_OWED)
+        offer(n, lane, row->callback);
+    lane->wants_page |= fate == CARRIED_UNSURE;
 }
 
 void lanes_waiting(struct node *n, uint32_t no)
@@ -135,6 +158,7 @@ static void ask_page(struct node *n, uint32_t no)
     lane->wants_page = false;
     lane->read = true;
     lane->page_asked = true;
+    lane->page_is_behind = false;
     request_send(r);
 }
 
@@ -189,9 +213,12 @@ static void paged(struct request *r, bool good)
         lane->wants_page = true;
         return;
     }
-    for (size_t i = 0; i < r->found_count; i++)
+    for (size_t i = 0; i < r->found_count; i++) {
+        shown(lane, r->found[i]);
         if (n->told_ms[r->found[i]] <= r->sent_ms)
             offer(n, lane, r->found[i]);
+    }
+    lane->sight.covers = !lane->page_is_behind;
 }
 
 static void recorded(struct request *r, bool good)
@@ -265,8 +292,14 @@ static void changed(struct request *r)
     w.db.callbacks[r->callback].untold = false;
     if (n->told_ms[r->callback] > r->sent_ms) /* read from a page and tried meanwhile */
         lanes_waiting(n, r->lane);
-    else if (lane_make(n, r->lane))
-        offer(n, &n->lanes[r->lane], r->callback);
+    else if (lane_make(n, r->lane)) {
+        struct lane_here *lane = &n->lanes[r->lane];
+        if (r->kind == REQUEST_RESEND) {
+            shown(lane, r->callback);
+            lane->page_is_behind = lane->page_asked;
+        }
+        offer(n, lane, r->callback);
+    }
 }
 
 void lanes_answered(struct request *r, bool good)

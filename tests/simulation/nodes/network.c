@@ -35,6 +35,7 @@ static void request_free(struct request *r)
     free(r->look);
     free(r->found);
     free(r->rows);
+    free(r->heard);
     free(r);
 }
 

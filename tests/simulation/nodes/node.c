@@ -159,17 +159,32 @@ static void look_through(struct node *n)
 
 static void polled(struct request *r)
 {
-    for (size_t i = 0; i < r->found_count; i++)
-        lanes_waiting(r->node, (uint32_t)r->found[i]);
-    if (r->found_count == 0) {
-        look_through(r->node);
-        return;
-    }
     struct request *commit = request_new(r->node, REQUEST_POLLED);
     commit->found_count = r->found_count;
     commit->rows = r->rows;
+    commit->heard = r->heard;
+    memcpy(commit->heard_fence, r->heard_fence, sizeof r->heard_fence);
+    commit->heard_since_mono_ms = r->sent_mono_ms;
     r->rows = NULL;
+    r->heard = NULL;
     request_send(commit);
+}
+
+/* Its commit is known, or in doubt: then the lanes look. */
+static void tell(struct request *r, bool committed)
+{
+    struct node *n = r->node;
+    for (size_t i = 0; i < r->found_count; i++) {
+        const struct handover_row *row = &r->heard[i];
+        struct carried_word word = {r->heard_fence[shard_of_lane(row->lane)], n->heard_mono_ms};
+        bool carried = row->callback != CARRIES_NONE && n->heard_mono_ms > 0;
+        if (carried && (committed || planted("carried_before_the_commit")))
+            lanes_carried(n, row, word);
+        else
+            lanes_waiting(n, row->lane);
+    }
+    if (committed)
+        n->heard_mono_ms = r->heard_since_mono_ms;
 }
 
 static void looked_through(struct request *r, bool good)
@@ -208,6 +223,7 @@ void node_answered(struct request *r, bool good)
             node_after(n, &n->keep, STEP_MS);
         break;
     case REQUEST_POLLED:
+        tell(r, good);
         if (good)
             look_through(n);
         else

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/env.h"
+#include "domain/carried.h"
 #include "domain/shards.h"
 
 #include <stdbool.h>
@@ -40,9 +41,11 @@ struct node_row {
     int64_t lease_until; /* by the database's clock */
 };
 
+#define CARRIES_NONE SIZE_MAX
 struct handover_row {
     uint64_t no;
     uint32_t lane;
+    size_t callback; /* that it carries, or CARRIES_NONE */
 };
 
 struct database {
@@ -105,8 +108,10 @@ struct request {
     bool shards[SHARDS], only_late;
     uint32_t lane;
     int64_t lane_fence, as_of_ms;
-    size_t *found, found_count; /* lanes, or callbacks; owned */
+    size_t *found, found_count; /* lanes, callbacks, or what was handed over; owned */
     uint64_t *rows;             /* of found; owned */
+    struct handover_row *heard; /* found_count of them; owned */
+    int64_t heard_fence[SHARDS], heard_since_mono_ms;
     struct outcome outcome;
     enum outcome_fate fate;
     bool with_row; /* handover in the same transaction */
@@ -132,7 +137,8 @@ enum cut { CUT_ASKING, CUT_ANSWERS, CUT_DELAYS, CUTS };
 #define CUT_DELAYS_MS (10 * SECOND) /* and up to so much later */
 
 struct lane_here {
-    bool there, wants_page, page_asked, read;
+    bool there, wants_page, page_asked, page_is_behind, read;
+    struct carried_sight sight;
     int64_t fence;
     int32_t under_way;
     uint16_t queue[CALLBACKS_MOST];
@@ -153,6 +159,7 @@ struct node {
     struct member member;
     struct moment turn, keep, pump;
     int64_t turn_due_mono_ms, rescan_due_mono_ms, leave_by_mono_ms;
+    int64_t heard_mono_ms; /* when the last look for what is handed over that succeeded was sent */
     int64_t published[SHARDS]; /* fences that lanes are made under */
     bool fresh[SHARDS];        /* claimed: what waits in it was not looked for yet */
     int32_t busy[SHARDS];
@@ -177,6 +184,7 @@ bool node_is_stopped(struct node *n, struct moment *m);
 void lanes_pump(struct node *n);
 void lanes_answered(struct request *r, bool good); /* page, outcome, intake, resend */
 void lanes_waiting(struct node *n, uint32_t lane);
+void lanes_carried(struct node *n, const struct handover_row *row, struct carried_word word);
 void lanes_intake(struct node *n);
 void lanes_resend(struct node *n);
 void lanes_forget(struct node *n); /* it died */

@@ -1,0 +1,99 @@
+/* One byte of layout, numbers of eight bytes, texts behind their lengths; all as on every machine
+ * that this runs on: little-endian. */
+#include "store/postgresql/carry.h"
+
+#include <endian.h>
+
+#define LAYOUT 1
+#define NUMBERS 7
+#define TEXTS 3
+#define ABSENT UINT64_MAX
+
+static void put_number(struct buf *to, uint64_t v)
+{
+    uint64_t bytes = htole64(v);
+    buf_add(to, &bytes, sizeof bytes);
+}
+
+static void put_text(struct buf *to, struct str s)
+{
+    put_number(to, s.p ? s.n : ABSENT);
+    buf_add_str(to, s);
+}
+
+size_t carry_size(const struct event *e)
+{
+    return 1 + (NUMBERS + TEXTS) * sizeof(uint64_t) + e->event_id.n + e->panelist_id.n + e->body.n;
+}
+
+void carry_add(struct buf *to, const struct event *e)
+{
+    buf_add_char(to, LAYOUT);
+    put_number(to, e->event_no);
+    put_number(to, (uint64_t)e->type << 32 | (uint64_t)e->is_test << 16 | e->signature_offset);
+    put_number(to, e->original_no);
+    put_number(to, (uint64_t)e->occurred_ms);
+    put_number(to, (uint64_t)e->accepted_ms);
+    put_number(to, (uint64_t)e->due_ms);
+    put_number(to, e->app_no);
+    put_text(to, e->event_id);
+    put_text(to, e->panelist_id);
+    put_text(to, e->body);
+}
+
+static bool take_number(struct str *rest, uint64_t *ret)
+{
+    uint64_t bytes;
+    if (rest->n < sizeof bytes)
+        return false;
+    memcpy(&bytes, rest->p, sizeof bytes);
+    *ret = le64toh(bytes);
+    *rest = (struct str){rest->p + sizeof bytes, rest->n - sizeof bytes};
+    return true;
+}
+
+static bool take_text(struct str *rest, struct str *ret)
+{
+    uint64_t n;
+    if (!take_number(rest, &n))
+        return false;
+    *ret = STR_NONE;
+    if (n == ABSENT)
+        return true;
+    if (n > rest->n)
+        return false;
+    *ret = (struct str){rest->p, (size_t)n};
+    *rest = (struct str){rest->p + n, rest->n - (size_t)n};
+    return true;
+}
+
+bool carry_next(struct str *rest, struct event *ret)
+{
+    uint64_t v[NUMBERS];
+    struct str at = *rest, texts[TEXTS];
+    if (at.n == 0 || at.p[0] != LAYOUT)
+        return false;
+    at = (struct str){at.p + 1, at.n - 1};
+    for (size_t i = 0; i < NUMBERS; i++)
+        if (!take_number(&at, &v[i]))
+            return false;
+    for (size_t i = 0; i < TEXTS; i++)
+        if (!take_text(&at, &texts[i]))
+            return false;
+    *ret = (struct event){
+        .event_no = v[0],
+        .type = (enum event_type)(v[1] >> 32),
+        .is_test = (v[1] >> 16 & 1) != 0,
+        .signature_offset = (uint16_t)v[1],
+        .original_no = v[2],
+        .occurred_ms = (int64_t)v[3],
+        .accepted_ms = (int64_t)v[4],
+        .due_ms = (int64_t)v[5],
+        .app_no = (uint32_t)v[6],
+        .event_id = texts[0],
+        .panelist_id = texts[1],
+        .body = texts[2],
+    };
+    *rest = at;
+    return true;
+}
