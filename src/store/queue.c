@@ -42,6 +42,14 @@ void request_list_join(struct request_list *to, struct request_list *more)
     *more = (struct request_list){0};
 }
 
+bool request_list_has_time(const struct request_list *list)
+{
+    const struct request *r = list->first;
+    while (r && request_has_time(r->kind))
+        r = r->next;
+    return !r;
+}
+
 struct request *request_new(enum request_kind kind, void *what)
 {
     struct request *r = xcalloc(1, sizeof *r);
@@ -94,6 +102,7 @@ void queue_init(struct queue *q)
     ASSERT(pthread_cond_init(&q->wake, &attributes) == 0);
     pthread_condattr_destroy(&attributes);
     q->list = (struct request_list){0};
+    q->dozing = false;
 }
 
 void queue_destroy(struct queue *q)
@@ -107,9 +116,9 @@ void queue_destroy(struct queue *q)
 void queue_post(struct queue *q, struct request *r)
 {
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
-    bool was_empty = !q->list.first;
+    bool wakes = q->dozing ? !request_has_time(r->kind) : !q->list.first;
     request_list_add(&q->list, r);
-    if (was_empty)
+    if (wakes)
         pthread_cond_signal(&q->wake);
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
 }
@@ -130,6 +139,19 @@ static void wait_for_any(struct queue *q, int64_t wait_ms)
     while (!q->list.first && code == 0 && wait_ms != 0)
         code = wait_ms < 0 ? pthread_cond_wait(&q->wake, &q->mutex)
                            : pthread_cond_timedwait(&q->wake, &q->mutex, &until);
+}
+
+void queue_doze(struct queue *q, int64_t until_us)
+{
+    struct timespec until = {.tv_sec = (time_t)(until_us / 1000000),
+                             .tv_nsec = (long)(until_us % 1000000) * 1000};
+    int code = 0;
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    q->dozing = true;
+    while (code == 0 && request_list_has_time(&q->list))
+        code = pthread_cond_timedwait(&q->wake, &q->mutex, &until);
+    q->dozing = false;
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
 }
 
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms)

@@ -54,6 +54,12 @@ static inline bool request_is_scan(enum request_kind kind)
     return kind == REQUEST_STATEMENT || kind == REQUEST_COUNT;
 }
 
+/* Nobody waits for its answer: it may wait a moment for others. */
+static inline bool request_has_time(enum request_kind kind)
+{
+    return kind == REQUEST_OUTCOMES;
+}
+
 struct request_list {
     struct request *first, *last;
 };
@@ -61,6 +67,7 @@ struct request_list {
 void request_list_add(struct request_list *list, struct request *r);
 struct request *request_list_take(struct request_list *list);               /* NULL: empty */
 void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
+bool request_list_has_time(const struct request_list *list); /* all of it; an empty one has */
 struct request *request_new(enum request_kind kind, void *what);
 /* Gives what was asked for its status, hands it back to its asker's executor, and frees r. Not for
  * what the store's threads ask of each other. */
@@ -70,6 +77,7 @@ struct queue {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     struct request_list list;
+    bool dozing; /* in queue_doze: what has time wakes nobody */
 };
 
 void queue_init(struct queue *q);
@@ -77,6 +85,8 @@ void queue_destroy(struct queue *q);
 void queue_post(struct queue *q, struct request *r);
 /* Whether anything is there, after waiting for something at most wait_ms. */
 bool queue_has_any(struct queue *q, int64_t wait_ms);
+/* Waits until timing_now_us() is until_us, or something is there that has no time. */
+void queue_doze(struct queue *q, int64_t until_us);
 /* Everything that is there, waiting for something at most wait_ms (negative: for ever). */
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
 /* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */

@@ -26,6 +26,8 @@
 /* A group is closed when it has one of these; a request is never split between groups. */
 #define GROUP_BYTES (16u << 20)
 #define GROUP_EVENTS 16384u
+/* How long outcomes alone wait for more before they become a group. */
+#define OUTCOMES_PATIENCE_US 3000
 /* A memtable is frozen when its texts take this much, whatever its events. */
 #define MEMTABLE_BYTES (96u << 20)
 /* How long pages alone wait behind the barrier before they end a memtable: hundreds of suspended

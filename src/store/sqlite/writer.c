@@ -445,6 +445,18 @@ static int64_t wait_ms(struct sqlite_store *s)
     return left > 0 ? left : 0;
 }
 
+/* Each group costs a write, a flush and their wake-ups, and nobody waits for outcomes: alone they
+ * wait a moment for more of them, or for something that takes them along. */
+static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
+{
+    if (!todo->first || !request_list_has_time(todo) || s->writer.stalled.first ||
+        s->writer.stopping)
+        return;
+    queue_doze(&s->to_writer, todo->first->asked_us + OUTCOMES_PATIENCE_US);
+    struct request_list more = queue_take_all(&s->to_writer, 0);
+    request_list_join(todo, &more);
+}
+
 static bool is_over(const struct sqlite_store *s)
 {
     const struct writer *w = &s->writer;
@@ -463,6 +475,7 @@ void *writer_main(void *arg)
         struct request_list todo = queue_take_all(&s->to_writer, wait_ms(s));
         if (!todo.first && s->view.active->operations == 0)
             drop_spare(s);
+        gather_outcomes(s, &todo);
         /* What stalled came first; whether it may go on is asked again of each. */
         struct request_list stalled = s->writer.stalled;
         s->writer.stalled = (struct request_list){0};
