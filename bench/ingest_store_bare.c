@@ -125,6 +125,10 @@ static void bare_open(struct bare *b, const char *directory)
     sql_exec(q, "PRAGMA synchronous=FULL");
     sql_exec(q, "PRAGMA wal_autocheckpoint=100000");
     int64_t day = clock_day(env_wall_ms(env_real()));
+    /* Keys and panelists a row each, as a plain loop would have them. */
+    sql_exec(q, "CREATE TABLE key_1(hi INT, lo INT, content_hi INT, content_lo INT, id INT,"
+                " PRIMARY KEY(hi, lo)) WITHOUT ROWID");
+    sql_exec(q, "CREATE TABLE panelist_1(hash INT, id INT, PRIMARY KEY(hash, id)) WITHOUT ROWID");
     schema_create_segment(q, 1);
     schema_create_active_day(q, day);
     b->add_key = sql_prepare(q, "INSERT OR IGNORE INTO key_1 VALUES(?,?,?,?,?)");

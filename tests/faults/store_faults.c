@@ -11,6 +11,7 @@
 #include "../unit/check.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "domain/clock.h"
 #include "ops.h"
 #include "sim_vfs.h"
 #include "state_text.h"
@@ -195,8 +196,10 @@ static void live(struct run *r)
     bool alive = true;
     for (int i = 0; r->good && alive && i < BURSTS; i++) {
         r->now_ms += (int64_t)rng_below(&r->rng, 5000);
+        if (rng_below(&r->rng, 40) == 0) /* what comes next closes the segment */
+            r->now_ms += 31 * DAY_MS;
         alive = burst(r);
-        if (alive && rng_below(&r->rng, 8) == 0) { /* a read makes the store apply what it has */
+        if (alive && rng_below(&r->rng, 3) == 0) { /* a read makes the store apply what it has */
             struct callback_get get = {.account_no = ACCOUNT_A, .event_id = STR("id-1")};
             subject_get(&r->store, &get);
             arena_free(&get.arena);

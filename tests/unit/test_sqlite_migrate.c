@@ -2,47 +2,15 @@
  * over all events has it, whatever the slices, wherever it was stopped or killed. */
 #include "sqlite_store.h"
 
+#include "sqlite_old.h"
+
 #include <signal.h>
-#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "store/sqlite/schema.h"
 
 #define EVENTS 3000
-
-/* --- SQL on the side ---------------------------------------------------------------------------
- */
-
-static sqlite3 *open_database(void)
-{
-    char path[512];
-    sqlite3 *db = NULL;
-    snprintf(path, sizeof path, "%s/postbackd.db", directory);
-    ASSERT(sqlite3_open(path, &db) == SQLITE_OK);
-    return db;
-}
-
-static void run_sql(const char *text)
-{
-    sqlite3 *db = open_database();
-    char *why = NULL;
-    if (!CHECK_EQ_INT(sqlite3_exec(db, text, NULL, NULL, &why), SQLITE_OK))
-        fprintf(stderr, "%s\n", why ? why : "");
-    sqlite3_free(why);
-    sqlite3_close(db);
-}
-
-static int64_t sql_number(const char *text)
-{
-    sqlite3 *db = open_database();
-    sqlite3_stmt *s = NULL;
-    ASSERT(sqlite3_prepare_v2(db, text, -1, &s, NULL) == SQLITE_OK);
-    int64_t found = sqlite3_step(s) == SQLITE_ROW ? sqlite3_column_int64(s, 0) : -1;
-    sqlite3_finalize(s);
-    sqlite3_close(db);
-    return found;
-}
 
 /* A store of version 2 with EVENTS callbacks of three apps, a month, both kinds, every state, and
  * sums that pass 2^63. */
@@ -52,6 +20,7 @@ static void make_version_2(void)
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
     store_close(store);
     store = NULL;
+    to_version_8();
     char text[2048];
     snprintf(text, sizeof text,
              "CREATE TABLE one AS SELECT * FROM event; DELETE FROM event; DELETE FROM due;"

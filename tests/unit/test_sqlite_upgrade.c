@@ -2,21 +2,9 @@
  * wrote. They open, what they hold is found, and new things go beside it. */
 #include "sqlite_store.h"
 
+#include "sqlite_old.h"
+
 #include "domain/clock.h"
-
-#include <sqlite3.h>
-
-static void run_sql(const char *text)
-{
-    char path[512], *why = NULL;
-    sqlite3 *db = NULL;
-    snprintf(path, sizeof path, "%s/postbackd.db", directory);
-    CHECK_EQ_INT(sqlite3_open(path, &db), SQLITE_OK);
-    if (!CHECK_EQ_INT(sqlite3_exec(db, text, NULL, NULL, &why), SQLITE_OK))
-        fprintf(stderr, "%s\n", why ? why : "");
-    sqlite3_free(why);
-    sqlite3_close(db);
-}
 
 static void close_store(void)
 {
@@ -29,6 +17,7 @@ static void to_version_5(void)
 {
     char text[2048];
     int day = clock_day(NOW_MS);
+    keys_to_rows();
     snprintf(text, sizeof text,
              "CREATE TABLE body_1(id INTEGER PRIMARY KEY, body BLOB NOT NULL);"
              "INSERT INTO body_1 SELECT id, hex(zeroblob(150)) FROM event;"
@@ -148,6 +137,7 @@ static void counts_on_from_version_3(void)
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
     (void)submit_new(EVENT_SURVEY_DISQUALIFIED, "d-2", "ann");
     close_store();
+    to_version_8();
     run_sql("DROP INDEX event_search; DROP TABLE intraday; ALTER TABLE report DROP COLUMN "
             "live_outcomes;"
             "ALTER TABLE report DROP COLUMN test_outcomes;"
@@ -184,6 +174,7 @@ static void slots_are_whole_from_the_next_day_on(void)
     (void)report(false);
     CHECK(intraday_of(NOW_MS).complete);
     close_store();
+    to_version_8();
     run_sql("DROP INDEX event_search; DROP TABLE intraday; PRAGMA user_version=7");
     reopen();
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");

@@ -13,11 +13,12 @@
 
 #include "store/sqlite/apply.h"
 #include "store/sqlite/migrate.h"
+#include "store/sqlite/panelists.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 
-/* To a memtable: each one touches pages all over the trees of keys, however few events it has. */
+/* To a memtable: what a transaction costs is shared by so many. */
 #define MEMTABLE_EVENTS 16384
 
 #define META_POSITION "copy_position"
@@ -75,8 +76,8 @@ static void forget_panelist(struct apply *a, const struct event *e)
     uint64_t id = event_id_of(e->account_no, e->event_no);
     int64_t hash = (int64_t)panelist_key(&a->secret, e->account_no, e->panelist_id).hi;
     sql_exec_f(&a->sql, "UPDATE event SET segment=0 WHERE id=%" PRIu64, id);
-    sql_exec_f(&a->sql, "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id=%" PRIu64,
-               a->segment.no, hash, id);
+    struct panelist_query it = {a->segment.no, KEYS_RUNS, (uint64_t)hash, {id, id}, false};
+    panelist_forget(&a->sql, &it);
     sql_exec_f(&a->sql,
                "DELETE FROM cap WHERE app_no=%u AND panelist_hash=%" PRId64
                " AND occurred_ms=%" PRId64 " AND id=%" PRIu64,

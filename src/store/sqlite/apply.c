@@ -61,14 +61,13 @@ static void load_counters(struct apply *a)
 static void load_open_segment(struct apply *a)
 {
     a->segment.no = 0;
-    sqlite3_stmt *s =
-        sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms,has_bodies FROM segment"
-                             " ORDER BY no DESC LIMIT 1");
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms,has_keys FROM segment"
+                                           " ORDER BY no DESC LIMIT 1");
     if (sql_row(&a->sql, s)) {
         a->segment.no = (uint32_t)sql_int(s, 0);
         a->segment.keys = sql_int(s, 1);
         a->segment.first_accepted_ms = sql_int(s, 2);
-        a->segment.bodies = sql_int(s, 3);
+        a->segment.keys_kept = sql_int(s, 3);
         sql_reset(s);
     }
     sql_finalize(s);
@@ -76,10 +75,8 @@ static void load_open_segment(struct apply *a)
 
 void apply_drop_cached(struct apply *a)
 {
-    sql_finalize(a->segment.add_key);
     sql_finalize(a->segment.add_body);
-    sql_finalize(a->segment.add_panelist);
-    a->segment.add_key = a->segment.add_body = a->segment.add_panelist = NULL;
+    a->segment.add_body = NULL;
     sql_finalize(a->active.any);
     sql_finalize(a->active.find);
     sql_finalize(a->active.add);

@@ -29,8 +29,8 @@ struct apply {
     struct apply_counters counters;
     struct {
         uint32_t no;
-        int64_t keys, first_accepted_ms, bodies; /* an enum schema_bodies */
-        sqlite3_stmt *add_key, *add_body, *add_panelist;
+        int64_t keys, first_accepted_ms, keys_kept; /* an enum schema_keys */
+        sqlite3_stmt *add_body;
     } segment; /* the open one; 0: none yet */
     struct {
         int64_t day;

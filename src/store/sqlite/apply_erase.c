@@ -5,14 +5,18 @@
  * too: the set gets the hash of the replacement, so that the day keeps its count. */
 #include "store/sqlite/apply.h"
 
+#include "base/alloc.h"
 #include "domain/clock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "store/sqlite/body_block.h"
+#include "store/sqlite/panelists.h"
 #include "store/sqlite/row.h"
-#include "store/sqlite/schema.h"
+
+/* Events looked up at a time: few times for many, and 1 MiB. */
+#define ERASED_AT_ONCE 65536
 
 struct erasing {
     const struct mem_erase *what;
@@ -136,37 +140,44 @@ static void erase_attempts(struct apply *a, uint64_t id)
     sql_finalize(s);
 }
 
+static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, uint32_t segment,
+                        enum schema_bodies bodies)
+{
+    struct sql *q = &a->sql;
+    sql_bind_str(e->clear, 1, e->what->replacement);
+    sql_bind_int(e->clear, 2, (int64_t)id);
+    sql_bind_str(e->clear, 3, e->what->panelist_id);
+    sql_run(q, e->clear);
+    if (sqlite3_changes(q->db) == 0)
+        return;
+    a->erased++;
+    erase_callback(a, e, id);
+    erase_attempts(a, id);
+    if (bodies == BODIES_ROWS)
+        sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);
+    else if (bodies == BODIES_BLOCKS)
+        erase_body(a, segment, id);
+}
+
 /* The events of the panelist in one segment; the hash may be another's too, so the row's own
  * text decides. */
 static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t segment,
-                             enum schema_bodies bodies)
+                             enum schema_bodies bodies, enum schema_keys kept)
 {
-    struct sql *q = &a->sql;
-    int64_t hash = (int64_t)e->before.hi;
     uint64_t upto = event_id_of(e->what->account_no, e->what->upto_event_no);
-    sqlite3_stmt *find =
-        sql_prepare_f(q, "SELECT id FROM panelist_%u WHERE hash=? AND id<=?", segment);
-    sql_bind_int(find, 1, hash);
-    sql_bind_int(find, 2, (int64_t)upto);
-    while (sql_row(q, find)) {
-        uint64_t id = (uint64_t)sql_int(find, 0);
-        sql_bind_str(e->clear, 1, e->what->replacement);
-        sql_bind_int(e->clear, 2, (int64_t)id);
-        sql_bind_str(e->clear, 3, e->what->panelist_id);
-        sql_run(q, e->clear);
-        if (sqlite3_changes(q->db) == 0)
-            continue;
-        a->erased++;
-        erase_callback(a, e, id);
-        erase_attempts(a, id);
-        if (bodies == BODIES_ROWS)
-            sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);
-        else if (bodies == BODIES_BLOCKS)
-            erase_body(a, segment, id);
+    struct panelist_query all = {segment, kept, e->before.hi, {1, upto}, false};
+    struct panelist_query left = all;
+    uint64_t *ids = xmalloc(2 * ERASED_AT_ONCE * sizeof *ids);
+    size_t count = ERASED_AT_ONCE;
+    while (count == ERASED_AT_ONCE) {
+        count = panelist_ids(&a->sql, &left, ids, ERASED_AT_ONCE);
+        for (size_t i = 0; i < count; i++)
+            erase_event(a, e, ids[i], segment, bodies);
+        if (count > 0)
+            left.range.first = ids[count - 1] + 1;
     }
-    sql_finalize(find);
-    sql_exec_f(q, "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id<=%" PRIu64, segment, hash,
-               upto);
+    free(ids);
+    panelist_forget(&a->sql, &all);
 }
 
 static void apply_erase(struct apply *a, const struct mem_erase *what)
@@ -179,9 +190,10 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
                                       "segment=0,signature_offset=0 WHERE id=? AND panelist_id=?"),
     };
     a->erased = 0;
-    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies,has_keys FROM segment");
     while (sql_row(&a->sql, s))
-        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), (enum schema_bodies)sql_int(s, 1));
+        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), (enum schema_bodies)sql_int(s, 1),
+                         (enum schema_keys)sql_int(s, 2));
     sql_finalize(s);
     sql_finalize(e.clear);
     if (what->request)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "store/sqlite/body_block.h"
-#include "store/sqlite/schema.h"
+#include "store/sqlite/run.h"
 
 bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
 {
@@ -60,31 +60,52 @@ struct key_segment *lookup_segment(struct lookup *l, uint32_t no)
     l->segments =
         xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
     struct key_segment *segment = &l->segments[l->segment_count++];
-    *segment = (struct key_segment){.no = no};
+    *segment = (struct key_segment){.no = no, .kept = KEYS_RUNS};
     filter_init(&segment->filter, segment_capacity());
     return segment;
 }
 
-static void rebuild(struct lookup *l, struct key_segment *segment)
+static void fill_from_rows(struct sql *q, uint32_t segment, struct filter *filter)
 {
-    filter_init(&segment->filter, segment_capacity());
-    sqlite3_stmt *s = sql_prepare_f(&l->sql, "SELECT hi,lo FROM key_%u", segment->no);
-    while (sql_row(&l->sql, s))
-        filter_add(&segment->filter,
-                   (struct key128){(uint64_t)sql_int(s, 0), (uint64_t)sql_int(s, 1)});
+    sqlite3_stmt *s = sql_prepare_f(q, "SELECT hi,lo FROM key_%u", segment);
+    while (sql_row(q, s))
+        filter_add(filter, (struct key128){(uint64_t)sql_int(s, 0), (uint64_t)sql_int(s, 1)});
+    sql_finalize(s);
+}
+
+void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
+                        struct filter *filter)
+{
+    if (kept == KEYS_ROWS) {
+        fill_from_rows(q, segment, filter);
+        return;
+    }
+    sqlite3_stmt *s = sql_prepare_f(q, "SELECT block FROM keys_%u", segment);
+    while (sql_row(q, s)) {
+        struct str block = sql_str(s, 0);
+        if (!run_block_good(q, RUN_KEYS, block))
+            break;
+        for (size_t i = 0; i < run_block_count(RUN_KEYS, block); i++) {
+            struct run_place place = run_block_place(RUN_KEYS, block, i);
+            filter_add(filter, (struct key128){place.major, place.minor});
+        }
+    }
     sql_finalize(s);
 }
 
 void lookup_load_segments(struct lookup *l)
 {
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter FROM segment ORDER BY no");
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter,has_keys FROM segment ORDER BY no");
     while (sql_row(&l->sql, s)) {
         l->segments =
             xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
         struct key_segment *segment = &l->segments[l->segment_count++];
-        *segment = (struct key_segment){.no = (uint32_t)sql_int(s, 0)};
-        if (!filter_load(&segment->filter, sql_str(s, 1)))
-            rebuild(l, segment);
+        *segment = (struct key_segment){.no = (uint32_t)sql_int(s, 0),
+                                        .kept = (enum schema_keys)sql_int(s, 2)};
+        if (filter_load(&segment->filter, sql_str(s, 1)))
+            continue;
+        filter_init(&segment->filter, segment_capacity());
+        lookup_fill_filter(&l->sql, segment->no, segment->kept, &segment->filter);
     }
     sql_finalize(s);
     sql_release_cache(&l->sql); /* a million keys were read, and will not be again */
@@ -98,26 +119,45 @@ int64_t lookup_filter_bytes(const struct lookup *l)
     return (int64_t)bytes;
 }
 
+static bool find_row(struct lookup *l, struct key_segment *segment, struct key128 key,
+                     struct key_found *ret)
+{
+    if (!segment->find)
+        segment->find = sql_prepare_f(
+            &l->sql, "SELECT content_hi,content_lo,id FROM key_%u WHERE hi=? AND lo=?",
+            segment->no);
+    sql_bind_int(segment->find, 1, (int64_t)key.hi);
+    sql_bind_int(segment->find, 2, (int64_t)key.lo);
+    if (!sql_row(&l->sql, segment->find))
+        return false;
+    *ret = (struct key_found){
+        .content = {(uint64_t)sql_int(segment->find, 0), (uint64_t)sql_int(segment->find, 1)},
+        .id = (uint64_t)sql_int(segment->find, 2),
+    };
+    sql_reset(segment->find);
+    return true;
+}
+
+static bool find_record(struct lookup *l, struct key_segment *segment, struct key128 key,
+                        struct key_found *ret)
+{
+    struct key_record record;
+    if (!segment->find)
+        segment->find = run_prepare_find(&l->sql, segment->no);
+    if (!run_find_key(&l->sql, segment->find, key, &record))
+        return false;
+    *ret = (struct key_found){.content = record.content, .id = record.id};
+    return true;
+}
+
 bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
 {
     for (size_t i = l->segment_count; i > 0; i--) {
         struct key_segment *segment = &l->segments[i - 1];
-        if (!filter_may_have(&segment->filter, key))
-            continue;
-        if (!segment->find)
-            segment->find = sql_prepare_f(
-                &l->sql, "SELECT content_hi,content_lo,id FROM key_%u WHERE hi=? AND lo=?",
-                segment->no);
-        sql_bind_int(segment->find, 1, (int64_t)key.hi);
-        sql_bind_int(segment->find, 2, (int64_t)key.lo);
-        if (!sql_row(&l->sql, segment->find))
-            continue;
-        *ret = (struct key_found){
-            .content = {(uint64_t)sql_int(segment->find, 0), (uint64_t)sql_int(segment->find, 1)},
-            .id = (uint64_t)sql_int(segment->find, 2),
-        };
-        sql_reset(segment->find);
-        return true;
+        if (filter_may_have(&segment->filter, key) &&
+            (segment->kept == KEYS_ROWS ? find_row(l, segment, key, ret)
+                                        : find_record(l, segment, key, ret)))
+            return true;
     }
     return false;
 }

@@ -4,9 +4,11 @@
 
 #include "store/sqlite/filter.h"
 #include "store/sqlite/row.h"
+#include "store/sqlite/schema.h"
 
 struct key_segment {
     uint32_t no;
+    enum schema_keys kept;
     struct filter filter; /* no blocks: always ask SQLite */
     sqlite3_stmt *find;
 };
@@ -37,6 +39,9 @@ MUST_CHECK bool lookup_open(struct lookup *l, const char *path, const char *vfs,
 void lookup_prepare(struct lookup *l);
 void lookup_close(struct lookup *l);
 
+/* Adds all keys of a segment to a filter. */
+void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
+                        struct filter *filter);
 /* Loads the filters of all segments, rebuilding the open one's. */
 void lookup_load_segments(struct lookup *l);
 int64_t lookup_filter_bytes(const struct lookup *l);

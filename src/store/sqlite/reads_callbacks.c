@@ -10,7 +10,7 @@
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/attempt_block.h"
-#include "store/sqlite/schema.h"
+#include "store/sqlite/panelists.h"
 #include "store/sqlite/search.h"
 
 /* Rows that a list reads in a row, whether or not it shows them. */
@@ -224,22 +224,31 @@ static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3
     return more;
 }
 
+/* False: the list is full. */
+static bool add_found(struct lookup *l, struct callback_list *list, const uint64_t *ids,
+                      size_t count)
+{
+    bool more = true;
+    struct row row;
+    for (size_t i = 0; more && i < count; i++)
+        more = !lookup_row(l, ids[i], &row) || add_row(l, list, &row);
+    sql_reset(l->row);
+    return more;
+}
+
 /* By app, type or state. What is found may be left out for its time of acceptance, or since it is
  * being tried: then more is asked for. */
 static bool list_by_search(struct lookup *l, struct callback_list *list, struct range range)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
-    struct row row;
     bool more = true;
     while (more && found == most && range.first <= range.last) {
         found = search_ids(l, list, range, ids, most);
-        for (size_t i = 0; more && i < found; i++)
-            more = !lookup_row(l, ids[i], &row) || add_row(l, list, &row);
+        more = add_found(l, list, ids, found);
         if (found > 0)
             range = range_behind(list, range, ids[found - 1]);
     }
-    sql_reset(l->row);
     free(ids);
     return more;
 }
@@ -319,22 +328,18 @@ static void list_tried(struct lookup *l, struct callback_list *list, struct rang
     sql_reset(l->row);
 }
 
-static bool list_segment(struct lookup *l, struct callback_list *list, struct range range,
-                         uint32_t segment, int64_t hash)
+static bool list_segment(struct lookup *l, struct callback_list *list, struct panelist_query left)
 {
-    sqlite3_stmt *s = sql_prepare_f(
-        &l->sql, "SELECT id FROM panelist_%u WHERE hash=? AND id>=? AND id<=? ORDER BY id %s",
-        segment, direction(list));
-    sql_bind_int(s, 1, hash);
-    sql_bind_int(s, 2, (int64_t)range.first);
-    sql_bind_int(s, 3, (int64_t)range.last);
+    size_t most = list->limit + 1, found = most;
+    uint64_t *ids = xmalloc(2 * most * sizeof *ids);
     bool more = true;
-    struct row row;
-    while (more && sql_row(&l->sql, s)) {
-        if (lookup_row(l, (uint64_t)sql_int(s, 0), &row))
-            more = add_row(l, list, &row);
+    while (more && found == most && left.range.first <= left.range.last) {
+        found = panelist_ids(&l->sql, &left, ids, most);
+        more = add_found(l, list, ids, found);
+        if (found > 0)
+            left.range = range_behind(list, left.range, ids[found - 1]);
     }
-    sql_finalize(s);
+    free(ids);
     return more;
 }
 
@@ -343,11 +348,18 @@ static void list_by_panelist(struct lookup *l, const struct hash_secret *secret,
 {
     if (list->panelist_id.n > LIMIT_PANELIST_ID_BYTES)
         return;
-    int64_t hash = (int64_t)panelist_key(secret, list->account_no, list->panelist_id).hi;
+    struct panelist_query of = {
+        .hash = panelist_key(secret, list->account_no, list->panelist_id).hi,
+        .range = range,
+        .newest_first = list->order == LIST_NEWEST_FIRST,
+    };
     sqlite3_stmt *s =
-        sql_prepare_f(&l->sql, "SELECT no FROM segment ORDER BY no %s", direction(list));
-    for (bool more = true; more && sql_row(&l->sql, s);)
-        more = list_segment(l, list, range, (uint32_t)sql_int(s, 0), hash);
+        sql_prepare_f(&l->sql, "SELECT no,has_keys FROM segment ORDER BY no %s", direction(list));
+    for (bool more = true; more && sql_row(&l->sql, s);) {
+        of.segment = (uint32_t)sql_int(s, 0);
+        of.kept = (enum schema_keys)sql_int(s, 1);
+        more = list_segment(l, list, of);
+    }
     sql_finalize(s);
 }
 
@@ -371,7 +383,6 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
         list_tried(l, list, range);
     } else if (list->panelist_id.p) {
         list_by_panelist(l, secret, list, range);
-        sql_reset(l->row);
     } else if (list->of_day) {
         list_by_day(l, list, range);
     } else if (list->type || list->state || list->app_no) {

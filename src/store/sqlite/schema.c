@@ -100,6 +100,13 @@ static const char version_8[] =
     "CREATE INDEX event_search ON event(id>>40, app_no, type, state) WHERE lane<>0;"
     "DROP INDEX IF EXISTS event_by_app; DROP INDEX IF EXISTS event_by_state;";
 
+/* The runs of keys and panelists of each segment that has them (run.h); a segment that is open now
+ * is closed. */
+static const char version_9[] =
+    "CREATE TABLE run(segment INT, no INT, events INT NOT NULL, PRIMARY KEY(segment, no))"
+    " WITHOUT ROWID;"
+    "ALTER TABLE segment ADD COLUMN has_keys INT NOT NULL DEFAULT 1;";
+
 const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_1},
     {.text = version_2},
@@ -109,6 +116,7 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_6},
     {.text = version_7},
     {.text = version_8},
+    {.text = version_9},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)
@@ -186,13 +194,10 @@ struct journal_position meta_get_position(struct sql *q)
 
 void schema_create_segment(struct sql *q, uint32_t segment)
 {
-    sql_exec_f(q,
-               "CREATE TABLE key_%u(hi INT, lo INT, content_hi INT, content_lo INT, id INT,"
-               " PRIMARY KEY(hi, lo)) WITHOUT ROWID",
+    sql_exec_f(q, "CREATE TABLE keys_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)", segment);
+    sql_exec_f(q, "CREATE TABLE panelists_%u(id INTEGER PRIMARY KEY, block BLOB NOT NULL)",
                segment);
     sql_exec_f(q, "CREATE TABLE bodies_%u(block INTEGER PRIMARY KEY, bodies BLOB NOT NULL)",
-               segment);
-    sql_exec_f(q, "CREATE TABLE panelist_%u(hash INT, id INT, PRIMARY KEY(hash, id)) WITHOUT ROWID",
                segment);
 }
 

@@ -6,7 +6,7 @@
 #include "store/journal/journal.h"
 #include "store/sqlite/sql.h"
 
-#define SCHEMA_VERSION 8
+#define SCHEMA_VERSION 9
 
 /* The report day of an event, and whether it was accepted on another one: the expressions of the
  * index event_late, which a query must repeat word for word to be answered by it. */
@@ -22,6 +22,12 @@ enum schema_bodies {
     BODIES_NONE = 0,   /* purged */
     BODIES_ROWS = 1,   /* body_N, a row for each: until version 5 */
     BODIES_BLOCKS = 2, /* bodies_N */
+};
+
+/* segment.has_keys. Stored: append only. */
+enum schema_keys {
+    KEYS_ROWS = 1, /* key_N and panelist_N, a row for each: until version 8 */
+    KEYS_RUNS = 2, /* keys_N and panelists_N: run.h */
 };
 
 /* The page cache of one connection. */
@@ -40,7 +46,8 @@ void meta_get_secret(struct sql *q, struct hash_secret *ret);
 bool meta_make_secret(struct sql *q, const struct hash_secret *fresh);
 struct journal_position meta_get_position(struct sql *q);
 
-/* Tables that come and go: one set per segment of keys, one table per day. */
+/* Tables that come and go: one set per segment of keys, one table per day. A segment has runs and
+ * blocks of bodies. */
 void schema_create_segment(struct sql *q, uint32_t segment);
 void schema_create_attempt_day(struct sql *q, int64_t day);
 void schema_create_active_day(struct sql *q, int64_t day);

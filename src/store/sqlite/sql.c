@@ -77,6 +77,14 @@ void sql_recover(struct sql *q)
     sql_forget(q);
 }
 
+void sql_damaged(struct sql *q, const char *what)
+{
+    if (q->code != SQLITE_OK)
+        return;
+    q->code = SQLITE_CORRUPT;
+    q->why = xstrdup(what);
+}
+
 void sql_forget(struct sql *q)
 {
     q->code = SQLITE_OK;

@@ -34,6 +34,9 @@ void sql_release_cache(struct sql *q);
 /* Forgets a failure that may pass (a full disk), rolling back what was under way. */
 void sql_recover(struct sql *q);
 
+/* What was read cannot be: fails as if SQLite had found its file damaged. */
+void sql_damaged(struct sql *q, const char *what);
+
 /* Forgets a failure that leaves the transaction as it is. */
 void sql_forget(struct sql *q);
 

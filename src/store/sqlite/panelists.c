@@ -1,0 +1,194 @@
+/* In a segment of runs each run has some of a panelist's events, in blocks that lie one behind the
+ * other; almost always one block, or two. */
+#include "store/sqlite/panelists.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/sqlite/run.h"
+
+/* --- blocks -------------------------------------------------------------------------------------
+ */
+
+/* All blocks that have some of what is asked for, the latest run's first. */
+struct walk {
+    struct sql *q;
+    const struct panelist_query *of;
+    sqlite3_stmt *runs, *blocks;
+    bool in_run;
+    /* The block: records from `first` to before `end` are asked for. */
+    int64_t id;
+    struct str block; /* until the next one */
+    size_t first, end;
+};
+
+/* A block that has an id below that of the hash begins before it, so the last of them may have the
+ * first of its records. */
+static void walk_begin(struct walk *w, struct sql *q, const struct panelist_query *of)
+{
+    *w = (struct walk){.q = q, .of = of};
+    w->runs = sql_prepare_f(q,
+                            "SELECT no,(SELECT max(id) FROM panelists_%u WHERE id>=no<<%d"
+                            " AND id<(no<<%d)+?) FROM run WHERE segment=%u ORDER BY no DESC",
+                            of->segment, RUN_ID_BITS, RUN_ID_BITS, of->segment);
+    w->blocks = sql_prepare_f(
+        q, "SELECT id,block FROM panelists_%u WHERE id>=? AND id<? ORDER BY id", of->segment);
+    sql_bind_int(w->runs, 1, run_block_id(0, of->hash));
+}
+
+static bool next_run(struct walk *w)
+{
+    if (!sql_row(w->q, w->runs))
+        return false;
+    uint32_t run = (uint32_t)sql_int(w->runs, 0);
+    int64_t before = sql_int(w->runs, 1); /* 0: there is none */
+    sql_reset(w->blocks);
+    sql_bind_int(w->blocks, 1, before ? before : run_first_id(run));
+    sql_bind_int(w->blocks, 2, run_first_id(run + 1));
+    w->in_run = true;
+    return true;
+}
+
+/* The next block of the run that has any. */
+static bool next_block(struct walk *w)
+{
+    const struct panelist_query *of = w->of;
+    while (sql_row(w->q, w->blocks)) {
+        w->id = sql_int(w->blocks, 0);
+        w->block = sql_str(w->blocks, 1);
+        if (!run_block_good(w->q, RUN_PANELISTS, w->block))
+            return false;
+        struct run_place begin = {of->hash, of->range.first},
+                         behind = {of->hash, of->range.last + 1};
+        w->first = run_block_find(RUN_PANELISTS, w->block, begin);
+        w->end = run_block_find(RUN_PANELISTS, w->block, behind);
+        if (w->first < w->end)
+            return true;
+        if (w->end == 0) /* all of it is behind the range */
+            return false;
+    }
+    return false;
+}
+
+static bool walk_next(struct walk *w)
+{
+    for (;;) {
+        if (w->in_run && next_block(w))
+            return true;
+        if (!next_run(w))
+            return false;
+    }
+}
+
+static void walk_end(struct walk *w)
+{
+    sql_finalize(w->blocks);
+    sql_finalize(w->runs);
+}
+
+/* --- ids ----------------------------------------------------------------------------------------
+ */
+
+static int compare_ascending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_descending(const void *a, const void *b)
+{
+    return compare_ascending(b, a);
+}
+
+static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t count, size_t most)
+{
+    qsort(ids, count, sizeof *ids, of->newest_first ? compare_descending : compare_ascending);
+    return count < most ? count : most;
+}
+
+/* A panelist's records of a block are in the order of ids. */
+static size_t ids_of_runs(struct sql *q, const struct panelist_query *of, uint64_t *ids,
+                          size_t most)
+{
+    size_t count = 0;
+    struct walk w;
+    for (walk_begin(&w, q, of); walk_next(&w);) {
+        if (w.end - w.first > most && of->newest_first)
+            w.first = w.end - most;
+        else if (w.end - w.first > most)
+            w.end = w.first + most;
+        if (count + w.end - w.first > 2 * most)
+            count = keep_first(of, ids, count, most);
+        for (size_t i = w.first; i < w.end; i++)
+            ids[count++] = run_block_place(RUN_PANELISTS, w.block, i).minor;
+    }
+    walk_end(&w);
+    return keep_first(of, ids, count, most);
+}
+
+static size_t ids_of_rows(struct sql *q, const struct panelist_query *of, uint64_t *ids,
+                          size_t most)
+{
+    size_t count = 0;
+    sqlite3_stmt *s = sql_prepare_f(q,
+                                    "SELECT id FROM panelist_%u WHERE hash=? AND id>=? AND id<=?"
+                                    " ORDER BY id %s LIMIT ?",
+                                    of->segment, of->newest_first ? "DESC" : "ASC");
+    sql_bind_int(s, 1, (int64_t)of->hash);
+    sql_bind_int(s, 2, (int64_t)of->range.first);
+    sql_bind_int(s, 3, (int64_t)of->range.last);
+    sql_bind_int(s, 4, (int64_t)most);
+    while (sql_row(q, s))
+        ids[count++] = (uint64_t)sql_int(s, 0);
+    sql_finalize(s);
+    return count;
+}
+
+size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most)
+{
+    return of->kept == KEYS_ROWS ? ids_of_rows(q, of, ids, most) : ids_of_runs(q, of, ids, most);
+}
+
+/* --- forgetting ---------------------------------------------------------------------------------
+ */
+
+static void write_rest(struct walk *w)
+{
+    size_t width = run_width(RUN_PANELISTS);
+    struct buf rest = {0};
+    buf_add(&rest, w->block.p, w->first * width);
+    buf_add(&rest, w->block.p + w->end * width, w->block.n - w->end * width);
+    sqlite3_stmt *s =
+        rest.n > 0
+            ? sql_prepare_f(w->q, "UPDATE panelists_%u SET block=?2 WHERE id=?1", w->of->segment)
+            : sql_prepare_f(w->q, "DELETE FROM panelists_%u WHERE id=?1", w->of->segment);
+    sql_bind_int(s, 1, w->id);
+    if (rest.n > 0)
+        sql_bind_blob(s, 2, buf_str(&rest));
+    sql_run(w->q, s);
+    sql_finalize(s);
+    buf_free(&rest);
+}
+
+static void forget_in_runs(struct sql *q, const struct panelist_query *of)
+{
+    bool more = true;
+    struct walk w;
+    for (walk_begin(&w, q, of); more && walk_next(&w);) {
+        write_rest(&w);
+        more = of->range.first < of->range.last; /* an event is in one run */
+    }
+    walk_end(&w);
+}
+
+void panelist_forget(struct sql *q, const struct panelist_query *of)
+{
+    if (of->kept == KEYS_RUNS)
+        forget_in_runs(q, of);
+    else
+        sql_exec_f(q,
+                   "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id>=%" PRIu64
+                   " AND id<=%" PRIu64,
+                   of->segment, (int64_t)of->hash, of->range.first, of->range.last);
+}

@@ -1,0 +1,174 @@
+/* A store whose keys and panelists lie in many runs, in several segments and in both forms: what
+ * it answers is what it would answer of one. */
+#include "sqlite_store.h"
+
+#include "sqlite_old.h"
+
+static const char *name_of(int event)
+{
+    static char name[32];
+    snprintf(name, sizeof name, "e-%d", event);
+    return name;
+}
+
+/* Events of three panelists, each in a memtable of its own. */
+static const char *const panelists[] = {"ann", "bob", "eve"};
+
+static void submit_events(int from, int to, int64_t received_ms)
+{
+    for (int i = from; i < to; i++) {
+        struct verdict v =
+            submit_at(make(EVENT_SURVEY_COMPLETED, name_of(i), panelists[i % 3]), received_ms);
+        CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
+        (void)report(false); /* and so it is in SQLite */
+    }
+}
+
+static void check_known(int to, int64_t received_ms)
+{
+    for (int i = 0; i < to; i++) {
+        struct candidate again = make(EVENT_SURVEY_COMPLETED, name_of(i), panelists[i % 3]);
+        struct candidate other = make(EVENT_SURVEY_COMPLETED, name_of(i), "joe");
+        CHECK_EQ_INT(submit_at(again, received_ms).kind, VERDICT_DUPLICATE);
+        CHECK_EQ_INT(submit_at(other, received_ms).kind, VERDICT_CONFLICT);
+        struct callback_get g = get(name_of(i));
+        CHECK_EQ_INT(g.status, STORE_OK);
+        CHECK_STR(g.row.event.event_id, name_of(i));
+        arena_free(&g.arena);
+    }
+}
+
+/* Reads all pages of a search; the events' numbers are i + 1. */
+static void check_search(int panelist, int to, enum list_order order, uint32_t limit)
+{
+    bool newest = order == LIST_NEWEST_FIRST;
+    uint64_t after = 0;
+    int count = 0, expected = newest ? to - 1 : 0, step = newest ? -1 : 1;
+    for (bool more = true; more;) {
+        struct callback_list l = {.account_no = terms.account_no,
+                                  .panelist_id = str_of(panelists[panelist]),
+                                  .order = order,
+                                  .after_event_no = after,
+                                  .limit = limit};
+        ASK(store_list_callbacks, store, &l);
+        CHECK_EQ_INT(l.status, STORE_OK);
+        CHECK(l.count > 0 && l.count <= limit);
+        for (size_t i = 0; i < l.count; i++, expected += step, count++) {
+            while (expected % 3 != panelist)
+                expected += step;
+            after = l.rows[i].event.event_no;
+            CHECK_EQ_UINT(after, (uint64_t)expected + 1);
+        }
+        more = l.more && l.count > 0;
+        arena_free(&l.arena);
+    }
+    CHECK_EQ_INT(count, (to - panelist + 2) / 3);
+}
+
+static void check_searches(int to)
+{
+    static const uint32_t limits[] = {1, 7, 1000};
+    for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+        check_search((int)i, to, LIST_NEWEST_FIRST, limits[i]);
+        check_search((int)i, to, LIST_OLDEST_FIRST, limits[i]);
+    }
+}
+
+static int64_t erase(const char *panelist)
+{
+    struct erase e = {.account_no = terms.account_no, .panelist_id = str_of(panelist)};
+    ASK(store_erase, store, &e);
+    CHECK_EQ_INT(e.status, STORE_OK);
+    return e.erased;
+}
+
+static size_t listed_of(const char *panelist)
+{
+    struct callback_list l = {
+        .account_no = terms.account_no, .panelist_id = str_of(panelist), .limit = 1000};
+    ASK(store_list_callbacks, store, &l);
+    arena_free(&l.arena);
+    return l.count;
+}
+
+static void small_memtables_leave_few_runs(void)
+{
+    begin();
+    submit_events(0, 300, NOW_MS);
+    int64_t runs = sql_number("SELECT count(*) FROM run");
+    CHECK(runs > 1 && runs < 48);
+    CHECK_EQ_INT(sql_number("SELECT sum(events) FROM run"), 300);
+    check_known(300, NOW_MS);
+    check_searches(300);
+    reopen();
+    check_known(300, NOW_MS);
+    end();
+}
+
+static void a_closed_segment_has_one_run(void)
+{
+    begin();
+    submit_events(0, 50, NOW_MS);
+    submit_events(50, 70, NOW_MS + 31 * DAY_MS);
+    submit_events(70, 80, NOW_MS + 63 * DAY_MS);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM segment"), 3);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM run WHERE segment<3"), 2);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(filter)>0) FROM segment"), 2);
+    check_known(80, NOW_MS + 63 * DAY_MS);
+    check_searches(80);
+    reopen();
+    check_known(80, NOW_MS + 63 * DAY_MS);
+    CHECK_EQ_INT(erase("bob"), 27);
+    CHECK_EQ_UINT(listed_of("bob"), 0);
+    check_search(0, 80, LIST_NEWEST_FIRST, 7);
+    check_search(2, 80, LIST_OLDEST_FIRST, 7);
+    end();
+}
+
+static void an_old_segment_stays_readable(void)
+{
+    begin();
+    submit_events(0, 40, NOW_MS);
+    store_close(store);
+    store = NULL;
+    to_version_8();
+    reopen();
+    check_known(40, NOW_MS);
+    submit_events(40, 70, NOW_MS);
+    CHECK_EQ_INT(sql_number("SELECT sum(has_keys) FROM segment"), 3); /* 1 and 2 */
+    check_known(70, NOW_MS);
+    check_searches(70);
+    reopen();
+    check_known(70, NOW_MS);
+    CHECK_EQ_INT(erase("ann"), 24);
+    CHECK_EQ_UINT(listed_of("ann"), 0);
+    check_search(1, 70, LIST_NEWEST_FIRST, 7);
+    check_search(2, 70, LIST_OLDEST_FIRST, 7);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM panelist_1"), 26);
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM panelists_2"), 20);
+    end();
+}
+
+static void a_damaged_block_is_no_unknown_key(void)
+{
+    begin();
+    submit_events(0, 1, NOW_MS);
+    store_close(store);
+    store = NULL;
+    run_sql("UPDATE keys_1 SET block=substr(block,1,39)");
+    char *why = NULL;
+    CHECK(open_store(&why) == NULL);
+    CHECK(why && strstr(why, "a block of keys has an impossible length"));
+    free(why);
+    remove_tree(directory);
+    sink_clear();
+}
+
+int main(void)
+{
+    RUN(small_memtables_leave_few_runs);
+    RUN(a_closed_segment_has_one_run);
+    RUN(an_old_segment_stays_readable);
+    RUN(a_damaged_block_is_no_unknown_key);
+    return check_done("sqlite_runs");
+}
