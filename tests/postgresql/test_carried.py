@@ -56,6 +56,11 @@ class Pair:
     def accept(self, event_id, **fields):
         assert self.a.api().events([self.account.event(event_id, **fields)])["Accepted"] == 1
 
+    def tell_without(self):
+        """As a node of the former version tells of it, or a look for what is late."""
+        sql(self.database, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period)"
+                           " SELECT account_no,shard,lane,due_ms,0,0 FROM kept")
+
     def hold(self):
         sql(self.database, "INSERT INTO holds DEFAULT VALUES")
 
@@ -93,9 +98,7 @@ def test_what_is_carried_is_not_looked_up(pair):
 def test_what_a_page_has_shown_does_not_come_twice(pair):
     pair.hold()
     pair.accept("e-1")
-    # As a node of the former version tells of it, or a look for what is late.
-    sql(pair.database, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period)"
-                       " SELECT account_no,shard,lane,due_ms,0,0 FROM kept")
+    pair.tell_without()
     pair.delivered("e-1")
     pair.let_go()
     pair.came_once("e-1")
@@ -122,6 +125,18 @@ def test_what_was_claimed_meanwhile_does_not_come_twice(pair):
     pair.receiver.wait_for("e-1")
     pair.delivered("e-1")
     pair.let_go()
+    pair.came_once("e-1")
+
+
+def test_what_the_node_before_has_delivered_does_not_come_twice(pair):
+    pair.hold()
+    pair.accept("e-1")
+    pair.tell_without()
+    pair.delivered("e-1")
+    pair.b.kill()
+    eventually(lambda: pair.owner(pair.app_no) == "a", 40)
+    time.sleep(LOOKS_PASS_S)
+    pair.let_go()  # to a lane that knows of nothing
     pair.came_once("e-1")
 
 
