@@ -10,7 +10,7 @@
 /* Where something was handed over there will be more: looked for again after as many times as long
  * as it took, so that a server that is busy is not asked more often than it has time for. */
 #define KEEPER_HEARD_LEAST_MS 25
-#define KEEPER_HEARD_TIMES 15
+#define KEEPER_HEARD_TIMES 3
 #define KEEPER_HOUSE_MS 3600000
 #define LOG_KEPT_S (2 * 24 * 3600)
 
