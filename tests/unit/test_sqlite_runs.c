@@ -3,6 +3,7 @@
 #include "sqlite_store.h"
 
 #include "sqlite_old.h"
+#include "store/sqlite/run.h"
 
 static const char *name_of(int event)
 {
@@ -125,6 +126,26 @@ static void a_closed_segment_has_one_run(void)
     end();
 }
 
+static void a_segment_that_runs_out_of_numbers_is_closed(void)
+{
+    begin();
+    submit_events(0, 20, NOW_MS);
+    store_close(store);
+    store = NULL;
+    char text[80];
+    snprintf(text, sizeof text, "INSERT INTO run VALUES(1,%u,0)", RUN_NO_MOST);
+    run_sql(text);
+    reopen();
+    submit_events(20, 40, NOW_MS);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM segment"), 2);
+    CHECK(sql_number("SELECT min(id) FROM keys_1") > 0);
+    check_known(40, NOW_MS);
+    check_searches(40);
+    reopen();
+    check_known(40, NOW_MS);
+    end();
+}
+
 static void an_old_segment_stays_readable(void)
 {
     begin();
@@ -168,6 +189,7 @@ int main(void)
 {
     RUN(small_memtables_leave_few_runs);
     RUN(a_closed_segment_has_one_run);
+    RUN(a_segment_that_runs_out_of_numbers_is_closed);
     RUN(an_old_segment_stays_readable);
     RUN(a_damaged_block_is_no_unknown_key);
     return check_done("sqlite_runs");

@@ -53,6 +53,7 @@ static void open_segment(struct apply *a)
     int64_t accepted_ms = a->m->events[0].accepted_ms;
     if (a->segment.no == 0 || a->segment.keys_kept != KEYS_RUNS ||
         a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
+        run_next(&a->sql, a->segment.no) > RUN_NO_MOST ||
         accepted_ms - a->segment.first_accepted_ms > SEGMENT_DAYS * DAY_MS)
         begin_segment(a, accepted_ms);
     if (a->segment.add_body)

@@ -45,6 +45,9 @@ const char *run_table(enum run_kind kind); /* without its number */
 
 /* The ids of a run's blocks are from the first one of its own up to that of the next number. */
 #define RUN_ID_BITS 41
+/* Numbers are not given twice in a segment. One that has got so far is closed: the merges of its
+ * last run and its closing still have ids below 2^63. */
+#define RUN_NO_MOST ((1u << 22) - 64)
 static inline int64_t run_first_id(uint32_t run)
 {
     return (int64_t)((uint64_t)run << RUN_ID_BITS);
