@@ -37,13 +37,12 @@ static enum pg_fate put_parts(struct pg *pg, const struct object_part *parts, si
 enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change)
 {
     struct object_change *change = object_change;
-    bool stale = false;
+    bool made;
     pg_begin(pg, false);
-    enum pg_fate fate = feed_begin(s, pg, change, &stale);
+    enum pg_fate fate = feed_begin(s, pg, change, &made);
     if (fate != PG_FINE)
         return fate;
-    if (stale) {
-        change->status = STORE_STALE;
+    if (made || change->status == STORE_STALE) {
         pg_rollback(pg);
         return PG_FINE;
     }
@@ -51,23 +50,16 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
-    bool found = change->document.p || PQntuples(pg_result(pg, at)) > 0;
-    /* A deletion that is done again because its commit was in doubt finds nothing any more. */
-    if (!found && !s->changes.unknown) {
+    if (!change->document.p && PQntuples(pg_result(pg, at)) == 0) {
         change->status = STORE_NOT_FOUND;
         pg_rollback(pg);
         return PG_FINE;
     }
-    change->status = STORE_OK;
     fate = put_parts(pg, change->parts, change->part_count);
     if (fate != PG_FINE)
         return fate;
     feed_log(s, pg, change);
-    at = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
-    fate = pg_sync_commit(s, pg);
-    if (fate == PG_FINE)
-        change->revision = feed_has(change) ? pg_int(pg_result(pg, at), 0, 0) : 0;
-    return fate;
+    return pg_sync_commit(s, pg);
 }
 
 /* --- resend ----------------------------------------------------------------------------------- */
@@ -96,6 +88,23 @@ static lane_no lane_of_row(const struct row *row)
     return lane_of(row->event.app_no, row->event.lane);
 }
 
+/* Into the lane, at once where it is this node's; and what is kept with it. */
+static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct resend *resend,
+                               const struct row *row)
+{
+    struct pg_side *side = &s->changes;
+    bool due = row->standing.wait == WAIT_DUE;
+    handover_begin(&side->handover);
+    if (due && leases_have(&s->nodes.leases, lane_of_row(row)))
+        pg_side_owe(side, pg_row_callback(row));
+    else if (due)
+        handover_callback(&side->handover, row);
+    handover_send(s, pg, &side->handover);
+    resend->status = STORE_OK;
+    enum pg_fate fate = put_parts(pg, resend->parts, resend->part_count);
+    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+}
+
 static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
                                struct row *row)
 {
@@ -120,15 +129,15 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
     changes_row(&side->changes, row, &now);
     changes_send(&side->changes, pg);
     row->standing = now;
-    handover_begin(&side->handover);
-    if (now.wait == WAIT_DUE && leases_have(&s->nodes.leases, lane_of_row(row)))
-        pg_side_owe(side, pg_row_callback(row));
-    else if (now.wait == WAIT_DUE)
-        handover_callback(&side->handover, row);
-    handover_send(s, pg, &side->handover);
-    resend->status = STORE_OK;
-    fate = put_parts(pg, resend->parts, resend->part_count);
-    return fate == PG_FINE ? pg_sync_commit(s, pg) : fate;
+    side->own_no = (int64_t)now.resend_no;
+    return end_resend(s, pg, resend, row);
+}
+
+/* By a try whose commit was in doubt; or by another node's meanwhile, which does as well. The row
+ * is locked, so it is over. */
+static bool is_resent(const struct pg_side *side, const struct row *row)
+{
+    return side->own_no != 0 && row->standing.resend_no >= (uint64_t)side->own_no;
 }
 
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
@@ -154,6 +163,8 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     if (fate != PG_FINE)
         return fate;
     struct row *row = rows.count == 1 ? &rows.rows[0] : NULL;
+    if (row && is_resent(&s->changes, row))
+        return end_resend(s, pg, resend, row);
     if (!row || row->event.lane == LANE_NONE || !row->event.body.p ||
         (resend->only_states && !(resend->only_states & 1u << row->standing.state)))
         return not_found(pg, resend);

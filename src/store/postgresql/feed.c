@@ -21,25 +21,45 @@ bool feed_has(const struct object_change *change)
     return logged;
 }
 
-enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
-                        const struct object_change *change, bool *ret_stale)
+static int ask_stale(struct postgresql_store *s, struct pg *pg, const struct object_change *change)
 {
-    *ret_stale = false;
-    if (!feed_has(change))
-        return PG_FINE;
-    pg_exec(pg, "UPDATE revision SET revision=revision+1 WHERE name='object'");
-    if (!change->judged)
-        return PG_FINE;
     args_int(pg_args(pg), PG_INT8, atomic_load(&s->revision_known));
     args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
     args_int(&pg->args, PG_INT2, change->kind);
     args_str(&pg->args, PG_TEXT, change->id);
-    int at = pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision>$1 AND node<>$2"
-                          " AND (kind IN(" JUDGED_KINDS ") OR (kind=$3 AND id=$4)))");
+    return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision>$1 AND node<>$2"
+                        " AND (kind IN(" JUDGED_KINDS ") OR (kind=$3 AND id=$4)))");
+}
+
+/* Behind the lock, so whatever was in doubt is over. A revision that was not committed may be
+ * another node's by now. */
+static int ask_made(struct postgresql_store *s, struct pg *pg)
+{
+    args_int(pg_args(pg), PG_INT8, s->changes.own_no);
+    args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
+    return pg_query(pg, "SELECT EXISTS(SELECT FROM object_log WHERE revision=$1 AND node=$2)");
+}
+
+enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg, struct object_change *change,
+                        bool *ret_made)
+{
+    change->status = STORE_OK;
+    change->revision = 0;
+    *ret_made = false;
+    if (!feed_has(change))
+        return PG_FINE;
+    int revision = pg_exec(
+        pg, "UPDATE revision SET revision=revision+1 WHERE name='object' RETURNING revision");
+    int made = ask_made(s, pg), stale = ask_stale(s, pg, change);
     enum pg_fate fate = pg_sync(pg);
-    if (fate == PG_FINE)
-        *ret_stale = pg_int(pg_result(pg, at), 0, 0) != 0;
-    return fate;
+    if (fate != PG_FINE)
+        return fate;
+    *ret_made = pg_int(pg_result(pg, made), 0, 0) != 0;
+    change->revision = *ret_made ? s->changes.own_no : pg_int(pg_result(pg, revision), 0, 0);
+    if (!*ret_made && change->judged && pg_int(pg_result(pg, stale), 0, 0))
+        change->status = STORE_STALE;
+    s->changes.own_no = change->revision;
+    return PG_FINE;
 }
 
 static void send_log(struct postgresql_store *s, struct pg *pg, const struct pg_table *t)

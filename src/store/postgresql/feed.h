@@ -5,10 +5,12 @@
 
 #include "store/postgresql/postgresql_store.h"
 
-/* In the transaction of a change, first: locks the log where the change goes into it. *ret_stale:
- * the change was judged, and others have changed what it may have been judged by. */
+/* In the transaction of a change, first: locks the log where the change goes into it, and gives the
+ * change its revision there; 0: the log has none of it. STORE_STALE: it was judged, and others have
+ * changed what it may have been judged by. *ret_made: it was made by a try whose commit was in
+ * doubt, under that revision. */
 MUST_CHECK enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
-                                   const struct object_change *change, bool *ret_stale);
+                                   struct object_change *change, bool *ret_made);
 /* Whether others hear of it: the audit log is not in the feed. */
 bool feed_has(const struct object_change *change);
 /* Statements that put it into the log. */

@@ -62,6 +62,8 @@ struct pg_side {
     int64_t asked_us; /* when the first of the group under way was asked for */
     int64_t weight;   /* events or outcomes in it */
     bool unknown;     /* the commit of the group under way may have happened */
+    int64_t own_no;   /* what such a try has given itself alone: a change its revision, a resend its
+                       * number; 0: none yet */
 };
 
 struct postgresql_store {

@@ -85,6 +85,7 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
                                void *what, bool may_refuse)
 {
     side->unknown = false;
+    side->own_no = 0;
     for (int failures = 0;; failures++) {
         bool over = failures > 0 && is_over(s);
         if (atomic_load(&s->numbers.failed))

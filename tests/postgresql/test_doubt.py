@@ -1,0 +1,134 @@
+"""Changes whose commit is in doubt: made, and the connection broke before anybody was told so. They
+are found by what they have given themselves alone, and neither made twice nor called refused."""
+import threading
+import time
+
+import pytest
+from harness import Account, Receiver, eventually
+from nodes import DatabaseDaemon
+from postgresql import sql
+
+# As another node has changed a partner.
+OTHER = ("SET LOCAL synchronous_commit=local;"
+         "UPDATE revision SET revision=revision+1 WHERE name='object';"
+         "INSERT INTO object_log(revision,number,kind,id,node) SELECT revision,0,1,"
+         "(SELECT min(id) FROM object WHERE kind=1),1 FROM revision WHERE name='object'")
+
+
+class Asking(threading.Thread):
+    def __init__(self, ask):
+        super().__init__(daemon=True)
+        self.ask, self.answer = ask, None
+        self.start()
+
+    def run(self):
+        self.answer = self.ask()
+
+    def result(self):
+        self.join(60)
+        assert self.answer is not None
+        return self.answer
+
+
+class Doubt:
+    """Commits wait for a replica that is not there. One of them is then cut off: it has happened."""
+
+    def __init__(self, uri):
+        self.uri = uri
+
+    def say(self, *statements):
+        for statement in statements:
+            sql(self.uri, statement)
+
+    def begin(self):
+        self.say("ALTER SYSTEM SET synchronous_standby_names='nobody'", "SELECT pg_reload_conf()")
+        eventually(self.do_wait, 10, what="commits wait")
+
+    def do_wait(self):
+        """One of the test's own does, and is cut off."""
+        own = "pg_logical_emit_message(true,'test','')"
+        commit = Asking(lambda: self.try_commit("SELECT " + own))
+        commit.join(0.3)
+        waits = commit.is_alive()
+        if waits:
+            self.say("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event='SyncRep'"
+                     " AND query='SELECT %s'" % own.replace("'", "''"))
+        commit.join(10)
+        return waits
+
+    def try_commit(self, statement):
+        try:
+            return sql(self.uri, statement)
+        except RuntimeError:
+            return "cut off"
+
+    def waiting(self, table):
+        return sql(self.uri, "SELECT a.pid FROM pg_locks l JOIN pg_stat_activity a USING(pid)"
+                   " WHERE a.wait_event='SyncRep' AND l.relation='%s'::regclass LIMIT 1" % table)
+
+    def cut(self, table, meanwhile="SELECT 1"):
+        pid = eventually(lambda: self.waiting(table), 10, what="a commit waits for the replica")
+        self.say("SELECT pg_terminate_backend(%s);%s" % (pid, meanwhile))
+        eventually(lambda: sql(self.uri, "SELECT 1 FROM pg_stat_activity WHERE pid=" + pid) == "", 10)
+
+    def end(self):
+        self.say("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
+
+
+@pytest.fixture
+def doubt(database):
+    d = Doubt(database)
+    yield d
+    d.end()
+
+
+def noted(daemon):
+    return len(daemon.api().get("/api/v1/audit", query={"limit": 500}).json["Items"])
+
+
+def test_a_change_that_was_made_is_not_made_again_nor_called_stale(database_daemon, doubt, receiver):
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    path = "/api/v1/partners/%s/keys" % account.partner_id
+    made = daemon.api().post(path, {"Name": "k", "Scopes": ["reports:read"]}).json
+    before = noted(daemon)
+    doubt.begin()
+    asking = Asking(lambda: daemon.api().delete(path + "/" + made["KeyId"]))
+    doubt.cut("object", OTHER)
+    doubt.end()
+    assert asking.result().status == 204
+    assert noted(daemon) == before + 1
+    assert daemon.api(made["Key"]).get("/api/v1/reports/earnings").status == 401
+    # And one that was not made is.
+    assert daemon.api().delete(path + "/" + made["KeyId"]).status == 404
+
+
+@pytest.mark.parametrize("state", ["dead", "delivered"])
+def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
+    daemon = DatabaseDaemon(tmp_path, doubt.uri, schedule="1s")
+    answers = {"dead": [404, 404], "delivered": [200]}[state]
+    sent = len(answers)
+    receiver = Receiver(lambda request: answers.pop() if answers else 200)
+    try:
+        account = Account(daemon.start(), receiver.url)
+        daemon.api().events([account.event("e")])
+        daemon.api().wait_state("e", account.partner_id, state)
+        doubt.begin()
+        asking = Asking(lambda: daemon.api().post("/api/v1/callbacks/recover", {
+            "From": "2020-01-01T00:00:00Z", "To": "2100-01-01T00:00:00Z", "States": [state],
+            "RatePerSecond": 1}, query={"partnerId": account.partner_id}))
+        doubt.cut("object")
+        asked = asking.result()
+        assert asked.status == 202, asked
+        doubt.cut("waiting")
+        doubt.end()
+        recovery = "/api/v1/recoveries/" + asked.json["RecoveryId"]
+        eventually(lambda: daemon.api().get(recovery).json["State"] == "done", 30)
+        assert daemon.api().get(recovery).json["Resent"] == 1
+        eventually(lambda: len(receiver.of("e")) == sent + 1, 10, what="it is sent again")
+        time.sleep(1)
+        assert len(receiver.of("e")) == sent + 1
+        assert sql(doubt.uri, "SELECT resend_no FROM event WHERE event_id='e'") == "1"
+    finally:
+        daemon.stop()
+        receiver.close()
