@@ -25,18 +25,6 @@ static void text(struct json_writer *w, const char *name, struct str value)
     json_string(w, value);
 }
 
-static void number(struct json_writer *w, const char *name, int64_t value)
-{
-    json_key(w, name);
-    json_int(w, value);
-}
-
-static void flag(struct json_writer *w, const char *name, bool value)
-{
-    json_key(w, name);
-    json_bool(w, value);
-}
-
 static void sealed(struct json_writer *w, const char *name, const char *prefix, struct str secret,
                    const uint8_t key[MASTER_KEY_BYTES], struct env *env)
 {
@@ -64,13 +52,13 @@ void document_print_partner(struct buf *to, const struct partner *p,
     head(&w, to, "AccountNo", p->account_no, p->version);
     text(&w, "PartnerId", p->id);
     text(&w, "Name", p->name);
-    flag(&w, "Enabled", p->enabled);
+    json_key_bool(&w, "Enabled", p->enabled);
     url(&w, "OperationsUrl", p->operations_url, key, env);
     if (p->cluster)
-        number(&w, "Cluster", p->cluster);
+        json_key_int(&w, "Cluster", p->cluster);
     if (p->operations_secret_no) {
-        number(&w, "OperationsSecretNo", p->operations_secret_no);
-        number(&w, "OperationsSecretMs", p->operations_secret_ms);
+        json_key_int(&w, "OperationsSecretNo", p->operations_secret_no);
+        json_key_int(&w, "OperationsSecretMs", p->operations_secret_ms);
     }
     json_end_object(&w);
 }
@@ -82,8 +70,8 @@ static void app_secrets(struct json_writer *w, const struct app *a,
     if (!a->older_secret.p)
         return;
     sealed(w, "OlderSecret", "", a->older_secret, key, env);
-    number(w, "OlderSecretUntilMs", a->older_secret_until_ms);
-    flag(w, "SigUsesOlder", a->sig_uses_older);
+    json_key_int(w, "OlderSecretUntilMs", a->older_secret_until_ms);
+    json_key_bool(w, "SigUsesOlder", a->sig_uses_older);
 }
 
 void document_print_app(struct buf *to, const struct app *a, const uint8_t key[MASTER_KEY_BYTES],
@@ -92,18 +80,18 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
     struct json_writer w;
     const struct app_terms *t = &a->terms;
     head(&w, to, "AppNo", a->app_no, a->version);
-    number(&w, "AccountNo", t->account_no);
+    json_key_int(&w, "AccountNo", t->account_no);
     text(&w, "AppId", a->id);
     text(&w, "PartnerId", a->partner_id);
     text(&w, "Name", a->name);
-    flag(&w, "Enabled", a->enabled);
-    number(&w, "EnabledSinceMs", a->enabled_since_ms);
+    json_key_bool(&w, "Enabled", a->enabled);
+    json_key_int(&w, "EnabledSinceMs", a->enabled_since_ms);
     json_key(&w, "CurrencyValue");
     json_raw(&w, a->currency_text);
-    number(&w, "RewardDecimals", t->reward_decimals);
+    json_key_int(&w, "RewardDecimals", t->reward_decimals);
     json_key(&w, "DisqualificationReward");
     json_money(&w, t->disqualification_reward_micros, 0);
-    number(&w, "DisqualificationCap", t->disqualification_cap);
+    json_key_int(&w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], key, env);
     json_key(&w, "DisabledLanes");
@@ -112,12 +100,12 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
         if (t->lane_disabled[kind])
             json_int(&w, kind);
     json_end_array(&w);
-    number(&w, "TimeoutMs", a->timeout_ms);
-    number(&w, "MaxConcurrency", a->max_concurrency);
-    number(&w, "RatePerSecond", a->rate_per_second);
-    flag(&w, "LegacyFields", t->legacy_fields);
-    flag(&w, "ExtendedFields", t->extended_fields);
-    flag(&w, "NegativeAdHoc", t->negative_ad_hoc);
+    json_key_int(&w, "TimeoutMs", a->timeout_ms);
+    json_key_int(&w, "MaxConcurrency", a->max_concurrency);
+    json_key_int(&w, "RatePerSecond", a->rate_per_second);
+    json_key_bool(&w, "LegacyFields", t->legacy_fields);
+    json_key_bool(&w, "ExtendedFields", t->extended_fields);
+    json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
     app_secrets(&w, a, key, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);
@@ -130,13 +118,13 @@ void document_print_client(struct buf *to, const struct client *c)
 {
     struct json_writer w;
     head(&w, to, "ClientNo", c->client_no, c->version);
-    number(&w, "AccountNo", c->account_no);
-    number(&w, "AppNo", c->app_no);
+    json_key_int(&w, "AccountNo", c->account_no);
+    json_key_int(&w, "AppNo", c->app_no);
     text(&w, "ClientId", c->id);
     text(&w, "AppId", c->app_id);
     text(&w, "Name", c->name);
     text(&w, "Integration", str_of(integration_name(c->integration)));
-    flag(&w, "Enabled", c->enabled);
+    json_key_bool(&w, "Enabled", c->enabled);
     json_end_object(&w);
 }
 
@@ -146,10 +134,10 @@ void document_print_key(struct buf *to, const struct api_key *k)
     sodium_bin2hex(hex, sizeof hex, k->hash, sizeof k->hash);
     struct json_writer w;
     head(&w, to, "KeyNo", k->key_no, k->version);
-    number(&w, "AccountNo", k->account_no);
+    json_key_int(&w, "AccountNo", k->account_no);
     text(&w, "KeyId", k->id);
     text(&w, "Name", k->name);
-    number(&w, "Scopes", k->scopes);
+    json_key_int(&w, "Scopes", k->scopes);
     text(&w, "Sha256", str_of(hex));
     json_end_object(&w);
 }

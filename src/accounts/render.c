@@ -13,18 +13,6 @@ static void text(struct json_writer *w, const char *name, struct str value)
     json_string(w, value);
 }
 
-static void number(struct json_writer *w, const char *name, int64_t value)
-{
-    json_key(w, name);
-    json_int(w, value);
-}
-
-static void flag(struct json_writer *w, const char *name, bool value)
-{
-    json_key(w, name);
-    json_bool(w, value);
-}
-
 static void url(struct json_writer *w, const char *name, struct str value)
 {
     struct buf masked = {0};
@@ -39,10 +27,10 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_object(w);
     text(w, "PartnerId", p->id);
     text(w, "Name", p->name);
-    flag(w, "Enabled", p->enabled);
+    json_key_bool(w, "Enabled", p->enabled);
     url(w, "OperationsUrl", p->operations_url);
     if (p->cluster)
-        number(w, "Cluster", p->cluster);
+        json_key_int(w, "Cluster", p->cluster);
     json_end_object(w);
 }
 
@@ -66,22 +54,22 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_object(w);
     text(w, "AppId", a->id);
     text(w, "Name", a->name);
-    flag(w, "Enabled", a->enabled);
+    json_key_bool(w, "Enabled", a->enabled);
     json_key(w, "CurrencyValue");
     json_raw(w, a->currency_text);
-    number(w, "RewardDecimals", t->reward_decimals);
+    json_key_int(w, "RewardDecimals", t->reward_decimals);
     json_key(w, "DisqualificationReward");
     json_money(w, t->disqualification_reward_micros,
                t->reward_decimals < 2 ? t->reward_decimals : 2);
-    number(w, "DisqualificationCap", t->disqualification_cap);
+    json_key_int(w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         url(w, lane_url_field((enum lane_kind)kind), a->url[kind]);
-    number(w, "TimeoutSeconds", a->timeout_ms / 1000);
-    number(w, "MaxConcurrency", a->max_concurrency);
-    number(w, "RatePerSecond", a->rate_per_second);
-    flag(w, "LegacyFields", t->legacy_fields);
-    flag(w, "ExtendedFields", t->extended_fields);
-    flag(w, "NegativeAdHoc", t->negative_ad_hoc);
+    json_key_int(w, "TimeoutSeconds", a->timeout_ms / 1000);
+    json_key_int(w, "MaxConcurrency", a->max_concurrency);
+    json_key_int(w, "RatePerSecond", a->rate_per_second);
+    json_key_bool(w, "LegacyFields", t->legacy_fields);
+    json_key_bool(w, "ExtendedFields", t->extended_fields);
+    json_key_bool(w, "NegativeAdHoc", t->negative_ad_hoc);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)
@@ -95,7 +83,7 @@ void render_client(struct json_writer *w, const struct client *c)
     text(w, "ClientId", c->id);
     text(w, "Name", c->name);
     text(w, "Integration", str_of(integration_name(c->integration)));
-    flag(w, "Enabled", c->enabled);
+    json_key_bool(w, "Enabled", c->enabled);
     json_end_object(w);
 }
 

@@ -19,15 +19,6 @@ static void key_c(struct json_writer *w, const char *key, const char *s)
     json_c(w, s);
 }
 
-static void key_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    json_key(w, key);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
 /* What a receiver answered may be anything: what is no UTF-8 is shown as U+FFFD. */
 static void json_bytes(struct json_writer *w, struct str bytes)
 {
@@ -112,7 +103,7 @@ void render_attempt_members(struct json_writer *w, const struct attempt *a)
     json_int(w, a->number);
     json_key(w, "Manual");
     json_bool(w, a->manual);
-    key_time(w, "At", a->at_ms);
+    json_key_time(w, "At", a->at_ms);
     json_key(w, "DurationMs");
     json_int(w, a->duration_ms);
     key_string(w, "Url", a->url);
@@ -184,8 +175,8 @@ static void render_facts(struct call *c, struct json_writer *w, const struct cal
     json_money(w, e->revenue_micros, 2);
     json_key(w, "IsTest");
     json_bool(w, e->is_test);
-    key_time(w, "Timestamp", e->occurred_ms);
-    key_time(w, "CreatedAt", e->accepted_ms);
+    json_key_time(w, "Timestamp", e->occurred_ms);
+    json_key_time(w, "CreatedAt", e->accepted_ms);
     if (e->original_reward_id.p)
         key_string(w, "OriginalRewardId", e->original_reward_id);
 }
@@ -214,7 +205,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     render_facts(c, w, row, app);
     masked_url(w, app, row->event.lane);
     render_body(c, w, &row->event, app);
-    key_time(w, "NextAttemptAt", row->next_attempt_ms);
+    json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p)
         key_string(w, "ReasonGiven", row->event.reason);
     if (with_attempts) {

@@ -114,12 +114,6 @@ static void end_event(struct buf *to, struct json_writer *w)
     buf_add_c(to, "\n\n");
 }
 
-static void print_number(struct json_writer *w, const char *name, uint64_t value)
-{
-    json_key(w, name);
-    json_int(w, (int64_t)value);
-}
-
 static void print_app(const struct live_stream *s, struct json_writer *w, uint32_t app_no,
                       const struct live_app *now, const struct live_app *told)
 {
@@ -129,10 +123,10 @@ static void print_app(const struct live_stream *s, struct json_writer *w, uint32
     json_object(w);
     json_key(w, "AppId");
     json_string(w, app->id);
-    print_number(w, "Delivered", now->delivered - told->delivered);
-    print_number(w, "Failed", now->failed - told->failed);
-    print_number(w, "Dead", now->dead - told->dead);
-    print_number(w, "Skipped", now->skipped - told->skipped);
+    json_key_int(w, "Delivered", (int64_t)(now->delivered - told->delivered));
+    json_key_int(w, "Failed", (int64_t)(now->failed - told->failed));
+    json_key_int(w, "Dead", (int64_t)(now->dead - told->dead));
+    json_key_int(w, "Skipped", (int64_t)(now->skipped - told->skipped));
     json_key(w, "EndpointChanged");
     json_bool(w, now->endpoint != told->endpoint);
     json_end_object(w);
@@ -182,12 +176,12 @@ static void print_counters(struct live_stream *s, struct buf *to)
     begin_event(to, "counters", &w);
     json_key(&w, "At");
     json_time(&w, now_ms);
-    print_number(&w, "EventsAccepted", (uint64_t)n.events_accepted);
-    print_number(&w, "CallbacksDelivered", (uint64_t)n.callbacks_delivered);
-    print_number(&w, "CallbacksDead", (uint64_t)n.callbacks_dead);
-    print_number(&w, "CallbacksPending", (uint64_t)n.callbacks_pending);
+    json_key_int(&w, "EventsAccepted", n.events_accepted);
+    json_key_int(&w, "CallbacksDelivered", n.callbacks_delivered);
+    json_key_int(&w, "CallbacksDead", n.callbacks_dead);
+    json_key_int(&w, "CallbacksPending", n.callbacks_pending);
     int64_t oldest_ms = n.oldest_pending_ms ? now_ms - n.oldest_pending_ms : 0;
-    print_number(&w, "OldestPendingSeconds", oldest_ms > 0 ? (uint64_t)oldest_ms / 1000 : 0);
+    json_key_int(&w, "OldestPendingSeconds", oldest_ms > 0 ? oldest_ms / 1000 : 0);
     end_event(to, &w);
 }
 

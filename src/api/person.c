@@ -142,15 +142,6 @@ void person_print_base_url(struct buf *to, const struct call *c)
 
 /* --- shapes ----------------------------------------------------------------------------------- */
 
-static void print_time_or_null(struct json_writer *w, const char *name, int64_t ms)
-{
-    json_key(w, name);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
 static struct str partner_id_of(struct api *api, struct arena *arena, uint32_t account_no)
 {
     struct partner *p = directory_partner_by_no(api->options.directory, account_no);
@@ -181,7 +172,7 @@ void person_render_user(struct json_writer *w, struct api *api, const struct use
     json_bool(w, !u->password.p);
     json_key(w, "CreatedAt");
     json_time(w, u->created_ms);
-    print_time_or_null(w, "LastSignInAt", u->last_sign_in_ms);
+    json_key_time(w, "LastSignInAt", u->last_sign_in_ms);
     json_end_object(w);
     arena_free(&arena);
 }

@@ -86,6 +86,12 @@ void json_key_int(struct json_writer *w, const char *name, int64_t v)
     json_int(w, v);
 }
 
+void json_key_bool(struct json_writer *w, const char *name, bool v)
+{
+    json_key(w, name);
+    json_bool(w, v);
+}
+
 void json_key_time(struct json_writer *w, const char *name, int64_t ms)
 {
     json_key(w, name);

@@ -21,6 +21,7 @@ void json_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *name);
 void json_key_int(struct json_writer *w, const char *name, int64_t v);
+void json_key_bool(struct json_writer *w, const char *name, bool v);
 /* A time; 0 prints null. */
 void json_key_time(struct json_writer *w, const char *name, int64_t ms);
 void json_key_str(struct json_writer *w, struct str name); /* of any text */

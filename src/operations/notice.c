@@ -166,15 +166,6 @@ struct notice *notice_read(struct operations *o, struct str document)
 /* --- what the partner gets ---------------------------------------------------------------------
  */
 
-static void key_time(struct json_writer *w, const char *key, int64_t ms)
-{
-    json_key(w, key);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
-}
-
 static void print_error(struct json_writer *w, const struct notice *n)
 {
     json_key(w, "LastError");
@@ -183,7 +174,7 @@ static void print_error(struct json_writer *w, const struct notice *n)
         return;
     }
     json_object(w);
-    key_time(w, "At", n->error_ms);
+    json_key_time(w, "At", n->error_ms);
     json_key(w, "Class");
     json_c(w, attempt_class_name(n->class));
     json_key(w, "Status");
@@ -234,9 +225,9 @@ static void print_health(struct json_writer *w, const struct notice *n)
     json_c(w, n->is == OPERATIONS_SUSPENDED  ? "suspended"
               : n->is == OPERATIONS_DISABLED ? "disabled"
                                              : "open");
-    key_time(w, "Since", n->since_ms);
+    json_key_time(w, "Since", n->since_ms);
     json_key_int(w, "Waiting", n->waiting.count[n->kind]);
-    key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
+    json_key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
     print_error(w, n);
 }
 
@@ -253,16 +244,16 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     json_c(&w, notice_type(n->topic, n->is));
     json_key(&w, "MessageId");
     json_c(&w, n->id);
-    key_time(&w, "Timestamp", env_wall_ms(env));
+    json_key_time(&w, "Timestamp", env_wall_ms(env));
     if (n->topic == OPERATIONS_OF_BOOKS) {
-        key_time(&w, "Since", n->since_ms);
+        json_key_time(&w, "Since", n->since_ms);
         json_key(&w, "Detail");
         json_c(&w, n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
     } else {
         print_endpoint(&w, n, partner, app);
     }
     if (n->topic == OPERATIONS_OF_CERTIFICATE)
-        key_time(&w, "CertificateExpiresAt", n->expires_ms);
+        json_key_time(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH)
         print_health(&w, n);
     json_end_object(&w);

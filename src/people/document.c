@@ -21,12 +21,6 @@ static void print_text(struct json_writer *w, const char *name, struct str value
     json_string(w, value);
 }
 
-static void print_number(struct json_writer *w, const char *name, int64_t value)
-{
-    json_key(w, name);
-    json_int(w, value);
-}
-
 static void print_hex(struct json_writer *w, const char *name, struct str bytes)
 {
     struct buf hex = {0};
@@ -43,28 +37,28 @@ void user_print_document(struct buf *to, const struct user *u, const uint8_t key
     struct buf sealed = {0};
     json_write_to(&w, to);
     json_object(&w);
-    print_number(&w, "UserNo", u->user_no);
-    print_number(&w, "Version", (int64_t)u->version);
-    print_number(&w, "AccountNo", u->account_no);
+    json_key_int(&w, "UserNo", u->user_no);
+    json_key_int(&w, "Version", (int64_t)u->version);
+    json_key_int(&w, "AccountNo", u->account_no);
     print_text(&w, "UserId", u->id);
     print_text(&w, "Email", u->email);
     print_text(&w, "Name", u->name);
     print_text(&w, "Role", str_of(role_name(u->role)));
     json_key(&w, "Enabled");
     json_bool(&w, u->enabled);
-    print_number(&w, "CreatedMs", u->created_ms);
-    print_number(&w, "LastSignInMs", u->last_sign_in_ms);
+    json_key_int(&w, "CreatedMs", u->created_ms);
+    json_key_int(&w, "LastSignInMs", u->last_sign_in_ms);
     print_text(&w, "Password", u->password);
     if (u->totp_secret.p) {
         vault_seal(key, env, u->totp_secret, &sealed);
         print_text(&w, "TotpSecret", buf_str(&sealed));
-        print_number(&w, "TotpStep", u->totp_step);
+        json_key_int(&w, "TotpStep", u->totp_step);
         print_hex(&w, "RecoverySha256", u->recovery);
     }
     if (u->link != LINK_NONE) {
-        print_number(&w, "Link", u->link);
+        json_key_int(&w, "Link", u->link);
         print_hex(&w, "LinkSha256", (struct str){(const char *)u->link_hash, 32});
-        print_number(&w, "LinkUntilMs", u->link_until_ms);
+        json_key_int(&w, "LinkUntilMs", u->link_until_ms);
     }
     json_end_object(&w);
     buf_free(&sealed);
@@ -78,9 +72,9 @@ void session_print_document(struct buf *to, const struct session *s)
     print_text(&w, "SessionId", s->id);
     print_text(&w, "UserId", s->user_id);
     print_hex(&w, "Sha256", (struct str){(const char *)s->hash, sizeof s->hash});
-    print_number(&w, "CreatedMs", s->created_ms);
-    print_number(&w, "UsedMs", s->stored_used_ms);
-    print_number(&w, "ActingNo", s->acting_no);
+    json_key_int(&w, "CreatedMs", s->created_ms);
+    json_key_int(&w, "UsedMs", s->stored_used_ms);
+    json_key_int(&w, "ActingNo", s->acting_no);
     print_text(&w, "Address", s->address);
     print_text(&w, "Agent", s->agent);
     json_end_object(&w);
