@@ -443,9 +443,9 @@ static void keep_home(struct clusters *c)
     try_again(c, false);
 }
 
-void *clusters_keeper_main(void *arg)
+void *clusters_keeper_main(void *part)
 {
-    struct part *p = arg;
+    struct part *p = part;
     CHECK_MAGIC(p->all, CLUSTERS_MAGIC);
     struct waiter done;
     pthread_setname_np(pthread_self(), "store-clusters");

@@ -254,7 +254,7 @@ static void list_done(struct task *task)
 void clusters_list_objects(struct store *s, struct object_list *list)
 {
     struct clusters *c = clusters_of(s);
-    struct store *to[CLUSTERS_MOST];
+    struct store *to[CLUSTERS_MOST] = {0};
     struct gathering *g = xcalloc(1, sizeof *g);
     uint32_t own = cluster_map_get(c->accounts, list->account_no);
     g->asker = list;
