@@ -133,6 +133,13 @@ static void print_app(const struct live_stream *s, struct json_writer *w, uint32
     app_unref(app);
 }
 
+static bool has_news(const struct live_app *now, const struct live_app *told)
+{
+    return now->delivered != told->delivered || now->failed != told->failed ||
+           now->dead != told->dead || now->skipped != told->skipped ||
+           now->endpoint != told->endpoint;
+}
+
 /* What the account's apps have done since the last time; with to NULL it only catches up. */
 static void print_apps(struct live_stream *s, struct buf *to)
 {
@@ -142,7 +149,7 @@ static void print_apps(struct live_stream *s, struct buf *to)
     for (size_t no = 0; no < s->live->capacity; no++) {
         const struct live_app *now = &s->live->apps[no];
         struct live_app *told = app_at(&s->told, &s->told_capacity, no);
-        if (now->account_no != s->c->account_no || memcmp(now, told, sizeof *now) == 0)
+        if (now->account_no != s->c->account_no || !has_news(now, told))
             continue;
         if (to && !any) {
             begin_event(to, "callbacks", &w);

@@ -125,8 +125,8 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request
 enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_list);
 /* commands.c */
 enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change);
-enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *resend);
-enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *erase);
+enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what);
+enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what);
 
 /* page.c, reads.c, scans.c */
 /* Of one group: all brief, or none. */
