@@ -12,7 +12,7 @@ import statistics
 import sys
 import time
 
-from common import DAEMON_CORE, Daemon, Sink, header, parts, row, spread, wrk
+from common import Daemon, Sink, header, parts, row, spread, wrk
 
 APPS = 100
 OK = 'postbackd_attempts_total{result="ok"}'
@@ -38,7 +38,7 @@ def drain(daemon, events):
 
 def measure(scheme, events, runs):
     sink = Sink()
-    daemon = Daemon(DAEMON_CORE, "--ca-file", str(sink.ca))
+    daemon = Daemon(options=["--ca-file", str(sink.ca)])
     try:
         port = sink.port if scheme == "http" else sink.tls_port
         daemon.accounts(APPS, lambda i: "%s://127.0.0.1:%d/app/%d" % (scheme, port, i))
