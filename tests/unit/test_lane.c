@@ -1,6 +1,7 @@
 /* The pieces delivery is made of, each alone: what is held, heaps, destinations, health, requests,
  * and what a lane decides. */
 #include "check.h"
+#include "lane_callback.h"
 
 #include "base/alloc.h"
 #include "delivery/lane.h"
@@ -83,17 +84,7 @@ static void wakers_come_in_order(void)
 
 static struct callback *callback_no(uint64_t event_no)
 {
-    struct event e = {
-        .account_no = 1,
-        .app_no = 1,
-        .event_no = event_no,
-        .lane = LANE_SUCCESS,
-        .accepted_ms = start.wall_ms,
-        .event_id = STR("e-1"),
-        .panelist_id = STR("p"),
-        .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}"),
-    };
-    return callback_new(&e);
+    return callback_numbered(event_no, start.wall_ms);
 }
 
 static void retries_come_in_order(void)

@@ -1,0 +1,19 @@
+/* A callback of one lane, account 1 and app 1, as tests of lanes need it. */
+#pragma once
+
+#include "store/callback.h"
+
+static inline struct callback *callback_numbered(uint64_t event_no, int64_t accepted_ms)
+{
+    struct event e = {
+        .account_no = 1,
+        .app_no = 1,
+        .event_no = event_no,
+        .lane = LANE_SUCCESS,
+        .accepted_ms = accepted_ms,
+        .event_id = STR("e-1"),
+        .panelist_id = STR("p"),
+        .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}"),
+    };
+    return callback_new(&e);
+}
