@@ -1,5 +1,6 @@
 """A store on PostgreSQL when something happens to the database, or to who writes to it."""
 import os
+import re
 import subprocess
 import time
 
@@ -130,3 +131,20 @@ def test_it_works_through_pgbouncer_in_transaction_mode(pooler, database_daemon,
     assert len(found.json["Items"]) == len(ids)
     daemon.restart()
     assert daemon.api().callback("e-0", account.partner_id)["State"] == "delivered"
+    daemon.stop()
+    # Whichever of its connections answers: none was given names.
+    assert {sql(pooler, "SELECT count(*) FROM pg_prepared_statements") for _ in range(6)} == {"0"}
+
+
+def test_plans_are_kept_where_the_server_is_asked_directly(server, database, database_daemon, receiver):
+    name = database.split("@/")[1].split("?")[0]
+    sql(database, 'ALTER DATABASE "%s" SET log_min_duration_statement=0' % name)
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    ids = ["e-%d" % i for i in range(20)]
+    for event_id in ids:  # plans are made anew in between
+        daemon.api().events([account.event(event_id)])
+    check_all(daemon, account, receiver, ids)
+    log = (server.folder / "log").read_text(errors="replace")
+    assert re.search(r"execute k[0-9a-f]{16}: INSERT INTO event\(", log)
+    assert "DEALLOCATE k" in log

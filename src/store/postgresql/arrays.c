@@ -168,6 +168,8 @@ void args_key(struct pg_args *a, struct key128 key)
 void args_column(struct pg_args *a, const struct pg_column *c)
 {
     struct pg_arg *arg = next(a, array_type(c->type));
+    if (c->count > a->rows)
+        a->rows = c->count;
     put_32(&a->bytes, c->count > 0 ? 1 : 0);
     put_32(&a->bytes, c->has_null);
     put_32(&a->bytes, (uint32_t)c->type);
@@ -190,6 +192,7 @@ void args_table(struct pg_args *a, const struct pg_table *t)
 void args_clear(struct pg_args *a)
 {
     a->count = 0;
+    a->rows = 1;
     buf_clear(&a->bytes);
 }
 

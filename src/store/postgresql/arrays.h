@@ -48,6 +48,7 @@ void table_free(struct pg_table *t);
 #define PG_ARGS_MOST 48
 struct pg_args {
     int count;
+    uint32_t rows; /* of the columns among them, at least 1 */
     struct buf bytes;
     struct pg_arg {
         unsigned type;

@@ -6,6 +6,7 @@
 
 #include <endian.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 void pg_init(struct pg *pg, const char *uri)
@@ -29,6 +30,7 @@ static void disconnect(struct pg *pg)
     pg->in_transaction = false;
     pg->sent = 0;
     pg->stream = -1;
+    kept_forget(&pg->kept);
 }
 
 void pg_close(struct pg *pg)
@@ -92,24 +94,72 @@ bool pg_connect(struct pg *pg)
 
 /* --- sending ---------------------------------------------------------------------------------- */
 
-int pg_query(struct pg *pg, const char *sql)
-{
-    const struct pg_args *a = &pg->args;
+/* The arguments as libpq wants them, and the results as numbers, not as text. */
+struct sent_args {
     Oid types[PG_ARGS_MOST];
     const char *values[PG_ARGS_MOST];
     int lengths[PG_ARGS_MOST], formats[PG_ARGS_MOST];
+};
+
+static void point_to(const struct pg_args *a, struct sent_args *ret)
+{
     for (int i = 0; i < a->count; i++) {
-        types[i] = a->args[i].type;
-        values[i] = a->args[i].length < 0 ? NULL : a->bytes.p ? a->bytes.p + a->args[i].at : "";
-        lengths[i] = a->args[i].length < 0 ? 0 : a->args[i].length;
-        formats[i] = 1;
+        bool is_null = a->args[i].length < 0;
+        ret->types[i] = a->args[i].type;
+        ret->values[i] = is_null ? NULL : a->bytes.p ? a->bytes.p + a->args[i].at : "";
+        ret->lengths[i] = is_null ? 0 : a->args[i].length;
+        ret->formats[i] = 1;
     }
+}
+
+static void make_room(struct pg *pg)
+{
     ASSERT(pg->sent < PG_STATEMENTS_MOST);
     if (pg->sent == 0)
         clear_results(pg);
+}
+
+int pg_query(struct pg *pg, const char *sql)
+{
+    struct sent_args a;
+    point_to(&pg->args, &a);
+    make_room(pg);
     /* What cannot be put in shows when the trip is made. */
     if (pg->connection)
-        (void)PQsendQueryParams(pg->connection, sql, a->count, types, values, lengths, formats, 1);
+        (void)PQsendQueryParams(pg->connection, sql, pg->args.count, a.types, a.values, a.lengths,
+                                a.formats, 1);
+    pg->names[pg->sent].step = KEPT_USE;
+    return pg->sent++;
+}
+
+/* Each has a result of its own: take_name. */
+static void give_name(struct pg *pg, const char *name, enum kept_step step, const char *sql,
+                      const Oid *types)
+{
+    if (step == KEPT_GIVE_ANEW) {
+        char drop[PG_KEPT_NAME + 16];
+        snprintf(drop, sizeof drop, "DEALLOCATE %s", name);
+        (void)PQsendQueryParams(pg->connection, drop, 0, NULL, NULL, NULL, NULL, 1);
+    }
+    if (step != KEPT_USE)
+        (void)PQsendPrepare(pg->connection, name, sql, pg->args.count, types);
+}
+
+int pg_query_kept(struct pg *pg, const char *sql)
+{
+    struct pg_kept_one *one = kept_holds(&pg->kept) ? kept_find(&pg->kept, sql) : NULL;
+    struct sent_args a;
+    char name[PG_KEPT_NAME];
+    if (!one)
+        return pg_query(pg, sql);
+    point_to(&pg->args, &a);
+    make_room(pg);
+    kept_name(one, name);
+    pg->names[pg->sent].one = one;
+    pg->names[pg->sent].step = kept_use(one, pg->args.rows, env_mono_ms(env_real()));
+    give_name(pg, name, pg->names[pg->sent].step, sql, a.types);
+    (void)PQsendQueryPrepared(pg->connection, name, pg->args.count, a.values, a.lengths, a.formats,
+                              1);
     return pg->sent++;
 }
 
@@ -119,11 +169,12 @@ int pg_exec(struct pg *pg, const char *sql)
     return pg_query(pg, sql);
 }
 
-static int query_v(struct pg *pg, const char *fmt, va_list ap)
+static int query_v(struct pg *pg, int (*query)(struct pg *pg, const char *sql), const char *fmt,
+                   va_list ap)
 {
     struct buf sql = {0};
     buf_vprintf(&sql, fmt, ap);
-    int which = pg_query(pg, buf_c(&sql));
+    int which = query(pg, buf_c(&sql));
     buf_free(&sql);
     return which;
 }
@@ -133,7 +184,7 @@ int pg_exec_f(struct pg *pg, const char *fmt, ...)
     va_list ap;
     va_start(ap, fmt);
     args_clear(&pg->args);
-    int which = query_v(pg, fmt, ap);
+    int which = query_v(pg, pg_query, fmt, ap);
     va_end(ap);
     return which;
 }
@@ -142,7 +193,16 @@ int pg_query_f(struct pg *pg, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    int which = query_v(pg, fmt, ap);
+    int which = query_v(pg, pg_query, fmt, ap);
+    va_end(ap);
+    return which;
+}
+
+int pg_query_kept_f(struct pg *pg, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int which = query_v(pg, pg_query_kept, fmt, ap);
     va_end(ap);
     return which;
 }
@@ -155,34 +215,47 @@ int pg_query_f(struct pg *pg, const char *fmt, ...)
     "',true),set_config('enable_mergejoin','" value "',true),set_config('enable_memoize','" value  \
     "',true)"
 
-static void begin(struct pg *pg, const char *how, bool writes)
+/* The planner's choice would be to plan anew for each group of a few rows, as it takes it that any
+ * plan that is kept is for ten of them. */
+#define KEPT_PLANS ",set_config('plan_cache_mode','force_generic_plan',true)"
+
+static void begin(struct pg *pg, const char *how, bool writes, bool kept)
 {
     ASSERT(pg->sent == 0 && !pg->in_transaction);
     pg->writes = writes;
     pg->in_transaction = true;
     pg->committing = false;
     pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
+    args_clear(&pg->args);
     /* An acknowledged event is on disk: a server or role whose default says otherwise is overruled,
      * one that asks for more (a standby's word) is not. */
-    pg_exec_f(
+    pg_query_kept_f(
         pg,
         "SELECT set_config('statement_timeout','%d',true),set_config('lock_timeout','%d',true),"
         "set_config('idle_in_transaction_session_timeout','%d',true),"
         "set_config('jit','off',true)," BY_INDEX(
             "off") ",set_config('synchronous_commit',"
                    "CASE current_setting('synchronous_commit') WHEN 'off' THEN 'local'"
-                   " ELSE current_setting('synchronous_commit') END,true)",
-        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS);
+                   " ELSE current_setting('synchronous_commit') END,true)%s",
+        PG_STATEMENT_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, PG_LOCK_TIMEOUT_MS, kept ? KEPT_PLANS : "");
 }
 
 void pg_begin(struct pg *pg, bool read_only)
 {
-    begin(pg, read_only ? "READ COMMITTED, READ ONLY" : "READ COMMITTED, READ WRITE", !read_only);
+    begin(pg, read_only ? "READ COMMITTED, READ ONLY" : "READ COMMITTED, READ WRITE", !read_only,
+          false);
 }
 
 void pg_begin_snapshot(struct pg *pg)
 {
-    begin(pg, "REPEATABLE READ, READ ONLY", false);
+    begin(pg, "REPEATABLE READ, READ ONLY", false, false);
+}
+
+void pg_begin_kept(struct pg *pg)
+{
+    begin(pg, "READ COMMITTED, READ WRITE", true, kept_holds(&pg->kept));
+    if (!pg->kept.is_known)
+        pg->kept.asked_at = pg_exec(pg, "SELECT pg_backend_pid()") + 1;
 }
 
 void pg_commit(struct pg *pg)
@@ -235,7 +308,7 @@ static bool is_class(const char *state, const char *class)
     return strncmp(state, class, strlen(class)) == 0;
 }
 
-static enum pg_fate fate_of_error(const PGresult *r)
+static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
 {
     static const char *const passing[] = {
         "40",    /* deadlock, serialization */
@@ -253,6 +326,10 @@ static enum pg_fate fate_of_error(const PGresult *r)
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     if (!state)
         return PG_LOST;
+    if (kept_holds(&pg->kept) && kept_is_about_names(state)) {
+        pg->kept.is_refused = true;
+        return PG_LOST;
+    }
     for (size_t i = 0; i < ARRAY_LEN(lost); i++)
         if (is_class(state, lost[i]))
             return PG_LOST;
@@ -276,7 +353,7 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
             return fate;
         ExecStatusType status = PQresultStatus(r);
         if (status == PGRES_FATAL_ERROR) {
-            fate = fate_of_error(r);
+            fate = fate_of_error(pg, r);
             set_why(pg, PQresultErrorMessage(r));
         } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_FINE) {
             fate = PG_NOT_NOW; /* the statement that failed says why */
@@ -291,12 +368,33 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
     }
 }
 
+/* A name that was given is there whatever becomes of the transaction. */
+static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
+{
+    enum kept_step step = pg->names[which].step;
+    enum pg_fate dropped = PG_NOT_NOW;
+    if (step == KEPT_USE)
+        return PG_FINE;
+    if (step == KEPT_GIVE_ANEW)
+        dropped = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
+    if (dropped == PG_LOST)
+        return dropped;
+    enum pg_fate fate = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
+    pg->names[which].one->given = fate == PG_FINE || (step == KEPT_GIVE_ANEW && dropped != PG_FINE);
+    return fate;
+}
+
 static enum pg_fate take_all(struct pg *pg)
 {
     int64_t until = env_mono_ms(env_real()) + pg->trip_ms;
     enum pg_fate first = PG_FINE;
     for (int i = 0; i < pg->sent; i++) {
-        enum pg_fate fate = take_results(pg, i, until);
+        enum pg_fate fate = take_name(pg, i, until);
+        if (fate == PG_LOST)
+            return fate;
+        if (first == PG_FINE)
+            first = fate;
+        fate = take_results(pg, i, until);
         if (fate == PG_LOST)
             return fate;
         if (first == PG_FINE)
@@ -310,11 +408,24 @@ static enum pg_fate take_all(struct pg *pg)
     return good ? first : PG_LOST;
 }
 
+/* Whether names hold on this connection: kept.h. */
+static void learn_kept(struct pg *pg, bool is_fine)
+{
+    struct pg_kept *kept = &pg->kept;
+    if (is_fine && kept->asked_at) {
+        kept->is_known = true;
+        kept->is_direct =
+            pg_int(pg_result(pg, kept->asked_at - 1), 0, 0) == PQbackendPID(pg->connection);
+    }
+    kept->asked_at = 0;
+}
+
 enum pg_fate pg_sync(struct pg *pg)
 {
     enum pg_fate fate = PG_LOST;
     if (pg->connection && PQpipelineSync(pg->connection))
         fate = take_all(pg);
+    learn_kept(pg, fate == PG_FINE);
     if (fate == PG_LOST && pg->connection) {
         const char *why = PQerrorMessage(pg->connection);
         if (*why || pg->why.n == 0)

@@ -4,7 +4,8 @@
  * for all of their results and returns how it went. Statements of one trip cost one round trip
  * together. Every transaction begins with pg_begin, which also sets what the session may not keep:
  * behind PgBouncer in transaction mode the next transaction has another server connection. So there
- * are no named statements, no session settings, no LISTEN and no advisory locks anywhere.
+ * are no session settings, no LISTEN and no advisory locks anywhere, and names of statements only
+ * where the server is found to be asked directly (kept.h).
  *
  * Nothing here is retried. The fate of a trip:
  *   PG_FINE        every statement was carried out
@@ -16,6 +17,7 @@
 #pragma once
 
 #include "store/postgresql/arrays.h"
+#include "store/postgresql/kept.h"
 
 #include <libpq-fe.h>
 
@@ -42,9 +44,14 @@ struct pg {
     bool committing; /* since pg_begin a COMMIT was put in: lost is then perhaps done */
     struct buf why;  /* of the last trip that was not fine */
     struct pg_args args;
+    struct pg_kept kept;
     PGresult *results[PG_STATEMENTS_MOST];
-    int sent;   /* statements of the trip under way */
-    int stream; /* which of them has its rows visited one by one; -1: none */
+    struct {
+        struct pg_kept_one *one;
+        enum kept_step step;
+    } names[PG_STATEMENTS_MOST]; /* that statements of the trip give before they are carried out */
+    int sent;                    /* statements of the trip under way */
+    int stream;                  /* which of them has its rows visited one by one; -1: none */
     pg_row_visitor visit;
     void *context;
 };
@@ -63,10 +70,16 @@ static inline struct pg_args *pg_args(struct pg *pg)
 /* Puts a statement with the arguments of pg_args into the pipeline; returns which it is. */
 int pg_query(struct pg *pg, const char *sql);
 int pg_exec(struct pg *pg, const char *sql); /* without arguments */
+/* The same as pg_query, for what is asked all the time: the server keeps how, where it can. The
+ * text is one of a few. */
+int pg_query_kept(struct pg *pg, const char *sql);
+int pg_query_kept_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_exec_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* BEGIN and its settings. */
 void pg_begin(struct pg *pg, bool read_only);
+/* One that writes, whose plans are those that are kept: good for whatever the arguments are. */
+void pg_begin_kept(struct pg *pg);
 void pg_begin_snapshot(struct pg *pg); /* reads what was committed at its first statement */
 void pg_commit(struct pg *pg);         /* COMMIT: then pg_sync */
 void pg_take_long(struct pg *pg);      /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */

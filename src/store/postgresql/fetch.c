@@ -1,5 +1,5 @@
-/* One statement per partition, with the partition's number as a constant: the planner then plans
- * for that one. Rows are locked in the order of their keys. */
+/* One statement per partition, with the partition's number in its text: the planner then plans for
+ * that one. Rows are locked in the order of their keys. */
 #include "store/postgresql/fetch.h"
 
 #include "base/alloc.h"
@@ -49,10 +49,10 @@ static enum pg_fate find_periods(struct pg *pg, struct fetch_key *keys, size_t c
     add_keys(&t, keys, count);
     args_table(pg_args(pg), &t);
     table_free(&t);
-    int at = pg_query(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
-                          " p.account_no=u.a AND p.first_event_no<=u.n"
-                          " ORDER BY p.first_event_no DESC LIMIT 1)"
-                          " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
+    int at = pg_query_kept(pg, "SELECT u.i,(SELECT p.period FROM account_period p WHERE"
+                               " p.account_no=u.a AND p.first_event_no<=u.n"
+                               " ORDER BY p.first_event_no DESC LIMIT 1)"
+                               " FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)");
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
@@ -91,20 +91,23 @@ static enum pg_fate fetch_period(struct pg *pg, const struct fetch_key *keys, si
 {
     static const char *const locks[] = {"OFFSET 0", "FOR SHARE", "FOR UPDATE"};
     struct pg_table t = {0};
+    struct buf body = {0};
     add_keys(&t, keys, count);
     args_table(pg_args(pg), &t);
     table_free(&t);
-    args_int(&pg->args, PG_INT4, keys->period);
+    if (with_body)
+        buf_printf(&body,
+                   " LEFT JOIN LATERAL (SELECT body FROM body WHERE account_no=e.account_no"
+                   " AND event_no=e.event_no AND period=%d OFFSET 0) AS b ON true",
+                   keys->period);
     /* Key by key, in their order, which no planner can turn round: see the lateral queries' ends.
-     */
-    int at = pg_query_f(pg,
-                        "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"
-                        " event WHERE account_no=u.a AND event_no=u.n AND period=$3 %s) AS e%s",
-                        with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY, locks[lock],
-                        with_body ? " LEFT JOIN LATERAL (SELECT body FROM body WHERE"
-                                    " account_no=e.account_no AND event_no=e.event_no"
-                                    " AND period=$3 OFFSET 0) AS b ON true"
-                                  : "");
+     * By the table's name, not its partition's: whoever changes the table locks it first, too. */
+    int at = pg_query_kept_f(
+        pg,
+        "SELECT %s FROM unnest($1,$2) AS u(a,n) CROSS JOIN LATERAL (SELECT * FROM"
+        " event WHERE account_no=u.a AND event_no=u.n AND period=%d %s) AS e%s",
+        with_body ? ROW_WITH_BODY : ROW_WITHOUT_BODY, keys->period, locks[lock], buf_c(&body));
+    buf_free(&body);
     enum pg_fate fate = pg_sync(pg);
     for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(pg, at)); i++)
         keep_row(f, pg_result(pg, at), i, arena);

@@ -80,8 +80,8 @@ void handover_send(struct postgresql_store *s, struct pg *pg, const struct pg_ta
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(pg), t);
-    pg_query(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
-                 " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
+    pg_query_kept(pg, "INSERT INTO handover(account_no,shard,lane,due_ms,event_no,period,callbacks)"
+                      " SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7)");
     atomic_fetch_add(&s->nodes.handed_over, table_rows(t));
 }
 
@@ -225,9 +225,9 @@ enum pg_fate handover_poll(struct postgresql_store *s, struct pg *pg, struct hea
     struct heard h = {.last = last};
     struct hearing now = {.since_mono_ms = env_mono_ms(env_real())};
     last->heard = false;
-    pg_begin(pg, false);
+    pg_begin_kept(pg);
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    int at = pg_query(pg, poll_query);
+    int at = pg_query_kept(pg, poll_query);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;

@@ -309,7 +309,7 @@ static enum pg_fate take_in(struct intake *in)
     enum pg_fate fate = make_partitions(in);
     if (fate != PG_FINE)
         return fate;
-    pg_begin(in->pg, false);
+    pg_begin_kept(in->pg);
     pg_intake_ask(in);
     fate = pg_sync(in->pg);
     if (fate != PG_FINE)

@@ -20,12 +20,13 @@ static void ask_accounts(struct intake *in)
     for (size_t i = 0; i < in->account_count; i++)
         column_int(&t.columns[0], in->accounts[i].account_no);
     args_table(pg_args(in->pg), &t);
-    pg_query(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
-                     " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
+    pg_query_kept(in->pg, "INSERT INTO account SELECT a,0,0,-2147483648"
+                          " FROM unnest($1) AS u(a) ORDER BY a ON CONFLICT DO NOTHING");
     args_table(pg_args(in->pg), &t);
-    in->at_accounts = pg_query(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"
-                                       " FROM account WHERE account_no=ANY($1)"
-                                       " ORDER BY account_no FOR UPDATE");
+    in->at_accounts =
+        pg_query_kept(in->pg, "SELECT account_no,last_event_no,last_accepted_ms,period"
+                              " FROM account WHERE account_no=ANY($1)"
+                              " ORDER BY account_no FOR UPDATE");
     table_free(&t);
 }
 
@@ -53,9 +54,9 @@ static void ask_keys(struct intake *in)
                    event_key(&in->s->secret, c->terms->account_no, c->original_reward_id));
     }
     args_table(pg_args(in->pg), &t);
-    in->at_keys = pg_query(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
-                                   " FROM unnest($1,$2,$3) AS u(i,a,k)"
-                                   " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
+    in->at_keys = pg_query_kept(in->pg, "SELECT u.i,k.content,k.event_no,k.period"
+                                        " FROM unnest($1,$2,$3) AS u(i,a,k)"
+                                        " JOIN event_key k ON k.account_no=u.a AND k.key=u.k");
     table_free(&t);
 }
 
@@ -86,14 +87,14 @@ static void ask_payments(struct intake *in)
     if (table_rows(&t) > 0) {
         args_table(pg_args(in->pg), &t);
         args_int(&in->pg->args, PG_INT4, first_period(first_day - 1));
-        in->at_payments =
-            pg_query_f(in->pg,
-                       "SELECT u.i,(SELECT count(*) FROM (SELECT FROM event e WHERE e.period>=$8"
-                       " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint>=u.d-1"
-                       " AND e.day::bigint<=u.d AND e.counts_for_cap AND e.app_no=u.app"
-                       " AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld LIMIT u.most) counted)"
-                       " FROM unnest($1,$2,$3,$4,$5,$6,$7) AS u(i,a,app,p,d,o,most)",
-                       (long long)DAY_MS);
+        in->at_payments = pg_query_kept_f(
+            in->pg,
+            "SELECT u.i,(SELECT count(*) FROM (SELECT FROM event e WHERE e.period>=$8"
+            " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint>=u.d-1"
+            " AND e.day::bigint<=u.d AND e.counts_for_cap AND e.app_no=u.app"
+            " AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld LIMIT u.most) counted)"
+            " FROM unnest($1,$2,$3,$4,$5,$6,$7) AS u(i,a,app,p,d,o,most)",
+            (long long)DAY_MS);
     }
     table_free(&t);
 }
@@ -142,10 +143,10 @@ static void ask_starts(struct intake *in)
 #define STARTED                                                                                    \
     "EXISTS(SELECT FROM event e WHERE e.period>=$6 AND e.account_no=u.a AND e.panelist_id=u.p"     \
     " AND e.day::bigint=u.d AND e.type=1 AND e.client_no=u.c AND "
-        in->at_starts =
-            pg_query(in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
-                             " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
-                             " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x");
+        in->at_starts = pg_query_kept(
+            in->pg, "SELECT u.i,x.live,NOT x.live AND " STARTED "e.is_test)"
+                    " FROM unnest($1,$2,$3,$4,$5) AS u(i,a,d,c,p)"
+                    " CROSS JOIN LATERAL (SELECT " STARTED "NOT e.is_test) AS live) x");
 #undef STARTED
     }
     table_free(&t);
@@ -221,8 +222,8 @@ static enum pg_fate find_reversed(struct intake *in)
     }
     args_table(pg_args(in->pg), &t);
     table_free(&t);
-    int at = pg_query(in->pg, "SELECT u.i FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)"
-                              " JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
+    int at = pg_query_kept(in->pg, "SELECT u.i FROM unnest($1,$2) WITH ORDINALITY AS u(a,n,i)"
+                                   " JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
     enum pg_fate fate = pg_sync(in->pg);
     for (int i = 0; fate == PG_FINE && i < PQntuples(pg_result(in->pg, at)); i++)
         in->reversed[pg_int(pg_result(in->pg, at), i, 0) - 1] = true;

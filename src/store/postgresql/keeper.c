@@ -28,7 +28,8 @@ bool pg_keeper_look(struct postgresql_store *s, struct pg *pg)
     struct pg_numbers *n = &s->numbers;
     uint64_t mark = pg_numbers_look(n);
     pg_begin(pg, true);
-    int at = pg_exec(pg, numbers_query);
+    args_clear(&pg->args);
+    int at = pg_query_kept(pg, numbers_query);
     if (pg_end_read(pg) != PG_FINE)
         return false;
     const PGresult *r = pg_result(pg, at);

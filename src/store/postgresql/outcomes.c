@@ -160,8 +160,9 @@ static void write_attempts(struct recording *rec)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(rec->pg), t);
-    pg_query(rec->pg, "INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,"
-                      "$11,$12,$13,$14) ON CONFLICT DO NOTHING");
+    pg_query_kept(rec->pg,
+                  "INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,"
+                  "$11,$12,$13,$14) ON CONFLICT DO NOTHING");
 }
 
 /* --- the group -------------------------------------------------------------------------------- */
@@ -198,9 +199,10 @@ static enum pg_fate refuse_lost(struct recording *rec)
 {
     int64_t fences[SHARDS] = {0};
     size_t kept = 0;
-    pg_begin(rec->pg, false);
+    pg_begin_kept(rec->pg);
     put_fences(rec);
-    int at = pg_query(rec->pg, "SELECT shard,fence FROM shard WHERE shard=ANY($1) ORDER BY shard"
+    int at =
+        pg_query_kept(rec->pg, "SELECT shard,fence FROM shard WHERE shard=ANY($1) ORDER BY shard"
                                " FOR KEY SHARE");
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_FINE)
@@ -254,7 +256,8 @@ static enum pg_fate fetch_reversals(struct recording *rec)
     if (table_rows(t) == 0)
         return PG_FINE;
     args_table(pg_args(rec->pg), t);
-    int at = pg_query(rec->pg, "SELECT r.account_no,r.event_no,r.period FROM unnest($1,$2) AS"
+    int at =
+        pg_query_kept(rec->pg, "SELECT r.account_no,r.event_no,r.period FROM unnest($1,$2) AS"
                                " u(a,n) JOIN reversal r ON r.account_no=u.a AND r.original_no=u.n");
     enum pg_fate fate = pg_sync(rec->pg);
     if (fate != PG_FINE)

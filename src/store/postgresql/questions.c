@@ -124,8 +124,8 @@ static void put_answers(struct postgresql_store *s, struct pg *pg)
 static int put_take(struct postgresql_store *s, struct pg *pg)
 {
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    return pg_query(pg, "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
-                        " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no");
+    return pg_query_kept(pg, "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
+                             " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no");
 }
 
 /* -1: none is waited for. */
@@ -173,7 +173,7 @@ void questions_expire(struct pg_questions *q)
 enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg)
 {
     struct pg_questions *q = &s->questions;
-    pg_begin(pg, false);
+    pg_begin_kept(pg);
     put_answers(s, pg);
     put_questions(s, pg);
     int taken = put_take(s, pg), answers = put_fetch(s, pg);

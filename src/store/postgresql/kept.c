@@ -1,0 +1,54 @@
+/* Names of statements, and when they are given: see kept.h. */
+#include "store/postgresql/kept.h"
+
+#include "base/hash.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#define KEPT_MS 10000
+
+struct pg_kept_one *kept_find(struct pg_kept *kept, const char *sql)
+{
+    uint64_t hash = hash_fast(sql, strlen(sql));
+    for (int i = 0; i < kept->count; i++)
+        if (kept->ones[i].hash == hash)
+            return &kept->ones[i];
+    if (kept->count == PG_KEPT_MOST)
+        return NULL;
+    struct pg_kept_one *one = &kept->ones[kept->count++];
+    *one = (struct pg_kept_one){.hash = hash};
+    return one;
+}
+
+enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono_ms)
+{
+    one->rows += rows;
+    bool is_old = one->rows > one->until_rows || now_mono_ms >= one->until_mono_ms;
+    enum kept_step step = !one->given ? KEPT_GIVE : is_old ? KEPT_GIVE_ANEW : KEPT_USE;
+    if (step != KEPT_USE) {
+        one->until_rows = one->rows * 2;
+        one->until_mono_ms = now_mono_ms + KEPT_MS;
+    }
+    one->given = true;
+    return step;
+}
+
+void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME])
+{
+    snprintf(ret, PG_KEPT_NAME, "k%016" PRIx64, one->hash);
+}
+
+void kept_forget(struct pg_kept *kept)
+{
+    *kept = (struct pg_kept){.is_refused = kept->is_refused};
+}
+
+bool kept_is_about_names(const char *sqlstate)
+{
+    return strcmp(sqlstate, "26000") == 0    /* not there */
+           || strcmp(sqlstate, "42P05") == 0 /* there already */
+           || strcmp(sqlstate, "0A000") == 0 /* of before a column became another type */;
+}

@@ -1,0 +1,71 @@
+/* When a statement is given its name, and when anew. */
+#include "check.h"
+
+#include "store/postgresql/kept.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const texts[] = {"SELECT 1", "SELECT 2"};
+
+static void a_text_has_one_name(void)
+{
+    struct pg_kept kept = {0};
+    char first[PG_KEPT_NAME], second[PG_KEPT_NAME];
+    struct pg_kept_one *one = kept_find(&kept, texts[0]), *other = kept_find(&kept, texts[1]);
+    CHECK(one && other && one != other);
+    CHECK(kept_find(&kept, texts[0]) == one);
+    kept_name(one, first);
+    kept_name(other, second);
+    CHECK(strcmp(first, second) != 0);
+}
+
+static void too_many_have_none(void)
+{
+    struct pg_kept kept = {0};
+    char text[32];
+    for (int i = 0; i < PG_KEPT_MOST; i++) {
+        snprintf(text, sizeof text, "SELECT %d", i);
+        CHECK(kept_find(&kept, text));
+    }
+    CHECK(!kept_find(&kept, "SELECT"));
+    CHECK(kept_find(&kept, texts[0]));
+    kept_forget(&kept);
+    CHECK(kept_find(&kept, "SELECT"));
+}
+
+static void a_plan_is_as_old_as_its_tables(void)
+{
+    struct pg_kept_one one = {0};
+    CHECK_EQ_INT(kept_use(&one, 1, 0), KEPT_GIVE);
+    CHECK_EQ_INT(kept_use(&one, 1, 0), KEPT_USE);
+    CHECK_EQ_INT(kept_use(&one, 2000, 0), KEPT_GIVE_ANEW); /* made with two rows: of no use */
+    CHECK_EQ_INT(kept_use(&one, 2000, 0), KEPT_USE);
+    CHECK_EQ_INT(kept_use(&one, 1000, 0), KEPT_GIVE_ANEW);
+    CHECK_EQ_INT(kept_use(&one, 1, 9999), KEPT_USE);
+    CHECK_EQ_INT(kept_use(&one, 1, 10000), KEPT_GIVE_ANEW);
+    CHECK_EQ_INT(kept_use(&one, 1, 10001), KEPT_USE);
+    one.given = false; /* the server did not take it */
+    CHECK_EQ_INT(kept_use(&one, 1, 10002), KEPT_GIVE);
+}
+
+static void names_hold_where_the_server_is_asked_directly(void)
+{
+    struct pg_kept kept = {0};
+    CHECK(!kept_holds(&kept));
+    kept.is_direct = true;
+    CHECK(kept_holds(&kept));
+    kept.is_refused = true;
+    kept_forget(&kept);
+    kept.is_direct = true;
+    CHECK(!kept_holds(&kept)); /* on no later connection either */
+}
+
+int main(void)
+{
+    RUN(a_text_has_one_name);
+    RUN(too_many_have_none);
+    RUN(a_plan_is_as_old_as_its_tables);
+    RUN(names_hold_where_the_server_is_asked_directly);
+    return check_done("kept");
+}
