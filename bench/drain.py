@@ -31,7 +31,7 @@ def drain(daemon, events):
     before, cpu, begin = daemon.metrics()[OK], daemon.cpu_seconds(), time.monotonic()
     enable(daemon, True)
     while daemon.metrics()[OK] < before + events:
-        time.sleep(0.02)
+        time.sleep(0.1)
     daemon.settle()
     return events / (time.monotonic() - begin), (daemon.cpu_seconds() - cpu) / events * 1e6
 

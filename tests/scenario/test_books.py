@@ -132,7 +132,8 @@ def test_an_older_store_gets_its_ledger(own_daemon, receiver):
     # what later versions have added, undone
     for text in ("DROP TABLE book", "DROP TABLE intraday", "DROP INDEX event_search", "ALTER TABLE report DROP COLUMN live_outcomes",
                  "ALTER TABLE report DROP COLUMN test_outcomes", "DROP TABLE accepted_back",
-                 "CREATE INDEX cap_by_time ON cap(occurred_ms)", "DROP TABLE run", "ALTER TABLE segment DROP COLUMN has_keys",
+                 "CREATE INDEX cap_by_time ON cap(occurred_ms)", "DROP TABLE run", "DROP TABLE waiting",
+                 "CREATE INDEX event_waiting ON event(accepted_ms) WHERE state=1", "ALTER TABLE segment DROP COLUMN has_keys",
                  "CREATE TABLE key_1(hi INT, lo INT, content_hi INT, content_lo INT, id INT, PRIMARY KEY(hi, lo)) WITHOUT ROWID",
                  "PRAGMA user_version=2"):
         change(daemon, text)

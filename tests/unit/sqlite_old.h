@@ -75,5 +75,6 @@ static inline void keys_to_rows(void)
 static inline void to_version_8(void)
 {
     keys_to_rows();
+    run_sql("DROP TABLE waiting; CREATE INDEX event_waiting ON event(accepted_ms) WHERE state=1");
     run_sql("DROP TABLE run; ALTER TABLE segment DROP COLUMN has_keys; PRAGMA user_version=8");
 }

@@ -22,8 +22,8 @@ void applier_publish_numbers(struct sqlite_store *s)
     atomic_store(&n->pending, c->pending);
     atomic_store(&n->oldest_pending_ms,
                  sql_get_int(&s->apply.sql,
-                             "SELECT min(accepted_ms) FROM event INDEXED BY event_waiting"
-                             " WHERE state=1",
+                             "SELECT min((SELECT accepted_ms FROM waiting WHERE segment=no"
+                             " ORDER BY accepted_ms LIMIT 1)) FROM segment",
                              0));
 }
 

@@ -23,12 +23,18 @@ static void prepare(struct apply *a)
            "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
            " FROM feed");
     a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
+    a->find_statuses = sql_prepare(
+        q, "SELECT " STATUS_COLUMNS ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
     a->set_status = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
            " WHERE id=?");
     a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
     a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
+    a->add_waiting = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"
+                                    " ON CONFLICT DO UPDATE SET count=count+?3");
+    a->drop_waiting =
+        sql_prepare(q, "DELETE FROM waiting WHERE segment=? AND accepted_ms=? AND count=0");
     a->add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
     a->add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM feed");
     a->find_report = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
@@ -108,6 +114,7 @@ void apply_close(struct apply *a)
     free(a->order);
     free(a->due);
     free(a->late);
+    free(a->waiting);
     books_free(&a->books);
     *a = (struct apply){0};
 }
@@ -162,7 +169,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     CHECK_MAGIC(m, MEMTABLE_MAGIC);
     struct apply_counters before = a->counters;
     a->m = m;
-    a->due_count = a->late_count = 0;
+    a->due_count = a->late_count = a->waiting_count = 0;
     books_clear(&a->books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
@@ -174,6 +181,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_objects(a);
     apply_erases(a);
     apply_books(a);
+    apply_waiting(a);
     apply_meta(a);
     if (a->ending)
         a->ending(a, a->ending_context);

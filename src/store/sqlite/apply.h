@@ -21,6 +21,12 @@ struct apply_due {
     uint64_t id;
 };
 
+struct apply_waits {
+    uint32_t segment;
+    int64_t accepted_ms;
+    int by;
+};
+
 struct apply {
     struct sql sql;
     struct feed feed;
@@ -47,8 +53,8 @@ struct apply {
         sqlite3_stmt *add;
         struct attempt_chunk *chunk;
     } attempt;
-    sqlite3_stmt *add_event, *add_plain, *find_status, *set_status, *add_due, *drop_due,
-        *add_reversal, *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object,
+    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *add_due, *drop_due,
+        *add_waiting, *drop_waiting, *add_reversal, *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object,
         *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
@@ -57,6 +63,8 @@ struct apply {
     struct buf block; /* of bodies */
     struct apply_due *due;
     size_t due_count, due_capacity;
+    struct apply_waits *waiting; /* how many more wait than before, in parts */
+    size_t waiting_count, waiting_capacity;
     struct books books; /* what the transaction adds to the ledger */
     /* Called before each commit, inside the transaction; NULL: nobody. */
     void (*ending)(struct apply *a, void *context);
@@ -97,6 +105,8 @@ void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
 
+void apply_waiting(struct apply *a);  /* apply_waiting.c: the same */
+
 /* Report days are before 1970, too; keys of an idmap are above 0. */
 static inline uint64_t apply_day_key(int64_t day)
 {
@@ -108,13 +118,15 @@ void *apply_order(struct apply *a, size_t count, size_t size);
 /* `counted`: the COUNTED_ bits that are new. */
 void apply_count(struct apply *a, enum callback_state before, enum callback_state after,
                  unsigned counted);
+/* So many more wait of those that were accepted then and lie in this segment. */
+void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by);
 /* Adds the books to the rows of their days, by a statement of books_prepare; sorts them. */
 sqlite3_stmt *books_prepare(struct sql *q);
 void books_write(struct sql *q, sqlite3_stmt *add, struct books *books);
-/* The ledger: the callback whose row find_status stands at goes to another state. */
+/* The ledger: the callback whose STATUS_COLUMNS the statement stands at goes to another state. */
 struct apply_money {
     struct book_key key;
     int64_t reward_micros, revenue_micros;
 };
-struct apply_money apply_money_read(struct apply *a, uint64_t id);
+struct apply_money apply_money_read(sqlite3_stmt *s, uint64_t id);
 void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);

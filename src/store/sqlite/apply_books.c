@@ -7,9 +7,8 @@
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/row.h"
 
-struct apply_money apply_money_read(struct apply *a, uint64_t id)
+struct apply_money apply_money_read(sqlite3_stmt *s, uint64_t id)
 {
-    sqlite3_stmt *s = a->find_status;
     return (struct apply_money){
         .key = {.account_no = account_of_id(id),
                 .app_no = (uint32_t)sql_int(s, 0),

@@ -44,7 +44,7 @@ static void erase_active(struct apply *a, const struct erasing *e, int64_t day, 
                (int64_t)e->before.lo);
 }
 
-static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id)
+static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id, uint32_t segment)
 {
     struct sql *q = &a->sql;
     struct callback_status before;
@@ -55,7 +55,8 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
     int64_t type = sql_int(a->find_status, STATUS_TYPE_COLUMN);
     int64_t client_no = sql_int(a->find_status, STATUS_CLIENT_COLUMN);
     int64_t occurred_ms = sql_int(a->find_status, STATUS_OCCURRED_COLUMN);
-    struct apply_money money = apply_money_read(a, id);
+    int64_t accepted_ms = sql_int(a->find_status, STATUS_ACCEPTED_COLUMN);
+    struct apply_money money = apply_money_read(a->find_status, id);
     sql_reset(a->find_status);
     if (type == EVENT_SURVEY_STARTED)
         erase_active(a, e, clock_day(occurred_ms), client_no);
@@ -75,6 +76,7 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
     sql_exec_f(q, "UPDATE event SET state=%d,reason=%d WHERE id=%" PRIu64, CALLBACK_SKIPPED,
                SKIP_DISABLED, id);
     apply_count(a, CALLBACK_PENDING, CALLBACK_SKIPPED, 0);
+    apply_waits(a, segment, accepted_ms, -1);
     books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, CALLBACK_PENDING,
                CALLBACK_SKIPPED);
 }
@@ -151,7 +153,7 @@ static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, u
     if (sqlite3_changes(q->db) == 0)
         return;
     a->erased++;
-    erase_callback(a, e, id);
+    erase_callback(a, e, id, segment);
     erase_attempts(a, id);
     if (bodies == BODIES_ROWS)
         sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);

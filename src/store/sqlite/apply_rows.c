@@ -11,6 +11,7 @@
 #include "store/sqlite/row.h"
 
 #define PLAIN_RUN 16
+#define UPDATED_AT_ONCE 128
 
 struct row_order {
     uint64_t id;
@@ -124,6 +125,8 @@ static void count_event(struct apply *a, const struct mem_entry *entry, const st
 {
     const struct callback_status *status = &entry->status;
     apply_count(a, CALLBACK_NONE, status->state, entry->counted);
+    if (status->state == CALLBACK_PENDING)
+        apply_waits(a, a->segment.no, e->accepted_ms, 1);
     books_owe(&a->books, e, status->state);
     if (status->queue == QUEUE_DUE)
         apply_queue_due(a, status->lane, status->place.due_ms, entry->id);
@@ -181,20 +184,23 @@ static void after_erasure(struct apply *a, uint64_t id, struct callback_status *
     status->reason = SKIP_DISABLED;
 }
 
-static void update_event(struct apply *a, const struct mem_entry *entry)
+/* An event's row as it was. */
+struct older {
+    const struct mem_entry *entry;
+    struct callback_status status;
+    struct apply_money money;
+    unsigned counted;
+    uint32_t segment; /* 0: erased */
+    int64_t accepted_ms;
+};
+
+static void update_event(struct apply *a, const struct older *before)
 {
-    struct callback_status before, after = entry->status;
-    sql_bind_int(a->find_status, 1, (int64_t)entry->id);
-    if (!sql_row(&a->sql, a->find_status))
-        return;
-    status_read(a->find_status, &before);
-    bool erased = sql_int(a->find_status, STATUS_SEGMENT_COLUMN) == 0;
-    unsigned counted = (unsigned)sql_int(a->find_status, STATUS_COUNTED_COLUMN);
-    struct apply_money money = apply_money_read(a, entry->id);
-    sql_reset(a->find_status);
-    if (erased) /* a try was under way meanwhile; there is nothing to send any more */
+    const struct mem_entry *entry = before->entry;
+    struct callback_status after = entry->status;
+    if (before->segment == 0) /* a try was under way meanwhile; there is nothing to send any more */
         after_erasure(a, entry->id, &after);
-    drop_due(a, entry->id, &before);
+    drop_due(a, entry->id, &before->status);
     sqlite3_stmt *s = a->set_status;
     sql_bind_int(s, 1, after.state);
     sql_bind_int(s, 2, after.reason);
@@ -208,10 +214,54 @@ static void update_event(struct apply *a, const struct mem_entry *entry)
     sql_bind_int(s, 10, (int64_t)entry->id);
     sql_run(&a->sql, s);
     if (after.queue == QUEUE_DUE)
-        apply_queue_due(a, before.lane, after.place.due_ms, entry->id);
-    apply_count(a, before.state, after.state, entry->counted & ~counted);
-    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, before.state,
-               after.state);
+        apply_queue_due(a, before->status.lane, after.place.due_ms, entry->id);
+    apply_count(a, before->status.state, after.state, entry->counted & ~before->counted);
+    apply_waits(a, before->segment, before->accepted_ms,
+                (after.state == CALLBACK_PENDING) - (before->status.state == CALLBACK_PENDING));
+    books_move(&a->books, &before->money.key, before->money.reward_micros,
+               before->money.revenue_micros, before->status.state, after.state);
+}
+
+static void id_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    (void)column;
+    feed_int(to, (int64_t)((const struct row_order *)context)[row].id);
+}
+
+/* The rows of order[0..count), but for those that are not there. */
+static size_t read_older(struct apply *a, const struct row_order *order, size_t count,
+                         struct older *ret)
+{
+    sqlite3_stmt *s = a->find_statuses;
+    size_t found = 0;
+    feed_set(&a->feed, count, id_column, order);
+    for (size_t i = 0; sql_row(&a->sql, s); i++) {
+        uint64_t id = (uint64_t)sql_int(s, STATUS_COLUMN_COUNT);
+        while (order[i].id != id)
+            i++;
+        struct older *at = &ret[found++];
+        at->entry = order[i].entry;
+        status_read(s, &at->status);
+        at->money = apply_money_read(s, id);
+        at->counted = (unsigned)sql_int(s, STATUS_COUNTED_COLUMN);
+        at->segment = (uint32_t)sql_int(s, STATUS_SEGMENT_COLUMN);
+        at->accepted_ms = sql_int(s, STATUS_ACCEPTED_COLUMN);
+    }
+    feed_set(&a->feed, 0, NULL, NULL);
+    return found;
+}
+
+/* Read some, change them, read the next: one statement reads many at half of what a statement for
+ * each costs. */
+static void update_events(struct apply *a, const struct row_order *order, size_t count)
+{
+    struct older before[UPDATED_AT_ONCE];
+    for (size_t done = 0; done < count; done += UPDATED_AT_ONCE) {
+        size_t most = count - done < UPDATED_AT_ONCE ? count - done : UPDATED_AT_ONCE;
+        size_t found = read_older(a, order + done, most, before);
+        for (size_t i = 0; i < found; i++)
+            update_event(a, &before[i]);
+    }
 }
 
 static int by_due(const void *x, const void *y)
@@ -269,8 +319,7 @@ void apply_rows(struct apply *a)
     }
     sort_rows(order, added);
     sort_rows(order + updated, m->entry_count - updated);
-    for (size_t i = updated; i < m->entry_count; i++)
-        update_event(a, order[i].entry);
+    update_events(a, order + updated, m->entry_count - updated);
     add_events(a, order, added);
     for (size_t i = 0; i < added; i++)
         if (order[i].has_body)

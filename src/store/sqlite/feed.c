@@ -117,14 +117,19 @@ void feed_register(struct sql *q, struct feed *feed)
     ASSERT(sqlite3_create_module_v2(q->db, "feed", &feed_module, feed, NULL) == SQLITE_OK);
 }
 
+void feed_set(struct feed *feed, size_t count, feed_column column, const void *context)
+{
+    *feed = (struct feed){.context = context, .column = column, .count = count};
+}
+
 void feed_run(struct sql *q, sqlite3_stmt *s, struct feed *feed, size_t count, feed_column column,
               const void *context)
 {
     if (count == 0)
         return;
-    *feed = (struct feed){.context = context, .column = column, .count = count};
+    feed_set(feed, count, column, context);
     sql_run(q, s);
-    *feed = (struct feed){0};
+    feed_set(feed, 0, NULL, NULL);
 }
 
 void feed_str(sqlite3_context *to, struct str text)

@@ -28,6 +28,9 @@ void feed_register(struct sql *q, struct feed *feed);
 void feed_run(struct sql *q, sqlite3_stmt *s, struct feed *feed, size_t count, feed_column column,
               const void *context);
 
+/* The rows for a SELECT that the caller steps through, until they are set anew; none: count 0. */
+void feed_set(struct feed *feed, size_t count, feed_column column, const void *context);
+
 static inline void feed_int(sqlite3_context *to, int64_t value)
 {
     sqlite3_result_int64(to, value);

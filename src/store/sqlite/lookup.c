@@ -9,6 +9,8 @@
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/run.h"
 
+#define NO_BLOCK UINT64_MAX /* a row of one body, of before schema 6 */
+
 bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
 {
     *l = (struct lookup){0};
@@ -209,22 +211,40 @@ static int body_statement(struct lookup *l, uint32_t segment)
     return at;
 }
 
-struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
+void lookup_end_bodies(struct lookup *l)
 {
-    struct str body = STR_NONE;
+    sql_reset(l->body_block.s);
+    l->body_block.s = NULL;
+}
+
+struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment)
+{
+    uint64_t block = id >> BODY_BLOCK_BITS;
+    if (l->body_block.s && l->body_block.segment == segment && l->body_block.block == block)
+        return body_block_find(l->body_block.bytes, id);
+    lookup_end_bodies(l);
     int at = segment > 0 ? body_statement(l, segment) : -1;
     if (at < 0)
-        return body;
+        return STR_NONE;
     bool in_blocks = l->bodies[at].in_blocks;
     sqlite3_stmt *s = l->bodies[at].find;
-    sql_bind_int(s, 1, (int64_t)(in_blocks ? id >> BODY_BLOCK_BITS : id));
-    if (sql_row(&l->sql, s)) {
-        struct str found = sql_str(s, 0);
-        body = arena_str(arena, in_blocks ? body_block_find(found, id) : found);
-        sql_reset(s);
-    } else if ((l->sql.code & 0xff) == SQLITE_ERROR) {
-        sql_forget(&l->sql); /* purged since the statement was made */
+    sql_bind_int(s, 1, (int64_t)(in_blocks ? block : id));
+    if (!sql_row(&l->sql, s)) {
+        if ((l->sql.code & 0xff) == SQLITE_ERROR)
+            sql_forget(&l->sql); /* purged since the statement was made */
+        return STR_NONE;
     }
+    l->body_block.s = s;
+    l->body_block.segment = segment;
+    l->body_block.block = in_blocks ? block : NO_BLOCK;
+    l->body_block.bytes = sql_str(s, 0);
+    return in_blocks ? body_block_find(l->body_block.bytes, id) : l->body_block.bytes;
+}
+
+struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
+{
+    struct str body = arena_str(arena, lookup_next_body(l, id, segment));
+    lookup_end_bodies(l);
     return body;
 }
 

@@ -29,6 +29,12 @@ struct lookup {
         sqlite3_stmt *find;
     } bodies[BODY_STATEMENTS]; /* of the segments asked last */
     size_t next_body;
+    struct {
+        sqlite3_stmt *s; /* stands on the block; NULL: on none */
+        uint32_t segment;
+        uint64_t block;
+        struct str bytes;
+    } body_block;                 /* of the body asked for last by lookup_next_body */
     struct key_segment *segments; /* by number */
     size_t segment_count, segment_capacity;
 };
@@ -53,6 +59,11 @@ bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret);
 bool lookup_row(struct lookup *l, uint64_t id, struct row *ret);
 bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret);
 struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena);
+/* The same for many, in one transaction: bodies of a block (body_block.h) that are asked for one
+ * after the other are read at once. Borrowed until the next, or until lookup_end_bodies, which must
+ * come before the transaction's end: until then a statement stands where the last one was. */
+struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment);
+void lookup_end_bodies(struct lookup *l);
 uint64_t lookup_reversal(struct lookup *l, uint64_t original_id); /* 0: none */
 uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
                          int64_t after_ms, int64_t until_ms, uint64_t before_id);

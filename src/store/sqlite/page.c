@@ -50,25 +50,47 @@ void page_work_free(struct page_work *w)
 
 /* --- the page reader -------------------------------------------------------------------------- */
 
-static void read_one(struct lookup *l, struct page_work *w, uint64_t id, int64_t due_ms)
+/* What a callback needs of its event, in the order of its place in the lane. */
+static const char page_text[] =
+    "SELECT due.due_ms,due.id,segment,app_no,type,event.lane,is_test,signature_offset,original_no,"
+    "occurred_ms,accepted_ms,event_id,panelist_id,state,manual,failed_attempts,slot,attempts"
+    " FROM due CROSS JOIN event ON event.id=due.id WHERE due.lane=?1 AND due.due_ms>=?2"
+    " AND (due.due_ms,due.id)>(?2,?3) ORDER BY due.due_ms,due.id";
+
+static struct callback *callback_of(sqlite3_stmt *s, uint64_t id, struct str body)
 {
-    struct arena scratch = {0};
-    struct row row;
-    if (lookup_row(l, id, &row)) {
-        if (!w->page->brief)
-            row.event.body = lookup_body(l, id, row.segment, &scratch);
-        if (row.event.body.p || w->page->brief) {
-            struct callback *c = callback_new(&row.event);
-            c->place = row.status.place;
-            c->place.due_ms = due_ms;
-            c->attempts_made = row.status.attempts;
-            c->manual = row.status.manual;
-            c->was_delivered = row.status.state == CALLBACK_DELIVERED;
-            w->items[w->count++] = c;
-        }
-        sql_reset(l->row);
-    }
-    arena_free(&scratch);
+    struct event e = {
+        .account_no = account_of_id(id),
+        .event_no = event_no_of_id(id),
+        .app_no = (uint32_t)sql_int(s, 3),
+        .type = (enum event_type)sql_int(s, 4),
+        .lane = (enum lane_kind)sql_int(s, 5),
+        .is_test = sql_int(s, 6) != 0,
+        .signature_offset = (uint16_t)sql_int(s, 7),
+        .original_no = (uint64_t)sql_int(s, 8),
+        .occurred_ms = sql_int(s, 9),
+        .accepted_ms = sql_int(s, 10),
+        .event_id = sql_str(s, 11),
+        .panelist_id = sql_str(s, 12),
+        .body = body,
+    };
+    struct callback *c = callback_new(&e);
+    c->was_delivered = sql_int(s, 13) == CALLBACK_DELIVERED;
+    c->manual = sql_int(s, 14) != 0;
+    c->place = (struct schedule_place){.failed_attempts = (int32_t)sql_int(s, 15),
+                                       .slot = (int32_t)sql_int(s, 16),
+                                       .due_ms = sql_int(s, 0)};
+    c->attempts_made = (int32_t)sql_int(s, 17);
+    return c;
+}
+
+static void read_one(struct lookup *l, sqlite3_stmt *s, struct page_work *w, uint64_t id)
+{
+    struct str body = STR_NONE;
+    if (!w->page->brief)
+        body = lookup_next_body(l, id, (uint32_t)sql_int(s, 2));
+    if (body.p || w->page->brief)
+        w->items[w->count++] = callback_of(s, id, body);
 }
 
 /* The due table is (lane, due_ms, id), and a lane is of one account, so behind (due, event_no)
@@ -104,11 +126,12 @@ static void read_due(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
             break;
         }
         seen++;
-        read_one(l, w, id, due_ms);
+        read_one(l, due, w, id);
         w->last_due_ms = due_ms;
         w->last_event_no = event_no_of_id(id);
     }
     sql_reset(due);
+    lookup_end_bodies(l);
 }
 
 static void page_read(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
@@ -136,9 +159,7 @@ void *pages_main(void *arg)
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     store_thread_begin("store-pages", READER_NICER);
-    sqlite3_stmt *due =
-        sql_prepare(&s->pages.sql, "SELECT due_ms,id FROM due WHERE lane=?1 AND due_ms>=?2"
-                                   " AND (due_ms,id)>(?2,?3) ORDER BY due_ms,id");
+    sqlite3_stmt *due = sql_prepare(&s->pages.sql, page_text);
     struct request *r;
     while ((r = reader_next(s, &s->to_pages, &s->pages.sql, CACHE_PAGES))->kind != REQUEST_STOP) {
         page_read(&s->pages, due, r->page);

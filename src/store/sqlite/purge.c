@@ -44,9 +44,8 @@ static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
 {
     sqlite3_stmt *s =
         sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
-                             " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM event"
-                             " INDEXED BY event_waiting WHERE state=1"
-                             " AND accepted_ms<=last_accepted_ms AND event.segment=no) LIMIT 1");
+                             " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM waiting"
+                             " WHERE waiting.segment=no) LIMIT 1");
     sql_bind_int(s, 1, before_ms);
     int64_t no = sql_row(&a->sql, s) ? sql_int(s, 0) : 0;
     sql_finalize(s);

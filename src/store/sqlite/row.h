@@ -42,3 +42,4 @@ void status_read(sqlite3_stmt *s, struct callback_status *ret);
 #define STATUS_TEST_COLUMN 16
 #define STATUS_REWARD_COLUMN 17
 #define STATUS_REVENUE_COLUMN 18
+#define STATUS_COLUMN_COUNT 19

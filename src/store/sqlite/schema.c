@@ -107,6 +107,13 @@ static const char version_9[] =
     " WITHOUT ROWID;"
     "ALTER TABLE segment ADD COLUMN has_keys INT NOT NULL DEFAULT 1;";
 
+/* How many wait, of each segment and millisecond of acceptance: apply_waiting.c. */
+static const char version_10[] =
+    "CREATE TABLE waiting(segment INT, accepted_ms INT, count INT NOT NULL,"
+    " PRIMARY KEY(segment, accepted_ms)) WITHOUT ROWID;"
+    "INSERT INTO waiting SELECT segment,accepted_ms,count(*) FROM event WHERE state=1 GROUP BY 1,2;"
+    "DROP INDEX event_waiting;";
+
 const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_1},
     {.text = version_2},
@@ -117,6 +124,7 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_7},
     {.text = version_8},
     {.text = version_9},
+    {.text = version_10},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)

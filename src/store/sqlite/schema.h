@@ -6,7 +6,7 @@
 #include "store/journal/journal.h"
 #include "store/sqlite/sql.h"
 
-#define SCHEMA_VERSION 9
+#define SCHEMA_VERSION 10
 
 /* The report day of an event, and whether it was accepted on another one: the expressions of the
  * index event_late, which a query must repeat word for word to be answered by it. */

@@ -1,0 +1,61 @@
+/* What waits, counted by segment and time of acceptance: of the oldest one the numbers tell, and a
+ * segment's bodies stay until nothing of it waits. An index over the events that wait said the same,
+ * but each callback delivered from a backlog was taken out of it one by one; many are accepted
+ * within a millisecond. */
+#include "store/sqlite/apply.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by)
+{
+    if (by == 0)
+        return;
+    if (a->waiting_count > 0) {
+        struct apply_waits *last = &a->waiting[a->waiting_count - 1];
+        if (last->segment == segment && last->accepted_ms == accepted_ms) {
+            last->by += by;
+            return;
+        }
+    }
+    a->waiting =
+        xgrow(a->waiting, &a->waiting_capacity, a->waiting_count + 1, sizeof *a->waiting);
+    a->waiting[a->waiting_count++] = (struct apply_waits){segment, accepted_ms, by};
+}
+
+static int by_place(const void *x, const void *y)
+{
+    const struct apply_waits *a = x, *b = y;
+    if (a->segment != b->segment)
+        return a->segment < b->segment ? -1 : 1;
+    return (a->accepted_ms > b->accepted_ms) - (a->accepted_ms < b->accepted_ms);
+}
+
+static void add(struct apply *a, const struct apply_waits *w)
+{
+    sqlite3_stmt *s = a->add_waiting;
+    sql_bind_int(s, 1, w->segment);
+    sql_bind_int(s, 2, w->accepted_ms);
+    sql_bind_int(s, 3, w->by);
+    sql_run(&a->sql, s);
+    if (w->by > 0)
+        return;
+    sql_bind_int(a->drop_waiting, 1, w->segment);
+    sql_bind_int(a->drop_waiting, 2, w->accepted_ms);
+    sql_run(&a->sql, a->drop_waiting);
+}
+
+void apply_waiting(struct apply *a)
+{
+    if (a->waiting_count > 0)
+        qsort(a->waiting, a->waiting_count, sizeof *a->waiting, by_place);
+    for (size_t i = 0; i < a->waiting_count;) {
+        struct apply_waits sum = a->waiting[i];
+        for (i++; i < a->waiting_count && by_place(&a->waiting[i], &sum) == 0; i++)
+            sum.by += a->waiting[i].by;
+        if (sum.by != 0)
+            add(a, &sum);
+    }
+    a->waiting_count = 0;
+}
