@@ -124,6 +124,7 @@ class Daemon:
         """On SQLite in the folder `store`, or on PostgreSQL. within: a command that runs it."""
         self.dir = Path(store or tempfile.mkdtemp(prefix="bench-store-", dir=os.environ.get("BENCH_DIR")))
         self.uri = uri or "sqlite:%s" % self.dir
+        self.master_key = {"POSTBACKD_MASTER_KEY": MASTER_KEY} if uri else {}  # a folder has its own, for bench/fill
         self.core, self.options, self.within, self.port = core, options, within, free_port()
         self.start()
 
@@ -132,9 +133,16 @@ class Daemon:
                    "--store", self.uri, "--allow-destination", "127.0.0.0/8",
                    "--reads-per-minute", "1000000", "--log-level", "error", *self.options]
         self.process = subprocess.Popen(pinned(self.core, command),
-                                        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY,
-                                                 POSTBACKD_MASTER_KEY=MASTER_KEY))
+                                        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=KEY, **self.master_key))
         wait_port(self.port)
+
+    def fill(self, count, first, clients, *more):
+        """Callbacks straight into the store while the daemon is down (bench/fill.c); how many it took."""
+        out = subprocess.run([str(a) for a in (BUILD / "bench" / "fill", self.dir, count, first, clients, *more)],
+                             capture_output=True, text=True)
+        if not out.stdout:
+            raise RuntimeError(out.stderr)
+        return json.loads(out.stdout)["accepted"]
 
     def request(self, method, path, body=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)

@@ -51,10 +51,7 @@ def filled(callbacks, sink_port, kept=None):
     if made:
         daemon.accounts(APPS, lambda i: url, partners=1)
         daemon.stop()
-        out = subprocess.run([str(a) for a in (BUILD / "bench" / "fill", daemon.dir, callbacks, 0, APPS,
-                                               "log-of-callbacks")], capture_output=True, text=True)
-        if not out.stdout:
-            raise RuntimeError(out.stderr)
+        daemon.fill(callbacks, 0, APPS, "log-of-callbacks")
         daemon.start()
     else:
         for i in range(APPS):

@@ -10,7 +10,6 @@ with every kind of read, so that every cache has had its use. The restart is aft
 journal at its bound: two memtables full and none of it in SQLite. DIR: a store to use and keep,
 made when it is not there.
 """
-import json
 import os
 import subprocess
 import sys
@@ -22,17 +21,9 @@ from common import (BUILD, LOAD_CORE, Daemon, ages, free_port, header, memory_pa
 RESTARTS = 3
 
 
-def fill(path, count, first, clients, *more):
-    out = subprocess.run([str(a) for a in [BUILD / "bench" / "fill", path, count, first, clients, *more]],
-                         capture_output=True, text=True)
-    if not out.stdout:
-        raise RuntimeError(out.stderr)
-    return json.loads(out.stdout)["accepted"]
-
-
 def restart(daemon, port, lanes):
     """How many events only the journal had, seconds from exec to the first delivery, and memory."""
-    log = fill(daemon.dir, 0, 0, lanes + 1, "log")
+    log = daemon.fill(0, 0, lanes + 1, "log")
     ages(port)
     began = time.monotonic()
     daemon.start()
@@ -74,7 +65,7 @@ def main():
         daemon.stop()
         began = time.monotonic()
         if made:
-            fill(daemon.dir, waiting, 0, lanes)
+            daemon.fill(waiting, 0, lanes)
         took = time.monotonic() - began
         daemon.start()
         time.sleep(20)
