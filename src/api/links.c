@@ -151,7 +151,7 @@ static bool use_invited(struct people_job *job, struct user *next)
 static bool use_judge(struct people_job *job)
 {
     struct call *c = job->c;
-    struct user next;
+    struct user next = {0};
     if (!find_link(job)) /* it has been used meanwhile */
         return refuse_link(job);
     if (job->user ? !use_invited(job, &next) : !set_up(job, &next))

@@ -115,7 +115,7 @@ static bool confirm_judge(struct people_job *job)
 {
     uint8_t secret[TOTP_SECRET_BYTES];
     int64_t now_ms = env_wall_ms(job->c->api->options.env);
-    struct user next;
+    struct user next = {0};
     if (!sign_in_refresh(job))
         return false;
     if (job->user->totp_secret.p)
@@ -173,7 +173,7 @@ static bool take_code(struct people_job *job, struct user *ret_next)
 
 static bool remove_judge(struct people_job *job)
 {
-    struct user next;
+    struct user next = {0};
     if (!take_code(job, &next))
         return false;
     next.totp_secret = next.recovery = STR_NONE;
@@ -183,7 +183,7 @@ static bool remove_judge(struct people_job *job)
 
 static bool codes_judge(struct people_job *job)
 {
-    struct user next;
+    struct user next = {0};
     if (!take_code(job, &next))
         return false;
     next.recovery = make_recovery(job);

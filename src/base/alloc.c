@@ -26,7 +26,7 @@ void alloc_configure(void)
 void alloc_get_numbers(struct alloc_numbers *ret)
 {
     struct mallinfo2 m = mallinfo2();
-    ret->used_bytes = (long long)(m.uordblks + m.hblkhd);
+    ret->used_bytes = (long long)m.uordblks + (long long)m.hblkhd;
     ret->kept_bytes = (long long)m.fordblks;
 }
 
@@ -42,10 +42,10 @@ void alloc_tidy(void)
  * system has no large ones, nothing changes. */
 void alloc_prefer_large_pages(void *p, size_t n)
 {
-    uintptr_t begin = (uintptr_t)p & ~(uintptr_t)(PAGE_BYTES - 1);
-    uintptr_t end = ((uintptr_t)p + n + PAGE_BYTES - 1) & ~(uintptr_t)(PAGE_BYTES - 1);
+    size_t before = (uintptr_t)p % PAGE_BYTES;
+    size_t whole = (before + n + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
     if (n >= MAPPED_FROM_BYTES)
-        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+        (void)madvise((char *)p - before, whole, MADV_HUGEPAGE);
 }
 
 static void *checked(void *p, size_t n)

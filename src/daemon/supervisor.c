@@ -142,10 +142,10 @@ struct watchdog *watchdog_start(struct loop *const *loops, size_t count)
     int64_t micros = number_of("WATCHDOG_USEC"), pid = number_of("WATCHDOG_PID");
     if (micros == 0 || (pid != 0 && pid != getpid()))
         return NULL;
-    struct watchdog *w = xcalloc(1, sizeof *w + count * sizeof *loops);
+    struct watchdog *w = xcalloc(1, sizeof *w + count * sizeof(struct loop *));
     w->magic = WATCHDOG_MAGIC;
     w->count = count;
-    memcpy(w->loops, loops, count * sizeof *loops);
+    memcpy(w->loops, loops, count * sizeof(struct loop *));
     w->every_ms = micros / 3000 + 1; /* a third: one that is late is no reason to be killed */
     w->next_round.fire = begin_round;
     w->round.run = take_turn;

@@ -345,9 +345,13 @@ void dispatcher_free_finished(struct dispatcher *d)
 
 void dispatcher_free_spare(struct dispatcher *d)
 {
-    struct link *link;
-    while ((link = list_pop(&d->spare)) != NULL)
-        try_free(CONTAINER_OF(link, struct try, link));
+    struct link *link = d->spare.first;
+    d->spare = (struct list){0};
+    while (link) {
+        struct try *t = CONTAINER_OF(link, struct try, link);
+        link = link->next;
+        try_free(t);
+    }
 }
 
 /* --- without an exchange ------------------------------------------------------------------ */
