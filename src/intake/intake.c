@@ -172,7 +172,7 @@ static void make_room(struct reading *r, size_t items)
 {
     r->out.items = arena_alloc(r->arena, items * sizeof *r->out.items);
     r->out.indexes = arena_alloc(r->arena, items * sizeof *r->out.indexes);
-    r->out.refusals = arena_alloc(r->arena, items * sizeof *r->out.refusals);
+    r->out.refusals = arena_alloc(r->arena, items * sizeof(struct problem *));
     r->out.rejected = arena_alloc(r->arena, items * sizeof *r->out.rejected);
 }
 

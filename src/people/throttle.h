@@ -16,8 +16,8 @@ struct throttle;
 struct throttle *throttle_new(struct throttle_rule rule);
 void throttle_free(struct throttle *t);
 
-/* 0: a try is left; else how long until there is one. Takes nothing. */
-int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_mono_ms);
-void throttle_fail(struct throttle *t, struct str who, int64_t now_mono_ms);
+/* 0: a try is left; else how long until there is one. Takes nothing. now_ms: monotonic. */
+int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms);
+void throttle_fail(struct throttle *t, struct str who, int64_t now_ms);
 /* Who has proved who he is starts again with a full bucket. */
 void throttle_forgive(struct throttle *t, struct str who);

@@ -64,6 +64,7 @@ static void list_add(struct h2_list *list, struct str name, struct str value, bo
 /* "Name: value\r\n" lines; names go in lower case, and Host is said by :authority. */
 static void list_add_lines(struct h2_list *list, struct str lines, bool once)
 {
+    ASSERT(list->scratch->p);
     while (lines.p && lines.n > 0) {
         struct str value = str_cut(&lines, '\n');
         struct str name = str_cut(&value, ':');

@@ -144,12 +144,12 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
 enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
 
 /* threads.c */
-void *pg_changes_main(void *store);
+void *pg_changes_main(void *arg);
 void pg_changes_refuse_old(struct postgresql_store *s); /* on that thread */
-void *pg_outcomes_main(void *store);
-void *pg_pages_main(void *store);
-void *pg_reads_main(void *store);
-void *pg_scans_main(void *store);
+void *pg_outcomes_main(void *arg);
+void *pg_pages_main(void *arg);
+void *pg_reads_main(void *arg);
+void *pg_scans_main(void *arg);
 /* keeper.c */
-void *pg_keeper_main(void *store);
+void *pg_keeper_main(void *arg);
 MUST_CHECK bool pg_keeper_look(struct postgresql_store *s, struct pg *pg); /* the numbers, once */

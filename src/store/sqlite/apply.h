@@ -53,9 +53,9 @@ struct apply {
         sqlite3_stmt *add;
         struct attempt_chunk *chunk;
     } attempt;
-    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *add_due, *drop_due,
-        *add_waiting, *drop_waiting, *add_reversal, *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object,
-        *drop_object;
+    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *add_due,
+        *drop_due, *add_waiting, *drop_waiting, *add_reversal, *add_cap, *find_report, *set_report,
+        *add_intraday, *add_book, *set_object, *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
@@ -105,7 +105,7 @@ void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
 
-void apply_waiting(struct apply *a);  /* apply_waiting.c: the same */
+void apply_waiting(struct apply *a); /* apply_waiting.c: the same */
 
 /* Report days are before 1970, too; keys of an idmap are above 0. */
 static inline uint64_t apply_day_key(int64_t day)

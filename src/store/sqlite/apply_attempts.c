@@ -111,7 +111,7 @@ void apply_attempts(struct apply *a)
     for (size_t i = 0; i < m->attempt_count; i++)
         items[i].key = day_key(&m->attempts[items[i].value]);
     sort_by_key(items, m->attempt_count, items + m->attempt_count);
-    const struct mem_attempt **order = xmalloc(m->attempt_count * sizeof *order);
+    const struct mem_attempt **order = xmalloc(m->attempt_count * sizeof(struct mem_attempt *));
     for (size_t i = 0; i < m->attempt_count; i++)
         order[i] = &m->attempts[items[i].value];
     size_t start = 0;

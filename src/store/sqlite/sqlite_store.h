@@ -153,7 +153,7 @@ void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* one re
 
 /* page.c: one page on its way between the page reader and the writer */
 struct page_work;
-void *pages_main(void *store);
+void *pages_main(void *arg);
 struct page_work *page_work_new(struct due_page *page);
 void page_work_free(struct page_work *work); /* the callbacks that it still has too */
 /* The writer's part: fills in the answer, or says how to read again. */
@@ -161,7 +161,7 @@ enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BA
 enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c */
-void *reads_main(void *store);
+void *reads_main(void *arg);
 /* The next request of a reading thread. One that has had none for a while gives the pages that it
  * has kept back. */
 struct request *reader_next(struct sqlite_store *s, struct queue *from, struct sql *q,
@@ -180,7 +180,7 @@ enum store_status read_waiting(struct lookup *l, struct lane_waiting *waiting);
 
 /* scans.c: reads that look at whole days, on a thread of their own, so that no other read ever
  * waits for one */
-void *scans_main(void *store);
+void *scans_main(void *arg);
 void scans_configure(struct lookup *l);
 /* check_books.c */
 enum store_status read_books(struct sqlite_store *s, struct books_check *check);
