@@ -30,6 +30,7 @@ static struct request_list take_group(struct request_list *from, enum request_ki
 
 static void begin_group(struct pg_side *side, const struct request *first, size_t group_weight)
 {
+    ASSERT(first); /* a group has one at least */
     side->asked_us = first->asked_us;
     side->weight = (int64_t)group_weight;
 }

@@ -23,8 +23,8 @@ static void prepare(struct apply *a)
            "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
            " FROM feed");
     a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
-    a->find_statuses = sql_prepare(
-        q, "SELECT " STATUS_COLUMNS ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
+    a->find_statuses = sql_prepare(q, "SELECT " STATUS_COLUMNS
+                                      ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
     a->set_status = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"

@@ -1,7 +1,7 @@
 /* What waits, counted by segment and time of acceptance: of the oldest one the numbers tell, and a
- * segment's bodies stay until nothing of it waits. An index over the events that wait said the same,
- * but each callback delivered from a backlog was taken out of it one by one; many are accepted
- * within a millisecond. */
+ * segment's bodies stay until nothing of it waits. An index over the events that wait said the
+ * same, but each callback delivered from a backlog was taken out of it one by one; many are
+ * accepted within a millisecond. */
 #include "store/sqlite/apply.h"
 
 #include "base/alloc.h"
@@ -19,8 +19,7 @@ void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by)
             return;
         }
     }
-    a->waiting =
-        xgrow(a->waiting, &a->waiting_capacity, a->waiting_count + 1, sizeof *a->waiting);
+    a->waiting = xgrow(a->waiting, &a->waiting_capacity, a->waiting_count + 1, sizeof *a->waiting);
     a->waiting[a->waiting_count++] = (struct apply_waits){segment, accepted_ms, by};
 }
 
