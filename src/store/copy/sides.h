@@ -57,5 +57,5 @@ struct copy_target *copy_postgresql_target(const char *uri, const struct copy_so
                                            struct str mark, char **ret_why);
 
 /* compare.c: reads both whole. The outcome is in *ret; COPY_FAILED: one of the two says why. */
-enum copy_end copy_compare(const struct copy_options *options, struct copy_source *sides[2],
+enum copy_end copy_compare(const struct copy_options *options, struct copy_source *sources[2],
                            struct copy_result *ret);

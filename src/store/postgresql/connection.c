@@ -467,7 +467,9 @@ void pg_rollback(struct pg *pg)
 int64_t pg_affected(const PGresult *r)
 {
     int64_t n = 0;
-    for (const char *at = PQcmdTuples((PGresult *)(uintptr_t)r); *at; at++)
+    /* libpq asks for a result that it may change, and does not. */
+    PGresult *result = (PGresult *)(uintptr_t)r; // NOLINT(performance-no-int-to-ptr)
+    for (const char *at = PQcmdTuples(result); *at; at++)
         n = n * 10 + (*at - '0');
     return n;
 }

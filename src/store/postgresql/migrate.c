@@ -97,7 +97,8 @@ static bool try_lock_steps(struct pg *pg, struct steps_made *ret)
  * and then fails by a name that is taken. The second time the table is there. */
 static bool lock_steps(struct pg *pg, struct steps_made *ret)
 {
-    return try_lock_steps(pg, ret) || try_lock_steps(pg, ret);
+    bool locked = try_lock_steps(pg, ret);
+    return locked || try_lock_steps(pg, ret);
 }
 
 static bool make_step(struct pg *pg, int number)

@@ -36,7 +36,7 @@ struct postgresql_store;
 MUST_CHECK bool pg_nodes_join(struct postgresql_store *s);
 /* At the end, when everything is recorded: releases all and goes. */
 void pg_nodes_leave(struct postgresql_store *s);
-void *pg_nodes_main(void *store);
+void *pg_nodes_main(void *arg);
 
 /* --- telling the watcher, on any of the store's threads --- */
 void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher);

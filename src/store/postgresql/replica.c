@@ -144,7 +144,7 @@ static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r
                                 struct pg *replica, const struct position *written)
 {
     int64_t until = env_mono_ms(env_real()) + r->lag_most_ms;
-    struct position replayed;
+    struct position replayed = {0};
     for (;;) {
         if (!ask_replayed(s, replica, &replayed)) {
             set_state(r, STORE_REPLICA_AWAY, buf_c(&replica->why));
@@ -199,7 +199,7 @@ struct sample {
 
 static void look(struct postgresql_store *s, struct pg_replica *r, struct sample *sample)
 {
-    struct position replayed;
+    struct position replayed = {0};
     if (!sample->waits) {
         if (!ask_written(&r->primary, &sample->written))
             return; /* who reads sees that, too */
