@@ -29,6 +29,9 @@
 /* A group is closed when it has one of these; a request is never split between groups. */
 #define PG_GROUP_EVENTS 4096u
 #define PG_GROUP_OUTCOMES 2048u
+/* So many outcomes do not wait for more; fewer do, at most so long. */
+#define PG_GROUP_OUTCOMES_ENOUGH 512u
+#define PG_GATHER_MOST_US 50000
 #define PG_GROUP_PAGED 4096u /* callbacks that its pages may have together */
 /* How long what is asked for waits for the database before it is refused as busy. */
 #define PG_PATIENCE_MS 3000

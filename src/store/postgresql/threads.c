@@ -136,26 +136,55 @@ void *pg_changes_main(void *arg)
 
 /* --- outcomes --------------------------------------------------------------------------------- */
 
+static size_t weigh(const struct request_list *list)
+{
+    size_t n = 0;
+    for (const struct request *r = list->first; r; r = r->next)
+        n += weight(r);
+    return n;
+}
+
+/* With several nodes groups are small, and each costs the server something whatever is in it.
+ * Nobody waits for outcomes: a small group waits for more, for as long as the last one took. So a
+ * server that is busy is asked less often; but what is not recorded when a node dies is sent again,
+ * so never for long. A node alone makes groups that are large where it matters. */
+static void gather_outcomes(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
+{
+    bool alone = atomic_load(&s->nodes.alive) < 2;
+    if (alone || !request_list_has_time(todo) || weigh(todo) >= PG_GROUP_OUTCOMES_ENOUGH)
+        return;
+    int64_t wait_us = took_us < PG_GATHER_MOST_US ? took_us : PG_GATHER_MOST_US;
+    queue_doze(&s->to_outcomes, timing_now_us() + wait_us);
+    struct request_list more = queue_take_all(&s->to_outcomes, 0);
+    request_list_join(todo, &more);
+}
+
+static void record_group(struct postgresql_store *s, struct request_list *todo)
+{
+    struct request_list group = take_group(todo, REQUEST_OUTCOMES, PG_GROUP_OUTCOMES);
+    begin_group(&s->outcomes, group.first, weigh(&group));
+    enum store_status status = pg_try_write(s, &s->outcomes, pg_record, &group, false);
+    end_group(s, &s->outcomes, &group, status);
+}
+
 void *pg_outcomes_main(void *arg)
 {
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-outcomes");
+    int64_t took_us = 0;
     for (bool stop = false; !stop;) {
         struct request_list todo = queue_take_all(&s->to_outcomes, -1);
+        gather_outcomes(s, &todo, took_us);
         while (todo.first) {
             if (todo.first->kind == REQUEST_STOP) {
                 free(request_list_take(&todo));
                 stop = true;
                 continue;
             }
-            struct request_list group = take_group(&todo, REQUEST_OUTCOMES, PG_GROUP_OUTCOMES);
-            size_t outcomes = 0;
-            for (const struct request *r = group.first; r; r = r->next)
-                outcomes += weight(r);
-            begin_group(&s->outcomes, group.first, outcomes);
-            enum store_status status = pg_try_write(s, &s->outcomes, pg_record, &group, false);
-            end_group(s, &s->outcomes, &group, status);
+            int64_t begin_us = timing_now_us();
+            record_group(s, &todo);
+            took_us = timing_now_us() - begin_us;
         }
     }
     return NULL;
