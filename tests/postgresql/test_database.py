@@ -1,10 +1,7 @@
 """A store on PostgreSQL when something happens to the database, or to who writes to it."""
-import os
 import re
-import subprocess
 import time
 
-import pytest
 from harness import Account, eventually
 from outbox import Operator, check_all
 from postgresql import sql
@@ -85,38 +82,6 @@ def test_a_password_is_never_said(tmp_path, server, database_daemon):
     assert database_daemon.process.wait(30) != 0
     said = database_daemon.log_text()
     assert "nowhere" in said and "sesame" not in said
-
-
-@pytest.fixture
-def pooler(server, database, tmp_path):
-    """PgBouncer in transaction mode before the server; the URI of `database` through it."""
-    folder = server.folder / "pooler"
-    folder.mkdir()
-    (folder / "users").write_text('"postgres" ""\n')
-    (folder / "ini").write_text("\n".join((
-        "[databases]",
-        "* = host=%s" % server.folder,
-        "[pgbouncer]",
-        "listen_addr =",
-        "unix_socket_dir = %s" % folder,
-        "auth_type = trust",
-        "auth_file = %s/users" % folder,
-        "pool_mode = transaction",
-        "default_pool_size = 3",
-        "ignore_startup_parameters = extra_float_digits",
-        "logfile = %s/log" % folder,
-        "")))
-    if server.user:
-        subprocess.run(["chown", "-R", server.user, str(folder)], check=True)
-    with open(tmp_path / "pooler.log", "ab") as log:
-        process = subprocess.Popen(["/usr/sbin/pgbouncer", str(folder / "ini")], stdout=log,
-                                   stderr=log, user=server.user, group=server.user)
-    eventually(lambda: os.path.exists(folder / ".s.PGSQL.6432"), 10)
-    name = database.split("@/")[1].split("?")[0]
-    yield "postgresql:///%s?host=%s&port=6432&user=%s" % (
-        name, str(folder).replace("/", "%2F"), "postgres")
-    process.terminate()
-    process.wait(10)
 
 
 def test_it_works_through_pgbouncer_in_transaction_mode(pooler, database_daemon, receiver):

@@ -3,6 +3,7 @@
 #include "store/postgresql/connection.h"
 
 #include "base/env.h"
+#include "base/log.h"
 
 #include <endian.h>
 #include <poll.h>
@@ -328,7 +329,9 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
         return PG_LOST;
     if (kept_holds(&pg->kept) && kept_is_about_names(state)) {
         pg->kept.is_refused = true;
-        return PG_LOST;
+        log_warning("statement_names_refused",
+                    LOG_C("why", PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY)));
+        return PG_NOT_NOW;
     }
     for (size_t i = 0; i < ARRAY_LEN(lost); i++)
         if (is_class(state, lost[i]))
@@ -368,11 +371,12 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
     }
 }
 
-/* A name that was given is there whatever becomes of the transaction. */
+/* A name that was given is there whatever becomes of the transaction, and one that could not be
+ * dropped is whatever it was. */
 static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
 {
     enum kept_step step = pg->names[which].step;
-    enum pg_fate dropped = PG_NOT_NOW;
+    enum pg_fate dropped = PG_FINE;
     if (step == KEPT_USE)
         return PG_FINE;
     if (step == KEPT_GIVE_ANEW)
@@ -380,8 +384,9 @@ static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
     if (dropped == PG_LOST)
         return dropped;
     enum pg_fate fate = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
-    pg->names[which].one->given = fate == PG_FINE || (step == KEPT_GIVE_ANEW && dropped != PG_FINE);
-    return fate;
+    if (dropped == PG_FINE)
+        pg->names[which].one->given = fate == PG_FINE;
+    return dropped == PG_FINE || fate == PG_LOST ? fate : dropped;
 }
 
 static enum pg_fate take_all(struct pg *pg)

@@ -10,7 +10,8 @@
  * Nothing here is retried. The fate of a trip:
  *   PG_FINE        every statement was carried out
  *   PG_NOT_NOW     refused for reasons that pass (a deadlock, a lock or statement that took too
- *                  long, a server shutting down or short of something): rolled back
+ *                  long, a server shutting down or short of something, a name that does not hold:
+ *                  kept.h): rolled back
  *   PG_LOST        the connection broke: rolled back, or committed if a COMMIT was under way
  *   PG_WRONG       the server refuses it for ever: a mistake in this program or somebody's change
  *                  of the schema; rolled back */

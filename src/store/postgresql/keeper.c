@@ -23,15 +23,16 @@ static const char numbers_query[] =
     " WHERE w.account_no=a.account_no AND w.pending ORDER BY accepted_ms LIMIT 1) o),"
     "(SELECT coalesce(max(last_accepted_ms),0) FROM account) FROM total";
 
-bool pg_keeper_look(struct postgresql_store *s, struct pg *pg)
+enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg)
 {
     struct pg_numbers *n = &s->numbers;
     uint64_t mark = pg_numbers_look(n);
     pg_begin(pg, true);
     args_clear(&pg->args);
     int at = pg_query_kept(pg, numbers_query);
-    if (pg_end_read(pg) != PG_FINE)
-        return false;
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_FINE)
+        return fate;
     const PGresult *r = pg_result(pg, at);
     struct pg_counts seen = {pg_int(r, 0, 0), pg_int(r, 0, 1), pg_int(r, 0, 2), pg_int(r, 0, 3)};
     pg_numbers_looked(n, mark, &seen);
@@ -39,7 +40,7 @@ bool pg_keeper_look(struct postgresql_store *s, struct pg *pg)
     /* From then on whoever takes events in knows better. */
     long long never = 0;
     atomic_compare_exchange_strong(&n->last_accepted_ms, &never, pg_int(r, 0, 5));
-    return true;
+    return PG_FINE;
 }
 
 /* This one's partitions and the next one's. */
@@ -133,7 +134,7 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
         c->house_mono_ms = now_mono_ms + KEEPER_HOUSE_MS;
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
-    return pg_keeper_look(s, &s->keeper) ? PG_FINE : PG_LOST;
+    return pg_keeper_look(s, &s->keeper);
 }
 
 void *pg_keeper_main(void *arg)

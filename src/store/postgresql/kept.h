@@ -4,8 +4,9 @@
  * are a session's: behind PgBouncer in transaction mode each transaction may have another one. Who
  * answers tells: a server says at the connection's begin which process will, and a pooler makes
  * that number up. So names are given where the process that answers is the one that was announced.
- * They are made of the texts, so a name that is there already means the same; should one be missing
- * all the same, the connection is taken for lost, and asked without names from then on.
+ * They are made of the texts, so a name that is there already means the same. Should one be refused
+ * all the same, nothing of its transaction is stored: it is refused for now (PG_NOT_NOW), and done
+ * again without names, as whatever that thread does from then on.
  *
  * A plan is as good as what was known of its tables then, and partitions begin empty: any index of
  * such a one looks as good as any other. So a plan is made anew when it was used for as many rows

@@ -411,7 +411,7 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
         return NULL;
     }
     bool joined = pg_nodes_join(s);
-    if (joined && pg_keeper_look(s, &s->keeper))
+    if (joined && pg_keeper_look(s, &s->keeper) == PG_FINE)
         return &s->store;
     *ret_why = xstrdup(buf_c(joined ? &s->keeper.why : &s->nodes.pg.why));
     pg_nodes_leave(s);

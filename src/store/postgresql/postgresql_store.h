@@ -155,4 +155,4 @@ void *pg_reads_main(void *arg);
 void *pg_scans_main(void *arg);
 /* keeper.c */
 void *pg_keeper_main(void *arg);
-MUST_CHECK bool pg_keeper_look(struct postgresql_store *s, struct pg *pg); /* the numbers, once */
+MUST_CHECK enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg); /* the numbers */
