@@ -104,8 +104,7 @@ void apply_attempts(struct apply *a); /* apply_attempts.c */
 void apply_objects(struct apply *a);  /* apply_objects.c */
 void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */
 void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
-
-void apply_waiting(struct apply *a); /* apply_waiting.c: the same */
+void apply_waiting(struct apply *a);  /* apply_waiting.c: the same */
 
 /* Report days are before 1970, too; keys of an idmap are above 0. */
 static inline uint64_t apply_day_key(int64_t day)
