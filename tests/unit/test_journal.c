@@ -250,6 +250,61 @@ static void damage_in_the_middle_is_refused(void)
     check_refused((struct journal_position){99, 4096}, "put the journal's files back");
 }
 
+static void what_is_before_the_position_is_not_read(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    commit(j, 1, 5000);
+    struct journal_position two = commit(j, 2, 5000);
+    commit(j, 3, 5000);
+    commit(j, 4, 3 * SEGMENT_BYTES);
+    struct journal_position end = commit(j, 5, 10);
+    journal_close(j);
+    scribble(1, JOURNAL_BLOCK_BYTES, "x", 1);
+    REQUIRE((j = open_at(two, &s, &why)));
+    CHECK(s.good && s.first == 3 && s.last == 5);
+    CHECK(s.end.segment == end.segment && s.end.offset_bytes == end.offset_bytes);
+    commit(j, 6, 10);
+    journal_close(j);
+    REQUIRE((j = open_at(two, &s, &why)));
+    CHECK(s.good && s.first == 3 && s.last == 6);
+    journal_close(j);
+    check_refused(start, "is damaged at byte 4096");
+    /* No group stands there any more, so it may not be the position of this journal. */
+    scribble(1, two.offset_bytes, "x", 1);
+    check_refused(two, "is damaged at byte 4096");
+}
+
+static bool see_three(void *context, struct str records, struct journal_position end)
+{
+    (void)records, (void)end;
+    return ++*(int *)context <= 3;
+}
+
+static void what_cannot_be_replayed_ends_the_opening(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    for (uint64_t i = 1; i <= 40; i++) /* more than wait between reading and visiting */
+        commit(j, i, 9000);
+    journal_close(j);
+    int visited = 0;
+    struct journal_options o = {
+        .disk = disk_real(), .directory = directory, .segment_bytes = SEGMENT_BYTES};
+    CHECK(!journal_open(&o, start, see_three, &visited, &why));
+    CHECK_EQ_INT(visited, 4);
+    CHECK(why && strstr(why, "cannot be replayed"));
+    free(why);
+    why = NULL;
+    REQUIRE((j = open_at(start, &s, &why)));
+    CHECK(s.good && s.count == 40);
+    journal_close(j);
+}
+
 /* Texts come from outside: bytes that look like a frame inside a torn group are no frame. */
 static void forged_frames_are_not_taken(void)
 {
@@ -290,6 +345,8 @@ int main(void)
     RUN_IN_DIRECTORY(a_large_group_gets_its_own_segment);
     RUN_IN_DIRECTORY(a_torn_last_group_is_dropped);
     RUN_IN_DIRECTORY(damage_in_the_middle_is_refused);
+    RUN_IN_DIRECTORY(what_is_before_the_position_is_not_read);
+    RUN_IN_DIRECTORY(what_cannot_be_replayed_ends_the_opening);
     RUN_IN_DIRECTORY(forged_frames_are_not_taken);
     return check_done("journal");
 }

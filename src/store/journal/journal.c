@@ -191,7 +191,8 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
         return NULL;
     }
     struct replay_end end;
-    if (!journal_replay(o->disk, o->directory, from, visit, context, &end, ret_why))
+    if (!journal_replay(o->disk, o->directory, from, o->single_threaded, visit, context, &end,
+                        ret_why))
         return NULL;
 
     struct journal *j = xcalloc(1, sizeof *j);

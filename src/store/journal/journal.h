@@ -24,7 +24,7 @@ struct journal_options {
     const char *directory; /* made when absent, mode 0700 */
     size_t segment_bytes;  /* a multiple of 4 KiB, at least JOURNAL_SEGMENT_LEAST_BYTES */
     struct env *env;       /* randomness for a new journal's id; NULL: env_real() */
-    bool single_threaded;  /* segments are made on the owner's thread: for simulators */
+    bool single_threaded;  /* all is done on the owner's thread: for simulators */
 };
 
 #define JOURNAL_SEGMENT_LEAST_BYTES (16u << 10)

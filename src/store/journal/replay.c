@@ -7,11 +7,14 @@
 #include "store/journal/replay.h"
 
 #include "base/alloc.h"
+#include "store/journal/ahead.h"
 #include "store/journal/frame.h"
 #include "store/journal/segments.h"
+#include "store/journal/window.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #define SEARCH_BYTES (256u << 10)
@@ -31,26 +34,27 @@ struct walk {
     uint64_t offset;
     uint64_t sequence; /* expected next; 0: not known before the first group was seen */
 
-    char *frame; /* aligned; the frame read last */
+    struct window window;
+    struct ahead *ahead; /* who visits is another thread; NULL: this one */
+    char *frame;         /* aligned; the frame read last */
     size_t frame_capacity;
-    char *held; /* aligned; the last whole group, not visited before a later one is found */
-    size_t held_capacity, held_bytes;
+    struct ahead_group held; /* the last whole one, not visited before a later one is found */
+    size_t held_bytes;
     uint64_t held_offset; /* in the current segment, or the one before until the next is held */
-    struct journal_position held_end;
-    bool held_is_new; /* behind `from` */
+    bool held_is_new;     /* behind `from` */
+    bool good;
     struct buf why;
 };
 
-static char *grow_aligned(char *old, size_t *capacity, size_t want)
+static void reserve_frame(struct walk *w, size_t want)
 {
-    if (want <= *capacity)
-        return old;
-    free(old);
+    if (want <= w->frame_capacity)
+        return;
+    free(w->frame);
     want = (want + SEARCH_BYTES - 1) / SEARCH_BYTES * SEARCH_BYTES;
-    char *p = aligned_alloc(JOURNAL_BLOCK_BYTES, want);
-    ASSERT(p != NULL);
-    *capacity = want;
-    return p;
+    w->frame = aligned_alloc(JOURNAL_BLOCK_BYTES, want);
+    ASSERT(w->frame != NULL);
+    w->frame_capacity = want;
 }
 
 static bool fail_disk(struct walk *w, const char *what, uint64_t number, int error)
@@ -70,7 +74,7 @@ static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct se
     free(path);
     if (fd < 0)
         return fail_disk(w, "open", number, fd);
-    w->frame = grow_aligned(w->frame, &w->frame_capacity, JOURNAL_BLOCK_BYTES);
+    reserve_frame(w, JOURNAL_BLOCK_BYTES);
     int result = disk_read_all(w->disk, fd, w->frame, JOURNAL_BLOCK_BYTES, 0);
     struct segment_head head;
     if (result == -ENODATA ||
@@ -102,31 +106,29 @@ static enum found read_frame(struct walk *w, int fd, const struct segment_head *
 {
     if (offset + JOURNAL_BLOCK_BYTES > segment->segment_bytes)
         return FOUND_NONE;
-    w->frame = grow_aligned(w->frame, &w->frame_capacity, JOURNAL_BLOCK_BYTES);
-    int result = disk_read_all(w->disk, fd, w->frame, JOURNAL_BLOCK_BYTES, (int64_t)offset);
+    const char *bytes;
+    size_t n = JOURNAL_BLOCK_BYTES;
+    int result = window_read(&w->window, fd, segment, offset, n, &bytes);
     struct frame_head head;
+    if (result == 0) {
+        if (!frame_head_read(bytes, &head) || head.journal_id != segment->journal_id ||
+            head.segment != segment->segment || head.offset != offset || head.sequence == 0 ||
+            frame_bytes(head.length) > segment->segment_bytes - offset)
+            return FOUND_NONE;
+        n = frame_bytes(head.length);
+        result = window_read(&w->window, fd, segment, offset, n, &bytes);
+    }
     if (result == -ENODATA)
         return FOUND_NONE;
     if (result < 0) {
         fail_disk(w, "read", segment->segment, result);
         return FOUND_ERROR;
     }
-    if (!frame_head_read(w->frame, &head) || head.journal_id != segment->journal_id ||
-        head.segment != segment->segment || head.offset != offset || head.sequence == 0 ||
-        frame_bytes(head.length) > segment->segment_bytes - offset)
+    if (!frame_is_whole(bytes, &head))
         return FOUND_NONE;
-    size_t n = frame_bytes(head.length);
-    w->frame = grow_aligned(w->frame, &w->frame_capacity, n);
-    result = disk_read_all(w->disk, fd, w->frame, n, (int64_t)offset);
-    if (result < 0 && result != -ENODATA) {
-        fail_disk(w, "read", segment->segment, result);
-        return FOUND_ERROR;
-    }
-    struct frame_head again; /* a live writer may have been in between */
-    if (result < 0 || !frame_head_read(w->frame, &again) || again.length != head.length ||
-        !frame_is_whole(w->frame, &again))
-        return FOUND_NONE;
-    *ret = again;
+    reserve_frame(w, n);
+    memcpy(w->frame, bytes, n);
+    *ret = head;
     return FOUND_WHOLE;
 }
 
@@ -134,28 +136,26 @@ static enum found read_frame(struct walk *w, int fd, const struct segment_head *
 static enum found search_segment(struct walk *w, int fd, const struct segment_head *segment,
                                  uint64_t offset)
 {
-    char *chunk = NULL;
-    size_t capacity = 0;
-    chunk = grow_aligned(chunk, &capacity, SEARCH_BYTES);
     enum found found = FOUND_NONE;
     while (found == FOUND_NONE && offset < segment->segment_bytes) {
         uint64_t left = segment->segment_bytes - offset;
         size_t n = left < SEARCH_BYTES ? (size_t)left : SEARCH_BYTES;
-        int result = disk_read_all(w->disk, fd, chunk, n, (int64_t)offset);
+        const char *chunk;
+        int result = window_read(&w->window, fd, segment, offset, n, &chunk);
         if (result < 0) {
             fail_disk(w, "read", segment->segment, result);
-            found = FOUND_ERROR;
-            break;
+            return FOUND_ERROR;
         }
-        for (size_t at = 0; found == FOUND_NONE && at < n; at += JOURNAL_BLOCK_BYTES) {
-            struct frame_head head;
-            if (!frame_head_read(chunk + at, &head) || head.sequence < w->sequence)
-                continue;
-            found = read_frame(w, fd, segment, offset + at, &head);
-        }
-        offset += n;
+        size_t at = 0;
+        struct frame_head head;
+        while (at < n && (!frame_head_read(chunk + at, &head) || head.sequence < w->sequence))
+            at += JOURNAL_BLOCK_BYTES;
+        offset += at;
+        if (at == n)
+            continue;
+        found = read_frame(w, fd, segment, offset, &head);
+        offset += JOURNAL_BLOCK_BYTES;
     }
-    free(chunk);
     return found;
 }
 
@@ -192,6 +192,13 @@ static bool visit_group(const char *frame, struct journal_position end, const ch
     return false;
 }
 
+static bool hand_on(struct walk *w)
+{
+    if (w->ahead)
+        return ahead_put(w->ahead, &w->held);
+    return visit_group(w->held.frame, w->held.end, w->directory, w->visit, w->context, &w->why);
+}
+
 /* Takes the whole group in w->frame: it is held now, the one held before is not the last one. */
 static bool take_group(struct walk *w, const struct frame_head *head)
 {
@@ -205,19 +212,15 @@ static bool take_group(struct walk *w, const struct frame_head *head)
                    w->from.segment, w->from.offset_bytes, w->directory);
         return false;
     }
-    if (w->held_is_new &&
-        !visit_group(w->held, w->held_end, w->directory, w->visit, w->context, &w->why))
+    if (w->held_is_new && !hand_on(w))
         return false;
-    char *spare = w->held;
-    size_t spare_capacity = w->held_capacity;
-    w->held = w->frame;
-    w->held_capacity = w->frame_capacity;
+    struct ahead_group spare = w->held;
+    w->held = (struct ahead_group){w->frame, w->frame_capacity, end};
     w->held_bytes = frame_bytes(head->length);
     w->held_offset = w->offset;
-    w->held_end = end;
     w->held_is_new = before(w->from, end);
-    w->frame = spare;
-    w->frame_capacity = spare_capacity;
+    w->frame = spare.frame;
+    w->frame_capacity = spare.capacity;
     w->offset = end.offset_bytes;
     w->sequence = head->sequence + 1;
     return true;
@@ -283,6 +286,7 @@ static bool walk_groups(struct walk *w)
             if (found == FOUND_NONE)
                 return true;
             /* A live writer may have finished a group since it was looked at. */
+            window_drop(&w->window);
             if (found == FOUND_WHOLE)
                 found = find_group(w, &head);
             if (found == FOUND_NONE)
@@ -328,14 +332,31 @@ static bool choose_segments(struct walk *w)
     return true;
 }
 
-static bool walk_all(struct walk *w, struct replay_end *ret_end)
+/* Where a whole group stands at the position, what is before it need not be read. Else the walk
+ * begins at the segment's head, to tell the journal's end from a wrong position. */
+static bool choose_start(struct walk *w)
+{
+    struct frame_head head;
+    enum found found = FOUND_NONE;
+    if (w->from.offset_bytes > JOURNAL_BLOCK_BYTES &&
+        w->from.offset_bytes % JOURNAL_BLOCK_BYTES == 0)
+        found = read_frame(w, w->fd, &w->head, w->from.offset_bytes, &head);
+    if (found == FOUND_WHOLE) {
+        w->offset = w->from.offset_bytes;
+        w->sequence = head.sequence;
+    } else {
+        w->offset = JOURNAL_BLOCK_BYTES;
+        /* The journal's first group is number 1; elsewhere the first one says which it is. */
+        w->sequence = w->head.segment == 1 ? 1 : 0;
+    }
+    return found != FOUND_ERROR;
+}
+
+static bool walk_all(struct walk *w)
 {
     if (!open_segment(w, w->numbers[0], &w->fd, &w->head))
         return false;
-    w->offset = JOURNAL_BLOCK_BYTES;
-    /* The journal's first group is number 1; elsewhere the first one says which it is. */
-    w->sequence = w->head.segment == 1 ? 1 : 0;
-    bool good = walk_groups(w);
+    bool good = choose_start(w) && walk_groups(w);
     if (good && before((struct journal_position){w->head.segment, w->offset}, w->from)) {
         good = false;
         buf_printf(&w->why,
@@ -344,43 +365,83 @@ static bool walk_all(struct walk *w, struct replay_end *ret_end)
                    w->directory, w->head.segment, w->offset, w->from.segment, w->from.offset_bytes);
     }
     w->disk->close(w->disk, w->fd);
+    return good;
+}
+
+static void *walk_ahead(void *walk)
+{
+    struct walk *w = walk;
+    w->good = walk_all(w);
+    ahead_end(w->ahead);
+    return NULL;
+}
+
+/* Reads on a thread of its own, visits on this one. */
+static bool visit_all(struct walk *w)
+{
+    pthread_t reader;
+    struct buf why = {0};
+    w->ahead = ahead_new();
+    ASSERT(pthread_create(&reader, NULL, walk_ahead, w) == 0);
+    bool good = true;
+    for (const struct ahead_group *g; good && (g = ahead_take(w->ahead)) != NULL;)
+        good = visit_group(g->frame, g->end, w->directory, w->visit, w->context, &why);
     if (!good)
-        return false;
-    *ret_end = (struct replay_end){
+        ahead_stop(w->ahead);
+    ASSERT(pthread_join(reader, NULL) == 0);
+    ahead_free(w->ahead);
+    if (good) {
+        buf_free(&why);
+        return w->good;
+    }
+    buf_free(&w->why);
+    w->why = why;
+    return false;
+}
+
+static void take_end(struct walk *w, struct replay_end *ret)
+{
+    *ret = (struct replay_end){
         .journal_id = w->head.journal_id,
         .segment = w->head.segment,
         .segment_bytes = w->head.segment_bytes,
         .offset = w->offset,
         .next_sequence = w->sequence,
-        .last_frame = w->held_bytes ? w->held : NULL,
+        .last_frame = w->held_bytes ? w->held.frame : NULL,
         .last_offset = w->held_offset,
         .last_frame_bytes = w->held_bytes,
         .last_is_new = w->held_is_new,
     };
-    if (w->held_bytes)
-        w->held = NULL; /* handed over */
-    return true;
+    w->held.frame = NULL; /* handed over */
 }
 
 bool journal_replay(struct disk *disk, const char *directory, struct journal_position from,
-                    journal_visitor visit, void *context, struct replay_end *ret_end,
-                    char **ret_why)
+                    bool single_threaded, journal_visitor visit, void *context,
+                    struct replay_end *ret_end, char **ret_why)
 {
     struct walk w = {
-        .disk = disk, .directory = directory, .from = from, .visit = visit, .context = context};
+        .disk = disk,
+        .directory = directory,
+        .from = from,
+        .visit = visit,
+        .context = context,
+        .window.disk = disk,
+    };
     bool good = false;
+    *ret_end = (struct replay_end){0};
     int result = segments_list(disk, directory, false, &w.numbers, &w.count);
-    if (result < 0) {
+    if (result < 0)
         buf_printf(&w.why, "cannot list the journal in %s: %s", directory, strerror(-result));
-    } else if (w.count == 0 && from.segment == 0) {
-        *ret_end = (struct replay_end){.empty = true};
-        good = true;
-    } else {
-        good = choose_segments(&w) && walk_all(&w, ret_end);
-    }
+    else if (w.count == 0 && from.segment == 0)
+        good = ret_end->empty = true;
+    else
+        good = choose_segments(&w) && (single_threaded ? walk_all(&w) : visit_all(&w));
+    if (good && !ret_end->empty)
+        take_end(&w, ret_end);
     free(w.numbers);
     free(w.frame);
-    free(w.held);
+    free(w.held.frame);
+    window_free(&w.window);
     if (good) {
         buf_free(&w.why);
     } else {
@@ -408,7 +469,7 @@ bool journal_read(struct disk *disk, const char *directory, struct journal_posit
                   journal_visitor visit, void *context, char **ret_why)
 {
     struct replay_end end;
-    if (!journal_replay(disk, directory, from, visit, context, &end, ret_why))
+    if (!journal_replay(disk, directory, from, true, visit, context, &end, ret_why))
         return false;
     bool good = replay_visit_last(&end, directory, visit, context, ret_why);
     free(end.last_frame);

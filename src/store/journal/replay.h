@@ -17,10 +17,11 @@ struct replay_end {
     bool last_is_new;
 };
 
-/* Visits every whole group behind `from` but the last. Nothing is written. *ret_why: a malloc'ed
- * sentence. */
+/* Visits every whole group behind `from` but the last. Nothing is written. Reading goes on ahead of
+ * the visits on a thread of its own, unless single_threaded. *ret_why: a malloc'ed sentence. */
 MUST_CHECK bool journal_replay(struct disk *disk, const char *directory,
-                               struct journal_position from, journal_visitor visit, void *context,
-                               struct replay_end *ret_end, char **ret_why);
+                               struct journal_position from, bool single_threaded,
+                               journal_visitor visit, void *context, struct replay_end *ret_end,
+                               char **ret_why);
 MUST_CHECK bool replay_visit_last(const struct replay_end *end, const char *directory,
                                   journal_visitor visit, void *context, char **ret_why);

@@ -1,0 +1,84 @@
+/* A ring of a few buffers that go round; the one being visited stays in its place until the next
+ * is asked for. */
+#include "store/journal/ahead.h"
+
+#include "base/alloc.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define GROUPS 4
+
+struct ahead {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t changed;
+    struct ahead_group groups[GROUPS];
+    size_t put, done; /* how many ever; those between are the visitor's */
+    bool visiting, ended, stopped;
+};
+
+struct ahead *ahead_new(void)
+{
+    struct ahead *a = xcalloc(1, sizeof *a);
+    ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
+    ASSERT(pthread_cond_init(&a->changed, NULL) == 0);
+    return a;
+}
+
+void ahead_free(struct ahead *a)
+{
+    if (!a)
+        return;
+    for (size_t i = 0; i < GROUPS; i++)
+        free(a->groups[i].frame);
+    pthread_cond_destroy(&a->changed);
+    pthread_mutex_destroy(&a->lock);
+    free(a);
+}
+
+bool ahead_put(struct ahead *a, struct ahead_group *group)
+{
+    pthread_mutex_lock(&a->lock);
+    while (a->put - a->done == GROUPS && !a->stopped)
+        pthread_cond_wait(&a->changed, &a->lock);
+    bool wanted = !a->stopped;
+    if (wanted) {
+        struct ahead_group *to = &a->groups[a->put++ % GROUPS], spare = *to;
+        *to = *group;
+        *group = spare;
+        pthread_cond_signal(&a->changed);
+    }
+    pthread_mutex_unlock(&a->lock);
+    return wanted;
+}
+
+void ahead_end(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->ended = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}
+
+const struct ahead_group *ahead_take(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    if (a->visiting) {
+        a->done++;
+        pthread_cond_signal(&a->changed);
+    }
+    while (a->put == a->done && !a->ended)
+        pthread_cond_wait(&a->changed, &a->lock);
+    a->visiting = a->put > a->done;
+    const struct ahead_group *next = a->visiting ? &a->groups[a->done % GROUPS] : NULL;
+    pthread_mutex_unlock(&a->lock);
+    return next;
+}
+
+void ahead_stop(struct ahead *a)
+{
+    pthread_mutex_lock(&a->lock);
+    a->stopped = true;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+}

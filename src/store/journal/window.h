@@ -1,0 +1,21 @@
+/* Reads of a segment in large steps, so that a group costs a copy and not a read of its own. */
+#pragma once
+
+#include "store/disk.h"
+#include "store/journal/frame.h"
+
+struct window {
+    struct disk *disk;
+    char *bytes; /* aligned */
+    size_t capacity;
+    uint64_t segment, offset; /* where they are from */
+    size_t count;             /* of those that are there */
+};
+
+/* `count` bytes at `offset`, both multiples of a block; valid until the next call. 0 or -errno;
+ * -ENODATA: the file ends before. */
+MUST_CHECK int window_read(struct window *w, int fd, const struct segment_head *segment,
+                           uint64_t offset, size_t count, const char **ret_bytes);
+/* Forgets what was read: a live writer may have gone on. */
+void window_drop(struct window *w);
+void window_free(struct window *w);
