@@ -7,6 +7,7 @@
  * 127.0.x.y:PORT. bench/send.py sets up the other side and the yardstick. */
 #include "send/send.h"
 #include "base/alloc.h"
+#include "net/tls.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,9 +117,10 @@ int main(int argc, char **argv)
     struct cidr loopback;
     if (!cidr_parse(STR("127.0.0.0/8"), &loopback))
         return 1;
+    struct tls_authorities *authorities = tls_authorities_new(argc > 6 ? argv[6] : NULL);
     struct sender_options options = {.allowed = &loopback,
                                      .allowed_count = 1,
-                                     .ca_file = argc > 6 ? argv[6] : NULL,
+                                     .authorities = authorities,
                                      .user_agent = "postbackd/bench",
                                      .http2 = http2,
                                      .connections_max = 8192,
@@ -127,6 +129,7 @@ int main(int argc, char **argv)
     char *why = NULL;
     bench.loop = loop_new(env_real());
     bench.sender = sender_new(bench.loop, &options, &why);
+    tls_authorities_free(authorities);
     if (!bench.sender) {
         fprintf(stderr, "%s\n", why);
         return 1;

@@ -69,6 +69,7 @@ struct daemon {
     struct books_watch *books;
     struct certificate_watch *certificates;
     struct ssl_ctx_st *tls;
+    struct tls_authorities *authorities;
     int listen_fd;
     struct lap *laps;
     size_t lap_count;
@@ -182,7 +183,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
         .allowed_count = d->options.allowed_count,
         .sources = d->options.sources,
         .source_count = d->options.source_count,
-        .ca_file = d->options.ca_file,
+        .authorities = d->authorities,
         .dns_server = d->options.dns_server,
         .proxy = d->options.proxy,
         .user_agent = agent,
@@ -403,6 +404,7 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     d->env = env_real();
     d->listen_fd = -1;
     waiter_init(&d->waiter);
+    d->authorities = tls_authorities_new(d->options.ca_file);
     if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why)) {
         free_parts(d);
         return NULL;
@@ -544,6 +546,7 @@ static void free_parts(struct daemon *d)
     if (d->directory)
         directory_free(d->directory);
     tls_context_free(d->tls);
+    tls_authorities_free(d->authorities);
     if (d->listen_fd >= 0)
         close(d->listen_fd);
     waiter_free(&d->waiter);

@@ -10,6 +10,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -135,6 +136,64 @@ int64_t tls_peer_expires_ms(const struct ssl_st *tls)
     return expires_ms(SSL_get0_peer_certificate(tls));
 }
 
+/* --- authorities ---------------------------------------------------------------------------- */
+
+struct tls_authorities {
+    char *ca_file; /* NULL: the system's */
+    pthread_t loader;
+    pthread_mutex_t lock;
+    bool waited;       /* for the loader; guarded by the lock */
+    X509_STORE *store; /* the loader's until then */
+    char *why;         /* not NULL: they cannot be loaded */
+};
+
+static void *load_authorities(void *context)
+{
+    struct tls_authorities *a = context;
+    const char *file = a->ca_file;
+    if (!file && !getenv("SSL_CERT_FILE") && !getenv("SSL_CERT_DIR") &&
+        access(SYSTEM_CA_FILE, R_OK) == 0)
+        file = SYSTEM_CA_FILE;
+    ERR_clear_error();
+    if ((file ? X509_STORE_load_file(a->store, file) : X509_STORE_set_default_paths(a->store)) != 1)
+        a->why = why("authorities", file ? file : "of the system");
+    return NULL;
+}
+
+struct tls_authorities *tls_authorities_new(const char *ca_file)
+{
+    struct tls_authorities *a = xcalloc(1, sizeof *a);
+    a->ca_file = ca_file ? xstrdup(ca_file) : NULL;
+    a->store = X509_STORE_new();
+    ASSERT(a->store);
+    ASSERT(pthread_mutex_init(&a->lock, NULL) == 0);
+    ASSERT(pthread_create(&a->loader, NULL, load_authorities, a) == 0);
+    return a;
+}
+
+static void wait_loaded(struct tls_authorities *a)
+{
+    pthread_mutex_lock(&a->lock);
+    if (!a->waited)
+        ASSERT(pthread_join(a->loader, NULL) == 0);
+    a->waited = true;
+    pthread_mutex_unlock(&a->lock);
+}
+
+void tls_authorities_free(struct tls_authorities *a)
+{
+    if (!a)
+        return;
+    wait_loaded(a);
+    pthread_mutex_destroy(&a->lock);
+    X509_STORE_free(a->store);
+    free(a->ca_file);
+    free(a->why);
+    free(a);
+}
+
+/* --- clients -------------------------------------------------------------------------------- */
+
 static int on_session(SSL *tls, SSL_SESSION *session)
 {
     const struct hook_box *box = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(tls), hook_index);
@@ -142,25 +201,17 @@ static int on_session(SSL *tls, SSL_SESSION *session)
     return 1; /* the reference is the hook's */
 }
 
-static bool load_authorities(SSL_CTX *context, const char *ca_file, char **ret_why)
-{
-    if (!ca_file && !getenv("SSL_CERT_FILE") && !getenv("SSL_CERT_DIR") &&
-        access(SYSTEM_CA_FILE, R_OK) == 0)
-        ca_file = SYSTEM_CA_FILE;
-    if (ca_file ? SSL_CTX_load_verify_file(context, ca_file) == 1
-                : SSL_CTX_set_default_verify_paths(context) == 1)
-        return true;
-    *ret_why = why("authorities", ca_file ? ca_file : "of the system");
-    return false;
-}
-
 /* The lists of RFC 7301, by preference. */
 static const unsigned char alpn_both[] = "\x02h2\x08http/1.1";
 static const unsigned char alpn_http1[] = "\x08http/1.1";
 
-struct ssl_ctx_st *tls_client_new(const char *ca_file, bool http2, char **ret_why)
+struct ssl_ctx_st *tls_client_new(struct tls_authorities *authorities, bool http2, char **ret_why)
 {
-    ERR_clear_error();
+    wait_loaded(authorities);
+    if (authorities->why) {
+        *ret_why = xstrdup(authorities->why);
+        return NULL;
+    }
     SSL_CTX *context = context_new(TLS_client_method());
     SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
     /* Many servers close idle connections without close_notify. HTTP's framing tells whether
@@ -168,10 +219,8 @@ struct ssl_ctx_st *tls_client_new(const char *ca_file, bool http2, char **ret_wh
     SSL_CTX_set_options(context, SSL_OP_IGNORE_UNEXPECTED_EOF);
     ASSERT(SSL_CTX_set_alpn_protos(context, http2 ? alpn_both : alpn_http1,
                                    http2 ? sizeof alpn_both - 1 : sizeof alpn_http1 - 1) == 0);
-    if (load_authorities(context, ca_file, ret_why))
-        return context;
-    SSL_CTX_free(context);
-    return NULL;
+    SSL_CTX_set1_cert_store(context, authorities->store);
+    return context;
 }
 
 void tls_context_keep(struct ssl_ctx_st *context)

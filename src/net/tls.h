@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "domain/url.h"
 
+struct tls_authorities;
 struct ssl_ctx_st;
 struct ssl_st;
 struct ssl_session_st;
@@ -16,10 +17,15 @@ struct ssl_session_st;
 MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file,
                                              char **ret_why);
 int64_t tls_server_expires_ms(const struct ssl_ctx_st *context); /* of its certificate */
-/* Verifies the peer. ca_file NULL: the system's authorities (SSL_CERT_FILE and SSL_CERT_DIR of
- * the environment are honoured). The bundle is parsed once, here. http2: offered by ALPN before
- * HTTP/1.1 (RFC 7301). */
-MUST_CHECK struct ssl_ctx_st *tls_client_new(const char *ca_file, bool http2, char **ret_why);
+/* Whom clients trust, for any number of contexts. ca_file NULL: the system's authorities
+ * (SSL_CERT_FILE and SSL_CERT_DIR of the environment are honoured). A bundle takes a twentieth of a
+ * second: it is parsed once, on a thread of its own, and who needs it waits. */
+struct tls_authorities *tls_authorities_new(const char *ca_file);
+void tls_authorities_free(struct tls_authorities *a); /* NULL too; contexts keep what they need */
+/* Verifies the peer. http2: offered by ALPN before HTTP/1.1 (RFC 7301). On failure, which is that
+ * of the authorities, NULL, and *ret_why is a sentence (free() it). */
+MUST_CHECK struct ssl_ctx_st *tls_client_new(struct tls_authorities *authorities, bool http2,
+                                             char **ret_why);
 void tls_context_keep(struct ssl_ctx_st *context); /* one reference more */
 void tls_context_free(struct ssl_ctx_st *context); /* NULL too; the caller's reference */
 

@@ -12,6 +12,7 @@
 #include "net/loop.h"
 
 struct sender;
+struct tls_authorities;
 
 /* Who we are to receivers that ask (TLS client authentication). PEM, the certificate first, then
  * its chain; sha256 is of the certificate and tells identities apart: connections and TLS sessions
@@ -26,8 +27,8 @@ struct sender_options {
     size_t allowed_count;
     const struct address *sources; /* local addresses to bind, taken in turn by family */
     size_t source_count;
-    const char *ca_file;    /* NULL: the system's */
-    const char *dns_server; /* "addr[:port]"; NULL: the system's */
+    struct tls_authorities *authorities; /* whom to trust; needed by sender_new only */
+    const char *dns_server;              /* "addr[:port]"; NULL: the system's */
     const char *user_agent;
     const char *proxy; /* "http://[user:password@]host[:port]"; NULL: none. Names are resolved and
                         * addresses checked here all the same, the proxy is told an address */

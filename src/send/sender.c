@@ -45,7 +45,7 @@ static bool set_up(struct sender *s, char **ret_why)
         *ret_why = xstrdup(why);
         return false;
     }
-    s->tls = tls_client_new(s->options.ca_file, s->options.http2, ret_why);
+    s->tls = tls_client_new(s->options.authorities, s->options.http2, ret_why);
     if (!s->tls)
         return false;
     tls_client_set_session_hook(s->tls, on_session);

@@ -2,6 +2,8 @@
  * of its own under /tmp. */
 #pragma once
 
+#include "net/tls.h"
+
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -58,4 +60,13 @@ static inline void certificate_remove(const struct certificate *c)
     unlink(c->cert);
     unlink(c->key);
     rmdir(c->dir);
+}
+
+/* A client's context that trusts that file's certificates only. */
+static inline struct ssl_ctx_st *client_trusting(const char *ca_file, char **ret_why)
+{
+    struct tls_authorities *authorities = tls_authorities_new(ca_file);
+    struct ssl_ctx_st *client = tls_client_new(authorities, false, ret_why);
+    tls_authorities_free(authorities);
+    return client;
 }

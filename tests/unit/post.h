@@ -4,6 +4,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "net/tls.h"
 #include "send/send.h"
 
 #include <arpa/inet.h>
@@ -19,6 +20,7 @@ static struct {
     struct exchange x;  /* of the last post */
     int under_way;
     int64_t connect_timeout_ms; /* 0: like the whole exchange's */
+    const char *ca_file;        /* NULL: the system's */
 } post;
 
 /* Loopback as far as `allowed` (a CIDR, or NULL) says; change what the test is about. */
@@ -40,8 +42,11 @@ static inline struct sender_options post_options(const char *allowed)
 static inline void post_open_with(const struct sender_options *options)
 {
     char *why = NULL;
+    struct sender_options all = *options;
+    all.authorities = tls_authorities_new(post.ca_file);
     post.loop = loop_new(env_real());
-    post.sender = sender_new(post.loop, options, &why);
+    post.sender = sender_new(post.loop, &all, &why);
+    tls_authorities_free(all.authorities);
     if (!post.sender)
         printf("no sender: %s\n", why);
     ASSERT(post.sender);
@@ -51,8 +56,8 @@ static inline void post_open_with(const struct sender_options *options)
 static inline void post_open(const char *allowed, const char *ca_file, const char *dns_server)
 {
     struct sender_options options = post_options(allowed);
-    options.ca_file = ca_file;
     options.dns_server = dns_server;
+    post.ca_file = ca_file;
     post_open_with(&options);
 }
 
@@ -63,6 +68,7 @@ static inline void post_close(void)
     sender_free(post.sender);
     loop_free(post.loop);
     arena_free(&post.arena);
+    post.ca_file = NULL;
 }
 
 static inline void post_done(struct exchange *x)

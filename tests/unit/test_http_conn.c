@@ -341,8 +341,8 @@ static void tls_is_served_and_reloaded(void)
     char *why = NULL;
     struct ssl_ctx_st *server_first = tls_server_new(first.cert, first.key, &why);
     struct ssl_ctx_st *server_second = tls_server_new(second.cert, second.key, &why);
-    struct ssl_ctx_st *trusts_first = tls_client_new(first.cert, false, &why);
-    struct ssl_ctx_st *trusts_second = tls_client_new(second.cert, false, &why);
+    struct ssl_ctx_st *trusts_first = client_trusting(first.cert, &why);
+    struct ssl_ctx_st *trusts_second = client_trusting(second.cert, &why);
     REQUIRE(server_first && server_second && trusts_first && trusts_second);
     REQUIRE(host_start((struct http_server_options){.tls_context = server_first}));
     CHECK(talk_tls(trusts_first, STR("GET /who HTTP/1.1\r\n" CLOSE)));

@@ -147,7 +147,7 @@ static bool contexts_make(struct contexts *c, const struct certificate *of, cons
 {
     char *why = NULL;
     c->server = tls_server_new(of->cert, of->key, &why);
-    c->client = tls_client_new(ca_file, false, &why);
+    c->client = client_trusting(ca_file, &why);
     if (why)
         printf("%s\n", why);
     free(why);
@@ -271,7 +271,7 @@ static void bad_files_are_named(void)
     CHECK(strstr(why, "none in PEM") != NULL);
     free(why);
     why = NULL;
-    CHECK(tls_client_new("/nonexistent/ca.pem", false, &why) == NULL);
+    CHECK(client_trusting("/nonexistent/ca.pem", &why) == NULL);
     CHECK(why && strstr(why, "/nonexistent/ca.pem: ") != NULL);
     free(why);
 }
