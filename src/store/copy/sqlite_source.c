@@ -350,7 +350,6 @@ static bool open_reading(struct sqlite_source *s, const char *database, char **r
     if (!lookup_open(&s->lookup, database, NULL, ret_why))
         return false;
     struct sql *q = &s->lookup.sql;
-    lookup_load_segments(&s->lookup);
     meta_get_secret(q, &s->source.secret);
     s->source.events = meta_get_int(q, "events_accepted", 0);
     s->rows = sql_prepare(q, "SELECT " ROW_COLUMNS " FROM event WHERE id>=? AND id<=? ORDER BY id");

@@ -51,14 +51,25 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
     }
 }
 
-/* At the start: the first of each lane that the replayed part of the journal has made due and
- * SQLite does not have yet, to begin with. The rest is found by paging, once it is in SQLite: a
- * kill under load may leave more than a hundred thousand, and most lanes may be dead. */
-void writer_hand_out_recovered(struct sqlite_store *s)
+static void hand_out(struct sqlite_store *s, struct handout *out)
+{
+    if (out->count > 0)
+        s->sink->owed(s->sink, out->items, out->count);
+    out->count = 0;
+}
+
+/* Entries of the memtable that are handed out after the start. */
+struct recovered {
+    const struct mem_entry **entries;
+    size_t count, capacity;
+};
+
+/* The first ones of each lane that are due; the very first of each is in `out` already. */
+static struct recovered find_recovered(struct sqlite_store *s, struct handout *out)
 {
     const struct memtable *m = s->view.active;
     int64_t now_ms = env_wall_ms(s->env);
-    struct handout out = {0};
+    struct recovered more = {0};
     struct idmap handed = {0};
     for (size_t i = 0; i < m->entry_count; i++) {
         const struct mem_entry *entry = &m->entries[i];
@@ -69,12 +80,31 @@ void writer_hand_out_recovered(struct sqlite_store *s)
         uint64_t *of_lane = idmap_put(&handed, entry->status.lane, &is_new);
         if (*of_lane >= RECOVERED_PER_LANE)
             continue;
-        ++*of_lane;
-        add(&out, e, &entry->status);
+        if ((*of_lane)++ == 0) {
+            add(out, e, &entry->status);
+            continue;
+        }
+        more.entries =
+            xgrow(more.entries, &more.capacity, more.count + 1, sizeof(struct mem_entry *));
+        more.entries[more.count++] = entry;
     }
     idmap_free(&handed);
-    if (out.count > 0)
-        s->sink->owed(s->sink, out.items, out.count);
+    return more;
+}
+
+/* At the start: the first of each lane that the replayed part of the journal has made due and
+ * SQLite does not have yet, to begin with. The rest is found by paging, once it is in SQLite: a
+ * kill under load may leave more than a hundred thousand, and most lanes may be dead. One of each
+ * lane goes ahead, so that the lanes begin while the others are being made. */
+void writer_hand_out_recovered(struct sqlite_store *s)
+{
+    struct handout out = {0};
+    struct recovered more = find_recovered(s, &out);
+    hand_out(s, &out);
+    for (size_t i = 0; i < more.count; i++)
+        add(&out, memtable_event(s->view.active, more.entries[i]), &more.entries[i]->status);
+    hand_out(s, &out);
+    free(more.entries);
     free(out.items);
 }
 
@@ -83,7 +113,6 @@ void writer_hand_out(struct sqlite_store *s)
     struct handout out = {0};
     add_new_events(s, &out);
     add_woken(s, &out);
-    if (out.count > 0)
-        s->sink->owed(s->sink, out.items, out.count);
+    hand_out(s, &out);
     free(out.items);
 }

@@ -54,6 +54,7 @@ static size_t segment_capacity(void)
 
 struct key_segment *lookup_segment(struct lookup *l, uint32_t no)
 {
+    lookup_load_segments(l);
     for (size_t i = l->segment_count; i > 0; i--) {
         if (l->segments[i - 1].no == no)
             return &l->segments[i - 1];
@@ -97,6 +98,9 @@ void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
 
 void lookup_load_segments(struct lookup *l)
 {
+    if (l->segments_loaded)
+        return;
+    l->segments_loaded = true;
     sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter,has_keys FROM segment ORDER BY no");
     while (sql_row(&l->sql, s)) {
         l->segments =
@@ -154,6 +158,7 @@ static bool find_record(struct lookup *l, struct key_segment *segment, struct ke
 
 bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
 {
+    lookup_load_segments(l);
     for (size_t i = l->segment_count; i > 0; i--) {
         struct key_segment *segment = &l->segments[i - 1];
         if (filter_may_have(&segment->filter, key) &&

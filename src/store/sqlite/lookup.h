@@ -35,8 +35,9 @@ struct lookup {
         uint64_t block;
         struct str bytes;
     } body_block;                 /* of the body asked for last by lookup_next_body */
-    struct key_segment *segments; /* by number */
+    struct key_segment *segments; /* by number, once they are loaded */
     size_t segment_count, segment_capacity;
+    bool segments_loaded;
 };
 
 /* Opens a reading connection. */
@@ -48,7 +49,8 @@ void lookup_close(struct lookup *l);
 /* Adds all keys of a segment to a filter. */
 void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
                         struct filter *filter);
-/* Loads the filters of all segments, rebuilding the open one's. */
+/* Loads the filters of all segments, rebuilding the open one's, if they are not: the first question
+ * about a key does it too, but they may be many megabytes. */
 void lookup_load_segments(struct lookup *l);
 int64_t lookup_filter_bytes(const struct lookup *l);
 /* The segment of that number, added when it is new. */

@@ -193,7 +193,6 @@ bool recover_open(struct sqlite_store *s, const struct sqlite_store_options *opt
     atomic_store(&s->numbers.accepted, s->apply.counters.accepted + (long long)m->event_count);
     atomic_store(&s->numbers.last_accepted_ms, s->view.last_accepted_ms);
     atomic_store(&s->numbers.memtable_events, (long long)m->event_count);
-    lookup_load_segments(&s->view.lookup);
     s->writer.applied_generation = s->apply.generation;
     if (!sql_failed(&s->view.lookup.sql))
         return true;

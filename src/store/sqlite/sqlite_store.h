@@ -39,6 +39,8 @@
 /* A memtable of so many events is kept for the next one, until nothing has come for so long. */
 #define SPARE_MEMTABLE_EVENTS (LIMIT_MEMTABLE_EVENTS / 8)
 #define SPARE_MEMTABLE_MS 2000
+/* Nothing asked for so long after the start: time to load the filters of keys. */
+#define FILTERS_QUIET_MS 50
 /* The WAL is checkpointed when it has this many pages of 4 KiB (64 MiB). */
 #define CHECKPOINT_PAGES 16384
 

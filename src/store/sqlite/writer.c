@@ -457,6 +457,16 @@ static void gather_outcomes(struct sqlite_store *s, struct request_list *todo)
     request_list_join(todo, &more);
 }
 
+/* After the start pages and outcomes come first, the filters of keys when one is asked for or
+ * nothing is. */
+static int64_t patience_ms(struct sqlite_store *s)
+{
+    int64_t most_ms = wait_ms(s);
+    if (s->view.lookup.segments_loaded || (most_ms >= 0 && most_ms < FILTERS_QUIET_MS))
+        return most_ms;
+    return FILTERS_QUIET_MS;
+}
+
 static bool is_over(const struct sqlite_store *s)
 {
     const struct writer *w = &s->writer;
@@ -472,7 +482,10 @@ void *writer_main(void *arg)
     store_thread_begin("store-writer", 0);
     writer_hand_out_recovered(s);
     while (!is_over(s)) {
-        struct request_list todo = queue_take_all(&s->to_writer, wait_ms(s));
+        int64_t most_ms = patience_ms(s);
+        struct request_list todo = queue_take_all(&s->to_writer, most_ms);
+        if (!todo.first && most_ms != 0)
+            lookup_load_segments(&s->view.lookup);
         if (!todo.first && s->view.active->operations == 0)
             drop_spare(s);
         gather_outcomes(s, &todo);
