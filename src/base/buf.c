@@ -12,55 +12,24 @@ void buf_free(struct buf *b)
     *b = (struct buf){0};
 }
 
-char *buf_reserve(struct buf *b, size_t more)
+char *buf_grow(struct buf *b, size_t more)
 {
-    if (b->n < b->capacity && more < b->capacity - b->n) /* and one byte behind it */
-        return b->p + b->n;
     b->p = xgrow(b->p, &b->capacity, b->n + more + 1, 1);
     return b->p + b->n;
-}
-
-void buf_add(struct buf *b, const void *p, size_t n)
-{
-    char *to = buf_reserve(b, n);
-    if (n)
-        memcpy(to, p, n);
-    b->n += n;
-}
-
-void buf_add_str(struct buf *b, struct str s)
-{
-    buf_add(b, s.p, s.n);
-}
-
-void buf_add_c(struct buf *b, const char *s)
-{
-    buf_add(b, s, strlen(s));
-}
-
-void buf_add_char(struct buf *b, char c)
-{
-    *buf_reserve(b, 1) = c;
-    b->n++;
 }
 
 void buf_add_int(struct buf *b, int64_t v)
 {
     char digits[20];
-    size_t n = 0;
+    size_t at = sizeof digits;
     uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
     do {
-        digits[n++] = (char)('0' + u % 10);
+        digits[--at] = (char)('0' + u % 10);
         u /= 10;
     } while (u);
-    char *to = buf_reserve(b, n + 1);
-    if (v < 0) {
-        *to++ = '-';
-        b->n++;
-    }
-    b->n += n;
-    while (n)
-        *to++ = digits[--n];
+    if (v < 0)
+        digits[--at] = '-';
+    buf_add(b, digits + at, sizeof digits - at);
 }
 
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap)

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 
 struct buf {
     char *p;
@@ -18,12 +19,36 @@ static inline void buf_clear(struct buf *b)
 {
     b->n = 0;
 }
-/* Room for `more` further bytes; returns where they go. The caller adds to `n` itself. */
-char *buf_reserve(struct buf *b, size_t more);
-void buf_add(struct buf *b, const void *p, size_t n);
-void buf_add_str(struct buf *b, struct str s);
-void buf_add_c(struct buf *b, const char *s);
-void buf_add_char(struct buf *b, char c);
+/* Room for `more` further bytes, by more memory: what buf_reserve does when there is none. */
+char *buf_grow(struct buf *b, size_t more);
+/* Room for `more` further bytes; returns where they go. The caller adds to `n` itself. Inline, as
+ * what follows: requests and answers are put together from dozens of short texts. */
+static inline char *buf_reserve(struct buf *b, size_t more)
+{
+    if (b->n < b->capacity && more < b->capacity - b->n) /* and one byte behind it */
+        return b->p + b->n;
+    return buf_grow(b, more);
+}
+static inline void buf_add(struct buf *b, const void *p, size_t n)
+{
+    char *to = buf_reserve(b, n);
+    if (n)
+        memcpy(to, p, n);
+    b->n += n;
+}
+static inline void buf_add_str(struct buf *b, struct str s)
+{
+    buf_add(b, s.p, s.n);
+}
+static inline void buf_add_c(struct buf *b, const char *s)
+{
+    buf_add(b, s, strlen(s));
+}
+static inline void buf_add_char(struct buf *b, char c)
+{
+    *buf_reserve(b, 1) = c;
+    b->n++;
+}
 void buf_add_int(struct buf *b, int64_t v); /* decimal */
 void buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);

@@ -232,16 +232,15 @@ static struct str headers_kept(const struct buf *headers)
     return kept;
 }
 
-/* Borrowed texts; url is the caller's buffer. */
+/* Borrowed texts; url is the caller's empty buffer. */
 static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struct buf *url)
 {
-    url_print_masked(url, t->app->url[kind]);
     return (struct attempt){
         .at_ms = t->at_wall_ms,
         .duration_ms = t->x.duration_ms,
         .status = t->x.status,
         .class = t->x.class,
-        .url = buf_str(url),
+        .url = url_masked(t->app->url[kind], url),
         .detail = str_of(t->x.detail),
         .request_headers = buf_str(&t->x.request_headers),
         .response_headers = headers_kept(&t->x.response_headers),
@@ -307,8 +306,7 @@ static void finish_test(struct try *t)
     struct attempt *a = &test->attempt;
     if (test->url.p) {
         buf_clear(&url);
-        url_print_masked(&url, test->url);
-        a->url = buf_str(&url);
+        a->url = url_masked(test->url, &url);
     }
     a->url = arena_str(&test->arena, a->url);
     a->detail = arena_str(&test->arena, a->detail);
@@ -405,12 +403,10 @@ void dispatcher_cancel_all(struct dispatcher *d)
 static void refuse_test(struct delivery_test *test, const char *why)
 {
     struct buf url = {0};
-    if (test->url.p)
-        url_print_masked(&url, test->url);
     test->attempt = (struct attempt){
         .number = 1,
         .class = ATTEMPT_PROTOCOL,
-        .url = test->url.p ? arena_str(&test->arena, buf_str(&url)) : STR_NONE,
+        .url = test->url.p ? arena_str(&test->arena, url_masked(test->url, &url)) : STR_NONE,
         .detail = arena_str(&test->arena, str_of(why)),
     };
     buf_free(&url);

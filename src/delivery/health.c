@@ -38,13 +38,15 @@ static void clear_skipped(void *ring, size_t slots, size_t slot_bytes, int64_t w
 static void advance(struct health *h, int64_t now_mono_ms)
 {
     int64_t from = h->last_mono_ms;
+    h->last_mono_ms = now_mono_ms;
+    if (from / WIDTH_MINUTE_MS == now_mono_ms / WIDTH_MINUTE_MS)
+        return; /* the others' slots are as many of these */
     clear_skipped(h->minute, HEALTH_SLOTS_1M, sizeof(h->minute[0]), WIDTH_MINUTE_MS, from,
                   now_mono_ms);
     clear_skipped(h->hour, HEALTH_SLOTS_1H, sizeof(h->hour[0]), WIDTH_HOUR_MS, from, now_mono_ms);
     clear_skipped(h->day, HEALTH_SLOTS_24H, sizeof(h->day[0]), WIDTH_DAY_MS, from, now_mono_ms);
     clear_skipped(h->latency, HEALTH_LATENCY_SLOTS, sizeof(h->latency[0]), WIDTH_LATENCY_MS, from,
                   now_mono_ms);
-    h->last_mono_ms = now_mono_ms;
 }
 
 /* Class k covers up to upper_ms(k): 2^(k/4) with the quarters in between. */
@@ -56,7 +58,9 @@ static int32_t upper_ms(int32_t k)
 
 static int32_t latency_class(int32_t ms)
 {
-    int32_t k = 0;
+    int32_t k = ms > 1 ? 4 * (31 - __builtin_clz((unsigned)ms)) : 0; /* of the power of 2 below */
+    if (k > HEALTH_LATENCIES - 1)
+        k = HEALTH_LATENCIES - 1;
     while (k < HEALTH_LATENCIES - 1 && upper_ms(k) < ms)
         k++;
     return k;

@@ -24,6 +24,7 @@
 
 #define KEYED_SETS 256 /* per thread; a context has about 1 KiB, made when first used */
 #define KEYED_WAYS 4
+#define SECRET_TAIL_BYTES 8 /* hashed for the set: secrets are random */
 #define SECRET_PREFIX "whsec_"
 #define SECRET_PREFIX_BYTES (sizeof SECRET_PREFIX - 1)
 
@@ -174,7 +175,8 @@ static EVP_MAC_CTX *context_for(struct signer *s, struct str secret)
 {
     ASSERT(secret.n > 0 && secret.n <= SECRET_BYTES_MAX);
     _Static_assert(KEYED_SETS == 256, "the set is the top byte of the hash");
-    struct keyed **set = s->keyed[hash_fast(secret.p, secret.n) >> 56];
+    size_t tail = secret.n < SECRET_TAIL_BYTES ? secret.n : SECRET_TAIL_BYTES;
+    struct keyed **set = s->keyed[hash_fast(secret.p + secret.n - tail, tail) >> 56];
     struct keyed *k = NULL;
     size_t way = 0;
     for (; way < KEYED_WAYS && set[way] && !k; way++)

@@ -292,6 +292,14 @@ void url_print_masked(struct buf *to, struct str text)
     buf_add(to, text.p + sign, text.n - sign);
 }
 
+struct str url_masked(struct str text, struct buf *room)
+{
+    if (text.n == 0 || !memchr(text.p, '@', text.n))
+        return text;
+    url_print_masked(room, text);
+    return buf_str(room);
+}
+
 /* What ends an authority in a text; a comma or a semicolon may be part of a password. */
 static bool ends_authority(char c)
 {

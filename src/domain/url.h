@@ -31,6 +31,8 @@ MUST_CHECK bool url_parse(struct arena *arena, struct str text, struct url *ret_
 void url_print_destination(struct buf *to, const struct url *url); /* scheme://host:port */
 /* The URL with userinfo as "***:***@"; for logs and answers. */
 void url_print_masked(struct buf *to, struct str text);
+/* The same, printed into the caller's empty buffer only where there is anything to mask. */
+struct str url_masked(struct str text, struct buf *room);
 /* Any text, such as header lines, with every userinfo that stands in it masked like that: what
  * comes between "//" and an "@" of the same authority. Rather too much is masked than too little.
  */

@@ -45,6 +45,7 @@ struct destination *destination_get(struct sender *s, const struct exchange *x)
     d->has_identity = identity != nobody;
     memcpy(d->identity, identity, sizeof d->identity);
     request_print_fixed(&d->fixed, url, s->user_agent);
+    request_print_lines(&d->fixed_lines, buf_str(&d->fixed));
     const struct ssl_session_st *session = d->https ? sessions_find(s->sessions, d) : NULL;
     d->http1_only = session && !tls_session_is_http2(session);
     d->bucket_next = *bucket;
@@ -61,6 +62,7 @@ void destination_drop_if_unused(struct sender *s, struct destination *d)
         at = &(*at)->bucket_next;
     *at = d->bucket_next;
     buf_free(&d->fixed);
+    buf_free(&d->fixed_lines);
     free(d);
 }
 

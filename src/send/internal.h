@@ -40,7 +40,8 @@ struct destination {
     bool no_http2;                          /* it wants HTTP/1.1 of us: not offered any more */
     uint32_t allowed_streams; /* on one connection, as far as it has said; 0: it has not */
     uint32_t exchanges, connections, idle;
-    struct buf fixed; /* header lines: request_print_fixed */
+    struct buf fixed;       /* header lines: request_print_fixed */
+    struct buf fixed_lines; /* the same for the log: request_print_lines */
     bool https, host_is_address;
     uint16_t port;
     struct address address; /* when host_is_address */

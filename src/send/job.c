@@ -177,7 +177,7 @@ void job_start(struct sender *s, struct exchange *x)
     job->destination->exchanges++;
     s->exchanges++;
     x->internal = job;
-    request_print_log(&x->request_headers, buf_str(&job->destination->fixed), x);
+    request_print_log(&x->request_headers, buf_str(&job->destination->fixed_lines), x);
     if (s->line_first) { /* nobody overtakes, not even on an idle connection of its own */
         line_join(job);
     } else {

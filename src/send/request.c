@@ -111,7 +111,7 @@ size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scr
     return list.count;
 }
 
-static void print_lines(struct buf *to, struct str lines)
+void request_print_lines(struct buf *to, struct str lines)
 {
     char *at = buf_reserve(to, lines.n);
     while (lines.n > 0) {
@@ -125,13 +125,13 @@ static void print_lines(struct buf *to, struct str lines)
     to->n = (size_t)(at - to->p);
 }
 
-void request_print_log(struct buf *to, struct str fixed, const struct exchange *x)
+void request_print_log(struct buf *to, struct str fixed_lines, const struct exchange *x)
 {
-    buf_reserve(to, fixed.n + x->headers.n + 64);
-    print_lines(to, fixed);
+    buf_reserve(to, fixed_lines.n + x->headers.n + 64);
+    buf_add_str(to, fixed_lines);
     if (x->url->userinfo.p)
         buf_add_c(to, "Authorization: Basic ***\n");
-    print_lines(to, x->headers);
+    request_print_lines(to, x->headers);
     buf_add_c(to, "Content-Length: ");
     buf_add_int(to, (int64_t)x->body.n);
     buf_add_char(to, '\n');

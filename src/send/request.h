@@ -15,6 +15,8 @@ void request_print(struct buf *to, struct str fixed, const struct exchange *x);
 size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scratch,
                        struct str fixed, const struct exchange *x);
 /* Its header lines for the log: "Name: value\n", credentials masked. */
-void request_print_log(struct buf *to, struct str fixed, const struct exchange *x);
+void request_print_log(struct buf *to, struct str fixed_lines, const struct exchange *x);
+/* Header lines as the log has them: without their CR. */
+void request_print_lines(struct buf *to, struct str lines);
 /* A header line of Basic credentials (RFC 7617). */
 void request_print_basic(struct buf *to, const char *name, struct str userinfo);

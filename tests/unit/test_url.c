@@ -233,6 +233,8 @@ static void masks_userinfo(void)
         buf_add_c(&b, "");
         url_print_masked(&b, str_of(rows[i].text));
         CHECK_STR(b, rows[i].want);
+        buf_clear(&b);
+        CHECK(str_eq(url_masked(str_of(rows[i].text), &b), str_of(rows[i].want)));
         buf_free(&b);
     }
 }

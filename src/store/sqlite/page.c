@@ -50,6 +50,12 @@ void page_work_free(struct page_work *w)
 
 /* --- the page reader -------------------------------------------------------------------------- */
 
+/* What each page asks, prepared once. */
+struct page_reader {
+    struct lookup *lookup;
+    sqlite3_stmt *begin, *generation, *lane_id, *due, *commit;
+};
+
 /* What a callback needs of its event, in the order of its place in the lane. */
 static const char page_text[] =
     "SELECT due.due_ms,due.id,segment,app_no,type,event.lane,is_test,signature_offset,original_no,"
@@ -95,26 +101,27 @@ static void read_one(struct lookup *l, sqlite3_stmt *s, struct page_work *w, uin
 
 /* The due table is (lane, due_ms, id), and a lane is of one account, so behind (due, event_no)
  * is behind (due, id) with the account that any row of the lane tells. */
-static int64_t position_id(struct lookup *l, const struct page_work *w)
+static int64_t position_id(struct page_reader *r, const struct page_work *w)
 {
     if (w->last_event_no == 0)
         return 0;
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT id FROM due WHERE lane=? LIMIT 1");
-    sql_bind_int(s, 1, (int64_t)w->page->lane);
+    sql_bind_int(r->lane_id, 1, (int64_t)w->page->lane);
     uint64_t id = 0;
-    if (sql_row(&l->sql, s))
-        id = event_id_of(account_of_id((uint64_t)sql_int(s, 0)), w->last_event_no);
-    sql_finalize(s);
+    if (sql_row(&r->lookup->sql, r->lane_id))
+        id = event_id_of(account_of_id((uint64_t)sql_int(r->lane_id, 0)), w->last_event_no);
+    sql_reset(r->lane_id);
     return (int64_t)id;
 }
 
-static void read_due(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
+static void read_due(struct page_reader *r, struct page_work *w)
 {
     struct due_page *page = w->page;
+    struct lookup *l = r->lookup;
+    sqlite3_stmt *due = r->due;
     size_t seen = w->count;
     sql_bind_int(due, 1, (int64_t)page->lane);
     sql_bind_int(due, 2, w->last_due_ms);
-    sql_bind_int(due, 3, position_id(l, w));
+    sql_bind_int(due, 3, position_id(r, w));
     w->more = false;
     w->next_due_ms = INT64_MAX;
     while (sql_row(&l->sql, due)) {
@@ -134,8 +141,17 @@ static void read_due(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
     lookup_end_bodies(l);
 }
 
-static void page_read(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
+static uint64_t generation_of(struct page_reader *r)
 {
+    bool known = sql_row(&r->lookup->sql, r->generation);
+    uint64_t generation = known ? (uint64_t)sql_int(r->generation, 0) : 0;
+    sql_reset(r->generation);
+    return generation;
+}
+
+static void page_read(struct page_reader *r, struct page_work *w)
+{
+    struct sql *q = &r->lookup->sql;
     if (!w->going_on) {
         drop_items(w);
         w->items = xcalloc(w->page->limit, sizeof(struct callback *));
@@ -143,15 +159,28 @@ static void page_read(struct lookup *l, sqlite3_stmt *due, struct page_work *w)
         w->last_event_no = w->page->after_event_no;
         w->generation = UINT64_MAX;
     }
-    sql_exec(&l->sql, "BEGIN");
-    uint64_t generation = (uint64_t)meta_get_int(&l->sql, "generation", 0);
+    sql_run(q, r->begin);
+    uint64_t generation = generation_of(r);
     if (generation < w->generation)
         w->generation = generation;
-    read_due(l, due, w);
-    sql_exec(&l->sql, "COMMIT");
-    w->failed = sql_failed(&l->sql);
+    read_due(r, w);
+    sql_run(q, r->commit);
+    w->failed = sql_failed(q);
     if (w->failed)
-        sql_recover(&l->sql);
+        sql_recover(q);
+}
+
+static struct page_reader reader_on(struct lookup *l)
+{
+    struct sql *q = &l->sql;
+    return (struct page_reader){
+        .lookup = l,
+        .begin = sql_prepare(q, "BEGIN"),
+        .generation = sql_prepare(q, "SELECT value FROM meta WHERE name='generation'"),
+        .lane_id = sql_prepare(q, "SELECT id FROM due WHERE lane=? LIMIT 1"),
+        .due = sql_prepare(q, page_text),
+        .commit = sql_prepare(q, "COMMIT"),
+    };
 }
 
 void *pages_main(void *arg)
@@ -159,10 +188,10 @@ void *pages_main(void *arg)
     struct sqlite_store *s = arg;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     store_thread_begin("store-pages", READER_NICER);
-    sqlite3_stmt *due = sql_prepare(&s->pages.sql, page_text);
+    struct page_reader reader = reader_on(&s->pages);
     struct request *r;
     while ((r = reader_next(s, &s->to_pages, &s->pages.sql, CACHE_PAGES))->kind != REQUEST_STOP) {
-        page_read(&s->pages, due, r->page);
+        page_read(&reader, r->page);
         queue_post(&s->to_writer, r);
     }
     free(r);
