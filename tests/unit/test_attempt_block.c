@@ -7,6 +7,7 @@
 #include "check.h"
 #include "store/sqlite/attempt_block.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #define FIRST_ID ((UINT64_C(7) << 40) | 640)
@@ -135,6 +136,13 @@ static void near_misses_are_kept_as_they_are(void)
         "Date: Wed, 31 Dec 1969 23:59:59 GMT\n",
         "Date: never\n",
         "Date: \n",
+        "Date: GMT\n",
+        "Dato: Fri, 21 Nov 2025 12:00:02 GMT\n",
+        "webhook-ix: ev-1.x\n",
+        "webhook-i",
+        "Postbackd-A\n",
+        "webhook-signature: v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI5=\n",
+        "webhook-signature: v1,K5oZfzN95Z9UVu1EsfQ!fVNQhnkZ2pj9o9NDN/H/pI4=\n",
         "D\n",
         "\n\nw\n",
         "Pragma: x\nwarning: y\nno end",
@@ -146,6 +154,28 @@ static void near_misses_are_kept_as_they_are(void)
         a.response_headers = str_of(lines[i]);
         CHECK(comes_back(&a, &facts, &bytes));
     }
+}
+
+/* Dates are remembered by the last digit of their seconds. */
+static void dates_come_mixed(void)
+{
+    struct attempt_chunk *c = xcalloc(1, sizeof *c);
+    char texts[ATTEMPT_BLOCK_IDS][48];
+    attempt_chunk_begin(c);
+    for (unsigned i = 0; i < ATTEMPT_BLOCK_IDS; i++) {
+        struct attempt a = usual;
+        snprintf(texts[i], sizeof texts[i], "Date: Fri, 21 Nov 2025 12:00:%02u GMT\n", i * 7 % 60);
+        a.response_headers = str_of(texts[i]);
+        attempt_chunk_add(c, FIRST_ID + i, &a, &facts);
+    }
+    attempt_chunk_end(c);
+    struct arena arena = {0};
+    for (unsigned i = 0; i < ATTEMPT_BLOCK_IDS; i++) {
+        read_all(buf_str(&c->out), FIRST_ID + i, &facts, &arena);
+        CHECK(found_count == 1 && same_text(found[0].response_headers, str_of(texts[i])));
+    }
+    arena_free(&arena);
+    chunk_free(c);
 }
 
 static void what_repeats_takes_little_room(void)
@@ -304,6 +334,7 @@ int main(void)
     RUN(a_whole_block_is_read_at_once);
     RUN(gives_back_what_was_said);
     RUN(near_misses_are_kept_as_they_are);
+    RUN(dates_come_mixed);
     RUN(what_repeats_takes_little_room);
     RUN(many_texts_and_chunks);
     RUN(erased_texts_are_gone);

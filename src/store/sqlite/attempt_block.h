@@ -51,6 +51,14 @@ struct attempt_literal {
     uint16_t next; /* of the same hash: index + 1; 0: the last */
 };
 
+/* A date as it was spelled, and what it says. */
+struct attempt_date {
+    char text[40];
+    size_t n;
+    int64_t s;
+};
+#define ATTEMPT_DATES 16
+
 /* Zero-initialised is ready for attempt_chunk_begin; kept from one chunk to the next. */
 struct attempt_chunk {
     struct buf out;
@@ -59,9 +67,7 @@ struct attempt_chunk {
     uint32_t literal_count;
     struct attempt_literal literals[ATTEMPT_LITERALS];
     uint16_t heads[512]; /* by hash: index + 1 of the newest literal */
-    char date[40];       /* the line seen last, and what it says */
-    size_t date_bytes;
-    int64_t date_s;
+    struct attempt_date dates[ATTEMPT_DATES];
 };
 
 /* Begins a chunk behind what `out` has. Texts given to attempt_chunk_add stay valid until its

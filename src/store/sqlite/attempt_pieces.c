@@ -9,13 +9,17 @@
 static const char base64_digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-static const char *const line_names[PIECE_LITERAL] = {
-    [PIECE_ID] = "webhook-id: ",
-    [PIECE_TIMESTAMP] = "webhook-timestamp: ",
-    [PIECE_SIGNATURE] = "webhook-signature: ",
-    [PIECE_NUMBER] = "Postbackd-Attempt: ",
-    [PIECE_EVENT_TIME] = "Postbackd-Event-Time: ",
-    [PIECE_DATE] = "Date: ",
+#define NAME(text)                                                                                 \
+    {                                                                                              \
+        (text), sizeof(text) - 1                                                                   \
+    }
+static const struct str line_names[PIECE_LITERAL] = {
+    [PIECE_ID] = NAME("webhook-id: "),
+    [PIECE_TIMESTAMP] = NAME("webhook-timestamp: "),
+    [PIECE_SIGNATURE] = NAME("webhook-signature: "),
+    [PIECE_NUMBER] = NAME("Postbackd-Attempt: "),
+    [PIECE_EVENT_TIME] = NAME("Postbackd-Event-Time: "),
+    [PIECE_DATE] = NAME("Date: "),
 };
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -79,24 +83,36 @@ static const unsigned char digit_places[256] = {
     ['4'] = 57, ['5'] = 58, ['6'] = 59, ['7'] = 60, ['8'] = 61, ['9'] = 62, ['+'] = 63, ['/'] = 64,
 };
 
+static unsigned read_digit(unsigned char c, unsigned *wrong)
+{
+    unsigned place = digit_places[c];
+    *wrong |= place == 0;
+    return (place - 1) & 63;
+}
+
 static bool read_signature(struct str value, unsigned char ret[ATTEMPT_SIGNATURE_BYTES])
 {
     if (value.n != ATTEMPT_SIGNATURE_TEXT || memcmp(value.p, "v1,", 3) != 0 ||
         value.p[value.n - 1] != '=')
         return false;
-    unsigned bits = 0, held = 0, wrong = 0;
-    size_t n = 0;
-    for (size_t i = 3; i < value.n - 1; i++) {
-        unsigned place = digit_places[(unsigned char)value.p[i]];
-        wrong |= place == 0;
-        held = (held << 6 | ((place - 1) & 63)) & 0xffffu;
-        bits += 6;
-        if (bits >= 8) {
-            bits -= 8;
-            ret[n++] = (unsigned char)(held >> bits);
-        }
+    /* Ten times four digits are three bytes each, the last three are two. */
+    const unsigned char *at = (const unsigned char *)value.p + 3;
+    unsigned held, wrong = 0;
+    for (size_t n = 0; n < ATTEMPT_SIGNATURE_BYTES - 2; n += 3) {
+        held = read_digit(*at++, &wrong) << 18;
+        held |= read_digit(*at++, &wrong) << 12;
+        held |= read_digit(*at++, &wrong) << 6;
+        held |= read_digit(*at++, &wrong);
+        ret[n] = (unsigned char)(held >> 16);
+        ret[n + 1] = (unsigned char)(held >> 8);
+        ret[n + 2] = (unsigned char)held;
     }
-    return !wrong && (held & ((1u << bits) - 1)) == 0; /* bits left over say nothing, but differ */
+    held = read_digit(*at++, &wrong) << 12;
+    held |= read_digit(*at++, &wrong) << 6;
+    held |= read_digit(*at, &wrong);
+    ret[ATTEMPT_SIGNATURE_BYTES - 2] = (unsigned char)(held >> 10);
+    ret[ATTEMPT_SIGNATURE_BYTES - 1] = (unsigned char)(held >> 2);
+    return !wrong && (held & 3) == 0; /* bits left over say nothing, but differ */
 }
 
 static void print_signature(struct buf *to, struct str bytes)
@@ -117,13 +133,29 @@ static void print_signature(struct buf *to, struct str bytes)
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The line's value, absent when it has another name. */
-static struct str value_of(struct str line, enum attempt_piece piece)
+/* The piece that a line of this name can be, by the bytes in which the names differ. */
+static enum attempt_piece piece_of(struct str line)
 {
-    size_t n = strlen(line_names[piece]);
-    if (line.n <= n || memcmp(line.p, line_names[piece], n) != 0)
-        return STR_NONE;
-    return (struct str){line.p + n, line.n - n - 1};
+    switch (line.p[0]) {
+    case 'w':
+        if (line.n < sizeof "webhook-id")
+            return PIECE_LITERAL;
+        return line.p[8] == 'i' ? PIECE_ID : line.p[8] == 't' ? PIECE_TIMESTAMP : PIECE_SIGNATURE;
+    case 'P':
+        if (line.n < sizeof "Postbackd-A")
+            return PIECE_LITERAL;
+        return line.p[10] == 'A' ? PIECE_NUMBER : PIECE_EVENT_TIME;
+    case 'D': return PIECE_DATE;
+    default: return PIECE_LITERAL;
+    }
+}
+
+static bool put_id(struct buf *to, struct str value, const struct attempt_facts *facts)
+{
+    if (!facts->event_id.p || !str_eq(value, facts->event_id))
+        return false;
+    piece_put(to, PIECE_ID);
+    return true;
 }
 
 static bool put_timestamp(struct buf *to, struct str value, int64_t at_ms)
@@ -182,55 +214,55 @@ static bool put_event_time(struct buf *to, struct str value, const struct attemp
     return same;
 }
 
-/* Answers of one second have the same date: it is parsed once. */
+static bool read_date(struct buf *room, struct str value, struct attempt_date *ret)
+{
+    int64_t ms;
+    if (!clock_parse_http_date(value, &ms) || ms < 0)
+        return false;
+    size_t n = room->n;
+    clock_print_http_date(room, ms);
+    bool same = room->n - n == value.n && memcmp(room->p + n, value.p, value.n) == 0;
+    room->n = n;
+    if (!same)
+        return false;
+    memcpy(ret->text, value.p, value.n);
+    ret->n = value.n;
+    ret->s = ms / 1000;
+    return true;
+}
+
+/* Answers of one second have the same date: it is parsed once. Attempts of several seconds come
+ * mixed, so some are remembered, by the last digit of their seconds. */
 static bool put_date(struct attempt_chunk *c, struct str value, int64_t at_ms)
 {
-    if (value.n == 0 || value.n > sizeof c->date)
+    if (value.n < sizeof "0 GMT" - 1 || value.n > sizeof c->dates[0].text)
         return false;
-    if (value.n != c->date_bytes || memcmp(value.p, c->date, value.n) != 0) {
-        int64_t ms;
-        if (!clock_parse_http_date(value, &ms))
-            return false;
-        size_t n = c->out.n;
-        clock_print_http_date(&c->out, ms);
-        bool same = c->out.n - n == value.n && memcmp(c->out.p + n, value.p, value.n) == 0;
-        c->out.n = n;
-        if (!same || ms < 0)
-            return false;
-        memcpy(c->date, value.p, value.n);
-        c->date_bytes = value.n;
-        c->date_s = ms / 1000;
-    }
+    struct attempt_date *date =
+        &c->dates[(unsigned char)value.p[value.n - (sizeof "0 GMT" - 1)] % ATTEMPT_DATES];
+    if (!str_eq(value, (struct str){date->text, date->n}) && !read_date(&c->out, value, date))
+        return false;
     piece_put(&c->out, PIECE_DATE);
-    piece_put_signed(&c->out, c->date_s - at_ms / 1000);
+    piece_put_signed(&c->out, date->s - at_ms / 1000);
     return true;
 }
 
 bool piece_put_line(struct attempt_chunk *c, struct str line, const struct attempt *a,
                     const struct attempt_facts *facts)
 {
-    struct str value;
-    if (line.n < 6 || line.p[line.n - 1] != '\n')
+    enum attempt_piece piece = piece_of(line);
+    if (piece == PIECE_LITERAL || line.p[line.n - 1] != '\n')
         return false;
-    switch (line.p[0]) {
-    case 'w':
-        if ((value = value_of(line, PIECE_ID)).p) {
-            if (!facts->event_id.p || !str_eq(value, facts->event_id))
-                return false;
-            piece_put(&c->out, PIECE_ID);
-            return true;
-        }
-        if ((value = value_of(line, PIECE_TIMESTAMP)).p)
-            return put_timestamp(&c->out, value, a->at_ms);
-        value = value_of(line, PIECE_SIGNATURE);
-        return value.p && put_signature(&c->out, value);
-    case 'P':
-        if ((value = value_of(line, PIECE_NUMBER)).p)
-            return put_number(&c->out, value, a->number);
-        value = value_of(line, PIECE_EVENT_TIME);
-        return value.p && put_event_time(&c->out, value, facts);
-    case 'D': value = value_of(line, PIECE_DATE); return value.p && put_date(c, value, a->at_ms);
-    default: return false;
+    struct str name = line_names[piece];
+    if (line.n <= name.n || memcmp(line.p, name.p, name.n) != 0)
+        return false;
+    struct str value = {line.p + name.n, line.n - name.n - 1};
+    switch (piece) {
+    case PIECE_ID: return put_id(&c->out, value, facts);
+    case PIECE_TIMESTAMP: return put_timestamp(&c->out, value, a->at_ms);
+    case PIECE_SIGNATURE: return put_signature(&c->out, value);
+    case PIECE_NUMBER: return put_number(&c->out, value, a->number);
+    case PIECE_EVENT_TIME: return put_event_time(&c->out, value, facts);
+    default: return put_date(c, value, a->at_ms);
     }
 }
 
@@ -251,12 +283,12 @@ static void print_date(struct buf *to, int64_t s, struct piece_reader *r)
 void piece_print(struct buf *to, enum attempt_piece piece, struct piece_reader *r,
                  const struct attempt *a, const struct attempt_facts *facts)
 {
-    const char *name = line_names[piece];
-    if (!name) {
+    struct str name = line_names[piece];
+    if (!name.p) {
         r->bad = true;
         return;
     }
-    buf_add_c(to, name);
+    buf_add_str(to, name);
     switch (piece) {
     case PIECE_ID: buf_add_str(to, facts->event_id); break;
     case PIECE_TIMESTAMP: buf_add_int(to, get_seconds(r, a)); break;
