@@ -114,6 +114,11 @@ static const char version_10[] =
     "INSERT INTO waiting SELECT segment,accepted_ms,count(*) FROM event WHERE state=1 GROUP BY 1,2;"
     "DROP INDEX event_waiting;";
 
+/* The same index with one number for its columns. */
+static const char version_11[] =
+    "DROP INDEX event_search;"
+    "CREATE INDEX event_search ON event(" SCHEMA_SEARCH_KEY ") WHERE lane<>0;";
+
 const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_1},
     {.text = version_2},
@@ -125,6 +130,7 @@ const struct migration_step migration_steps[SCHEMA_VERSION] = {
     {.text = version_8},
     {.text = version_9},
     {.text = version_10},
+    {.text = version_11},
 };
 
 void schema_configure(struct sql *q, bool write, int cache_kib)

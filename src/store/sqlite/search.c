@@ -8,7 +8,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define IN_INDEX " FROM event INDEXED BY event_search WHERE id>>40=?1 AND lane<>0 AND app_no"
+#define IN_INDEX " FROM event INDEXED BY event_search WHERE lane<>0 AND " SCHEMA_SEARCH_KEY
+
+static int64_t search_key(uint32_t account_no, uint32_t app_no, enum event_type type,
+                          enum callback_state state)
+{
+    _Static_assert(EVENT_TYPE_LAST < 1 << (SEARCH_KEY_APP_SHIFT - SEARCH_KEY_TYPE_SHIFT), "bits");
+    return (int64_t)((uint64_t)account_no << SEARCH_KEY_ACCOUNT_SHIFT |
+                     (uint64_t)app_no << SEARCH_KEY_APP_SHIFT |
+                     (uint64_t)type << SEARCH_KEY_TYPE_SHIFT | (uint64_t)state);
+}
 
 static const enum callback_state stored_states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
                                                     CALLBACK_DEAD, CALLBACK_SKIPPED};
@@ -16,8 +25,8 @@ static const enum callback_state stored_states[] = {CALLBACK_PENDING, CALLBACK_D
 /* The account's next app behind `app_no` that has any callback; 0: there is none. */
 static uint32_t next_app(struct sql *q, sqlite3_stmt *s, uint32_t account_no, uint32_t app_no)
 {
-    sql_bind_int(s, 1, account_no);
-    sql_bind_int(s, 2, app_no);
+    sql_bind_int(s, 1, search_key(account_no, app_no, 0, 0) + (1 << SEARCH_KEY_APP_SHIFT));
+    sql_bind_int(s, 2, search_key(account_no + 1, 0, 0, 0));
     uint32_t next = sql_row(q, s) ? (uint32_t)sql_int(s, 0) : 0;
     sql_reset(s);
     return next;
@@ -25,7 +34,8 @@ static uint32_t next_app(struct sql *q, sqlite3_stmt *s, uint32_t account_no, ui
 
 static sqlite3_stmt *prepare_next_app(struct sql *q)
 {
-    return sql_prepare(q, "SELECT app_no" IN_INDEX ">?2 ORDER BY app_no LIMIT 1");
+    return sql_prepare(q, "SELECT app_no" IN_INDEX ">=?1 AND " SCHEMA_SEARCH_KEY
+                          "<?2 ORDER BY " SCHEMA_SEARCH_KEY " LIMIT 1");
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -73,13 +83,10 @@ static void gather(struct gathering *g, uint32_t app_no, enum event_type type,
                    enum callback_state state)
 {
     sqlite3_stmt *s = g->find;
-    sql_bind_int(s, 1, g->list->account_no);
-    sql_bind_int(s, 2, app_no);
-    sql_bind_int(s, 3, type);
-    sql_bind_int(s, 4, state);
-    sql_bind_int(s, 5, (int64_t)g->range.first);
-    sql_bind_int(s, 6, (int64_t)g->range.last);
-    sql_bind_int(s, 7, (int64_t)g->most);
+    sql_bind_int(s, 1, search_key(g->list->account_no, app_no, type, state));
+    sql_bind_int(s, 2, (int64_t)g->range.first);
+    sql_bind_int(s, 3, (int64_t)g->range.last);
+    sql_bind_int(s, 4, (int64_t)g->most);
     while (sql_row(g->sql, s))
         g->ids[g->count++] = (uint64_t)sql_int(s, 0);
     if (g->count >= g->most)
@@ -103,10 +110,9 @@ size_t search_ids(struct lookup *l, const struct callback_list *list, struct ran
 {
     struct sql *q = &l->sql;
     struct gathering g = {.sql = q, .list = list, .range = range, .ids = ids, .most = most};
-    g.find = sql_prepare_f(q,
-                           "SELECT id" IN_INDEX "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
-                           " ORDER BY id %s LIMIT ?7",
-                           is_newest_first(&g) ? "DESC" : "ASC");
+    g.find =
+        sql_prepare_f(q, "SELECT id" IN_INDEX "=?1 AND id>=?2 AND id<=?3 ORDER BY id %s LIMIT ?4",
+                      is_newest_first(&g) ? "DESC" : "ASC");
     sqlite3_stmt *apps = prepare_next_app(q);
     if (list->app_no)
         gather_app(&g, list->app_no);
@@ -150,22 +156,18 @@ void search_count(struct lookup *l, struct callback_count *c, enum callback_stat
 {
     struct sql *q = &l->sql;
     sqlite3_stmt *apps = prepare_next_app(q);
-    sqlite3_stmt *s = sql_prepare(q, "SELECT count(*)" IN_INDEX
-                                     "=?2 AND type=?3 AND state=?4 AND id>=?5 AND id<=?6"
-                                     " AND accepted_ms>=?7 AND accepted_ms<?8");
-    sql_bind_int(s, 1, c->account_no);
-    sql_bind_int(s, 4, state);
-    sql_bind_int(s, 5, (int64_t)range.first);
-    sql_bind_int(s, 6, (int64_t)range.last);
-    sql_bind_int(s, 7, c->accepted_from_ms);
-    sql_bind_int(s, 8, c->accepted_to_ms);
+    sqlite3_stmt *s = sql_prepare(q, "SELECT count(*)" IN_INDEX "=?1 AND id>=?2 AND id<=?3"
+                                     " AND accepted_ms>=?4 AND accepted_ms<?5");
+    sql_bind_int(s, 2, (int64_t)range.first);
+    sql_bind_int(s, 3, (int64_t)range.last);
+    sql_bind_int(s, 4, c->accepted_from_ms);
+    sql_bind_int(s, 5, c->accepted_to_ms);
     for (uint32_t app_no = 0; (app_no = next_app(q, apps, c->account_no, app_no)) != 0;) {
         if (c->app_no && c->app_no != app_no)
             continue;
         int64_t count = 0;
-        sql_bind_int(s, 2, app_no);
         for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
-            sql_bind_int(s, 3, t);
+            sql_bind_int(s, 1, search_key(c->account_no, app_no, t, state));
             count += count_in(q, s);
         }
         if (count > 0)
@@ -182,15 +184,11 @@ uint64_t search_first_waiting(struct lookup *l, uint32_t account_no, uint32_t ap
 {
     struct sql *q = &l->sql;
     uint64_t first = 0;
-    sqlite3_stmt *s =
-        sql_prepare(q, "SELECT id" IN_INDEX "=?2 AND type=?3 AND state=?4 ORDER BY id LIMIT 1");
-    sql_bind_int(s, 1, account_no);
-    sql_bind_int(s, 2, app_no);
-    sql_bind_int(s, 4, CALLBACK_PENDING);
+    sqlite3_stmt *s = sql_prepare(q, "SELECT id" IN_INDEX "=?1 ORDER BY id LIMIT 1");
     for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
         if (event_lane(t) != kind)
             continue;
-        sql_bind_int(s, 3, t);
+        sql_bind_int(s, 1, search_key(account_no, app_no, t, CALLBACK_PENDING));
         uint64_t id = sql_row(q, s) ? (uint64_t)sql_int(s, 0) : 0;
         sql_reset(s);
         if (id != 0 && (first == 0 || id < first))
