@@ -1,5 +1,5 @@
-/* Event rows as the applier writes them: those that are as most are in one way, others in another.
- */
+/* Event rows as the applier writes them: those that are as most are in one way, others in another;
+ * and what outcomes make of them once they are there. */
 #include "sqlite_store.h"
 
 static bool is_special(int i)
@@ -48,8 +48,159 @@ static void keeps_rows_of_all_kinds(void)
     end();
 }
 
+/* --- outcomes of older rows ------------------------------------------------------------------- */
+
+#define OLDER 400
+#define LATER_MS (NOW_MS + 5000)
+
+static struct {
+    enum callback_state state;
+    enum skip_reason reason;
+    int attempts;
+} expected[OLDER + 1];
+
+static const char *older_id(int i)
+{
+    static char id[16];
+    snprintf(id, sizeof id, "o-%d", i);
+    return id;
+}
+
+/* First a long run of them, then every fifth, then ever fewer; later some of those that wait. */
+static bool is_told(int i, int round)
+{
+    if (round > 0)
+        return expected[i].state == CALLBACK_PENDING && (i % 3 == 0 || i % 50 == 10);
+    return i <= 200 ? i % 50 != 0 : i <= 300 ? i % 5 == 0 : i % 40 == 0;
+}
+
+/* Most are delivered, and their place is not quite the one they waited at. */
+static struct outcome outcome_of(int i, int round)
+{
+    struct outcome o = {
+        .account_no = terms.account_no,
+        .event_no = (uint64_t)i,
+        .lane = lane_of(terms.app_no, LANE_SUCCESS),
+        .has_attempt = true,
+        .attempt = {.number = expected[i].attempts + 1,
+                    .at_ms = NOW_MS + 1,
+                    .status = 200,
+                    .class = ATTEMPT_OK},
+        .state = CALLBACK_DELIVERED,
+        .place = {expected[i].attempts, expected[i].attempts, NOW_MS + i % 2},
+    };
+    switch (round > 0 ? -1 : i % 50) {
+    case 7: o.state = CALLBACK_DEAD; break;
+    case 8: o.state = CALLBACK_SKIPPED, o.reason = SKIP_NO_URL, o.has_attempt = false; break;
+    case 9: o.has_attempt = false; break;
+    case 10: o.state = CALLBACK_PENDING, o.place = (struct schedule_place){1, 1, LATER_MS}; break;
+    case 11: o.attempt.number = 3; break;
+    case 12: o.place.failed_attempts = 2; break;
+    default: break;
+    }
+    return o;
+}
+
+static void tell_of_older(int round)
+{
+    static struct outcome items[OLDER];
+    struct outcome_batch batch = {.items = items};
+    for (int i = 1; i <= OLDER; i++) {
+        if (!is_told(i, round))
+            continue;
+        struct outcome o = outcome_of(i, round);
+        expected[i].state = o.state;
+        expected[i].reason = o.reason;
+        if (o.has_attempt)
+            expected[i].attempts = o.attempt.number;
+        items[batch.count++] = o;
+    }
+    ASK(store_record, store, &batch);
+    CHECK_EQ_INT(batch.status, STORE_OK);
+}
+
+static int64_t expected_in(enum callback_state state)
+{
+    int64_t count = 0;
+    for (int i = 1; i <= OLDER; i++)
+        count += expected[i].state == state;
+    return count;
+}
+
+static void check_rows(void)
+{
+    for (int i = 1; i <= OLDER; i++) {
+        struct callback_get g = get(older_id(i));
+        CHECK_EQ_INT(g.status, STORE_OK);
+        CHECK_EQ_INT(g.row.state, expected[i].state);
+        CHECK_EQ_INT(g.row.event.reason_skipped, expected[i].reason);
+        CHECK_EQ_INT(g.row.attempts, expected[i].attempts);
+        arena_free(&g.arena);
+    }
+}
+
+static void check_lane(void)
+{
+    struct due_page p = {.more = true};
+    int64_t count = 0;
+    while (p.more) {
+        p = (struct due_page){.lane = lane_of(terms.app_no, LANE_SUCCESS),
+                              .due_until_ms = LATER_MS,
+                              .limit = LIMIT_PAGE_CALLBACKS,
+                              .after_due_ms = p.last_due_ms,
+                              .after_event_no = p.last_event_no};
+        ASK(store_page, store, &p);
+        CHECK_EQ_INT(p.status, STORE_OK);
+        count += (int64_t)p.count;
+        for (size_t i = 0; i < p.count; i++) {
+            CHECK_EQ_INT(expected[p.items[i]->event_no].state, CALLBACK_PENDING);
+            callback_free(p.items[i]);
+        }
+        free(p.items);
+    }
+    CHECK_EQ_INT(count, expected_in(CALLBACK_PENDING));
+}
+
+static void check_sums(void)
+{
+    struct store_numbers n;
+    store_get_numbers(store, &n);
+    CHECK_EQ_INT(n.callbacks_pending, expected_in(CALLBACK_PENDING));
+    CHECK_EQ_INT(n.callbacks_delivered, expected_in(CALLBACK_DELIVERED));
+    CHECK_EQ_INT(n.callbacks_dead, expected_in(CALLBACK_DEAD));
+    struct books_check books = {.from_day = INT32_MIN, .callbacks_most = OLDER};
+    ASK(store_check_books, store, &books);
+    CHECK_EQ_INT(books.callbacks, OLDER);
+    CHECK_EQ_INT(books.difference_total, 0);
+    free(books.differences);
+}
+
+/* Each memtable has outcomes of rows that are all in SQLite already. */
+static void takes_outcomes_of_older_rows(void)
+{
+    mono_stands_still = true;
+    begin();
+    for (int i = 1; i <= OLDER; i++) {
+        (void)submit_at(make(EVENT_SURVEY_COMPLETED, older_id(i), "ann"), NOW_MS + i / 30);
+        expected[i].state = CALLBACK_PENDING;
+    }
+    for (int round = 0; round < 3; round++) {
+        check_rows();
+        check_lane();
+        check_sums();
+        tell_of_older(round);
+    }
+    reopen();
+    check_rows();
+    check_lane();
+    check_sums();
+    mono_stands_still = false;
+    end();
+}
+
 int main(void)
 {
     RUN(keeps_rows_of_all_kinds);
+    RUN(takes_outcomes_of_older_rows);
     return check_done("sqlite_rows");
 }

@@ -29,8 +29,8 @@ static void prepare(struct apply *a)
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
            " WHERE id=?");
-    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
-    a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
+    apply_delivered_prepare(a);
+    apply_due_prepare(a);
     a->add_waiting = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"
                                     " ON CONFLICT DO UPDATE SET count=count+?3");
     a->drop_waiting =
@@ -112,7 +112,8 @@ void apply_close(struct apply *a)
     buf_free(&a->block);
     free(a->panelists);
     free(a->order);
-    free(a->due);
+    free(a->due.items);
+    free(a->done.items);
     free(a->late);
     free(a->waiting);
     books_free(&a->books);
@@ -131,12 +132,6 @@ void apply_count(struct apply *a, enum callback_state before, enum callback_stat
     a->counters.pending += (after == CALLBACK_PENDING) - (before == CALLBACK_PENDING);
     a->counters.delivered += (counted & COUNTED_DELIVERED) != 0;
     a->counters.dead += (counted & COUNTED_DEAD) != 0;
-}
-
-void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
-{
-    a->due = xgrow(a->due, &a->due_capacity, a->due_count + 1, sizeof *a->due);
-    a->due[a->due_count++] = (struct apply_due){lane, due_ms, id};
 }
 
 static void hash_panelists(struct apply *a)
@@ -169,7 +164,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     CHECK_MAGIC(m, MEMTABLE_MAGIC);
     struct apply_counters before = a->counters;
     a->m = m;
-    a->due_count = a->late_count = a->waiting_count = 0;
+    a->due.count = a->done.count = a->late_count = a->waiting_count = 0;
     books_clear(&a->books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");

@@ -21,6 +21,20 @@ struct apply_due {
     uint64_t id;
 };
 
+struct apply_dues {
+    struct apply_due *items;
+    size_t count, capacity;
+};
+
+/* An entry of the memtable, in the order of ids. */
+struct apply_row {
+    uint64_t id;
+    const struct mem_entry *entry;
+    const struct event *event; /* NULL: the event is older */
+    bool is_plain, has_body;   /* of a new one */
+    bool is_settled;           /* of an older one: written */
+};
+
 struct apply_waits {
     uint32_t segment;
     int64_t accepted_ms;
@@ -53,16 +67,15 @@ struct apply {
         sqlite3_stmt *add;
         struct attempt_chunk *chunk;
     } attempt;
-    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *add_due,
-        *drop_due, *add_waiting, *drop_waiting, *add_reversal, *add_cap, *find_report, *set_report,
-        *add_intraday, *add_book, *set_object, *drop_object;
+    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *set_delivered,
+        *add_due, *drop_due, *drop_dues, *pass_due, *add_waiting, *drop_waiting, *add_reversal,
+        *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object, *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
     size_t panelist_capacity, order_capacity;
-    struct buf block; /* of bodies */
-    struct apply_due *due;
-    size_t due_count, due_capacity;
+    struct buf block;            /* of bodies */
+    struct apply_dues due, done; /* what comes into the lanes and what leaves them */
     struct apply_waits *waiting; /* how many more wait than before, in parts */
     size_t waiting_count, waiting_capacity;
     struct books books; /* what the transaction adds to the ledger */
@@ -72,6 +85,13 @@ struct apply {
     /* The transaction under way. */
     struct memtable *m;
     int64_t erased;
+    /* Where statements stand that go through rows, in the order of the table. */
+    struct {
+        struct apply_row *at, *set, *end;
+    } delivering;
+    struct {
+        const struct apply_due *at, *end;
+    } dropping;
     uint64_t *late; /* callbacks erased earlier that this memtable has an outcome of */
     size_t late_count, late_capacity;
 };
@@ -92,8 +112,18 @@ void apply_recover(struct apply *a);
 void apply_drop_cached(struct apply *a);
 
 /* Steps of apply_memtable. */
-void apply_keys(struct apply *a);    /* apply_keys.c: segments, keys, bodies, panelists */
-void apply_rows(struct apply *a);    /* apply_rows.c: event rows and states, due */
+void apply_keys(struct apply *a); /* apply_keys.c: segments, keys, bodies, panelists */
+void apply_rows(struct apply *a); /* apply_rows.c: event rows and states, due */
+/* apply_delivered.c: of older rows, by id, those that are simply delivered; apply_older.c: the
+ * others, which are put in front. */
+void apply_delivered_prepare(struct apply *a);
+MUST_CHECK size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count);
+void apply_older(struct apply *a, const struct apply_row *rows, size_t count);
+/* apply_due.c: what comes into the lanes and what leaves them, gathered and then written. */
+void apply_due_prepare(struct apply *a);
+void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);
+void apply_queue_done(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);
+void apply_due(struct apply *a);
 void apply_reports(struct apply *a); /* apply_reports.c: report rows and active panelists */
 /* apply_intraday.c: slots of the day that is open, until another one is or they are ended. */
 void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day);
@@ -128,4 +158,3 @@ struct apply_money {
     int64_t reward_micros, revenue_micros;
 };
 struct apply_money apply_money_read(sqlite3_stmt *s, uint64_t id);
-void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id);

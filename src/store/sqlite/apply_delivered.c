@@ -1,0 +1,149 @@
+/* What becomes of most callbacks: one that waited in its lane is delivered, and of its row
+ * nothing but state, queue, due_ms, attempts and counted changes. Rows that lie together are
+ * changed by one statement that goes through them, asks functions of this file which of them are
+ * meant, and tells them the rest of the row; so each is looked up once, behind the last, and
+ * nothing is begun anew for it. All others are left to apply_older.c. */
+#include "store/sqlite/apply.h"
+
+#include "domain/clock.h"
+
+/* Rows of others that a statement may pass between two that are meant: passing so many costs what
+ * beginning anew does. */
+#define GAP_MOST 16
+
+enum argument {
+    ARG_ID,
+    ARG_APP,
+    ARG_LANE,
+    ARG_STATE,
+    ARG_REASON,
+    ARG_QUEUE,
+    ARG_MANUAL,
+    ARG_FAILED_ATTEMPTS,
+    ARG_SLOT,
+    ARG_DUE,
+    ARG_ATTEMPTS,
+    ARG_SEGMENT,
+    ARG_ACCEPTED,
+    ARG_COUNTED,
+    ARG_OCCURRED,
+    ARG_IS_TEST,
+    ARG_REWARD,
+    ARG_REVENUE,
+    ARG_COUNT
+};
+#define ARGUMENTS                                                                                  \
+    "id,app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"       \
+    "accepted_ms,counted,occurred_ms,is_test,reward_micros,revenue_micros"
+
+/* NULL: none. Ids are asked for in their order, each as often as SQLite likes. */
+static struct apply_row *find(struct apply_row **at, const struct apply_row *end,
+                              sqlite3_value *value)
+{
+    uint64_t id = (uint64_t)sqlite3_value_int64(value);
+    while (*at < end && (*at)->id < id)
+        ++*at;
+    return *at < end && (*at)->id == id ? *at : NULL;
+}
+
+static void has_outcome(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    ASSERT(argc == 1);
+    struct apply *a = sqlite3_user_data(context);
+    sqlite3_result_int(context, find(&a->delivering.at, a->delivering.end, argv[0]) != NULL);
+}
+
+/* Whether the statement says all that has become of the callback. */
+static bool is_simple(sqlite3_value **row, const struct mem_entry *entry)
+{
+    const struct callback_status *after = &entry->status;
+    return after->state == CALLBACK_DELIVERED && after->queue == QUEUE_NONE &&
+           entry->counted == COUNTED_DELIVERED &&
+           sqlite3_value_int64(row[ARG_STATE]) == CALLBACK_PENDING &&
+           sqlite3_value_int64(row[ARG_QUEUE]) == QUEUE_DUE &&
+           sqlite3_value_int64(row[ARG_REASON]) == after->reason &&
+           sqlite3_value_int64(row[ARG_MANUAL]) == after->manual &&
+           sqlite3_value_int64(row[ARG_FAILED_ATTEMPTS]) == after->place.failed_attempts &&
+           sqlite3_value_int64(row[ARG_SLOT]) == after->place.slot &&
+           sqlite3_value_int64(row[ARG_ATTEMPTS]) + 1 == after->attempts &&
+           sqlite3_value_int64(row[ARG_SEGMENT]) != 0; /* not erased */
+}
+
+/* What it moves besides its own row. */
+static void count_delivered(struct apply *a, sqlite3_value **row, uint64_t id)
+{
+    unsigned counted = (unsigned)sqlite3_value_int64(row[ARG_COUNTED]);
+    int64_t occurred_ms = sqlite3_value_int64(row[ARG_OCCURRED]);
+    struct book_key key = {.account_no = account_of_id(id),
+                           .app_no = (uint32_t)sqlite3_value_int64(row[ARG_APP]),
+                           .day = clock_day(occurred_ms),
+                           .lane = (enum lane_kind)sqlite3_value_int64(row[ARG_LANE]),
+                           .is_test = sqlite3_value_int64(row[ARG_IS_TEST]) != 0};
+    apply_queue_done(a, lane_of(key.app_no, key.lane), sqlite3_value_int64(row[ARG_DUE]), id);
+    apply_count(a, CALLBACK_PENDING, CALLBACK_DELIVERED, COUNTED_DELIVERED & ~counted);
+    apply_waits(a, (uint32_t)sqlite3_value_int64(row[ARG_SEGMENT]),
+                sqlite3_value_int64(row[ARG_ACCEPTED]), -1);
+    books_move(&a->books, &key, sqlite3_value_int64(row[ARG_REWARD]),
+               sqlite3_value_int64(row[ARG_REVENUE]), CALLBACK_PENDING, CALLBACK_DELIVERED);
+}
+
+static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **row)
+{
+    ASSERT(argc == ARG_COUNT);
+    struct apply *a = sqlite3_user_data(context);
+    struct apply_row *at = find(&a->delivering.at, a->delivering.end, row[ARG_ID]);
+    if (!at || at->is_settled || !is_simple(row, at->entry))
+        return; /* NULL, so it is not */
+    count_delivered(a, row, at->id);
+    at->is_settled = true;
+    sqlite3_result_int(context, 1);
+}
+
+/* A place of its own: what is new may be asked for once all that is meant is known. */
+static void delivered_due_ms(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    ASSERT(argc == 1);
+    struct apply *a = sqlite3_user_data(context);
+    const struct apply_row *at = find(&a->delivering.set, a->delivering.end, argv[0]);
+    if (at)
+        sqlite3_result_int64(context, at->entry->status.place.due_ms);
+}
+
+static void add_function(struct apply *a, const char *name, int argc,
+                         void (*function)(sqlite3_context *, int, sqlite3_value **))
+{
+    ASSERT(sqlite3_create_function_v2(a->sql.db, name, argc, SQLITE_UTF8, a, function, NULL, NULL,
+                                      NULL) == SQLITE_OK);
+}
+
+void apply_delivered_prepare(struct apply *a)
+{
+    add_function(a, "has_outcome", 1, has_outcome);
+    add_function(a, "is_delivered", ARG_COUNT, is_delivered);
+    add_function(a, "delivered_due_ms", 1, delivered_due_ms);
+    a->set_delivered =
+        sql_prepare_f(&a->sql,
+                      "UPDATE OR FAIL event SET state=%d,queue=%d,due_ms=delivered_due_ms(id),"
+                      "attempts=attempts+1,counted=counted|%u WHERE id>=? AND id<=?"
+                      " AND has_outcome(id) AND is_delivered(" ARGUMENTS ")",
+                      CALLBACK_DELIVERED, QUEUE_NONE, COUNTED_DELIVERED);
+}
+
+size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count)
+{
+    size_t left = 0;
+    for (size_t start = 0, i = 1; i <= count; i++) {
+        if (i < count && rows[i].id - rows[i - 1].id <= GAP_MOST)
+            continue;
+        a->delivering.at = a->delivering.set = &rows[start];
+        a->delivering.end = &rows[i];
+        sql_bind_int(a->set_delivered, 1, (int64_t)rows[start].id);
+        sql_bind_int(a->set_delivered, 2, (int64_t)rows[i - 1].id);
+        sql_run(&a->sql, a->set_delivered);
+        start = i;
+    }
+    for (size_t i = 0; i < count; i++)
+        if (!rows[i].is_settled)
+            rows[left++] = rows[i];
+    return left;
+}

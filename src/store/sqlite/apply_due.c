@@ -1,0 +1,156 @@
+/* What waits in the lanes by due time: what leaves and what comes, in the order of the table, once
+ * all rows of the memtable are written. */
+#include "store/sqlite/apply.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#define RANGE_LEAST 8     /* fewer are taken out one by one */
+#define STRANGERS_MOST 16 /* of a range, and as many again as a quarter of what is meant */
+
+static void queue(struct apply_dues *dues, lane_no lane, int64_t due_ms, uint64_t id)
+{
+    dues->items = xgrow(dues->items, &dues->capacity, dues->count + 1, sizeof *dues->items);
+    dues->items[dues->count++] = (struct apply_due){lane, due_ms, id};
+}
+
+void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
+{
+    queue(&a->due, lane, due_ms, id);
+}
+
+void apply_queue_done(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
+{
+    queue(&a->done, lane, due_ms, id);
+}
+
+static int by_due(const void *x, const void *y)
+{
+    const struct apply_due *a = x, *b = y;
+    if (a->lane != b->lane)
+        return a->lane < b->lane ? -1 : 1;
+    if (a->due_ms != b->due_ms)
+        return a->due_ms < b->due_ms ? -1 : 1;
+    return (a->id > b->id) - (a->id < b->id);
+}
+
+static void sort(struct apply_dues *dues)
+{
+    if (dues->count > 0)
+        qsort(dues->items, dues->count, sizeof *dues->items, by_due);
+}
+
+/* --- what leaves ------------------------------------------------------------------------------
+ */
+
+static void drop_one(struct apply *a, const struct apply_due *due)
+{
+    sql_bind_int(a->drop_due, 1, (int64_t)due->lane);
+    sql_bind_int(a->drop_due, 2, due->due_ms);
+    sql_bind_int(a->drop_due, 3, (int64_t)due->id);
+    sql_run(&a->sql, a->drop_due);
+}
+
+static void bind_range(sqlite3_stmt *s, const struct apply_due *first, const struct apply_due *last)
+{
+    sql_bind_int(s, 1, (int64_t)first->lane);
+    sql_bind_int(s, 2, first->due_ms);
+    sql_bind_int(s, 3, (int64_t)first->id);
+    sql_bind_int(s, 4, last->due_ms);
+    sql_bind_int(s, 5, (int64_t)last->id);
+}
+
+/* Whether little else lies between them. */
+static bool is_dense(struct apply *a, const struct apply_due *first, size_t count)
+{
+    sqlite3_stmt *s = a->pass_due;
+    bind_range(s, first, first + count - 1);
+    sql_bind_int(s, 6, (int64_t)(count + count / 4 + STRANGERS_MOST));
+    bool many = sql_row(&a->sql, s) && sql_int(s, 0) != 0;
+    sql_reset(s);
+    return !many;
+}
+
+/* Of one lane. Outcomes come in its order, so that mostly they are all there is from the first to
+ * the last; where they are not, parts may be. */
+static void drop_some(struct apply *a, const struct apply_due *first, size_t count)
+{
+    if (count < RANGE_LEAST) {
+        for (size_t i = 0; i < count; i++)
+            drop_one(a, &first[i]);
+        return;
+    }
+    if (!is_dense(a, first, count)) {
+        drop_some(a, first, count / 2);
+        drop_some(a, first + count / 2, count - count / 2);
+        return;
+    }
+    a->dropping.at = first;
+    a->dropping.end = first + count;
+    bind_range(a->drop_dues, first, first + count - 1);
+    sql_run(&a->sql, a->drop_dues);
+}
+
+/* Whether it is one of those meant; they are asked for in their order. */
+static void is_done(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    ASSERT(argc == 2);
+    struct apply *a = sqlite3_user_data(context);
+    const struct apply_due *at = a->dropping.at, *end = a->dropping.end;
+    int64_t due_ms = sqlite3_value_int64(argv[0]);
+    uint64_t id = (uint64_t)sqlite3_value_int64(argv[1]);
+    while (at < end && (at->due_ms < due_ms || (at->due_ms == due_ms && at->id < id)))
+        at++;
+    a->dropping.at = at;
+    sqlite3_result_int(context, at < end && at->due_ms == due_ms && at->id == id);
+}
+
+static void drop_due(struct apply *a)
+{
+    const struct apply_dues *done = &a->done;
+    size_t start = 0;
+    sort(&a->done);
+    for (size_t i = 1; i <= done->count; i++) {
+        if (i < done->count && done->items[i].lane == done->items[start].lane)
+            continue;
+        drop_some(a, done->items + start, i - start);
+        start = i;
+    }
+    a->done.count = 0;
+}
+
+/* --- what comes -------------------------------------------------------------------------------
+ */
+
+static void due_column(const void *context, size_t row, int column, sqlite3_context *to)
+{
+    const struct apply_due *due = (const struct apply_due *)context + row;
+    feed_int(to, column == 0 ? (int64_t)due->lane : column == 1 ? due->due_ms : (int64_t)due->id);
+}
+
+static void add_due(struct apply *a)
+{
+    sort(&a->due);
+    feed_run(&a->sql, a->add_due, &a->feed, a->due.count, due_column, a->due.items);
+    a->due.count = 0;
+}
+
+void apply_due(struct apply *a)
+{
+    drop_due(a);
+    add_due(a);
+}
+
+void apply_due_prepare(struct apply *a)
+{
+    struct sql *q = &a->sql;
+    ASSERT(sqlite3_create_function_v2(q->db, "is_done", 2, SQLITE_UTF8, a, is_done, NULL, NULL,
+                                      NULL) == SQLITE_OK);
+    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
+    a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
+    a->drop_dues = sql_prepare(q, "DELETE FROM due WHERE lane=?1 AND (due_ms,id)>=(?2,?3)"
+                                  " AND (due_ms,id)<=(?4,?5) AND is_done(due_ms,id)");
+    a->pass_due = sql_prepare(q, "SELECT (due_ms,id)<=(?4,?5) FROM due WHERE lane=?1"
+                                 " AND (due_ms,id)>=(?2,?3) ORDER BY due_ms,id LIMIT 1 OFFSET ?6");
+}
