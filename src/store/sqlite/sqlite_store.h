@@ -36,8 +36,8 @@
 /* The journal makes its next segment in the background; a disk that is full shows as taking longer
  * than this, and intake is then refused as busy. */
 #define JOURNAL_PATIENCE_MS 2000
-/* A memtable of so many events is kept for the next one, until nothing has come for so long. */
-#define SPARE_MEMTABLE_EVENTS (LIMIT_MEMTABLE_EVENTS / 8)
+/* A memtable of so many entries is kept for the next one, until nothing has come for so long. */
+#define SPARE_MEMTABLE_ENTRIES (LIMIT_MEMTABLE_EVENTS / 8)
 #define SPARE_MEMTABLE_MS 2000
 /* Nothing asked for so long after the start: time to load the filters of keys. */
 #define FILTERS_QUIET_MS 50

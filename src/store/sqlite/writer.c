@@ -97,7 +97,7 @@ static void drop_spare(struct sqlite_store *s)
 static struct memtable *next_memtable(struct sqlite_store *s, const struct memtable *m)
 {
     struct memtable *spare = s->writer.spare;
-    if (!spare || m->event_count < SPARE_MEMTABLE_EVENTS) {
+    if (!spare || m->entry_count < SPARE_MEMTABLE_ENTRIES) {
         drop_spare(s);
         return memtable_new(m->generation + 1);
     }
@@ -116,14 +116,16 @@ static void freeze(struct sqlite_store *s)
     queue_post(&s->to_applier, request_new(REQUEST_APPLY, m));
 }
 
-/* A memtable that fills is given longer, until nothing comes any more: the larger it is, the fewer
- * pages of the random trees are written for each of its events. */
+/* A memtable that fills, with events or with outcomes of older ones, is given longer, until nothing
+ * comes any more: the larger it is, the fewer pages are written for each of its entries. */
 static int64_t apply_at_mono_ms(const struct memtable *m)
 {
+    size_t entries = m->entry_count;
     int64_t soon_ms = m->first_mono_ms + LIMIT_APPLY_INTERVAL_MS;
     int64_t late_ms = m->first_mono_ms + LIMIT_APPLY_INTERVAL_BUSY_MS;
     int64_t quiet_ms = m->last_mono_ms + LIMIT_APPLY_QUIET_MS;
-    if (m->event_count < LIMIT_MEMTABLE_EVENTS / 8 || quiet_ms < soon_ms)
+    bool fills = entries >= LIMIT_MEMTABLE_EVENTS / 8 && entries < LIMIT_MEMTABLE_EVENTS;
+    if (!fills || quiet_ms < soon_ms)
         return soon_ms;
     return quiet_ms < late_ms ? quiet_ms : late_ms;
 }
@@ -182,7 +184,7 @@ static void take_applied(struct sqlite_store *s, struct request *r)
     w->applied_generation = m->generation;
     atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
     s->view.frozen = NULL;
-    if (m->event_count >= SPARE_MEMTABLE_EVENTS && !w->spare)
+    if (m->entry_count >= SPARE_MEMTABLE_ENTRIES && !w->spare)
         w->spare = m;
     else
         memtable_free(m);
