@@ -189,6 +189,38 @@ static void a_damaged_block_is_no_unknown_key(void)
     end();
 }
 
+/* Filters are loaded by whoever asks first after a start, so each asks first once. */
+static void the_first_question_after_a_start_is_answered(void)
+{
+    begin();
+    submit_events(0, 5, NOW_MS);
+    struct candidate again = make(EVENT_SURVEY_COMPLETED, name_of(1), panelists[1]);
+    struct candidate other = make(EVENT_SURVEY_COMPLETED, name_of(1), "joe");
+    reopen();
+    CHECK_EQ_INT(submit(again).kind, VERDICT_DUPLICATE);
+    reopen();
+    CHECK_EQ_INT(submit(other).kind, VERDICT_CONFLICT);
+    reopen();
+    struct callback_get g = get(name_of(0));
+    CHECK_EQ_INT(g.status, STORE_OK);
+    arena_free(&g.arena);
+    reopen();
+    struct callback_list l = {
+        .account_no = terms.account_no, .event_id = str_of(name_of(2)), .limit = 1};
+    ASK(store_list_callbacks, store, &l);
+    CHECK_EQ_UINT(l.count, 1);
+    arena_free(&l.arena);
+    reopen();
+    struct resend r = {
+        .account_no = terms.account_no, .event_id = str_of(name_of(3)), .now_ms = NOW_MS};
+    ASK(store_resend, store, &r);
+    CHECK(r.status != STORE_NOT_FOUND);
+    reopen();
+    submit_events(5, 6, NOW_MS); /* an event, and then its memtable, which has been applied */
+    check_known(6, NOW_MS);
+    end();
+}
+
 int main(void)
 {
     RUN(small_memtables_leave_few_runs);
@@ -196,5 +228,6 @@ int main(void)
     RUN(a_segment_that_runs_out_of_numbers_is_closed);
     RUN(an_old_segment_stays_readable);
     RUN(a_damaged_block_is_no_unknown_key);
+    RUN(the_first_question_after_a_start_is_answered);
     return check_done("sqlite_runs");
 }

@@ -49,6 +49,8 @@ bool recover_lock(const char *directory, int *ret_lock, char **ret_why)
 static bool replay_apply(struct replay *r)
 {
     struct memtable *m = r->view->active;
+    /* Its keys are added to no filter: one loaded before would take them for new ones. */
+    ASSERT(!r->view->lookup.segments_loaded);
     m->last_accepted_ms = r->view->last_accepted_ms;
     if (!apply_memtable(r->apply, m))
         return false;
