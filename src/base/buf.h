@@ -32,8 +32,10 @@ static inline char *buf_reserve(struct buf *b, size_t more)
 static inline void buf_add(struct buf *b, const void *p, size_t n)
 {
     char *to = buf_reserve(b, n);
-    if (n)
+    if (n) {
+        ASSERT(p); /* only what is empty may be absent */
         memcpy(to, p, n);
+    }
     b->n += n;
 }
 static inline void buf_add_str(struct buf *b, struct str s)
