@@ -406,7 +406,7 @@ static void refuse_test(struct delivery_test *test, const char *why)
     test->attempt = (struct attempt){
         .number = 1,
         .class = ATTEMPT_PROTOCOL,
-        .url = test->url.p ? arena_str(&test->arena, url_masked(test->url, &url)) : STR_NONE,
+        .url = arena_str(&test->arena, url_masked(test->url, &url)),
         .detail = arena_str(&test->arena, str_of(why)),
     };
     buf_free(&url);

@@ -52,12 +52,17 @@ bool ahead_put(struct ahead *a, struct ahead_group *group)
     return wanted;
 }
 
-void ahead_end(struct ahead *a)
+static void raise_flag(struct ahead *a, bool *flag)
 {
     pthread_mutex_lock(&a->lock);
-    a->ended = true;
+    *flag = true;
     pthread_cond_signal(&a->changed);
     pthread_mutex_unlock(&a->lock);
+}
+
+void ahead_end(struct ahead *a)
+{
+    raise_flag(a, &a->ended);
 }
 
 const struct ahead_group *ahead_take(struct ahead *a)
@@ -77,8 +82,5 @@ const struct ahead_group *ahead_take(struct ahead *a)
 
 void ahead_stop(struct ahead *a)
 {
-    pthread_mutex_lock(&a->lock);
-    a->stopped = true;
-    pthread_cond_signal(&a->changed);
-    pthread_mutex_unlock(&a->lock);
+    raise_flag(a, &a->stopped);
 }
