@@ -81,9 +81,10 @@ int pg_query_f(struct pg *pg, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void pg_begin(struct pg *pg, bool read_only);
 /* One that writes, whose plans are those that are kept: good for whatever the arguments are. */
 void pg_begin_kept(struct pg *pg);
-void pg_begin_snapshot(struct pg *pg); /* reads what was committed at its first statement */
-void pg_commit(struct pg *pg);         /* COMMIT: then pg_sync */
-void pg_take_long(struct pg *pg);      /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */
+/* Reads what was committed at its first statement: for what one answer shows of several. */
+void pg_begin_snapshot(struct pg *pg);
+void pg_commit(struct pg *pg);    /* COMMIT: then pg_sync */
+void pg_take_long(struct pg *pg); /* statements of this transaction may, PG_SCAN_TIMEOUT_MS */
 /* The rows of the statement put in last are visited as they come and not kept. */
 void pg_visit(struct pg *pg, pg_row_visitor visit, void *context);
 MUST_CHECK enum pg_fate pg_sync(struct pg *pg);

@@ -146,7 +146,7 @@ static enum pg_fate get_row(struct postgresql_store *s, struct pg *pg, struct ca
     struct fetched rows = {0};
     bool found;
     get->status = STORE_NOT_FOUND;
-    pg_begin(pg, true);
+    pg_begin_snapshot(pg);
     enum pg_fate fate = find_key(s, pg, get->account_no, get->event_id, &key, &found);
     if (fate == PG_FINE && found)
         fate = fetch_rows(pg, &key, 1, FETCH_UNLOCKED, true, arena, &rows);
@@ -296,7 +296,7 @@ static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct 
     l->rows = arena_alloc(&l->arena, l->limit * sizeof *l->rows);
     l->count = 0;
     l->more = false;
-    pg_begin(pg, true);
+    pg_begin_snapshot(pg);
     enum pg_fate fate = find_places(s, pg, l, arena, &places, &count);
     add_filters(&sql, l);
     for (size_t i = 0; fate == PG_FINE && i < count && !l->more; i++) {

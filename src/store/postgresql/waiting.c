@@ -30,12 +30,11 @@ static int ask_oldest(struct pg *pg, const struct lane_waiting *w)
 
 static enum pg_fate look_through(struct pg *pg, struct lane_waiting *w, enum lane_kind kind)
 {
-    pg_begin(pg, true);
     args_int(pg_args(pg), PG_INT4, w->account_no);
     args_int(&pg->args, PG_INT8, (int64_t)lane_of(w->app_no, kind));
     int at = pg_query(pg, "SELECT accepted_ms FROM waiting WHERE account_no=$1"
                           " AND lane IN($2,-$2) AND pending ORDER BY event_no LIMIT 1");
-    enum pg_fate fate = pg_end_read(pg);
+    enum pg_fate fate = pg_sync(pg);
     if (fate == PG_FINE && PQntuples(pg_result(pg, at)) > 0)
         w->oldest_accepted_ms[kind] = pg_int(pg_result(pg, at), 0, 0);
     return fate;
@@ -51,9 +50,9 @@ enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *la
 {
     (void)s;
     struct lane_waiting *w = lane_waiting;
-    pg_begin(pg, true);
+    pg_begin_snapshot(pg);
     int counts = ask_counts(pg, w), oldest = ask_oldest(pg, w);
-    enum pg_fate fate = pg_end_read(pg);
+    enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
     read_by_kind(pg_result(pg, counts), w->count);
@@ -61,5 +60,5 @@ enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *la
     for (int kind = LANE_NONE + 1; fate == PG_FINE && kind < LANE_KINDS; kind++)
         if (w->count[kind] > 0 && w->oldest_accepted_ms[kind] == 0)
             fate = look_through(pg, w, (enum lane_kind)kind);
-    return fate;
+    return fate == PG_FINE ? pg_end_read(pg) : fate;
 }
