@@ -183,12 +183,11 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
 }
 
 /* How long the whole lane has to hold still, and until when (wall) this callback; 0: not asked. */
-static int64_t obey_retry_after(struct dispatcher *d, struct try *t, const struct lane_now *now)
+static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
         return 0;
-    int64_t limit_ms = schedule_retry_after_limit(&d->delivery->schedule, &t->callback->place);
-    int64_t asked_ms = t->x.retry_after_ms < limit_ms ? t->x.retry_after_ms : limit_ms;
+    int64_t asked_ms = schedule_retry_after_ms(t->x.retry_after_ms);
     if (t->lane->paused_until_mono_ms < now->mono_ms + asked_ms)
         t->lane->paused_until_mono_ms = now->mono_ms + asked_ms;
     return now->wall_ms + asked_ms;
@@ -287,7 +286,7 @@ static void finish(struct dispatcher *d, struct try *t)
     outcome.attempt.number = ++c->attempts_made;
     outcome.attempt.manual = c->manual;
     c->manual = false;
-    int64_t not_before_ms = obey_retry_after(d, t, &now);
+    int64_t not_before_ms = obey_retry_after(t, &now);
     outcome.state = conclude(d, t, not_before_ms, &now);
     outcome.place = c->place;
     dispatcher_record(d, &outcome);

@@ -117,11 +117,8 @@ int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_pl
     return step_ms + step_ms / 10;
 }
 
-int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place)
+int64_t schedule_retry_after_ms(int64_t asked_ms)
 {
-    check_place(s, place);
-    int64_t sum = 0;
-    for (int32_t i = place->slot; i < s->steps && i < place->slot + 2; i++)
-        sum += s->step_ms[i];
-    return sum;
+    ASSERT(asked_ms >= 0);
+    return asked_ms < SCHEDULE_RETRY_AFTER_MOST_MS ? asked_ms : SCHEDULE_RETRY_AFTER_MOST_MS;
 }

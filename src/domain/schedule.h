@@ -29,8 +29,8 @@ enum schedule_next { SCHEDULE_RETRY, SCHEDULE_DEAD };
  * from rng); SCHEDULE_DEAD after the last. The wait is counted from now when the attempt was made
  * in time (within SCHEDULE_ON_TIME_MS, which a whole exchange fits in), else from when it was
  * due, passing over slots that are past already: lateness never stretches the schedule.
- * not_before_ms: from Retry-After, already bounded by schedule_retry_after_limit, asked before
- * this call (0: none). */
+ * not_before_ms: the time that Retry-After asks for, bounded by schedule_retry_after_ms (0: none).
+ */
 #define SCHEDULE_ON_TIME_MS 40000
 enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place *place,
                                  int64_t now_ms, int64_t not_before_ms, struct rng *rng);
@@ -41,5 +41,7 @@ bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64
 /* The longest that a callback at this place waits from its last try on, jitter included; 0 before
  * the first one. */
 int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_place *place);
-/* The longest a Retry-After may hold this callback back: the sum of its next two steps. */
-int64_t schedule_retry_after_limit(const struct schedule *s, const struct schedule_place *place);
+/* How long a Retry-After holds back the callback that got it, and its lane: as long as the receiver
+ * asked for, at most a day. */
+#define SCHEDULE_RETRY_AFTER_MOST_MS (INT64_C(24) * 3600 * 1000)
+int64_t schedule_retry_after_ms(int64_t asked_ms);

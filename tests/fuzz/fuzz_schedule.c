@@ -16,8 +16,8 @@ static void live(const struct schedule *s, const uint8_t *steps, size_t n)
         now = (now > place.due_ms ? now : place.due_ms) + late_ms;
         if (late_ms % 3 == 0)
             (void)schedule_pass(s, &place, now);
-        int64_t limit_ms = schedule_retry_after_limit(s, &place);
-        enum schedule_next next = schedule_fail(s, &place, now, now + limit_ms / 2, &rng);
+        int64_t asked_ms = schedule_retry_after_ms(late_ms);
+        enum schedule_next next = schedule_fail(s, &place, now, now + asked_ms, &rng);
         ASSERT(place.failed_attempts == tries);
         ASSERT(place.slot >= before.slot && place.slot <= s->steps);
         if (next == SCHEDULE_DEAD)

@@ -298,9 +298,9 @@ def http_date(n):
 
 def test_retry_after_pauses_the_whole_lane(field):
     """A second callback, posted after the answer, would go out at once if nothing paused it."""
-    # name: (status, form, seconds asked for, seconds kept: at most the next two steps of 5 s)
+    # name: (status, form, seconds asked for, seconds kept at least); the schedule's waits are 5 s
     cases = {"seconds": (429, seconds, 2, 2), "date": (503, http_date, 4, 3),
-             "day": (503, seconds, 86400, 9), "past": (503, http_date, -60, 0)}
+             "long": (503, seconds, 12, 12), "past": (503, http_date, -60, 0)}
     api, times, accounts = field.daemon.api(), {}, {}
 
     def behave_as(name):
@@ -329,6 +329,17 @@ def test_retry_after_pauses_the_whole_lane(field):
         assert times[name][1][0] - times[name][0][0] >= cases[name][3] - 0.05, (
             name, times[name], first, found)
         assert found["Attempts"][0]["Number"] == 1
+
+
+def test_a_retry_after_of_more_than_a_day_counts_as_a_day(field):
+    server = field.server(keep(answer(429, b"", seconds(30 * 86400))))
+    account, api = Account(field.daemon, server.url()), field.daemon.api()
+    before = time.time()
+    api.events(account.event("month"))
+    found = eventually(lambda: (lambda f: f if f["Attempts"] and f["NextAttemptAt"] else None)(
+        api.callback("month", account.partner_id)))
+    asked = datetime.datetime.fromisoformat(found["NextAttemptAt"]).timestamp()
+    assert 86400 <= asked - before <= 86400 + (time.time() - before) + 1, found
 
 
 def test_userinfo_is_basic_auth_and_masked_everywhere(field):

@@ -178,16 +178,12 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
 /* --- a try ends
  * ---------------------------------------------------------------------------------------------- */
 
-/* Contract: at most the sum of the next two steps. */
-static int64_t asked_pause(const struct sim *sim, const struct try *t)
+/* Contract: more than a day ahead counts as a day. */
+static int64_t asked_pause(const struct try *t)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
         return -1;
-    int64_t most_ms = 0;
-    int32_t slot = t->callback->place.slot;
-    for (int32_t i = slot; i < sim->schedule.steps && i < slot + 2; i++)
-        most_ms += sim->schedule.step_ms[i];
-    return t->x.retry_after_ms < most_ms ? t->x.retry_after_ms : most_ms;
+    return t->x.retry_after_ms < DAY ? t->x.retry_after_ms : DAY;
 }
 
 struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
@@ -207,7 +203,7 @@ struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
         .is_good = class == ATTEMPT_OK,
         .counts = class != ATTEMPT_OK && attempt_counts_against_lane(class, t->x.status),
         .speaks_of_host = destination_is_judged_by(class),
-        .pause_ms = asked_pause(sim, t),
+        .pause_ms = asked_pause(t),
         .destination = t->destination,
     };
     e.answered = !e.speaks_of_host && class != ATTEMPT_TIMEOUT && class != ATTEMPT_RESET;

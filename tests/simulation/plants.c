@@ -21,6 +21,7 @@ const struct plant plants[] = {
     {"lane_of_two_loops", CHECK_AT_ONCE},
     {"reversal_not_held_back", CHECK_REVERSAL},
     {"retry_after_ignored", CHECK_RETRY_AFTER},
+    {"retry_after_cut_short", CHECK_RETRY_AFTER},
     {"retries_too_early", CHECK_EARLY},
     {"attempt_not_counted", CHECK_COUNTERS},
     {"wakes_for_nothing", CHECK_HOT},
@@ -131,10 +132,12 @@ WRAP(struct lane *, lane_new, lane_no no, struct lane_shared *shared, const stru
     return lane;
 }
 
-WRAP(int64_t, schedule_retry_after_limit, const struct schedule *s,
-     const struct schedule_place *place)
+WRAP(int64_t, schedule_retry_after_ms, int64_t asked_ms)
 {
-    return is("retry_after_ignored") ? 0 : __real_schedule_retry_after_limit(s, place);
+    int64_t ms = __real_schedule_retry_after_ms(asked_ms);
+    if (is("retry_after_cut_short") && ms > 65 * SECOND)
+        return 65 * SECOND;
+    return is("retry_after_ignored") ? 0 : ms;
 }
 
 WRAP(void, retries_add, struct retries *r, struct callback *c, int64_t due_mono_ms)

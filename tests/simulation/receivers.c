@@ -40,7 +40,9 @@ static struct answer busy(struct sim *sim)
 {
     struct answer a = status(sim, sim_chance(sim, 2) ? 429 : 503, 100);
     if (!sim_chance(sim, 4))
-        a.retry_after_ms = sim_below(sim, sim_chance(sim, 3) ? 2 * HOUR : 2 * MINUTE);
+        a.retry_after_ms = sim_below(sim, sim_chance(sim, 30)  ? 30 * HOUR
+                                          : sim_chance(sim, 4) ? 2 * HOUR
+                                                               : 2 * MINUTE);
     return sim_chance(sim, 3) ? status(sim, 200, 50) : a;
 }
 

@@ -394,14 +394,12 @@ static void mend(struct sim *sim)
 /* By then the last retry has come, Retry-After or not. */
 static int64_t longest_wait(const struct sim *sim)
 {
-    int64_t two_ms = 0;
+    int64_t longest_ms = SCHEDULE_RETRY_AFTER_MOST_MS;
     for (int32_t i = 0; i < sim->schedule.steps; i++) {
-        int64_t ms = sim->schedule.step_ms[i];
-        if (i + 1 < sim->schedule.steps)
-            ms += sim->schedule.step_ms[i + 1];
-        two_ms = ms > two_ms ? ms : two_ms;
+        int64_t most_ms = sim->schedule.step_ms[i] + sim->schedule.step_ms[i] / 10;
+        longest_ms = most_ms > longest_ms ? most_ms : longest_ms;
     }
-    return two_ms + two_ms / 10 + 2 * HOUR;
+    return longest_ms + 4 * HOUR;
 }
 
 int64_t scenario_drain(struct sim *sim)

@@ -232,13 +232,36 @@ static struct world_answer busy_for_ever(struct world *w, const struct exchange 
     return (struct world_answer){ATTEMPT_STATUS, 503, 5, 1000 * HOUR};
 }
 
-static void retry_after_is_bounded_by_the_next_two_steps(void)
+static struct world_answer busy_for_an_hour(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 429, 5, HOUR};
+}
+
+/* Whatever the schedule says: its next two waits are 30 s. */
+static void retry_after_is_kept_as_it_was_asked(void)
+{
+    struct world *w = world_open(1, "10s,20s,1h");
+    w->answer = busy_for_an_hour;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 59 * MINUTE);
+    world_accept(w, 1, 2); /* its lane is asked to wait, too */
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 2 * MINUTE);
+    CHECK_EQ_INT(w->starts, 3);
+    world_close(w);
+}
+
+static void retry_after_is_at_most_a_day(void)
 {
     struct world *w = world_open(1, "10s,20s,1h");
     w->answer = busy_for_ever;
     world_set_app(w, 1, 1);
     world_accept(w, 1, 1);
-    world_run(w, 29 * SECOND);
+    world_run(w, 24 * HOUR - SECOND);
     CHECK_EQ_INT(w->starts, 1);
     world_run(w, 2 * SECOND);
     CHECK_EQ_INT(w->starts, 2);
@@ -526,7 +549,8 @@ int main(void)
     RUN(sick_lanes_hold_at_most_half_of_the_seats);
     RUN(receivers_that_never_answered_hold_few_seats);
     RUN(retry_after_pauses_the_lane);
-    RUN(retry_after_is_bounded_by_the_next_two_steps);
+    RUN(retry_after_is_kept_as_it_was_asked);
+    RUN(retry_after_is_at_most_a_day);
     RUN(a_410_ends_the_lane);
     RUN(a_disabled_app_waits_with_its_schedule_stopped);
     RUN(a_cleared_url_skips_what_waits);

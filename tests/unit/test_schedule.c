@@ -204,20 +204,16 @@ static void a_late_failure_waits_from_when_it_was_due(void)
     }
 }
 
-static void retry_after_holds_back_within_limits(void)
+static void retry_after_holds_back_up_to_a_day(void)
 {
     struct schedule s = parsed("5s,1m,5m");
     struct rng rng = seeded(5);
     struct schedule_place place = {.due_ms = START};
-    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 65 * SECOND);
-    place.slot = 1;
-    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 360 * SECOND);
-    place.slot = 2;
-    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 300 * SECOND);
-    place.slot = 3;
-    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 0);
+    CHECK_EQ_INT(schedule_retry_after_ms(0), 0);
+    CHECK_EQ_INT(schedule_retry_after_ms(HOUR), HOUR);
+    CHECK_EQ_INT(schedule_retry_after_ms(24 * HOUR), 24 * HOUR);
+    CHECK_EQ_INT(schedule_retry_after_ms(24 * HOUR + 1), 24 * HOUR);
 
-    place = (struct schedule_place){.due_ms = START};
     CHECK_EQ_INT(schedule_fail(&s, &place, START, START + 30 * SECOND, &rng), SCHEDULE_RETRY);
     CHECK_EQ_INT(place.due_ms, START + 30 * SECOND); /* later than 5 s */
     place = (struct schedule_place){.due_ms = START};
@@ -235,7 +231,6 @@ static void a_shorter_schedule_ends_what_is_beyond_it(void)
     struct schedule_place place = {.slot = 7, .failed_attempts = 7, .due_ms = START};
     CHECK(!schedule_pass(&s, &place, START - 1));
     CHECK(schedule_pass(&s, &place, START));
-    CHECK_EQ_INT(schedule_retry_after_limit(&s, &place), 0);
     CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_DEAD);
 }
 
@@ -276,7 +271,7 @@ int main(void)
     RUN(suspension_passes_over_slots);
     RUN(lateness_never_stretches_the_schedule);
     RUN(a_late_failure_waits_from_when_it_was_due);
-    RUN(retry_after_holds_back_within_limits);
+    RUN(retry_after_holds_back_up_to_a_day);
     RUN(a_shorter_schedule_ends_what_is_beyond_it);
     RUN(a_wait_is_at_most_its_step_and_a_tenth);
     RUN(one_seed_is_one_run);
