@@ -476,7 +476,7 @@ def test_what_will_not_do_is_said_before_anything_is_touched(places, tmp_path):
     db.execute("PRAGMA user_version=7")
     db.close()
     status, _, err = copy(first.uri, database.uri)
-    assert status == 1 and "has schema version 7" in err and "postbackd migrate" in err
+    assert status == 1 and "has schema version 7" in err and "use the newer program" in err
 
 
 def test_a_key_file_is_told_of(places, tmp_path):

@@ -45,15 +45,13 @@ bool pg_check_server(struct pg *pg)
 /* --- what is there ---------------------------------------------------------------------------- */
 
 struct steps_made {
-    bool made[PG_SCHEMA_VERSION + 1]; /* by number, of those that this program knows */
-    int64_t newest, least;            /* the oldest program for which there is room */
+    bool made[PG_STEPS_MOST + 1]; /* by number, of those that this program knows */
+    int64_t newest, least;        /* the oldest program for which there is room */
 };
 
-/* The first versions have no column `least`. */
 static int ask_steps(struct pg *pg)
 {
-    return pg_exec(pg, "SELECT version,coalesce((to_jsonb(s)->>'least')::int,1)"
-                       " FROM schema_version s");
+    return pg_exec(pg, "SELECT version,least FROM schema_version");
 }
 
 static void read_steps(const PGresult *r, struct steps_made *ret)
@@ -61,21 +59,21 @@ static void read_steps(const PGresult *r, struct steps_made *ret)
     *ret = (struct steps_made){0};
     for (int i = 0; i < PQntuples(r); i++) {
         int64_t version = pg_int(r, i, 0), least = pg_int(r, i, 1);
-        if (version > 0 && version <= PG_SCHEMA_VERSION)
+        if (version > 0 && version <= PG_STEPS_MOST)
             ret->made[version] = true;
         ret->newest = version > ret->newest ? version : ret->newest;
         ret->least = least > ret->least ? least : ret->least;
     }
 }
 
-static bool has_room(struct pg *pg, const struct steps_made *there)
+static bool has_room(struct pg *pg, const struct pg_migration *to, const struct steps_made *there)
 {
-    if (there->least <= PG_SCHEMA_VERSION)
+    if (there->least <= to->count)
         return true;
     return pg_refuse(pg,
                      "the database has schema version %" PRId64 " and is for programs that know"
                      " %" PRId64 " at least, this postbackd knows up to %d: use a newer one",
-                     there->newest, there->least, PG_SCHEMA_VERSION);
+                     there->newest, there->least, to->count);
 }
 
 /* --- making ----------------------------------------------------------------------------------- */
@@ -101,29 +99,29 @@ static bool lock_steps(struct pg *pg, struct steps_made *ret)
     return locked || try_lock_steps(pg, ret);
 }
 
-static bool make_step(struct pg *pg, int number)
+static bool make_step(struct pg *pg, const struct pg_step *step, int number)
 {
-    const struct pg_step *step = &pg_steps[number - 1];
     for (const char *const *sql = step->statements; *sql; sql++)
         pg_exec(pg, *sql);
     pg_exec_f(pg, "INSERT INTO schema_version(version,least) VALUES(%d,%d)", number, step->least);
     return pg_sync(pg) == PG_FINE;
 }
 
-bool pg_migrate(struct pg *pg, enum pg_step_kind most)
+bool pg_migrate(struct pg *pg, const struct pg_migration *to, enum pg_step_kind most)
 {
+    ASSERT(to->count <= PG_STEPS_MOST);
     struct steps_made there;
     int last = 0;
-    if (!lock_steps(pg, &there) || !has_room(pg, &there))
+    if (!lock_steps(pg, &there) || !has_room(pg, to, &there))
         return false;
     if (!there.newest)
         most = PG_CONTRACT; /* an empty database: no older program is on it */
     if (most == PG_CONTRACT)
         pg_take_long(pg);
-    for (int number = 1; number <= PG_SCHEMA_VERSION; number++) {
-        if (there.made[number] || pg_steps[number - 1].kind > most)
+    for (int number = 1; number <= to->count; number++) {
+        if (there.made[number] || to->steps[number - 1].kind > most)
             continue;
-        if (!make_step(pg, number))
+        if (!make_step(pg, &to->steps[number - 1], number))
             return false;
         last = number;
     }
@@ -159,15 +157,16 @@ static bool look_at_steps(struct pg *pg, struct steps_made *ret)
 bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visitor visit,
                               void *context, char **ret_why)
 {
+    const struct pg_migration *to = &pg_schema_migration;
     struct pg pg;
     struct steps_made before;
     pg_init(&pg, uri);
     bool good = pg_connect(&pg) && pg_check_server(&pg) && look_at_steps(&pg, &before) &&
-                has_room(&pg, &before) && (only_look || pg_migrate(&pg, PG_CONTRACT));
-    for (int i = 1; good && i <= PG_SCHEMA_VERSION; i++)
+                has_room(&pg, to, &before) && (only_look || pg_migrate(&pg, to, PG_CONTRACT));
+    for (int i = 1; good && i <= to->count; i++)
         visit(context, &(struct store_step){.version = i,
-                                            .what = pg_steps[i - 1].what,
-                                            .contracts = pg_steps[i - 1].kind == PG_CONTRACT,
+                                            .what = to->steps[i - 1].what,
+                                            .contracts = to->steps[i - 1].kind == PG_CONTRACT,
                                             .was_made = before.made[i]});
     if (!good)
         *ret_why = xstrdup(buf_c(&pg.why));

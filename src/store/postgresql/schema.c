@@ -1,4 +1,4 @@
-/* The steps are append-only: a released one is never edited, a change is a new step (migrate.h).
+/* The steps, opening, and partitions.
  *
  * Partitions are made as tables of their own and then attached: that does not lock out whoever
  * reads or writes the partitioned table, as making them in place would. */
@@ -13,9 +13,6 @@
  * are no sequences: an event's number comes from its account's row. */
 static const char *const version_1[] = {
     "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
-    "CREATE TABLE lease(name text PRIMARY KEY, fence bigint NOT NULL, holder text NOT NULL,"
-    " until timestamptz NOT NULL)",
-    "INSERT INTO lease VALUES('store',0,'','epoch')",
     "CREATE TABLE account(account_no int PRIMARY KEY, last_event_no bigint NOT NULL,"
     " last_accepted_ms bigint NOT NULL, period int NOT NULL) WITH (fillfactor=50)",
     "CREATE TABLE account_period(account_no int, first_event_no bigint, period int NOT NULL,"
@@ -80,27 +77,19 @@ static const char *const version_1[] = {
     "CREATE INDEX book_pending ON book(account_no,app_no) WHERE state=1",
     "CREATE TABLE object(kind smallint, id text COLLATE \"C\", document text NOT NULL,"
     " PRIMARY KEY(kind,id))",
-    NULL,
-};
-
-/* On which programs the database may be used: migrate.h. */
-static const char *const version_2[] = {
-    "ALTER TABLE schema_version ADD COLUMN IF NOT EXISTS least int NOT NULL DEFAULT 1",
-    NULL,
-};
-
-/* Many nodes. Whoever still runs without shards, as the only one, is fenced off for ever. */
-static const char *const version_3[] = {
-    "UPDATE lease SET fence=fence+1,holder='shards',until='infinity'",
     "CREATE TABLE node(node bigint PRIMARY KEY, name text NOT NULL, holder text NOT NULL,"
     " leaving bool NOT NULL, until timestamptz NOT NULL) WITH (fillfactor=50)",
     "CREATE TABLE shard(shard smallint PRIMARY KEY, node bigint NOT NULL, fence bigint NOT NULL)"
     " WITH (fillfactor=50)",
     "INSERT INTO shard SELECT i,0,0 FROM generate_series(0,255) i",
-    /* event_no 0: the lane; else that callback. */
+    /* event_no 0: the lane; else that callback. callbacks: what is in the lane, carry.h; whoever
+     * finds none looks into the lane. Not worth packing, and short-lived: rows stay whole in their
+     * pages. */
     "CREATE TABLE handover(account_no int NOT NULL, shard smallint NOT NULL, lane bigint NOT NULL,"
-    " due_ms bigint NOT NULL, event_no bigint NOT NULL, period int NOT NULL)"
-    " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0)",
+    " due_ms bigint NOT NULL, event_no bigint NOT NULL, period int NOT NULL, callbacks bytea)"
+    " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0,"
+    " toast_tuple_target=8160)",
+    "ALTER TABLE handover ALTER COLUMN callbacks SET STORAGE EXTERNAL",
     "CREATE INDEX handover_shard ON handover(shard)",
     "CREATE TABLE revision(name text PRIMARY KEY, revision bigint NOT NULL,"
     " trimmed bigint NOT NULL)",
@@ -116,21 +105,9 @@ static const char *const version_3[] = {
     NULL,
 };
 
-/* Callbacks themselves, carry.h: for lanes (event_no 0) alone, so whoever does not know of them
- * looks into the lane. Not worth packing, and short-lived: rows stay whole in their pages. */
-static const char *const version_4[] = {
-    "ALTER TABLE handover ADD COLUMN callbacks bytea",
-    "ALTER TABLE handover ALTER COLUMN callbacks SET STORAGE EXTERNAL",
-    "ALTER TABLE handover SET (toast_tuple_target=8160)",
-    NULL,
-};
+static const struct pg_step steps[PG_SCHEMA_VERSION] = {{"the tables", PG_EXPAND, 1, version_1}};
 
-const struct pg_step pg_steps[PG_SCHEMA_VERSION] = {
-    {"the tables", PG_EXPAND, 1, version_1},
-    {"the oldest program that each step leaves room for", PG_EXPAND, 1, version_2},
-    {"many nodes: shards, hand-overs, the log of objects", PG_EXPAND, 3, version_3},
-    {"hand-overs that carry callbacks", PG_EXPAND, 3, version_4},
-};
+const struct pg_migration pg_schema_migration = {steps, PG_SCHEMA_VERSION};
 
 static int32_t floor_div(int32_t a, int32_t b)
 {
@@ -190,7 +167,7 @@ static bool read_meta(struct pg *pg, const struct pg_schema_wants *wants, struct
 bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *wants,
                     struct hash_secret *ret_secret, char **ret_why)
 {
-    if (pg_connect(pg) && pg_check_server(pg) && pg_migrate(pg, PG_EXPAND) &&
+    if (pg_connect(pg) && pg_check_server(pg) && pg_migrate(pg, &pg_schema_migration, PG_EXPAND) &&
         read_meta(pg, wants, ret_secret))
         return true;
     *ret_why = xstrdup(buf_c(&pg->why));

@@ -1,11 +1,11 @@
-/* The tables, as numbered migrations, and their partitions; docs/postgresql-schema.md says what
- * each table is for. */
+/* The tables, as numbered steps (migrate.h), and their partitions; docs/postgresql-schema.md says
+ * what each table is for. */
 #pragma once
 
 #include "store/postgresql/migrate.h"
 
-#define PG_SCHEMA_VERSION 4
-extern const struct pg_step pg_steps[PG_SCHEMA_VERSION];
+#define PG_SCHEMA_VERSION 1
+extern const struct pg_migration pg_schema_migration;
 
 /* A partition of events and bodies has those accepted in 30 days, one of attempts those made in 7
  * days; both are counted from 1970-01-01. Stored: never to be changed. */
