@@ -5,8 +5,8 @@
 #include "ingest_store.h"
 
 #include "domain/clock.h"
-#include "store/sqlite/migrate.h"
 #include "store/sqlite/row.h"
+#include "store/sqlite/schema.h"
 
 #include <dirent.h>
 #include <time.h>
@@ -121,7 +121,7 @@ static void bare_open(struct bare *b, const char *directory)
     buf_free(&path);
     struct sql *q = &b->sql;
     schema_configure(q, true, 1500000);
-    ASSERT(migrate(q, &(struct sqlite_store_options){0}, &why));
+    ASSERT(migrate(q, &schema_migration, &why));
     sql_exec(q, "PRAGMA synchronous=FULL");
     sql_exec(q, "PRAGMA wal_autocheckpoint=100000");
     int64_t day = clock_day(env_wall_ms(env_real()));

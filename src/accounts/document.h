@@ -1,7 +1,5 @@
 /* Entries as the JSON documents that the store keeps: print and read. Callback Secrets, and URLs
- * with userinfo, stand in them sealed (vault.h), keys as SHA-256. All members of the first version
- * are required; what later versions add must have a default, so that old documents load after an
- * upgrade. */
+ * with userinfo, stand in them sealed (vault.h), keys as SHA-256. */
 #pragma once
 
 #include "accounts/accounts.h"

@@ -42,8 +42,7 @@ const struct command_entry command_table[] = {
      "too "
      "that a start leaves, as older daemons cannot go on behind them: run it when the last node "
      "has "
-     "the new version. On SQLite no daemon may run; an upgrade that is ended goes on when it is "
-     "started again.",
+     "the new version. On SQLite no daemon may run.",
      command_migrate},
     {COMMAND_COPY, "copy", "", "Move a store: from SQLite to PostgreSQL, and back.",
      "No daemon may run on either. Everything goes over; at the end both are read anew, compared "

@@ -1,8 +1,6 @@
 /* postbackd migrate: brings a store's tables up to this version, or says what that would be. */
 #include "cli/command.h"
 #include "cli/store_name.h"
-#include "daemon/daemon.h"
-#include "daemon/upgrade.h"
 #include "store/store_open.h"
 
 #include <stdio.h>
@@ -53,16 +51,12 @@ static int migrate_postgresql(const char *uri, bool only_look)
 
 static int open_and_close(const char *directory)
 {
-    struct upgrade_watch watch = {.env = env_real()};
     struct sqlite_store_options options = {
         .directory = directory,
         .disk = disk_real(),
         .env = env_real(),
-        .upgrade_goes_on = upgrade_goes_on,
-        .upgrade_context = &watch,
     };
     char *why = NULL;
-    daemon_block_signals();
     struct store *store = sqlite_store_open(&options, &why);
     if (!store)
         return failed(why);

@@ -309,11 +309,7 @@ int command_serve(struct settings *s)
     char *reason = NULL;
     struct daemon *d = daemon_start(&o, &reason);
     if (!d) {
-        int status = daemon_stop_asked() ? 0 : 1;
-        if (status == 0)
-            log_info("stopped", LOG_C("reason", reason));
-        else
-            command_fail(status, "%s", reason);
+        int status = command_fail(1, "%s", reason);
         free(reason);
         return status;
     }

@@ -47,8 +47,7 @@ struct daemon_options {
 struct daemon;
 
 /* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
- * clear line; daemon_stop_asked says whether it is that a signal came while the store was brought
- * up to date. */
+ * clear line. */
 MUST_CHECK struct daemon *daemon_start(const struct daemon_options *options, char **ret_why);
 /* While there is no user: a one-time link with which the first admin is made. False: somebody is
  * there. */

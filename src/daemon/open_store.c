@@ -2,7 +2,6 @@
 #include "daemon/open_store.h"
 
 #include "accounts/directory.h"
-#include "daemon/upgrade.h"
 
 static struct store *open_postgresql(const struct daemon_options *o, struct env *env,
                                      char **ret_why)
@@ -30,7 +29,6 @@ static struct store *open_postgresql(const struct daemon_options *o, struct env 
 
 static struct store *open_sqlite(const struct daemon_options *o, struct env *env, char **ret_why)
 {
-    struct upgrade_watch watch = {.env = env};
     struct sqlite_store_options options = {
         .directory = o->store_directory,
         .disk = disk_real(),
@@ -38,8 +36,6 @@ static struct store *open_sqlite(const struct daemon_options *o, struct env *env
         .retention = o->retention,
         .disk_reserve_bytes = o->disk_reserve_bytes,
         .waiting_most = o->waiting_most,
-        .upgrade_goes_on = upgrade_goes_on,
-        .upgrade_context = &watch,
     };
     return sqlite_store_open(&options, ret_why);
 }

@@ -5,14 +5,6 @@
 #include "store/disk.h"
 #include "store/store.h"
 
-/* A store of an older version that is brought up to date as it is opened: how far that is. A store
- * of millions of events takes a while. */
-struct store_upgrade {
-    int from, to;       /* versions: the store's as it was found, this program's */
-    int step;           /* the version that is being reached */
-    int64_t events, of; /* looked at in this step, of all; events 0: the step does not tell */
-};
-
 struct sqlite_store_options {
     const char *directory;
     struct disk *disk; /* disk_real() but for fault injection */
@@ -23,11 +15,6 @@ struct sqlite_store_options {
     int checkpoint_pages;
     /* Beyond these, events are refused; 0: the defaults (sqlite/bounds.c, base/limits.h). */
     int64_t disk_reserve_bytes, journal_most_bytes, waiting_most;
-    /* Asked many times a second during an upgrade, on the opener's thread; NULL: none is. False:
-     * stop, opening fails, and the next one goes on from about there. */
-    bool (*upgrade_goes_on)(void *context, const struct store_upgrade *at);
-    void *upgrade_context;
-    int64_t upgrade_slice; /* events to a transaction; 0: the default */
 };
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
                                            char **ret_why);

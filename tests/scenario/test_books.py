@@ -122,22 +122,3 @@ def test_mended_books_hold_again(own_daemon, receiver):
     assert logged(daemon, "books_hold_again")
     assert len(logged(daemon, "books_wrong")) == said
     assert daemon.api(None).get("/healthz").json == {"Status": "ok"}
-
-
-@pytest.mark.sqlite("a former version's tables")
-def test_an_older_store_gets_its_ledger(own_daemon, receiver):
-    daemon = own_daemon.start()
-    day_of_trade(daemon, receiver)
-    daemon.stop()
-    # what later versions have added, undone
-    for text in ("DROP TABLE book", "DROP TABLE intraday", "DROP INDEX event_search", "ALTER TABLE report DROP COLUMN live_outcomes",
-                 "ALTER TABLE report DROP COLUMN test_outcomes", "DROP TABLE accepted_back",
-                 "CREATE INDEX cap_by_time ON cap(occurred_ms)", "DROP TABLE run", "DROP TABLE waiting",
-                 "CREATE INDEX event_waiting ON event(accepted_ms) WHERE state=1", "ALTER TABLE segment DROP COLUMN has_keys",
-                 "CREATE TABLE key_1(hi INT, lo INT, content_hi INT, content_lo INT, id INT, PRIMARY KEY(hi, lo)) WITHOUT ROWID",
-                 "PRAGMA user_version=2"):
-        change(daemon, text)
-    daemon.start()
-    all_checked(daemon)
-    assert daemon.metrics()["postbackd_books_wrong_days"] == 0
-    assert daemon.metrics()["postbackd_books_callbacks_checked_total"] >= 9

@@ -7,10 +7,10 @@
 
 #include <stdlib.h>
 
-#include "store/sqlite/migrate.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/run.h"
 #include "store/sqlite/run_merge.h"
+#include "store/sqlite/schema.h"
 
 #define SEGMENT 3
 
@@ -21,7 +21,7 @@ static void begin(uint64_t seed)
 {
     char *why = NULL;
     ASSERT(sql_open(&sql, ":memory:", NULL, true, &why));
-    ASSERT(migrate(&sql, &(struct sqlite_store_options){0}, &why));
+    ASSERT(migrate(&sql, &schema_migration, &why));
     schema_create_segment(&sql, SEGMENT);
     rng_seed(&rng, seed);
 }
@@ -216,7 +216,7 @@ static size_t expect(const struct panelist_record *all, const struct panelist_qu
 
 static struct panelist_query random_query(uint64_t hash)
 {
-    struct panelist_query of = {SEGMENT, KEYS_RUNS, hash, {1, EVENTS}, rng_below(&rng, 2) == 0};
+    struct panelist_query of = {SEGMENT, hash, {1, EVENTS}, rng_below(&rng, 2) == 0};
     if (rng_below(&rng, 3) > 0) {
         of.range.first = 1 + rng_below(&rng, EVENTS);
         of.range.last = of.range.first + rng_below(&rng, EVENTS - of.range.first + 1);
@@ -262,7 +262,7 @@ static void finds_and_forgets_events_of_panelists(void)
         run_merge_all(&sql, SEGMENT);
         check_panelists(all);
         for (size_t h = 0; h < PANELISTS; h++) {
-            struct panelist_query of = {SEGMENT, KEYS_RUNS, hashes[h], {1, EVENTS}, false};
+            struct panelist_query of = {SEGMENT, hashes[h], {1, EVENTS}, false};
             panelist_forget(&sql, &of);
         }
         CHECK_EQ_INT(number("SELECT count(*) FROM panelists_3"), 0);
@@ -348,7 +348,7 @@ static void refuse_damage(const char *damage, enum run_kind kind)
         CHECK(!run_find_key(&sql, find, key.key, &key));
     } else {
         uint64_t ids[2];
-        struct panelist_query of = {SEGMENT, KEYS_RUNS, 1, {1, 9}, false};
+        struct panelist_query of = {SEGMENT, 1, {1, 9}, false};
         CHECK_EQ_UINT(panelist_ids(&sql, &of, ids, 1), 0);
     }
     CHECK_EQ_INT(sql.code, SQLITE_CORRUPT);

@@ -2,6 +2,8 @@
  * and what outcomes make of them once they are there. */
 #include "sqlite_store.h"
 
+#include "sqlite_sql.h"
+
 static bool is_special(int i)
 {
     return i == 20 || i == 55 || (i > 60 && i % 3 == 0);
@@ -198,8 +200,65 @@ static void takes_outcomes_of_older_rows(void)
     end();
 }
 
+/* --- what waits --------------------------------------------------------------------------------
+ */
+
+static void close_store(void)
+{
+    store_close(store);
+    store = NULL;
+}
+
+/* Counted as an index over the events that wait would find them. */
+static void check_waiting(int64_t count)
+{
+    CHECK_EQ_INT(sql_number("SELECT coalesce(sum(count),0) FROM waiting"), count);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM (SELECT segment,accepted_ms,count(*) FROM event"
+                            " WHERE state=1 GROUP BY 1,2 EXCEPT SELECT * FROM waiting)"),
+                 0);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM waiting WHERE count<1"), 0);
+}
+
+static void counts_what_waits(void)
+{
+    struct store_numbers n;
+    begin();
+    for (int i = 1; i <= 4; i++) {
+        char id[8];
+        snprintf(id, sizeof id, "e-%d", i);
+        (void)submit_new(EVENT_SURVEY_COMPLETED, id, i == 4 ? "bob" : "ann");
+        record((uint64_t)i, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
+    }
+    close_store();
+    check_waiting(4);
+    reopen();
+    store_get_numbers(store, &n);
+    CHECK_EQ_INT(n.oldest_pending_ms, NOW_MS);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    record(2, LANE_SUCCESS, CALLBACK_DEAD, 0, 2);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-5", "ann"); /* and gone within its memtable */
+    record(5, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    close_store();
+    check_waiting(2);
+    reopen();
+    struct erase e = {.account_no = terms.account_no, .panelist_id = STR("bob")};
+    ASK(store_erase, store, &e);
+    CHECK_EQ_INT(e.erased, 1);
+    close_store();
+    check_waiting(1);
+    reopen();
+    record(3, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    close_store();
+    check_waiting(0);
+    reopen();
+    store_get_numbers(store, &n);
+    CHECK_EQ_INT(n.oldest_pending_ms, 0);
+    end();
+}
+
 int main(void)
 {
+    RUN(counts_what_waits);
     RUN(keeps_rows_of_all_kinds);
     RUN(takes_outcomes_of_older_rows);
     return check_done("sqlite_rows");

@@ -2,7 +2,7 @@
  * it answers is what it would answer of one. */
 #include "sqlite_store.h"
 
-#include "sqlite_old.h"
+#include "sqlite_sql.h"
 #include "store/sqlite/run.h"
 
 static const char *name_of(int event)
@@ -146,30 +146,6 @@ static void a_segment_that_runs_out_of_numbers_is_closed(void)
     end();
 }
 
-static void an_old_segment_stays_readable(void)
-{
-    begin();
-    submit_events(0, 40, NOW_MS);
-    store_close(store);
-    store = NULL;
-    to_version_8();
-    reopen();
-    check_known(40, NOW_MS);
-    submit_events(40, 70, NOW_MS);
-    CHECK_EQ_INT(sql_number("SELECT sum(has_keys) FROM segment"), 3); /* 1 and 2 */
-    check_known(70, NOW_MS);
-    check_searches(70);
-    reopen();
-    check_known(70, NOW_MS);
-    CHECK_EQ_INT(erase("ann"), 24);
-    CHECK_EQ_UINT(listed_of("ann"), 0);
-    check_search(1, 70, LIST_NEWEST_FIRST, 7);
-    check_search(2, 70, LIST_OLDEST_FIRST, 7);
-    CHECK_EQ_INT(sql_number("SELECT count(*) FROM panelist_1"), 26);
-    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM panelists_2"), 20);
-    end();
-}
-
 static void a_damaged_block_is_no_unknown_key(void)
 {
     begin();
@@ -226,7 +202,6 @@ int main(void)
     RUN(small_memtables_leave_few_runs);
     RUN(a_closed_segment_has_one_run);
     RUN(a_segment_that_runs_out_of_numbers_is_closed);
-    RUN(an_old_segment_stays_readable);
     RUN(a_damaged_block_is_no_unknown_key);
     RUN(the_first_question_after_a_start_is_answered);
     return check_done("sqlite_runs");

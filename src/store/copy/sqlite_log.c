@@ -11,21 +11,11 @@
 void sqlite_log_open(struct sqlite_log *l, struct sql *q)
 {
     sqlite3_stmt *s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
-                                     " AND (name GLOB 'attempt_*' OR name GLOB 'attempts_*')");
+                                     " AND name GLOB 'attempts_*'");
     while (sql_row(q, s)) {
-        struct str name = sql_str(s, 0);
-        bool in_blocks = str_has_prefix(name, "attempts_");
         l->days = xgrow(l->days, &l->capacity, l->count + 1, sizeof *l->days);
-        l->days[l->count++] = (struct sqlite_log_day){
-            .in_blocks = in_blocks,
-            .find = sql_prepare_f(
-                q,
-                in_blocks ? "SELECT attempts FROM \"%.*s\" WHERE block=?"
-                          : "SELECT id,number,at_ms,manual,duration_ms,status,class,url,detail,"
-                            "request_headers,response_headers,response_body FROM \"%.*s\""
-                            " WHERE id>=? AND id<=?",
-                STR_ARG(name)),
-        };
+        l->days[l->count++] =
+            sql_prepare_f(q, "SELECT attempts FROM \"%.*s\" WHERE block=?", STR_ARG(sql_str(s, 0)));
     }
     sql_finalize(s);
 }
@@ -62,37 +52,11 @@ static void keep_of_block(void *context, unsigned low, const struct attempt *a)
     keep(b->log, b->first_id + low, a);
 }
 
-static void read_rows(struct block_reading *b, struct sql *q, sqlite3_stmt *s)
-{
-    sql_bind_int(s, 1, (int64_t)b->first_id);
-    sql_bind_int(s, 2, (int64_t)(b->first_id + ATTEMPT_BLOCK_IDS - 1));
-    while (sql_row(q, s)) {
-        const struct attempt a = {
-            .number = (int32_t)sql_int(s, 1),
-            .at_ms = sql_int(s, 2),
-            .manual = sql_int(s, 3) != 0,
-            .duration_ms = (int32_t)sql_int(s, 4),
-            .status = (int32_t)sql_int(s, 5),
-            .class = (enum attempt_class)sql_int(s, 6),
-            .url = arena_str(b->arena, sql_str(s, 7)),
-            .detail = arena_str(b->arena, sql_str(s, 8)),
-            .request_headers = arena_str(b->arena, sql_str(s, 9)),
-            .response_headers = arena_str(b->arena, sql_str(s, 10)),
-            .response_body = arena_str(b->arena, sql_str(s, 11)),
-        };
-        keep(b->log, (uint64_t)sql_int(s, 0), &a);
-    }
-}
-
 static void read_block(struct block_reading *b, struct sql *q)
 {
     b->log->found_count = 0;
     for (size_t i = 0; i < b->log->count; i++) {
-        sqlite3_stmt *s = b->log->days[i].find;
-        if (!b->log->days[i].in_blocks) {
-            read_rows(b, q, s);
-            continue;
-        }
+        sqlite3_stmt *s = b->log->days[i];
         sql_bind_int(s, 1, (int64_t)(b->first_id >> ATTEMPT_BLOCK_BITS));
         if (sql_row(q, s)) {
             attempt_block_read_all(sql_str(s, 0), b->facts, b->arena, keep_of_block, b);

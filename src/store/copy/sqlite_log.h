@@ -4,13 +4,8 @@
 #include "store/copy/records.h"
 #include "store/sqlite/sql.h"
 
-struct sqlite_log_day {
-    sqlite3_stmt *find;
-    bool in_blocks; /* attempts_DAY; else attempt_DAY, of versions before the sixth */
-};
-
 struct sqlite_log {
-    struct sqlite_log_day *days;
+    sqlite3_stmt **days; /* find a block of that day */
     size_t count, capacity;
     struct attempt *found; /* of one block */
     uint64_t *found_ids;

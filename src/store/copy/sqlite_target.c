@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "store/sqlite/apply.h"
-#include "store/sqlite/migrate.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/report_row.h"
@@ -76,7 +75,7 @@ static void forget_panelist(struct apply *a, const struct event *e)
     uint64_t id = event_id_of(e->account_no, e->event_no);
     int64_t hash = (int64_t)panelist_key(&a->secret, e->account_no, e->panelist_id).hi;
     sql_exec_f(&a->sql, "UPDATE event SET segment=0 WHERE id=%" PRIu64, id);
-    struct panelist_query it = {a->segment.no, KEYS_RUNS, (uint64_t)hash, {id, id}, false};
+    struct panelist_query it = {a->segment.no, (uint64_t)hash, {id, id}, false};
     panelist_forget(&a->sql, &it);
     sql_exec_f(&a->sql,
                "DELETE FROM cap WHERE app_no=%u AND panelist_hash=%" PRId64
@@ -327,11 +326,10 @@ static bool open_part(struct sqlite_target *t, const struct copy_source *from, s
                       char **ret_why)
 {
     struct sql *q = &t->apply.sql;
-    struct sqlite_store_options options = {.directory = t->directory};
     if (!sql_open(q, t->part, NULL, true, ret_why))
         return false;
     schema_configure(q, true, SCHEMA_CACHE_KIB_WRITER);
-    if (!migrate(q, &options, ret_why))
+    if (!migrate(q, &schema_migration, ret_why))
         return false;
     if (!take_up(t, from, mark)) {
         (void)failed(t);

@@ -307,7 +307,7 @@ static void get_event(struct reader *r, struct event *e)
     e->state = get_state(r, CALLBACK_NONE);
     e->reason_skipped = (enum skip_reason)get_range(r, SKIP_NONE, SKIP_IMPORTED);
     e->counts_for_cap = get_bool(r);
-    e->due_ms = r->left > 0 ? get_i64(r) : e->accepted_ms; /* older records have none */
+    e->due_ms = get_i64(r);
     r->bad |= e->event_no == 0 || e->event_id.n == 0;
     r->bad |= e->signature_offset != 0 && (size_t)e->signature_offset + 32 > e->body.n;
 }

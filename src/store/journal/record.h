@@ -3,7 +3,7 @@
  *
  * Layout: u8 kind, u32 length of what follows, then the fields in the order of the structs in
  * store.h, fixed-width little-endian numbers, texts as u32 length + bytes (0xffffffff: absent).
- * Kinds and layouts are append-only: old journals must replay after an upgrade. */
+ * A kind or layout that changes is a new format of the journal (frame.c). */
 #pragma once
 
 #include "base/buf.h"

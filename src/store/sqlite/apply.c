@@ -67,13 +67,12 @@ static void load_counters(struct apply *a)
 static void load_open_segment(struct apply *a)
 {
     a->segment.no = 0;
-    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms,has_keys FROM segment"
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,keys,first_accepted_ms FROM segment"
                                            " ORDER BY no DESC LIMIT 1");
     if (sql_row(&a->sql, s)) {
         a->segment.no = (uint32_t)sql_int(s, 0);
         a->segment.keys = sql_int(s, 1);
         a->segment.first_accepted_ms = sql_int(s, 2);
-        a->segment.keys_kept = sql_int(s, 3);
         sql_reset(s);
     }
     sql_finalize(s);

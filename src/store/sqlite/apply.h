@@ -49,7 +49,7 @@ struct apply {
     struct apply_counters counters;
     struct {
         uint32_t no;
-        int64_t keys, first_accepted_ms, keys_kept; /* an enum schema_keys */
+        int64_t keys, first_accepted_ms;
         sqlite3_stmt *add_body;
     } segment; /* the open one; 0: none yet */
     struct {

@@ -126,24 +126,14 @@ static void erase_attempts(struct apply *a, uint64_t id)
 {
     struct sql *q = &a->sql;
     sqlite3_stmt *s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
-                                     " AND name GLOB 'attempt_*'");
-    while (sql_row(q, s)) {
-        struct str name = sql_str(s, 0);
-        sql_exec_f(q,
-                   "UPDATE %.*s SET request_headers=NULL,response_headers=NULL,response_body=NULL,"
-                   "detail=iif(class=%d,NULL,detail) WHERE id=%" PRIu64,
-                   STR_ARG(name), ATTEMPT_REDIRECT, id);
-    }
-    sql_finalize(s);
-    s = sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
-                       " AND name GLOB 'attempts_*'");
+                                     " AND name GLOB 'attempts_*'");
     while (sql_row(q, s))
         erase_in_block(a, sql_str(s, 0), id);
     sql_finalize(s);
 }
 
 static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, uint32_t segment,
-                        enum schema_bodies bodies)
+                        bool has_bodies)
 {
     struct sql *q = &a->sql;
     sql_bind_str(e->clear, 1, e->what->replacement);
@@ -155,26 +145,24 @@ static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, u
     a->erased++;
     erase_callback(a, e, id, segment);
     erase_attempts(a, id);
-    if (bodies == BODIES_ROWS)
-        sql_exec_f(q, "DELETE FROM body_%u WHERE id=%" PRIu64, segment, id);
-    else if (bodies == BODIES_BLOCKS)
+    if (has_bodies)
         erase_body(a, segment, id);
 }
 
 /* The events of the panelist in one segment; the hash may be another's too, so the row's own
  * text decides. */
 static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t segment,
-                             enum schema_bodies bodies, enum schema_keys kept)
+                             bool has_bodies)
 {
     uint64_t upto = event_id_of(e->what->account_no, e->what->upto_event_no);
-    struct panelist_query all = {segment, kept, e->before.hi, {1, upto}, false};
+    struct panelist_query all = {segment, e->before.hi, {1, upto}, false};
     struct panelist_query left = all;
     uint64_t *ids = xmalloc(2 * ERASED_AT_ONCE * sizeof *ids);
     size_t count = ERASED_AT_ONCE;
     while (count == ERASED_AT_ONCE) {
         count = panelist_ids(&a->sql, &left, ids, ERASED_AT_ONCE);
         for (size_t i = 0; i < count; i++)
-            erase_event(a, e, ids[i], segment, bodies);
+            erase_event(a, e, ids[i], segment, has_bodies);
         if (count > 0)
             left.range.first = ids[count - 1] + 1;
     }
@@ -192,10 +180,9 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
                                       "segment=0,signature_offset=0 WHERE id=? AND panelist_id=?"),
     };
     a->erased = 0;
-    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies,has_keys FROM segment");
+    sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
     while (sql_row(&a->sql, s))
-        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), (enum schema_bodies)sql_int(s, 1),
-                         (enum schema_keys)sql_int(s, 2));
+        erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), sql_int(s, 1) != 0);
     sql_finalize(s);
     sql_finalize(e.clear);
     if (what->request)

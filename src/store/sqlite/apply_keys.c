@@ -21,10 +21,9 @@
 static void seal_segment(struct apply *a)
 {
     struct filter filter;
-    if (a->segment.keys_kept == KEYS_RUNS)
-        run_merge_all(&a->sql, a->segment.no);
+    run_merge_all(&a->sql, a->segment.no);
     filter_init(&filter, (size_t)a->segment.keys);
-    lookup_fill_filter(&a->sql, a->segment.no, a->segment.keys_kept, &filter);
+    lookup_fill_filter(&a->sql, a->segment.no, &filter);
     sqlite3_stmt *s = sql_prepare(&a->sql, "UPDATE segment SET filter=? WHERE no=?");
     sql_bind_blob(s, 1, filter_bytes(&filter));
     sql_bind_int(s, 2, a->segment.no);
@@ -43,16 +42,14 @@ static void begin_segment(struct apply *a, int64_t accepted_ms)
     a->segment.keys = 0;
     a->segment.first_accepted_ms = accepted_ms;
     schema_create_segment(&a->sql, a->segment.no);
-    a->segment.keys_kept = KEYS_RUNS;
-    sql_exec_f(&a->sql, "INSERT INTO segment VALUES(%u,0,%" PRId64 ",%" PRId64 ",%d,NULL,%d)",
-               a->segment.no, accepted_ms, accepted_ms, BODIES_BLOCKS, KEYS_RUNS);
+    sql_exec_f(&a->sql, "INSERT INTO segment VALUES(%u,0,%" PRId64 ",%" PRId64 ",1,NULL)",
+               a->segment.no, accepted_ms, accepted_ms);
 }
 
 static void open_segment(struct apply *a)
 {
     int64_t accepted_ms = a->m->events[0].accepted_ms;
-    if (a->segment.no == 0 || a->segment.keys_kept != KEYS_RUNS ||
-        a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
+    if (a->segment.no == 0 || a->segment.keys >= LIMIT_KEYS_PER_SEGMENT ||
         run_next(&a->sql, a->segment.no) > RUN_NO_MOST ||
         accepted_ms - a->segment.first_accepted_ms > SEGMENT_DAYS * DAY_MS)
         begin_segment(a, accepted_ms);

@@ -9,8 +9,6 @@
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/run.h"
 
-#define NO_BLOCK UINT64_MAX /* a row of one body, of before schema 6 */
-
 bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
 {
     *l = (struct lookup){0};
@@ -63,26 +61,13 @@ struct key_segment *lookup_segment(struct lookup *l, uint32_t no)
     l->segments =
         xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
     struct key_segment *segment = &l->segments[l->segment_count++];
-    *segment = (struct key_segment){.no = no, .kept = KEYS_RUNS};
+    *segment = (struct key_segment){.no = no};
     filter_init(&segment->filter, segment_capacity());
     return segment;
 }
 
-static void fill_from_rows(struct sql *q, uint32_t segment, struct filter *filter)
+void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter)
 {
-    sqlite3_stmt *s = sql_prepare_f(q, "SELECT hi,lo FROM key_%u", segment);
-    while (sql_row(q, s))
-        filter_add(filter, (struct key128){(uint64_t)sql_int(s, 0), (uint64_t)sql_int(s, 1)});
-    sql_finalize(s);
-}
-
-void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
-                        struct filter *filter)
-{
-    if (kept == KEYS_ROWS) {
-        fill_from_rows(q, segment, filter);
-        return;
-    }
     sqlite3_stmt *s = sql_prepare_f(q, "SELECT block FROM keys_%u", segment);
     while (sql_row(q, s)) {
         struct str block = sql_str(s, 0);
@@ -101,17 +86,16 @@ void lookup_load_segments(struct lookup *l)
     if (l->segments_loaded)
         return;
     l->segments_loaded = true;
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter,has_keys FROM segment ORDER BY no");
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT no,filter FROM segment ORDER BY no");
     while (sql_row(&l->sql, s)) {
         l->segments =
             xgrow(l->segments, &l->segment_capacity, l->segment_count + 1, sizeof *l->segments);
         struct key_segment *segment = &l->segments[l->segment_count++];
-        *segment = (struct key_segment){.no = (uint32_t)sql_int(s, 0),
-                                        .kept = (enum schema_keys)sql_int(s, 2)};
+        *segment = (struct key_segment){.no = (uint32_t)sql_int(s, 0)};
         if (filter_load(&segment->filter, sql_str(s, 1)))
             continue;
         filter_init(&segment->filter, segment_capacity());
-        lookup_fill_filter(&l->sql, segment->no, segment->kept, &segment->filter);
+        lookup_fill_filter(&l->sql, segment->no, &segment->filter);
     }
     sql_finalize(s);
     sql_release_cache(&l->sql); /* a million keys were read, and will not be again */
@@ -123,25 +107,6 @@ int64_t lookup_filter_bytes(const struct lookup *l)
     for (size_t i = 0; i < l->segment_count; i++)
         bytes += filter_bytes(&l->segments[i].filter).n;
     return (int64_t)bytes;
-}
-
-static bool find_row(struct lookup *l, struct key_segment *segment, struct key128 key,
-                     struct key_found *ret)
-{
-    if (!segment->find)
-        segment->find = sql_prepare_f(
-            &l->sql, "SELECT content_hi,content_lo,id FROM key_%u WHERE hi=? AND lo=?",
-            segment->no);
-    sql_bind_int(segment->find, 1, (int64_t)key.hi);
-    sql_bind_int(segment->find, 2, (int64_t)key.lo);
-    if (!sql_row(&l->sql, segment->find))
-        return false;
-    *ret = (struct key_found){
-        .content = {(uint64_t)sql_int(segment->find, 0), (uint64_t)sql_int(segment->find, 1)},
-        .id = (uint64_t)sql_int(segment->find, 2),
-    };
-    sql_reset(segment->find);
-    return true;
 }
 
 static bool find_record(struct lookup *l, struct key_segment *segment, struct key128 key,
@@ -161,9 +126,7 @@ bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
     lookup_load_segments(l);
     for (size_t i = l->segment_count; i > 0; i--) {
         struct key_segment *segment = &l->segments[i - 1];
-        if (filter_may_have(&segment->filter, key) &&
-            (segment->kept == KEYS_ROWS ? find_row(l, segment, key, ret)
-                                        : find_record(l, segment, key, ret)))
+        if (filter_may_have(&segment->filter, key) && find_record(l, segment, key, ret))
             return true;
     }
     return false;
@@ -201,18 +164,15 @@ static int body_statement(struct lookup *l, uint32_t segment)
     /* Purged ones have no table; asking the schema first keeps that apart from a failure. */
     sqlite3_stmt *known = sql_prepare(&l->sql, "SELECT has_bodies FROM segment WHERE no=?");
     sql_bind_int(known, 1, segment);
-    int64_t bodies = sql_row(&l->sql, known) ? sql_int(known, 0) : BODIES_NONE;
+    bool has_bodies = sql_row(&l->sql, known) && sql_int(known, 0) != 0;
     sql_finalize(known);
-    if (bodies == BODIES_NONE)
+    if (!has_bodies)
         return -1;
     int at = (int)(l->next_body++ % BODY_STATEMENTS);
     sql_finalize(l->bodies[at].find);
     l->bodies[at].segment = segment;
-    l->bodies[at].in_blocks = bodies == BODIES_BLOCKS;
     l->bodies[at].find =
-        bodies == BODIES_BLOCKS
-            ? sql_prepare_f(&l->sql, "SELECT bodies FROM bodies_%u WHERE block=?", segment)
-            : sql_prepare_f(&l->sql, "SELECT body FROM body_%u WHERE id=?", segment);
+        sql_prepare_f(&l->sql, "SELECT bodies FROM bodies_%u WHERE block=?", segment);
     return at;
 }
 
@@ -231,9 +191,8 @@ struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment)
     int at = segment > 0 ? body_statement(l, segment) : -1;
     if (at < 0)
         return STR_NONE;
-    bool in_blocks = l->bodies[at].in_blocks;
     sqlite3_stmt *s = l->bodies[at].find;
-    sql_bind_int(s, 1, (int64_t)(in_blocks ? block : id));
+    sql_bind_int(s, 1, (int64_t)block);
     if (!sql_row(&l->sql, s)) {
         if ((l->sql.code & 0xff) == SQLITE_ERROR)
             sql_forget(&l->sql); /* purged since the statement was made */
@@ -241,9 +200,9 @@ struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment)
     }
     l->body_block.s = s;
     l->body_block.segment = segment;
-    l->body_block.block = in_blocks ? block : NO_BLOCK;
+    l->body_block.block = block;
     l->body_block.bytes = sql_str(s, 0);
-    return in_blocks ? body_block_find(l->body_block.bytes, id) : l->body_block.bytes;
+    return body_block_find(l->body_block.bytes, id);
 }
 
 struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)

@@ -8,7 +8,6 @@
 
 struct key_segment {
     uint32_t no;
-    enum schema_keys kept;
     struct filter filter; /* no blocks: always ask SQLite */
     sqlite3_stmt *find;
 };
@@ -25,7 +24,6 @@ struct lookup {
     sqlite3_stmt *row, *status, *reversal, *payments, *last_no;
     struct {
         uint32_t segment;
-        bool in_blocks;
         sqlite3_stmt *find;
     } bodies[BODY_STATEMENTS]; /* of the segments asked last */
     size_t next_body;
@@ -47,8 +45,7 @@ void lookup_prepare(struct lookup *l);
 void lookup_close(struct lookup *l);
 
 /* Adds all keys of a segment to a filter. */
-void lookup_fill_filter(struct sql *q, uint32_t segment, enum schema_keys kept,
-                        struct filter *filter);
+void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter);
 /* Loads the filters of all segments, rebuilding the open one's, if they are not: the first question
  * about a key does it too, but they may be many megabytes. */
 void lookup_load_segments(struct lookup *l);

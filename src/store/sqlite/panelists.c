@@ -108,8 +108,7 @@ static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t 
 }
 
 /* A panelist's records of a block are in the order of ids. */
-static size_t ids_of_runs(struct sql *q, const struct panelist_query *of, uint64_t *ids,
-                          size_t most)
+size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most)
 {
     size_t count = 0;
     struct walk w;
@@ -125,29 +124,6 @@ static size_t ids_of_runs(struct sql *q, const struct panelist_query *of, uint64
     }
     walk_end(&w);
     return keep_first(of, ids, count, most);
-}
-
-static size_t ids_of_rows(struct sql *q, const struct panelist_query *of, uint64_t *ids,
-                          size_t most)
-{
-    size_t count = 0;
-    sqlite3_stmt *s = sql_prepare_f(q,
-                                    "SELECT id FROM panelist_%u WHERE hash=? AND id>=? AND id<=?"
-                                    " ORDER BY id %s LIMIT ?",
-                                    of->segment, of->newest_first ? "DESC" : "ASC");
-    sql_bind_int(s, 1, (int64_t)of->hash);
-    sql_bind_int(s, 2, (int64_t)of->range.first);
-    sql_bind_int(s, 3, (int64_t)of->range.last);
-    sql_bind_int(s, 4, (int64_t)most);
-    while (sql_row(q, s))
-        ids[count++] = (uint64_t)sql_int(s, 0);
-    sql_finalize(s);
-    return count;
-}
-
-size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most)
-{
-    return of->kept == KEYS_ROWS ? ids_of_rows(q, of, ids, most) : ids_of_runs(q, of, ids, most);
 }
 
 /* --- forgetting ---------------------------------------------------------------------------------
@@ -171,7 +147,7 @@ static void write_rest(struct walk *w)
     buf_free(&rest);
 }
 
-static void forget_in_runs(struct sql *q, const struct panelist_query *of)
+void panelist_forget(struct sql *q, const struct panelist_query *of)
 {
     bool more = true;
     struct walk w;
@@ -180,15 +156,4 @@ static void forget_in_runs(struct sql *q, const struct panelist_query *of)
         more = of->range.first < of->range.last; /* an event is in one run */
     }
     walk_end(&w);
-}
-
-void panelist_forget(struct sql *q, const struct panelist_query *of)
-{
-    if (of->kept == KEYS_RUNS)
-        forget_in_runs(q, of);
-    else
-        sql_exec_f(q,
-                   "DELETE FROM panelist_%u WHERE hash=%" PRId64 " AND id>=%" PRIu64
-                   " AND id<=%" PRIu64,
-                   of->segment, (int64_t)of->hash, of->range.first, of->range.last);
 }

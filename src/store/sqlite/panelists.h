@@ -1,5 +1,5 @@
 /* Which events of a segment are a panelist's: a search's, an erasure's. By hash, so the event's own
- * text decides. Segments of either kind (schema_keys). */
+ * text decides. */
 #pragma once
 
 #include "store/sqlite/accepted.h"
@@ -7,7 +7,6 @@
 
 struct panelist_query {
     uint32_t segment;
-    enum schema_keys kept;
     uint64_t hash;
     struct range range; /* of ids */
     bool newest_first;

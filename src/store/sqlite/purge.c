@@ -56,9 +56,8 @@ static void drop_bodies(struct apply *a, int64_t segment)
 {
     struct sql *q = &a->sql;
     sql_exec(q, "BEGIN IMMEDIATE");
-    sql_exec_f(q, "UPDATE segment SET has_bodies=%d WHERE no=%" PRId64, BODIES_NONE, segment);
+    sql_exec_f(q, "UPDATE segment SET has_bodies=0 WHERE no=%" PRId64, segment);
     sql_exec_f(q, "DROP TABLE IF EXISTS bodies_%" PRId64, segment);
-    sql_exec_f(q, "DROP TABLE IF EXISTS body_%" PRId64, segment);
     sql_exec(q, "COMMIT");
 }
 
@@ -80,8 +79,7 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     if (sql_failed(q))
         return;
     int64_t today = clock_day(now_ms);
-    while (drop_day(a, "attempts", today - keep->attempts_days, NULL) ||
-           drop_day(a, "attempt", today - keep->attempts_days, NULL))
+    while (drop_day(a, "attempts", today - keep->attempts_days, NULL))
         ;
     /* A set can be made again from the events, but not for every memtable of a long import. */
     while (drop_day(a, "active", today - keep->panelists_days, &a->active.touched))

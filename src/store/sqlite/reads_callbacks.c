@@ -32,23 +32,6 @@ static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
 
 /* --- one -------------------------------------------------------------------------------------- */
 
-static void read_attempt(sqlite3_stmt *s, struct arena *arena, struct attempt *ret)
-{
-    *ret = (struct attempt){
-        .number = (int32_t)sql_int(s, 0),
-        .at_ms = sql_int(s, 1),
-        .manual = sql_int(s, 2) != 0,
-        .duration_ms = (int32_t)sql_int(s, 3),
-        .status = (int32_t)sql_int(s, 4),
-        .class = (enum attempt_class)sql_int(s, 5),
-        .url = arena_str(arena, sql_str(s, 6)),
-        .detail = arena_str(arena, sql_str(s, 7)),
-        .request_headers = arena_str(arena, sql_str(s, 8)),
-        .response_headers = arena_str(arena, sql_str(s, 9)),
-        .response_body = arena_str(arena, sql_str(s, 10)),
-    };
-}
-
 struct log_reading {
     struct lookup *lookup;
     struct arena *arena;
@@ -78,24 +61,6 @@ static void read_blocks_of_day(struct log_reading *reading, struct str table)
     sql_finalize(s);
 }
 
-/* Tables of versions before the sixth. */
-static void read_rows_of_day(struct log_reading *reading, struct str table)
-{
-    struct lookup *l = reading->lookup;
-    sqlite3_stmt *s = sql_prepare_f(
-        &l->sql,
-        "SELECT number,at_ms,manual,duration_ms,status,class,url,detail,request_headers,"
-        "response_headers,response_body FROM %.*s WHERE id=? ORDER BY number,at_ms",
-        STR_ARG(table));
-    sql_bind_int(s, 1, (int64_t)reading->id);
-    while (sql_row(&l->sql, s)) {
-        struct attempt a;
-        read_attempt(s, reading->arena, &a);
-        keep_attempt(reading, &a);
-    }
-    sql_finalize(s);
-}
-
 static int compare_attempts(const void *a, const void *b)
 {
     const struct attempt *x = a, *y = b;
@@ -110,16 +75,10 @@ static void read_attempts(struct lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
     struct log_reading reading = {.lookup = l, .arena = arena, .row = row, .id = id};
-    sqlite3_stmt *s =
-        sql_prepare(&l->sql, "SELECT name FROM sqlite_schema WHERE type='table'"
-                             " AND (name GLOB 'attempt_*' OR name GLOB 'attempts_*')");
-    while (sql_row(&l->sql, s)) {
-        struct str name = sql_str(s, 0);
-        if (str_has_prefix(name, "attempts_"))
-            read_blocks_of_day(&reading, name);
-        else
-            read_rows_of_day(&reading, name);
-    }
+    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT name FROM sqlite_schema WHERE type='table'"
+                                           " AND name GLOB 'attempts_*'");
+    while (sql_row(&l->sql, s))
+        read_blocks_of_day(&reading, sql_str(s, 0));
     sql_finalize(s);
     struct attempt *kept = arena_alloc(arena, row->log_count * sizeof *kept + 1);
     if (row->log_count > 0) {
@@ -354,10 +313,9 @@ static void list_by_panelist(struct lookup *l, const struct hash_secret *secret,
         .newest_first = list->order == LIST_NEWEST_FIRST,
     };
     sqlite3_stmt *s =
-        sql_prepare_f(&l->sql, "SELECT no,has_keys FROM segment ORDER BY no %s", direction(list));
+        sql_prepare_f(&l->sql, "SELECT no FROM segment ORDER BY no %s", direction(list));
     for (bool more = true; more && sql_row(&l->sql, s);) {
         of.segment = (uint32_t)sql_int(s, 0);
-        of.kept = (enum schema_keys)sql_int(s, 1);
         more = list_segment(l, list, of);
     }
     sql_finalize(s);

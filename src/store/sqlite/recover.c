@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/sqlite/migrate.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
@@ -126,8 +125,7 @@ static bool settle_database(struct sql *q)
            SQLITE_OK;
 }
 
-static bool open_database(struct sqlite_store *s, const struct sqlite_store_options *options,
-                          char **ret_why)
+static bool open_database(struct sqlite_store *s, char **ret_why)
 {
     struct sql *q = &s->apply.sql;
     const char *vfs = s->disk->sqlite_vfs;
@@ -138,7 +136,7 @@ static bool open_database(struct sqlite_store *s, const struct sqlite_store_opti
         *ret_why = xprintf("%s: %s", s->database, q->why);
         return false;
     }
-    if (!migrate(q, options, ret_why))
+    if (!migrate(q, &schema_migration, ret_why))
         return false;
     struct hash_secret fresh;
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
@@ -180,10 +178,9 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
     return false;
 }
 
-bool recover_open(struct sqlite_store *s, const struct sqlite_store_options *options,
-                  char **ret_why)
+bool recover_open(struct sqlite_store *s, char **ret_why)
 {
-    if (!recover_lock(s->directory, &s->lock, ret_why) || !open_database(s, options, ret_why))
+    if (!recover_lock(s->directory, &s->lock, ret_why) || !open_database(s, ret_why))
         return false;
     s->view.active = memtable_new(s->apply.generation + 1);
     view_load(&s->view);

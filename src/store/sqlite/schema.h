@@ -1,12 +1,12 @@
-/* The tables, as numbered steps (migrate.h runs them); docs/store-schema.md says what each is for.
- */
+/* The tables, as numbered steps (migrate.h); docs/store-schema.md says what each is for. */
 #pragma once
 
 #include "base/hash.h"
 #include "store/journal/journal.h"
-#include "store/sqlite/sql.h"
+#include "store/sqlite/migrate.h"
 
-#define SCHEMA_VERSION 11
+#define SCHEMA_VERSION 1
+extern const struct migration schema_migration;
 
 /* The report day of an event, and whether it was accepted on another one: the expressions of the
  * index event_late, which a query must repeat word for word to be answered by it. */
@@ -25,19 +25,6 @@
 /* The first day of which every slot is counted; absent: all are. */
 #define META_INTRADAY_FROM_DAY "intraday_from_day"
 
-/* segment.has_bodies. Stored: append only. */
-enum schema_bodies {
-    BODIES_NONE = 0,   /* purged */
-    BODIES_ROWS = 1,   /* body_N, a row for each: until version 5 */
-    BODIES_BLOCKS = 2, /* bodies_N */
-};
-
-/* segment.has_keys. Stored: append only. */
-enum schema_keys {
-    KEYS_ROWS = 1, /* key_N and panelist_N, a row for each: until version 8 */
-    KEYS_RUNS = 2, /* keys_N and panelists_N: run.h */
-};
-
 /* The page cache of one connection. */
 #define SCHEMA_CACHE_KIB_WRITER 65536
 #define SCHEMA_CACHE_KIB_READER 16384
@@ -54,8 +41,7 @@ void meta_get_secret(struct sql *q, struct hash_secret *ret);
 bool meta_make_secret(struct sql *q, const struct hash_secret *fresh);
 struct journal_position meta_get_position(struct sql *q);
 
-/* Tables that come and go: one set per segment of keys, one table per day. A segment has runs and
- * blocks of bodies. */
+/* Tables that come and go: one set per segment of keys, one table per day. */
 void schema_create_segment(struct sql *q, uint32_t segment);
 void schema_create_attempt_day(struct sql *q, int64_t day);
 void schema_create_active_day(struct sql *q, int64_t day);

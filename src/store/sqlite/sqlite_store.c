@@ -364,7 +364,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     queue_init(&s->to_reads);
     queue_init(&s->to_scans);
     queue_init(&s->nap);
-    if (!recover_open(s, options, ret_why)) {
+    if (!recover_open(s, ret_why)) {
         free_store(s);
         return NULL;
     }

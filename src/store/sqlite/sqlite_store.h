@@ -188,5 +188,4 @@ void scans_configure(struct lookup *l);
 enum store_status read_books(struct sqlite_store *s, struct books_check *check);
 
 /* recover.c */
-MUST_CHECK bool recover_open(struct sqlite_store *s, const struct sqlite_store_options *options,
-                             char **ret_why);
+MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);
