@@ -118,8 +118,7 @@ int main(int argc, char **argv)
     if (!cidr_parse(STR("127.0.0.0/8"), &loopback))
         return 1;
     struct tls_authorities *authorities = tls_authorities_new(argc > 6 ? argv[6] : NULL);
-    struct sender_options options = {.allowed = &loopback,
-                                     .allowed_count = 1,
+    struct sender_options options = {.rules = {.allowed = &loopback, .allowed_count = 1},
                                      .authorities = authorities,
                                      .user_agent = "postbackd/bench",
                                      .http2 = http2,

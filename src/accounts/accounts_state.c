@@ -43,11 +43,8 @@ struct fields accounts_fields(struct accounts *accounts, const struct json *body
 {
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
     ASSERT(!accounts->busy);
-    return (struct fields){.body = body,
-                           .faults = faults,
-                           .patch = patch,
-                           .allowed = accounts->options.allowed,
-                           .allowed_count = accounts->options.allowed_count};
+    return (struct fields){
+        .body = body, .faults = faults, .patch = patch, .rules = &accounts->options.rules};
 }
 
 static bool taken(struct directory *d, enum account_kind kind, struct str id)

@@ -17,6 +17,7 @@
 #include "accounts/directory.h"
 #include "accounts/vault.h"
 #include "base/problem.h"
+#include "domain/destination_rules.h"
 #include "domain/signature.h"
 #include "json/reader.h"
 
@@ -52,10 +53,8 @@ struct accounts_options {
     struct directory *directory;
     struct env *env; /* ids, keys, secrets, nonces and the time */
     uint8_t master_key[MASTER_KEY_BYTES];
-    /* Non-public addresses that a callback URL may write out (--allow-destination); borrowed. */
-    const struct cidr *allowed;
-    size_t allowed_count;
-    uint32_t cluster_count; /* that accounts are split over; 0: 1 */
+    struct destination_rules rules; /* which addresses a callback URL may write out; borrowed */
+    uint32_t cluster_count;         /* that accounts are split over; 0: 1 */
 };
 
 struct accounts;

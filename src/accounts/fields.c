@@ -184,14 +184,20 @@ static bool is_masked_form_of(struct str given, struct str current)
     return same;
 }
 
-static bool address_allowed(const struct fields *f, const struct url *url)
+/* Why callbacks cannot go to the address that the URL writes out; NULL: they can. */
+static const char *address_problem(const struct fields *f, const struct url *url)
 {
-    if (!url->host_is_address || address_is_public(&url->address))
-        return true;
-    for (size_t i = 0; i < f->allowed_count; i++)
-        if (cidr_covers(&f->allowed[i], &url->address))
-            return true;
-    return false;
+    if (!url->host_is_address)
+        return NULL;
+    switch (destination_judge(f->rules, &url->address)) {
+    case DESTINATION_NOT_PUBLIC:
+        return "the address is not public; callbacks are only sent to public addresses";
+    case DESTINATION_DENIED:
+        return "the operator of this service lets no callbacks go to this address";
+    case DESTINATION_PUBLIC:
+    case DESTINATION_ALLOWED: break;
+    }
+    return NULL;
 }
 
 void fields_url(const struct fields *f, const char *name, struct str *ret)
@@ -209,9 +215,8 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
         return;
     if (v->type != JSON_STRING || !url_parse(f->faults->arena, v->text, &url, &why))
         problem_add(f->faults, str_of(name), "invalid", "%s", why);
-    else if (!address_allowed(f, &url))
-        problem_add(f->faults, str_of(name), "invalid",
-                    "the address is not public; callbacks are only sent to public addresses");
+    else if ((why = address_problem(f, &url)) != NULL)
+        problem_add(f->faults, str_of(name), "invalid", "%s", why);
     else
         *ret = v->text;
 }

@@ -4,15 +4,14 @@
 #pragma once
 
 #include "base/problem.h"
-#include "domain/url.h"
+#include "domain/destination_rules.h"
 #include "json/reader.h"
 
 struct fields {
     const struct json *body;
     struct problems *faults;
     bool patch;
-    const struct cidr *allowed; /* non-public addresses that a URL may write out */
-    size_t allowed_count;
+    const struct destination_rules *rules; /* which addresses a URL may write out */
 };
 
 struct field_rule {

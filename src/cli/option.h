@@ -36,6 +36,7 @@ enum option_id {
     OPTION_READ_REPLICA_MAX_LAG,
     OPTION_RETRY_SCHEDULE,
     OPTION_ALLOW_DESTINATION,
+    OPTION_DENY_DESTINATION,
     OPTION_SOURCE_ADDRESS,
     OPTION_CA_FILE,
     OPTION_PROXY,
@@ -112,6 +113,9 @@ struct settings {
 MUST_CHECK bool settings_read(struct settings *s, enum command command, int argc, char **argv,
                               char **environment, struct str *ret_why);
 void settings_free(struct settings *s);
+/* Overwrites the values of secret options, read or not: /proc/PID/environ shows a process's
+ * environment for as long as it runs. */
+void settings_wipe_environment(char **environment);
 /* Logs a warning for each unknown POSTBACKD_* variable: once the log is as it was asked for. */
 void settings_warn(const struct settings *s);
 

@@ -274,6 +274,16 @@ static void raise_descriptor_limit(void)
     }
 }
 
+/* A core dump would hold the master key and every partner's secrets. */
+static void forbid_core_dumps(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_CORE, &limit) == 0) {
+        limit.rlim_cur = 0;
+        setrlimit(RLIMIT_CORE, &limit);
+    }
+}
+
 /* The link is a secret for a person: it goes to a terminal, never into a log. */
 static void offer_set_up(struct daemon *d)
 {
@@ -297,7 +307,8 @@ int command_serve(struct settings *s)
     struct daemon_options o = {.version = POSTBACKD_VERSION};
     struct str why;
     if (!set_log(s, &why) || !read_listener(s, &o, &why) || !read_numbers(s, &o, &why) ||
-        !read_cidrs(s, OPTION_ALLOW_DESTINATION, &o.allowed, &o.allowed_count, &why) ||
+        !read_cidrs(s, OPTION_ALLOW_DESTINATION, &o.rules.allowed, &o.rules.allowed_count, &why) ||
+        !read_cidrs(s, OPTION_DENY_DESTINATION, &o.rules.denied, &o.rules.denied_count, &why) ||
         !read_cidrs(s, OPTION_TRUSTED_PROXY, &o.trusted_proxies, &o.trusted_proxy_count, &why) ||
         !read_sources(s, &o, &why) || !read_schedule(s, &o, &why) || !read_keys(s, &o, &why) ||
         !read_outside(s, &o, &why) || !read_store(s, &o, &why))
@@ -305,6 +316,8 @@ int command_serve(struct settings *s)
     settings_warn(s);
     umask(077); /* the store holds people's ids: nobody else's to read */
     raise_descriptor_limit();
+    forbid_core_dumps();
+    settings_wipe_environment(environ);
     daemon_block_signals();
     char *reason = NULL;
     struct daemon *d = daemon_start(&o, &reason);

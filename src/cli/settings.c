@@ -162,6 +162,19 @@ static bool read_environment(struct settings *s, char **environment, bool config
     return true;
 }
 
+void settings_wipe_environment(char **environment)
+{
+    for (; environment && *environment; environment++) {
+        struct str value = str_of(*environment);
+        struct str name = str_cut(&value, '=');
+        if (!str_has_prefix(name, PREFIX) || !value.p)
+            continue;
+        int id = option_of_variable((struct str){name.p + strlen(PREFIX), name.n - strlen(PREFIX)});
+        if (id >= 0 && option_table[id].secret)
+            explicit_bzero(*environment + name.n + 1, value.n);
+    }
+}
+
 /* --- the command line ----------------------------------------------------------------------- */
 
 static bool read_argument(struct settings *s, int argc, char **argv, int *i, struct str *ret_why)

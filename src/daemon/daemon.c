@@ -122,8 +122,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     struct accounts_options options = {
         .directory = d->directory,
         .env = d->env,
-        .allowed = d->options.allowed,
-        .allowed_count = d->options.allowed_count,
+        .rules = d->options.rules,
         .cluster_count = (uint32_t)d->options.cluster_count + 1,
     };
     if (!master_key_load(d->options.master_key, d->options.store_directory, d->env,
@@ -179,8 +178,7 @@ static bool make_senders(struct daemon *d, char **ret_why)
     static char agent[64];
     snprintf(agent, sizeof agent, "postbackd/%s", d->options.version);
     struct sender_options options = {
-        .allowed = d->options.allowed,
-        .allowed_count = d->options.allowed_count,
+        .rules = d->options.rules,
         .sources = d->options.sources,
         .source_count = d->options.source_count,
         .authorities = d->authorities,

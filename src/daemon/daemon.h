@@ -5,6 +5,7 @@
 #pragma once
 
 #include "api/api.h"
+#include "domain/destination_rules.h"
 #include "domain/schedule.h"
 #include "net/socket.h"
 #include "store/store_open.h"
@@ -23,8 +24,7 @@ struct daemon_options {
     const char *node_name; /* of this process, where several share a database */
     struct store_retention retention;
     struct schedule schedule;
-    const struct cidr *allowed;
-    size_t allowed_count;
+    struct destination_rules rules;
     const struct address *sources;
     size_t source_count;
     const struct cidr *trusted_proxies;

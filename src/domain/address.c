@@ -72,15 +72,30 @@ static bool is_mapped_v4(const struct address *a)
     return a->family == AF_INET6 && memcmp(a->bytes, prefix, sizeof prefix) == 0;
 }
 
-static bool v6_is_public(const struct address *a)
+bool address_embedded_v4(const struct address *a, struct address *ret)
 {
     static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b}; /* 64:ff9b::/96, RFC 6052 */
     static const uint8_t six_to_four[2] = {0x20, 0x02};        /* 2002::/16, RFC 3056 */
+    size_t from;
+    if (a->family != AF_INET6)
+        return false;
+    if (is_mapped_v4(a) || bits_equal(a->bytes, nat64, 96))
+        from = 12;
+    else if (bits_equal(a->bytes, six_to_four, 16))
+        from = 2;
+    else
+        return false;
+    *ret = (struct address){.family = AF_INET};
+    memcpy(ret->bytes, a->bytes + from, 4);
+    return true;
+}
+
+static bool v6_is_public(const struct address *a)
+{
+    struct address embedded;
     const uint8_t *bytes = a->bytes;
-    if (is_mapped_v4(a) || bits_equal(bytes, nat64, 96))
-        return v4_is_public(bytes + 12);
-    if (bits_equal(bytes, six_to_four, 16))
-        return v4_is_public(bytes + 2);
+    if (address_embedded_v4(a, &embedded))
+        return v4_is_public(embedded.bytes);
     if (bytes[0] >> 5 != 1) /* 2000::/3 */
         return false;
     for (size_t i = 0; i < ARRAY_LEN(v6_not_public); i++)

@@ -46,6 +46,8 @@ MUST_CHECK bool address_parse(struct str text, struct address *ret); /* strict s
 void address_print(struct buf *to, const struct address *a);
 MUST_CHECK bool cidr_parse(struct str text, struct cidr *ret);
 bool cidr_covers(const struct cidr *c, const struct address *a);
+/* The IPv4 address that packets to this IPv6 one end at: mapped, NAT64 or 6to4. False: none. */
+bool address_embedded_v4(const struct address *a, struct address *ret);
 /* Whether the address is public: not loopback, private, link-local, metadata, multicast,
  * documentation, reserved, unique-local, nor a v4 of those kinds mapped, translated (NAT64,
  * 6to4) or embedded in v6. IANA special-purpose registries (RFC 6890 and its updates). */

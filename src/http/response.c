@@ -112,6 +112,10 @@ void response_choose_id(struct conn *c)
     c->request.request_id = id_good(given) ? given : new_id(c);
 }
 
+/* RFC 6797: whoever came over TLS once comes over TLS for a year. Not for subdomains, which may be
+ * somebody else's. */
+#define STRICT_TRANSPORT "Strict-Transport-Security: max-age=31536000\r\n"
+
 /* Everything up to Content-Length, Transfer-Encoding and the empty line. */
 static void add_head(struct conn *c, int status, const char *content_type, struct str id,
                      struct str extra)
@@ -133,6 +137,8 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
     buf_add_c(to, "\r\nX-Request-Id: ");
     buf_add_str(to, id);
     buf_add_c(to, c->close_after ? "\r\nConnection: close\r\n" : "\r\n");
+    if (c->tls || c->request.secure)
+        buf_add_c(to, STRICT_TRANSPORT);
     buf_add_str(to, extra);
 }
 

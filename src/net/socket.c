@@ -198,6 +198,25 @@ int socket_source_error(const struct address *from)
     return error;
 }
 
+/* A route to one of the machine's own addresses begins at that very address. Binding to it would
+ * say the same, but not where net.ipv4.ip_nonlocal_bind is on; UDP, as connecting sends nothing. */
+bool socket_is_own_address(const struct address *a)
+{
+    struct sockaddr_storage where;
+    struct endpoint here;
+    struct address v4;
+    if (address_embedded_v4(a, &v4))
+        a = &v4;
+    int fd = socket(a->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false; /* no descriptor is left: nothing will be connected to either */
+    bool own = connect(fd, (struct sockaddr *)&where, to_kernel(&where, a, 1)) == 0 &&
+               socket_local(fd, &here) && here.address.family == a->family &&
+               memcmp(here.address.bytes, a->bytes, a->family == AF_INET ? 4 : 16) == 0;
+    close(fd);
+    return own;
+}
+
 int socket_connect_error(int fd)
 {
     int error = 0;

@@ -34,6 +34,9 @@ MUST_CHECK int socket_connect(const struct endpoint *to, const struct address *f
 int socket_connect_error(int fd); /* 0: connected */
 /* Whether connections can be made from this address: 0, or the errno of binding to it. */
 int socket_source_error(const struct address *from);
+/* Whether the address, or the IPv4 one embedded in it, is one of this machine's. Asked of the
+ * kernel, which knows of changes. */
+bool socket_is_own_address(const struct address *a);
 bool socket_local(int fd, struct endpoint *ret);
 /* "connection refused: nothing listens on that port", ... Static or the C library's. */
 const char *socket_error_text(int error);

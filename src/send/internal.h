@@ -123,7 +123,7 @@ struct sender {
     struct loop *loop;
     struct sender_options options;
     struct address *sources;
-    struct cidr *allowed;
+    struct cidr *allowed, *denied;
     char *user_agent;
     size_t next_source;
     bool has_proxy;

@@ -43,15 +43,22 @@ void opening_cancel(struct opening *opening)
 
 /* ---- which addresses */
 
-static bool may_connect(const struct sender *s, const struct address *a)
+/* Why nothing is sent to the address; NULL: it is. What this machine listens on is behind its
+ * firewall's back, so its own public addresses are refused, too. */
+static const char *refusal(const struct sender *s, const struct address *a)
 {
-    if (address_is_public(a))
-        return true;
-    for (size_t i = 0; i < s->options.allowed_count; i++) {
-        if (cidr_covers(&s->options.allowed[i], a))
-            return true;
+    switch (destination_judge(&s->options.rules, a)) {
+    case DESTINATION_NOT_PUBLIC:
+        return "is not a public address: callbacks are sent to public addresses only";
+    case DESTINATION_DENIED:
+        return "is an address that the operator of this service lets no callbacks go to";
+    case DESTINATION_PUBLIC:
+        if (socket_is_own_address(a))
+            return "is an address of the sending machine itself: callbacks are not sent there";
+        break;
+    case DESTINATION_ALLOWED: break;
     }
-    return false;
+    return NULL;
 }
 
 /* The next source of that family, in turn; family 0 when none is configured at all. False: there
@@ -73,17 +80,14 @@ static bool pick_source(struct sender *s, int family, struct address *ret)
 
 static void settle_none_allowed(struct job *job, const struct address *refused)
 {
+    const char *why = refusal(job->sender, refused);
     struct buf text = {0};
     address_print(&text, refused);
     if (job->destination->host_is_address)
-        job_settle(job, ATTEMPT_DESTINATION_REFUSED,
-                   "%s is not a public address: callbacks are sent to public addresses only",
-                   buf_c(&text));
+        job_settle(job, ATTEMPT_DESTINATION_REFUSED, "%s %s", buf_c(&text), why);
     else
-        job_settle(job, ATTEMPT_DESTINATION_REFUSED,
-                   "The name %s resolves to %s, which is not a public address: callbacks are sent "
-                   "to public addresses only",
-                   job->destination->host, buf_c(&text));
+        job_settle(job, ATTEMPT_DESTINATION_REFUSED, "The name %s resolves to %s, which %s",
+                   job->destination->host, buf_c(&text), why);
     buf_free(&text);
 }
 
@@ -235,7 +239,7 @@ static void dial_addresses(struct opening *opening, const struct address *from, 
     struct address good[LIMIT_DNS_ADDRESSES];
     size_t good_count = 0;
     for (size_t i = 0; i < count; i++) {
-        if (may_connect(job->sender, &from[i]))
+        if (!refusal(job->sender, &from[i]))
             good[good_count++] = from[i];
     }
     if (good_count == 0) {

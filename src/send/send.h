@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "domain/attempt.h"
+#include "domain/destination_rules.h"
 #include "domain/url.h"
 #include "net/loop.h"
 
@@ -23,9 +24,8 @@ struct client_identity {
 };
 
 struct sender_options {
-    const struct cidr *allowed; /* non-public addresses that may be connected to */
-    size_t allowed_count;
-    const struct address *sources; /* local addresses to bind, taken in turn by family */
+    struct destination_rules rules; /* which addresses may be connected to */
+    const struct address *sources;  /* local addresses to bind, taken in turn by family */
     size_t source_count;
     struct tls_authorities *authorities; /* whom to trust; needed by sender_new only */
     const char *dns_server;              /* "addr[:port]"; NULL: the system's */

@@ -68,6 +68,7 @@ static void release(struct sender *s)
     arena_free(&s->arena);
     free(s->sources);
     free(s->allowed);
+    free(s->denied);
     free(s->user_agent);
     s->magic = 0;
     free(s);
@@ -81,9 +82,13 @@ struct sender *sender_new(struct loop *loop, const struct sender_options *option
     s->loop = loop;
     s->options = *options;
     s->sources = copy_array(options->sources, options->source_count, sizeof *options->sources);
-    s->allowed = copy_array(options->allowed, options->allowed_count, sizeof *options->allowed);
+    s->allowed = copy_array(options->rules.allowed, options->rules.allowed_count,
+                            sizeof *options->rules.allowed);
+    s->denied = copy_array(options->rules.denied, options->rules.denied_count,
+                           sizeof *options->rules.denied);
     s->options.sources = s->sources;
-    s->options.allowed = s->allowed;
+    s->options.rules.allowed = s->allowed;
+    s->options.rules.denied = s->denied;
     s->user_agent = xstrdup(options->user_agent);
     s->idle_timer.fire = idle_timer_fire;
     s->line_timer.fire = line_timer_fire;

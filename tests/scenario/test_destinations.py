@@ -144,6 +144,28 @@ def test_a_name_that_is_bound_again_is_checked_again(closed):
     assert decoy.taken == []
 
 
+def test_what_the_operator_denies_is_refused_when_set_and_at_connect(net, tmp_path):
+    names, decoy = Names({"inside": ("127.0.0.9",), "outside": (PUBLIC,)}), Decoy()
+    d = Daemon(tmp_path, "--dns-server", names.address, "--deny-destination", "127.0.0.9",
+               "--deny-destination", PUBLIC + "/32", schedule="1s").start()
+    try:
+        account = Account(d, "http://inside.test:%d/cb" % decoy.port, TimeoutSeconds=3)
+        for host in ("127.0.0.9", "[::ffff:127.0.0.9]", PUBLIC, "[64:ff9b::%s]" % PUBLIC):
+            answer = d.api().patch("/api/v1/apps/" + account.app_id,
+                                   {"OfferCallbackUrl": "http://%s/cb" % host})
+            assert answer.status == 400 and "operator" in answer.text, (host, answer)
+        other = Account(d, "http://outside.test/cb", TimeoutSeconds=3)
+        d.api().events([account.event("d-inside"), other.event("d-outside")])
+        for owner, event_id in ((account, "d-inside"), (other, "d-outside")):
+            attempt = first_attempt(d, owner, event_id)
+            assert attempt["Class"] == "destination_refused" and "operator" in attempt["Detail"], attempt
+        assert decoy.taken == []
+    finally:
+        assert d.stop() == 0
+        names.close()
+        decoy.close()
+
+
 def test_of_mixed_addresses_only_the_public_one_is_tried(closed):
     d, decoy = closed
     account = Account(d, "http://mixed.test:%d/cb" % decoy.port, TimeoutSeconds=3)

@@ -374,7 +374,8 @@ def test_tls_listener_and_its_new_certificate(own_daemon, tmp_path):
     d.process.send_signal(signal.SIGHUP)
     second = eventually(lambda: (lambda found: found if found != first else None)(peer_serial(d, authority)))
     kept.sendall(request("GET", "/healthz"))  # who is connected stays so
-    assert answers(kept)[0][0] == 200
+    status, headers, _ = answers(kept)[0]
+    assert status == 200 and headers["strict-transport-security"] == "max-age=31536000", headers
     kept.close()
     # A certificate that cannot be read is refused, the old one kept, and that is said.
     with open(certificate, "w") as f:

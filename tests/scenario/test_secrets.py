@@ -212,3 +212,14 @@ def test_files_are_the_daemons_alone(world):
     for path in [d.directory / "store", *(d.directory / "store").rglob("*")]:
         if path != d.directory / "store":  # the directory may be the operator's own
             assert path.stat().st_mode & 0o077 == 0, path
+
+
+def test_no_secret_in_the_processs_environment_and_no_core(world):
+    d, leaks, _, _, _ = world
+    with open("/proc/%d/environ" % d.process.pid, "rb") as f:
+        environment = f.read()
+    assert b"POSTBACKD_MASTER_KEY=" in environment
+    leaks.assert_none("the environment", environment)
+    with open("/proc/%d/limits" % d.process.pid) as f:
+        core = next(line for line in f if line.startswith("Max core file size"))
+    assert core.split()[4] == "0", core

@@ -47,8 +47,7 @@ static inline void fixture_open(struct fixture *f)
     struct accounts_options options = {.directory = f->directory,
                                        .env = &f->env,
                                        .master_key = {1, 2, 3},
-                                       .allowed = &f->allowed,
-                                       .allowed_count = 1};
+                                       .rules = {.allowed = &f->allowed, .allowed_count = 1}};
     f->accounts = accounts_new(&options);
     f->parser = json_parser_new();
 }

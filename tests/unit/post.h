@@ -33,8 +33,8 @@ static inline struct sender_options post_options(const char *allowed)
                                      .idle_ms = 30000};
     if (allowed) {
         ASSERT(cidr_parse(str_of(allowed), &cidr));
-        options.allowed = &cidr;
-        options.allowed_count = 1;
+        options.rules.allowed = &cidr;
+        options.rules.allowed_count = 1;
     }
     return options;
 }

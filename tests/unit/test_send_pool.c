@@ -173,8 +173,8 @@ static void source_addresses_take_turns(void)
     REQUIRE(address_parse(STR("127.0.0.6"), &sources[1]));
     struct cidr all[2];
     REQUIRE(cidr_parse(STR("127.0.0.0/8"), &all[0]) && cidr_parse(STR("::1/128"), &all[1]));
-    options.allowed = all;
-    options.allowed_count = 2;
+    options.rules.allowed = all;
+    options.rules.allowed_count = 2;
     options.sources = sources;
     options.source_count = 2;
     post_open_with(&options);

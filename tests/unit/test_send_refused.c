@@ -105,10 +105,50 @@ static void allowed_ones(void)
     post_close();
 }
 
+/* PUBLIC is the machine's own address here: whoever may be sent to it must be allowed it. */
+static void own_addresses(void)
+{
+    struct receiver r = {.text = OK_EMPTY};
+    post_open(NULL, NULL, server.where);
+    receiver_start_at(&r, PUBLIC);
+    post_to("http://" PUBLIC ":%u/", r.port, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
+    CHECK(post_says(PUBLIC " is an address of the sending machine itself"));
+    post_to("http://public.test:%u/", r.port, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
+    post_to("http://[::ffff:" PUBLIC "]:%u/", r.port, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
+    CHECK_EQ_INT(r.accepted, 0);
+    receiver_stop(&r);
+    post_close();
+}
+
+static void denied_ones(void)
+{
+    struct receiver r = {.text = OK_EMPTY};
+    struct cidr denied;
+    struct sender_options options = post_options("0.0.0.0/0");
+    REQUIRE(cidr_parse(STR("93.184.215.0/24"), &denied));
+    options.rules.denied = &denied;
+    options.rules.denied_count = 1;
+    options.dns_server = server.where;
+    post_open_with(&options);
+    receiver_start_at(&r, PUBLIC);
+    post_to("http://public.test:%u/", r.port, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
+    CHECK(post_says("the operator of this service lets no callbacks go to"));
+    post_to("http://[64:ff9b::" PUBLIC "]:%u/", r.port, 3000);
+    CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
+    CHECK(post_says("the operator"));
+    CHECK_EQ_INT(r.accepted, 0);
+    receiver_stop(&r);
+    post_close();
+}
+
 static void public_ones_of_several(void)
 {
     struct receiver there = {.text = OK_EMPTY}, here = {.text = OK_EMPTY};
-    post_open(NULL, NULL, server.where);
+    post_open(PUBLIC, NULL, server.where);
     receiver_start_at(&there, PUBLIC);
     receiver_start_at(&here, PRIVATE);
     post_to("http://public.test:%u/", there.port, 3000);
@@ -156,6 +196,8 @@ int main(void)
     RUN(non_public_addresses);
     RUN(names_of_non_public_addresses);
     RUN(allowed_ones);
+    RUN(own_addresses);
+    RUN(denied_ones);
     RUN(public_ones_of_several);
     RUN(unreachable);
     RUN(names_that_fail);
