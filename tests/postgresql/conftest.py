@@ -1,4 +1,5 @@
 """A PostgreSQL server for the tests of this folder: one that they may stop, kill and start again."""
+import itertools
 import os
 import subprocess
 import sys
@@ -13,6 +14,9 @@ from harness import Receiver, eventually  # noqa: E402
 from nodes import DatabaseDaemon  # noqa: E402  (of this folder)
 
 
+numbers = itertools.count(1)  # a database's name is short: the tests' may begin alike
+
+
 @pytest.fixture(scope="module")
 def server():
     cluster = postgresql.Cluster().start()
@@ -22,7 +26,7 @@ def server():
 
 @pytest.fixture
 def database(server, request):
-    return postgresql.new_database(server.uri(), request.node.name[:60])
+    return postgresql.new_database(server.uri(), "%.50s_%d" % (request.node.name, next(numbers)))
 
 
 @pytest.fixture

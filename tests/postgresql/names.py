@@ -9,6 +9,17 @@ from urllib.parse import parse_qs, quote, urlsplit
 PID = 4242
 
 
+def fatal(state, message):
+    """An ErrorResponse that ends a connection."""
+    fields = b"".join(key + text.encode() + b"\0" for key, text in (
+        (b"S", "FATAL"), (b"V", "FATAL"), (b"C", state), (b"M", message))) + b"\0"
+    return b"E" + struct.pack("!i", 4 + len(fields)) + fields
+
+
+class Ended(Exception):
+    """Instead of passing a message on: what the client is told, before its connection is closed."""
+
+
 def text_at(data, at):
     """The text up to its zero, and where the next one begins."""
     end = data.index(b"\0", at)
@@ -46,7 +57,8 @@ class Wire:
 class NamesProxy:
     """`pretends`: whoever is asked which process it is says what was announced at the begin, as the
     server itself does; so a pooler behind it looks like one. `spoil(text)`: the next time that a
-    named statement with that text is carried out, it is by a name that the server does not have."""
+    named statement with that text is carried out, it is by a name that the server does not have; or,
+    with `ends`, the connection is ended as PgBouncer 1.21 does that takes a name for a wrong one."""
 
     def __init__(self, uri, pretends=False):
         parts = urlsplit(uri)
@@ -57,7 +69,7 @@ class NamesProxy:
         self.used = Counter()  # how often names were, by connection
         self.refusals = []  # (connection, SQLSTATE)
         self.texts = {}  # by (connection, name)
-        self.to_spoil = None
+        self.to_spoil, self.spoil_ends = None, False
         self.numbers = itertools.count()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.uri = "postgresql://postgres@%s?host=127.0.0.1&port=%d&sslmode=disable&gssencmode=disable" % (
@@ -81,6 +93,8 @@ class NamesProxy:
         try:
             for kind, whole in Wire(source, change == self.asked).messages():
                 sink.sendall(change(number, kind, whole))
+        except Ended as told:
+            source.sendall(told.args[0])
         except OSError:
             pass
         for end in (source, sink):
@@ -108,6 +122,9 @@ class NamesProxy:
             self.used[number] += 1
             if self.to_spoil and self.to_spoil in self.texts[number, name]:
                 self.to_spoil = None
+                if self.spoil_ends:
+                    self.refusals.append((number, "08P01"))
+                    raise Ended(fatal("08P01", "prepared statement name is already in use"))
                 return whole[:at] + b"x" + whole[at + 1:]
         return whole
 
@@ -135,8 +152,8 @@ class NamesProxy:
             with self.lock:
                 self.refusals.append((number, fields[b"C"]))
 
-    def spoil(self, text):
-        self.to_spoil = text
+    def spoil(self, text, ends=False):
+        self.to_spoil, self.spoil_ends = text, ends
 
     def close(self):
         self.listener.close()

@@ -111,5 +111,5 @@ def test_plans_are_kept_where_the_server_is_asked_directly(server, database, dat
         daemon.api().events([account.event(event_id)])
     check_all(daemon, account, receiver, ids)
     log = (server.folder / "log").read_text(errors="replace")
-    assert re.search(r"execute k[0-9a-f]{16}: INSERT INTO event\(", log)
+    assert re.search(r"execute k[0-9a-f]{16}_[0-9]+: INSERT INTO event\(", log)
     assert "DEALLOCATE k" in log

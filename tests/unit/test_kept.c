@@ -49,6 +49,22 @@ static void a_plan_is_as_old_as_its_tables(void)
     CHECK_EQ_INT(kept_use(&one, 1, 10002), KEPT_GIVE);
 }
 
+static void no_name_is_given_twice(void)
+{
+    struct pg_kept_one one = {.hash = 1};
+    char first[PG_KEPT_NAME], second[PG_KEPT_NAME], dropped[PG_KEPT_NAME];
+    CHECK_EQ_INT(kept_use(&one, 1, 0), KEPT_GIVE);
+    kept_name(&one, first);
+    CHECK_EQ_INT(kept_use(&one, 1, 0), KEPT_USE);
+    kept_name(&one, second);
+    CHECK(strcmp(first, second) == 0);
+    CHECK_EQ_INT(kept_use(&one, 1, 10000), KEPT_GIVE_ANEW);
+    kept_name(&one, second);
+    kept_name_before(&one, dropped);
+    CHECK(strcmp(first, second) != 0);
+    CHECK(strcmp(first, dropped) == 0);
+}
+
 static void names_hold_where_the_server_is_asked_directly(void)
 {
     struct pg_kept kept = {0};
@@ -66,6 +82,7 @@ int main(void)
     RUN(a_text_has_one_name);
     RUN(too_many_have_none);
     RUN(a_plan_is_as_old_as_its_tables);
+    RUN(no_name_is_given_twice);
     RUN(names_hold_where_the_server_is_asked_directly);
     return check_done("kept");
 }

@@ -134,14 +134,17 @@ int pg_query(struct pg *pg, const char *sql)
 }
 
 /* Each has a result of its own: take_name. */
-static void give_name(struct pg *pg, const char *name, enum kept_step step, const char *sql,
-                      const Oid *types)
+static void give_name(struct pg *pg, const struct pg_kept_one *one, enum kept_step step,
+                      const char *sql, const Oid *types)
 {
+    char name[PG_KEPT_NAME];
     if (step == KEPT_GIVE_ANEW) {
         char drop[PG_KEPT_NAME + 16];
+        kept_name_before(one, name);
         snprintf(drop, sizeof drop, "DEALLOCATE %s", name);
         (void)PQsendQueryParams(pg->connection, drop, 0, NULL, NULL, NULL, NULL, 1);
     }
+    kept_name(one, name);
     if (step != KEPT_USE)
         (void)PQsendPrepare(pg->connection, name, sql, pg->args.count, types);
 }
@@ -155,10 +158,10 @@ int pg_query_kept(struct pg *pg, const char *sql)
         return pg_query(pg, sql);
     point_to(&pg->args, &a);
     make_room(pg);
-    kept_name(one, name);
     pg->names[pg->sent].one = one;
     pg->names[pg->sent].step = kept_use(one, pg->args.rows, env_mono_ms(env_real()));
-    give_name(pg, name, pg->names[pg->sent].step, sql, a.types);
+    give_name(pg, one, pg->names[pg->sent].step, sql, a.types);
+    kept_name(one, name);
     (void)PQsendQueryPrepared(pg->connection, name, pg->args.count, a.values, a.lengths, a.formats,
                               1);
     return pg->sent++;
@@ -331,7 +334,7 @@ static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
         pg->kept.is_refused = true;
         log_warning("statement_names_refused",
                     LOG_C("why", PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY)));
-        return PG_NOT_NOW;
+        return is_class(state, "08") ? PG_LOST : PG_NOT_NOW;
     }
     for (size_t i = 0; i < ARRAY_LEN(lost); i++)
         if (is_class(state, lost[i]))

@@ -158,9 +158,7 @@ void *pg_keeper_main(void *arg)
         enum pg_fate fate = handover_poll(s, &s->keeper, &hearing);
         pause_ms = pause_behind(pause_ms, timing_now_us() - begin_us, hearing.heard);
         if (fate == PG_FINE)
-            fate = do_chores(s, &chores, env_mono_ms(env_real()));
-        if (fate == PG_LOST)
-            pg_store_note_away(s, &s->keeper, true);
+            (void)!do_chores(s, &chores, env_mono_ms(env_real()));
     }
     pg_partitions_free(&chores.known);
     return NULL;

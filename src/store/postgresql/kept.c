@@ -29,6 +29,7 @@ enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono
     bool is_old = one->rows > one->until_rows || now_mono_ms >= one->until_mono_ms;
     enum kept_step step = !one->given ? KEPT_GIVE : is_old ? KEPT_GIVE_ANEW : KEPT_USE;
     if (step != KEPT_USE) {
+        one->number++;
         one->until_rows = one->rows * 2;
         one->until_mono_ms = now_mono_ms + KEPT_MS;
     }
@@ -36,9 +37,19 @@ enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono
     return step;
 }
 
+static void print_name(const struct pg_kept_one *one, uint32_t number, char ret[PG_KEPT_NAME])
+{
+    snprintf(ret, PG_KEPT_NAME, "k%016" PRIx64 "_%" PRIu32, one->hash, number);
+}
+
 void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME])
 {
-    snprintf(ret, PG_KEPT_NAME, "k%016" PRIx64, one->hash);
+    print_name(one, one->number, ret);
+}
+
+void kept_name_before(const struct pg_kept_one *one, char ret[PG_KEPT_NAME])
+{
+    print_name(one, one->number - 1, ret);
 }
 
 void kept_forget(struct pg_kept *kept)
@@ -50,5 +61,6 @@ bool kept_is_about_names(const char *sqlstate)
 {
     return strcmp(sqlstate, "26000") == 0    /* not there */
            || strcmp(sqlstate, "42P05") == 0 /* there already */
-           || strcmp(sqlstate, "0A000") == 0 /* of before a column became another type */;
+           || strcmp(sqlstate, "0A000") == 0 /* of before a column became another type */
+           || strcmp(sqlstate, "08P01") == 0 /* a pooler's: it does not follow what is done */;
 }

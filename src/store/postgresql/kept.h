@@ -5,8 +5,10 @@
  * answers tells: a server says at the connection's begin which process will, and a pooler makes
  * that number up. So names are given where the process that answers is the one that was announced.
  * They are made of the texts, so a name that is there already means the same. Should one be refused
- * all the same, nothing of its transaction is stored: it is refused for now (PG_NOT_NOW), and done
- * again without names, as whatever that thread does from then on.
+ * all the same, nothing of its transaction is stored: it is done again without names, as whatever
+ * that thread does from then on. A server refuses the statement, and so do most poolers; PgBouncer
+ * 1.21 and newer, which keeps names itself, ends the connection when one is given twice, though it
+ * was dropped in between. So a name is never given twice on a connection: each has a number, too.
  *
  * A plan is as good as what was known of its tables then, and partitions begin empty: any index of
  * such a one looks as good as any other. So a plan is made anew when it was used for as many rows
@@ -18,10 +20,11 @@
 #include <stdint.h>
 
 #define PG_KEPT_MOST 128
-#define PG_KEPT_NAME 24 /* bytes, with the zero */
+#define PG_KEPT_NAME 32 /* bytes, with the zero */
 
 struct pg_kept_one {
     uint64_t hash;         /* of the text */
+    uint32_t number;       /* of the name given last: they are counted from 1 */
     bool given;            /* or about to be, in the trip under way */
     uint64_t rows;         /* that it was used for so far */
     uint64_t until_rows;   /* it is given anew when they are more, */
@@ -49,6 +52,8 @@ struct pg_kept_one *kept_find(struct pg_kept *kept, const char *sql);
 /* Counts a use for so many rows. */
 enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono_ms);
 void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]);
+void kept_name_before(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]); /* the one dropped */
 void kept_forget(struct pg_kept *kept); /* the connection is over */
-/* Whether the server refused a statement because of its name. */
+/* Whether a statement was refused because of its name, or may have been: by the server, or by a
+ * pooler that ended the connection. */
 bool kept_is_about_names(const char *sqlstate);

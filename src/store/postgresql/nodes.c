@@ -338,6 +338,7 @@ void *pg_nodes_main(void *arg)
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     struct pg_nodes *n = &s->nodes;
     int64_t due_mono_ms = 0;
+    bool good = true;
     pthread_setname_np(pthread_self(), "store-nodes");
     while (!queue_has_any(&s->to_nodes, is_draining(&n->member) ? STEP_DRAINING_MS : STEP_MS)) {
         int32_t busy[SHARDS];
@@ -348,8 +349,10 @@ void *pg_nodes_main(void *arg)
             !member_can_release(&n->member, busy, now))
             continue;
         n->member.leaving = leaving;
-        bool good = pg_connect(&n->pg) && turn(n) == PG_FINE;
-        pg_store_note_away(s, &n->pg, !good);
+        bool reached = pg_connect(&n->pg), was_good = good;
+        good = reached && turn(n) == PG_FINE;
+        if (good || !reached || !was_good) /* a connection may break once */
+            pg_store_note_away(s, &n->pg, !good);
         due_mono_ms = good ? now + NODE_RENEW_MS : 0;
     }
     return NULL;

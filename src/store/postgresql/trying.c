@@ -44,20 +44,20 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
 
 /* --- again and again -------------------------------------------------------------------------- */
 
-static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what)
+static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what,
+                             bool *ret_reached)
 {
     pg->committing = false;
-    if (!pg_connect(pg))
-        return PG_LOST;
-    return work(s, pg, what);
+    *ret_reached = pg_connect(pg);
+    return *ret_reached ? work(s, pg, what) : PG_LOST;
 }
 
 static enum pg_fate try_write_once(struct postgresql_store *s, struct pg_side *side, pg_work work,
-                                   void *what)
+                                   void *what, bool *ret_reached)
 {
     side->changes.added = (struct pg_counts){0};
     pg_numbers_begin(&s->numbers, side->weight);
-    enum pg_fate fate = try_once(s, &side->pg, work, what);
+    enum pg_fate fate = try_once(s, &side->pg, work, what, ret_reached);
     pg_numbers_end(&s->numbers, side->weight, fate == PG_FINE ? &side->changes.added : NULL);
     return fate;
 }
@@ -101,7 +101,8 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
             nap(s);
         if (side->unknown && side == &s->changes)
             pg_changes_refuse_old(s);
-        enum pg_fate fate = try_write_once(s, side, work, what);
+        bool reached;
+        enum pg_fate fate = try_write_once(s, side, work, what, &reached);
         if (fate == PG_FINE) {
             pg_store_note_away(s, &side->pg, false);
             return STORE_OK;
@@ -113,7 +114,7 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
             return STORE_FAILED;
         }
         side->unknown |= fate == PG_LOST && side->pg.committing;
-        if (fate == PG_LOST || failures > 0)
+        if (!reached || failures > 0) /* a connection may break once */
             pg_store_note_away(s, &side->pg, true);
     }
 }
@@ -124,7 +125,8 @@ enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work
     for (;;) {
         if (atomic_load(&s->numbers.failed))
             return STORE_FAILED;
-        enum pg_fate fate = try_once(s, pg, work, what);
+        bool reached;
+        enum pg_fate fate = try_once(s, pg, work, what, &reached);
         if (fate == PG_FINE)
             return STORE_OK;
         bool long_enough = env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
