@@ -19,29 +19,6 @@ static void key_c(struct json_writer *w, const char *key, const char *s)
     json_c(w, s);
 }
 
-/* What a receiver answered may be anything: what is no UTF-8 is shown as U+FFFD. */
-static void json_bytes(struct json_writer *w, struct str bytes)
-{
-    if (!bytes.p || str_is_utf8(bytes)) {
-        json_string(w, bytes);
-        return;
-    }
-    struct buf mended = {0};
-    for (size_t i = 0; i < bytes.n;) {
-        size_t n = 1;
-        while (n < 4 && i + n <= bytes.n && !str_is_utf8((struct str){bytes.p + i, n}))
-            n++;
-        bool good = i + n <= bytes.n && n <= 4 && str_is_utf8((struct str){bytes.p + i, n});
-        if (good)
-            buf_add(&mended, bytes.p + i, n);
-        else
-            buf_add_c(&mended, "\xef\xbf\xbd");
-        i += good ? n : 1;
-    }
-    json_string(w, buf_str(&mended));
-    buf_free(&mended);
-}
-
 /* A receiver may answer with thousands of short lines, which are looked at in pairs. */
 #define HEADER_LINES_SHOWN 200
 
@@ -91,7 +68,7 @@ static void json_headers(struct json_writer *w, struct str all)
             buf_add_str(&joined, str_trim(other));
         }
         json_key_str(w, name);
-        json_bytes(w, buf_str(&joined));
+        json_string(w, buf_str(&joined));
         buf_free(&joined);
     }
     json_end_object(w);
@@ -119,7 +96,7 @@ void render_attempt_members(struct json_writer *w, const struct attempt *a)
     json_key(w, "ResponseHeaders");
     json_headers(w, a->response_headers);
     json_key(w, "ResponseBody");
-    json_bytes(w, a->response_body);
+    json_string(w, a->response_body);
 }
 
 void render_attempt(struct json_writer *w, const struct attempt *a)

@@ -1,5 +1,6 @@
 /* One line per event, one write per line, so that lines of several threads never mix.
- * Control bytes are escaped: what a partner chose must not forge a line. */
+ * Control bytes and what is not UTF-8 are escaped: what a partner chose must neither forge a line
+ * nor make the log unreadable. */
 #include "base/log.h"
 
 #include "base/buf.h"
@@ -21,14 +22,20 @@ void log_set(enum log_level least, bool json)
 
 static void add_escaped(struct buf *b, struct str s)
 {
-    for (size_t i = 0; i < s.n; i++) {
+    for (size_t i = 0; i < s.n;) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c == '"' || c == '\\')
+        size_t n = str_utf8_sequence(s, i);
+        if (n > 1)
+            buf_add(b, s.p + i, n);
+        else if (n == 0)
+            buf_add_c(b, "\\ufffd"); /* not UTF-8 */
+        else if (c == '"' || c == '\\')
             buf_printf(b, "\\%c", c);
         else if (c < 0x20 || c == 0x7f)
             buf_printf(b, "\\u%04x", c);
         else
             buf_add_char(b, (char)c);
+        i += n ? n : 1;
     }
 }
 
@@ -38,7 +45,7 @@ static bool plain(struct str s)
         if ((unsigned char)s.p[i] <= ' ' || s.p[i] == '"' || s.p[i] == '\\' || s.p[i] == '=' ||
             s.p[i] == 0x7f)
             return false;
-    return s.n > 0;
+    return s.n > 0 && str_is_utf8(s);
 }
 
 static void add_text_fields(struct buf *b, const struct log_field *f)

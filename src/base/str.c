@@ -85,11 +85,15 @@ static size_t utf8_sequence(const unsigned char *p, size_t left)
     return n;
 }
 
+size_t str_utf8_sequence(struct str s, size_t at)
+{
+    return utf8_sequence((const unsigned char *)s.p + at, s.n - at);
+}
+
 bool str_is_utf8(struct str s)
 {
-    const unsigned char *p = (const unsigned char *)s.p;
     for (size_t i = 0; i < s.n;) {
-        size_t n = utf8_sequence(p + i, s.n - i);
+        size_t n = str_utf8_sequence(s, i);
         if (!n)
             return false;
         i += n;

@@ -60,3 +60,5 @@ struct str str_utf8_prefix(struct str s, size_t most_bytes);
 
 /* Valid UTF-8 (RFC 3629: no overlong forms, no surrogates, up to U+10FFFF). */
 bool str_is_utf8(struct str s);
+/* How many bytes the character at s.p[at] has (1..4); 0: no valid one begins there. */
+size_t str_utf8_sequence(struct str s, size_t at);

@@ -42,6 +42,8 @@ static bool set(struct settings *s, int id, struct str value, enum setting_sourc
     if (!value.n)
         return fail(s, ret_why, "%s needs a value (%s).", o->name,
                     o->argument ? o->argument : "true or false");
+    if (!str_is_utf8(value))
+        return fail(s, ret_why, "%s is not valid UTF-8; give it in UTF-8.", o->name);
     if (!o->argument && !str_is(value, "true") && !str_is(value, "false"))
         return fail(s, ret_why, "%s is true or false.", o->name);
     if (s->of[id].source != source)
@@ -215,6 +217,8 @@ static bool read_command_line(struct settings *s, int argc, char **argv, struct 
         if (strncmp(argv[i], "--", 2) == 0) {
             if (!read_argument(s, argc, argv, &i, ret_why))
                 return false;
+        } else if (!str_is_utf8(str_of(argv[i]))) {
+            return fail(s, ret_why, "word %d is not valid UTF-8; give it in UTF-8.", i + 1);
         } else if (s->operand_count < ARRAY_LEN(s->operands)) {
             s->operands[s->operand_count++] = str_of(argv[i]);
         } else {

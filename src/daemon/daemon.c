@@ -17,6 +17,7 @@
 #include "base/waiter.h"
 #include "daemon/elsewhere.h"
 #include "daemon/listener.h"
+#include "daemon/load_objects.h"
 #include "daemon/master_key.h"
 #include "daemon/open_store.h"
 #include "daemon/set_up.h"
@@ -78,44 +79,7 @@ struct daemon {
     struct task delivery_stopped;
 };
 
-static bool fail(char **ret_why, const char *what, const char *why)
-{
-    *ret_why = xprintf("%s: %s", what, why);
-    return false;
-}
-
 /* --- start ---------------------------------------------------------------------------------- */
-
-struct loading {
-    struct daemon *daemon;
-    struct arena arena;
-    struct str why; /* the first document that cannot be read */
-};
-
-static void load_object(void *context, enum object_kind kind, struct str id, struct str document)
-{
-    struct loading *l = context;
-    if (l->why.p)
-        return;
-    if (kind == OBJECT_RECOVERY) {
-        if (!recoveries_load(l->daemon->recoveries, document))
-            l->why = STR("a stored recovery cannot be read");
-        return;
-    }
-    if (kind == OBJECT_NOTICE) {
-        if (!operations_load(l->daemon->operations, document))
-            l->why = STR("a stored notice about an endpoint cannot be read");
-        return;
-    }
-    struct str why;
-    if (kind == OBJECT_USER || kind == OBJECT_SESSION) {
-        if (!people_load(l->daemon->people, &l->arena, kind, id, document, &why))
-            l->why = why;
-        return;
-    }
-    if (!accounts_load(l->daemon->accounts, &l->arena, (enum account_kind)kind, id, document, &why))
-        l->why = why;
-}
 
 static bool load_accounts(struct daemon *d, char **ret_why)
 {
@@ -143,15 +107,15 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .spacing_ms = d->options.operations_spacing_ms,
     });
     explicit_bzero(people.master_key, sizeof people.master_key);
-    struct loading loading = {.daemon = d};
-    store_visit_objects(d->store, load_object, &loading);
-    bool good = !loading.why.p && accounts_loaded(d->accounts, &loading.arena, &loading.why) &&
-                people_loaded(d->people, d->directory, &loading.arena, &loading.why);
+    bool good = load_objects(&(struct object_owners){.store = d->store,
+                                                     .directory = d->directory,
+                                                     .accounts = d->accounts,
+                                                     .people = d->people,
+                                                     .recoveries = d->recoveries,
+                                                     .operations = d->operations},
+                             ret_why);
     if (good && d->options.operator_key.p)
         directory_set_operator_key(d->directory, d->options.operator_key);
-    if (!good)
-        fail(ret_why, "accounts", loading.why.p);
-    arena_free(&loading.arena);
     return good;
 }
 

@@ -1,4 +1,6 @@
-/* JSON out, minified. Only what RFC 8259 says must be escaped is escaped; other UTF-8 is raw. */
+/* JSON out, minified. Only what RFC 8259 says must be escaped is escaped; other UTF-8 is raw. Where
+ * a text is not UTF-8, though every way in refuses or mends such text, U+FFFD is written: a
+ * document that nobody can read again would cost more than one wrong character. */
 #include "json/writer.h"
 
 #define DEPTH_MAX 32
@@ -36,10 +38,21 @@ static void quoted(struct buf *to, struct str s)
     size_t plain = 0; /* start of what has not been copied yet */
     for (size_t i = 0; i < s.n; i++) {
         unsigned char c = (unsigned char)s.p[i];
-        if (c >= 0x20 && c != '"' && c != '\\')
+        if (c >= 0x80) {
+            size_t bytes = str_utf8_sequence(s, i);
+            if (bytes) {
+                i += bytes - 1;
+                continue;
+            }
+        } else if (c >= 0x20 && c != '"' && c != '\\') {
             continue;
+        }
         buf_add(to, s.p + plain, i - plain);
         plain = i + 1;
+        if (c >= 0x80) {
+            buf_add_c(to, "\xef\xbf\xbd");
+            continue;
+        }
         const char *known = c ? strchr(from, c) : NULL;
         if (known)
             buf_add(to, (char[]){'\\', into[known - from]}, 2);

@@ -1,5 +1,5 @@
-/* Filling the registry at start. The store's data may have been edited by hand: what does not fit
- * together is an error that names the entry. */
+/* Filling the registry at start. The store's data may be damaged or edited by hand: an entry that
+ * cannot be read, or lacks what it belongs to, is left out and named. */
 #include "accounts/entry.h"
 #include "people/people_state.h"
 
@@ -25,10 +25,9 @@ static bool take_user(struct people *p, struct user *u, struct str *ret_why)
     return good;
 }
 
-bool people_load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+static bool load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
                  struct str document, struct str *ret_why)
 {
-    CHECK_MAGIC(p, PEOPLE_MAGIC);
     struct json *v = NULL;
     struct str why = STR_NONE;
     struct user *u = NULL;
@@ -42,12 +41,20 @@ bool people_load(struct people *p, struct arena *arena, enum object_kind kind, s
         return true;
     }
     ASSERT(kind == OBJECT_USER);
-    if (!user_read_document(arena, v, p->options.master_key, &u, &why))
-        return fail(arena, id, why, ret_why);
-    if (take_user(p, u, &why))
+    if (user_read_document(arena, v, p->options.master_key, &u, &why) && take_user(p, u, &why))
         return true;
     user_unref(u);
     return fail(arena, id, why, ret_why);
+}
+
+bool people_load(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
+                 struct str document, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    bool good = load(p, arena, kind, id, document, ret_why);
+    if (!good && kind == OBJECT_USER)
+        p->users_left_out = true;
+    return good;
 }
 
 bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind, struct str id,
@@ -79,22 +86,49 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
     return true;
 }
 
-bool people_loaded(struct people *p, struct directory *directory, struct arena *arena,
-                   struct str *ret_why)
+/* The id of a user whose account is not there; absent: each has its own. */
+static struct str user_without_partner(struct people *p, struct directory *directory,
+                                       struct arena *arena)
 {
-    CHECK_MAGIC(p, PEOPLE_MAGIC);
     for (size_t i = 0; i < p->users.capacity; i++) {
         const struct user *u = p->users.slots[i].entry;
         struct partner *partner =
             u && u->account_no ? directory_partner_by_no(directory, u->account_no) : NULL;
-        if (u && u->account_no && !partner)
-            return fail(arena, u->id, STR("its partner is not there"), ret_why);
         entry_unref(partner);
+        if (u && u->account_no && !partner)
+            return arena_str(arena, u->id);
     }
+    return STR_NONE;
+}
+
+static struct str session_without_user(struct people *p, struct arena *arena)
+{
     for (size_t i = 0; i < p->sessions.capacity; i++) {
         const struct session *s = p->sessions.slots[i].entry;
         if (s && !index_find(&p->users, s->user_id))
-            return fail(arena, s->id, STR("its user is not there"), ret_why);
+            return arena_str(arena, s->id);
     }
+    return STR_NONE;
+}
+
+bool people_leave_out_orphan(struct people *p, struct directory *directory, struct arena *arena,
+                             enum object_kind *ret_kind, struct str *ret_id, struct str *ret_why)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    struct str id = user_without_partner(p, directory, arena);
+    if (id.p) {
+        people_remove_user(p, id);
+        p->users_left_out = true;
+        *ret_kind = OBJECT_USER;
+        *ret_why = STR("its partner is not there");
+    } else {
+        id = session_without_user(p, arena);
+        if (!id.p)
+            return false;
+        people_remove_session(p, id);
+        *ret_kind = OBJECT_SESSION;
+        *ret_why = STR("its user is not there");
+    }
+    *ret_id = id;
     return true;
 }

@@ -195,7 +195,7 @@ size_t people_list_sessions(struct people *p, struct str user_id, int64_t now_ms
 bool people_any(struct people *p)
 {
     lock(p);
-    bool any = p->users.used > 0;
+    bool any = p->users.used > 0 || p->users_left_out;
     unlock(p);
     return any;
 }
@@ -226,7 +226,7 @@ void people_offer_set_up(struct people *p, char ret_token[TOKEN_BYTES + 1])
 int64_t people_set_up_until_ms(struct people *p, const uint8_t hash[32], int64_t now_ms)
 {
     lock(p);
-    bool good = p->users.used == 0 && now_ms < p->set_up_until_ms &&
+    bool good = p->users.used == 0 && !p->users_left_out && now_ms < p->set_up_until_ms &&
                 sodium_memcmp(p->set_up_hash, hash, 32) == 0;
     int64_t until = good ? p->set_up_until_ms : 0;
     unlock(p);

@@ -21,9 +21,11 @@ MUST_CHECK bool people_load(struct people *people, struct arena *arena, enum obj
 /* One document as another process has left it (absent: it is gone), on the thread of changes. */
 MUST_CHECK bool people_refresh(struct people *people, struct arena *arena, enum object_kind kind,
                                struct str id, struct str document, struct str *ret_why);
-/* After the last one: whether every user has its account, and every session its user. */
-MUST_CHECK bool people_loaded(struct people *people, struct directory *directory,
-                              struct arena *arena, struct str *ret_why);
+/* After the last one, until it is false: takes one user without its account, or one session without
+ * its user, out again. */
+MUST_CHECK bool people_leave_out_orphan(struct people *people, struct directory *directory,
+                                        struct arena *arena, enum object_kind *ret_kind,
+                                        struct str *ret_id, struct str *ret_why);
 
 /* --- look-ups; each gives a reference, or NULL ----------------------------------------------- */
 struct user *people_user(struct people *people, struct str id);

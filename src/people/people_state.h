@@ -24,6 +24,7 @@ struct people {
     pthread_mutex_t lock;       /* everything below */
     struct index users, emails, sessions, tokens;
     uint32_t last_no;
+    bool users_left_out; /* at the start: somebody is there all the same */
     uint8_t set_up_hash[32];
     int64_t set_up_until_ms; /* 0: none is offered */
     struct pending_factor pending[PENDING_FACTORS];

@@ -52,6 +52,26 @@ static void escapes_only_what_must_be(void)
     buf_free(&to);
 }
 
+static void what_is_not_utf8_stays_readable(void)
+{
+    static const char *const pairs[][2] = {
+        {"\xff", "\xef\xbf\xbd"},
+        {"a\xc3", "a\xef\xbf\xbd"},
+        {"\xc3(", "\xef\xbf\xbd("},
+        {"\xed\xa0\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"\xe2\x82\xac\x80z", "\xe2\x82\xac\xef\xbf\xbdz"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+        struct buf to = {0};
+        struct json_writer w;
+        json_write_to(&w, &to);
+        json_c(&w, pairs[i][0]);
+        CHECK_EQ_UINT(to.n, strlen(pairs[i][1]) + 2);
+        CHECK(memcmp(to.p + 1, pairs[i][1], to.n - 2) == 0);
+        buf_free(&to);
+    }
+}
+
 static void every_byte_comes_back(void)
 {
     char all[0x80];
@@ -102,6 +122,7 @@ int main(void)
 {
     RUN(places_commas);
     RUN(escapes_only_what_must_be);
+    RUN(what_is_not_utf8_stays_readable);
     RUN(every_byte_comes_back);
     RUN(money_and_time);
     RUN(mistakes_abort);

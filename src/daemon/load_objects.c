@@ -1,0 +1,77 @@
+/* One damaged session, user, key, recovery or notice must not keep everybody's events out: it is
+ * left out, as if it had ended, and logged as an error. Without a partner, app or client its events
+ * would be rejected for good, its callbacks lost and its number given to another one, so that the
+ * start is refused where one of those cannot be read. An app's secret that cannot be opened is such
+ * a case: the master key may be another one. */
+#include "daemon/load_objects.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+struct loading {
+    const struct object_owners *owners;
+    struct arena arena;
+    struct str why; /* of the refusal; absent: none */
+};
+
+static bool read_object(struct loading *l, enum object_kind kind, struct str id,
+                        struct str document, struct str *ret_why)
+{
+    const struct object_owners *o = l->owners;
+    *ret_why = STR("its document is damaged");
+    switch (kind) {
+    case OBJECT_RECOVERY: return recoveries_load(o->recoveries, document);
+    case OBJECT_NOTICE: return operations_load(o->operations, document);
+    case OBJECT_USER:
+    case OBJECT_SESSION: return people_load(o->people, &l->arena, kind, id, document, ret_why);
+    case OBJECT_PARTNER:
+    case OBJECT_APP:
+    case OBJECT_CLIENT:
+    case OBJECT_KEY:
+        return accounts_load(o->accounts, &l->arena, (enum account_kind)kind, id, document,
+                             ret_why);
+    case OBJECT_AUDIT:
+    case OBJECT_MARK: break; /* never visited */
+    }
+    UNREACHABLE();
+}
+
+static void log_left_out(enum object_kind kind, struct str id, struct str why)
+{
+    log_error("object_left_out", LOG_INT("kind", kind), LOG_STR("id", id), LOG_STR("why", why),
+              LOG_C("fix", "repair or delete its row in the store, then start again"));
+}
+
+static void load_object(void *context, enum object_kind kind, struct str id, struct str document)
+{
+    struct loading *l = context;
+    struct str why;
+    if (l->why.p || read_object(l, kind, id, document, &why))
+        return;
+    if (kind == OBJECT_PARTNER || kind == OBJECT_APP || kind == OBJECT_CLIENT)
+        l->why = why;
+    else
+        log_left_out(kind, id, why);
+}
+
+static void leave_out_orphans(struct loading *l)
+{
+    enum object_kind kind;
+    struct str id, why;
+    while (people_leave_out_orphan(l->owners->people, l->owners->directory, &l->arena, &kind, &id,
+                                   &why))
+        log_left_out(kind, id, why);
+}
+
+bool load_objects(const struct object_owners *owners, char **ret_why)
+{
+    struct loading l = {.owners = owners};
+    store_visit_objects(owners->store, load_object, &l);
+    bool good = !l.why.p && accounts_loaded(owners->accounts, &l.arena, &l.why);
+    if (good)
+        leave_out_orphans(&l);
+    else
+        *ret_why = xprintf("accounts: %.*s", STR_ARG(l.why));
+    arena_free(&l.arena);
+    return good;
+}
