@@ -105,7 +105,8 @@ static void open_store(const char *directory)
     struct accounts_options accounts = {.env = env_real()};
     struct loading loading = {0};
     fill.store = sqlite_store_open(&options, &why);
-    if (!fill.store || !master_key_load(STR_NONE, directory, env_real(), accounts.master_key, &why))
+    if (!fill.store ||
+        !master_key_load(STR_NONE, STR_NONE, directory, env_real(), &accounts.vault, &why))
         give_up(why);
     fill.directory = accounts.directory = directory_new();
     fill.accounts = accounts_new(&accounts);

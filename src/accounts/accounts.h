@@ -42,10 +42,11 @@ struct partner {
     bool enabled;
     uint32_t cluster;                    /* which of several has its events; never changes */
     struct str id, name, operations_url; /* operations_url absent: none */
-    /* Which of the secrets that messages to it are signed with; the one before is live for
-     * OPERATIONS_OVERLAP_MS from when it was made (see accounts_operations_secrets). */
-    uint32_t operations_secret_no;
-    int64_t operations_secret_ms;
+    /* What messages to it are signed with; the older one is live for OPERATIONS_OVERLAP_MS from
+     * when it was replaced (see partner_live_secrets). */
+    struct str operations_secret, older_operations_secret; /* older absent: none */
+    int64_t older_operations_secret_until_ms;
+    bool under_second_key; /* the stored document is sealed under the vault's second key */
 };
 #define OPERATIONS_OVERLAP_MS (24 * 60 * 60 * 1000)
 
@@ -62,6 +63,7 @@ struct app {
     atomic_uint refs;
     uint32_t app_no;
     uint64_t version;
+    bool under_second_key; /* as a partner's */
     bool enabled;
     int64_t enabled_since_ms; /* schedules stood still before that */
     struct str id, name, partner_id;
@@ -104,6 +106,8 @@ struct api_key {
 struct str app_sig_secret(const struct app *a, int64_t now_ms);
 /* Every secret live now, newest first; returns how many (1 or 2). */
 size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2]);
+/* The same of the messages to the partner's OperationsUrl. */
+size_t partner_live_secrets(const struct partner *p, int64_t now_ms, struct str ret_secrets[2]);
 
 struct directory;
 

@@ -8,6 +8,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
+#define SECRET_RANDOM_BYTES 32
+
 struct accounts *accounts_new(const struct accounts_options *options)
 {
     struct accounts *accounts = xcalloc(1, sizeof *accounts);
@@ -92,6 +94,16 @@ bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum acc
     return true;
 }
 
+struct str accounts_new_secret(struct accounts *accounts, struct arena *arena)
+{
+    uint8_t random[SECRET_RANDOM_BYTES];
+    char *text = arena_alloc(arena, SECRET_TEXT_MAX);
+    env_random(accounts->options.env, random, sizeof random);
+    int n = signature_make_secret(random, sizeof random, text);
+    sodium_memzero(random, sizeof random);
+    return (struct str){text, (size_t)n};
+}
+
 enum change_result accounts_refusal(const struct problems *faults)
 {
     for (const struct problem *p = faults->first; p; p = p->next)
@@ -105,11 +117,9 @@ static void print_document(struct accounts *accounts, struct change *change)
     const struct accounts_options *o = &accounts->options;
     switch (change->kind) {
     case ACCOUNT_PARTNER:
-        document_print_partner(&change->document, change->partner, o->master_key, o->env);
+        document_print_partner(&change->document, change->partner, &o->vault, o->env);
         return;
-    case ACCOUNT_APP:
-        document_print_app(&change->document, change->app, o->master_key, o->env);
-        return;
+    case ACCOUNT_APP: document_print_app(&change->document, change->app, &o->vault, o->env); return;
     case ACCOUNT_CLIENT: document_print_client(&change->document, change->client); return;
     case ACCOUNT_KEY: document_print_key(&change->document, change->key); return;
     }
@@ -123,6 +133,10 @@ void accounts_ready(struct accounts *accounts, struct change *change, enum accou
     accounts->busy = true;
     *change = (struct change){.kind = kind, .id = id, .entry = entry};
     print_document(accounts, change);
+    if (kind == ACCOUNT_PARTNER)
+        change->partner->under_second_key = false;
+    else if (kind == ACCOUNT_APP)
+        change->app->under_second_key = false;
 }
 
 void change_apply(struct accounts *accounts, struct change *change)

@@ -22,6 +22,9 @@ struct fields accounts_fields(struct accounts *accounts, const struct json *body
 bool accounts_new_id(struct accounts *accounts, const struct fields *f, enum account_kind kind,
                      const char *name, const char *prefix, struct str *ret_id);
 
+/* A new secret of messages, in the arena. */
+struct str accounts_new_secret(struct accounts *accounts, struct arena *arena);
+
 /* Begins the one change there may be and prints its document. The entry's reference becomes the
  * change's. */
 void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,

@@ -9,7 +9,6 @@
 
 #include <sodium.h>
 
-#define SECRET_RANDOM_BYTES 32
 #define OVERLAP_SECONDS_MAX (30 * 86400)
 #define CERTIFICATE_BYTES_MAX 32768
 
@@ -116,16 +115,6 @@ static void app_fields(const struct fields *f, struct app *a)
     a->rate_per_second = (int32_t)rate;
 }
 
-static struct str made_secret(struct accounts *accounts, struct arena *arena)
-{
-    uint8_t random[SECRET_RANDOM_BYTES];
-    char *text = arena_alloc(arena, SECRET_TEXT_MAX);
-    env_random(accounts->options.env, random, sizeof random);
-    int n = signature_make_secret(random, sizeof random, text);
-    sodium_memzero(random, sizeof random);
-    return (struct str){text, (size_t)n};
-}
-
 static void given_secret(const struct fields *f, struct app *a)
 {
     const char *why = NULL;
@@ -184,7 +173,7 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
         result = accounts_refusal(faults);
     } else {
         if (!a.secret.p)
-            a.secret = made_secret(accounts, faults->arena);
+            a.secret = accounts_new_secret(accounts, faults->arena);
         a.app_no = directory_next_no(accounts->options.directory, ACCOUNT_APP);
         a.terms.app_no = a.app_no;
         result = app_ready(accounts, &a, faults, ret_change);
@@ -261,7 +250,7 @@ enum change_result change_rotate_secret(struct accounts *accounts, struct str ap
         struct app a;
         memcpy(&a, now, sizeof a);
         a.version++;
-        a.secret = made_secret(accounts, faults->arena);
+        a.secret = accounts_new_secret(accounts, faults->arena);
         a.older_secret = r.overlap_s ? app_sig_secret(now, now_ms) : STR_NONE;
         a.older_secret_until_ms = r.overlap_s ? now_ms + r.overlap_s * 1000 : 0;
         a.sig_uses_older = r.overlap_s && r.sig_at_end;

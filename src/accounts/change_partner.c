@@ -50,6 +50,7 @@ enum change_result change_create_partner(struct accounts *accounts, const struct
     if (faults->count)
         return accounts_refusal(faults);
     p.account_no = directory_next_no(accounts->options.directory, ACCOUNT_PARTNER);
+    p.operations_secret = accounts_new_secret(accounts, faults->arena);
     struct partner *entry = partner_pack(&p);
     accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
     return CHANGE_READY;
@@ -83,7 +84,7 @@ enum change_result change_patch_partner(struct accounts *accounts, struct str pa
 }
 
 enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
-                                                   struct change *ret_change)
+                                                   struct arena *arena, struct change *ret_change)
 {
     struct partner *now = directory_partner(accounts->options.directory, partner_id);
     if (!now)
@@ -91,45 +92,33 @@ enum change_result change_rotate_operations_secret(struct accounts *accounts, st
     struct partner p;
     memcpy(&p, now, sizeof p);
     p.version++;
-    p.operations_secret_no++;
-    p.operations_secret_ms = env_wall_ms(accounts->options.env);
+    p.operations_secret = accounts_new_secret(accounts, arena);
+    p.older_operations_secret = now->operations_secret;
+    p.older_operations_secret_until_ms = env_wall_ms(accounts->options.env) + OPERATIONS_OVERLAP_MS;
     struct partner *entry = partner_pack(&p);
     accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
     partner_unref(now);
     return CHANGE_READY;
 }
 
-static void derive(const struct accounts *accounts, struct str label, char ret[SECRET_TEXT_MAX])
+/* Derived, so that nothing has to be stored for it. */
+static void derive_operator_secret(const uint8_t key[MASTER_KEY_BYTES], char ret[SECRET_TEXT_MAX])
 {
     uint8_t bytes[VAULT_DERIVED_BYTES];
-    vault_derive(accounts->options.master_key, label, bytes);
+    vault_derive(key, STR("operator-operations-secret"), bytes);
     (void)signature_make_secret(bytes, sizeof bytes, ret);
     explicit_bzero(bytes, sizeof bytes);
 }
 
-static void derive_of(const struct accounts *accounts, const struct partner *p, uint32_t number,
-                      char ret[SECRET_TEXT_MAX])
-{
-    struct buf label = {0};
-    buf_printf(&label, "operations-secret %.*s %u", STR_ARG(p->id), number);
-    derive(accounts, buf_str(&label), ret);
-    buf_free(&label);
-}
-
-void accounts_operator_secret(const struct accounts *accounts, char ret_secret[SECRET_TEXT_MAX])
+size_t accounts_operator_secrets(const struct accounts *accounts,
+                                 char ret_secrets[2][SECRET_TEXT_MAX])
 {
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
-    derive(accounts, STR("operator-operations-secret"), ret_secret);
-}
-
-size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
-                                   int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX])
-{
-    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
-    derive_of(accounts, p, p->operations_secret_no, ret_secrets[0]);
-    if (p->operations_secret_no == 0 || now_ms >= p->operations_secret_ms + OPERATIONS_OVERLAP_MS)
+    const struct vault *vault = &accounts->options.vault;
+    derive_operator_secret(vault->key, ret_secrets[0]);
+    if (!vault->has_second)
         return 1;
-    derive_of(accounts, p, p->operations_secret_no - 1, ret_secrets[1]);
+    derive_operator_secret(vault->second, ret_secrets[1]);
     return 2;
 }
 

@@ -52,7 +52,7 @@ struct change {
 struct accounts_options {
     struct directory *directory;
     struct env *env; /* ids, keys, secrets, nonces and the time */
-    uint8_t master_key[MASTER_KEY_BYTES];
+    struct vault vault;
     struct destination_rules rules; /* which addresses a callback URL may write out; borrowed */
     uint32_t cluster_count;         /* that accounts are split over; 0: 1 */
 };
@@ -107,20 +107,23 @@ enum change_result change_revoke_key(struct accounts *accounts, uint32_t account
 enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
                                         const struct json *body, struct problems *faults,
                                         struct change *ret_change);
-/* The next secret of the messages to the partner. */
+/* The next secret of the messages to the partner; the one before stays live for
+ * OPERATIONS_OVERLAP_MS. `arena` is for working memory. */
 enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
-                                                   struct change *ret_change);
-/* Those live now, newest first, each with NUL; returns how many (1 or 2). They are derived from the
- * master key, the partner's id and a number, so none is stored. Any thread. */
-size_t accounts_operations_secrets(const struct accounts *accounts, const struct partner *p,
-                                   int64_t now_ms, char ret_secrets[2][SECRET_TEXT_MAX]);
-/* Of the messages to the operator: one for ever, derived from the master key. Any thread. */
-void accounts_operator_secret(const struct accounts *accounts, char ret_secret[SECRET_TEXT_MAX]);
+                                                   struct arena *arena, struct change *ret_change);
+/* Of the messages to the operator, each with NUL; returns how many. Derived from the master key,
+ * and while that is being changed from the second one, too. Any thread. */
+size_t accounts_operator_secrets(const struct accounts *accounts,
+                                 char ret_secrets[2][SECRET_TEXT_MAX]);
 /* After a 410 from `url`, as it was when the attempt was made. CHANGE_STALE: the lane has another
  * URL by now, or is disabled already. */
 enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_no,
                                        enum lane_kind kind, struct str url,
                                        struct change *ret_change);
+
+/* Seals the next entry that only the vault's second key opens under its first. False: there is
+ * none left. */
+MUST_CHECK bool change_reseal(struct accounts *accounts, struct change *ret_change);
 
 void change_apply(struct accounts *accounts, struct change *change);
 void change_free(struct accounts *accounts, struct change *change);

@@ -9,9 +9,9 @@
 /* Begins the text of a sealed URL: nothing that a URL can begin with. */
 #define DOCUMENT_SEALED_URL "sealed:"
 
-void document_print_partner(struct buf *to, const struct partner *p,
-                            const uint8_t key[MASTER_KEY_BYTES], struct env *env);
-void document_print_app(struct buf *to, const struct app *a, const uint8_t key[MASTER_KEY_BYTES],
+void document_print_partner(struct buf *to, const struct partner *p, const struct vault *vault,
+                            struct env *env);
+void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env);
 void document_print_client(struct buf *to, const struct client *c);
 void document_print_key(struct buf *to, const struct api_key *k);
@@ -19,11 +19,10 @@ void document_print_key(struct buf *to, const struct api_key *k);
 /* A new entry with one reference. On failure *ret_why is a sentence without any secret. `arena`
  * is for working memory only. */
 MUST_CHECK bool document_read_partner(struct arena *arena, const struct json *document,
-                                      const uint8_t key[MASTER_KEY_BYTES], struct partner **ret,
+                                      const struct vault *vault, struct partner **ret,
                                       struct str *ret_why);
 MUST_CHECK bool document_read_app(struct arena *arena, const struct json *document,
-                                  const uint8_t key[MASTER_KEY_BYTES], struct app **ret,
-                                  struct str *ret_why);
+                                  const struct vault *vault, struct app **ret, struct str *ret_why);
 MUST_CHECK bool document_read_client(struct arena *arena, const struct json *document,
                                      struct client **ret, struct str *ret_why);
 MUST_CHECK bool document_read_key(struct arena *arena, const struct json *document,

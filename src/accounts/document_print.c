@@ -26,55 +26,56 @@ static void text(struct json_writer *w, const char *name, struct str value)
 }
 
 static void sealed(struct json_writer *w, const char *name, const char *prefix, struct str secret,
-                   const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+                   const struct vault *vault, struct env *env)
 {
     struct buf value = {0};
     buf_add_c(&value, prefix);
-    vault_seal(key, env, secret, &value);
+    vault_seal(vault, env, secret, &value);
     text(w, name, buf_str(&value));
     buf_free(&value);
 }
 
 /* What has an @ may have userinfo, which is a password. */
 static void url(struct json_writer *w, const char *name, struct str value,
-                const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+                const struct vault *vault, struct env *env)
 {
     if (value.p && memchr(value.p, '@', value.n))
-        sealed(w, name, DOCUMENT_SEALED_URL, value, key, env);
+        sealed(w, name, DOCUMENT_SEALED_URL, value, vault, env);
     else
         text(w, name, value);
 }
 
-void document_print_partner(struct buf *to, const struct partner *p,
-                            const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+void document_print_partner(struct buf *to, const struct partner *p, const struct vault *vault,
+                            struct env *env)
 {
     struct json_writer w;
     head(&w, to, "AccountNo", p->account_no, p->version);
     text(&w, "PartnerId", p->id);
     text(&w, "Name", p->name);
     json_key_bool(&w, "Enabled", p->enabled);
-    url(&w, "OperationsUrl", p->operations_url, key, env);
+    url(&w, "OperationsUrl", p->operations_url, vault, env);
     if (p->cluster)
         json_key_int(&w, "Cluster", p->cluster);
-    if (p->operations_secret_no) {
-        json_key_int(&w, "OperationsSecretNo", p->operations_secret_no);
-        json_key_int(&w, "OperationsSecretMs", p->operations_secret_ms);
+    sealed(&w, "OperationsSecret", "", p->operations_secret, vault, env);
+    if (p->older_operations_secret.p) {
+        sealed(&w, "OlderOperationsSecret", "", p->older_operations_secret, vault, env);
+        json_key_int(&w, "OlderOperationsSecretUntilMs", p->older_operations_secret_until_ms);
     }
     json_end_object(&w);
 }
 
-static void app_secrets(struct json_writer *w, const struct app *a,
-                        const uint8_t key[MASTER_KEY_BYTES], struct env *env)
+static void app_secrets(struct json_writer *w, const struct app *a, const struct vault *vault,
+                        struct env *env)
 {
-    sealed(w, "Secret", "", a->secret, key, env);
+    sealed(w, "Secret", "", a->secret, vault, env);
     if (!a->older_secret.p)
         return;
-    sealed(w, "OlderSecret", "", a->older_secret, key, env);
+    sealed(w, "OlderSecret", "", a->older_secret, vault, env);
     json_key_int(w, "OlderSecretUntilMs", a->older_secret_until_ms);
     json_key_bool(w, "SigUsesOlder", a->sig_uses_older);
 }
 
-void document_print_app(struct buf *to, const struct app *a, const uint8_t key[MASTER_KEY_BYTES],
+void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env)
 {
     struct json_writer w;
@@ -93,7 +94,7 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
     json_money(&w, t->disqualification_reward_micros, 0);
     json_key_int(&w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
-        url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], key, env);
+        url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], vault, env);
     json_key(&w, "DisabledLanes");
     json_array(&w);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
@@ -106,10 +107,10 @@ void document_print_app(struct buf *to, const struct app *a, const uint8_t key[M
     json_key_bool(&w, "LegacyFields", t->legacy_fields);
     json_key_bool(&w, "ExtendedFields", t->extended_fields);
     json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
-    app_secrets(&w, a, key, env);
+    app_secrets(&w, a, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);
-        sealed(&w, "ClientKey", "", a->certificate.key, key, env);
+        sealed(&w, "ClientKey", "", a->certificate.key, vault, env);
     }
     json_end_object(&w);
 }

@@ -19,6 +19,8 @@
 struct reading {
     struct arena *arena;
     const struct json *document;
+    const struct vault *vault; /* NULL: nothing sealed stands in it */
+    bool under_second;         /* the vault's second key has opened something */
     const char *wrong;
 };
 
@@ -44,15 +46,19 @@ static struct str text(struct reading *r, const char *name)
     return s;
 }
 
+static bool open_sealed(struct reading *r, struct str sealed, struct str *ret_secret)
+{
+    return vault_open(r->vault, r->arena, sealed, ret_secret, &r->under_second);
+}
+
 /* As document_print wrote it: with userinfo it is sealed. */
-static struct str url_or_none(struct reading *r, const char *name,
-                              const uint8_t key[MASTER_KEY_BYTES])
+static struct str url_or_none(struct reading *r, const char *name)
 {
     struct str s = text_or_none(r, name), opened = STR_NONE;
     if (!str_has_prefix(s, DOCUMENT_SEALED_URL))
         return s;
     const size_t n = strlen(DOCUMENT_SEALED_URL);
-    if (!vault_open(key, r->arena, (struct str){s.p + n, s.n - n}, &opened))
+    if (!open_sealed(r, (struct str){s.p + n, s.n - n}, &opened))
         wrong(r, name);
     return opened;
 }
@@ -122,29 +128,39 @@ static bool done(const struct reading *r, const char *kind, struct str name, str
     return false;
 }
 
-bool document_read_partner(struct arena *arena, const struct json *document,
-                           const uint8_t key[MASTER_KEY_BYTES], struct partner **ret,
-                           struct str *ret_why)
+static void read_operations_secrets(struct reading *r, struct partner *p)
 {
-    struct reading r = {.arena = arena, .document = document};
+    if (!open_sealed(r, text(r, "OperationsSecret"), &p->operations_secret))
+        wrong(r, "OperationsSecret (the master key is another one?)");
+    if (!json_member(r->document, "OlderOperationsSecret"))
+        return;
+    if (!open_sealed(r, text(r, "OlderOperationsSecret"), &p->older_operations_secret))
+        wrong(r, "OlderOperationsSecret");
+    p->older_operations_secret_until_ms = number(r, "OlderOperationsSecretUntilMs", 0, INT64_MAX);
+}
+
+bool document_read_partner(struct arena *arena, const struct json *document,
+                           const struct vault *vault, struct partner **ret, struct str *ret_why)
+{
+    struct reading r = {.arena = arena, .document = document, .vault = vault};
     struct partner p = {
         .account_no = (uint32_t)number(&r, "AccountNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
         .id = id(&r, "PartnerId"),
         .name = text(&r, "Name"),
         .enabled = flag(&r, "Enabled"),
-        .operations_url = url_or_none(&r, "OperationsUrl", key),
+        .operations_url = url_or_none(&r, "OperationsUrl"),
     };
     if (json_member(document, "Cluster"))
         p.cluster = (uint32_t)number(&r, "Cluster", 1, NUMBER_MAX);
-    if (json_member(document, "OperationsSecretNo")) {
-        p.operations_secret_no = (uint32_t)number(&r, "OperationsSecretNo", 1, NUMBER_MAX);
-        p.operations_secret_ms = number(&r, "OperationsSecretMs", 0, INT64_MAX);
-    }
-    if (!done(&r, "partner", p.id, ret_why))
-        return false;
-    *ret = partner_pack(&p);
-    return true;
+    read_operations_secrets(&r, &p);
+    p.under_second_key = r.under_second;
+    bool good = done(&r, "partner", p.id, ret_why);
+    if (good)
+        *ret = partner_pack(&p);
+    sodium_memzero((void *)p.operations_secret.p, p.operations_secret.n);
+    sodium_memzero((void *)p.older_operations_secret.p, p.older_operations_secret.n);
+    return good;
 }
 
 static void read_disabled_lanes(struct reading *r, struct app_terms *t)
@@ -178,19 +194,18 @@ static void read_app_terms(struct reading *r, struct app *a)
     read_disabled_lanes(r, t);
 }
 
-static bool read_app_secrets(struct reading *r, struct app *a, const uint8_t key[MASTER_KEY_BYTES])
+static bool read_app_secrets(struct reading *r, struct app *a)
 {
-    if (!vault_open(key, r->arena, text(r, "Secret"), &a->secret))
+    if (!open_sealed(r, text(r, "Secret"), &a->secret))
         return false;
     if (!json_member(r->document, "OlderSecret"))
         return true;
     a->older_secret_until_ms = number(r, "OlderSecretUntilMs", 0, INT64_MAX);
     a->sig_uses_older = flag(r, "SigUsesOlder");
-    return vault_open(key, r->arena, text(r, "OlderSecret"), &a->older_secret);
+    return open_sealed(r, text(r, "OlderSecret"), &a->older_secret);
 }
 
-static bool read_app_certificate(struct reading *r, struct app *a,
-                                 const uint8_t key[MASTER_KEY_BYTES])
+static bool read_app_certificate(struct reading *r, struct app *a)
 {
     struct str pem = text_or_none(r, "ClientCertificate");
     const char *why;
@@ -198,13 +213,13 @@ static bool read_app_certificate(struct reading *r, struct app *a,
         return true;
     if (!client_certificate_read(r->arena, pem, &a->certificate, &why))
         wrong(r, "ClientCertificate");
-    return vault_open(key, r->arena, text(r, "ClientKey"), &a->certificate.key);
+    return open_sealed(r, text(r, "ClientKey"), &a->certificate.key);
 }
 
-bool document_read_app(struct arena *arena, const struct json *document,
-                       const uint8_t key[MASTER_KEY_BYTES], struct app **ret, struct str *ret_why)
+bool document_read_app(struct arena *arena, const struct json *document, const struct vault *vault,
+                       struct app **ret, struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document};
+    struct reading r = {.arena = arena, .document = document, .vault = vault};
     struct app a = {
         .app_no = (uint32_t)number(&r, "AppNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
@@ -218,11 +233,12 @@ bool document_read_app(struct arena *arena, const struct json *document,
         .rate_per_second = (int32_t)number(&r, "RatePerSecond", 0, INT32_MAX),
     };
     read_app_terms(&r, &a);
-    bool opened = read_app_secrets(&r, &a, key) && read_app_certificate(&r, &a, key);
+    bool opened = read_app_secrets(&r, &a) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
-        a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind), key);
+        a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));
     if (!done(&r, "app", a.id, ret_why))
         return false;
+    a.under_second_key = r.under_second;
     const char *why = "its Callback Secret cannot be opened: the master key is another one, or "
                       "the document is damaged";
     bool good = opened && app_pack(&a, ret, &why);

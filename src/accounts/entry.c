@@ -80,7 +80,9 @@ void entry_unref(void *entry)
 struct partner *partner_pack(const struct partner *from)
 {
     static const size_t texts[] = {offsetof(struct partner, id), offsetof(struct partner, name),
-                                   offsetof(struct partner, operations_url)};
+                                   offsetof(struct partner, operations_url),
+                                   offsetof(struct partner, operations_secret),
+                                   offsetof(struct partner, older_operations_secret)};
     return entry_pack(from, sizeof *from, PARTNER_MAGIC, texts, ARRAY_LEN(texts));
 }
 

@@ -8,15 +8,15 @@
 static void *read_document(struct accounts *accounts, struct arena *arena, enum account_kind kind,
                            const struct json *document, struct str *ret_why)
 {
-    const uint8_t *key = accounts->options.master_key;
+    const struct vault *vault = &accounts->options.vault;
     struct partner *p = NULL;
     struct app *a = NULL;
     struct client *c = NULL;
     struct api_key *k = NULL;
     switch (kind) {
     case ACCOUNT_PARTNER:
-        return document_read_partner(arena, document, key, &p, ret_why) ? p : NULL;
-    case ACCOUNT_APP: return document_read_app(arena, document, key, &a, ret_why) ? a : NULL;
+        return document_read_partner(arena, document, vault, &p, ret_why) ? p : NULL;
+    case ACCOUNT_APP: return document_read_app(arena, document, vault, &a, ret_why) ? a : NULL;
     case ACCOUNT_CLIENT: return document_read_client(arena, document, &c, ret_why) ? c : NULL;
     case ACCOUNT_KEY: return document_read_key(arena, document, &k, ret_why) ? k : NULL;
     }

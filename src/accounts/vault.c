@@ -44,15 +44,15 @@ void vault_derive(const uint8_t key[MASTER_KEY_BYTES], struct str label,
     ASSERT(crypto_auth_hmacsha256(ret, (const unsigned char *)label.p, label.n, key) == 0);
 }
 
-void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str secret,
-                struct buf *to)
+void vault_seal(const struct vault *vault, struct env *env, struct str secret, struct buf *to)
 {
     struct buf box = {0};
     size_t n = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES + secret.n;
     uint8_t *nonce = (uint8_t *)buf_reserve(&box, n);
     env_random(env, nonce, crypto_secretbox_NONCEBYTES);
     ASSERT(crypto_secretbox_easy(nonce + crypto_secretbox_NONCEBYTES,
-                                 (const unsigned char *)secret.p, secret.n, nonce, key) == 0);
+                                 (const unsigned char *)secret.p, secret.n, nonce,
+                                 vault->key) == 0);
     size_t text_bytes = sodium_base64_encoded_len(n, sodium_base64_VARIANT_ORIGINAL);
     sodium_bin2base64(buf_reserve(to, text_bytes), text_bytes, nonce, n,
                       sodium_base64_VARIANT_ORIGINAL);
@@ -60,8 +60,16 @@ void vault_seal(const uint8_t key[MASTER_KEY_BYTES], struct env *env, struct str
     buf_free(&box);
 }
 
-bool vault_open(const uint8_t key[MASTER_KEY_BYTES], struct arena *arena, struct str sealed,
-                struct str *ret_secret)
+/* nonce, then box of n bytes */
+static bool open_box(const uint8_t key[MASTER_KEY_BYTES], const uint8_t *nonce, size_t n,
+                     uint8_t *ret_secret)
+{
+    return crypto_secretbox_open_easy(ret_secret, nonce + crypto_secretbox_NONCEBYTES, n, nonce,
+                                      key) == 0;
+}
+
+bool vault_open(const struct vault *vault, struct arena *arena, struct str sealed,
+                struct str *ret_secret, bool *ret_under_second)
 {
     const size_t overhead = crypto_secretbox_NONCEBYTES + crypto_secretbox_MACBYTES;
     uint8_t *bytes = arena_alloc(arena, sealed.n + 1);
@@ -72,9 +80,12 @@ bool vault_open(const uint8_t key[MASTER_KEY_BYTES], struct arena *arena, struct
     if (n < overhead)
         return false;
     uint8_t *secret = arena_alloc(arena, n - overhead + 1);
-    if (crypto_secretbox_open_easy(secret, bytes + crypto_secretbox_NONCEBYTES,
-                                   n - crypto_secretbox_NONCEBYTES, bytes, key) != 0)
-        return false;
+    const size_t box = n - crypto_secretbox_NONCEBYTES;
+    if (!open_box(vault->key, bytes, box, secret)) {
+        if (!vault->has_second || !open_box(vault->second, bytes, box, secret))
+            return false;
+        *ret_under_second = true;
+    }
     *ret_secret = (struct str){(const char *)secret, n - overhead};
     return true;
 }

@@ -43,54 +43,53 @@ void partner_get(struct call *c)
 
 /* --- the secret of messages to it ------------------------------------------------------------- */
 
-static void print_secret(struct json_writer *w, const struct accounts *accounts,
-                         const struct partner *p, int64_t now_ms)
+static void print_secret(struct json_writer *w, const struct partner *p, int64_t now_ms)
 {
-    char secrets[2][SECRET_TEXT_MAX];
-    size_t count = accounts_operations_secrets(accounts, p, now_ms, secrets);
+    struct str live[2];
+    size_t count = partner_live_secrets(p, now_ms, live);
     json_object(w);
     json_key(w, "OperationsSecret");
-    json_c(w, secrets[0]);
+    json_string(w, live[0]);
     json_key(w, "OlderSecretUntil");
     if (count > 1)
-        json_time(w, p->operations_secret_ms + OPERATIONS_OVERLAP_MS);
+        json_time(w, p->older_operations_secret_until_ms);
     else
         json_null(w);
     json_end_object(w);
-    explicit_bzero(secrets, sizeof secrets);
 }
 
 void operator_operations_secret_get(struct call *c)
 {
-    char secret[SECRET_TEXT_MAX];
+    char secrets[2][SECRET_TEXT_MAX];
     struct buf body = {0};
     struct json_writer w;
     log_info("operations_secret_shown", LOG_C("partner", "the operator's"),
              LOG_STR("key", c->key_id));
-    accounts_operator_secret(c->api->options.accounts, secret);
+    (void)accounts_operator_secrets(c->api->options.accounts, secrets);
     json_write_to(&w, &body);
     json_object(&w);
     json_key(&w, "OperationsSecret");
-    json_c(&w, secret);
+    json_c(&w, secrets[0]);
     json_key(&w, "OlderSecretUntil");
     json_null(&w);
     json_end_object(&w);
     call_answer_json(c, 200, &body);
-    explicit_bzero(secret, sizeof secret);
+    explicit_bzero(secrets, sizeof secrets);
     buf_free(&body);
 }
 
 static enum change_result rotate(struct mutation *m)
 {
     m->action = "partner.secret_rotated";
-    return change_rotate_operations_secret(m->accounts, m->c->partner->id, &m->change);
+    return change_rotate_operations_secret(m->accounts, m->c->partner->id, &m->c->r->arena,
+                                           &m->change);
 }
 
 static void render_rotated(struct mutation *m, struct json_writer *w)
 {
     log_info("operations_secret_rotated", LOG_STR("partner", m->change.partner->id),
              LOG_STR("key", m->c->key_id));
-    print_secret(w, m->accounts, m->change.partner, env_wall_ms(m->c->api->options.env));
+    print_secret(w, m->change.partner, env_wall_ms(m->c->api->options.env));
 }
 
 void partner_operations_secret_rotate(struct call *c)
@@ -105,7 +104,7 @@ static void answer_secret(struct call *c, enum store_status status)
     if (!call_store_ok(c, status))
         return;
     json_write_to(&w, &body);
-    print_secret(&w, c->api->options.accounts, c->partner, call_now_ms(c));
+    print_secret(&w, c->partner, call_now_ms(c));
     call_answer_json(c, 200, &body);
     buf_free(&body);
 }

@@ -20,7 +20,7 @@
 
 struct command_copy {
     bool has_key;
-    uint8_t key[MASTER_KEY_BYTES];
+    struct vault vault;
     struct json_parser *parser;
     bool terminal, drawn, comparing;
     int64_t begun_ms, begun_done, told_ms; /* of copying, then of comparing */
@@ -105,7 +105,7 @@ static bool judge(void *context, enum object_kind kind, struct str document, cha
     if (kind != OBJECT_APP || !c->has_key)
         return true;
     bool good = json_parse(c->parser, &arena, document, &parsed, &why) &&
-                document_read_app(&arena, parsed, c->key, &app, &why);
+                document_read_app(&arena, parsed, &c->vault, &app, &why);
     if (good)
         app_unref(app);
     else
@@ -126,7 +126,8 @@ static bool load_key(struct command_copy *c, struct settings *s, const struct st
         buf_free(&file);
     }
     c->has_key |= given.p != NULL;
-    return !c->has_key || master_key_load(given, from->directory, env_real(), c->key, ret_why);
+    return !c->has_key ||
+           master_key_load(given, STR_NONE, from->directory, env_real(), &c->vault, ret_why);
 }
 
 /* --- what came of it ----------------------------------------------------------------------------
@@ -207,6 +208,6 @@ int command_copy(struct settings *s)
     free(result.difference);
     free(why);
     json_parser_free(c.parser);
-    explicit_bzero(c.key, sizeof c.key);
+    explicit_bzero(&c.vault, sizeof c.vault);
     return status;
 }

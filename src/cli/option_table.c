@@ -103,6 +103,11 @@ const struct option option_table[OPTION_COUNT] = {
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
                            "it a key file is made in the store's directory.",
                            S | COMMAND_COPY, false, true},
+    [OPTION_SECOND_MASTER_KEY] =
+        {"second-master-key", "KEY", NULL,
+         "Opens what is encrypted under this key, too, and encrypts it anew under the master key: "
+         "while that is being changed.",
+         S, false, true},
     [OPTION_SECRET] = {"secret", "SECRET", NULL, "The app's Callback Secret.",
                        COMMAND_RECEIVE | COMMAND_VERIFY, false, false},
     [OPTION_STATUS] = {"status", "N", "200", "Answer with this HTTP status.", COMMAND_RECEIVE,

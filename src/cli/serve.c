@@ -216,10 +216,26 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     return true;
 }
 
-static bool read_keys(struct settings *s, struct daemon_options *o, struct str *ret_why)
+static bool check_master_key(struct settings *s, const char *variable, struct str text,
+                             struct str *ret_why)
 {
     uint8_t key[MASTER_KEY_BYTES];
     const char *why;
+    if (!text.p)
+        return true;
+    bool good = master_key_parse(text, key, &why);
+    sodium_memzero(key, sizeof key);
+    if (!good) {
+        struct buf sentence = {0};
+        buf_printf(&sentence, "%s: %s", variable, why);
+        *ret_why = arena_str(&s->arena, buf_str(&sentence));
+        buf_free(&sentence);
+    }
+    return good;
+}
+
+static bool read_keys(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
     o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
     if (o->operator_key.p && o->operator_key.n < OPERATOR_KEY_BYTES_LEAST) {
         *ret_why = STR("POSTBACKD_OPERATOR_KEY has fewer than 16 characters; make one with "
@@ -227,17 +243,9 @@ static bool read_keys(struct settings *s, struct daemon_options *o, struct str *
         return false;
     }
     o->master_key = settings_text(s, OPTION_MASTER_KEY);
-    if (!o->master_key.p)
-        return true;
-    bool good = master_key_parse(o->master_key, key, &why);
-    sodium_memzero(key, sizeof key);
-    if (!good) {
-        struct buf text = {0};
-        buf_printf(&text, "POSTBACKD_MASTER_KEY: %s", why);
-        *ret_why = arena_str(&s->arena, buf_str(&text));
-        buf_free(&text);
-    }
-    return good;
+    o->second_master_key = settings_text(s, OPTION_SECOND_MASTER_KEY);
+    return check_master_key(s, "POSTBACKD_MASTER_KEY", o->master_key, ret_why) &&
+           check_master_key(s, "POSTBACKD_SECOND_MASTER_KEY", o->second_master_key, ret_why);
 }
 
 static bool read_schedule(struct settings *s, struct daemon_options *o, struct str *ret_why)

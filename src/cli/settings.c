@@ -112,6 +112,7 @@ static bool read_file(struct settings *s, const char *path, struct str *ret_why)
 /* --- the environment ------------------------------------------------------------------------ */
 
 #define PREFIX "POSTBACKD_"
+#define VARIABLE_MAX 64 /* bytes of a variable behind the prefix */
 
 static int option_of_variable(struct str variable)
 {
@@ -179,8 +180,19 @@ void settings_wipe_environment(char **environment)
 
 /* --- the command line ----------------------------------------------------------------------- */
 
+static const char *variable_of(int id, char ret[VARIABLE_MAX])
+{
+    const char *name = option_table[id].name;
+    size_t n = strlen(name);
+    ASSERT(n < VARIABLE_MAX);
+    for (size_t i = 0; i <= n; i++)
+        ret[i] = name[i] == '-' ? '_' : (char)toupper((unsigned char)name[i]);
+    return ret;
+}
+
 static bool read_argument(struct settings *s, int argc, char **argv, int *i, struct str *ret_why)
 {
+    char variable[VARIABLE_MAX];
     struct str value = str_of(argv[*i] + 2);
     struct str name = str_cut(&value, '=');
     int id = find_option(name);
@@ -191,10 +203,7 @@ static bool read_argument(struct settings *s, int argc, char **argv, int *i, str
         return fail(s, ret_why,
                     "--%s is not taken on the command line, which everybody on the machine can "
                     "read; set " PREFIX "%s in the environment.",
-                    option_table[id].name,
-                    id == OPTION_MASTER_KEY ? "MASTER_KEY"
-                    : id == OPTION_API_KEY  ? "API_KEY"
-                                            : "OPERATOR_KEY");
+                    option_table[id].name, variable_of(id, variable));
     if (!option_table[id].argument) {
         if (value.p)
             return fail(s, ret_why, "--%s takes no value.", option_table[id].name);

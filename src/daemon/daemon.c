@@ -11,6 +11,7 @@
 #include "api/control.h"
 #include "api/live.h"
 #include "api/recovery.h"
+#include "api/reseal.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -69,6 +70,7 @@ struct daemon {
     struct watchdog *watchdog;
     struct books_watch *books;
     struct certificate_watch *certificates;
+    struct reseal *reseal;
     struct ssl_ctx_st *tls;
     struct tls_authorities *authorities;
     int listen_fd;
@@ -89,15 +91,15 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .rules = d->options.rules,
         .cluster_count = (uint32_t)d->options.cluster_count + 1,
     };
-    if (!master_key_load(d->options.master_key, d->options.store_directory, d->env,
-                         options.master_key, ret_why))
+    if (!master_key_load(d->options.master_key, d->options.second_master_key,
+                         d->options.store_directory, d->env, &options.vault, ret_why))
         return false;
-    struct people_options people = {.env = d->env};
-    memcpy(people.master_key, options.master_key, sizeof people.master_key);
+    struct people_options people = {.env = d->env, .vault = options.vault};
     d->accounts = accounts_new(&options);
     d->people = people_new(&people);
     d->live = live_new();
-    explicit_bzero(options.master_key, sizeof options.master_key);
+    explicit_bzero(&options.vault, sizeof options.vault);
+    explicit_bzero(&people.vault, sizeof people.vault);
     d->operations = operations_new(&(struct operations_options){
         .env = d->env,
         .store = d->store,
@@ -106,7 +108,6 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .operator_url = d->options.operations_url,
         .spacing_ms = d->options.operations_spacing_ms,
     });
-    explicit_bzero(people.master_key, sizeof people.master_key);
     bool good = load_objects(&(struct object_owners){.store = d->store,
                                                      .directory = d->directory,
                                                      .accounts = d->accounts,
@@ -353,6 +354,7 @@ static void start_threads(struct daemon *d)
     recoveries_start(d->recoveries, d->store, d->delivery);
     api_set_accepting(d->api, true);
     d->watch = watch_new(d->env, d->store, d->directory);
+    d->reseal = reseal_new(d->control, d->accounts, d->people);
     say_listening(d);
 }
 
@@ -459,6 +461,7 @@ static bool stop_in_order(struct daemon *d)
     store_watch(d->store, NULL);
     control_free(d->control);
     d->control = NULL;
+    reseal_free(d->reseal);
     struct store_numbers numbers;
     store_get_numbers(d->store, &numbers);
     store_close(d->store);
@@ -539,6 +542,7 @@ int daemon_run(struct daemon *d)
         if (leases_first(store_leases(d->store)))
             books_watch_step(d->books);
         certificate_watch_step(d->certificates);
+        reseal_step(d->reseal);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

@@ -35,6 +35,7 @@ struct daemon_options {
     struct str public_url;            /* absent: none */
     struct str operator_key;          /* absent: none */
     struct str master_key;            /* absent: the key file */
+    struct str second_master_key;     /* absent: none */
     int32_t loops;
     int32_t reads_per_minute;
     struct str operations_url; /* the operator's; absent: none */

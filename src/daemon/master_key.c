@@ -66,15 +66,17 @@ static bool read_file(const char *path, char text[128], char **ret_why)
     return true;
 }
 
-bool master_key_load(struct str given, const char *directory, struct env *env,
-                     uint8_t ret_key[MASTER_KEY_BYTES], char **ret_why)
+static bool parse_given(const char *variable, struct str text, uint8_t ret_key[MASTER_KEY_BYTES],
+                        char **ret_why)
 {
     const char *why;
-    if (given.p) {
-        if (master_key_parse(given, ret_key, &why))
-            return true;
-        return fail(ret_why, "%s: %s", "POSTBACKD_MASTER_KEY", why);
-    }
+    return master_key_parse(text, ret_key, &why) || fail(ret_why, "%s: %s", variable, why);
+}
+
+static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MASTER_KEY_BYTES],
+                      char **ret_why)
+{
+    const char *why;
     char path[4096];
     snprintf(path, sizeof path, "%s/" KEY_FILE, directory);
     if (access(path, F_OK) != 0 && !make_file(directory, path, env, ret_why))
@@ -89,4 +91,18 @@ bool master_key_load(struct str given, const char *directory, struct env *env,
     log_warning("master_key_from_file", LOG_C("file", path),
                 LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
     return true;
+}
+
+bool master_key_load(struct str given, struct str second, const char *directory, struct env *env,
+                     struct vault *ret_vault, char **ret_why)
+{
+    struct vault vault = {.has_second = second.p != NULL};
+    bool good = given.p ? parse_given("POSTBACKD_MASTER_KEY", given, vault.key, ret_why)
+                        : load_file(directory, env, vault.key, ret_why);
+    if (good && second.p)
+        good = parse_given("POSTBACKD_SECOND_MASTER_KEY", second, vault.second, ret_why);
+    if (good)
+        *ret_vault = vault;
+    sodium_memzero(&vault, sizeof vault);
+    return good;
 }

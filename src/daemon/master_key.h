@@ -4,6 +4,7 @@
 
 #include "accounts/vault.h"
 
-/* given: the environment's text, or absent. *ret_why is malloc'ed. */
-MUST_CHECK bool master_key_load(struct str given, const char *directory, struct env *env,
-                                uint8_t ret_key[MASTER_KEY_BYTES], char **ret_why);
+/* given: POSTBACKD_MASTER_KEY, or absent. second: POSTBACKD_SECOND_MASTER_KEY, or absent.
+ * *ret_why is malloc'ed. */
+MUST_CHECK bool master_key_load(struct str given, struct str second, const char *directory,
+                                struct env *env, struct vault *ret_vault, char **ret_why);

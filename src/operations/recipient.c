@@ -5,6 +5,17 @@
 
 #include <inttypes.h>
 
+/* Copies: the partner's entry may be replaced while the message is on its way. */
+static void take_secrets(struct recipient *ret, const struct partner *partner, int64_t now_ms)
+{
+    struct str live[2];
+    ret->secret_count = partner_live_secrets(partner, now_ms, live);
+    for (size_t i = 0; i < ret->secret_count; i++) {
+        ASSERT(live[i].n < sizeof ret->secrets[i]);
+        memcpy(ret->secrets[i], live[i].p, live[i].n);
+    }
+}
+
 void recipient_find(struct recipient *ret, const struct operations_options *options,
                     const struct notice *n, int64_t now_ms)
 {
@@ -13,14 +24,12 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
     struct partner *partner = NULL;
     if (n->topic == OPERATIONS_OF_BOOKS) {
         url = options->operator_url;
-        accounts_operator_secret(options->accounts, ret->secrets[0]);
-        ret->secret_count = 1;
+        ret->secret_count = accounts_operator_secrets(options->accounts, ret->secrets);
     } else {
         partner = directory_partner_by_no(options->directory, n->account_no);
         if (partner && partner->enabled) {
             url = partner->operations_url;
-            ret->secret_count =
-                accounts_operations_secrets(options->accounts, partner, now_ms, ret->secrets);
+            take_secrets(ret, partner, now_ms);
         }
     }
     if (url.p && url.n < sizeof ret->url)

@@ -103,6 +103,20 @@ void people_note_use(struct people_change *change, const struct session *session
     change->session = session_pack(&s);
 }
 
+bool people_reseal(struct people *p, struct people_change *change)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    ASSERT(!change->user);
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->users.capacity && !change->user; i++) {
+        const struct user *u = p->users.slots[i].entry;
+        if (u && u->under_second_key)
+            change->user = user_pack(u);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return change->user != NULL;
+}
+
 /* --- documents and applying ------------------------------------------------------------------- */
 
 static struct str keep(struct people_change *change, struct buf *document)
@@ -119,7 +133,8 @@ size_t people_change_parts(struct people *p, struct people_change *change,
     struct buf document = {0};
     if (change->user) {
         if (!change->remove_user)
-            user_print_document(&document, change->user, p->options.master_key, p->options.env);
+            user_print_document(&document, change->user, &p->options.vault, p->options.env);
+        change->user->under_second_key = false;
         ret_parts[n++] =
             (struct object_part){OBJECT_USER, change->user->id,
                                  change->remove_user ? STR_NONE : keep(change, &document)};

@@ -30,7 +30,7 @@ static void print_hex(struct json_writer *w, const char *name, struct str bytes)
     buf_free(&hex);
 }
 
-void user_print_document(struct buf *to, const struct user *u, const uint8_t key[MASTER_KEY_BYTES],
+void user_print_document(struct buf *to, const struct user *u, const struct vault *vault,
                          struct env *env)
 {
     struct json_writer w;
@@ -50,7 +50,7 @@ void user_print_document(struct buf *to, const struct user *u, const uint8_t key
     json_key_int(&w, "LastSignInMs", u->last_sign_in_ms);
     print_text(&w, "Password", u->password);
     if (u->totp_secret.p) {
-        vault_seal(key, env, u->totp_secret, &sealed);
+        vault_seal(vault, env, u->totp_secret, &sealed);
         print_text(&w, "TotpSecret", buf_str(&sealed));
         json_key_int(&w, "TotpStep", u->totp_step);
         print_hex(&w, "RecoverySha256", u->recovery);
@@ -157,18 +157,18 @@ static bool done(const struct reading *r, const char *kind, struct str name, str
     return false;
 }
 
-static void read_second_factor(struct reading *r, struct user *u,
-                               const uint8_t key[MASTER_KEY_BYTES])
+static void read_second_factor(struct reading *r, struct user *u, const struct vault *vault)
 {
-    if (!vault_open(key, r->arena, read_text(r, "TotpSecret"), &u->totp_secret) ||
+    if (!vault_open(vault, r->arena, read_text(r, "TotpSecret"), &u->totp_secret,
+                    &u->under_second_key) ||
         u->totp_secret.n != TOTP_SECRET_BYTES)
         wrong(r, "TotpSecret (the master key is another one?)");
     u->totp_step = read_number(r, "TotpStep", 0, INT64_MAX);
     u->recovery = read_hashes(r, "RecoverySha256");
 }
 
-bool user_read_document(struct arena *arena, const struct json *document,
-                        const uint8_t key[MASTER_KEY_BYTES], struct user **ret, struct str *ret_why)
+bool user_read_document(struct arena *arena, const struct json *document, const struct vault *vault,
+                        struct user **ret, struct str *ret_why)
 {
     struct reading r = {.arena = arena, .document = document};
     const struct json *enabled = json_member(document, "Enabled");
@@ -193,7 +193,7 @@ bool user_read_document(struct arena *arena, const struct json *document,
     if (u.password.n >= PASSWORD_HASH_BYTES)
         wrong(&r, "Password");
     if (has(&r, "TotpSecret"))
-        read_second_factor(&r, &u, key);
+        read_second_factor(&r, &u, vault);
     if (has(&r, "Link")) {
         u.link = (enum link_kind)read_number(&r, "Link", LINK_INVITATION, LINK_RESET);
         read_hash(&r, "LinkSha256", u.link_hash);

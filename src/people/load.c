@@ -41,7 +41,7 @@ static bool load(struct people *p, struct arena *arena, enum object_kind kind, s
         return true;
     }
     ASSERT(kind == OBJECT_USER);
-    if (user_read_document(arena, v, p->options.master_key, &u, &why) && take_user(p, u, &why))
+    if (user_read_document(arena, v, &p->options.vault, &u, &why) && take_user(p, u, &why))
         return true;
     user_unref(u);
     return fail(arena, id, why, ret_why);
@@ -80,7 +80,7 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
         people_put_session(p, s);
         return true;
     }
-    if (!user_read_document(arena, v, p->options.master_key, &u, ret_why))
+    if (!user_read_document(arena, v, &p->options.vault, &u, ret_why))
         return false;
     people_put_user(p, u);
     return true;

@@ -7,7 +7,7 @@
 
 struct people_options {
     struct env *env;
-    uint8_t master_key[MASTER_KEY_BYTES];
+    struct vault vault;
 };
 
 struct people;
@@ -97,6 +97,10 @@ void people_end_sessions(struct people *people, struct people_change *change, st
                          struct str but_id);
 /* Takes the reference. */
 void people_end_session(struct people_change *change, struct session *session);
+
+/* The next user whose second factor only the vault's second key opens, to be sealed under its
+ * first. False: there is none left. */
+MUST_CHECK bool people_reseal(struct people *people, struct people_change *change);
 
 /* The documents; texts are the change's arena's. Returns how many. */
 size_t people_change_parts(struct people *people, struct people_change *change,

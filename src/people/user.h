@@ -30,6 +30,7 @@ struct user {
     bool enabled;
     enum role role;
     int64_t created_ms, last_sign_in_ms; /* last: 0, never */
+    bool under_second_key; /* the stored document is sealed under the vault's second key */
     struct str id, email, name;
     struct str password;    /* password_hash; absent: none has been set */
     struct str totp_secret; /* absent: no second factor */
@@ -69,13 +70,13 @@ void token_hash(struct str text, uint8_t ret_hash[32]);
 void csrf_token_of(struct str session_token, char ret_text[TOKEN_BYTES + 1]);
 
 /* As the store keeps them. The TOTP secret is sealed under the master key. */
-void user_print_document(struct buf *to, const struct user *u, const uint8_t key[MASTER_KEY_BYTES],
+void user_print_document(struct buf *to, const struct user *u, const struct vault *vault,
                          struct env *env);
 void session_print_document(struct buf *to, const struct session *s);
 struct json;
 /* A new entry with one reference. On failure *ret_why is a sentence without any secret. */
 MUST_CHECK bool user_read_document(struct arena *arena, const struct json *document,
-                                   const uint8_t key[MASTER_KEY_BYTES], struct user **ret,
+                                   const struct vault *vault, struct user **ret,
                                    struct str *ret_why);
 MUST_CHECK bool session_read_document(struct arena *arena, const struct json *document,
                                       struct session **ret, struct str *ret_why);

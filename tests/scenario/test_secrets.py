@@ -7,6 +7,7 @@ import pytest
 
 from harness import OPERATOR_KEY, Account, Daemon, eventually
 from inside import everything
+from people import Browser, enrol, person, totp
 from raw import RawServer, answer
 
 MASTER_KEY = bytes(range(100, 132))
@@ -223,3 +224,32 @@ def test_no_secret_in_the_processs_environment_and_no_core(world):
     with open("/proc/%d/limits" % d.process.pid) as f:
         core = next(line for line in f if line.startswith("Max core file size"))
     assert core.split()[4] == "0", core
+
+
+def test_the_master_key_is_changed_while_it_runs(tmp_path):
+    """First key, then a second one beside it, then the second alone: nothing that it sealed is lost."""
+    first, second = bytes(range(32)).hex(), bytes(range(32, 64)).hex()
+    d = Daemon(tmp_path, schedule="1s", env={"POSTBACKD_MASTER_KEY": first}).start()
+    account = Account(d)
+    assert d.api().patch("/api/v1/apps/" + account.app_id, {
+        "SuccessCallbackUrl": "http://u:%s@127.0.0.1:9/cb" % PASSWORD}).status == 200
+    operations = "/api/v1/partners/%s/operations-secret" % account.partner_id
+    told = d.api().get(operations).json["OperationsSecret"]
+    owner = person(d, "owner", account.partner_id)
+    factor, _ = enrol(owner)
+    assert d.stop() == 0
+
+    d.env = {"POSTBACKD_MASTER_KEY": second, "POSTBACKD_SECOND_MASTER_KEY": first}
+    d.start()
+    eventually(lambda: "master_key_changed" in d.log_text(), what="everything under the new key")
+    assert d.stop() == 0
+    d.env = {"POSTBACKD_MASTER_KEY": second}
+    d.start()
+    try:
+        app = "/api/v1/apps/" + account.app_id
+        assert d.api().get(app + "/secret").json["CallbackSecret"] == account.secret
+        assert d.api().get(app).json["SuccessCallbackUrl"].endswith("@127.0.0.1:9/cb")
+        assert d.api().get(operations).json["OperationsSecret"] == told
+        assert Browser(d).sign_in(owner.email, code=totp(factor, step=1)).status == 200
+    finally:
+        assert d.stop() == 0

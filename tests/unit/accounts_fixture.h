@@ -46,7 +46,7 @@ static inline void fixture_open(struct fixture *f)
         check_failed(__FILE__, __LINE__, "cidr");
     struct accounts_options options = {.directory = f->directory,
                                        .env = &f->env,
-                                       .master_key = {1, 2, 3},
+                                       .vault = {.key = {1, 2, 3}},
                                        .rules = {.allowed = &f->allowed, .allowed_count = 1}};
     f->accounts = accounts_new(&options);
     f->parser = json_parser_new();

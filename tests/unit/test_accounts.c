@@ -4,8 +4,6 @@
  */
 #include "accounts_fixture.h"
 
-#include "accounts/vault.h"
-
 static struct fixture f;
 
 static void defaults_of_an_app(void)
@@ -505,7 +503,8 @@ static void bad_documents_are_named(void)
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
     REQUIRE(change_create_app(f.accounts, STR("p1"), fixture_body(&f, "{\"CurrencyValue\":1}"),
                               &f.faults, &f.change) == CHANGE_READY);
-    struct accounts_options other = {.directory = f.directory, .env = &f.env, .master_key = {9}};
+    struct accounts_options other = {
+        .directory = f.directory, .env = &f.env, .vault = {.key = {9}}};
     struct accounts *accounts = accounts_new(&other);
     CHECK(!accounts_load(accounts, &f.arena, ACCOUNT_APP, STR("a1"), buf_str(&f.change.document),
                          &why));
@@ -520,19 +519,30 @@ static bool load(enum account_kind kind, const char *document, struct str *why)
     return accounts_load(f.accounts, &f.arena, kind, STR("x"), str_of(document), why);
 }
 
+static const char *partner_document(int number, const char *id)
+{
+    struct vault vault = {.key = {1, 2, 3}}; /* as fixture_open has it */
+    struct buf text = {0};
+    buf_printf(&text,
+               "{\"AccountNo\":%d,\"Version\":1,\"PartnerId\":\"%s\",\"Name\":\"n\","
+               "\"Enabled\":true,\"OperationsSecret\":\"",
+               number, id);
+    vault_seal(&vault, &f.env, STR("whsec_c2VjcmV0"), &text);
+    buf_add_c(&text, "\"}");
+    struct str kept = arena_str(&f.arena, buf_str(&text));
+    buf_free(&text);
+    return kept.p;
+}
+
 static void documents_must_fit_together(void)
 {
-    static const char p1[] = "{\"AccountNo\":1,\"Version\":1,\"PartnerId\":\"p1\","
-                             "\"Name\":\"n\",\"Enabled\":true}";
-    static const char other_id[] = "{\"AccountNo\":1,\"Version\":1,\"PartnerId\":\"p2\","
-                                   "\"Name\":\"n\",\"Enabled\":true}";
-    static const char other_no[] = "{\"AccountNo\":2,\"Version\":1,\"PartnerId\":\"p1\","
-                                   "\"Name\":\"n\",\"Enabled\":true}";
     static const char client[] = "{\"ClientNo\":1,\"Version\":1,\"AccountNo\":1,\"AppNo\":1,"
                                  "\"ClientId\":\"c1\",\"AppId\":\"a1\",\"Name\":\"n\","
                                  "\"Integration\":\"sdk\",\"Enabled\":true}";
     struct str why = STR_NONE;
     fixture_open(&f);
+    const char *p1 = partner_document(1, "p1"), *other_id = partner_document(1, "p2"),
+               *other_no = partner_document(2, "p1");
     REQUIRE(load(ACCOUNT_PARTNER, p1, &why));
     CHECK(!load(ACCOUNT_PARTNER, other_id, &why));
     CHECK_STR(why, "stored account entry x: another entry has its id or number");
@@ -544,35 +554,6 @@ static void documents_must_fit_together(void)
     REQUIRE(fixture_app(&f, "p1", "{\"AppId\":\"a1\",\"CurrencyValue\":1}"));
     CHECK(accounts_loaded(f.accounts, &f.arena, &why));
     fixture_close(&f);
-}
-
-static void master_keys(void)
-{
-    static const char *const good[] = {
-        "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F",
-        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
-        " AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\n",
-    };
-    static const char *const bad[] = {
-        "",
-        "00",
-        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1g",
-        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e",
-        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHg==",
-        "correct horse battery staple"};
-    uint8_t key[MASTER_KEY_BYTES];
-    const char *why = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
-        memset(key, 0xff, sizeof key);
-        CHECK(master_key_parse(str_of(good[i]), key, &why));
-        CHECK_EQ_INT(key[0], 0);
-        CHECK_EQ_INT(key[31], 31);
-    }
-    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-        why = NULL;
-        CHECK(!master_key_parse(str_of(bad[i]), key, &why));
-        CHECK(why && strstr(why, "32 bytes"));
-    }
 }
 
 int main(void)
@@ -593,6 +574,5 @@ int main(void)
     RUN(documents_bring_everything_back);
     RUN(bad_documents_are_named);
     RUN(documents_must_fit_together);
-    RUN(master_keys);
     return check_done("accounts");
 }

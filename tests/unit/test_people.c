@@ -164,7 +164,8 @@ static void users_survive_their_documents(void)
     struct arena arena = {0};
     struct json_parser *parser = json_parser_new();
     struct buf text = {0};
-    const uint8_t key[MASTER_KEY_BYTES] = {1}, other[MASTER_KEY_BYTES] = {2};
+    const struct vault vault = {.key = {1}}, other = {.key = {2}},
+                       changing = {.key = {2}, .second = {1}, .has_second = true};
     struct user u = {.user_no = 7,
                      .account_no = 3,
                      .version = 4,
@@ -182,21 +183,25 @@ static void users_survive_their_documents(void)
                      .link = LINK_RESET,
                      .link_hash = {9},
                      .link_until_ms = 14};
-    user_print_document(&text, &u, key, env_real());
+    user_print_document(&text, &u, &vault, env_real());
     CHECK(!strstr(buf_c(&text), "12345678901234567890"));
     struct json *v = NULL;
     struct str why;
     struct user *read = NULL;
     REQUIRE(json_parse(parser, &arena, buf_str(&text), &v, &why));
-    REQUIRE(user_read_document(&arena, v, key, &read, &why));
+    REQUIRE(user_read_document(&arena, v, &vault, &read, &why));
     CHECK(read->user_no == 7 && read->account_no == 3 && read->version == 4 && read->enabled);
     CHECK(read->role == ROLE_DEVELOPER && read->created_ms == 11 && read->last_sign_in_ms == 12);
     CHECK(str_eq(read->email, u.email) && str_eq(read->name, u.name) && str_eq(read->id, u.id));
     CHECK(str_eq(read->password, u.password) && str_eq(read->totp_secret, u.totp_secret));
     CHECK(read->totp_step == 13 && str_eq(read->recovery, u.recovery));
     CHECK(read->link == LINK_RESET && read->link_hash[0] == 9 && read->link_until_ms == 14);
+    CHECK(!read->under_second_key);
     user_unref(read);
-    CHECK(!user_read_document(&arena, v, other, &read, &why));
+    CHECK(!user_read_document(&arena, v, &other, &read, &why));
+    REQUIRE(user_read_document(&arena, v, &changing, &read, &why));
+    CHECK(str_eq(read->totp_secret, u.totp_secret) && read->under_second_key);
+    user_unref(read);
     buf_free(&text);
     arena_free(&arena);
     json_parser_free(parser);

@@ -1,0 +1,15 @@
+/* Changing the master key online: with a second one configured, what is sealed under it is sealed
+ * anew under the first, a few entries at a time between other changes. */
+#pragma once
+
+#include "accounts/changes.h"
+#include "api/control.h"
+#include "people/people.h"
+
+struct reseal;
+
+struct reseal *reseal_new(struct control *control, struct accounts *accounts,
+                          struct people *people);
+/* On the main thread, often: asks the control thread for the next slice, if there is work. */
+void reseal_step(struct reseal *reseal);
+void reseal_free(struct reseal *reseal); /* after control_free; NULL: nothing */

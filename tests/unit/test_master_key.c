@@ -1,0 +1,105 @@
+/* The master key: its spellings, and changing it: what is sealed under the second key is sealed
+ * anew under the first. */
+#include "accounts_fixture.h"
+
+#include "accounts/document.h"
+
+static struct fixture f;
+
+static void master_keys(void)
+{
+    static const char *const good[] = {
+        "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F",
+        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=",
+        " AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8\n",
+    };
+    static const char *const bad[] = {
+        "",
+        "00",
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1g",
+        "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e",
+        "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHg==",
+        "correct horse battery staple"};
+    uint8_t key[MASTER_KEY_BYTES];
+    const char *why = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+        memset(key, 0xff, sizeof key);
+        CHECK(master_key_parse(str_of(good[i]), key, &why));
+        CHECK_EQ_INT(key[0], 0);
+        CHECK_EQ_INT(key[31], 31);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+        why = NULL;
+        CHECK(!master_key_parse(str_of(bad[i]), key, &why));
+        CHECK(why && strstr(why, "32 bytes"));
+    }
+}
+
+/* A second key opens what was sealed under it, and it is sealed anew under the first, once. */
+static void everything_is_sealed_anew_once(void)
+{
+    fixture_open(&f);
+    REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
+    REQUIRE(fixture_app(&f, "p1",
+                        "{\"AppId\":\"a1\",\"CurrencyValue\":1,"
+                        "\"SuccessCallbackUrl\":\"https://u:p@partner.example/\"}"));
+    struct app *before = directory_app(f.directory, STR("a1"));
+    struct partner *partner = directory_partner(f.directory, STR("p1"));
+    struct buf documents[2] = {{0}, {0}};
+    struct vault first = {.key = {1, 2, 3}};
+    document_print_partner(&documents[0], partner, &first, &f.env);
+    document_print_app(&documents[1], before, &first, &f.env);
+
+    struct directory *d = directory_new();
+    struct accounts_options options = {
+        .directory = d,
+        .env = &f.env,
+        .rules = {.allowed = &f.allowed, .allowed_count = 1},
+        .vault = {.key = {7}, .second = {1, 2, 3}, .has_second = true}};
+    struct accounts *accounts = accounts_new(&options);
+    struct str why;
+    REQUIRE(accounts_load(accounts, &f.arena, ACCOUNT_PARTNER, STR("p1"), buf_str(&documents[0]),
+                          &why));
+    REQUIRE(
+        accounts_load(accounts, &f.arena, ACCOUNT_APP, STR("a1"), buf_str(&documents[1]), &why));
+    struct vault only_new = {.key = {7}};
+    for (int i = 0; i < 2; i++) {
+        struct change change;
+        struct json *v = NULL;
+        struct app *app = NULL;
+        struct partner *read = NULL;
+        REQUIRE(change_reseal(accounts, &change));
+        CHECK_EQ_INT(change.kind, i ? ACCOUNT_APP : ACCOUNT_PARTNER);
+        struct json_parser *parser = json_parser_new();
+        REQUIRE(json_parse(parser, &f.arena, buf_str(&change.document), &v, &why));
+        if (i) {
+            REQUIRE(document_read_app(&f.arena, v, &only_new, &app, &why));
+            CHECK(str_eq(app->secret, before->secret) && app->version == before->version);
+            CHECK(str_eq(app->url[LANE_SUCCESS], before->url[LANE_SUCCESS]));
+            app_unref(app);
+        } else {
+            REQUIRE(document_read_partner(&f.arena, v, &only_new, &read, &why));
+            CHECK(str_eq(read->operations_secret, partner->operations_secret));
+            partner_unref(read);
+        }
+        json_parser_free(parser);
+        change_apply(accounts, &change);
+        change_free(accounts, &change);
+    }
+    struct change none;
+    CHECK(!change_reseal(accounts, &none));
+    app_unref(before);
+    partner_unref(partner);
+    buf_free(&documents[0]);
+    buf_free(&documents[1]);
+    accounts_free(accounts);
+    directory_free(d);
+    fixture_close(&f);
+}
+
+int main(void)
+{
+    RUN(master_keys);
+    RUN(everything_is_sealed_anew_once);
+    return check_done("master_key");
+}
