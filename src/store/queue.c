@@ -86,6 +86,7 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_OBJECTS: ANSWER(struct object_list); break;
     case REQUEST_FEED: ANSWER(struct object_feed); break;
     case REQUEST_APPLIED:
+    case REQUEST_APPLIER_FAILED:
     case REQUEST_APPLY:
     case REQUEST_STOP: UNREACHABLE();
     }

@@ -25,7 +25,8 @@ enum request_kind {
     REQUEST_OBJECTS,
     REQUEST_FEED,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
-    REQUEST_APPLY,   /* to the applier */
+    REQUEST_APPLIER_FAILED,
+    REQUEST_APPLY, /* to the applier */
     REQUEST_STOP,
 };
 

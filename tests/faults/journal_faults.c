@@ -139,16 +139,16 @@ static void live(struct model *m, struct journal *j)
     buf_free(&b);
 }
 
-/* A power cut, a failing call, or both, somewhere in the next life. */
+/* A power cut, failing calls, or both, somewhere in the next life. */
 static void arrange_trouble(struct model *m)
 {
-    uint64_t soon = 1 + rng_below(&m->rng, 150);
-    switch (rng_below(&m->rng, 4)) {
-    case 0: break;
-    case 1: sim_disk_fail(m->disk, SIM_SYNC, soon, EIO); break;
-    case 2: sim_disk_fail(m->disk, SIM_WRITE, soon, rng_below(&m->rng, 2) ? EIO : ENOSPC); break;
-    default: sim_disk_cut_after(m->disk, soon);
+    for (uint64_t faults = rng_below(&m->rng, 3); faults > 0; faults--) {
+        int error = rng_below(&m->rng, 2) ? EIO : ENOSPC;
+        sim_disk_fail(m->disk, rng_below(&m->rng, 2) ? SIM_SYNC : SIM_WRITE, NULL,
+                      1 + rng_below(&m->rng, 150), error);
     }
+    if (rng_below(&m->rng, 2) == 0)
+        sim_disk_cut_after(m->disk, 1 + rng_below(&m->rng, 150));
 }
 
 static bool run(uint64_t seed, bool lying, bool quiet)
@@ -163,9 +163,7 @@ static bool run(uint64_t seed, bool lying, bool quiet)
         if (j)
             live(&m, j);
         journal_close(j);
-        for (int f = 0; f < SIM_FAULTS; f++) /* trouble that has not come does not come */
-            sim_disk_fail(m.disk, (enum sim_fault)f, 0, 0);
-        sim_disk_cut_after(m.disk, 0);
+        sim_disk_forgive(m.disk);
         bool crash = sim_disk_is_off(m.disk) || rng_below(&m.rng, 2) == 0;
         if (crash) {
             sim_disk_cut_now(m.disk);

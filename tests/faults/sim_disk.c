@@ -94,13 +94,26 @@ static void clear_names(struct sim_names *names)
 /* --- faults ---------------------------------------------------------------------------------- */
 
 /* -EIO when the power is off, or the error that was ordered for this call. */
-static int maybe_fail(struct sim_disk *s, enum sim_fault fault)
+static int maybe_fail(struct sim_disk *s, enum sim_fault fault, const char *path)
 {
-    if (s->off)
-        return -EIO;
-    if (s->countdown[fault] && --s->countdown[fault] == 0)
-        return -s->error[fault];
-    return 0;
+    int result = s->off ? -EIO : 0;
+    for (size_t i = 0; i < SIM_ORDERS; i++) {
+        struct sim_order *o = &s->orders[i];
+        if (o->countdown == 0 || o->fault != fault || (o->in && !strstr(path, o->in)))
+            continue;
+        if (--o->countdown != 0 || result != 0)
+            continue;
+        result = -o->error;
+        if (s->cut_after_failure)
+            s->cut_countdown = s->cut_after_failure;
+    }
+    return result;
+}
+
+static void forgive(struct sim_disk *s)
+{
+    memset(s->orders, 0, sizeof s->orders);
+    s->cut_countdown = s->cut_after_failure = 0;
 }
 
 /* Counts a change; true when the power goes with it: it may then arrive in part. */
@@ -141,12 +154,13 @@ int sim_open(struct disk *disk, const char *path, bool create, bool direct)
     (void)direct;
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_OPEN);
+    int result = maybe_fail(s, SIM_OPEN, path);
     struct sim_file *f = sim_find(s, path);
     if (result == 0 && !f && !create)
         result = -ENOENT;
     if (result == 0 && !f) {
         f = xcalloc(1, sizeof *f);
+        f->path = xstrdup(path);
         is_last_change(s);
         change_name(s, NULL, path, f);
     }
@@ -180,9 +194,10 @@ ssize_t sim_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offse
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    ssize_t result = maybe_fail(s, SIM_READ);
+    struct sim_file *f = file_of(s, fd);
+    ssize_t result = maybe_fail(s, SIM_READ, f->path);
     if (result == 0)
-        result = (ssize_t)sparse_read(&file_of(s, fd)->now, (uint64_t)offset, to, n);
+        result = (ssize_t)sparse_read(&f->now, (uint64_t)offset, to, n);
     pthread_mutex_unlock(&s->lock);
     return result;
 }
@@ -191,8 +206,8 @@ ssize_t sim_write_at(struct disk *disk, int fd, const void *from, size_t n, int6
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    ssize_t result = maybe_fail(s, SIM_WRITE);
     struct sim_file *f = file_of(s, fd);
+    ssize_t result = maybe_fail(s, SIM_WRITE, f->path);
     uint64_t end = (uint64_t)offset + n;
     if (result == 0 && s->capacity && end > f->now.bytes &&
         bytes_in_all(s) + (end - f->now.bytes) > s->capacity)
@@ -211,8 +226,8 @@ int sim_sync_file(struct disk *disk, int fd)
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
     bool was_off = s->off;
-    int result = maybe_fail(s, SIM_SYNC);
     struct sim_file *f = file_of(s, fd);
+    int result = maybe_fail(s, SIM_SYNC, f->path);
     if (result < 0 && !was_off)
         sim_file_forget(f);
     if (result == 0 && is_last_change(s))
@@ -235,7 +250,7 @@ int sim_sync_directory(struct disk *disk, const char *path)
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_SYNC);
+    int result = maybe_fail(s, SIM_SYNC, path);
     if (result == 0 && is_last_change(s))
         result = -EIO;
     size_t kept = 0;
@@ -258,7 +273,7 @@ static int sim_rename(struct disk *disk, const char *from, const char *to)
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_OPEN);
+    int result = maybe_fail(s, SIM_OPEN, from);
     struct sim_file *f = sim_find(s, from);
     if (result == 0 && !f)
         result = -ENOENT;
@@ -275,7 +290,7 @@ int sim_unlink(struct disk *disk, const char *path)
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_OPEN);
+    int result = maybe_fail(s, SIM_OPEN, path);
     if (result == 0 && !sim_find(s, path))
         result = -ENOENT;
     if (result == 0) {
@@ -300,11 +315,12 @@ int sim_truncate(struct disk *disk, int fd, int64_t size)
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_WRITE);
+    struct sim_file *f = file_of(s, fd);
+    int result = maybe_fail(s, SIM_WRITE, f->path);
     if (result == 0) {
         if (is_last_change(s))
             result = -EIO;
-        sim_file_truncate(file_of(s, fd), (uint64_t)size, s->changes);
+        sim_file_truncate(f, (uint64_t)size, s->changes);
     }
     pthread_mutex_unlock(&s->lock);
     return result;
@@ -315,7 +331,7 @@ static int sim_list(struct disk *disk, const char *path,
 {
     struct sim_disk *s = sim_of(disk);
     pthread_mutex_lock(&s->lock);
-    int result = maybe_fail(s, SIM_READ);
+    int result = maybe_fail(s, SIM_READ, path);
     for (size_t i = 0; result == 0 && i < s->now.count; i++)
         if (is_in(s->now.items[i].path, path))
             visit(context, strrchr(s->now.items[i].path, '/') + 1);
@@ -423,8 +439,7 @@ void sim_disk_restart(struct sim_disk *s)
     cut_files(s, &cut);
     cut_names(s, &cut);
     s->off = false;
-    s->cut_countdown = 0;
-    memset(s->countdown, 0, sizeof s->countdown);
+    forgive(s);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -460,11 +475,28 @@ uint64_t sim_disk_changes(struct sim_disk *s)
     return changes;
 }
 
-void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, uint64_t n, int error)
+void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, const char *in, uint64_t n, int error)
 {
     pthread_mutex_lock(&s->lock);
-    s->countdown[fault] = n;
-    s->error[fault] = error;
+    size_t i = 0;
+    while (i < SIM_ORDERS && s->orders[i].countdown)
+        i++;
+    ASSERT(i < SIM_ORDERS && n > 0);
+    s->orders[i] = (struct sim_order){fault, in, n, error};
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sim_disk_forgive(struct sim_disk *s)
+{
+    pthread_mutex_lock(&s->lock);
+    forgive(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void sim_disk_cut_after_failure(struct sim_disk *s, uint64_t n)
+{
+    pthread_mutex_lock(&s->lock);
+    s->cut_after_failure = n;
     pthread_mutex_unlock(&s->lock);
 }
 

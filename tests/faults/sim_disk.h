@@ -36,8 +36,14 @@ bool sim_disk_is_off(struct sim_disk *s);
 /* Power again: only what survived is there. Nobody may hold a descriptor from before. */
 void sim_disk_restart(struct sim_disk *s);
 
-/* The n-th call of that kind from now fails with `error` (from 1; 0: none). */
-void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, uint64_t n, int error);
+/* The n-th call of that kind from now (from 1) fails with `error`, once. `in`: a part of the paths
+ * whose calls count, a string constant; NULL: all paths. Up to SIM_ORDERS at a time. */
+#define SIM_ORDERS 4
+void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, const char *in, uint64_t n, int error);
+/* Once such a call has failed, the n-th change from then is the one that the power goes with. */
+void sim_disk_cut_after_failure(struct sim_disk *s, uint64_t n);
+/* No call fails, and no power cut is to come. */
+void sim_disk_forgive(struct sim_disk *s);
 /* Files may not grow beyond this many bytes in all: ENOSPC; 0: no bound. */
 void sim_disk_set_capacity(struct sim_disk *s, uint64_t bytes);
 /* A disk that says it has synced and has not: what the suites must find out. */

@@ -155,6 +155,7 @@ void sim_file_free(struct sim_file *f)
     ASSERT(f->shared == NULL);
     sim_file_forget(f);
     free(f->changes);
+    free(f->path);
     sparse_free(&f->now);
     sparse_free(&f->durable);
     free(f);

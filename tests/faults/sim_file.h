@@ -33,7 +33,8 @@ struct sim_change {
 };
 
 struct sim_file {
-    int links; /* names (readable or durable), descriptors */
+    int links;  /* names (readable or durable), descriptors */
+    char *path; /* the name that it was made with */
     struct sparse now, durable;
     struct sim_change *changes;
     size_t change_count, change_capacity;

@@ -22,6 +22,13 @@ struct sim_name_change {
     uint64_t when;
 };
 
+struct sim_order {
+    enum sim_fault fault;
+    const char *in;
+    uint64_t countdown; /* 0: none, or it has failed */
+    int error;
+};
+
 #define SIM_DISK_MAGIC 0x51D15C00u
 struct sim_disk {
     uint32_t magic;
@@ -33,9 +40,8 @@ struct sim_disk {
     size_t name_change_count, name_change_capacity;
     struct sim_file **fds;
     size_t fd_count, fd_capacity;
-    uint64_t changes, cut_countdown, capacity;
-    uint64_t countdown[SIM_FAULTS];
-    int error[SIM_FAULTS];
+    uint64_t changes, cut_countdown, cut_after_failure, capacity;
+    struct sim_order orders[SIM_ORDERS];
     bool off, lying;
     struct sim_vfs *vfs;
 };

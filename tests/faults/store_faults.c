@@ -213,22 +213,38 @@ static void live(struct run *r)
     expect(r, !burst(r), "a store that failed acknowledges");
 }
 
+/* A call that fails: of the journal's files, of the database's or of its WAL's, each of which is
+ * called about as often in a life as the bound says. */
+static void arrange_fault(struct run *r)
+{
+    static const struct {
+        const char *in;
+        enum sim_fault fault;
+        uint64_t within;
+    } faults[] = {
+        {"/journal/", SIM_SYNC, 60},   {"/journal/", SIM_WRITE, 60},
+        {".db-wal", SIM_SYNC, 8},      {".db-wal", SIM_WRITE, 150},
+        {"postbackd.db", SIM_SYNC, 8}, {"postbackd.db", SIM_WRITE, 200},
+    };
+    size_t i = rng_below(&r->rng, ARRAY_LEN(faults));
+    sim_disk_fail(r->disk, faults[i].fault, faults[i].in, 1 + rng_below(&r->rng, faults[i].within),
+                  rng_below(&r->rng, 8) == 0 ? ENOSPC : EIO);
+}
+
+/* Failing calls and a power cut, in one life. */
 static void arrange_trouble(struct run *r)
 {
-    uint64_t soon = 1 + rng_below(&r->rng, 250);
-    switch (rng_below(&r->rng, 8)) {
-    case 0: break;
-    case 1: sim_disk_fail(r->disk, SIM_SYNC, 1 + rng_below(&r->rng, 60), EIO); break;
-    case 2: sim_disk_fail(r->disk, SIM_WRITE, soon, EIO); break;
-    default: sim_disk_cut_after(r->disk, soon);
-    }
+    for (uint64_t faults = rng_below(&r->rng, 3); faults > 0; faults--)
+        arrange_fault(r);
+    if (rng_below(&r->rng, 2) == 0)
+        sim_disk_cut_after_failure(r->disk, 1 + rng_below(&r->rng, 120));
+    else if (rng_below(&r->rng, 3) != 0)
+        sim_disk_cut_after(r->disk, 1 + rng_below(&r->rng, 250));
 }
 
 static void end_trouble(struct run *r)
 {
-    for (int f = 0; f < SIM_FAULTS; f++)
-        sim_disk_fail(r->disk, (enum sim_fault)f, 0, 0);
-    sim_disk_cut_after(r->disk, 0);
+    sim_disk_forgive(r->disk);
     if (sim_disk_is_off(r->disk) || rng_below(&r->rng, 2) == 0) {
         sim_disk_cut_now(r->disk);
         sim_disk_restart(r->disk);

@@ -71,7 +71,12 @@ static struct sql open_new(void)
 static void remove_all(struct sql *q)
 {
     sql_close(q);
-    unlink(path);
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        char name[sizeof path + 8];
+        snprintf(name, sizeof name, "%s%s", path, suffixes[i]);
+        unlink(name);
+    }
     snprintf(path, sizeof path, "/tmp/postbackd-paced-XXXXXX");
 }
 

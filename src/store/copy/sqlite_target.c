@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "store/sqlite/apply.h"
+#include "store/sqlite/checkpoint.h"
 #include "store/sqlite/panelists.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/report_row.h"
@@ -127,10 +128,7 @@ static bool apply(struct sqlite_target *t)
     t->memtable = NULL;
     t->erased_count = 0;
     /* Else the WAL grows as large as the store. Nobody is in its way. */
-    if (good)
-        (void)sqlite3_wal_checkpoint_v2(t->apply.sql.db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL,
-                                        NULL);
-    return good;
+    return good && checkpoint_run(&t->apply.sql, false) != CHECKPOINT_FAILED;
 }
 
 /* Applied when it is full, and at the end of its section. */

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "store/sqlite/checkpoint.h"
 #include "store/sqlite/schema.h"
 
 #define RETRY_MS 1000
@@ -27,21 +28,19 @@ void applier_publish_numbers(struct sqlite_store *s)
                              0));
 }
 
-/* A checkpoint that has put the whole WAL into the database file, synced, makes the journal's
- * part up to the applied position superfluous: SQLite has it, power cuts included. */
+/* A complete checkpoint makes the journal's part up to the applied position superfluous: SQLite has
+ * it, power cuts included. */
 void applier_checkpoint(struct sqlite_store *s, bool all)
 {
     struct sql *q = &s->apply.sql;
     struct journal_position position = meta_get_position(q);
-    int frames = -1, done = -1;
     int64_t begin_us = timing_now_us();
-    int mode = all ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE;
-    int code = sqlite3_wal_checkpoint_v2(q->db, NULL, mode, &frames, &done);
+    enum checkpoint_result result = checkpoint_run(q, all);
     timing_add_since(&s->numbers.timings[STORE_TIME_CHECKPOINT], begin_us);
-    if (code == SQLITE_OK && frames == done && !sql_failed(q))
+    if (result == CHECKPOINT_COMPLETE)
         journal_release(s->journal, position);
-    else if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY)
-        log_warning("checkpoint_failed", LOG_C("why", sqlite3_errmsg(q->db)));
+    else if (result == CHECKPOINT_FAILED)
+        log_error("checkpoint_failed", LOG_C("why", q->why));
 }
 
 static int count_wal_pages(void *pages, sqlite3 *db, const char *name, int count)
@@ -73,8 +72,16 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
         applier_publish_numbers(s);
     }
     struct request *r = request_new(REQUEST_APPLIED, m);
-    r->id = good && !sql_failed(&s->apply.sql);
+    r->id = good;
     queue_post(&s->to_writer, r);
+}
+
+/* A failure that does not pass ends the store: after a failed sync nobody can say what the disk
+ * holds, and no further call may find out by trying. */
+static void tell_failure(struct sqlite_store *s)
+{
+    if (sql_failed(&s->apply.sql))
+        queue_post(&s->to_writer, request_new(REQUEST_APPLIER_FAILED, NULL));
 }
 
 static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
@@ -106,6 +113,7 @@ void *applier_main(void *arg)
         free(r);
         if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)
             applier_checkpoint(s, false);
+        tell_failure(s);
     }
     sqlite3_wal_hook(s->apply.sql.db, NULL, NULL);
     return NULL;

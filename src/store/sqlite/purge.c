@@ -1,6 +1,6 @@
 /* What is too old goes whole: a day of attempts, a day's set of active panelists, a segment's
- * bodies. Nothing is deleted row by row. What is not final is never purged. A purge that fails is
- * tried again in an hour. */
+ * bodies. Nothing is deleted row by row. What is not final is never purged. A purge that finds no
+ * room on the disk is tried again in an hour; another failure stays the connection's. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -89,7 +89,7 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
     for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
         drop_bodies(a, no);
-    if (sql_failed(q)) {
+    if (sql_failed(q) && apply_passing(a)) {
         log_warning("purge_failed", LOG_C("why", q->why));
         apply_recover(a);
     }

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/sqlite/checkpoint.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
@@ -118,11 +119,28 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
 /* --- opening ---------------------------------------------------------------------------------- */
 
 /* The journal is full of hashes under the secret: it must not outlive it. A commit alone is not
- * durable here (synchronous=NORMAL), a checkpoint is. */
-static bool settle_database(struct sql *q)
+ * durable here (synchronous=NORMAL), a checkpoint is. Where the position is past zero, there has
+ * been a journal, and so this has been done before it. */
+static bool settle_secret(struct sqlite_store *s, char **ret_why)
 {
-    return sqlite3_wal_checkpoint_v2(q->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL) ==
-           SQLITE_OK;
+    struct sql *q = &s->apply.sql;
+    struct hash_secret fresh;
+    env_random(s->env, fresh.bytes, sizeof fresh.bytes);
+    meta_make_secret(q, &fresh);
+    bool needed = meta_get_position(q).segment == 0;
+    if (!sql_failed(q) && (!needed || checkpoint_run(q, true) == CHECKPOINT_COMPLETE))
+        return true;
+    *ret_why = xprintf("%s: %s", s->database, q->why ? q->why : "another process keeps it busy");
+    return false;
+}
+
+/* The names of the database and of its WAL: SQLite ignores a sync of them that fails. */
+static bool settle_names(struct sqlite_store *s, char **ret_why)
+{
+    int code = s->disk->sync_directory(s->disk, s->directory);
+    if (code < 0)
+        *ret_why = xprintf("%s cannot be synced: %s", s->directory, strerror(-code));
+    return code == 0;
 }
 
 static bool open_database(struct sqlite_store *s, char **ret_why)
@@ -136,14 +154,9 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
         *ret_why = xprintf("%s: %s", s->database, q->why);
         return false;
     }
-    if (!migrate(q, &schema_migration, ret_why))
+    if (!migrate(q, &schema_migration, ret_why) || !settle_names(s, ret_why) ||
+        !settle_secret(s, ret_why))
         return false;
-    struct hash_secret fresh;
-    env_random(s->env, fresh.bytes, sizeof fresh.bytes);
-    if (meta_make_secret(q, &fresh) && !settle_database(q)) {
-        *ret_why = xprintf("%s: %s", s->database, sqlite3_errmsg(q->db));
-        return false;
-    }
     apply_open(&s->apply);
     s->view.secret = s->apply.secret;
     s->view.last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);

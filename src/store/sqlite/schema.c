@@ -133,14 +133,12 @@ void meta_get_secret(struct sql *q, struct hash_secret *ret)
     sql_finalize(s);
 }
 
-bool meta_make_secret(struct sql *q, const struct hash_secret *fresh)
+void meta_make_secret(struct sql *q, const struct hash_secret *fresh)
 {
     sqlite3_stmt *s = sql_prepare(q, "INSERT OR IGNORE INTO meta VALUES('hash_secret',?)");
     sql_bind_blob(s, 1, (struct str){(const char *)fresh->bytes, sizeof fresh->bytes});
     sql_run(q, s);
-    bool made = !sql_failed(q) && sqlite3_changes(q->db) > 0;
     sql_finalize(s);
-    return made;
 }
 
 struct journal_position meta_get_position(struct sql *q)

@@ -37,8 +37,7 @@ int64_t meta_get_int(struct sql *q, const char *name, int64_t otherwise);
 void meta_set_int(struct sql *q, const char *name, int64_t value);
 /* The key of all hashes; made from `fresh` when there is none yet (writing connections only). */
 void meta_get_secret(struct sql *q, struct hash_secret *ret);
-/* True when it was made now. */
-bool meta_make_secret(struct sql *q, const struct hash_secret *fresh);
+void meta_make_secret(struct sql *q, const struct hash_secret *fresh);
 struct journal_position meta_get_position(struct sql *q);
 
 /* Tables that come and go: one set per segment of keys, one table per day. */

@@ -10,7 +10,7 @@
 
 #define BUSY_TIMEOUT_MS 30000
 
-static void sql_fail(struct sql *q, const char *doing)
+static void fail_with_last_error(struct sql *q, const char *doing)
 {
     if (q->code != SQLITE_OK)
         return;
@@ -36,6 +36,9 @@ bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char
     int code = sqlite3_open_v2(path, &q->db, flags, vfs ? vfs : paced_vfs());
     if (code == SQLITE_OK) {
         sqlite3_busy_timeout(q->db, BUSY_TIMEOUT_MS);
+        /* Closing must not checkpoint, least of all after a failed sync: checkpoint.c does. */
+        code = sqlite3_db_config(q->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+        ASSERT(code == SQLITE_OK);
         return true;
     }
     *ret_why = xprintf("%s cannot be opened: %s", path,
@@ -77,6 +80,14 @@ void sql_recover(struct sql *q)
     sql_forget(q);
 }
 
+void sql_fail(struct sql *q, int code, const char *doing)
+{
+    if (q->code != SQLITE_OK)
+        return;
+    q->code = code;
+    q->why = xprintf("SQLite: %s (%d) at: %s", sqlite3_errstr(code), code, doing);
+}
+
 void sql_damaged(struct sql *q, const char *what)
 {
     if (q->code != SQLITE_OK)
@@ -95,7 +106,7 @@ void sql_forget(struct sql *q)
 void sql_exec(struct sql *q, const char *text)
 {
     if (q->code == SQLITE_OK && sqlite3_exec(q->db, text, NULL, NULL, NULL) != SQLITE_OK)
-        sql_fail(q, text);
+        fail_with_last_error(q, text);
 }
 
 void sql_exec_f(struct sql *q, const char *fmt, ...)
@@ -114,7 +125,7 @@ sqlite3_stmt *sql_prepare(struct sql *q, const char *text)
     sqlite3_stmt *s = NULL;
     if (q->code == SQLITE_OK &&
         sqlite3_prepare_v3(q->db, text, -1, SQLITE_PREPARE_PERSISTENT, &s, NULL) != SQLITE_OK)
-        sql_fail(q, text);
+        fail_with_last_error(q, text);
     return s;
 }
 
@@ -143,7 +154,7 @@ bool sql_row(struct sql *q, sqlite3_stmt *s)
     if (code == SQLITE_ROW)
         return true;
     if (code != SQLITE_DONE)
-        sql_fail(q, sqlite3_sql(s));
+        fail_with_last_error(q, sqlite3_sql(s));
     sqlite3_reset(s);
     return false;
 }

@@ -12,8 +12,9 @@
 
 struct sql {
     sqlite3 *db;
-    int code;  /* SQLITE_OK, or what went wrong first */
-    char *why; /* its sentence, the connection's */
+    int code;         /* SQLITE_OK, or what went wrong first */
+    char *why;        /* its sentence, the connection's */
+    bool wal_settled; /* checkpoint.c */
 };
 
 /* `vfs` NULL: SQLite's default, paced. On failure *ret_why is a malloc'ed sentence. */
@@ -33,6 +34,9 @@ void sql_release_cache(struct sql *q);
 
 /* Forgets a failure that may pass (a full disk), rolling back what was under way. */
 void sql_recover(struct sql *q);
+
+/* Fails with a code that another call than those below has returned. */
+void sql_fail(struct sql *q, int code, const char *doing);
 
 /* What was read cannot be: fails as if SQLite had found its file damaged. */
 void sql_damaged(struct sql *q, const char *what);

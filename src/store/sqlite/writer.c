@@ -309,6 +309,9 @@ static void take(struct sqlite_store *s, struct request *r)
 {
     if (r->kind == REQUEST_APPLIED) {
         take_applied(s, r);
+    } else if (r->kind == REQUEST_APPLIER_FAILED) {
+        free(r);
+        fail(s, s->apply.sql.why);
     } else if (r->kind == REQUEST_STOP) {
         s->writer.stopping = true;
         free(r);
@@ -371,7 +374,8 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r, s
 
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
-    if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_PAGE)
+    if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_APPLIER_FAILED ||
+        r->kind == REQUEST_PAGE)
         return false;
     if (waits_for_journal(s, r, s->writer.group.n))
         return true;
