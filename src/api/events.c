@@ -60,6 +60,7 @@ static void submit(struct taking *t, int64_t now_ms)
     }
     t->batch.items = t->items.items;
     t->batch.count = t->items.count;
+    t->batch.bytes = c->r->body.n + t->batch.arena.total_bytes;
     t->batch.received_ms = now_ms;
     t->batch.done.run = recorded;
     t->batch.reply_to = call_executor(c);

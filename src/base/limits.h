@@ -24,9 +24,18 @@
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
 
-/* The store: beyond, ingest answers 503 with Retry-After; outcomes are always taken. */
-#define LIMIT_STORE_QUEUED_EVENTS 200000
+/* The store: beyond, ingest answers 429 or 503 with Retry-After. */
+/* Memory is bounded by bytes, whatever the sizes of events. A request may wait in memory as long as
+ * all that wait take no more than this, or it is the only one. */
+#define LIMIT_STORE_QUEUED_BYTES (24 << 20)
+/* The journal's record of one event at most, however small its request: a reversal of 90 bytes
+ * copies four texts from its original and prints them again, escaped, in its body. */
+#define LIMIT_EVENT_RECORD_BYTES (32 << 10)
+/* A group of records is made durable when it has so many bytes; a request that makes more goes on
+ * in the next group, and is answered when the last of them is durable. */
+#define LIMIT_GROUP_BYTES (4 << 20)
 #define LIMIT_MEMTABLE_EVENTS 65536
+#define LIMIT_MEMTABLE_BYTES (28 << 20) /* there are two: intake waits for the applier beyond */
 #define LIMIT_APPLY_INTERVAL_MS 1000
 #define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on, */
 #define LIMIT_APPLY_QUIET_MS 200          /* or when nothing has come for so long */

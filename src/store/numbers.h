@@ -43,6 +43,7 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     int64_t last_accepted_ms;  /* of the event accepted last, see acceptance.h; 0: there is none */
     int64_t events_queued, memtable_events, journal_bytes;
+    int64_t queued_bytes, queued_most_bytes; /* memory of events that wait for their commit */
     int64_t commits, commit_micros_total;
     struct timing_numbers timings[STORE_TIMINGS];
     /* What it takes in memory, as of its threads' last work. */

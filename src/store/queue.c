@@ -18,6 +18,14 @@ void request_list_add(struct request_list *list, struct request *r)
     list->last = r;
 }
 
+void request_list_add_first(struct request_list *list, struct request *r)
+{
+    r->next = list->first;
+    list->first = r;
+    if (!list->last)
+        list->last = r;
+}
+
 struct request *request_list_take(struct request_list *list)
 {
     struct request *r = list->first;

@@ -39,6 +39,7 @@ struct request {
     struct page_work *page; /* REQUEST_PAGE */
     int64_t asked_us;       /* timing_now_us() */
     uint64_t id;            /* REQUEST_GET, REQUEST_LIST: of the event asked for; 0: none */
+    size_t decided;         /* REQUEST_INTAKE: of its items; above 0 it can no longer be refused */
 };
 
 /* The API's reads, which wait for the read barrier. */
@@ -66,6 +67,7 @@ struct request_list {
 };
 
 void request_list_add(struct request_list *list, struct request *r);
+void request_list_add_first(struct request_list *list, struct request *r);
 struct request *request_list_take(struct request_list *list);               /* NULL: empty */
 void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
 bool request_list_has_time(const struct request_list *list); /* all of it; an empty one has */

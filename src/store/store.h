@@ -8,7 +8,7 @@
  * Durability: when a request that changes something is done with STORE_OK, its effect survives
  * kill -9 and power cuts, whole. STORE_BUSY: nothing of it is stored. STORE_FAILED: the store has
  * stopped; the process must end and recover by restarting. The request is then found whole or
- * not at all, nobody knows which.
+ * not at all, nobody knows which; but see struct intake_batch.
  * Order: changes take effect in the order in which they were asked for by one thread, but for
  * outcomes, which may overtake changes that wait for room; a read
  * sees every change whose `done` was posted before the read was asked for. */
@@ -32,12 +32,15 @@ enum store_status {
 
 /* --- taking in ------------------------------------------------------------------------- */
 
+/* A batch whose records are many is made durable in several groups, and is done when the last of
+ * them is: a crash, or STORE_FAILED, may leave its first items and not its last ones. */
 struct intake_batch {
     struct task done;
     struct executor *reply_to;
-    struct arena arena; /* holds everything the items point at */
+    struct arena arena; /* holds everything the items point at, but for the request's body */
     struct candidate *items;
     size_t count;
+    size_t bytes; /* of memory that it takes until it is done, for LIMIT_STORE_QUEUED_BYTES */
     int64_t received_ms;
     /* results */
     enum store_status status;

@@ -10,8 +10,8 @@ struct sqlite_store_options {
     struct disk *disk; /* disk_real() but for fault injection */
     struct env *env;
     struct store_retention retention;
-    /* 0: the defaults. Small ones let a test see many segments and checkpoints in a moment. */
-    size_t journal_segment_bytes;
+    /* 0: the defaults. Small ones let a test see many segments, groups and so on in a moment. */
+    size_t journal_segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
     /* Beyond these, events are refused; 0: the defaults (sqlite/bounds.c, base/limits.h). */
     int64_t disk_reserve_bytes, journal_most_bytes, waiting_most;

@@ -151,7 +151,8 @@ static inline int test_sync_file(struct disk *disk, int fd)
     return syncs_fail ? -5 /* EIO */ : disk_real()->sync_file(disk_real(), fd);
 }
 
-static size_t test_segment_bytes; /* of the journal; 0: as it is without */
+/* 0: as it is without. */
+static size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
 
 static inline struct store *open_store(char **ret_why)
 {
@@ -165,6 +166,8 @@ static inline struct store *open_store(char **ret_why)
         .env = &test_env,
         .retention = {90, 30, 91},
         .journal_segment_bytes = test_segment_bytes,
+        .group_bytes = test_group_bytes,
+        .memtable_bytes = test_memtable_bytes,
     };
     return sqlite_store_open(&options, ret_why);
 }

@@ -400,6 +400,8 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
         to->oldest_pending_ms = n->oldest_pending_ms;
     to->last_accepted_ms = later(to->last_accepted_ms, n->last_accepted_ms);
     to->events_queued += n->events_queued;
+    to->queued_bytes += n->queued_bytes;
+    to->queued_most_bytes += n->queued_most_bytes;
     to->commits += n->commits;
     to->commit_micros_total += n->commit_micros_total;
     add_timings(to, n);

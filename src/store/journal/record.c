@@ -123,6 +123,24 @@ void record_add_event(struct buf *to, const struct event *e)
     record_end(to, at);
 }
 
+/* A byte of a text is at most six in the body (\u00xx). The rest of the body is its members' names,
+ * its amounts, Sig and Signature. */
+#define EVENT_TEXT_TIMES 7
+#define EVENT_BODY_FIXED_BYTES 768
+#define EVENT_TEXTS_COPIED_BYTES (LIMIT_PANELIST_ID_BYTES + 3 * LIMIT_TEXT_BYTES)
+
+size_t record_event_bytes_most(const struct candidate *c)
+{
+    size_t texts = c->event_id.n + c->panelist_id.n + c->session_id.n + c->mid.n +
+                   c->offer_title.n + c->offer_goal_id.n + c->original_reward_id.n + c->reason.n +
+                   c->client_id.n;
+    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        texts += EVENT_TEXTS_COPIED_BYTES;
+    size_t most =
+        RECORD_HEAD_BYTES + EVENT_FIXED_BYTES + EVENT_BODY_FIXED_BYTES + texts * EVENT_TEXT_TIMES;
+    return most < LIMIT_EVENT_RECORD_BYTES ? most : LIMIT_EVENT_RECORD_BYTES;
+}
+
 static char *put_attempt(char *at, const struct attempt *a)
 {
     at = put_i32(at, a->number);

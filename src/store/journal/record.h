@@ -46,6 +46,8 @@ struct record {
 };
 
 void record_add_event(struct buf *to, const struct event *e);
+/* An upper bound of the record of the event that the candidate becomes, whatever its original. */
+size_t record_event_bytes_most(const struct candidate *c);
 void record_add_outcome(struct buf *to, const struct outcome *o);
 void record_add_object(struct buf *to, enum object_kind kind, struct str id, struct str document);
 void record_add_resend(struct buf *to, const struct record_resend *r);

@@ -8,22 +8,31 @@
 
 /* --- refusing --------------------------------------------------------------------------------- */
 
-/* submitted: events that are in the queue's count, but asked about. How many may wait is looked at
- * between requests: else one of more events than that could never be taken. */
-static enum store_refusal judge(struct postgresql_store *s, long long submitted)
+/* submitted: what is in the queue's count, but asked about; NULL: nothing. How many callbacks may
+ * wait is looked at between requests, and one request alone is taken whatever its size: else one of
+ * more than that could never be. */
+static enum store_refusal judge(struct postgresql_store *s, const struct intake_batch *submitted)
 {
+    long long own = submitted ? (long long)submitted->count : 0;
+    long long own_bytes = submitted ? (long long)submitted->bytes : 0;
+    long long queued_bytes = atomic_load(&s->numbers.queued_bytes);
     struct pg_numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events);
     if (atomic_load(&n->failed))
         return STORE_REFUSES_FAILED;
     if (atomic_load(&n->away))
         return STORE_REFUSES_DATABASE;
-    if (atomic_load(&n->pending) + queued - submitted > s->waiting_most)
+    if (atomic_load(&n->pending) + queued - own > s->waiting_most)
         return STORE_REFUSES_WAITING;
-    if (queued > LIMIT_STORE_QUEUED_EVENTS ||
-        (submitted == 0 && queued == LIMIT_STORE_QUEUED_EVENTS))
+    if (queued_bytes > LIMIT_STORE_QUEUED_BYTES && queued_bytes > own_bytes)
         return STORE_REFUSES_QUEUE;
     return STORE_TAKES;
+}
+
+void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batch)
+{
+    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
+    atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
 }
 
 /* --- changes ---------------------------------------------------------------------------------- */
@@ -31,11 +40,11 @@ static enum store_refusal judge(struct postgresql_store *s, long long submitted)
 static void pg_submit(struct store *store, struct intake_batch *batch)
 {
     struct postgresql_store *s = postgresql_store_of(store);
-    long long count = (long long)batch->count;
-    atomic_fetch_add(&s->numbers.queued_events, count);
-    enum store_refusal refusal = judge(s, count);
+    atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
+    atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
+    enum store_refusal refusal = judge(s, batch);
     if (refusal != STORE_TAKES) {
-        atomic_fetch_sub(&s->numbers.queued_events, count);
+        pg_intake_ended(s, batch);
         atomic_fetch_add(&s->numbers.refused[refusal], 1);
         batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
         executor_post(batch->reply_to, &batch->done);
@@ -148,7 +157,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
 {
     struct postgresql_store *s = postgresql_store_of(store);
     struct pg_numbers *n = &s->numbers;
-    enum store_refusal refusal = judge(s, 0);
+    enum store_refusal refusal = judge(s, NULL);
     int64_t pending = atomic_load(&n->pending);
     *ret = (struct store_numbers){
         .events_accepted = atomic_load(&n->accepted),
@@ -157,6 +166,8 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .callbacks_pending = pending > 0 ? pending : 0, /* a look may be a moment behind */
         .oldest_pending_ms = pending > 0 ? atomic_load(&n->oldest_pending_ms) : 0,
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
+        .queued_bytes = atomic_load(&n->queued_bytes),
+        .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,
         .events_queued = atomic_load(&n->queued_events),
         .commits = atomic_load(&n->commits),
         .nodes = atomic_load(&s->nodes.alive),

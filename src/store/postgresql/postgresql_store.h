@@ -46,7 +46,7 @@ struct pg_numbers {         /* numbers.c */
     uint64_t begun;
     atomic_llong accepted, pending, delivered, dead;
     atomic_llong oldest_pending_ms; /* the keeper's, read */
-    atomic_llong queued_events, commits, last_accepted_ms;
+    atomic_llong queued_events, queued_bytes, commits, last_accepted_ms;
     struct timing timings[STORE_TIMINGS];
     atomic_llong refused[STORE_REFUSALS];
     atomic_bool away;   /* the database cannot be written at the moment */
@@ -113,6 +113,9 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg);
 void pg_side_owe(struct pg_side *side, struct callback *c);
 void pg_side_drop_owed(struct pg_side *side);
 void pg_side_hand_over(struct postgresql_store *s, struct pg_side *side);
+
+/* postgresql_store.c: the batch is no longer queued. */
+void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batch);
 
 /* numbers.c: around a transaction that writes at most so many events or outcomes; added NULL:
  * nothing was committed, or nobody knows */

@@ -62,7 +62,8 @@ static void take_events(struct postgresql_store *s, struct request_list *todo)
     }
     begin_group(&s->changes, group.first, events);
     enum store_status status = pg_try_write(s, &s->changes, pg_take_in, &group, true);
-    atomic_fetch_sub(&s->numbers.queued_events, (long long)events);
+    for (const struct request *r = group.first; r; r = r->next)
+        pg_intake_ended(s, r->what);
     if (status == STORE_BUSY)
         for (const struct request *r = group.first; r; r = r->next)
             atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
@@ -104,7 +105,7 @@ void pg_changes_refuse_old(struct postgresql_store *s)
             continue;
         }
         if (r->kind == REQUEST_INTAKE) {
-            atomic_fetch_sub(&s->numbers.queued_events, (long long)weight(r));
+            pg_intake_ended(s, r->what);
             atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
         }
         request_finish(r, STORE_BUSY);

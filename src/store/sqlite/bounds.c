@@ -62,21 +62,29 @@ static bool journal_is_stuck(struct sqlite_store *s)
     return at != 0 && env_mono_ms(s->env) - at < STUCK_MS;
 }
 
-enum store_refusal bounds_judge(struct sqlite_store *s, bool submitting)
+/* One request alone is taken whatever its size: it could never be otherwise. */
+static bool queue_is_full(const struct sqlite_store *s, const struct intake_batch *submitted)
+{
+    long long queued = atomic_load(&s->numbers.queued_bytes);
+    return queued > LIMIT_STORE_QUEUED_BYTES &&
+           (!submitted || queued > (long long)submitted->bytes);
+}
+
+enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batch *submitted)
 {
     const struct numbers *n = &s->numbers;
     const struct bounds *b = &s->bounds;
     long long memtable = atomic_load(&n->memtable_events);
-    bool full = atomic_load(&n->queued_events) + memtable > LIMIT_STORE_QUEUED_EVENTS;
+    bool full = queue_is_full(s, submitted);
     if (atomic_load(&n->failed))
         return STORE_REFUSES_FAILED;
     /* While the database is blocked, what the memtables can hold is taken all the same. */
-    if (atomic_load(&n->blocked) && (full || !submitting))
+    if (atomic_load(&n->blocked) && (full || !submitted))
         return STORE_REFUSES_DATABASE;
     if (atomic_load(&b->disk_low))
         return STORE_REFUSES_DISK;
     if (atomic_load(&b->journal_bytes) > b->journal_most_bytes ||
-        (!submitting && journal_is_stuck(s)))
+        (!submitted && journal_is_stuck(s)))
         return STORE_REFUSES_JOURNAL;
     if (atomic_load(&n->pending) + memtable > b->waiting_most)
         return STORE_REFUSES_WAITING;

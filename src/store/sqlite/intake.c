@@ -76,37 +76,34 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     return verdict;
 }
 
-/* An upper bound of a batch's records; the body repeats the event's texts, escaped. */
-static size_t records_bytes_most(const struct intake_batch *batch)
+/* Whether the journal has room for what of the batch goes into this group. */
+bool writer_intake_ready(struct sqlite_store *s, const struct request *r)
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < batch->count; i++) {
-        const struct candidate *c = &batch->items[i];
-        size_t texts = c->event_id.n + c->panelist_id.n + c->session_id.n + c->mid.n +
-                       c->offer_title.n + c->offer_goal_id.n + c->original_reward_id.n +
-                       c->reason.n + c->client_id.n;
-        bytes += 1024 + texts * 7;
-    }
-    return bytes;
+    const struct intake_batch *batch = r->what;
+    size_t bytes = s->writer.group.n;
+    for (size_t i = r->decided; i < batch->count && bytes < s->group_bytes; i++)
+        bytes += record_event_bytes_most(&batch->items[i]);
+    return journal_ready(s->journal, bytes);
 }
 
-bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch)
+bool writer_intake(struct sqlite_store *s, struct request *r)
 {
-    return journal_ready(s->journal, s->writer.group.n + records_bytes_most(batch));
-}
-
-void writer_intake(struct sqlite_store *s, struct intake_batch *batch)
-{
-    atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
+    struct intake_batch *batch = r->what;
     int64_t last_ms = s->view.last_accepted_ms;
     int64_t accepted_ms = acceptance_ms(last_ms, batch->received_ms);
     if (acceptance_goes_back(last_ms, batch->received_ms))
         log_warning("acceptance_goes_back", LOG_INT("by_ms", last_ms - accepted_ms),
                     LOG_C("why", "the clock was put back"));
-    batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
-    for (size_t i = 0; i < batch->count; i++)
-        batch->verdicts[i] = decide(s, &batch->items[i], batch->received_ms, accepted_ms);
+    if (r->decided == 0)
+        batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
+    for (; r->decided < batch->count && !writer_group_is_full(s); r->decided++)
+        batch->verdicts[r->decided] =
+            decide(s, &batch->items[r->decided], batch->received_ms, accepted_ms);
+    if (r->decided < batch->count)
+        return false;
     batch->status = STORE_OK;
+    writer_intake_ended(s, batch);
+    return true;
 }
 
 size_t outcomes_bytes_most(const struct outcome_batch *batch)

@@ -86,6 +86,15 @@ size_t memtable_bytes(const struct memtable *m)
            idmap_bytes(&m->capped) + idmap_bytes(&m->by_lane);
 }
 
+size_t memtable_used_bytes(const struct memtable *m)
+{
+    size_t slots = m->by_id.count + m->by_key.count + m->reversals.count + m->capped.count;
+    return m->arena.total_bytes + m->event_count * sizeof *m->events +
+           m->entry_count * sizeof *m->entries + m->attempt_count * sizeof *m->attempts +
+           m->object_count * sizeof *m->objects + m->erase_count * sizeof *m->erases +
+           m->payment_count * sizeof *m->payments + slots * 2 * sizeof(struct idmap_slot);
+}
+
 /* --- looking up ----------------------------------------------------------------------------- */
 
 struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id)

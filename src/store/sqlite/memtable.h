@@ -119,6 +119,8 @@ struct memtable *memtable_new(uint64_t generation);
 void memtable_reset(struct memtable *m, uint64_t generation);
 void memtable_free(struct memtable *m);
 size_t memtable_bytes(const struct memtable *m);
+/* The same without room that waits for use. */
+size_t memtable_used_bytes(const struct memtable *m);
 
 struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id); /* NULL: none */
 const struct event *memtable_event_by_key(const struct memtable *m, struct key128 key);

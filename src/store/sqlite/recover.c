@@ -18,7 +18,10 @@
 #include "store/sqlite/schema.h"
 
 /* Room for what a kill leaves. */
-#define RECOVERED_EVENTS (4 * LIMIT_MEMTABLE_EVENTS)
+#define RECOVERED_BYTES (3 * LIMIT_MEMTABLE_BYTES)
+_Static_assert(RECOVERED_BYTES <
+                   4 * LIMIT_MEMTABLE_EVENTS * (sizeof(struct event) + sizeof(struct mem_entry)),
+               "its keys fit into one segment: lookup.c");
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
@@ -70,7 +73,7 @@ bool replay_group(void *context, struct str records, struct journal_position end
         return false;
     }
     r->view->active->end = end;
-    if (r->view->active->event_count < r->apply_events && r->view->active->erase_count == 0)
+    if (memtable_used_bytes(r->view->active) < r->apply_bytes && r->view->active->erase_count == 0)
         return true;
     if (replay_apply(r))
         return true;
@@ -105,7 +108,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
         return false;
     view_load(view);
     char *why = NULL, *journal_why = NULL;
-    struct replay replay = {view, apply, LIMIT_MEMTABLE_EVENTS, &why};
+    struct replay replay = {view, apply, LIMIT_MEMTABLE_BYTES, &why};
     if (journal_read(disk, journal_directory, meta_get_position(q), replay_group, &replay,
                      &journal_why) &&
         replay_end(&replay))
@@ -173,7 +176,7 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
 static bool open_journal(struct sqlite_store *s, char **ret_why)
 {
     char *why = NULL;
-    struct replay replay = {&s->view, &s->apply, RECOVERED_EVENTS, &why};
+    struct replay replay = {&s->view, &s->apply, RECOVERED_BYTES, &why};
     struct journal_options options = {
         .disk = s->disk,
         .directory = s->journal_directory,

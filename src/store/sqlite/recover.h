@@ -7,8 +7,8 @@
 struct replay {
     struct view *view; /* nothing but `active` and its look-ups on the same database */
     struct apply *apply;
-    size_t apply_events; /* a memtable is applied when it has that many */
-    char **ret_why;      /* where a failure's sentence goes (malloc'ed) */
+    size_t apply_bytes; /* a memtable is applied when it has that many */
+    char **ret_why;     /* where a failure's sentence goes (malloc'ed) */
 };
 
 bool replay_group(void *replay, struct str records, struct journal_position end);

@@ -18,11 +18,11 @@ static void post(struct sqlite_store *s, enum request_kind kind, void *what)
 static void sqlite_submit(struct store *store, struct intake_batch *batch)
 {
     struct sqlite_store *s = sqlite_store_of(store);
-    long long count = (long long)batch->count;
-    atomic_fetch_add(&s->numbers.queued_events, count);
-    enum store_refusal refusal = bounds_judge(s, true);
+    atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
+    atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
+    enum store_refusal refusal = bounds_judge(s, batch);
     if (refusal != STORE_TAKES) {
-        atomic_fetch_sub(&s->numbers.queued_events, count);
+        writer_intake_ended(s, batch);
         bounds_count(s, refusal);
         batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
         executor_post(batch->reply_to, &batch->done);
@@ -122,7 +122,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     struct numbers *n = &s->numbers;
     long long queued = atomic_load(&n->queued_events), memtable = atomic_load(&n->memtable_events);
     bounds_look(s);
-    enum store_refusal refusal = bounds_judge(s, false);
+    enum store_refusal refusal = bounds_judge(s, NULL);
     long long cache_bytes = 0;
     for (size_t i = 0; i < CACHES; i++)
         cache_bytes += atomic_load(&n->cache_bytes[i]);
@@ -134,6 +134,8 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
         .events_queued = queued,
+        .queued_bytes = atomic_load(&n->queued_bytes),
+        .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,
         .memtable_events = memtable,
         .journal_bytes = (int64_t)journal_live_bytes(s->journal),
         .page_cache_bytes = cache_bytes,
@@ -346,6 +348,8 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES;
     if (options->journal_segment_bytes)
         s->segment_bytes = options->journal_segment_bytes;
+    s->group_bytes = options->group_bytes ? options->group_bytes : LIMIT_GROUP_BYTES;
+    s->memtable_bytes = options->memtable_bytes ? options->memtable_bytes : LIMIT_MEMTABLE_BYTES;
     s->bounds.reserve_bytes = options->disk_reserve_bytes;
     s->bounds.journal_most_bytes =
         options->journal_most_bytes ? options->journal_most_bytes : LIMIT_JOURNAL_BYTES;

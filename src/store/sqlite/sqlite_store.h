@@ -23,13 +23,10 @@
 
 #define SQLITE_STORE_MAGIC 0x5171E5E1u
 
-/* A group is closed when it has one of these; a request is never split between groups. */
-#define GROUP_BYTES (16u << 20)
+/* A group is closed when it has so many, or LIMIT_GROUP_BYTES. */
 #define GROUP_EVENTS 16384u
 /* How long outcomes alone wait for more before they become a group. */
 #define OUTCOMES_PATIENCE_US 3000
-/* A memtable is frozen when its texts take this much, whatever its events. */
-#define MEMTABLE_BYTES (96u << 20)
 /* How long pages alone wait behind the barrier before they end a memtable: hundreds of suspended
  * lanes that look for their next try would otherwise have it applied many times a second. */
 #define PAGE_PATIENCE_MS 250
@@ -49,7 +46,8 @@ enum cache { CACHE_APPLIER, CACHE_WRITER, CACHE_PAGES, CACHE_READS, CACHE_SCANS,
 
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
-        last_accepted_ms, memtable_events, memtable_bytes, filter_bytes, cache_bytes[CACHES];
+        last_accepted_ms, queued_bytes, memtable_events, memtable_bytes, filter_bytes,
+        cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool failed;  /* the store has stopped */
     atomic_bool blocked; /* SQLite cannot be written at the moment */
@@ -69,13 +67,14 @@ struct bounds {
 struct writer {
     struct request_list stalled; /* not looked at yet: no room in the memtable or the journal */
     struct request_list answers; /* decided in the group under way */
+    struct request *under_way;   /* intake whose items are decided in part; NULL: none */
     struct request_list waiting; /* for a freeze: reads, erasures */
     struct request_list frozen;  /* for the frozen memtable to be committed */
     uint64_t applied_generation;
-    struct memtable *spare; /* empty: the memory of one that was large; NULL: none */
-    bool intake_stalled;    /* some of `stalled` is intake */
-    bool freeze_now;        /* an erasure ends its memtable */
-    bool hurry;             /* somebody in `waiting` does more than page */
+    struct memtable *spare;                /* empty: the memory of one that was large; NULL: none */
+    bool intake_stalled, outcomes_stalled; /* some of `stalled` is */
+    bool freeze_now;                       /* an erasure ends its memtable */
+    bool hurry;                            /* somebody in `waiting` does more than page */
     bool stopping;
     int64_t unready_mono_ms; /* since when the journal has no room; 0: it has */
     struct buf group, body;
@@ -91,7 +90,7 @@ struct sqlite_store {
     char *directory, *database, *journal_directory;
     int lock;
     struct store_retention retention;
-    size_t segment_bytes;
+    size_t segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
     struct owed_sink *sink;
 
@@ -126,9 +125,13 @@ void store_thread_begin(const char *name, int nicer);
 
 /* writer.c */
 void *writer_main(void *arg);
-void writer_intake(struct sqlite_store *s, struct intake_batch *batch); /* intake.c */
-/* Whether the journal has room for the batch without waiting. */
-bool writer_intake_ready(struct sqlite_store *s, const struct intake_batch *batch);
+/* intake.c: decides the batch's items from r->decided on; true: all are, false: the group is full.
+ */
+MUST_CHECK bool writer_intake(struct sqlite_store *s, struct request *r);
+/* Whether the journal has room for what of the batch goes into this group without waiting. */
+bool writer_intake_ready(struct sqlite_store *s, const struct request *r);
+void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch);
+bool writer_group_is_full(const struct sqlite_store *s);
 /* An upper bound of what its records take. */
 size_t outcomes_bytes_most(const struct outcome_batch *batch);
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch);
@@ -149,8 +152,9 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
 
 /* bounds.c */
 void bounds_look(struct sqlite_store *s);
-/* Whether what is counted as queued may be; `submitting`: one batch, else in general. */
-enum store_refusal bounds_judge(struct sqlite_store *s, bool submitting);
+/* Whether what is counted as queued may be; `submitted`: the batch counted last; NULL: in general.
+ */
+enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batch *submitted);
 void bounds_count(struct sqlite_store *s, enum store_refusal refusal); /* one request */
 
 /* page.c: one page on its way between the page reader and the writer */

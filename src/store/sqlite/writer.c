@@ -29,9 +29,15 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
         atomic_fetch_sub(&s->open_reads, 1);
 }
 
-static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
+void writer_intake_ended(struct sqlite_store *s, const struct intake_batch *batch)
 {
     atomic_fetch_sub(&s->numbers.queued_events, (long long)batch->count);
+    atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
+}
+
+static void writer_refuse(struct sqlite_store *s, struct intake_batch *batch)
+{
+    writer_intake_ended(s, batch);
     batch->status = STORE_BUSY;
     bounds_count(s, STORE_REFUSES_JOURNAL);
     atomic_store(&s->bounds.journal_stuck_mono_ms, env_mono_ms(s->env));
@@ -73,9 +79,16 @@ static void answer_all(struct sqlite_store *s, struct request_list *list, bool f
 
 /* --- freezing and what waits for it ---------------------------------------------------------- */
 
-static bool is_full(const struct memtable *m)
+/* Whether intake has to wait for the next one. */
+static bool is_full(const struct sqlite_store *s, const struct memtable *m)
 {
-    return m->event_count >= LIMIT_MEMTABLE_EVENTS || m->arena.total_bytes >= MEMTABLE_BYTES;
+    return m->event_count >= LIMIT_MEMTABLE_EVENTS || memtable_used_bytes(m) >= s->memtable_bytes;
+}
+
+/* Whether outcomes and changes have to wait, too. */
+static bool is_overfull(const struct sqlite_store *s, const struct memtable *m)
+{
+    return memtable_used_bytes(m) >= s->memtable_bytes + s->memtable_bytes / 4;
 }
 
 static void dispatch(struct sqlite_store *s, struct request *r)
@@ -160,7 +173,7 @@ static void freeze_when_due(struct sqlite_store *s)
         return;
     }
     if (!s->view.frozen &&
-        (is_full(m) || is_old(s) || w->freeze_now || w->stopping || w->stalled.first))
+        (is_full(s, m) || is_old(s) || w->freeze_now || w->stopping || w->stalled.first))
         freeze(s);
 }
 
@@ -184,7 +197,9 @@ static void take_applied(struct sqlite_store *s, struct request *r)
     w->applied_generation = m->generation;
     atomic_fetch_sub(&s->numbers.memtable_events, (long long)m->event_count);
     s->view.frozen = NULL;
-    if (m->entry_count >= SPARE_MEMTABLE_ENTRIES && !w->spare)
+    bool is_kept = m->entry_count >= SPARE_MEMTABLE_ENTRIES &&
+                   memtable_bytes(m) <= s->memtable_bytes + s->memtable_bytes / 2;
+    if (is_kept && !w->spare)
         w->spare = m;
     else
         memtable_free(m);
@@ -243,33 +258,42 @@ static bool out_of_patience(const struct sqlite_store *s)
 
 enum room { ROOM, ROOM_LATER, ROOM_REFUSED };
 
-/* Whether the journal can take a batch now. */
+/* Whether the journal can take a batch, or go on with it, now. What has begun is not refused. */
 static enum room journal_room(struct sqlite_store *s, const struct request *r)
 {
     struct writer *w = &s->writer;
-    if (writer_intake_ready(s, r->what)) {
+    if (writer_intake_ready(s, r)) {
         w->unready_mono_ms = 0;
         return ROOM;
     }
     if (w->unready_mono_ms == 0)
         w->unready_mono_ms = env_mono_ms(s->env);
-    return out_of_patience(s) ? ROOM_REFUSED : ROOM_LATER;
+    return out_of_patience(s) && r->decided == 0 ? ROOM_REFUSED : ROOM_LATER;
 }
 
 /* What is taken in now would belong behind what the applier has yet to write. */
 static bool waits_for_applier(const struct sqlite_store *s)
 {
-    return s->writer.freeze_now || (s->view.frozen && is_full(s->view.active));
+    return s->writer.freeze_now || (s->view.frozen && is_full(s, s->view.active));
+}
+
+/* True: its answer is known. Else the group is full, and the next one goes on with it. */
+static bool take_intake(struct sqlite_store *s, struct request *r)
+{
+    if (journal_room(s, r) == ROOM && !waits_for_applier(s))
+        return writer_intake(s, r);
+    writer_refuse(s, r->what);
+    return true;
 }
 
 static void take_change(struct sqlite_store *s, struct request *r)
 {
     switch (r->kind) {
     case REQUEST_INTAKE:
-        if (journal_room(s, r) == ROOM && !waits_for_applier(s))
-            writer_intake(s, r->what);
-        else
-            writer_refuse(s, r->what);
+        if (!take_intake(s, r)) {
+            s->writer.under_way = r;
+            return;
+        }
         break;
     case REQUEST_OUTCOMES: writer_outcomes(s, r->what); break;
     case REQUEST_OBJECT: writer_object(s, r->what); break;
@@ -332,9 +356,22 @@ static void take(struct sqlite_store *s, struct request *r)
     }
 }
 
+/* Outcomes and changes make the memtable grow by a quarter while the applier is not done with the
+ * one before; then they wait for it, and with them delivery, which starts nothing more. */
+static bool waits_for_memtable(const struct sqlite_store *s, const struct request *r)
+{
+    return r->kind == REQUEST_OUTCOMES || r->kind == REQUEST_OBJECT || r->kind == REQUEST_RESEND
+               ? s->view.frozen && is_overfull(s, s->view.active)
+               : false;
+}
+
 /* Whether a request that comes first must wait for the applier or the journal. */
 static bool is_blocked(struct sqlite_store *s, const struct request *r)
 {
+    if (waits_for_memtable(s, r))
+        return true;
+    if (r->kind == REQUEST_OUTCOMES)
+        return false;
     if (s->writer.freeze_now)
         return true;
     return r->kind == REQUEST_INTAKE && (waits_for_applier(s) || journal_room(s, r) == ROOM_LATER);
@@ -377,22 +414,26 @@ static bool must_stall(struct sqlite_store *s, const struct request *r)
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_APPLIER_FAILED ||
         r->kind == REQUEST_PAGE)
         return false;
+    if (r->kind == REQUEST_OUTCOMES && s->writer.outcomes_stalled)
+        return true; /* in their order */
     if (waits_for_journal(s, r, s->writer.group.n))
         return true;
     if (r->kind == REQUEST_OUTCOMES)
-        return false;
-    if (r->kind == REQUEST_INTAKE && out_of_patience(s) && !writer_intake_ready(s, r->what))
+        return is_blocked(s, r);
+    bool is_new_intake = r->kind == REQUEST_INTAKE && r->decided == 0;
+    if (is_new_intake && out_of_patience(s) && !writer_intake_ready(s, r))
         return false; /* refused at once, whatever else waits for room */
-    if (r->kind == REQUEST_INTAKE && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
+    if (is_new_intake && waits_for_applier(s) && atomic_load(&s->numbers.blocked))
         return false;              /* the same: the applier waits for room, nobody knows how long */
     if (r->kind == REQUEST_INTAKE) /* overtakes what waits for more room than it needs */
         return s->writer.intake_stalled || is_blocked(s, r);
     return s->writer.stalled.first || is_blocked(s, r);
 }
 
-static bool group_is_full(const struct sqlite_store *s)
+/* What was looked up for a reversal that is rejected is in no group, but in memory. */
+bool writer_group_is_full(const struct sqlite_store *s)
 {
-    return s->writer.group.n >= GROUP_BYTES ||
+    return s->writer.group.n >= s->group_bytes || s->writer.scratch.total_bytes >= s->group_bytes ||
            s->view.active->event_count - s->writer.first_event >= GROUP_EVENTS;
 }
 
@@ -411,15 +452,19 @@ static void note_memory(struct sqlite_store *s)
 static void round_of(struct sqlite_store *s, struct request_list *todo)
 {
     begin_group(s);
-    while (todo->first && !group_is_full(s)) {
+    while (todo->first && !writer_group_is_full(s)) {
         struct request *r = request_list_take(todo);
         if (must_stall(s, r)) {
             request_list_add(&s->writer.stalled, r);
             s->writer.intake_stalled |= r->kind == REQUEST_INTAKE;
+            s->writer.outcomes_stalled |= r->kind == REQUEST_OUTCOMES;
         } else {
             take(s, r);
         }
     }
+    if (s->writer.under_way)
+        request_list_add_first(todo, s->writer.under_way);
+    s->writer.under_way = NULL;
     commit_group(s);
     if (has_failed(s)) {
         answer_all(s, &s->writer.waiting, true);
@@ -498,7 +543,7 @@ void *writer_main(void *arg)
         /* What stalled came first; whether it may go on is asked again of each. */
         struct request_list stalled = s->writer.stalled;
         s->writer.stalled = (struct request_list){0};
-        s->writer.intake_stalled = false;
+        s->writer.intake_stalled = s->writer.outcomes_stalled = false;
         request_list_join(&stalled, &todo);
         do
             round_of(s, &stalled);
