@@ -177,7 +177,7 @@ static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
     sql_bind_int(s, at++, segment);
     sql_bind_int(s, at++, status->state);
     sql_bind_int(s, at++, status->reason);
-    sql_bind_int(s, at++, status->queue);
+    sql_bind_int(s, at++, status->wait);
     sql_bind_int(s, at++, status->manual);
     sql_bind_int(s, at++, status->place.failed_attempts);
     sql_bind_int(s, at++, status->place.slot);

@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/executor.h"
 #include "domain/attempt.h"
+#include "domain/callback_life.h"
 #include "domain/event.h"
 #include "store/callback.h"
 #include "store/leases.h"
@@ -81,12 +82,16 @@ struct outcome {
     struct schedule_place place; /* pending: where it stands, place.due_ms is when it is due */
 };
 
-/* A reversal that this outcome of its original lets go is due from the end of the attempt: its
- * schedule begins here. */
-static inline int64_t outcome_release_due_ms(const struct outcome *o, int64_t due_ms)
+static inline struct callback_decision outcome_decision(const struct outcome *o)
 {
-    int64_t end_ms = o->has_attempt ? o->attempt.at_ms + o->attempt.duration_ms : due_ms;
-    return end_ms > due_ms ? end_ms : due_ms;
+    return (struct callback_decision){o->state, o->reason, o->place,
+                                      o->has_attempt ? o->attempt.number : 0};
+}
+
+/* When its attempt ended; INT64_MIN: without one. */
+static inline int64_t outcome_end_ms(const struct outcome *o)
+{
+    return o->has_attempt ? o->attempt.at_ms + o->attempt.duration_ms : INT64_MIN;
 }
 
 /* Outcomes are always taken, even when events are refused as busy. */

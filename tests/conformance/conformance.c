@@ -75,6 +75,7 @@ int main(int argc, char **argv)
     run_intake_tests();
     run_callback_tests();
     run_reading_tests();
+    run_erasing_tests();
     run_intraday_tests();
     run_statement_tests();
     run_books_tests();

@@ -385,11 +385,16 @@ enum store_status subject_resend(struct subject *s, uint32_t account_no, const c
     return subject_resend_only(s, account_no, event_id, now_ms, 0);
 }
 
-void subject_ask_erase(struct subject *s, struct erase *erase)
+void subject_start_erase(struct subject *s, struct erase *erase)
 {
     erase->done.run = never_run;
     erase->reply_to = &s->executor;
     store_erase(s->store, erase);
+}
+
+void subject_ask_erase(struct subject *s, struct erase *erase)
+{
+    subject_start_erase(s, erase);
     subject_wait(s, &erase->done);
 }
 

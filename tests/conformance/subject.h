@@ -80,6 +80,7 @@ void subject_get(struct subject *s, struct callback_get *get); /* the caller fre
 void subject_start_get(struct subject *s, struct callback_get *get); /* subject_wait its done */
 void subject_list(struct subject *s, struct callback_list *list);    /* the same */
 void subject_ask_resend(struct subject *s, struct resend *resend);
+void subject_start_erase(struct subject *s, struct erase *erase); /* subject_wait its done */
 void subject_ask_erase(struct subject *s, struct erase *erase);
 enum store_status subject_resend(struct subject *s, uint32_t account_no, const char *event_id,
                                  int64_t now_ms);

@@ -12,6 +12,7 @@ extern struct subject *subject_under_test;
 void run_intake_tests(void);    /* verdicts, rewards, reversals, the cap */
 void run_callback_tests(void);  /* the sink, paging, outcomes, resend */
 void run_reading_tests(void);   /* reports, lists, objects, erasing, numbers, reopening */
+void run_erasing_tests(void);   /* what comes right behind an erasure */
 void run_intraday_tests(void);  /* how a day goes, and what it is compared by */
 void run_statement_tests(void); /* statements and what happened on a day */
 void run_books_tests(void);     /* the ledger against the events */

@@ -45,13 +45,13 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         .original_no = event->original_no,
         .accepted_ms = event->accepted_ms,
         .accepted_mono_ms = sim->mono_ms,
-        .due_ms = e->place.due_ms,
+        .due_ms = e->status.place.due_ms,
         .run_began_mono_ms = sim->mono_ms,
         .run_forward_ms = sim->clock.forward_ms,
         .steady = sim->choices[event->app_no - 1].steady && !event->original_no,
-        .final = e->state != CALLBACK_PENDING,
-        .was_final = e->state != CALLBACK_PENDING,
-        .state = e->state,
+        .final = e->status.state != CALLBACK_PENDING,
+        .was_final = e->status.state != CALLBACK_PENDING,
+        .state = e->status.state,
         .panelist = event->panelist_id.n == 2 ? (uint8_t)(event->panelist_id.p[1] - '0') : 0,
     };
 }
@@ -381,9 +381,9 @@ void checks_crashed(struct sim *sim)
             w->starts -= unrecorded;
             w->run_allows += unrecorded;
             w->under_way = w->asked_meanwhile = false;
-            w->final = e->state != CALLBACK_PENDING;
-            w->asked = w->owed = e->manual && e->event.body.p;
-            w->due_ms = e->place.due_ms;
+            w->final = e->status.state != CALLBACK_PENDING;
+            w->asked = w->owed = e->status.manual && e->event.body.p;
+            w->due_ms = e->status.place.due_ms;
             w->not_before_ms = 0;
         }
     }
@@ -459,10 +459,10 @@ void checks_at_end(struct sim *sim)
             if (sim_witness(sim, account, i + 1)->owed)
                 sim_found(sim, CHECK_RESEND, "account %u event %zu was resent and not tried",
                           account, i + 1);
-            if (e->wait != WAIT_NOT)
+            if (e->status.wait != WAIT_NOT)
                 sim_found(sim, CHECK_LOST,
                           "account %u event %zu still waits, due %lld s ago, lane %llu", account,
-                          i + 1, (long long)((sim_wall(sim) - e->place.due_ms) / SECOND),
+                          i + 1, (long long)((sim_wall(sim) - e->status.place.due_ms) / SECOND),
                           number(lane_of(e->event.app_no, e->event.lane)));
         }
     }

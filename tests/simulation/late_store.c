@@ -190,10 +190,10 @@ static void resend(struct store *s, struct resend *r)
     }
     struct store *shard = sim->shards[r->account_no - 1].store;
     const struct entry *e = memory_find(memory_of(shard), r->account_no, r->event_id);
-    bool meant = e && e->event.body.p && (r->only_states & 1u << e->state);
+    bool meant = e && e->event.body.p && (r->only_states & 1u << e->status.state);
     if (meant)
-        checks_resent(sim, r->account_no, e->event.event_no, e->state != CALLBACK_PENDING,
-                      e->state == CALLBACK_DELIVERED);
+        checks_resent(sim, r->account_no, e->event.event_no, e->status.state != CALLBACK_PENDING,
+                      e->status.state == CALLBACK_DELIVERED);
     store_resend(shard, r);
     if (meant)
         sim_witness(sim, r->account_no, e->event.event_no)->resend_no = e->resend_no;

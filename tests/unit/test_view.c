@@ -35,8 +35,10 @@ static void an_erasure_holds_before_it_is_applied(void)
     struct memtable *filled = memtable_new(1), *next = memtable_new(2);
     struct view v = {.active = filled};
     struct event events[] = {event_of(1, "ann"), event_of(2, "bob"), event_of(3, "ann")};
-    for (size_t i = 0; i < ARRAY_LEN(events); i++)
-        memtable_add_event(filled, &events[i], false, 0);
+    for (size_t i = 0; i < ARRAY_LEN(events); i++) {
+        struct callback_status due = life_accept(&events[i], NULL);
+        memtable_add_event(filled, &events[i], &due, 0);
+    }
     (void)memtable_add_erase(filled, &(struct mem_erase){.account_no = 1,
                                                          .upto_event_no = 2,
                                                          .panelist_id = STR("ann"),

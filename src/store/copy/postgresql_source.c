@@ -145,11 +145,11 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
     *to = (struct copied_event){
         .event = row.event,
         .period = row.period,
-        .wait = (enum copied_wait)row.standing.wait,
-        .manual = row.standing.manual,
+        .wait = (enum copied_wait)row.standing.status.wait,
+        .manual = row.standing.status.manual,
         .erased = row.erased,
-        .place = row.standing.place,
-        .attempts = row.standing.attempts,
+        .place = row.standing.status.place,
+        .attempts = row.standing.status.attempts,
         .counted = row.standing.counted,
     };
     struct event *e = &to->event;

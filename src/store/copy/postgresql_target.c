@@ -114,7 +114,7 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static enum wait_kind wait_of(enum copied_wait wait)
+static enum callback_wait wait_of(enum copied_wait wait)
 {
     switch (wait) {
     case COPIED_WAITS_NOT: return WAIT_NOT;
@@ -266,8 +266,9 @@ static void write_standing(struct postgresql_target *t, const struct copy_chunk 
     changes_begin(ch);
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_event *e = &c->events[i];
-        struct standing delivered = {.state = CALLBACK_DELIVERED}, dead = {.state = CALLBACK_DEAD};
-        struct standing now = {
+        struct standing delivered = {.status.state = CALLBACK_DELIVERED};
+        struct standing dead = {.status.state = CALLBACK_DEAD};
+        struct callback_status now = {
             .state = e->event.state, .wait = wait_of(e->wait), .place = e->place};
         if (now.wait != WAIT_NOT)
             changes_wait(ch, &e->event, e->period, &now);

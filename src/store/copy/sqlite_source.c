@@ -238,7 +238,7 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct r
     *to = (struct copied_event){
         .event = row->event,
         .period = (int32_t)s->at.n[0],
-        .wait = (enum copied_wait)row->status.queue,
+        .wait = (enum copied_wait)row->status.wait,
         .manual = row->status.manual,
         .erased = row->segment == 0,
         .place = row->status.place,

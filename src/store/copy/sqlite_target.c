@@ -101,14 +101,19 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
                    (unsigned long long)e->event_no, e->account_no);
         return false;
     }
-    memtable_add_event(m, e, from->wait == COPIED_IS_HELD,
+    struct callback_status status = {
+        .lane = lane_of(e->app_no, e->lane),
+        .state = e->state,
+        .reason = e->reason_skipped,
+        .wait = (enum callback_wait)from->wait,
+        .manual = from->manual,
+        .place = from->place,
+        .attempts = from->attempts,
+    };
+    memtable_add_event(m, e, &status,
                        panelist_key(&t->apply.secret, e->account_no, e->panelist_id).hi);
     struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
     entry->counted = from->counted;
-    entry->status.queue = (enum queue_kind)from->wait;
-    entry->status.manual = from->manual;
-    entry->status.place = from->place;
-    entry->status.attempts = from->attempts;
     for (size_t i = 0; i < from->log_count; i++)
         memtable_add_attempt(m, entry->id, &from->log[i]);
     if (e->accepted_ms > t->last_accepted_ms)

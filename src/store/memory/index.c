@@ -1,4 +1,4 @@
-/* The oracle's two shortcuts: an event by its id, and what waits. */
+/* The oracle's two shortcuts, an event by its id and what waits; and the one mover of states. */
 #include "store/memory/memory.h"
 
 #include "base/alloc.h"
@@ -72,10 +72,10 @@ size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t d
     return low;
 }
 
-static void leave(struct memory_store *m, const struct entry *e, int64_t due_ms)
+static void leave(struct memory_store *m, const struct entry *e)
 {
-    lane_no lane = lane_of(e->event.app_no, e->event.lane);
-    size_t at = memory_waiting_from(m, lane, due_ms, e->event.event_no);
+    lane_no lane = e->status.lane;
+    size_t at = memory_waiting_from(m, lane, e->status.place.due_ms, e->event.event_no);
     ASSERT(at < m->waiting_count && m->waiting[at].entry == e);
     m->waiting_count--;
     memmove(&m->waiting[at], &m->waiting[at + 1], (m->waiting_count - at) * sizeof(struct waiting));
@@ -83,8 +83,7 @@ static void leave(struct memory_store *m, const struct entry *e, int64_t due_ms)
 
 static void join(struct memory_store *m, struct entry *e)
 {
-    struct waiting w = {lane_of(e->event.app_no, e->event.lane), e->place.due_ms, e->event.event_no,
-                        e};
+    struct waiting w = {e->status.lane, e->status.place.due_ms, e->event.event_no, e};
     size_t at = memory_waiting_from(m, w.lane, w.due_ms, w.event_no);
     m->waiting =
         xgrow(m->waiting, &m->waiting_capacity, m->waiting_count + 1, sizeof(struct waiting));
@@ -93,15 +92,30 @@ static void join(struct memory_store *m, struct entry *e)
     m->waiting_count++;
 }
 
-void memory_wait(struct memory_store *m, struct entry *e, enum wait_kind wait, int64_t before_ms)
+/* A callback's totals go up once, whatever becomes of it by resends. */
+static void count_final(struct memory_store *m, struct entry *e)
 {
-    if (e->wait == WAIT_DUE)
-        leave(m, e, before_ms);
-    if (e->wait == WAIT_HELD)
-        m->held_count--;
-    e->wait = wait;
-    if (wait == WAIT_HELD)
-        m->held_count++;
-    if (wait == WAIT_DUE)
+    if (e->status.state == CALLBACK_DELIVERED && !e->was_counted_delivered) {
+        e->was_counted_delivered = true;
+        m->delivered++;
+    }
+    if (e->status.state == CALLBACK_DEAD && !e->was_counted_dead) {
+        e->was_counted_dead = true;
+        m->dead++;
+    }
+}
+
+void memory_set(struct memory_store *m, struct entry *e, const struct callback_status *status)
+{
+    enum callback_state before = e->status.state;
+    if (e->status.wait == WAIT_DUE)
+        leave(m, e);
+    m->held_count -= e->status.wait == WAIT_HELD;
+    e->status = *status;
+    if (before != status->state)
+        memory_moved(m, e, before);
+    m->held_count += status->wait == WAIT_HELD;
+    if (status->wait == WAIT_DUE)
         join(m, e);
+    count_final(m, e);
 }

@@ -40,11 +40,11 @@ struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64
 struct callback *memory_callback(const struct entry *e)
 {
     struct callback *c = callback_new(&e->event);
-    c->place = e->place;
-    c->attempts_made = e->attempts;
-    c->manual = e->manual;
+    c->place = e->status.place;
+    c->attempts_made = e->status.attempts;
+    c->manual = e->status.manual;
     c->resend_no = e->resend_no;
-    c->was_delivered = e->state == CALLBACK_DELIVERED;
+    c->was_delivered = e->status.state == CALLBACK_DELIVERED;
     return c;
 }
 
@@ -126,9 +126,12 @@ static void keep_texts(struct memory_store *m, struct event *e)
         *texts[i] = arena_str(&m->arena, *texts[i]);
 }
 
-static bool is_pending(struct memory_store *m, uint32_t account_no, uint64_t event_no)
+/* The original's callback of a reversal; NULL: the event reverses none. */
+static const struct callback_status *find_original(struct memory_store *m, const struct event *e)
 {
-    return memory_find_no(m, account_no, event_no)->state == CALLBACK_PENDING;
+    const struct entry *original =
+        e->original_no ? memory_find_no(m, e->account_no, e->original_no) : NULL;
+    return original ? &original->status : NULL;
 }
 
 static struct entry *add_entry(struct memory_store *m, const struct event *event)
@@ -136,17 +139,13 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
     struct entry *e = xcalloc(1, sizeof *e);
     e->event = *event;
     keep_texts(m, &e->event);
-    e->state = event->state;
-    e->reason = event->reason_skipped;
-    e->place.due_ms = event->due_ms;
-    if (e->state == CALLBACK_PENDING) {
-        bool held = event->original_no && is_pending(m, event->account_no, event->original_no);
-        memory_wait(m, e, held ? WAIT_HELD : WAIT_DUE, 0);
-    }
     m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
     m->entries[m->count++] = e;
     memory_index(m, e);
-    books_owe(&m->ledger, &e->event, e->state);
+    books_owe(&m->ledger, &e->event, event->state);
+    e->status.state = event->state;
+    struct callback_status status = life_accept(event, find_original(m, event));
+    memory_set(m, e, &status);
     return e;
 }
 
@@ -175,7 +174,7 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
     if (e.lane != LANE_NONE)
         print_body(m, c, &e);
     const struct entry *added = add_entry(m, &e);
-    if (added->wait == WAIT_DUE)
+    if (added->status.wait == WAIT_DUE)
         owe(owed, added);
     return v;
 }
@@ -218,21 +217,6 @@ static void keep_attempt(struct memory_store *m, struct entry *e, const struct a
         erase_texts(&a);
     e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);
     e->log[e->log_count++] = a;
-    if (a.number > e->attempts)
-        e->attempts = a.number;
-}
-
-/* A callback's totals go up once, whatever becomes of it by resends. */
-static void count_final(struct memory_store *m, struct entry *e)
-{
-    if (e->state == CALLBACK_DELIVERED && !e->was_counted_delivered) {
-        e->was_counted_delivered = true;
-        m->delivered++;
-    }
-    if (e->state == CALLBACK_DEAD && !e->was_counted_dead) {
-        e->was_counted_dead = true;
-        m->dead++;
-    }
 }
 
 /* The original is final: its reversal, if it was held back, is due now. */
@@ -241,41 +225,22 @@ static void let_go_reversal(struct memory_store *m, const struct entry *original
 {
     for (size_t i = 0; m->held_count > 0 && i < m->count; i++) {
         struct entry *e = m->entries[i];
-        if (e->wait == WAIT_HELD && e->event.account_no == original->event.account_no &&
-            e->event.original_no == original->event.event_no) {
-            e->place.due_ms = outcome_release_due_ms(o, e->place.due_ms);
-            memory_wait(m, e, WAIT_DUE, 0);
-            owe(owed, e);
-        }
+        struct callback_status status = e->status;
+        if (e->event.account_no != original->event.account_no ||
+            e->event.original_no != original->event.event_no ||
+            !life_release(&status, outcome_end_ms(o)))
+            continue;
+        memory_set(m, e, &status);
+        owe(owed, e);
     }
-}
-
-/* Without a body there is nothing to send any more. */
-static void stop_waiting(struct memory_store *m, struct entry *e)
-{
-    memory_wait(m, e, WAIT_NOT, e->place.due_ms);
-    if (e->state != CALLBACK_PENDING)
-        return;
-    e->state = CALLBACK_SKIPPED;
-    e->reason = SKIP_DISABLED;
 }
 
 static void resend_entry(struct memory_store *m, struct entry *e, struct owed_list *owed)
 {
-    int64_t before_ms = e->place.due_ms;
-    if (e->state == CALLBACK_DEAD || e->state == CALLBACK_SKIPPED) {
-        enum callback_state before = e->state;
-        e->place = (struct schedule_place){0};
-        e->state = CALLBACK_PENDING;
-        e->reason = SKIP_NONE;
-        memory_moved(m, e, before);
-    }
-    e->place.due_ms = e->resend_due_ms;
-    e->manual = true;
-    bool held = e->event.original_no && e->state == CALLBACK_PENDING &&
-                is_pending(m, e->event.account_no, e->event.original_no);
-    memory_wait(m, e, held ? WAIT_HELD : WAIT_DUE, before_ms);
-    if (!held)
+    struct callback_status status = e->status;
+    life_resend(&status, e->resend_due_ms, find_original(m, &e->event));
+    memory_set(m, e, &status);
+    if (status.wait == WAIT_DUE)
         owe(owed, e);
 }
 
@@ -284,22 +249,16 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     struct entry *e = memory_find_no(m, o->account_no, o->event_no);
     if (!e)
         return;
+    bool is_erased = !e->event.body.p; /* during the attempt */
+    struct callback_status status = e->status;
+    struct callback_decision d = outcome_decision(o);
     if (o->has_attempt)
         keep_attempt(m, e, &o->attempt);
-    enum callback_state before = e->state;
-    int64_t before_ms = e->place.due_ms;
-    e->state = o->state;
-    e->reason = o->reason;
-    e->place = o->place;
-    e->manual = false;
-    memory_wait(m, e, o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT, before_ms);
-    if (!e->event.body.p)
-        stop_waiting(m, e); /* its panelist was erased during the attempt */
-    memory_moved(m, e, before);
-    count_final(m, e);
-    if (e->state != CALLBACK_PENDING)
+    life_decide(&status, &d, is_erased);
+    memory_set(m, e, &status);
+    if (life_is_final(status.state))
         let_go_reversal(m, e, o, owed);
-    if (e->resend_no <= o->resend_no || !e->event.body.p)
+    if (e->resend_no <= o->resend_no || is_erased)
         e->resend_no = 0;
     else
         resend_entry(m, e, owed);
@@ -357,7 +316,7 @@ static void memory_resend(struct store *s, struct resend *resend)
     pthread_mutex_lock(&m->lock);
     struct entry *e = memory_find(m, resend->account_no, resend->event_id);
     resend->status = STORE_NOT_FOUND;
-    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->state));
+    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->status.state));
     if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
         resend->status = STORE_OK;
         e->resend_no = ++m->resends;
@@ -418,7 +377,9 @@ static void erase_entry(struct memory_store *m, struct entry *e, struct str repl
     e->event.mid = STR_NONE;
     e->event.body = STR_NONE;
     e->event.signature_offset = 0;
-    stop_waiting(m, e);
+    struct callback_status status = e->status;
+    life_erase(&status);
+    memory_set(m, e, &status);
     for (size_t i = 0; i < e->log_count; i++)
         erase_texts(&e->log[i]);
 }
@@ -434,9 +395,7 @@ static void memory_erase(struct store *s, struct erase *erase)
         if (e->event.account_no != erase->account_no ||
             !str_eq(e->event.panelist_id, erase->panelist_id))
             continue;
-        enum callback_state before = e->state;
         erase_entry(m, e, replacement);
-        memory_moved(m, e, before);
         erase->erased++;
     }
     set_parts(m, erase->parts, erase->part_count);

@@ -8,25 +8,12 @@
 
 #include <pthread.h>
 
-/* Whether and how a callback waits; see struct due_page. */
-enum wait_kind {
-    WAIT_NOT,
-    WAIT_DUE,  /* in its lane, from place.due_ms on */
-    WAIT_HELD, /* a reversal whose original is still pending */
-};
-
 struct entry {
     struct event event; /* texts in the store's arena; as accepted, but for what was erased */
-    enum callback_state state;
-    enum skip_reason reason;
-    enum wait_kind
-        wait; /* a delivered one that waits: the extra try of a resend; see memory_wait */
-    bool manual;
-    uint64_t resend_no;    /* the latest one; 0: answered, or never */
-    int64_t resend_due_ms; /* when it was asked for */
+    struct callback_status status; /* memory_set says where it stands from now on */
+    uint64_t resend_no;            /* the latest one; 0: answered, or never */
+    int64_t resend_due_ms;         /* when it was asked for */
     bool was_counted_delivered, was_counted_dead;
-    struct schedule_place place;
-    int32_t attempts; /* made so far */
     struct attempt *log;
     size_t log_count, log_capacity;
 };
@@ -72,12 +59,12 @@ struct memory_store *memory_of(struct store *s);
 struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id);
 struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64_t event_no);
 void memory_index(struct memory_store *m, struct entry *e); /* the last of `entries`, new */
-/* Whether and how it waits from now on: by its place, which has moved already from before_ms. */
-void memory_wait(struct memory_store *m, struct entry *e, enum wait_kind wait, int64_t before_ms);
+/* Where its callback stands from now on: in the lanes, the ledger and the totals, too. */
+void memory_set(struct memory_store *m, struct entry *e, const struct callback_status *status);
 /* The first in `waiting` that is not before that. */
 size_t memory_waiting_from(const struct memory_store *m, lane_no lane, int64_t due_ms,
                            uint64_t event_no);
-/* The ledger's move, after the state has changed. */
+/* The ledger's part of memory_set. */
 void memory_moved(struct memory_store *m, const struct entry *e, enum callback_state from);
 /* The caller's. */
 struct callback *memory_callback(const struct entry *e);

@@ -151,10 +151,10 @@ static struct callback_row make_row(struct arena *a, const struct entry *e)
 {
     struct callback_row row = {
         .event = e->event,
-        .state = e->state,
-        .reason = e->reason,
-        .next_attempt_ms = e->state == CALLBACK_PENDING ? e->place.due_ms : 0,
-        .attempts = e->attempts,
+        .state = e->status.state,
+        .reason = e->status.reason,
+        .next_attempt_ms = e->status.state == CALLBACK_PENDING ? e->status.place.due_ms : 0,
+        .attempts = e->status.attempts,
     };
     copy_event(a, &row.event);
     return row;
@@ -201,7 +201,7 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
     return (!l->event_id.p || str_eq(l->event_id, e->event_id)) &&
            (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
            (!l->type || l->type == e->type) &&
-           (!l->state || l->state == callback_list_state(l, e->event_no, entry->state)) &&
+           (!l->state || l->state == callback_list_state(l, e->event_no, entry->status.state)) &&
            (!l->app_no || l->app_no == e->app_no) &&
            (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
            (!l->has_from || e->accepted_ms >= l->accepted_from_ms) &&
@@ -226,7 +226,7 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
         }
         struct callback_row *row = &l->rows[l->count++];
         *row = make_row(&l->arena, e);
-        if (callback_list_state(l, e->event.event_no, e->state) == CALLBACK_DELIVERING)
+        if (callback_list_state(l, e->event.event_no, e->status.state) == CALLBACK_DELIVERING)
             callback_row_set_tried(row);
     }
     pthread_mutex_unlock(&m->lock);
@@ -282,7 +282,7 @@ void memory_numbers(struct store *s, struct store_numbers *ret)
     };
     for (size_t i = 0; i < m->count; i++) {
         const struct entry *e = m->entries[i];
-        if (e->state != CALLBACK_PENDING)
+        if (e->status.state != CALLBACK_PENDING)
             continue;
         ret->callbacks_pending++;
         if (ret->oldest_pending_ms == 0 || e->event.accepted_ms < ret->oldest_pending_ms)

@@ -29,14 +29,14 @@ void changes_free(struct changes *ch)
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-static int64_t waiting_lane(const struct event *e, enum wait_kind wait)
+static int64_t waiting_lane(const struct event *e, enum callback_wait wait)
 {
     int64_t lane = (int64_t)lane_of(e->app_no, e->lane);
     return wait == WAIT_HELD ? -lane : lane;
 }
 
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct standing *s)
+                  const struct callback_status *s)
 {
     struct pg_column *c = ch->waiting.columns;
     column_int(c++, e->account_no);
@@ -48,7 +48,7 @@ void changes_wait(struct changes *ch, const struct event *e, int32_t period,
     column_int(c++, s->state == CALLBACK_PENDING);
 }
 
-static void stop_waiting(struct changes *ch, const struct event *e, const struct standing *s)
+static void stop_waiting(struct changes *ch, const struct event *e, const struct callback_status *s)
 {
     struct pg_column *c = ch->dropped.columns;
     column_int(c++, e->account_no);
@@ -79,11 +79,11 @@ void changes_pending(struct changes *ch, uint32_t account_no, int64_t more)
 
 void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now)
 {
-    if (now->state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
+    if (now->status.state == CALLBACK_DELIVERED && !(now->counted & COUNTED_DELIVERED)) {
         now->counted |= COUNTED_DELIVERED;
         total_of(ch, account_no)->delivered++;
     }
-    if (now->state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
+    if (now->status.state == CALLBACK_DEAD && !(now->counted & COUNTED_DEAD)) {
         now->counted |= COUNTED_DEAD;
         total_of(ch, account_no)->dead++;
     }
@@ -93,18 +93,21 @@ void changes_row(struct changes *ch, const struct row *row, const struct standin
 {
     const struct event *e = &row->event;
     const struct standing *was = &row->standing;
-    if (was->state != now->state) {
+    if (was->status.state != now->status.state) {
         struct book_key key = book_key_of(e);
-        books_move(&ch->books, &key, e->reward_micros, e->revenue_micros, was->state, now->state);
+        books_move(&ch->books, &key, e->reward_micros, e->revenue_micros, was->status.state,
+                   now->status.state);
         changes_pending(ch, e->account_no,
-                        (now->state == CALLBACK_PENDING) - (was->state == CALLBACK_PENDING));
+                        (now->status.state == CALLBACK_PENDING) -
+                            (was->status.state == CALLBACK_PENDING));
     }
-    bool same = was->wait == now->wait && was->place.due_ms == now->place.due_ms &&
-                (was->state == CALLBACK_PENDING) == (now->state == CALLBACK_PENDING);
-    if (!same && was->wait != WAIT_NOT)
-        stop_waiting(ch, e, was);
-    if (!same && now->wait != WAIT_NOT)
-        changes_wait(ch, e, row->period, now);
+    bool same = was->status.wait == now->status.wait &&
+                was->status.place.due_ms == now->status.place.due_ms &&
+                (was->status.state == CALLBACK_PENDING) == (now->status.state == CALLBACK_PENDING);
+    if (!same && was->status.wait != WAIT_NOT)
+        stop_waiting(ch, e, &was->status);
+    if (!same && now->status.wait != WAIT_NOT)
+        changes_wait(ch, e, row->period, &now->status);
     ch->rows = xgrow(ch->rows, &ch->row_capacity, ch->row_count + 1, sizeof *ch->rows);
     ch->rows[ch->row_count++] = (struct changed_row){
         .account_no = e->account_no,
@@ -132,14 +135,14 @@ static void add_row(struct pg_table *t, const struct changed_row *row)
     struct pg_column *c = t->columns;
     column_int(c++, row->account_no);
     column_int(c++, (int64_t)row->event_no);
-    column_int(c++, s->state);
-    column_int(c++, s->reason);
-    column_int(c++, s->wait);
-    column_int(c++, s->manual);
-    column_int(c++, s->place.failed_attempts);
-    column_int(c++, s->place.slot);
-    column_int(c++, s->place.due_ms);
-    column_int(c++, s->attempts);
+    column_int(c++, s->status.state);
+    column_int(c++, s->status.reason);
+    column_int(c++, s->status.wait);
+    column_int(c++, s->status.manual);
+    column_int(c++, s->status.place.failed_attempts);
+    column_int(c++, s->status.place.slot);
+    column_int(c++, s->status.place.due_ms);
+    column_int(c++, s->status.attempts);
     column_int(c++, s->counted);
     column_int(c++, (int64_t)s->resend_no);
     column_int(c++, s->resend_due_ms);

@@ -38,7 +38,7 @@ void changes_free(struct changes *ch);
 
 /* A new callback waits; its event is owed and in the ledger already. */
 void changes_wait(struct changes *ch, const struct event *e, int32_t period,
-                  const struct standing *s);
+                  const struct callback_status *s);
 void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 /* A callback that has become final so goes into the totals, once whatever becomes of it later. */
 void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now);

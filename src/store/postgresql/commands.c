@@ -71,21 +71,15 @@ static enum pg_fate not_found(struct pg *pg, struct resend *resend)
     return PG_FINE;
 }
 
-/* Whether it must wait for an original that is still pending. */
-static enum pg_fate is_held(struct pg *pg, struct pg_side *side, const struct row *row, bool *ret)
+/* The original of a reversal; `ret` stays empty where it reverses none. */
+static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const struct row *row,
+                                   struct fetched *ret)
 {
     struct fetch_key key = {row->event.account_no, row->event.original_no, FETCH_PERIOD_UNKNOWN};
-    struct fetched original = {0};
-    enum pg_fate fate = PG_FINE;
-    if (row->event.original_no)
-        fate = fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, &original);
-    *ret = original.count == 1 && original.rows[0].standing.state == CALLBACK_PENDING;
-    return fate;
-}
-
-static lane_no lane_of_row(const struct row *row)
-{
-    return lane_of(row->event.app_no, row->event.lane);
+    *ret = (struct fetched){0};
+    if (!row->event.original_no)
+        return PG_FINE;
+    return fetch_rows(pg, &key, 1, FETCH_SHARED, false, &side->scratch, ret);
 }
 
 /* Into the lane, at once where it is this node's; and what is kept with it. */
@@ -93,9 +87,9 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
                                const struct row *row)
 {
     struct pg_side *side = &s->changes;
-    bool due = row->standing.wait == WAIT_DUE;
+    bool due = row->standing.status.wait == WAIT_DUE;
     handover_begin(&side->handover);
-    if (due && leases_have(&s->nodes.leases, lane_of_row(row)))
+    if (due && leases_have(&s->nodes.leases, row->standing.status.lane))
         pg_side_owe(side, pg_row_callback(row));
     else if (due)
         handover_callback(&side->handover, row);
@@ -110,21 +104,15 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
 {
     struct pg_side *side = &s->changes;
     struct standing now = row->standing;
-    bool held;
-    enum pg_fate fate = is_held(pg, side, row, &held);
+    struct fetched original;
+    enum pg_fate fate = fetch_original(pg, side, row, &original);
     if (fate != PG_FINE)
         return fate;
-    if (now.state == CALLBACK_DEAD || now.state == CALLBACK_SKIPPED) {
-        now.place = (struct schedule_place){0};
-        now.state = CALLBACK_PENDING;
-        now.reason = SKIP_NONE;
-    }
-    now.place.due_ms = resend->now_ms;
-    now.manual = true;
+    life_resend(&now.status, resend->now_ms,
+                original.count ? &original.rows[0].standing.status : NULL);
     now.resend_no++;
     now.resend_waits = true;
     now.resend_due_ms = resend->now_ms;
-    now.wait = held && now.state == CALLBACK_PENDING ? WAIT_HELD : WAIT_DUE;
     changes_begin(&side->changes);
     changes_row(&side->changes, row, &now);
     changes_send(&side->changes, pg);
@@ -166,7 +154,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     if (row && is_resent(&s->changes, row))
         return end_resend(s, pg, resend, row);
     if (!row || row->event.lane == LANE_NONE || !row->event.body.p ||
-        (resend->only_states && !(resend->only_states & 1u << row->standing.state)))
+        (resend->only_states && !(resend->only_states & 1u << row->standing.status.state)))
         return not_found(pg, resend);
     return resend_row(s, pg, resend, row);
 }
@@ -192,11 +180,7 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
         struct row row;
         pg_row_read(r, i, &row);
         struct standing now = row.standing;
-        now.wait = WAIT_NOT;
-        if (now.state == CALLBACK_PENDING) {
-            now.state = CALLBACK_SKIPPED;
-            now.reason = SKIP_DISABLED;
-        }
+        life_erase(&now.status);
         changes_row(ch, &row, &now);
     }
 }

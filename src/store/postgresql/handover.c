@@ -48,8 +48,8 @@ void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_
 void handover_callback(struct pg_table *t, const struct row *row)
 {
     const struct event *e = &row->event;
-    add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.place.due_ms, e->event_no,
-        row->period, STR_NONE);
+    add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.status.place.due_ms,
+        e->event_no, row->period, STR_NONE);
 }
 
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count)
@@ -196,7 +196,7 @@ static enum pg_fate look_up(struct pg *pg, struct heard *h)
     enum pg_fate fate =
         fetch_rows(pg, h->keys, h->key_count, FETCH_UNLOCKED, true, &h->arena, &rows);
     for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
-        if (rows.rows[i].standing.wait == WAIT_DUE && rows.rows[i].event.body.p)
+        if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
             owe(h, pg_row_callback(&rows.rows[i]));
     return fate;
 }

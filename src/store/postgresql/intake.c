@@ -112,7 +112,8 @@ static void note_start(struct intake *in, struct intake_item *item)
 
 struct original {
     const struct event *event; /* NULL: there is none */
-    bool reversed, pending;
+    const struct callback_status *status;
+    bool reversed;
 };
 
 static struct original find_original(struct intake *in, const struct intake_item *item)
@@ -125,7 +126,7 @@ static struct original find_original(struct intake *in, const struct intake_item
         return (struct original){
             .event = &row->event,
             .reversed = in->reversed[row - in->originals.rows] || reversed_earlier(in, &row->event),
-            .pending = row->standing.state == CALLBACK_PENDING,
+            .status = &row->standing.status,
         };
     }
     if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
@@ -137,7 +138,7 @@ static struct original find_original(struct intake *in, const struct intake_item
     return (struct original){
         .event = &earlier->event,
         .reversed = reversed_earlier(in, &earlier->event),
-        .pending = earlier->event.state == CALLBACK_PENDING,
+        .status = &earlier->status,
     };
 }
 
@@ -188,7 +189,7 @@ static int64_t accepted_at(const struct intake_item *item)
     return accepted_ms;
 }
 
-static void accept(struct intake *in, struct intake_item *item, bool held)
+static void accept(struct intake *in, struct intake_item *item, const struct original *original)
 {
     struct event *e = &item->event;
     struct intake_account *a = item->account;
@@ -203,8 +204,7 @@ static void accept(struct intake *in, struct intake_item *item, bool held)
     item->period = a->period;
     if (e->lane != LANE_NONE)
         e->body = print_body(in, item->c, e);
-    if (e->state == CALLBACK_PENDING)
-        item->wait = held ? WAIT_HELD : WAIT_DUE;
+    item->status = life_accept(e, original->status);
     if (e->type == EVENT_SURVEY_STARTED)
         note_start(in, item);
     pg_intake_chain(&in->by_key, spread(e->key.hi, e->key.lo), index, &item->next_key);
@@ -229,7 +229,7 @@ static void decide(struct intake *in, struct intake_item *item)
     *item->verdict = rules_decide(c, payments, original.event, original.reversed, accepted_at(item),
                                   &item->event);
     if (item->verdict->kind == VERDICT_ACCEPTED)
-        accept(in, item, original.event && original.pending);
+        accept(in, item, &original);
 }
 
 /* --- the group -------------------------------------------------------------------------------- */
@@ -299,7 +299,7 @@ static enum pg_fate owe_own(struct intake *in)
                                            in->items[i].key.event_no, in->items[i].key.period};
     enum pg_fate fate = fetch_rows(in->pg, keys, n, FETCH_UNLOCKED, true, in->arena, &rows);
     for (size_t i = 0; fate == PG_FINE && i < rows.count; i++)
-        if (rows.rows[i].standing.wait == WAIT_DUE && rows.rows[i].event.body.p)
+        if (rows.rows[i].standing.status.wait == WAIT_DUE && rows.rows[i].event.body.p)
             pg_side_owe(in->side, pg_row_callback(&rows.rows[i]));
     return fate;
 }

@@ -32,8 +32,8 @@ struct intake_item {
                                       * test is not asked for where live is true */
     size_t same_start; /* index + 1 of an earlier item with the same answer; 0: none */
     bool accepted;
-    bool own; /* accepted by this very group, whose commit had been in doubt */
-    enum wait_kind wait;
+    bool own;                      /* accepted by this very group, whose commit had been in doubt */
+    struct callback_status status; /* of its callback, where accepted */
     int32_t period;
     bool first_start, first_live_start;            /* of its panelist, at its client on its day */
     struct event event;                            /* where accepted */

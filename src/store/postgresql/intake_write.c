@@ -13,7 +13,7 @@ static void write_events(struct intake *in)
     rows_insert_begin(t);
     for (size_t i = 0; i < in->count; i++)
         if (in->items[i].accepted)
-            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].wait);
+            rows_insert_add(t, &in->items[i].event, in->items[i].period, in->items[i].status.wait);
     rows_insert_send(in->pg, t);
 }
 
@@ -254,12 +254,11 @@ static void write_callbacks(struct intake *in)
             continue;
         ch->added.accepted++;
         books_owe(&ch->books, e, e->state);
-        if (item->wait == WAIT_NOT)
+        if (item->status.wait == WAIT_NOT)
             continue;
-        struct standing s = {.state = e->state, .wait = item->wait, .place = {.due_ms = e->due_ms}};
-        changes_wait(ch, e, item->period, &s);
+        changes_wait(ch, e, item->period, &item->status);
         changes_pending(ch, e->account_no, 1);
-        if (item->wait != WAIT_DUE)
+        if (item->status.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
             owe(in, e);

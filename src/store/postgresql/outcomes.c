@@ -60,38 +60,31 @@ static void let_go_reversal(struct recording *rec, const struct event *original,
     for (size_t i = 0; i < rec->reversals.count; i++) {
         struct touched *t = &rec->released[i];
         if (t->row->event.account_no != original->account_no ||
-            t->row->event.original_no != original->event_no || t->now.wait != WAIT_HELD)
+            t->row->event.original_no != original->event_no ||
+            !life_release(&t->now.status, outcome_end_ms(o)))
             continue;
-        t->now.wait = WAIT_DUE;
-        t->now.place.due_ms = outcome_release_due_ms(o, t->now.place.due_ms);
         t->changed = t->owed = true;
     }
 }
 
-/* Whether the original of a reversal is still pending: as the group leaves it, or as it is. */
-static bool original_pending(const struct recording *rec, const struct event *e)
+/* The original's callback of a reversal, as the group leaves it or as it is; NULL: it reverses
+ * none. */
+static const struct callback_status *find_original(const struct recording *rec,
+                                                   const struct event *e)
 {
     const struct row *row = fetched_find(&rec->rows, e->account_no, e->original_no);
     if (row)
-        return rec->touched[row - rec->rows.rows].now.state == CALLBACK_PENDING;
+        return &rec->touched[row - rec->rows.rows].now.status;
     row = fetched_find(&rec->originals, e->account_no, e->original_no);
-    return row && row->standing.state == CALLBACK_PENDING;
+    return row ? &row->standing.status : NULL;
 }
 
 /* A resend that was accepted after the outcome had been decided takes effect behind it. */
 static void resend_again(const struct recording *rec, struct touched *t)
 {
-    const struct event *e = &t->row->event;
-    if (t->now.state == CALLBACK_DEAD || t->now.state == CALLBACK_SKIPPED) {
-        t->now.place = (struct schedule_place){0};
-        t->now.state = CALLBACK_PENDING;
-        t->now.reason = SKIP_NONE;
-    }
-    t->now.place.due_ms = t->now.resend_due_ms;
-    t->now.manual = true;
-    bool held = e->original_no && t->now.state == CALLBACK_PENDING && original_pending(rec, e);
-    t->now.wait = held ? WAIT_HELD : WAIT_DUE;
-    t->owed = !held;
+    struct callback_status *status = &t->now.status;
+    life_resend(status, t->now.resend_due_ms, find_original(rec, &t->row->event));
+    t->owed = status->wait == WAIT_DUE;
 }
 
 static void take_outcome(struct recording *rec, const struct outcome *o)
@@ -100,24 +93,12 @@ static void take_outcome(struct recording *rec, const struct outcome *o)
     if (!t)
         return;
     struct standing *now = &t->now;
-    if (o->has_attempt && o->attempt.number > now->attempts)
-        now->attempts = o->attempt.number;
-    now->state = o->state;
-    now->reason = o->reason;
-    now->place = o->place;
-    now->manual = false;
-    now->wait = o->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
+    struct callback_decision d = outcome_decision(o);
+    life_decide(&now->status, &d, t->row->erased); /* erased: during the attempt */
     t->changed = true;
     t->owed = false;
-    if (t->row->erased) { /* during the attempt: there is nothing to send any more */
-        now->wait = WAIT_NOT;
-        if (now->state == CALLBACK_PENDING) {
-            now->state = CALLBACK_SKIPPED;
-            now->reason = SKIP_DISABLED;
-        }
-    }
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);
-    if (now->state != CALLBACK_PENDING)
+    if (life_is_final(now->status.state))
         let_go_reversal(rec, &t->row->event, o);
     if (!now->resend_waits)
         return;

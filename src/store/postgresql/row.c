@@ -34,14 +34,15 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
     e->reason = pg_str(r, at, c++);
     e->signature_offset = (uint16_t)pg_int(r, at, c++);
     e->counts_for_cap = pg_int(r, at, c++) != 0;
-    e->state = s->state = (enum callback_state)pg_int(r, at, c++);
-    e->reason_skipped = s->reason = (enum skip_reason)pg_int(r, at, c++);
-    s->wait = (enum wait_kind)pg_int(r, at, c++);
-    s->manual = pg_int(r, at, c++) != 0;
-    s->place.failed_attempts = (int32_t)pg_int(r, at, c++);
-    s->place.slot = (int32_t)pg_int(r, at, c++);
-    s->place.due_ms = pg_int(r, at, c++);
-    s->attempts = (int32_t)pg_int(r, at, c++);
+    s->status.lane = lane_of(e->app_no, e->lane);
+    e->state = s->status.state = (enum callback_state)pg_int(r, at, c++);
+    e->reason_skipped = s->status.reason = (enum skip_reason)pg_int(r, at, c++);
+    s->status.wait = (enum callback_wait)pg_int(r, at, c++);
+    s->status.manual = pg_int(r, at, c++) != 0;
+    s->status.place.failed_attempts = (int32_t)pg_int(r, at, c++);
+    s->status.place.slot = (int32_t)pg_int(r, at, c++);
+    s->status.place.due_ms = pg_int(r, at, c++);
+    s->status.attempts = (int32_t)pg_int(r, at, c++);
     s->counted = (unsigned)pg_int(r, at, c++);
     s->resend_no = (uint64_t)pg_int(r, at, c++);
     s->resend_waits = !pg_is_null(r, at, c);
@@ -53,10 +54,10 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
 struct callback *pg_row_callback(const struct row *row)
 {
     struct callback *c = callback_new(&row->event);
-    c->place = row->standing.place;
-    c->attempts_made = row->standing.attempts;
-    c->manual = row->standing.manual;
-    c->was_delivered = row->standing.state == CALLBACK_DELIVERED;
+    c->place = row->standing.status.place;
+    c->attempts_made = row->standing.status.attempts;
+    c->manual = row->standing.status.manual;
+    c->was_delivered = row->standing.status.state == CALLBACK_DELIVERED;
     c->resend_no = row->standing.resend_waits ? row->standing.resend_no : 0;
     return c;
 }
@@ -65,10 +66,11 @@ void pg_row_show(const struct row *row, struct arena *arena, struct callback_row
 {
     *ret = (struct callback_row){
         .event = row->event,
-        .state = row->standing.state,
-        .reason = row->standing.reason,
-        .next_attempt_ms = row->standing.state == CALLBACK_PENDING ? row->standing.place.due_ms : 0,
-        .attempts = row->standing.attempts,
+        .state = row->standing.status.state,
+        .reason = row->standing.status.reason,
+        .next_attempt_ms =
+            row->standing.status.state == CALLBACK_PENDING ? row->standing.status.place.due_ms : 0,
+        .attempts = row->standing.status.attempts,
     };
     struct event *e = &ret->event;
     struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
@@ -81,7 +83,7 @@ void pg_row_show(const struct row *row, struct arena *arena, struct callback_row
 /* --- new rows --------------------------------------------------------------------------------- */
 
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 enum wait_kind wait)
+                                 enum callback_wait wait)
 {
     column_int(c++, e->account_no);
     column_int(c++, (int64_t)e->event_no);
@@ -120,7 +122,8 @@ void rows_insert_begin(struct pg_table *t)
     table_begin(t, ROW_FIRST_TYPES "l");
 }
 
-void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period, enum wait_kind wait)
+void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
+                     enum callback_wait wait)
 {
     struct pg_column *c = rows_add_first(t->columns, e, period, wait);
     column_int(c++, e->due_ms);

@@ -6,24 +6,12 @@
 #include "store/postgresql/connection.h"
 #include "store/store.h"
 
-/* Stored: append only. Whether and how a callback waits. */
-enum wait_kind {
-    WAIT_NOT = 0,
-    WAIT_DUE = 1,  /* in its lane, from place.due_ms on */
-    WAIT_HELD = 2, /* a reversal whose original is still pending */
-};
-
 /* standing.counted: what it has gone into of the totals, which go up once per callback. */
 #define COUNTED_DELIVERED 1
 #define COUNTED_DEAD 2
 
 struct standing {
-    enum callback_state state;
-    enum skip_reason reason;
-    enum wait_kind wait; /* a delivered one that waits: the extra try of a resend */
-    bool manual;
-    struct schedule_place place;
-    int32_t attempts;
+    struct callback_status status;
     unsigned counted;
     uint64_t resend_no;    /* the latest one; 0: never */
     bool resend_waits;     /* it has not been answered */
@@ -66,10 +54,10 @@ void pg_row_show(const struct row *row, struct arena *arena, struct callback_row
     "session_id,mid,offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,"    \
     "counts_for_cap,state,reason,wait"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
-                                 enum wait_kind wait);
+                                 enum callback_wait wait);
 
 /* A new event's row, into the table of columns of rows_insert_begin. */
 void rows_insert_begin(struct pg_table *t);
 void rows_insert_add(struct pg_table *t, const struct event *e, int32_t period,
-                     enum wait_kind wait);
+                     enum callback_wait wait);
 void rows_insert_send(struct pg *pg, const struct pg_table *t);

@@ -57,10 +57,10 @@ static void has_outcome(sqlite3_context *context, int argc, sqlite3_value **argv
 static bool is_simple(sqlite3_value **row, const struct mem_entry *entry)
 {
     const struct callback_status *after = &entry->status;
-    return after->state == CALLBACK_DELIVERED && after->queue == QUEUE_NONE &&
+    return after->state == CALLBACK_DELIVERED && after->wait == WAIT_NOT &&
            entry->counted == COUNTED_DELIVERED &&
            sqlite3_value_int64(row[ARG_STATE]) == CALLBACK_PENDING &&
-           sqlite3_value_int64(row[ARG_QUEUE]) == QUEUE_DUE &&
+           sqlite3_value_int64(row[ARG_QUEUE]) == WAIT_DUE &&
            sqlite3_value_int64(row[ARG_REASON]) == after->reason &&
            sqlite3_value_int64(row[ARG_MANUAL]) == after->manual &&
            sqlite3_value_int64(row[ARG_FAILED_ATTEMPTS]) == after->place.failed_attempts &&
@@ -126,7 +126,7 @@ void apply_delivered_prepare(struct apply *a)
                       "UPDATE OR FAIL event SET state=%d,queue=%d,due_ms=delivered_due_ms(id),"
                       "attempts=attempts+1,counted=counted|%u WHERE id>=? AND id<=?"
                       " AND has_outcome(id) AND is_delivered(" ARGUMENTS ")",
-                      CALLBACK_DELIVERED, QUEUE_NONE, COUNTED_DELIVERED);
+                      CALLBACK_DELIVERED, WAIT_NOT, COUNTED_DELIVERED);
 }
 
 size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count)

@@ -65,20 +65,22 @@ static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id
                    "DELETE FROM cap WHERE app_no=%" PRIu64 " AND panelist_hash=%" PRId64
                    " AND occurred_ms=%" PRId64 " AND id=%" PRIu64,
                    before.lane / LANE_KINDS, (int64_t)e->before.hi, occurred_ms, id);
-    if (before.queue == QUEUE_DUE)
+    if (before.wait == WAIT_DUE)
         sql_exec_f(q,
                    "DELETE FROM due WHERE lane=%" PRIu64 " AND due_ms=%" PRId64 " AND id=%" PRIu64,
                    before.lane, before.place.due_ms, id);
-    if (before.queue != QUEUE_NONE)
-        sql_exec_f(q, "UPDATE event SET queue=0 WHERE id=%" PRIu64, id);
-    if (before.state != CALLBACK_PENDING)
+    if (before.wait == WAIT_NOT)
         return;
-    sql_exec_f(q, "UPDATE event SET state=%d,reason=%d WHERE id=%" PRIu64, CALLBACK_SKIPPED,
-               SKIP_DISABLED, id);
-    apply_count(a, CALLBACK_PENDING, CALLBACK_SKIPPED, 0);
+    struct callback_status after = before;
+    life_erase(&after);
+    sql_exec_f(q, "UPDATE event SET queue=%d,state=%d,reason=%d WHERE id=%" PRIu64, after.wait,
+               after.state, after.reason, id);
+    if (after.state == before.state)
+        return;
+    apply_count(a, before.state, after.state, 0);
     apply_waits(a, segment, accepted_ms, -1);
-    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, CALLBACK_PENDING,
-               CALLBACK_SKIPPED);
+    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, before.state,
+               after.state);
 }
 
 static void set_block(struct sql *q, sqlite3_stmt *s, struct str bytes, uint64_t block)

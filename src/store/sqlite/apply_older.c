@@ -8,15 +8,12 @@
 
 #define UPDATED_AT_ONCE 128
 
-static void after_erasure(struct apply *a, uint64_t id, struct callback_status *status)
+/* The writer has decided what becomes of an erased callback whose try ends (intake.c); the
+ * texts of its attempt are still to go. */
+static void note_late(struct apply *a, uint64_t id)
 {
     a->late = xgrow(a->late, &a->late_capacity, a->late_count + 1, sizeof *a->late);
     a->late[a->late_count++] = id;
-    status->queue = QUEUE_NONE;
-    if (status->state != CALLBACK_PENDING)
-        return;
-    status->state = CALLBACK_SKIPPED;
-    status->reason = SKIP_DISABLED;
 }
 
 /* An event's row as it was. */
@@ -33,14 +30,14 @@ static void update_event(struct apply *a, const struct older *before)
 {
     const struct mem_entry *entry = before->entry;
     struct callback_status after = entry->status;
-    if (before->segment == 0) /* a try was under way meanwhile; there is nothing to send any more */
-        after_erasure(a, entry->id, &after);
-    if (before->status.queue == QUEUE_DUE)
+    if (before->segment == 0)
+        note_late(a, entry->id);
+    if (before->status.wait == WAIT_DUE)
         apply_queue_done(a, before->status.lane, before->status.place.due_ms, entry->id);
     sqlite3_stmt *s = a->set_status;
     sql_bind_int(s, 1, after.state);
     sql_bind_int(s, 2, after.reason);
-    sql_bind_int(s, 3, after.queue);
+    sql_bind_int(s, 3, after.wait);
     sql_bind_int(s, 4, after.manual);
     sql_bind_int(s, 5, after.place.failed_attempts);
     sql_bind_int(s, 6, after.place.slot);
@@ -49,7 +46,7 @@ static void update_event(struct apply *a, const struct older *before)
     sql_bind_int(s, 9, entry->counted);
     sql_bind_int(s, 10, (int64_t)entry->id);
     sql_run(&a->sql, s);
-    if (after.queue == QUEUE_DUE)
+    if (after.wait == WAIT_DUE)
         apply_queue_due(a, before->status.lane, after.place.due_ms, entry->id);
     apply_count(a, before->status.state, after.state, entry->counted & ~before->counted);
     apply_waits(a, before->segment, before->accepted_ms,

@@ -120,7 +120,7 @@ static void count_event(struct apply *a, const struct mem_entry *entry, const st
     if (status->state == CALLBACK_PENDING)
         apply_waits(a, a->segment.no, e->accepted_ms, 1);
     books_owe(&a->books, e, status->state);
-    if (status->queue == QUEUE_DUE)
+    if (status->wait == WAIT_DUE)
         apply_queue_due(a, status->lane, status->place.due_ms, entry->id);
     if (e->original_no != 0)
         add_reversal(a, entry->id, e);

@@ -32,7 +32,7 @@ static void add_new_events(struct sqlite_store *s, struct handout *out)
         if (e->state != CALLBACK_PENDING)
             continue;
         const struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
-        if (entry->status.queue == QUEUE_DUE && !entry->status.manual)
+        if (entry->status.wait == WAIT_DUE && !entry->status.manual)
             add(out, e, &entry->status);
     }
 }
@@ -44,7 +44,7 @@ static void add_woken(struct sqlite_store *s, struct handout *out)
         struct event e;
         struct callback_status status;
         if (view_event(&s->view, s->view.woken[i], &s->writer.scratch, &e, &status) &&
-            status.queue == QUEUE_DUE && e.body.p) {
+            status.wait == WAIT_DUE && e.body.p) {
             add(out, &e, &status);
             out->items[out->count - 1]->resend_no = resent_no(&s->view.resent, s->view.woken[i]);
         }
@@ -74,7 +74,7 @@ static struct recovered find_recovered(struct sqlite_store *s, struct handout *o
     for (size_t i = 0; i < m->entry_count; i++) {
         const struct mem_entry *entry = &m->entries[i];
         const struct event *e = memtable_event(m, entry);
-        if (!e || entry->status.queue != QUEUE_DUE || entry->status.place.due_ms > now_ms)
+        if (!e || entry->status.wait != WAIT_DUE || entry->status.place.due_ms > now_ms)
             continue;
         bool is_new = false;
         uint64_t *of_lane = idmap_put(&handed, entry->status.lane, &is_new);

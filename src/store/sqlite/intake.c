@@ -145,13 +145,29 @@ static void resend_again(struct sqlite_store *s, const struct outcome *o)
                   });
 }
 
+/* The outcome as it is recorded. Only what would be tried again can be changed by an erasure, and
+ * attempts under way are of this process's life, like the erasures that view_is_erased knows. */
+static struct outcome decide_outcome(struct sqlite_store *s, const struct outcome *o)
+{
+    struct outcome decided = *o;
+    if (o->state != CALLBACK_PENDING)
+        return decided;
+    struct callback_status status = {.lane = o->lane};
+    struct callback_decision d = outcome_decision(o);
+    life_decide(&status, &d, view_is_erased(&s->view, event_id_of(o->account_no, o->event_no)));
+    decided.state = status.state;
+    decided.reason = status.reason;
+    return decided;
+}
+
 void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
 {
     for (size_t i = 0; i < batch->count; i++) {
-        record_add_outcome(&s->writer.group, &batch->items[i]);
-        view_add_outcome(&s->view, &batch->items[i]);
+        struct outcome o = decide_outcome(s, &batch->items[i]);
+        record_add_outcome(&s->writer.group, &o);
+        view_add_outcome(&s->view, &o);
         if (s->view.resent.count > 0)
-            resend_again(s, &batch->items[i]);
+            resend_again(s, &o);
     }
 }
 

@@ -30,7 +30,7 @@ void lookup_prepare(struct lookup *l)
     l->reversal = sql_prepare(&l->sql, "SELECT id FROM reversal WHERE original_id=?");
     l->payments = sql_prepare(&l->sql, "SELECT count(*) FROM cap WHERE app_no=? AND"
                                        " panelist_hash=? AND occurred_ms>? AND occurred_ms<=?"
-                                       " AND id<?");
+                                       " AND id>? AND id<?");
     l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
 }
 
@@ -224,14 +224,15 @@ uint64_t lookup_reversal(struct lookup *l, uint64_t original_id)
 }
 
 uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
-                         int64_t after_ms, int64_t until_ms, uint64_t before_id)
+                         int64_t after_ms, int64_t until_ms, uint64_t after_id, uint64_t before_id)
 {
     uint32_t count = 0;
     sql_bind_int(l->payments, 1, app_no);
     sql_bind_int(l->payments, 2, (int64_t)panelist_hash);
     sql_bind_int(l->payments, 3, after_ms);
     sql_bind_int(l->payments, 4, until_ms);
-    sql_bind_int(l->payments, 5, (int64_t)before_id);
+    sql_bind_int(l->payments, 5, (int64_t)after_id);
+    sql_bind_int(l->payments, 6, (int64_t)before_id);
     if (sql_row(&l->sql, l->payments)) {
         count = (uint32_t)sql_int(l->payments, 0);
         sql_reset(l->payments);

@@ -157,7 +157,8 @@ static uint64_t cap_key(uint32_t app_no, uint64_t panelist_hash)
 }
 
 uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
-                           int64_t after_ms, int64_t until_ms, uint64_t *least_id)
+                           int64_t after_ms, int64_t until_ms, uint64_t after_id,
+                           uint64_t *least_id)
 {
     uint32_t found = 0;
     const uint64_t *head = idmap_find(&m->capped, cap_key(app_no, panelist_hash));
@@ -167,7 +168,7 @@ uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t p
             continue;
         if (p->id < *least_id)
             *least_id = p->id;
-        if (p->occurred_ms > after_ms && p->occurred_ms <= until_ms)
+        if (p->id > after_id && p->occurred_ms > after_ms && p->occurred_ms <= until_ms)
             found++;
     }
     return found;
@@ -187,7 +188,7 @@ int memtable_object(const struct memtable *m, enum object_kind kind, struct str 
 
 static void lane_count(struct memtable *m, const struct callback_status *status, int change)
 {
-    if (status->queue != QUEUE_DUE)
+    if (status->wait != WAIT_DUE)
         return;
     bool is_new = false;
     uint64_t *at = idmap_put(&m->by_lane, status->lane, &is_new);
@@ -254,23 +255,15 @@ static void add_payment(struct memtable *m, const struct event *e, uint64_t id,
     *head = m->payment_count;
 }
 
-void memtable_add_event(struct memtable *m, const struct event *e, bool held,
-                        uint64_t panelist_hash)
+void memtable_add_event(struct memtable *m, const struct event *e,
+                        const struct callback_status *status, uint64_t panelist_hash)
 {
     uint64_t id = event_id_of(e->account_no, e->event_no);
     m->events = xgrow(m->events, &m->event_capacity, m->event_count + 1, sizeof *m->events);
     copy_event(m, &m->events[m->event_count], e);
     struct mem_entry *entry = new_entry(m, id);
     entry->event = (int64_t)m->event_count;
-    entry->status = (struct callback_status){
-        .lane = lane_of(e->app_no, e->lane),
-        .state = e->state,
-        .reason = e->reason_skipped,
-        .queue = e->state != CALLBACK_PENDING ? QUEUE_NONE
-                 : held                       ? QUEUE_HELD
-                                              : QUEUE_DUE,
-        .place = {.due_ms = e->due_ms},
-    };
+    entry->status = *status;
     lane_count(m, &entry->status, 1);
     add_key(m, e->key, m->event_count);
     m->event_count++;

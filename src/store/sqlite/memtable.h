@@ -5,28 +5,11 @@
 #pragma once
 
 #include "base/arena.h"
+#include "domain/callback_life.h"
 #include "store/idmap.h"
 #include "store/journal/journal.h"
 #include "store/sqlite/ids.h"
 #include "store/store.h"
-
-/* Where a callback waits. Stored: append only. */
-enum queue_kind {
-    QUEUE_NONE = 0, /* it does not: final, or none is owed */
-    QUEUE_DUE = 1,  /* in its lane, by due time */
-    QUEUE_HELD = 2, /* a reversal whose original still waits */
-};
-
-/* The state of one callback. A delivered one that is queued is a resend: one extra try. */
-struct callback_status {
-    lane_no lane;
-    enum callback_state state;
-    enum skip_reason reason;
-    enum queue_kind queue;
-    bool manual;
-    int32_t attempts; /* made; -1: as stored */
-    struct schedule_place place;
-};
 
 /* Totals count a callback once, whatever resends make of it. Stored: append only. */
 #define COUNTED_DELIVERED 1u
@@ -132,17 +115,17 @@ static inline const struct event *memtable_event(const struct memtable *m,
 }
 const struct mem_lane *memtable_lane(const struct memtable *m, lane_no lane); /* NULL: none */
 uint64_t memtable_reversal(const struct memtable *m, uint64_t original_id);   /* 0: none */
-/* *least_id is lowered to the least id seen, whatever its time. */
+/* Those behind after_id only. *least_id is lowered to the least id seen, whatever its time. */
 uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
-                           int64_t after_ms, int64_t until_ms, uint64_t *least_id);
+                           int64_t after_ms, int64_t until_ms, uint64_t after_id,
+                           uint64_t *least_id);
 
 /* 1: there; 0: deleted; -1: not known here. */
 int memtable_object(const struct memtable *m, enum object_kind kind, struct str id);
 
-/* All of these copy texts into the memtable. The event's entry begins with its state at
- * acceptance, due at once unless `held`. */
-void memtable_add_event(struct memtable *m, const struct event *e, bool held,
-                        uint64_t panelist_hash);
+/* All of these copy texts into the memtable. `status`: where the event's callback stands. */
+void memtable_add_event(struct memtable *m, const struct event *e,
+                        const struct callback_status *status, uint64_t panelist_hash);
 void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_status *status);
 void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt *attempt);
 void memtable_add_object(struct memtable *m, enum object_kind kind, struct str id,

@@ -208,7 +208,7 @@ static bool still_waits(const struct view *v, const struct callback *c)
     if (!entry && v->frozen)
         entry = memtable_entry(v->frozen, id);
     return !entry ||
-           (entry->status.queue == QUEUE_DUE && entry->status.place.due_ms == c->place.due_ms);
+           (entry->status.wait == WAIT_DUE && entry->status.place.due_ms == c->place.due_ms);
 }
 
 /* The first due time in the lane that only the memtables know, or INT64_MAX. */

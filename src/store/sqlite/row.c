@@ -35,7 +35,7 @@ void row_read(sqlite3_stmt *s, struct row *ret)
     status->lane = lane_of(e->app_no, e->lane);
     e->state = status->state = (enum callback_state)sql_int(s, at++);
     e->reason_skipped = status->reason = (enum skip_reason)sql_int(s, at++);
-    status->queue = (enum queue_kind)sql_int(s, at++);
+    status->wait = (enum callback_wait)sql_int(s, at++);
     status->manual = sql_int(s, at++) != 0;
     status->place.failed_attempts = (int32_t)sql_int(s, at++);
     status->place.slot = (int32_t)sql_int(s, at++);
@@ -73,7 +73,7 @@ void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t s
     case 23: feed_int(to, segment); break;
     case 24: feed_int(to, status->state); break;
     case 25: feed_int(to, status->reason); break;
-    case 26: feed_int(to, status->queue); break;
+    case 26: feed_int(to, status->wait); break;
     case 27: feed_int(to, status->manual); break;
     case 28: feed_int(to, status->place.failed_attempts); break;
     case 29: feed_int(to, status->place.slot); break;
@@ -102,7 +102,7 @@ void status_read(sqlite3_stmt *s, struct callback_status *ret)
         .lane = lane_of((uint32_t)sql_int(s, 0), (enum lane_kind)sql_int(s, 1)),
         .state = (enum callback_state)sql_int(s, 2),
         .reason = (enum skip_reason)sql_int(s, 3),
-        .queue = (enum queue_kind)sql_int(s, 4),
+        .wait = (enum callback_wait)sql_int(s, 4),
         .manual = sql_int(s, 5) != 0,
         .place = {.failed_attempts = (int32_t)sql_int(s, 6),
                   .slot = (int32_t)sql_int(s, 7),

@@ -49,52 +49,88 @@ static const struct mem_entry *view_entry(const struct view *v, uint64_t id)
     return !entry && v->frozen ? memtable_entry(v->frozen, id) : entry;
 }
 
-bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
-{
-    const struct mem_entry *entry = view_entry(v, id);
-    if (entry)
-        *ret = entry->status;
-    return entry || lookup_status(&v->lookup, id, ret);
-}
-
-/* An erasure that is recorded and not applied yet holds for whoever asks from now on: a reversal
- * must not take the old PanelistId from its original. */
-static bool apply_erasures(const struct view *v, struct event *e)
+/* The erasure in the memtables that means the event; NULL: none. */
+static const struct mem_erase *find_erasure(const struct view *v, const struct event *e)
 {
     const struct memtable *layers[] = {v->active, v->frozen};
     for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
         for (size_t k = 0; layers[i] && k < layers[i]->erase_count; k++) {
             const struct mem_erase *what = &layers[i]->erases[k];
-            if (what->account_no != e->account_no || e->event_no > what->upto_event_no ||
-                !str_eq(what->panelist_id, e->panelist_id))
-                continue;
-            e->panelist_id = what->replacement;
-            e->session_id = e->mid = e->body = STR_NONE;
-            e->signature_offset = 0;
-            return true;
+            if (what->account_no == e->account_no && e->event_no <= what->upto_event_no &&
+                str_eq(what->panelist_id, e->panelist_id))
+                return what;
         }
     }
-    return false;
+    return NULL;
+}
+
+static const struct event *event_in_memory(const struct view *v, uint64_t id)
+{
+    const struct memtable *layers[] = {v->active, v->frozen};
+    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+        const struct mem_entry *entry = layers[i] ? memtable_entry(layers[i], id) : NULL;
+        const struct event *e = entry ? memtable_event(layers[i], entry) : NULL;
+        if (e)
+            return e;
+    }
+    return NULL;
+}
+
+bool view_is_erased(struct view *v, uint64_t id)
+{
+    if (!v->has_erased)
+        return false;
+    const struct event *e = event_in_memory(v, id);
+    if (e)
+        return find_erasure(v, e) != NULL;
+    struct row row;
+    if (!lookup_row(&v->lookup, id, &row))
+        return false;
+    bool erased = row.segment == 0 || find_erasure(v, &row.event) != NULL;
+    sql_reset(v->lookup.row);
+    return erased;
+}
+
+bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
+{
+    const struct mem_entry *entry = view_entry(v, id);
+    if (entry)
+        *ret = entry->status;
+    else if (!lookup_status(&v->lookup, id, ret))
+        return false;
+    if (ret->wait != WAIT_NOT && view_is_erased(v, id))
+        life_erase(ret);
+    return true;
+}
+
+/* An erasure that is recorded and not applied yet holds for whoever asks from now on: a reversal
+ * must not take the old PanelistId from its original. */
+static bool erase_event(const struct view *v, struct event *e)
+{
+    const struct mem_erase *what = find_erasure(v, e);
+    if (!what)
+        return false;
+    e->panelist_id = what->replacement;
+    e->session_id = e->mid = e->body = STR_NONE;
+    e->signature_offset = 0;
+    return true;
 }
 
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
                 struct callback_status *ret_status)
 {
-    const struct memtable *layers[] = {v->active, v->frozen};
-    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
-        const struct mem_entry *entry = layers[i] ? memtable_entry(layers[i], id) : NULL;
-        if (entry && entry->event >= 0) {
-            *ret = *memtable_event(layers[i], entry);
-            (void)apply_erasures(v, ret);
-            event_keep(ret, arena);
-            return view_status(v, id, ret_status);
-        }
+    const struct event *e = event_in_memory(v, id);
+    if (e) {
+        *ret = *e;
+        (void)erase_event(v, ret);
+        event_keep(ret, arena);
+        return view_status(v, id, ret_status);
     }
     struct row row;
     if (!lookup_row(&v->lookup, id, &row))
         return false;
     *ret = row.event;
-    bool erased = apply_erasures(v, ret);
+    bool erased = erase_event(v, ret);
     event_keep(ret, arena);
     sql_reset(v->lookup.row);
     if (!erased)
@@ -106,6 +142,8 @@ bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *
         if (ret_status->attempts < row.status.attempts)
             ret_status->attempts = row.status.attempts;
     }
+    if (erased || row.segment == 0)
+        life_erase(ret_status);
     return true;
 }
 
@@ -117,6 +155,23 @@ uint64_t view_reversal(struct view *v, uint64_t original_id)
     return id != 0 ? id : lookup_reversal(&v->lookup, original_id);
 }
 
+/* Payments up to this id are those of a panelist who has been erased since. */
+static uint64_t erased_upto(const struct view *v, uint32_t account_no, struct str panelist_id)
+{
+    const struct memtable *layers[] = {v->active, v->frozen};
+    uint64_t upto = 0;
+    for (size_t i = 0; i < ARRAY_LEN(layers); i++) {
+        for (size_t k = 0; layers[i] && k < layers[i]->erase_count; k++) {
+            const struct mem_erase *what = &layers[i]->erases[k];
+            uint64_t id = event_id_of(what->account_no, what->upto_event_no);
+            if (what->account_no == account_no && str_eq(what->panelist_id, panelist_id) &&
+                id > upto)
+                upto = id;
+        }
+    }
+    return upto;
+}
+
 /* The applier may have committed the frozen memtable already, so what SQLite has of the ids that
  * the memtables have is not counted twice. */
 uint32_t view_payments(struct view *v, const struct candidate *c)
@@ -124,11 +179,15 @@ uint32_t view_payments(struct view *v, const struct candidate *c)
     uint32_t app_no = c->terms->app_no;
     uint64_t hash = panelist_key(&v->secret, c->terms->account_no, c->panelist_id).hi;
     int64_t after_ms = c->occurred_ms - DAY_MS, until_ms = c->occurred_ms;
+    uint64_t after_id = erased_upto(v, c->terms->account_no, c->panelist_id);
     uint64_t least_id = INT64_MAX;
-    uint32_t count = memtable_payments(v->active, app_no, hash, after_ms, until_ms, &least_id);
+    uint32_t count =
+        memtable_payments(v->active, app_no, hash, after_ms, until_ms, after_id, &least_id);
     if (v->frozen)
-        count += memtable_payments(v->frozen, app_no, hash, after_ms, until_ms, &least_id);
-    return count + lookup_payments(&v->lookup, app_no, hash, after_ms, until_ms, least_id);
+        count +=
+            memtable_payments(v->frozen, app_no, hash, after_ms, until_ms, after_id, &least_id);
+    return count +
+           lookup_payments(&v->lookup, app_no, hash, after_ms, until_ms, after_id, least_id);
 }
 
 uint64_t view_last_event_no(struct view *v, uint32_t account_no)
@@ -150,24 +209,19 @@ bool view_has_object(struct view *v, enum object_kind kind, struct str id)
 
 /* --- changing ------------------------------------------------------------------------------- */
 
-static bool is_final(enum callback_state state)
-{
-    return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
-}
-
 static void wake(struct view *v, uint64_t id)
 {
     v->woken = xgrow(v->woken, &v->woken_capacity, v->woken_count + 1, sizeof *v->woken);
     v->woken[v->woken_count++] = id;
 }
 
-/* Whether a reversal must wait for its original. */
-static bool original_waits(struct view *v, const struct event *e)
+/* The original's callback of a reversal; NULL: the event reverses none. */
+static const struct callback_status *find_original(struct view *v, const struct event *e,
+                                                   struct callback_status *room)
 {
-    struct callback_status original;
-    return e->original_no != 0 &&
-           view_status(v, event_id_of(e->account_no, e->original_no), &original) &&
-           original.state == CALLBACK_PENDING;
+    bool found =
+        e->original_no != 0 && view_status(v, event_id_of(e->account_no, e->original_no), room);
+    return found ? room : NULL;
 }
 
 static void count_held(struct view *v, lane_no lane, int change)
@@ -188,10 +242,8 @@ static void release_held(struct view *v, uint64_t original_id, const struct outc
         return;
     uint64_t id = view_reversal(v, original_id);
     struct callback_status status;
-    if (id == 0 || !view_status(v, id, &status) || status.queue != QUEUE_HELD)
+    if (id == 0 || !view_status(v, id, &status) || !life_release(&status, outcome_end_ms(o)))
         return;
-    status.queue = QUEUE_DUE;
-    status.place.due_ms = outcome_release_due_ms(o, status.place.due_ms);
     count_held(v, o->lane, -1);
     memtable_set_status(v->active, id, &status);
     wake(v, id);
@@ -199,8 +251,9 @@ static void release_held(struct view *v, uint64_t original_id, const struct outc
 
 void view_add_event(struct view *v, const struct event *e)
 {
-    bool held = e->state == CALLBACK_PENDING && original_waits(v, e);
-    count_held(v, lane_of(e->app_no, e->lane), held);
+    struct callback_status original;
+    struct callback_status status = life_accept(e, find_original(v, e, &original));
+    count_held(v, status.lane, status.wait == WAIT_HELD);
     uint64_t hash =
         e->counts_for_cap ? panelist_key(&v->secret, e->account_no, e->panelist_id).hi : 0;
     if (view_last_event_no(v, e->account_no) < e->event_no) {
@@ -208,29 +261,25 @@ void view_add_event(struct view *v, const struct event *e)
         *idmap_put(&v->last_event_no, e->account_no, &is_new) = e->event_no;
     }
     v->last_accepted_ms = e->accepted_ms;
-    memtable_add_event(v->active, e, held, hash);
+    memtable_add_event(v->active, e, &status, hash);
 }
 
 void view_add_outcome(struct view *v, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
     const struct mem_entry *before = view_entry(v, id);
-    int was_held = before && before->status.queue == QUEUE_HELD;
+    int was_held = before && before->status.wait == WAIT_HELD;
     struct callback_status status = {
         .lane = o->lane,
-        .state = o->state,
-        .reason = o->reason,
-        .queue = o->state == CALLBACK_PENDING ? QUEUE_DUE : QUEUE_NONE,
         .attempts = before ? before->status.attempts : -1,
-        .place = o->place,
     };
-    if (o->has_attempt && o->attempt.number > status.attempts)
-        status.attempts = o->attempt.number;
+    struct callback_decision d = outcome_decision(o);
+    life_decide(&status, &d, false); /* decide_outcome has looked for erasures */
     count_held(v, o->lane, -was_held);
     memtable_set_status(v->active, id, &status);
     if (o->has_attempt)
         memtable_add_attempt(v->active, id, &o->attempt);
-    if (is_final(o->state))
+    if (life_is_final(status.state))
         release_held(v, id, o);
 }
 
@@ -239,29 +288,23 @@ void view_add_resend(struct view *v, const struct record_resend *r)
     uint64_t id = event_id_of(r->account_no, r->event_no);
     struct arena scratch = {0};
     struct event e;
-    struct callback_status status;
+    struct callback_status status, original;
     bool found = view_event(v, id, &scratch, &e, &status);
     arena_free(&scratch);
     if (!found)
         return;
-    bool was_held = status.queue == QUEUE_HELD;
-    if (status.state == CALLBACK_DEAD || status.state == CALLBACK_SKIPPED) {
-        status.place = (struct schedule_place){0};
-        status.state = CALLBACK_PENDING;
-        status.reason = SKIP_NONE;
-    }
-    bool held = status.state == CALLBACK_PENDING && original_waits(v, &e);
-    count_held(v, r->lane, (int)held - (int)was_held);
-    status.place.due_ms = r->due_ms;
-    status.queue = held ? QUEUE_HELD : QUEUE_DUE;
-    status.manual = true;
+    bool was_held = status.wait == WAIT_HELD;
+    life_resend(&status, r->due_ms, find_original(v, &e, &original));
+    bool is_held = status.wait == WAIT_HELD;
+    count_held(v, r->lane, (int)is_held - (int)was_held);
     memtable_set_status(v->active, id, &status);
-    if (!held)
+    if (!is_held)
         wake(v, id);
 }
 
 void view_add_erase(struct view *v, const struct record_erase *r, struct erase *request)
 {
+    v->has_erased = true;
     memtable_add_erase(v->active, &(struct mem_erase){
                                       .account_no = r->account_no,
                                       .upto_event_no = view_last_event_no(v, r->account_no),

@@ -14,8 +14,9 @@ struct view {
     struct lookup lookup;
     struct hash_secret secret;
     struct idmap last_event_no; /* account -> last number given */
-    struct idmap held;          /* lane -> reversals held back in it */
+    struct idmap held;          /* lane -> reversals held back in it, erased ones maybe too */
     int64_t last_accepted_ms;   /* of the newest event */
+    bool has_erased;            /* an erasure was recorded, or replayed, in this process's life */
     /* What a record has made due besides a new event: released or resent; cleared by who reads. */
     uint64_t *woken;
     size_t woken_count, woken_capacity;
@@ -29,6 +30,9 @@ void view_load(struct view *v);
 void view_close(struct view *v); /* the memtables too */
 
 bool view_key(struct view *v, struct key128 key, struct key_found *ret);
+/* Whether the event's panelist has been erased; looked up only once anybody has. */
+bool view_is_erased(struct view *v, uint64_t id);
+/* As all that is recorded makes it, erasures that are not applied yet too. */
 bool view_status(struct view *v, uint64_t id, struct callback_status *ret);
 /* The event with its body and present state; texts in the arena. */
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,

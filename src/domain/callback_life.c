@@ -1,0 +1,68 @@
+/* The rows of docs/state.md, "A callback", as code. */
+#include "domain/callback_life.h"
+
+static bool is_held_back(const struct callback_status *original)
+{
+    return original && original->state == CALLBACK_PENDING;
+}
+
+struct callback_status life_accept(const struct event *e, const struct callback_status *original)
+{
+    struct callback_status s = {
+        .lane = lane_of(e->app_no, e->lane),
+        .state = e->state,
+        .reason = e->reason_skipped,
+        .place = {.due_ms = e->due_ms},
+    };
+    ASSERT(s.state == CALLBACK_NONE || s.state == CALLBACK_PENDING || s.state == CALLBACK_SKIPPED);
+    if (s.state == CALLBACK_PENDING)
+        s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;
+    return s;
+}
+
+void life_decide(struct callback_status *s, const struct callback_decision *d, bool is_erased)
+{
+    ASSERT(d->state == CALLBACK_PENDING || life_is_final(d->state));
+    s->state = d->state;
+    s->reason = d->reason;
+    s->place = d->place;
+    s->manual = false;
+    s->wait = d->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
+    if (d->attempt > s->attempts)
+        s->attempts = d->attempt;
+    if (is_erased)
+        life_erase(s);
+}
+
+void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original)
+{
+    ASSERT(s->state == CALLBACK_PENDING || life_is_final(s->state));
+    if (s->state == CALLBACK_DEAD || s->state == CALLBACK_SKIPPED) {
+        s->place = (struct schedule_place){0};
+        s->state = CALLBACK_PENDING;
+        s->reason = SKIP_NONE;
+    }
+    s->place.due_ms = due_ms;
+    s->manual = true;
+    s->wait = s->state == CALLBACK_PENDING && is_held_back(original) ? WAIT_HELD : WAIT_DUE;
+}
+
+void life_erase(struct callback_status *s)
+{
+    s->wait = WAIT_NOT;
+    if (s->state != CALLBACK_PENDING)
+        return;
+    s->state = CALLBACK_SKIPPED;
+    s->reason = SKIP_DISABLED;
+}
+
+bool life_release(struct callback_status *s, int64_t end_ms)
+{
+    if (s->wait != WAIT_HELD)
+        return false;
+    ASSERT(s->state == CALLBACK_PENDING);
+    s->wait = WAIT_DUE;
+    if (end_ms > s->place.due_ms)
+        s->place.due_ms = end_ms;
+    return true;
+}

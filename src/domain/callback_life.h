@@ -1,0 +1,57 @@
+/* The life of a callback: what the acceptance of its event, an outcome, a resend, an erasure and
+ * the end of a reversal's original make of it. Pure functions, one for each fact of the table in
+ * docs/state.md; every store fetches what they need, calls them, and records what they say.
+ *
+ * A reversal is held back while its original is pending: life_accept and life_resend
+ * decide that, life_release ends it when the original's outcome made it final. An erasure
+ * makes an original final without an outcome; it needs no release, because it erases the reversals
+ * that wait for it as well: they have the original's PanelistId. */
+#pragma once
+
+#include "base/check.h"
+#include "domain/event.h"
+#include "domain/schedule.h"
+
+/* Whether and how a callback waits. Stored: append only. */
+enum callback_wait {
+    WAIT_NOT = 0,  /* final, or none is owed */
+    WAIT_DUE = 1,  /* in its lane, from place.due_ms on; a delivered one: a resend's extra try */
+    WAIT_HELD = 2, /* a reversal whose original is pending */
+};
+
+struct callback_status {
+    lane_no lane;
+    enum callback_state state;
+    enum skip_reason reason;
+    enum callback_wait wait;
+    bool manual;      /* due because of a resend */
+    int32_t attempts; /* made; -1: as many as are stored */
+    struct schedule_place place;
+};
+
+/* What a lane has decided about a callback, with an attempt or without. */
+struct callback_decision {
+    enum callback_state state; /* pending, delivered, dead or skipped */
+    enum skip_reason reason;
+    struct schedule_place place;
+    int32_t attempt; /* the attempt's number; 0: none was made */
+};
+
+static inline bool life_is_final(enum callback_state state)
+{
+    return state == CALLBACK_DELIVERED || state == CALLBACK_DEAD || state == CALLBACK_SKIPPED;
+}
+
+/* Where the callback of a new event stands. `original`: of a reversal, its original's callback;
+ * else NULL. */
+struct callback_status life_accept(const struct event *e, const struct callback_status *original);
+/* Of `s` only the number of attempts matters: a decision replaces the rest. `is_erased`: its
+ * panelist was erased, so nothing is left that could be tried again. */
+void life_decide(struct callback_status *s, const struct callback_decision *d, bool is_erased);
+/* Of a callback that owes something to send: has a lane, and a body. */
+void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original);
+/* Its panelist is erased, and with it the body. */
+void life_erase(struct callback_status *s);
+/* The original of a reversal has become final by an outcome whose attempt ended at end_ms
+ * (INT64_MIN: without an attempt). True: the reversal was held back, and is due now. */
+bool life_release(struct callback_status *s, int64_t end_ms);

@@ -1,0 +1,107 @@
+/* The life of a callback: each row of docs/state.md, "A callback", from each state it names. */
+#include "domain/callback_life.h"
+
+#include "check.h"
+
+#define NOW INT64_C(1763726400000)
+
+static const struct callback_status pending = {.state = CALLBACK_PENDING, .wait = WAIT_DUE};
+static const struct callback_status delivered = {.state = CALLBACK_DELIVERED};
+
+static struct callback_status accepted(enum callback_state state,
+                                       const struct callback_status *original)
+{
+    struct event e = {
+        .app_no = 3, .lane = LANE_OFFER, .state = state, .due_ms = NOW, .original_no = 1};
+    return life_accept(&e, original);
+}
+
+static void a_new_callback_waits_unless_it_is_skipped(void)
+{
+    struct callback_status s = accepted(CALLBACK_PENDING, NULL);
+    CHECK(s.wait == WAIT_DUE && s.place.due_ms == NOW && s.attempts == 0 && !s.manual);
+    CHECK_EQ_UINT(s.lane, lane_of(3, LANE_OFFER));
+    CHECK_EQ_INT(accepted(CALLBACK_SKIPPED, &pending).wait, WAIT_NOT);
+    CHECK_EQ_INT(accepted(CALLBACK_NONE, NULL).wait, WAIT_NOT);
+}
+
+static void a_reversal_is_held_back_while_its_original_is_pending(void)
+{
+    static const enum callback_state final[] = {CALLBACK_DELIVERED, CALLBACK_DEAD,
+                                                CALLBACK_SKIPPED};
+    CHECK_EQ_INT(accepted(CALLBACK_PENDING, &pending).wait, WAIT_HELD);
+    for (size_t i = 0; i < ARRAY_LEN(final); i++) {
+        struct callback_status original = {.state = final[i], .wait = WAIT_DUE};
+        CHECK_EQ_INT(accepted(CALLBACK_PENDING, &original).wait, WAIT_DUE);
+    }
+    struct callback_status held = accepted(CALLBACK_PENDING, &pending);
+    CHECK(life_release(&held, NOW + 7) && held.wait == WAIT_DUE);
+    CHECK_EQ_INT(held.place.due_ms, NOW + 7);
+    CHECK(!life_release(&held, NOW + 9)); /* once */
+    CHECK_EQ_INT(held.place.due_ms, NOW + 7);
+    held = accepted(CALLBACK_PENDING, &pending);
+    CHECK(life_release(&held, INT64_MIN) && held.place.due_ms == NOW);
+}
+
+static void a_decision_replaces_where_it_stood(void)
+{
+    struct callback_status s = {.state = CALLBACK_PENDING, .wait = WAIT_DUE, .manual = true};
+    struct callback_decision again = {CALLBACK_PENDING, SKIP_NONE, {1, 1, NOW + 5}, 4};
+    life_decide(&s, &again, false);
+    CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_DUE && !s.manual && s.attempts == 4);
+    CHECK_EQ_INT(s.place.due_ms, NOW + 5);
+    struct callback_decision late = {CALLBACK_DELIVERED, SKIP_NONE, {0}, 3};
+    life_decide(&s, &late, false);
+    CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_NOT && s.attempts == 4);
+    struct callback_decision skip = {CALLBACK_SKIPPED, SKIP_NO_URL, {0}, 0};
+    s = pending;
+    life_decide(&s, &skip, false);
+    CHECK(s.state == CALLBACK_SKIPPED && s.reason == SKIP_NO_URL && s.wait == WAIT_NOT);
+}
+
+static void an_erased_one_is_not_tried_again(void)
+{
+    struct callback_status s = pending;
+    life_erase(&s);
+    CHECK(s.state == CALLBACK_SKIPPED && s.reason == SKIP_DISABLED && s.wait == WAIT_NOT);
+    struct callback_decision again = {CALLBACK_PENDING, SKIP_NONE, {1, 1, NOW + 5}, 1};
+    s = pending;
+    life_decide(&s, &again, true);
+    CHECK(s.state == CALLBACK_SKIPPED && s.wait == WAIT_NOT && s.attempts == 1);
+    struct callback_decision good = {CALLBACK_DELIVERED, SKIP_NONE, {0}, 1};
+    s = pending;
+    life_decide(&s, &good, true);
+    CHECK_EQ_INT(s.state, CALLBACK_DELIVERED);
+    s = (struct callback_status){.state = CALLBACK_DELIVERED, .wait = WAIT_DUE};
+    life_erase(&s); /* the extra try of a resend is owed no more */
+    CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_NOT);
+}
+
+static void a_resend_starts_over_where_it_was_over(void)
+{
+    struct callback_status s = {
+        .state = CALLBACK_PENDING, .wait = WAIT_DUE, .place = {2, 3, NOW + 50000}};
+    life_resend(&s, NOW, NULL);
+    CHECK(s.state == CALLBACK_PENDING && s.place.slot == 3 && s.place.due_ms == NOW && s.manual);
+    s = (struct callback_status){
+        .state = CALLBACK_DEAD, .reason = SKIP_DISABLED, .attempts = 12, .place = {12, 11, NOW}};
+    life_resend(&s, NOW + 1, &delivered);
+    CHECK(s.state == CALLBACK_PENDING && s.reason == SKIP_NONE && s.wait == WAIT_DUE);
+    CHECK(s.place.slot == 0 && s.place.failed_attempts == 0 && s.attempts == 12);
+    s = delivered;
+    life_resend(&s, NOW, &pending); /* it was sent before: nothing to hold back */
+    CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_DUE);
+    s = (struct callback_status){.state = CALLBACK_SKIPPED};
+    life_resend(&s, NOW, &pending);
+    CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_HELD && s.manual);
+}
+
+int main(void)
+{
+    RUN(a_new_callback_waits_unless_it_is_skipped);
+    RUN(a_reversal_is_held_back_while_its_original_is_pending);
+    RUN(a_decision_replaces_where_it_stood);
+    RUN(an_erased_one_is_not_tried_again);
+    RUN(a_resend_starts_over_where_it_was_over);
+    return check_done("callback_life");
+}
