@@ -103,10 +103,34 @@ static void drops_the_bodies_of_a_sealed_segment(void)
     end();
 }
 
+/* The extra try of a delivered one is owed like any other: it needs its body. */
+static void keeps_the_bodies_that_a_resend_owes(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), NOW_MS + 31 * DAY_MS);
+    CHECK_EQ_INT(resend("e-1"), STORE_OK);
+    (void)report(false);
+    wall_now_ms = NOW_MS + 95 * DAY_MS;
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann"); /* the purge comes before its apply */
+    CHECK(body_bytes_of("e-1") > 50);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
+    (void)report(false);
+    reopen();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
+    CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 int main(void)
 {
     RUN(purges_what_is_old);
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);
+    RUN(keeps_the_bodies_that_a_resend_owes);
     return check_done("sqlite_retention");
 }

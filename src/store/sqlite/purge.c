@@ -45,7 +45,8 @@ static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
     sqlite3_stmt *s =
         sql_prepare(&a->sql, "SELECT no FROM segment WHERE has_bodies<>0 AND filter IS NOT NULL AND"
                              " last_accepted_ms<? AND NOT EXISTS (SELECT 1 FROM waiting"
-                             " WHERE waiting.segment=no) LIMIT 1");
+                             " WHERE waiting.segment=no) AND NOT EXISTS (SELECT 1 FROM event"
+                             " WHERE event.segment=no AND queue=1 AND state<>1) LIMIT 1");
     sql_bind_int(s, 1, before_ms);
     int64_t no = sql_row(&a->sql, s) ? sql_int(s, 0) : 0;
     sql_finalize(s);

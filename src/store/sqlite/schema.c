@@ -20,6 +20,8 @@ static const char version_1[] =
     " attempts INT NOT NULL,"
     " counted INT NOT NULL);" /* 1 in delivered_total, 2 in dead_total */
     "CREATE INDEX event_held ON event(app_no, lane) WHERE queue=2;"
+    /* Delivered ones that owe a resend's extra try: they are not pending and keep their bodies. */
+    "CREATE INDEX event_resend ON event(segment) WHERE queue=1 AND state<>1;"
     /* What happened on a day was accepted on it, but for the few of this index: both together are
      * the day, whatever the size of the past, and an event on time costs the index nothing. */
     "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE ";"
