@@ -10,9 +10,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A body of a million unknown members gets this many problems, not a million. */
-#define PROBLEMS_MAX 50
-
 static const struct field_rule *rule_of(const struct field_rule *rules, size_t count,
                                         struct str name)
 {
@@ -30,11 +27,10 @@ bool fields_check(const struct fields *f, const struct field_rule *rules, size_t
     }
     uint64_t seen = 0;
     ASSERT(count <= 64);
-    for (const struct json *m = f->body->first; m && f->faults->count < PROBLEMS_MAX; m = m->next) {
+    for (const struct json *m = f->body->first; m && !problems_full(f->faults); m = m->next) {
         const struct field_rule *rule = rule_of(rules, count, m->name);
         if (!rule || (!rule->create && !rule->patch)) {
-            problem_add(f->faults, str_utf8_prefix(m->name, LIMIT_TEXT_BYTES), "unknown_field",
-                        "there is no such field");
+            problem_add(f->faults, m->name, "unknown_field", "there is no such field");
             continue;
         }
         uint64_t bit = UINT64_C(1) << (rule - rules);

@@ -14,6 +14,10 @@
 #define LIMIT_EVENT_AGE_DAYS 90
 #define LIMIT_EVENT_FUTURE_MS (5 * 60 * 1000)
 
+/* What is wrong with one input is listed up to here; the rest of it is not told. */
+#define LIMIT_PROBLEMS 20
+#define LIMIT_PROBLEM_TEXT_BYTES 1024 /* of each problem's field and of its detail: cut */
+
 /* HTTP in: 431 / 414 / 408 / 503 beyond. */
 #define LIMIT_HEADER_BYTES 16384
 #define LIMIT_HEADERS 100

@@ -1,23 +1,11 @@
-/* Collects the faults of one input; see problem.h. */
+/* Collects the faults of one input; see problem.h. The bounds stand here, so that no input of many
+ * faults becomes an answer that is longer than itself. */
 #include "base/problem.h"
 
 #include "base/buf.h"
 
-void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
-                 ...)
+static void append(struct problems *to, struct problem *p)
 {
-    struct buf text = {0};
-    va_list ap;
-    va_start(ap, detail_fmt);
-    buf_vprintf(&text, detail_fmt, ap);
-    va_end(ap);
-
-    struct problem *p = arena_zalloc(to->arena, sizeof *p);
-    p->field = arena_str(to->arena, field);
-    p->code = code;
-    p->detail = arena_str(to->arena, buf_str(&text));
-    buf_free(&text);
-
     if (to->last)
         to->last->next = p;
     else
@@ -26,14 +14,31 @@ void problem_add(struct problems *to, struct str field, const char *code, const 
     to->count++;
 }
 
-void problems_join(struct problems *to, const struct problems *more)
+void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
+                 ...)
 {
-    if (!more->first)
+    if (problems_full(to))
         return;
-    if (to->last)
-        to->last->next = more->first;
-    else
-        to->first = more->first;
-    to->last = more->last;
-    to->count += more->count;
+    struct buf text = {0};
+    va_list ap;
+    va_start(ap, detail_fmt);
+    buf_vprintf(&text, detail_fmt, ap);
+    va_end(ap);
+
+    struct problem *p = arena_zalloc(to->arena, sizeof *p);
+    p->field = arena_str(to->arena, str_utf8_prefix(field, LIMIT_PROBLEM_TEXT_BYTES));
+    p->code = code;
+    p->detail = arena_str(to->arena, str_utf8_prefix(buf_str(&text), LIMIT_PROBLEM_TEXT_BYTES));
+    buf_free(&text);
+    append(to, p);
+}
+
+void problems_join(struct problems *to, struct problems *more)
+{
+    struct problem *next;
+    for (struct problem *p = more->first; p && !problems_full(to); p = next) {
+        next = p->next;
+        p->next = NULL;
+        append(to, p);
+    }
 }

@@ -9,9 +9,6 @@
 #include "domain/rules.h"
 #include "intake/item_values.h"
 
-/* An item of a million unknown members gets this many faults, not a million. */
-#define FAULTS_MAX 20
-
 struct field_row {
     struct str name;
     uint32_t on, required;
@@ -38,11 +35,10 @@ void item_find(const struct json *object, struct problems *faults, struct item *
         problem_add(faults, STR(""), "invalid", "an event must be a JSON object");
         return;
     }
-    for (const struct json *m = object->first; m && faults->count < FAULTS_MAX; m = m->next) {
+    for (const struct json *m = object->first; m && !problems_full(faults); m = m->next) {
         int field = field_of(m->name);
         if (!field)
-            problem_add(faults, str_utf8_prefix(m->name, LIMIT_TEXT_BYTES), "unknown_field",
-                        "events have no such field");
+            problem_add(faults, m->name, "unknown_field", "events have no such field");
         else if (ret_item->field[field])
             problem_add(faults, m->name, "invalid", "the field is given twice");
         else
@@ -53,10 +49,9 @@ void item_find(const struct json *object, struct problems *faults, struct item *
 bool item_find_unusable(const struct json *object, struct problems *faults)
 {
     bool found = false;
-    for (const struct json *m = object->first; m && faults->count < FAULTS_MAX; m = m->next) {
+    for (const struct json *m = object->first; m && !problems_full(faults); m = m->next) {
         if (m->unusable)
-            problem_add(faults, str_utf8_prefix(m->name, LIMIT_TEXT_BYTES), "invalid", "%s",
-                        m->unusable);
+            problem_add(faults, m->name, "invalid", "%s", m->unusable);
         found |= m->unusable != NULL;
     }
     return found;
