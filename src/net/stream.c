@@ -3,7 +3,10 @@
  * The owner speaks of reading and writing; TLS may need the opposite direction to do either, and
  * may hold decrypted or undecrypted bytes that epoll cannot see. Both stay in here: `watch`
  * translates what is wanted into what is waited for, on_ready translates back, and the timer
- * `again` reports bytes held by TLS in the next tick. */
+ * `again` reports bytes held by TLS in the next tick. A part of a record is held, too, but cannot
+ * be read: after a read that wants more from the socket nothing is reported until there is more
+ * (`needs_socket`), or the loop would turn as fast as it can for as long as the peer keeps the rest
+ * of the record back. */
 #include "net/stream.h"
 
 #include <errno.h>
@@ -35,6 +38,7 @@ static void watch(struct stream *s)
 static void on_ready(struct io *io, int events)
 {
     struct stream *s = CONTAINER_OF(io, struct stream, io);
+    s->needs_socket = false;
     if (handshaking(s)) {
         s->ready(s, IO_READ | IO_WRITE);
         return;
@@ -101,7 +105,7 @@ void stream_finish_writing(struct stream *s)
 /* Whether TLS holds bytes that a read may turn into data without the socket's help. */
 static void report_held(struct stream *s)
 {
-    if (s->tls_ready && (s->want & IO_READ) && SSL_has_pending(s->tls)) {
+    if (s->tls_ready && (s->want & IO_READ) && !s->needs_socket && SSL_has_pending(s->tls)) {
         if (!s->again.heap_place)
             loop_timer_set(s->loop, &s->again, loop_mono_ms(s->loop));
     } else {
@@ -177,6 +181,7 @@ static enum stream_result tls_read(struct stream *s, void *to, size_t n, size_t 
         *ret_n = got;
         return STREAM_OK;
     }
+    s->needs_socket = true;
     loop_timer_clear(s->loop, &s->again);
     return tls_failure(s, returned, SSL_ERROR_WANT_WRITE, SSL_ERROR_WANT_READ,
                        &s->want_write_for_read);

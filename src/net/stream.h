@@ -20,6 +20,7 @@ struct stream {
     /* The stream's: what TLS waits for is not always what the owner asked for. */
     bool want_write_for_read, want_read_for_write;
     bool tls_failed;
+    bool needs_socket; /* what TLS holds is part of a record: only more bytes make it readable */
     int want;
     struct timer again; /* bytes that TLS holds already are not seen by epoll */
     const char *reason;

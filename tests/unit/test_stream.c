@@ -20,6 +20,7 @@ struct end {
     struct buf in;
     size_t expected;
     bool echoes, small_reads, shaken, over;
+    int reports;               /* calls of end_ready */
     enum stream_result result; /* how it ended */
     struct end *peer;
 };
@@ -56,6 +57,7 @@ static bool pump_out(struct end *e)
 static void end_ready(struct stream *s, int events)
 {
     struct end *e = CONTAINER_OF(s, struct end, s);
+    e->reports++;
     if (!e->shaken) {
         enum stream_result r = stream_handshake(s);
         if (r == STREAM_AGAIN)
@@ -250,6 +252,47 @@ static void end_during_handshake_is_closed(void)
     contexts_free(&c);
 }
 
+static void stop_loop(struct timer *timer)
+{
+    (void)timer;
+    loop_stop(loop);
+}
+
+static void run_loop_ms(int64_t ms)
+{
+    struct timer timer = {.fire = stop_loop};
+    loop_timer_set(loop, &timer, loop_mono_ms(loop) + ms);
+    loop_run(loop);
+}
+
+/* The first bytes of a record whose rest does not come: TLS holds them, and nobody can read them.
+ */
+static void part_of_a_record_is_reported_once(void)
+{
+    static const char part[] = "\x17\x03\x03\x40\x00 ten bytes";
+    struct contexts c;
+    REQUIRE(contexts_make(&c, &good_certificate, good_certificate.cert));
+    struct end a = {.expected = SIZE_MAX}, b = {.expected = SIZE_MAX};
+    pair_open(&a, &b, tls_client_stream(c.client, "localhost", NULL, NULL, NULL),
+              tls_server_stream(c.server));
+    while (!a.shaken || !b.shaken)
+        run_loop_ms(1);
+    int before = b.reports;
+    REQUIRE(send(a.s.io.fd, part, 15, 0) == 15);
+    while (b.reports == before)
+        run_loop_ms(1);
+    run_loop_ms(50);
+    CHECK_EQ_INT(b.reports, before + 1);
+    REQUIRE(send(a.s.io.fd, part, 15, 0) == 15); /* more bytes of it are looked at */
+    while (b.reports == before + 1)
+        run_loop_ms(1);
+    run_loop_ms(50);
+    CHECK_EQ_INT(b.reports, before + 2);
+    CHECK(!b.over);
+    pair_free(&a, &b);
+    contexts_free(&c);
+}
+
 static void bad_files_are_named(void)
 {
     char *why = NULL;
@@ -287,6 +330,7 @@ int main(void)
     RUN(certificates_are_verified);
     RUN(garbage_is_a_tls_error);
     RUN(end_during_handshake_is_closed);
+    RUN(part_of_a_record_is_reported_once);
     RUN(bad_files_are_named);
     certificate_remove(&good_certificate);
     certificate_remove(&old_certificate);
