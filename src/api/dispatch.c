@@ -263,6 +263,34 @@ static bool judge_key(struct call *c)
     return false;
 }
 
+/* 503 where what is left of connections and buffers is kept for others; true: it was answered. */
+static bool refuse_stranger(struct call *c)
+{
+    if (!http_is_crowded(c->r))
+        return false;
+    call_answer_problem(c, 503,
+                        "What is left of connections and memory is kept for those who have a key "
+                        "or a session; try again.");
+    return true;
+}
+
+static int answer_without_route(struct call *c, bool path_known)
+{
+    if (path_known)
+        call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(c->r->method_text));
+    else if (!refuse_stranger(c) && !web_answer(c->r))
+        call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
+    return 1;
+}
+
+/* Bodies are read up to what is of use here; public ones are of nobody yet. */
+static size_t body_bytes_most(const struct route *route)
+{
+    if (route->flags & ROUTE_PUBLIC)
+        return LIMIT_PUBLIC_BODY_BYTES;
+    return route->handle == events_post ? LIMIT_REQUEST_BODY_BYTES : LIMIT_CHANGE_BODY_BYTES;
+}
+
 int api_headers_in(void *context, struct http_request *r)
 {
     struct api_loop *l = context;
@@ -277,19 +305,14 @@ int api_headers_in(void *context, struct http_request *r)
 
     bool path_known;
     c->route = route_find(&r->arena, r->method, r->path, c->ids, &path_known);
-    if (!c->route) {
-        if (!path_known && web_answer(r))
-            return 1;
-        if (path_known)
-            call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(r->method_text));
-        else
-            call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
-        return 1;
-    }
+    if (!c->route)
+        return answer_without_route(c, path_known);
+    r->body_max_bytes = body_bytes_most(c->route);
     if (c->route->flags & ROUTE_PUBLIC)
-        return 0;
+        return !(c->route->flags & ROUTE_PROBE) && refuse_stranger(c);
     if (!judge_key(c))
         return 1;
+    r->known = true;
     if (!find_account(c) || !find_subject(c)) {
         call_answer_problem(c, 404, "There is no such object in this account.");
         return 1;

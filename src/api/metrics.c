@@ -298,6 +298,24 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
         print_metric(to, &metrics[i]);
 }
 
+static void print_http(struct buf *to)
+{
+    struct http_numbers n = http_get_numbers();
+    const struct metric metrics[] = {
+        {"postbackd_http_connections", "gauge", "Connections of clients.", n.connections},
+        {"postbackd_http_connections_refused_total", "counter", "Connections that found no place.",
+         n.connections_refused},
+        {"postbackd_http_connections_closed_total", "counter",
+         "Idle connections that were closed to make a place.", n.connections_closed},
+        {"postbackd_http_buffer_bytes", "gauge", "Buffers of requests and answers.",
+         n.buffer_bytes},
+        {"postbackd_http_bodies_waited_total", "counter",
+         "Bodies of requests that waited for room in the buffers.", n.bodies_waited},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 static void print_responses(struct buf *to)
 {
     buf_add_c(to, "# HELP postbackd_http_responses_total Responses by status.\n"
@@ -344,6 +362,7 @@ static void measured(struct task *task)
     certificate_watch_get(c->api->options.certificates, &certificates);
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));
+    print_http(&body);
     print_responses(&body);
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"

@@ -26,6 +26,7 @@ enum {
     ROUTE_QUERY_REQUIRED = 16, /* each of its parameters must be given */
     ROUTE_PERSON = 32,         /* about who is signed in: no key, any role */
     ROUTE_LONG = 64,           /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
+    ROUTE_PROBE = 128,         /* public, and answered however crowded it is */
 };
 
 struct route {

@@ -22,7 +22,20 @@
 #define LIMIT_HEADER_BYTES 16384
 #define LIMIT_HEADERS 100
 #define LIMIT_TARGET_BYTES 8192
+/* Connections, per loop. An address (of IPv6: its /64) beyond its share loses the one that has been
+ * idle for longest, or gets 503. Where only a sixteenth is left the strangers' idle ones go, and
+ * who takes a place of that is answered 503 unless known by key or session, or a probe. */
 #define LIMIT_CONNECTIONS_PER_LOOP 8192
+#define LIMIT_CONNECTIONS_PER_ADDRESS (LIMIT_CONNECTIONS_PER_LOOP / 4)
+/* Bodies of requests: 413 beyond. Events have LIMIT_REQUEST_BODY_BYTES. */
+#define LIMIT_PUBLIC_BODY_BYTES (16 << 10) /* where nobody is known: signing in, links */
+#define LIMIT_CHANGE_BODY_BYTES (1 << 20)
+/* Buffers of requests and answers of all loops together, an equal part each, but room for two
+ * bodies of events at least. A body over LIMIT_SMALL_BODY_BYTES is not read before three quarters
+ * of the part have room for all of it, half of those for one address: its connection waits, at most
+ * LIMIT_HEADER_DEADLINE_MS, then 503. Strangers are answered 503 while the part is full. */
+#define LIMIT_REQUEST_BUFFERS_BYTES (64 << 20)
+#define LIMIT_SMALL_BODY_BYTES (64 << 10)
 #define LIMIT_HEADER_DEADLINE_MS 10000
 #define LIMIT_REQUEST_DEADLINE_MS 60000
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */

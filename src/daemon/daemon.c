@@ -314,6 +314,7 @@ static void make_servers(struct daemon *d)
             .tls_context = d->tls,
             .trusted_proxies = d->options.trusted_proxies,
             .trusted_proxy_count = d->options.trusted_proxy_count,
+            .buffers_max_bytes = http_buffers_part(d->lap_count),
         };
         lap->server = http_server_new(lap->loop, &options);
     }

@@ -6,7 +6,7 @@
 #include "base/env.h"
 #include "base/str.h"
 #include "delivery/heap.h"
-#include "delivery/list.h"
+#include "base/list.h"
 #include "delivery/lookup.h"
 #include "domain/attempt.h"
 

@@ -28,6 +28,7 @@ void conn_release(struct conn *c)
     }
     loop_timer_clear(loop, &c->drained_timer);
     loop_timer_clear(loop, &c->deadline_timer);
+    conn_uncount_buffers(c);
     arena_free(&c->request.arena);
     head_free(&c->head);
     buf_free(&c->in);
@@ -51,6 +52,7 @@ void conn_drop(struct conn *c)
             loop_timer_set(c->request.loop, &c->drained_timer, now_mono_ms(c));
     }
     struct http_server *server = c->server;
+    conn_uncount(c);
     conn_release(c);
     server_conn_closed(server);
 }
@@ -64,6 +66,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     c->phase = phase;
     switch (phase) {
     case CONN_TLS:
+    case CONN_ROOM:
     case CONN_HEAD: c->phase_deadline = now + o->header_deadline_ms; break;
     case CONN_IDLE: c->phase_deadline = now + o->idle_ms; break;
     case CONN_BODY: c->phase_deadline = now + o->request_deadline_ms; break;
@@ -71,6 +74,8 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
+    if (c->open)
+        conn_count_idle(c);
 }
 
 static int wanted(const struct conn *c)
@@ -78,6 +83,7 @@ static int wanted(const struct conn *c)
     int want = conn_out_waits(c) ? IO_WRITE : 0;
     switch (c->phase) {
     case CONN_TLS:
+    case CONN_ROOM:
     case CONN_FLUSHING: return want;
     case CONN_IDLE:
     case CONN_HEAD:
@@ -101,6 +107,8 @@ void conn_settle(struct conn *c)
         loop_timer_set(c->request.loop, t, c->deadline);
     if (!c->detached && c->phase != CONN_TLS)
         stream_want(&c->stream, wanted(c));
+    conn_count_buffers(c);
+    server_shed_buffers(c->server);
 }
 
 static void on_deadline(struct timer *timer)
@@ -118,11 +126,14 @@ static void on_deadline(struct timer *timer)
             conn_settle(c);
         return;
     }
-    if (stalled || (c->phase != CONN_HEAD && c->phase != CONN_BODY)) {
+    if (!stalled && c->phase == CONN_ROOM) {
+        conn_refuse(c, 503, "the buffers for requests are full");
+    } else if (!stalled && (c->phase == CONN_HEAD || c->phase == CONN_BODY)) {
+        conn_refuse(c, 408, "the request did not arrive in time");
+    } else {
         conn_drop(c);
         return;
     }
-    conn_refuse(c, 408, "the request did not arrive in time");
     if (conn_flush(c))
         conn_settle(c);
 }
@@ -134,7 +145,7 @@ static void flushed(struct conn *c)
     buf_clear(&c->out);
     c->out_at = 0;
     c->write_deadline = INT64_MAX;
-    if (c->out.capacity > KEPT_BUFFER_BYTES)
+    if (!conn_may_keep(c, &c->out))
         buf_free(&c->out);
     if (c->drained)
         loop_timer_set(c->request.loop, &c->drained_timer, now_mono_ms(c));
@@ -264,12 +275,13 @@ struct conn *conn_new(struct http_server *server, int fd, struct ssl_st *tls,
     c->place = &server->conns;
     server->conns = c;
     server->open++;
+    conn_count(c);
     c->stream.ready = on_ready;
     if (!c->detached)
         stream_open(&c->stream, server->loop, fd, tls);
     conn_begin_phase(c, tls ? CONN_TLS : CONN_IDLE);
     conn_settle(c);
-    if (tls)
+    if (tls && c->open)
         on_ready(&c->stream, IO_READ);
     return c;
 }

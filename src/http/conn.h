@@ -2,7 +2,9 @@
  *
  *   TLS       handshake done -> IDLE
  *   IDLE      first byte -> HEAD; idle deadline -> closed
- *   HEAD      head whole, body not -> BODY; both whole -> HANDLING; deadline -> 408, FLUSHING
+ *   HEAD      head whole, body not -> BODY, or ROOM; both whole -> HANDLING; deadline -> 408,
+ *             FLUSHING
+ *   ROOM      the body has room in the buffers -> BODY; deadline -> 503, FLUSHING
  *   BODY      body whole -> HANDLING; deadline -> 408, FLUSHING
  *   HANDLING  deadline (http_respond_by) -> 503 in `out`, still HANDLING
  *             answered -> IDLE, or FLUSHING when the connection is to close
@@ -16,6 +18,7 @@
 #include "base/limits.h"
 #include "http/chunked.h"
 #include "http/head.h"
+#include "http/peers.h"
 #include "http/server.h"
 #include "net/socket.h"
 #include "net/stream.h"
@@ -27,6 +30,7 @@ enum conn_phase {
     CONN_TLS,
     CONN_IDLE,
     CONN_HEAD,
+    CONN_ROOM,
     CONN_BODY,
     CONN_HANDLING,
     CONN_FLUSHING,
@@ -40,6 +44,16 @@ struct conn {
     struct conn *next, **place; /* in the server's list */
     struct stream stream;
     struct endpoint peer;
+    struct peer *client; /* whose connection it counts as; NULL: a trusted proxy's own */
+    /* Without a request: in the server's list of its kind, and in the client's. */
+    struct link idle_link, client_idle_link;
+    struct link room_link; /* ROOM: in the server's */
+    int64_t wanted_bytes;  /* ROOM: of the body */
+    int64_t room_bytes;    /* that the present request's body may take, whether it came or not */
+    int64_t buffer_bytes;  /* as added to the server's */
+    int64_t client_bytes;  /* as added to the client's */
+    bool is_idle, idle_known, waits_for_room; /* in those lists */
+    bool known, in_reserve;                   /* see http_is_crowded */
     bool open;     /* the stream is; false with phase HANDLING: waits for the handler */
     bool detached; /* no socket: bytes come by conn_feed, answers are dropped */
     bool tls;
@@ -94,6 +108,21 @@ void conn_stop(struct conn *c);
 void conn_request_done(struct conn *c);
 /* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
 void conn_settle(struct conn *c);
+/* http/room.c: keeps places and sums in step with the connection, from conn_count to conn_uncount,
+ * when it is closed; its buffers are counted for as long as there is memory of it. */
+void conn_count(struct conn *c);
+void conn_set_client(struct conn *c, const struct address *address); /* the request's, forwarded */
+void conn_count_idle(struct conn *c);
+void conn_count_buffers(struct conn *c);
+void conn_uncount(struct conn *c);
+void conn_uncount_buffers(struct conn *c);
+/* http/room.c: whether the memory of a buffer that is empty may be kept for what comes next. */
+bool conn_may_keep(const struct conn *c, const struct buf *empty);
+/* http/room.c: whether so many bytes of a body may be read now; else ROOM begins, and
+ * http/request.c's conn_room_given or the deadline follows. */
+MUST_CHECK bool conn_take_room(struct conn *c, int64_t bytes);
+void conn_leave_room(struct conn *c);
+void conn_room_given(struct conn *c);
 /* Writes what is in `out`. False when the connection is lost. */
 bool conn_flush(struct conn *c);
 static inline bool conn_out_waits(const struct conn *c)
@@ -110,10 +139,11 @@ void response_problem(struct conn *c, int status, const char *detail);
 
 /* http/forwarded.c: who the client is, through trusted proxies; sets peer and secure. */
 void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_t trusted_count);
+bool forwarded_trusts(const struct cidr *trusted, size_t count, const struct address *a);
 
 #define AHEAD_MAX_BYTES LIMIT_HEADER_BYTES
 #define OUT_MAX_BYTES 262144 /* beyond, pipelined requests wait */
-#define KEPT_BUFFER_BYTES 32768
+#define KEPT_BUFFER_BYTES 8192
 #define SCRATCH_BYTES 65536
 #define SPARE_BODIES 8
 #define SPARE_BODY_BYTES (1 << 20)
@@ -129,6 +159,11 @@ struct http_server {
     int64_t complained_mono_ms; /* when the last want of descriptors was logged */
     struct conn *conns;
     int64_t open;
+    struct peers *peers;
+    struct list idle[2]; /* without a request, by `known`; the one idle for longest first */
+    struct list waiting; /* ROOM */
+    int64_t buffer_bytes, bodies;
+    struct timer room_timer; /* there may be room again */
     bool stopping;
     struct timer stop_timer;
     void (*stopped)(void *context);
@@ -140,3 +175,12 @@ struct http_server {
     char scratch[SCRATCH_BYTES]; /* of the one read under way */
 };
 void server_conn_closed(struct http_server *server);
+/* http/room.c */
+void server_room_open(struct http_server *server);
+void server_room_close(struct http_server *server);
+/* Makes a place for one more connection, by closing one that is idle where there must be.
+ * *ret_reserved: it is one of the reserve. False: there is none. */
+MUST_CHECK bool server_make_place(struct http_server *server, const struct address *client,
+                                  bool *ret_reserved);
+/* Closes an idle connection where buffers hold more than they may. */
+void server_shed_buffers(struct http_server *server);

@@ -3,7 +3,7 @@
  * a trusted proxy's, and that one is the client. All left of it is the client's own claim. */
 #include "http/conn.h"
 
-static bool trusts(const struct cidr *trusted, size_t count, const struct address *a)
+bool forwarded_trusts(const struct cidr *trusted, size_t count, const struct address *a)
 {
     for (size_t i = 0; i < count; i++) {
         if (cidr_covers(&trusted[i], a))
@@ -48,7 +48,7 @@ static bool walk(struct http_request *r, struct str rest, const struct cidr *tru
         if (!parse_element(cut_last(&rest), &a))
             return false;
         r->peer = a;
-        if (!trusts(trusted, count, &a))
+        if (!forwarded_trusts(trusted, count, &a))
             return false;
     }
     return true;
@@ -56,7 +56,7 @@ static bool walk(struct http_request *r, struct str rest, const struct cidr *tru
 
 void forwarded_resolve(struct http_request *r, const struct cidr *trusted, size_t trusted_count)
 {
-    if (!trusts(trusted, trusted_count, &r->peer))
+    if (!forwarded_trusts(trusted, trusted_count, &r->peer))
         return;
     bool more = true;
     for (size_t i = r->header_count; more && i > 0; i--) {

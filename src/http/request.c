@@ -10,6 +10,8 @@
 
 #include "base/limits.h"
 
+#include <stdio.h>
+
 #define READ_BYTES 4096
 #define BODY_STEP_BYTES 262144 /* room made at once for a body announced */
 
@@ -41,13 +43,16 @@ static void forget_request(struct conn *c)
     c->drained = NULL;
     loop_timer_clear(c->request.loop, &c->drained_timer);
     keep_spare_body(c->server, &c->body);
+    conn_leave_room(c);
     buf_consume(&c->in, c->used_bytes);
     if (c->ahead.n > 0) {
         buf_add(&c->in, c->ahead.p, c->ahead.n);
         buf_clear(&c->ahead);
     }
-    if (c->in.n == 0 && c->in.capacity > KEPT_BUFFER_BYTES)
+    if (c->in.n == 0 && !conn_may_keep(c, &c->in))
         buf_free(&c->in);
+    if (c->ahead.n == 0 && !conn_may_keep(c, &c->ahead))
+        buf_free(&c->ahead);
     c->scan = (struct head_scan){0};
     c->used_bytes = 0;
     c->answered = c->chunked_out = false;
@@ -78,6 +83,14 @@ void conn_refuse(struct conn *c, int status, const char *detail)
     conn_begin_phase(c, CONN_FLUSHING);
 }
 
+static void refuse_too_large(struct conn *c)
+{
+    char detail[80];
+    snprintf(detail, sizeof detail, "the body is too large; this path takes %zu bytes",
+             c->request.body_max_bytes);
+    conn_refuse(c, 413, detail);
+}
+
 static void call_handler(struct conn *c, struct str body)
 {
     c->body_whole = true;
@@ -95,12 +108,12 @@ static void body_is_whole(struct conn *c)
 /* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
 static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)
 {
-    size_t max = c->server->options.body_max_bytes;
+    size_t max = c->request.body_max_bytes;
     switch (chunked_decode(&c->chunked, p, n, &c->body, max, ret_used)) {
     case CHUNKED_MORE: return;
     case CHUNKED_END: c->body_whole = true; return;
     case CHUNKED_MALFORMED: conn_refuse(c, 400, "the chunked body is malformed"); return;
-    case CHUNKED_TOO_LARGE: conn_refuse(c, 413, "the body is too large"); return;
+    case CHUNKED_TOO_LARGE: refuse_too_large(c); return;
     }
 }
 
@@ -122,12 +135,22 @@ static void begin_body(struct conn *c)
             return;
         }
     } else {
+        (void)buf_reserve(&c->body, (size_t)c->head.content_bytes + HTTP_BODY_PADDING_BYTES);
         buf_add(&c->body, p, n);
         c->body_left = c->head.content_bytes - (int64_t)n;
     }
     /* Only one that waits for it: a body begun needs no leave. */
     if (c->head.expects_continue && n == 0)
         buf_add(&c->out, continue_line, sizeof continue_line - 1);
+}
+
+void conn_room_given(struct conn *c)
+{
+    ASSERT(c->phase == CONN_ROOM && !c->processing);
+    c->processing = true;
+    begin_body(c);
+    c->processing = false;
+    conn_process(c);
 }
 
 static void fill_request(struct conn *c)
@@ -144,11 +167,15 @@ static void fill_request(struct conn *c)
     r->peer = c->peer.address;
     r->secure = c->tls;
     r->gone = false;
+    r->body_max_bytes = c->server->options.body_max_bytes;
+    r->known = false;
     r->context = NULL;
     response_choose_id(c);
     const struct http_server_options *o = &c->server->options;
-    if (o->trusted_proxy_count > 0)
+    if (o->trusted_proxy_count > 0) {
         forwarded_resolve(r, o->trusted_proxies, o->trusted_proxy_count);
+        conn_set_client(c, &r->peer);
+    }
 }
 
 /* The head is whole and good. */
@@ -156,6 +183,10 @@ static void begin_request(struct conn *c)
 {
     const struct http_server_options *o = &c->server->options;
     fill_request(c);
+    if (c->client && c->client->connections > o->connections_per_address) {
+        conn_refuse(c, 503, "there are too many connections from this address");
+        return;
+    }
     if (!c->head.keep_alive)
         c->close_after = true;
     size_t here = c->in.n - c->head_bytes;
@@ -171,12 +202,14 @@ static void begin_request(struct conn *c)
             return;
         }
         ASSERT(c->phase == CONN_HANDLING && !c->answered);
+        c->known = c->known || c->request.known;
     }
-    if (announced > 0 && (uint64_t)announced > o->body_max_bytes)
-        conn_refuse(c, 413, "the body is too large");
+    size_t most = c->request.body_max_bytes;
+    if (announced > 0 && (uint64_t)announced > most)
+        refuse_too_large(c);
     else if (c->body_whole)
         call_handler(c, (struct str){c->in.p + c->head_bytes, (size_t)announced});
-    else
+    else if (conn_take_room(c, announced >= 0 ? announced : (int64_t)most))
         begin_body(c);
 }
 

@@ -42,7 +42,7 @@ static void pause_accepting(struct http_server *s, int error)
 
 static void take_connection(struct http_server *s, int fd, const struct endpoint *peer)
 {
-    bool full = s->open >= s->options.connections_max;
+    bool reserved = false, full = !server_make_place(s, &peer->address, &reserved);
     if (full &&
         (s->options.tls_context || s->open >= s->options.connections_max + REFUSED_AT_ONCE)) {
         close(fd);
@@ -50,7 +50,8 @@ static void take_connection(struct http_server *s, int fd, const struct endpoint
     }
     struct ssl_st *tls = s->options.tls_context ? tls_server_stream(s->options.tls_context) : NULL;
     struct conn *c = conn_new(s, fd, tls, peer);
-    if (full) {
+    c->in_reserve = reserved;
+    if (full && c->open) {
         conn_refuse(c, 503, "there are too many connections");
         if (conn_flush(c))
             conn_settle(c);
@@ -94,8 +95,12 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
     set_default(&s->options.request_deadline_ms, LIMIT_REQUEST_DEADLINE_MS);
     set_default(&s->options.idle_ms, LIMIT_IDLE_CONNECTION_MS);
     set_default(&s->options.connections_max, LIMIT_CONNECTIONS_PER_LOOP);
+    set_default(&s->options.connections_per_address, LIMIT_CONNECTIONS_PER_ADDRESS);
+    set_default(&s->options.connections_reserved, s->options.connections_max / 16);
+    set_default(&s->options.buffers_max_bytes, LIMIT_REQUEST_BUFFERS_BYTES);
     if (s->options.body_max_bytes == 0)
         s->options.body_max_bytes = LIMIT_REQUEST_BODY_BYTES;
+    server_room_open(s);
     s->accept_again.fire = listen_again;
     s->listen.fd = options->listen_fd;
     s->listen.ready = on_listen;
@@ -190,6 +195,7 @@ void http_server_free(struct http_server *server)
     stop_listening(server);
     drop_all(server);
     loop_timer_clear(server->loop, &server->stop_timer);
+    server_room_close(server);
     while (server->conns) { /* those whose handlers have not answered */
         struct conn *c = server->conns;
         server->conns = c->next;

@@ -3,9 +3,9 @@
  * request and answers it, at once or later, on the same loop.
  *
  * What it answers by itself: 400 (malformed), 408, 413, 414, 417, 431, 501 (transfer codings but
- * chunked, unknown methods), 503 (too many connections), 505; as application/problem+json, and
- * then closes. Every response carries X-Request-Id (the client's own, when it is 1..64 visible
- * characters without commas) and Date.
+ * chunked, unknown methods), 503 (too many connections, no room for a body), 505; as
+ * application/problem+json, and then closes. Every response carries X-Request-Id (the client's own,
+ * when it is 1..64 visible characters without commas) and Date.
  *
  * Everything here belongs to the loop's thread. */
 #pragma once
@@ -49,7 +49,11 @@ struct http_request {
     struct address peer; /* the client's, through trusted proxies */
     bool secure;         /* TLS here, or a trusted proxy says so */
     bool gone;           /* the client is; it may still be false for one that has left */
-    struct arena arena;  /* freed with the request */
+    /* For headers_in to set: the body's bound, 413 beyond (at first the server's); and that the
+     * client has proved who it is, which makes its connection the last one to be closed. */
+    size_t body_max_bytes;
+    bool known;
+    struct arena arena; /* freed with the request */
     struct loop *loop;
     void *context; /* the handler's */
 };
@@ -59,6 +63,10 @@ struct str http_header(const struct http_request *r, const char *lower_name); /*
 size_t http_header_count(const struct http_request *r, const char *lower_name);
 
 const char *http_status_title(int status); /* "Not Found"; static */
+
+/* Whether what is left of connections and buffers is kept for those who are known and for probes:
+ * others are to be answered 503. For headers_in. */
+bool http_is_crowded(const struct http_request *r);
 
 /* A response in one piece. content_type NULL: none. extra_headers: "Name: value\r\n" lines or
  * absent; not Content-Length, Connection, Date or X-Request-Id. The body is copied. HEAD requests
@@ -87,7 +95,19 @@ void http_respond_abort(struct http_request *r);
 /* Responses begun with that status (200..599) since the start, of all servers. Any thread. */
 int64_t http_responses(int status);
 
+/* Of all servers. Any thread. */
+struct http_numbers {
+    int64_t connections, buffer_bytes;               /* now */
+    int64_t connections_refused, connections_closed; /* so far: for want of places, when idle */
+    int64_t bodies_waited;                           /* so far: for room in the buffers */
+};
+struct http_numbers http_get_numbers(void);
+
 struct http_server;
+
+/* Of what all connections of the process may hold in buffers, the part of one of so many servers:
+ * for buffers_max_bytes. */
+int64_t http_buffers_part(size_t servers);
 
 struct http_server_options {
     void (*handle)(void *context, struct http_request *r);
@@ -105,7 +125,9 @@ struct http_server_options {
      * response that waits for the client must be taken within request_deadline_ms. */
     int64_t header_deadline_ms, request_deadline_ms, idle_ms;
     size_t body_max_bytes;
-    int64_t connections_max;
+    int64_t connections_max, connections_per_address;
+    int64_t connections_reserved; /* 0: a sixteenth of connections_max */
+    int64_t buffers_max_bytes; /* of all connections together; base/limits.h says what is bounded */
 };
 
 /* One per loop. The trusted proxies are the caller's and must outlive it. */

@@ -1,10 +1,13 @@
 """What one client may make the daemon hold: before anybody is known next to nothing, and later no
 more than its share."""
 import json
+import socket
+import threading
 
 import pytest
 
-from harness import Account
+from harness import Account, eventually
+from test_hostile_clients import (MIB, answers, assert_problem, connect, is_closed, request, say)
 
 
 @pytest.fixture(scope="module")
@@ -34,3 +37,93 @@ def test_the_texts_of_a_problem_are_bounded(daemon, account):
     assert found.status == 400
     (problem,) = found.json["errors"]
     assert problem["Field"] == "ü" * 512
+
+
+# --- what is read --------------------------------------------------------------------------------
+
+def test_bodies_of_strangers_are_small(daemon):
+    """And nobody has to send one to be told so."""
+    for path in ("/api/v1/session", "/api/v1/links/check", "/api/v1/links/use"):
+        with connect(daemon) as s:
+            s.sendall(b"POST %s HTTP/1.1\r\nHost: t\r\nContent-Length: 16385\r\n\r\n" % path.encode())
+            assert_problem(answers(s)[0], 413)
+        assert say(daemon, b"POST %s HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n"
+                   b"Content-Length: 2\r\n\r\n{}" % path.encode())[0] == 400
+
+
+def test_bodies_of_changes_are_bounded(daemon, account):
+    head = "Content-Length: %d\r\n" % ((1 << 20) + 1)
+    path = "/api/v1/apps/%s/verify-callback" % account.app_id
+    assert_problem(say(daemon, request("POST", path, headers=head, length=False)), 413)
+
+
+def test_strangers_hold_next_to_nothing(daemon):
+    """100 that announce 8 MiB and send what they can."""
+    before = daemon.resident_kib()
+    opened = []
+    for _ in range(100):
+        s = connect(daemon)
+        opened.append(s)
+        try:
+            s.sendall(b"POST /api/v1/session HTTP/1.1\r\nHost: t\r\nContent-Length: %d\r\n\r\n" % (8 * MIB - 1))
+            s.settimeout(0.01)
+            for _ in range(8):
+                s.sendall(bytes(MIB))
+        except OSError:
+            pass  # refused already, or the socket is full
+    assert daemon.api().get("/readyz", key=None).status == 200
+    daemon.check_grown(before, 40000)
+    for s in opened:
+        s.close()
+
+
+def test_bodies_have_room_or_wait(own_daemon, tmp_path):
+    """Of those that are known, too, only as much is read as there is room for; all are answered."""
+    d = own_daemon
+    d.options += ["--loops", "1"]
+    d.start()
+    half = b"[" + b" " * (4 * MIB)
+    opened = []
+    for _ in range(24):
+        s = connect(d, timeout=60)
+        s.sendall(request("POST", "/api/v1/events", headers="Content-Type: application/json\r\n"
+                          "Content-Length: %d\r\n" % (len(half) + 1), length=False))
+        opened.append(s)
+    senders = [threading.Thread(target=s.sendall, args=(half,)) for s in opened]
+    for t in senders:
+        t.start()
+    eventually(lambda: d.metrics()["postbackd_http_bodies_waited_total"] >= 10)
+    assert d.metrics()["postbackd_http_buffer_bytes"] <= 64 * MIB
+    assert d.api().get("/api/v1/partners").status == 200
+
+    def finish(s):
+        s.sendall(b"]")
+    finishers = []
+    for t, s in zip(senders, opened):
+        f = threading.Thread(target=lambda t=t, s=s: (t.join(), finish(s)))
+        f.start()
+        finishers.append(f)
+    for f in finishers:
+        f.join()
+    for s in opened:
+        assert answers(s)[0][0] == 202
+        s.close()
+    eventually(lambda: d.metrics()["postbackd_http_buffer_bytes"] < MIB)
+
+
+# --- who is connected ----------------------------------------------------------------------------
+
+def test_an_address_cannot_lock_others_out(own_daemon):
+    """Idle connections of one address: the oldest go, and another one is served all the while."""
+    d = own_daemon
+    d.options += ["--loops", "1"]
+    d.start()
+    opened = []
+    for _ in range(2200):
+        opened.append(socket.create_connection(("127.0.0.1", d.port), 15, ("127.0.0.2", 0)))
+    assert d.api().get("/readyz", key=None).status == 200
+    assert d.api().get("/api/v1/partners").status == 200
+    eventually(lambda: d.metrics()["postbackd_http_connections_closed_total"] >= 2200 - 2048)
+    assert is_closed(opened[0])
+    for s in opened:
+        s.close()

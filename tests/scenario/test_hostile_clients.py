@@ -99,7 +99,7 @@ def test_slow_and_idle_clients_keep_nobody_out(daemon, account):
         tail.sendall(request("POST", "/api/v1/events", body)[:-20])
         slow += [head, tail]
     before = daemon.resident_kib()
-    idle = [connect(daemon) for _ in range(2000)]
+    idle = [connect(daemon) for _ in range(1300)]
     for k in range(20):
         for s in slow[::10]:
             s.sendall(b"x" if k < 19 else b"y")

@@ -133,6 +133,13 @@ static inline void handle(void *context, struct http_request *r)
 static inline int headers_in(void *context, struct http_request *r)
 {
     ASSERT(context == &host);
+    r->known = str_is(r->path, "/known");
+    if (str_is(r->path, "/small"))
+        r->body_max_bytes = 1000;
+    if (str_is(r->path, "/stranger") && http_is_crowded(r)) {
+        http_respond(r, 503, "text/plain", STR_NONE, STR("crowded"));
+        return 1;
+    }
     if (!str_is(r->path, "/secret"))
         return 0;
     http_respond(r, 401, "text/plain", STR_NONE, STR("no key"));

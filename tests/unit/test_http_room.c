@@ -1,0 +1,278 @@
+/* What connections hold together: places by address and in all, the reserve, room for bodies. */
+#include "http_host.h"
+
+#include <arpa/inet.h>
+#include <unistd.h>
+
+/* From 127.0.0.`last`, which makes it another client. */
+static int dial_from(int last)
+{
+    struct sockaddr_in from = {.sin_family = AF_INET};
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(host.port)};
+    from.sin_addr.s_addr = htonl(0x7f000000u | (uint32_t)last);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    struct timeval t = {20, 0};
+    ASSERT(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0);
+    ASSERT(bind(fd, (struct sockaddr *)&from, sizeof from) == 0);
+    ASSERT(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
+    return fd;
+}
+
+/* Whether the server answers this request on an open connection. */
+static bool serves(int fd, const char *path)
+{
+    struct buf request = {0};
+    buf_clear(&answer);
+    buf_printf(&request, "GET %s HTTP/1.1\r\nHost: h\r\n\r\n", path);
+    put(fd, buf_str(&request));
+    buf_free(&request);
+    return get_times(fd, "200 OK", 1);
+}
+
+static bool is_closed(int fd)
+{
+    buf_clear(&answer);
+    return get_all(fd, &answer) && answer.n == 0;
+}
+
+static void an_address_loses_its_own_idle_connection(void)
+{
+    REQUIRE(host_start((struct http_server_options){.connections_per_address = 2}));
+    int other = dial_from(9), fds[4];
+    CHECK(serves(other, "/x"));
+    for (size_t i = 0; i < 4; i++) {
+        fds[i] = dial_from(5);
+        CHECK(serves(fds[i], "/x"));
+    }
+    CHECK(is_closed(fds[0]));
+    CHECK(is_closed(fds[1]));
+    CHECK(serves(fds[2], "/x"));
+    CHECK(serves(fds[3], "/x"));
+    CHECK(serves(other, "/x"));
+    for (size_t i = 0; i < 4; i++)
+        close(fds[i]);
+    close(other);
+    host_stop();
+}
+
+static void an_address_with_nothing_idle_is_refused(void)
+{
+    REQUIRE(host_start((struct http_server_options){.connections_per_address = 1}));
+    int busy = dial_from(5), other = dial_from(9);
+    CHECK(serves(other, "/x"));
+    CHECK(serves(busy, "/stream?endless"));
+    int more = dial_from(5);
+    buf_clear(&answer);
+    CHECK(get_times(more, "503 ", 1));
+    CHECK(serves(other, "/x"));
+    close(busy);
+    close(more);
+    close(other);
+    host_stop();
+}
+
+static void a_forwarded_address_is_the_one_that_counts(void)
+{
+    struct cidr proxy;
+    REQUIRE(cidr_parse(STR("127.0.0.5/32"), &proxy));
+    REQUIRE(host_start((struct http_server_options){
+        .connections_per_address = 1, .trusted_proxies = &proxy, .trusted_proxy_count = 1}));
+    static const char one[] = "GET /x HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n";
+    static const char two[] = "GET /x HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: 192.0.2.2\r\n\r\n";
+    int first = dial_from(5), second = dial_from(5), third = dial_from(5);
+    buf_clear(&answer);
+    put(first, str_of(one));
+    CHECK(get_times(first, "200 OK", 1));
+    buf_clear(&answer);
+    put(second, str_of(two));
+    CHECK(get_times(second, "200 OK", 1));
+    buf_clear(&answer);
+    put(third, str_of(one));
+    CHECK(get_times(third, "503 ", 1));
+    CHECK(says("from this address"));
+    buf_clear(&answer);
+    put(second, str_of(two)); /* one connection may be of many, one after the other */
+    CHECK(get_times(second, "200 OK", 1));
+    close(first);
+    close(second);
+    close(third);
+    host_stop();
+}
+
+static void strangers_that_idle_go_first(void)
+{
+    REQUIRE(host_start((struct http_server_options){.connections_max = 3}));
+    int known = dial(), stranger = dial(), busy = dial();
+    CHECK(serves(known, "/known"));
+    CHECK(serves(stranger, "/x"));
+    CHECK(serves(busy, "/stream?endless"));
+    int fresh = dial();
+    CHECK(serves(fresh, "/known"));
+    CHECK(is_closed(stranger));
+    int late = dial(); /* nobody else is idle now */
+    CHECK(serves(late, "/x"));
+    CHECK(is_closed(known));
+    CHECK(serves(fresh, "/x"));
+    close(known);
+    close(stranger);
+    close(busy);
+    close(fresh);
+    close(late);
+    host_stop();
+}
+
+static void the_reserve_is_for_those_who_are_known(void)
+{
+    REQUIRE(
+        host_start((struct http_server_options){.connections_max = 3, .connections_reserved = 1}));
+    int busy[2] = {dial(), dial()};
+    CHECK(serves(busy[0], "/stream?endless"));
+    CHECK(serves(busy[1], "/stream?endless"));
+    int last = dial();
+    buf_clear(&answer);
+    put(last, STR("GET /stranger HTTP/1.1\r\nHost: h\r\n\r\n"));
+    CHECK(get_times(last, "503 ", 1));
+    CHECK(serves(last, "/known"));
+    CHECK(serves(last, "/stranger")); /* who is known is no stranger any more */
+    close(busy[0]);
+    close(busy[1]);
+    close(last);
+    host_stop();
+}
+
+static int begin_post(int from, size_t announced, size_t sent)
+{
+    int fd = dial_from(from);
+    struct buf b = {0};
+    buf_printf(&b, "POST /body HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", announced);
+    add_body(&b, 0, sent);
+    put(fd, buf_str(&b));
+    buf_free(&b);
+    return fd;
+}
+
+static void end_post(int fd, size_t announced, size_t sent)
+{
+    struct buf b = {0};
+    add_body(&b, sent, announced - sent);
+    put(fd, buf_str(&b));
+    buf_free(&b);
+    buf_clear(&answer);
+    CHECK(get_times(fd, "bytes]", 1));
+    CHECK_EQ_INT(status(), 200);
+    close(fd);
+}
+
+static void wait_until_waited(int64_t count)
+{
+    while (http_get_numbers().bodies_waited < count)
+        usleep(1000);
+}
+
+/* The first holds the room, the second waits; what is small or fits beside it goes on. */
+static void a_body_waits_for_room(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 1 << 20}));
+    int first = begin_post(5, 500000, 1000);
+    while (http_get_numbers().buffer_bytes < 500000)
+        usleep(1000);
+    int second = begin_post(6, 400000, 1000);
+    wait_until_waited(waited + 1);
+    end_post(begin_post(7, 20000, 100), 20000, 100);
+    CHECK_EQ_INT(host.handled, 1);
+    end_post(first, 500000, 1000);
+    end_post(second, 400000, 1000);
+    CHECK_EQ_INT(host.handled, 3);
+    CHECK_EQ_INT(host.bodies_good, 3);
+    host_stop();
+    CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+}
+
+static void an_address_has_half_of_the_room(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 2 << 20}));
+    int first = begin_post(5, 500000, 1000);
+    while (http_get_numbers().buffer_bytes < 500000)
+        usleep(1000);
+    int second = begin_post(5, 400000, 1000);
+    wait_until_waited(waited + 1);
+    end_post(begin_post(6, 600000, 1000), 600000, 1000);
+    CHECK_EQ_INT(host.handled, 1);
+    end_post(first, 500000, 1000);
+    end_post(second, 400000, 1000);
+    host_stop();
+}
+
+static void waiting_has_an_end(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    REQUIRE(host_start(
+        (struct http_server_options){.buffers_max_bytes = 1 << 20, .header_deadline_ms = 300}));
+    int first = begin_post(5, 500000, 1000);
+    while (http_get_numbers().buffer_bytes < 500000)
+        usleep(1000);
+    int second = begin_post(6, 400000, 1000);
+    wait_until_waited(waited + 1);
+    buf_clear(&answer);
+    CHECK(get_all(second, &answer));
+    CHECK_EQ_INT(status(), 503);
+    CHECK(says("Retry-After: ") && says("buffers"));
+    end_post(first, 500000, 1000);
+    close(second);
+    int third = begin_post(6, 400000, 1000); /* nothing of the refused one is held */
+    end_post(third, 400000, 1000);
+    host_stop();
+    CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+}
+
+static void those_that_leave_give_room_back(void)
+{
+    int64_t waited = http_get_numbers().bodies_waited;
+    REQUIRE(host_start((struct http_server_options){.buffers_max_bytes = 1 << 20}));
+    int first = begin_post(5, 500000, 1000);
+    while (http_get_numbers().buffer_bytes < 500000)
+        usleep(1000);
+    int second = begin_post(6, 400000, 1000), third = begin_post(7, 400000, 1000);
+    wait_until_waited(waited + 2);
+    close(second); /* while it waits, unseen until it has room */
+    close(first);
+    end_post(third, 400000, 1000);
+    host_stop();
+    CHECK_EQ_INT(http_get_numbers().buffer_bytes, 0);
+}
+
+static void a_path_may_take_less(void)
+{
+    REQUIRE(host_start((struct http_server_options){0}));
+    CHECK(talk(STR("POST /small HTTP/1.1\r\nHost: h\r\nContent-Length: 1001\r\n\r\n")));
+    CHECK_EQ_INT(status(), 413);
+    CHECK(says("takes 1000 bytes"));
+    struct buf chunk = {0};
+    buf_add_c(&chunk,
+              "POST /small HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n7d0\r\n");
+    add_body(&chunk, 0, 2000);
+    buf_add_c(&chunk, "\r\n0\r\n\r\n");
+    CHECK(talk(buf_str(&chunk)));
+    CHECK_EQ_INT(status(), 413);
+    buf_free(&chunk);
+    CHECK_EQ_INT(host.handled, 0);
+    host_stop();
+}
+
+int main(void)
+{
+    RUN(an_address_loses_its_own_idle_connection);
+    RUN(an_address_with_nothing_idle_is_refused);
+    RUN(a_forwarded_address_is_the_one_that_counts);
+    RUN(strangers_that_idle_go_first);
+    RUN(the_reserve_is_for_those_who_are_known);
+    RUN(a_body_waits_for_room);
+    RUN(an_address_has_half_of_the_room);
+    RUN(waiting_has_an_end);
+    RUN(those_that_leave_give_room_back);
+    RUN(a_path_may_take_less);
+    return check_done("http_room");
+}
