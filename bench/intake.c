@@ -52,7 +52,7 @@ static void create(struct world *w, enum creation what, const char *text)
     if (what == PARTNER)
         result = change_create_partner(w->accounts, body, &faults, &change);
     else if (what == APP)
-        result = change_create_app(w->accounts, STR("p"), body, &faults, &change);
+        result = change_create_app(w->accounts, STR("p"), false, body, &faults, &change);
     else
         result = change_create_client(w->accounts, STR("a"), body, &faults, &change);
     ASSERT(result == CHANGE_READY);

@@ -119,6 +119,7 @@ static void given_secret(const struct fields *f, struct app *a)
 {
     const char *why = NULL;
     struct str secret = STR_NONE;
+    fields_operators_only(f, "CallbackSecret");
     fields_text(f, "CallbackSecret", 8, 256, &secret);
     if (secret.p && !signature_secret_valid(secret, &why))
         problem_add(f->faults, STR("CallbackSecret"), "invalid", "%s", why);
@@ -143,10 +144,11 @@ static enum change_result app_ready(struct accounts *accounts, const struct app 
 }
 
 enum change_result change_create_app(struct accounts *accounts, struct str partner_id,
-                                     const struct json *body, struct problems *faults,
-                                     struct change *ret_change)
+                                     bool by_partner, const struct json *body,
+                                     struct problems *faults, struct change *ret_change)
 {
     struct fields f = accounts_fields(accounts, body, false, faults);
+    f.by_partner = by_partner;
     struct partner *partner = directory_partner(accounts->options.directory, partner_id);
     if (!partner)
         return CHANGE_NOT_FOUND;

@@ -19,6 +19,7 @@ static const struct field_rule client_rules[] = {
 static void partner_fields(const struct fields *f, struct partner *p)
 {
     fields_text(f, "Name", 1, NAME_BYTES_MAX, &p->name);
+    fields_operators_only(f, "Enabled");
     fields_bool(f, "Enabled", &p->enabled);
     fields_url(f, "OperationsUrl", &p->operations_url);
 }
@@ -57,10 +58,12 @@ enum change_result change_create_partner(struct accounts *accounts, const struct
 }
 
 enum change_result change_patch_partner(struct accounts *accounts, struct str partner_id,
-                                        struct str if_match, const struct json *body,
-                                        struct problems *faults, struct change *ret_change)
+                                        bool by_partner, struct str if_match,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change)
 {
     struct fields f = accounts_fields(accounts, body, true, faults);
+    f.by_partner = by_partner;
     struct partner *now = directory_partner(accounts->options.directory, partner_id);
     enum change_result result = CHANGE_NOT_FOUND;
     if (!now)

@@ -81,12 +81,14 @@ MUST_CHECK bool accounts_loaded(struct accounts *accounts, struct arena *arena,
  * the caller's. if_match: the header, or absent. ret_change is touched only with CHANGE_READY. */
 enum change_result change_create_partner(struct accounts *accounts, const struct json *body,
                                          struct problems *faults, struct change *ret_change);
+/* by_partner: asked for by a partner's key or person, who may not give every field. */
 enum change_result change_patch_partner(struct accounts *accounts, struct str partner_id,
-                                        struct str if_match, const struct json *body,
-                                        struct problems *faults, struct change *ret_change);
+                                        bool by_partner, struct str if_match,
+                                        const struct json *body, struct problems *faults,
+                                        struct change *ret_change);
 enum change_result change_create_app(struct accounts *accounts, struct str partner_id,
-                                     const struct json *body, struct problems *faults,
-                                     struct change *ret_change);
+                                     bool by_partner, const struct json *body,
+                                     struct problems *faults, struct change *ret_change);
 enum change_result change_patch_app(struct accounts *accounts, struct str app_id,
                                     struct str if_match, const struct json *body,
                                     struct problems *faults, struct change *ret_change);

@@ -49,6 +49,13 @@ bool fields_given(const struct fields *f, const char *name)
     return json_member(f->body, name) != NULL;
 }
 
+void fields_operators_only(const struct fields *f, const char *name)
+{
+    if (f->by_partner && fields_given(f, name))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "only the operator of this service can set this field");
+}
+
 void fields_required(const struct fields *f, const char *name)
 {
     if (!fields_given(f, name))

@@ -11,6 +11,7 @@ struct fields {
     const struct json *body;
     struct problems *faults;
     bool patch;
+    bool by_partner;                       /* what only operators may give is refused */
     const struct destination_rules *rules; /* which addresses a URL may write out */
 };
 
@@ -24,6 +25,8 @@ struct field_rule {
 MUST_CHECK bool fields_check(const struct fields *f, const struct field_rule *rules, size_t count);
 
 bool fields_given(const struct fields *f, const char *name);
+/* The member is refused where a partner asks. */
+void fields_operators_only(const struct fields *f, const char *name);
 void fields_required(const struct fields *f, const char *name);
 void fields_bool(const struct fields *f, const char *name, bool *ret);
 void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most,

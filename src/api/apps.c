@@ -7,7 +7,8 @@
 
 static enum change_result create(struct mutation *m)
 {
-    return change_create_app(m->accounts, m->c->partner->id, m->body, &m->c->problems, &m->change);
+    return change_create_app(m->accounts, m->c->partner->id, !m->c->is_operator, m->body,
+                             &m->c->problems, &m->change);
 }
 
 static enum change_result patch(struct mutation *m)

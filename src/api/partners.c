@@ -12,8 +12,9 @@ static enum change_result create(struct mutation *m)
 
 static enum change_result patch(struct mutation *m)
 {
-    return change_patch_partner(m->accounts, m->c->partner->id, http_header(m->c->r, "if-match"),
-                                m->body, &m->c->problems, &m->change);
+    return change_patch_partner(m->accounts, m->c->partner->id, !m->c->is_operator,
+                                http_header(m->c->r, "if-match"), m->body, &m->c->problems,
+                                &m->change);
 }
 
 static void render(struct mutation *m, struct json_writer *w)

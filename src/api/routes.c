@@ -136,7 +136,7 @@ const struct route api_routes[] = {
      "SecondFactorBegin", "SecondFactor", 200, "Begin a second factor; confirm turns it on.",
      second_factor_begin},
     {HTTP_POST, "/api/v1/session/second-factor/confirm", 0, ROUTE_PERSON, SUBJECT_NONE, NULL,
-     "SecondFactorConfirm", "RecoveryCodes", 200, "Turn the second factor on by its first code.",
+     "SecondFactorConfirm", "RecoveryCodes", 200, "Turn the second factor on by its first code; all other sessions end.",
      second_factor_confirm},
     {HTTP_POST, "/api/v1/session/second-factor/remove", 0, ROUTE_PERSON, SUBJECT_NONE, NULL,
      "SecondFactorProof", "Session", 200, "Turn the second factor off.", second_factor_remove},

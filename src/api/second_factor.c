@@ -130,6 +130,8 @@ static bool confirm_judge(struct people_job *job)
     if (!next.totp_step)
         return wrong_code(job);
     next.recovery = make_recovery(job);
+    /* Whoever signed in by the password alone must show the second factor, too. */
+    people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
     return change_factor(job, &next, "user.second_factor_on");
 }
 

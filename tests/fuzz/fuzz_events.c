@@ -33,7 +33,7 @@ static void create(struct accounts *accounts, enum creation what, const char *te
     if (what == PARTNER)
         result = change_create_partner(accounts, body, &faults, &change);
     else if (what == APP)
-        result = change_create_app(accounts, STR("p"), body, &faults, &change);
+        result = change_create_app(accounts, STR("p"), false, body, &faults, &change);
     else
         result = change_create_client(accounts, STR("a"), body, &faults, &change);
     ASSERT(result == CHANGE_READY);

@@ -241,6 +241,19 @@ def test_read_only_fields_of_partner_and_client(api, account):
         assert_problem(api.patch("/api/v1/apps/" + account.app_id, body), 400)
 
 
+def test_what_only_operators_set_is_refused_from_a_partner(api, account):
+    key = account.key("apps:read", "apps:write")
+    partner = "/api/v1/partners/" + account.partner_id
+    for enabled in (False, True):
+        refused = api.patch(partner, {"Name": "n", "Enabled": enabled}, key=key)
+        assert_problem(refused, 400, "Enabled")
+        assert "operator" in refused.text
+    assert_problem(api.post(partner + "/apps", {"CurrencyValue": 1, "CallbackSecret": "given-by-a-partner"}, key=key),
+                   400, "CallbackSecret")
+    assert api.patch(partner, {"Name": "n"}, key=key).status == 200
+    assert api.get(partner).json["Enabled"] is True
+
+
 @pytest.mark.parametrize("secret", ["7 chars", "short", "x" * 257, "with space in it", "ümlautsecret", "tab\tsecret", 5])
 def test_secrets_that_are_none(api, account, secret):
     assert_problem(api.post("/api/v1/partners/%s/apps" % account.partner_id,

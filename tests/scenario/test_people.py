@@ -241,6 +241,14 @@ def test_a_new_password_ends_the_other_sessions(daemon):
     assert Browser(daemon).sign_in(b.email, NEW).status == 200
 
 
+def test_a_second_factor_ends_the_sessions_that_did_without_it(daemon):
+    b = person(daemon, "developer", partner(daemon))
+    other = Browser(daemon)
+    assert other.sign_in(b.email).status == 200
+    enrol(b)
+    assert b.session()["SignedIn"] and not other.session()["SignedIn"]
+
+
 def test_sessions_are_listed_and_ended(daemon):
     p = partner(daemon)
     b, owner = person(daemon, "developer", p), person(daemon, "owner", p)

@@ -101,7 +101,7 @@ static inline bool fixture_partner(struct fixture *f, const char *body)
 
 static inline bool fixture_app(struct fixture *f, const char *partner, const char *body)
 {
-    if (change_create_app(f->accounts, str_of(partner), fixture_body(f, body), &f->faults,
+    if (change_create_app(f->accounts, str_of(partner), false, fixture_body(f, body), &f->faults,
                           &f->change) != CHANGE_READY)
         return false;
     fixture_apply(f);

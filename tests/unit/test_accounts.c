@@ -113,8 +113,8 @@ static void faults_of_an_app(void)
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-        CHECK_EQ_INT(change_create_app(f.accounts, STR("p1"), fixture_body(&f, cases[i].body),
-                                       &f.faults, &f.change),
+        CHECK_EQ_INT(change_create_app(f.accounts, STR("p1"), false,
+                                       fixture_body(&f, cases[i].body), &f.faults, &f.change),
                      CHANGE_INVALID);
         CHECK_STR(fixture_faults(&f), cases[i].faults);
     }
@@ -130,17 +130,17 @@ static void ids_are_unique_or_made(void)
     CHECK(!fixture_partner(&f, "{\"PartnerId\":\"same\"}"));
     CHECK_STR(fixture_faults(&f), "PartnerId conflict");
     REQUIRE(fixture_app(&f, "same", "{\"AppId\":\"same\",\"CurrencyValue\":1}"));
-    CHECK_EQ_INT(change_create_app(f.accounts, STR("other"),
+    CHECK_EQ_INT(change_create_app(f.accounts, STR("other"), false,
                                    fixture_body(&f, "{\"AppId\":\"same\",\"CurrencyValue\":1}"),
                                    &f.faults, &f.change),
                  CHANGE_CONFLICT);
     /* A taken id beside another fault is a bad request first. */
-    CHECK_EQ_INT(change_create_app(f.accounts, STR("other"),
+    CHECK_EQ_INT(change_create_app(f.accounts, STR("other"), false,
                                    fixture_body(&f, "{\"AppId\":\"same\"}"), &f.faults, &f.change),
                  CHANGE_INVALID);
-    CHECK_EQ_INT(
-        change_create_app(f.accounts, STR("nobody"), fixture_body(&f, "{}"), &f.faults, &f.change),
-        CHANGE_NOT_FOUND);
+    CHECK_EQ_INT(change_create_app(f.accounts, STR("nobody"), false, fixture_body(&f, "{}"),
+                                   &f.faults, &f.change),
+                 CHANGE_NOT_FOUND);
     REQUIRE(change_create_client(f.accounts, STR("same"), fixture_body(&f, "{}"), &f.faults,
                                  &f.change) == CHANGE_READY);
     CHECK(str_has_prefix(f.change.client->id, "c_"));
@@ -223,7 +223,7 @@ static void partners_and_clients_are_patched(void)
                                      &f.faults, &f.change),
                  CHANGE_INVALID);
     CHECK_STR(fixture_faults(&f), "ClientId invalid, Name invalid, Integration invalid");
-    REQUIRE(change_patch_partner(f.accounts, STR("p1"), STR_NONE,
+    REQUIRE(change_patch_partner(f.accounts, STR("p1"), false, STR_NONE,
                                  fixture_body(&f, "{\"OperationsUrl\":\"https://example.com/ops\","
                                                   "\"Enabled\":false}"),
                                  &f.faults, &f.change) == CHANGE_READY);
@@ -252,10 +252,10 @@ static void versions_guard_changes(void)
     CHECK(!etag_matches(STR(""), 12));
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
-    CHECK_EQ_INT(change_patch_partner(f.accounts, STR("p1"), STR("\"v2\""),
+    CHECK_EQ_INT(change_patch_partner(f.accounts, STR("p1"), false, STR("\"v2\""),
                                       fixture_body(&f, "{\"Name\":\"n\"}"), &f.faults, &f.change),
                  CHANGE_STALE);
-    REQUIRE(change_patch_partner(f.accounts, STR("p1"), STR("\"v1\""),
+    REQUIRE(change_patch_partner(f.accounts, STR("p1"), false, STR("\"v1\""),
                                  fixture_body(&f, "{\"Name\":\"n\"}"), &f.faults,
                                  &f.change) == CHANGE_READY);
     CHECK_EQ_UINT(f.change.partner->version, 2);
@@ -501,8 +501,9 @@ static void bad_documents_are_named(void)
 
     /* Sealed under another master key. */
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
-    REQUIRE(change_create_app(f.accounts, STR("p1"), fixture_body(&f, "{\"CurrencyValue\":1}"),
-                              &f.faults, &f.change) == CHANGE_READY);
+    REQUIRE(change_create_app(f.accounts, STR("p1"), false,
+                              fixture_body(&f, "{\"CurrencyValue\":1}"), &f.faults,
+                              &f.change) == CHANGE_READY);
     struct accounts_options other = {
         .directory = f.directory, .env = &f.env, .vault = {.key = {9}}};
     struct accounts *accounts = accounts_new(&other);
