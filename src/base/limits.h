@@ -62,6 +62,7 @@
 #define LIMIT_KEYS_PER_SEGMENT (1 << 20)
 
 /* Delivery: beyond, a callback stays in the store and is paged in later. */
+#define LIMIT_OUTCOMES_UNRECORDED_BYTES (8 << 20) /* of all loops: nothing is started or paged */
 #define LIMIT_LANE_CALLBACKS_IN_RAM 1024
 #define LIMIT_CALLBACKS_IN_RAM 65536
 #define LIMIT_PAGE_CALLBACKS 256

@@ -204,7 +204,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
     struct lane_now now = dispatcher_now(d);
     struct lane_means means = {
         .seat = dispatcher_has_seat(d, lane_is_sick(lane)) && lease_runs(d, lane),
-        .page_seat = d->pages < DISPATCHER_PAGES,
+        .page_seat = d->pages < DISPATCHER_PAGES && !dispatcher_outcomes_full(d),
         .dates = d->old_recordings == 0,
         .room = dispatcher_room(d, lane),
     };
@@ -280,6 +280,8 @@ static void run_ready(struct dispatcher *d)
 /* Lanes that could not page for want of room: as many as can be served now. */
 static void run_wanting_room(struct dispatcher *d)
 {
+    if (dispatcher_outcomes_full(d))
+        return;
     for (size_t n = d->wants_room.count; n > 0 && d->pages < DISPATCHER_PAGES; n--) {
         struct link *link = d->wants_room.first;
         if (!link)
@@ -409,6 +411,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->outside = outside;
     d->seats = seats;
     d->room_total = room;
+    d->unrecorded_most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
     d->clock_mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
     d->clock_wall_ms = outside->wall_ms(outside);
     dispatcher_open_inbox(d);

@@ -92,7 +92,8 @@ struct dispatcher {
     struct list finished; /* tries to be freed at the tick's end */
     struct list spare;    /* tries to be used again, a bounded number */
     struct recording *gathering, *spare_recording;
-    int32_t recordings;     /* under way */
+    int64_t unrecorded_bytes, unrecorded_most_bytes; /* of outcomes */
+    int32_t recordings;                              /* under way */
     int32_t old_recordings; /* of these, from before the clock was put back */
     uint32_t clock_epoch;   /* how often it was */
     int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
@@ -213,6 +214,11 @@ void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried);
 
 /* dispatcher_store.c */
 bool dispatcher_store_failed(struct dispatcher *d, enum store_status status);
+/* Whether as many outcomes wait to be recorded as may: the store is slow, or cannot be written. */
+static inline bool dispatcher_outcomes_full(const struct dispatcher *d)
+{
+    return d->unrecorded_bytes >= d->unrecorded_most_bytes;
+}
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
 /* Adds one outcome; its attempt's texts are copied. */
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome);

@@ -145,6 +145,7 @@ struct recording {
     struct outcome_batch batch;
     struct dispatcher *dispatcher;
     size_t capacity;
+    int64_t bytes;
     uint32_t clock_epoch;
 };
 
@@ -167,6 +168,7 @@ static void recording_give(struct dispatcher *d, struct recording *r)
     struct outcome_batch *b = &r->batch;
     arena_reset(&b->arena);
     *b = (struct outcome_batch){.arena = b->arena, .items = b->items};
+    r->bytes = 0;
     d->spare_recording = r;
 }
 
@@ -207,6 +209,7 @@ static void recorded(struct task *task)
     }
     tell_outcomes(d->delivery, &r->batch);
     d->recordings--;
+    d->unrecorded_bytes -= r->bytes;
     if (r->clock_epoch != d->clock_epoch)
         dispatcher_recorded_old(d);
     recording_give(d, r);
@@ -256,6 +259,8 @@ void dispatcher_submit(struct dispatcher *d)
     if (!r)
         return;
     d->gathering = NULL;
+    r->bytes = (int64_t)(r->batch.arena.total_bytes + r->batch.count * sizeof *r->batch.items);
+    d->unrecorded_bytes += r->bytes;
     r->batch.done.run = recorded;
     r->batch.reply_to = d->outside->executor;
     store_record(d->delivery->store, &r->batch);

@@ -25,7 +25,8 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
      * deadline. */
     int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
     int64_t starts = sick ? DISPATCHER_TICK_STARTS : most_healthy(DISPATCHER_TICK_STARTS);
-    if (d->failed || d->stopping || d->tick_starts >= starts || d->in_flight >= d->seats)
+    if (d->failed || d->stopping || d->tick_starts >= starts || d->in_flight >= d->seats ||
+        dispatcher_outcomes_full(d))
         return false;
     return sick ? d->sick_in_flight < most_sick
                 : d->in_flight - d->sick_in_flight < most_healthy(d->seats);

@@ -1,6 +1,7 @@
 """Bounds that are reached: events are refused with Retry-After, the probes say why, what was
 acknowledged stays, callbacks go on, and all is well again once there is room."""
 import os
+import sqlite3
 import time
 
 import pytest
@@ -69,6 +70,36 @@ def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
         finally:
             d.stop()
             receiver.close()
+
+
+@pytest.mark.sqlite("a lock on its file")
+def test_a_lock_on_the_database_is_told_and_outlived(own_daemon):
+    """What is acknowledged meanwhile is kept, by a kill too; the probe names the bound within moments."""
+    receiver = Receiver()
+    d = own_daemon.start()
+    a = Account(d, receiver.url)
+    locker = sqlite3.connect(d.directory / "store" / "postbackd.db", timeout=30, isolation_level=None)
+    locker.execute("BEGIN IMMEDIATE")
+    d.api().events([a.event("l-%d" % i) for i in range(20)])  # there is room in memory
+    ready = eventually(lambda: (lambda r: r if r.status == 503 else None)(d.api(None).get("/readyz")), 20)
+    assert "(database)" in ready.json["detail"]
+    assert '"level":"error","event":"apply_blocked"' in d.log_text()
+    for i in range(20):
+        receiver.wait_for("l-%d" % i)  # callbacks go on
+    d.kill()
+    locker.execute("ROLLBACK")
+    d.start()
+    for i in range(20):
+        d.api().wait_state("l-%d" % i, a.partner_id, "delivered")
+    locker.execute("BEGIN IMMEDIATE")
+    d.api().events([a.event("again")])
+    eventually(lambda: d.api(None).get("/readyz").status == 503, 20)
+    locker.execute("ROLLBACK")
+    eventually(lambda: d.api(None).get("/readyz").status == 200, 20)
+    assert d.api().callback("again", a.partner_id)["State"] == "delivered"
+    assert "apply_goes_on" in d.log_text()
+    locker.close()
+    receiver.close()
 
 
 def test_as_many_wait_as_may(own_daemon):

@@ -80,7 +80,8 @@ struct world {
     size_t row_count, row_capacity;
     struct world_store_job *jobs;
     struct rng rng;
-    int64_t store_delay_ms; /* at most; each job draws */
+    int64_t store_delay_ms;  /* at most; each job draws */
+    int64_t record_delay_ms; /* of each batch of outcomes, besides */
     int64_t pages_asked, records;
     uint64_t resends;
     enum store_status page_status;

@@ -147,6 +147,8 @@ static inline void world_add_job(struct world *w, struct world_store_job job)
     *j = job;
     int64_t most = w->store_delay_ms;
     j->read_mono_ms = w->mono_ms + (most ? (int64_t)rng_below(&w->rng, (uint64_t)most + 1) : 0);
+    if (job.batch)
+        j->read_mono_ms += w->record_delay_ms;
     j->done_mono_ms =
         j->read_mono_ms + (most ? (int64_t)rng_below(&w->rng, (uint64_t)most + 1) : 0);
     struct world_store_job **at = &w->jobs;

@@ -536,6 +536,35 @@ static void keeps_few_of_many_headers(void)
     world_close(w);
 }
 
+static struct world_answer ok_with_headers(struct world *w, const struct exchange *x, uint32_t app)
+{
+    struct world_answer answer = many_headers(w, x, app);
+    answer.class = ATTEMPT_OK;
+    answer.status = 200;
+    return answer;
+}
+
+/* A store that records nothing for an hour: what waits for it in memory has an end, and all goes on
+ * when it records again. */
+static void nothing_starts_while_outcomes_wait(void)
+{
+    struct world *w = world_open(2, "5s");
+    w->answer = ok_with_headers;
+    w->record_delay_ms = 60 * MINUTE;
+    for (uint32_t app = 1; app <= 8; app++) {
+        world_set_app(w, app, (int)app);
+        world_accept_many(w, app, 1, 1000);
+    }
+    world_run(w, 30 * MINUTE);
+    int64_t most = LIMIT_OUTCOMES_UNRECORDED_BYTES / LIMIT_ATTEMPT_HEADERS_KEPT_BYTES;
+    CHECK(w->starts > most / 4 && w->starts < most * 5 / 4);
+    CHECK_EQ_INT(w->in_flight, 0);
+    w->record_delay_ms = 0;
+    world_run(w, 60 * MINUTE);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 8000);
+    world_close(w);
+}
+
 int main(void)
 {
     log_set(LOG_ERROR, false);
@@ -557,6 +586,7 @@ int main(void)
     RUN(waiting_ones_follow_a_changed_url);
     RUN(spreads_over_three_loops);
     RUN(recovers_a_backlog);
+    RUN(nothing_starts_while_outcomes_wait);
     RUN(concurrency_and_rate_are_kept);
     RUN(keeps_few_of_many_headers);
     RUN(resends);

@@ -2,6 +2,7 @@
 #include "sqlite_store.h"
 
 #include <errno.h>
+#include <sqlite3.h>
 
 #define MIB (INT64_C(1) << 20)
 
@@ -142,6 +143,104 @@ static void a_journal_that_cannot_go_on_ends_the_store(void)
     test_segment_bytes = 0;
 }
 
+/* --- a database that somebody else has locked ---------------------------------------------------
+ */
+
+#define BATCHES 48
+#define SMALL_MEMTABLE (256u << 10)
+
+static sqlite3 *lock_database(void)
+{
+    sqlite3 *db;
+    struct buf path = {0};
+    buf_printf(&path, "%s/postbackd.db", directory);
+    ASSERT(sqlite3_open(buf_c(&path), &db) == SQLITE_OK);
+    sqlite3_busy_timeout(db, 30000);
+    ASSERT(sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    buf_free(&path);
+    return db;
+}
+
+static void unlock_database(sqlite3 *db)
+{
+    ASSERT(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) == SQLITE_OK);
+    ASSERT(sqlite3_close(db) == SQLITE_OK);
+}
+
+static struct store_numbers until_refused(enum store_refusal refusal)
+{
+    struct store_numbers n;
+    do {
+        n = look();
+    } while (n.refusal != refusal);
+    return n;
+}
+
+static char body[64 << 10];
+static struct outcome outcomes[BATCHES];
+static struct outcome_batch outcome_batches[BATCHES];
+static atomic_int recorded_count;
+
+static void note_recorded(struct task *task)
+{
+    (void)task;
+    recorded_count++;
+}
+
+/* Of which each takes 64 KiB. */
+static void record_many(void)
+{
+    memset(body, 'b', sizeof body);
+    recorded_count = 0;
+    for (int i = 0; i < BATCHES; i++) {
+        outcomes[i] = (struct outcome){
+            .account_no = terms.account_no,
+            .event_no = 1,
+            .lane = lane_of(terms.app_no, LANE_SUCCESS),
+            .has_attempt = true,
+            .attempt = {.number = i + 1,
+                        .at_ms = NOW_MS,
+                        .class = ATTEMPT_TIMEOUT,
+                        .response_body = {body, sizeof body}},
+            .state = CALLBACK_PENDING,
+        };
+        outcome_batches[i] = (struct outcome_batch){
+            .done = {.run = note_recorded},
+            .reply_to = &others.executor,
+            .items = &outcomes[i],
+            .count = 1,
+        };
+        store_record(store, &outcome_batches[i]);
+    }
+}
+
+/* Nothing is lost, nothing is refused but events, and memory has an end. */
+static void outcomes_wait_while_the_database_is_locked(void)
+{
+    test_memtable_bytes = SMALL_MEMTABLE;
+    test_group_bytes = SMALL_MEMTABLE / 2;
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    sqlite3 *db = lock_database();
+    record_many();
+    struct store_numbers n = until_refused(STORE_REFUSES_DATABASE);
+    CHECK(!n.accepting && !n.failed);
+    CHECK(recorded_count < BATCHES / 2);
+    CHECK(n.memtable_bytes < 4 * SMALL_MEMTABLE);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_BUSY);
+    unlock_database(db);
+    (void)until_refused(STORE_TAKES);
+    while (recorded_count < BATCHES)
+        (void)look();
+    for (int i = 0; i < BATCHES; i++)
+        CHECK_EQ_INT(outcome_batches[i].status, STORE_OK);
+    CHECK_EQ_UINT(attempts_of("e-1"), BATCHES);
+    CHECK_EQ_INT(try_to_submit("e-2"), STORE_OK);
+    end();
+    others.done = 0;
+    test_memtable_bytes = test_group_bytes = 0;
+}
+
 static void refusals_have_names_and_sentences(void)
 {
     for (int r = 0; r < STORE_REFUSALS; r++) {
@@ -156,6 +255,7 @@ int main(void)
     RUN(the_reserve_of_disk_is_kept);
     RUN(a_change_that_waits_for_room_holds_up_no_intake);
     RUN(a_journal_that_cannot_go_on_ends_the_store);
+    RUN(outcomes_wait_while_the_database_is_locked);
     RUN(refusals_have_names_and_sentences);
     return check_done("sqlite_bounds");
 }

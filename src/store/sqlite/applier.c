@@ -10,6 +10,8 @@
 #include "store/sqlite/checkpoint.h"
 #include "store/sqlite/schema.h"
 
+/* How long a lock of somebody else's is waited for before it is said, and how long until then. */
+#define LOCKED_MS 1000
 #define RETRY_MS 1000
 #define PURGE_INTERVAL_MS (60 * 60 * 1000)
 
@@ -58,7 +60,10 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
     while (!(good = apply_memtable(&s->apply, m)) && apply_passing(&s->apply) &&
            !atomic_load(&s->closing)) {
         if (!atomic_exchange(&s->numbers.blocked, true))
-            log_warning("apply_blocked", LOG_C("why", s->apply.sql.why));
+            log_error(
+                "apply_blocked", LOG_C("why", s->apply.sql.why),
+                LOG_C("effect", "events are refused, and callbacks wait, when memory is full"),
+                LOG_C("fix", "end what else has the database open, or give its disk room"));
         apply_recover(&s->apply);
         struct request *none = queue_take(&s->nap, RETRY_MS);
         ASSERT(!none);
@@ -101,6 +106,7 @@ void *applier_main(void *arg)
     int wal_pages = 0;
     int64_t next_purge_mono_ms = 0;
     sqlite3_wal_hook(s->apply.sql.db, count_wal_pages, &wal_pages);
+    sqlite3_busy_timeout(s->apply.sql.db, LOCKED_MS);
     for (;;) {
         purge_when_due(s, &next_purge_mono_ms);
         struct request *r = queue_take(&s->to_applier, PURGE_INTERVAL_MS);
