@@ -2,6 +2,7 @@
  * gives back the directory entries the call holds; nothing of the call is used after it. */
 #include "api/call.h"
 
+#include "api/caller.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/limits.h"
@@ -11,6 +12,12 @@
 void *call_alloc(struct call *c, size_t n)
 {
     return arena_zalloc(&c->r->arena, n);
+}
+
+void call_keep_text(struct call *c, struct str *kept, struct str text)
+{
+    if (!kept->p || !str_eq(*kept, text))
+        *kept = arena_str(&c->r->arena, text);
 }
 
 struct executor *call_executor(struct call *c)
@@ -273,6 +280,10 @@ void call_answer_busy(struct call *c, enum store_status status)
 
 bool call_store_ok(struct call *c, enum store_status status)
 {
+    if (c->refusal.status) { /* the store was not asked */
+        caller_answer_refusal(c);
+        return false;
+    }
     if (status == STORE_OK)
         return true;
     if (status == STORE_NOT_FOUND)

@@ -39,6 +39,11 @@ struct call {
         bool acting; /* an operator looks at a partner's account as that partner */
     } person;
 
+    struct { /* of the latest judgement of who asks (api/caller.h); status 0: they may */
+        int status;
+        const char *detail; /* literal */
+    } refusal;
+
     /* About what: set by the path or by partnerId; 0 where the route needs none. */
     uint32_t account_no;
     struct partner *partner; /* references of a handler, given back when the request ends */
@@ -61,6 +66,8 @@ struct call {
 void call_release(struct call *c);
 /* A handler's own struct for an asynchronous query begins its life here. */
 void *call_alloc(struct call *c, size_t n);
+/* The call's own copy of a text; the one it has stays where it says the same. */
+void call_keep_text(struct call *c, struct str *kept, struct str text);
 struct executor *call_executor(struct call *c);
 int64_t call_now_ms(struct call *c);
 
@@ -88,7 +95,7 @@ void call_answer_busy(struct call *c, enum store_status status); /* 429 or 503 w
 #define CALL_NOT_KNOWN                                                                             \
     "whether this request is stored is not known yet. Send it again after Retry-After seconds: "   \
     "events that are stored already are then counted as Duplicates."
-/* Answers unless the status is STORE_OK: busy, failed, not found. */
+/* Answers unless the status is STORE_OK: busy, failed, not found; or the caller may no more. */
 MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
 /* For an answer in pieces: the same headers and the same end as the others. */
 void call_begin_pieces(struct call *c, const char *content_type);

@@ -281,5 +281,5 @@ void callback_resend(struct call *c)
         .object_kind = "callback",
         .object_id = c->ids[0],
     };
-    control_with_note(c, &note, &s->noted);
+    control_with_note(c, &note, &s->noted, &s->resend.done);
 }

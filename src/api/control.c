@@ -3,6 +3,7 @@
 #include "api/control.h"
 
 #include "accounts/render.h"
+#include "api/caller.h"
 #include "api/internal.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -42,6 +43,12 @@ void control_catch_up(struct control *control)
         arena_free(&feed.arena);
         feed.more = good && feed.more;
     }
+}
+
+bool control_begin(struct control *control, struct call *c)
+{
+    control_catch_up(control);
+    return caller_judge(c);
 }
 
 static void run_refresh(struct task *task)
@@ -262,6 +269,10 @@ static uint64_t version_of(const struct change *change)
 static void answer_refused(struct mutation *m)
 {
     struct call *c = m->c;
+    if (c->refusal.status) {
+        caller_answer_refusal(c);
+        return;
+    }
     switch (m->result) {
     case CHANGE_INVALID: call_answer_invalid(c); return;
     case CHANGE_FORBIDDEN:
@@ -312,8 +323,7 @@ static void print_answer(struct mutation *m)
 
 static void judge_and_keep(struct control *control, struct mutation *m)
 {
-    control_catch_up(control);
-    m->result = m->judge(m);
+    m->result = control_begin(control, m->c) ? m->judge(m) : CHANGE_FORBIDDEN;
     if (m->result != CHANGE_READY)
         return;
     m->stored = keep(control, m->c, m->action, &m->change);
@@ -422,8 +432,10 @@ static void run_noting(struct task *task)
     struct noting *n = CONTAINER_OF(task, struct noting, task);
     struct arena arena = {0};
     struct object_part parts[AUDIT_PARTS];
-    size_t count = audit_parts(&n->control->audit, n->c, &n->note, &arena, parts);
-    n->status = control_keep(n->control, parts, count);
+    if (control_begin(n->control, n->c)) {
+        size_t count = audit_parts(&n->control->audit, n->c, &n->note, &arena, parts);
+        n->status = control_keep(n->control, parts, count);
+    }
     audit_note_free(&n->note);
     arena_free(&arena);
     n->task.run = noted_on_loop;
@@ -446,14 +458,21 @@ static void run_noted(struct task *task)
 {
     struct noted *n = CONTAINER_OF(task, struct noted, task);
     struct control *control = n->c->api->options.control;
-    n->part_count = audit_parts(&control->audit, n->c, &n->note, &n->arena, n->parts);
+    bool may = control_begin(control, n->c);
+    if (may)
+        n->part_count = audit_parts(&control->audit, n->c, &n->note, &n->arena, n->parts);
     audit_note_free(&n->note);
-    n->go(n);
+    if (may)
+        n->go(n);
+    else
+        executor_post(call_executor(n->c), n->done);
 }
 
-void control_with_note(struct call *c, const struct audit_note *note, struct noted *n)
+void control_with_note(struct call *c, const struct audit_note *note, struct noted *n,
+                       struct task *done)
 {
     n->c = c;
+    n->done = done;
     n->note = *note;
     n->task.run = run_noted;
     control_post(c->api->options.control, &n->task);

@@ -65,7 +65,11 @@ void control_ask(struct control *control, struct mutation *m);
 
 /* Runs the task on the control thread. */
 void control_post(struct control *control, struct task *task);
-/* On the control thread: takes in what other nodes have changed. Before anything is judged. */
+/* On the control thread, before anything that a call asks for is judged, and again after
+ * STORE_STALE: takes in what other nodes have changed, then judges the caller anew. False:
+ * c->refusal says why they may no more, and nothing may be changed for them. */
+MUST_CHECK bool control_begin(struct control *control, struct call *c);
+/* The same where nobody asks. */
 void control_catch_up(struct control *control);
 /* On the control thread: waits until the parts are durable, all or none. There is at least one,
  * and the first is not the deletion of what is not there. STORE_STALE: another node was quicker;
@@ -90,14 +94,17 @@ struct noted {
     /* Control's own. */
     struct task task;
     struct call *c;
+    struct task *done;
     struct audit_note note;
     struct arena arena;
 };
-/* From a loop. The note is taken over. */
-void control_with_note(struct call *c, const struct audit_note *note, struct noted *n);
+/* From a loop. The note is taken over. `done` is what the store would run on the call's loop: it is
+ * run at once, with c->refusal set (call_store_ok), where the caller may no more. */
+void control_with_note(struct call *c, const struct audit_note *note, struct noted *n,
+                       struct task *done);
 void noted_free(struct noted *n);
 
-/* Writes the note down, then runs `done` on the call's loop with the store's answer. The note is
- * taken over. */
+/* Writes the note down, then runs `done` on the call's loop with the store's answer, or with
+ * c->refusal set. The note is taken over. */
 void control_note(struct call *c, const struct audit_note *note,
                   void (*done)(struct call *c, enum store_status status));

@@ -1,13 +1,14 @@
 /* From a request to its handler, in the order the contract sets for errors: 404 unknown path,
  * 405, 401, 403, 404 for what belongs to another account; all of that before the body is read.
  * Then the query (400) and the handler. */
+#include "api/caller.h"
 #include "api/internal.h"
-#include "api/person.h"
 #include "api/query.h"
 #include "api/recovery.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "people/people.h"
 #include "web/web.h"
 
 #include <stdlib.h>
@@ -63,76 +64,6 @@ void api_loop_free(struct api_loop *l)
     intake_free(l->intake);
     json_parser_free(l->parser);
     free(l);
-}
-
-/* --- who asks ----------------------------------------------------------------------------- */
-
-/* The key's text, from either header. False: none, or two that differ. */
-static bool key_text(struct http_request *r, struct str *ret)
-{
-    struct str authorization = http_header(r, "authorization");
-    struct str plain = http_header(r, "x-api-key");
-    struct str bearer = STR_NONE;
-    if (http_header_count(r, "authorization") > 1 || http_header_count(r, "x-api-key") > 1)
-        return false;
-    if (authorization.n > 7 && str_eq_nocase((struct str){authorization.p, 7}, "bearer "))
-        bearer = str_trim((struct str){authorization.p + 7, authorization.n - 7});
-    else if (authorization.p)
-        return false;
-    if (plain.p && bearer.p && !str_eq(plain, bearer))
-        return false;
-    *ret = bearer.p ? bearer : plain;
-    return ret->p && ret->n;
-}
-
-static bool partner_enabled(struct call *c, uint32_t account_no)
-{
-    struct partner *p = directory_partner_by_no(c->api->options.directory, account_no);
-    bool enabled = p && p->enabled;
-    if (p)
-        partner_unref(p);
-    return enabled;
-}
-
-static bool has_key(struct http_request *r)
-{
-    return http_header(r, "authorization").p || http_header(r, "x-api-key").p;
-}
-
-static bool authenticate(struct call *c)
-{
-    struct str text;
-    if (!has_key(c->r))
-        return person_authenticate(c);
-    if (!key_text(c->r, &text))
-        return false;
-    struct api_key *key = directory_key_by_text(c->api->options.directory, text);
-    if (!key)
-        return false;
-    c->is_operator = key->account_no == 0;
-    c->key_account_no = key->account_no;
-    c->scopes = key->scopes;
-    c->key_id = arena_str(&c->r->arena, key->id);
-    api_key_unref(key);
-    return true;
-}
-
-/* A browser sends the cookie whoever asks it to: what changes something must come from our page. */
-static bool from_own_page(const struct call *c)
-{
-    bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
-    return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
-}
-
-/* Everything for an admin; else the route's scope. What is the installation's, not one
- * partner's, takes an operator's key. */
-static bool authorized(const struct call *c)
-{
-    if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
-        return false;
-    if (c->route->flags & ROUTE_PERSON)
-        return c->person.user_id.p != NULL;
-    return (c->scopes & SCOPE_ADMIN) || (c->scopes & c->route->scope);
 }
 
 /* --- about what --------------------------------------------------------------------------- */
@@ -218,40 +149,16 @@ static bool find_account(struct call *c)
 
 /* --- the order of judging ----------------------------------------------------------------- */
 
-static bool judge_key(struct call *c)
+static bool judge_caller(struct call *c)
 {
-    c->authenticated = authenticate(c);
-    if (!c->authenticated) {
-        call_answer_problem(c, 401,
-                            "This needs a key: send Authorization: Bearer <key> or X-Api-Key: "
-                            "<key>; or a session. It is missing, wrong, revoked or over.");
-        return false;
-    }
-    if (!leases_fresh(store_leases(c->api->options.store), loop_mono_ms(c->loop->loop))) {
-        call_answer_problem(c, 503,
-                            "This node has not reached the database for some time, so it cannot "
-                            "say who may still do what. See /readyz.");
-        return false;
-    }
-    if (!from_own_page(c)) {
-        call_answer_problem(c, 403,
-                            "A session needs its X-Csrf-Token here, from this daemon's own page; "
-                            "GET /api/v1/session tells it.");
-        return false;
-    }
-    if (!c->is_operator && !partner_enabled(c, c->key_account_no)) {
-        call_answer_problem(c, 403,
-                            "This partner's account is disabled; its operator can enable it.");
-        return false;
-    }
-    if (!authorized(c)) {
-        call_answer_problem(c, 403,
-                            c->route->flags & ROUTE_PERSON
-                                ? "This is for people who are signed in, not for keys."
-                                : "The key, or the role, does not have the scope that this "
-                                  "request needs.");
-        return false;
-    }
+    bool good = caller_judge(c);
+    if (!good)
+        caller_answer_refusal(c);
+    return good;
+}
+
+static bool take_rate(struct call *c)
+{
     if (!(c->route->flags & ROUTE_LIMITED))
         return true;
     c->rate_counted = true;
@@ -310,7 +217,7 @@ int api_headers_in(void *context, struct http_request *r)
     r->body_max_bytes = body_bytes_most(c->route);
     if (c->route->flags & ROUTE_PUBLIC)
         return !(c->route->flags & ROUTE_PROBE) && refuse_stranger(c);
-    if (!judge_key(c))
+    if (!judge_caller(c) || !take_rate(c))
         return 1;
     r->known = true;
     if (!find_account(c) || !find_subject(c)) {
@@ -327,6 +234,8 @@ void api_handle(void *context, struct http_request *r)
     (void)context;
     struct call *c = r->context;
     CHECK_MAGIC(c, CALL_MAGIC);
+    if (!judge_caller(c)) /* a minute may have passed */
+        return;
     if (!find_subject(c)) { /* removed while the body came */
         call_answer_problem(c, 404, "There is no such object in this account.");
         return;

@@ -2,13 +2,13 @@
  *
  * The sums only grow; each stream remembers what it has told and once a second tells the
  * difference. A stream gives the connection one piece at a time: whoever does not take it is told
- * nothing more, and is cut off by the connection's own deadline for writing. It ends with the
- * session or key it was opened with. */
+ * nothing more, and is cut off by the connection's own deadline for writing. It ends when
+ * whoever opened it could not open it any more. */
 #include "api/live.h"
 
 #include "accounts/directory.h"
+#include "api/caller.h"
 #include "api/internal.h"
-#include "api/person.h"
 #include "api/route.h"
 #include "base/alloc.h"
 
@@ -251,25 +251,13 @@ static void drained(struct http_request *r)
         finish(s);
 }
 
-/* Whether whoever opened it could open it now. */
-static bool still_may(const struct call *c)
-{
-    const struct api_options *o = &c->api->options;
-    if (c->person.user_id.p)
-        return person_session_goes_on(c);
-    struct api_key *key = directory_key(o->directory, c->key_id);
-    bool there = key || c->is_operator; /* the operator's key of the environment is in no list */
-    api_key_unref(key);
-    return there;
-}
-
 static void tick(struct timer *timer)
 {
     struct live_stream *s = CONTAINER_OF(timer, struct live_stream, timer);
     struct call *c = s->c;
     int64_t now = loop_mono_ms(c->loop->loop);
     struct buf piece = {0};
-    if (c->r->gone || !atomic_load(&c->api->accepting) || !still_may(c)) {
+    if (c->r->gone || !atomic_load(&c->api->accepting) || !caller_judge(c)) {
         if (!s->waits || !c->r->gone) /* else drained ends it */
             finish(s);
         return;

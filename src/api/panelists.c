@@ -76,5 +76,5 @@ void panelist_erase(struct call *c)
         .account_no = c->account_no,
         .object_kind = "panelist",
     };
-    control_with_note(c, &note, &e->noted);
+    control_with_note(c, &note, &e->noted, &e->erase.done);
 }

@@ -160,7 +160,8 @@ static void print_answer(struct people_job *job)
 
 static void judge_and_keep(struct people_job *job, struct control *control)
 {
-    control_catch_up(control);
+    if (!control_begin(control, job->c) && !job->refusal)
+        job_refuse(job, job->c->refusal.status, job->c->refusal.detail);
     if (!job->refusal) {
         bool good = job->judge(job);
         ASSERT(good == (job->refusal == 0));

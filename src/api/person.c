@@ -46,37 +46,28 @@ bool person_authenticate(struct call *c)
     struct user *user = NULL;
     if (!token.p)
         return false;
-    struct session *session =
-        people_session_by_token(c->api->options.people, token, call_now_ms(c), &user);
+    int64_t now_ms = env_wall_ms(c->api->options.env);
+    struct session *session = people_session_by_token(c->api->options.people, token, now_ms, &user);
     if (!session)
         return false;
-    struct arena *arena = &c->r->arena;
-    bool acting = session->acting_no != 0;
+    bool acting = session->acting_no != 0, first = !c->person.user_id.p;
     c->is_operator = user->account_no == 0 && !acting;
     c->key_account_no = acting ? session->acting_no : user->account_no;
     c->scopes = acting ? SCOPES_ACTING : role_scopes(user->role);
-    c->key_id = c->person.user_id = arena_str(arena, user->id);
-    c->person.email = arena_str(arena, user->email);
-    c->person.session_id = arena_str(arena, session->id);
-    c->person.token = arena_str(arena, token);
     c->person.acting = acting;
-    bool note_use = call_now_ms(c) - session->stored_used_ms > SESSION_USED_LAG_MS;
+    call_keep_text(c, &c->person.user_id, user->id);
+    call_keep_text(c, &c->person.email, user->email);
+    call_keep_text(c, &c->person.session_id, session->id);
+    call_keep_text(c, &c->person.token, token);
+    c->key_id = c->person.user_id;
+    if (first)
+        session_use(session, now_ms); /* a request is one use, however often it is judged */
+    bool note_use = first && now_ms - session->stored_used_ms > SESSION_USED_LAG_MS;
     user_unref(user);
     session_unref(session);
     if (note_use)
         person_note_use(c->api, c->person.session_id);
     return true;
-}
-
-bool person_session_goes_on(const struct call *c)
-{
-    struct session *s = people_session(c->api->options.people, c->person.session_id);
-    uint8_t hash[32];
-    token_hash(c->person.token, hash);
-    bool good = s && sodium_memcmp(s->hash, hash, sizeof hash) == 0 &&
-                !session_is_over(s, env_wall_ms(c->api->options.env));
-    session_unref(s);
-    return good;
 }
 
 /* --- other sites ------------------------------------------------------------------------------ */

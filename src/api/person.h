@@ -5,10 +5,9 @@
 #include "api/call.h"
 #include "people/people.h"
 
-/* Fills in who asks, from the cookie; false: nobody is signed in. */
+/* Fills in who asks, from the cookie; false: nobody is signed in. Asked again, it fills in what
+ * they may now. */
 MUST_CHECK bool person_authenticate(struct call *c);
-/* Whether the session that the call began with is still there, with the same token. */
-MUST_CHECK bool person_session_goes_on(const struct call *c);
 /* Lets the store know, soon, when the session was used last. */
 void person_note_use(struct api *api, struct str session_id);
 /* Whether the request may come from this daemon's own page: Sec-Fetch-Site and Origin, where the

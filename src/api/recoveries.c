@@ -249,7 +249,7 @@ static void counted(struct task *task)
         .object_id = str_of(g->r.id),
     };
     print_asked(g->c, &g->r, &note.after);
-    control_with_note(g->c, &note, &g->noted);
+    control_with_note(g->c, &note, &g->noted, &g->change.done);
 }
 
 void callbacks_recover(struct call *c)
@@ -366,5 +366,5 @@ void recovery_delete(struct call *c)
         .object_kind = "recovery",
         .object_id = c->ids[0],
     };
-    control_with_note(c, &note, &m->noted);
+    control_with_note(c, &note, &m->noted, &m->removal.done);
 }

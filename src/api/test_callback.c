@@ -153,11 +153,11 @@ static void print_body(struct testing *t, const struct app *app)
 static void written(struct call *c, enum store_status status)
 {
     struct testing *t = c->work;
-    if (call_store_ok(c, status)) {
+    struct arena arena = t->test.arena; /* answering frees the call, and `t` with it */
+    if (call_store_ok(c, status))
         delivery_send_test(c->api->options.delivery, &t->test);
-        return;
-    }
-    arena_free(&t->test.arena);
+    else
+        arena_free(&arena);
 }
 
 /* Before it is sent: what leaves the house is known. */

@@ -104,6 +104,12 @@ struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64
     return found;
 }
 
+void session_use(struct session *s, int64_t now_ms)
+{
+    if (now_ms > atomic_load(&s->used_ms))
+        atomic_store(&s->used_ms, now_ms);
+}
+
 bool session_is_over(const struct session *s, int64_t now_ms)
 {
     return now_ms >= s->created_ms + SESSION_AGE_MS ||
@@ -121,8 +127,6 @@ struct session *people_session_by_token(struct people *p, struct str token, int6
     bool good = u && u->enabled && !session_is_over(s, now_ms) &&
                 sodium_memcmp(s->hash, hash, sizeof hash) == 0;
     if (good) {
-        if (now_ms > atomic_load(&s->used_ms))
-            atomic_store(&s->used_ms, now_ms);
         *ret_user = entry_ref(u);
         entry_ref(s);
     }

@@ -33,7 +33,7 @@ struct user *people_user_by_email(struct people *people, struct str email); /* l
 /* Whose one-time link this is, while it is good. */
 struct user *people_user_by_link(struct people *people, const uint8_t hash[32], int64_t now_ms);
 struct session *people_session(struct people *people, struct str id);
-/* The session of this token and its enabled user, where it has not run out; notes its use. */
+/* The session of this token and its enabled user, where it has not run out. */
 struct session *people_session_by_token(struct people *people, struct str token, int64_t now_ms,
                                         struct user **ret_user);
 
@@ -47,6 +47,7 @@ bool people_any(struct people *people);
 /* Whether nobody else of its account could do what this user's role is needed for. */
 bool people_is_last(struct people *people, const struct user *u);
 
+void session_use(struct session *s, int64_t now_ms); /* notes that it was used */
 bool session_is_over(const struct session *s, int64_t now_ms);
 
 /* --- the first set-up ------------------------------------------------------------------------- */

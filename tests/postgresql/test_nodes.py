@@ -10,6 +10,7 @@ import nodes
 import pytest
 from harness import OPERATOR_KEY, PATIENCE, Receiver, eventually
 from postgresql import Session, sql
+from test_revocation import Held
 
 
 @pytest.fixture
@@ -237,6 +238,21 @@ def test_any_node_takes_any_request(cluster, receiver):
         eventually(arrives, 15)
     finally:
         other.close()
+
+
+def test_what_was_revoked_at_one_node_changes_nothing_at_another(cluster):
+    """At once: a change is judged by what the database says then, not by what its node has heard of."""
+    a, b = cluster.start("a"), cluster.start("b")
+    partner_id = a.api().post("/api/v1/partners", {"Name": "P"}).json["PartnerId"]
+    keys = "/api/v1/partners/%s/keys" % partner_id
+    for _ in range(5):
+        made = a.api().post(keys, {"Scopes": ["keys:write"]}).json
+        eventually(lambda m=made: b.api(m["Key"]).get(keys).status == 200, 10)
+        held = [Held(b.port, "POST", keys, {"X-Api-Key": made["Key"]}, b'{"Scopes":["keys:write"]}') for _ in range(3)]
+        assert [h.wait() for h in held] == [100] * 3
+        assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
+        assert [h.release() for h in held] == [401] * 3
+    assert a.api().get(keys).json["Items"] == []
 
 
 def test_what_could_not_be_read_of_others_is_read_later(cluster, database):

@@ -1,0 +1,118 @@
+/* Keys, sessions, scopes; see caller.h. */
+#include "api/caller.h"
+
+#include "accounts/directory.h"
+#include "api/internal.h"
+#include "api/person.h"
+#include "api/route.h"
+
+/* The key's text, from either header. False: none, or two that differ. */
+static bool key_text(struct http_request *r, struct str *ret)
+{
+    struct str authorization = http_header(r, "authorization");
+    struct str plain = http_header(r, "x-api-key");
+    struct str bearer = STR_NONE;
+    if (http_header_count(r, "authorization") > 1 || http_header_count(r, "x-api-key") > 1)
+        return false;
+    if (authorization.n > 7 && str_eq_nocase((struct str){authorization.p, 7}, "bearer "))
+        bearer = str_trim((struct str){authorization.p + 7, authorization.n - 7});
+    else if (authorization.p)
+        return false;
+    if (plain.p && bearer.p && !str_eq(plain, bearer))
+        return false;
+    *ret = bearer.p ? bearer : plain;
+    return ret->p && ret->n;
+}
+
+static bool partner_enabled(struct call *c, uint32_t account_no)
+{
+    struct partner *p = directory_partner_by_no(c->api->options.directory, account_no);
+    bool enabled = p && p->enabled;
+    if (p)
+        partner_unref(p);
+    return enabled;
+}
+
+static bool has_key(struct http_request *r)
+{
+    return http_header(r, "authorization").p || http_header(r, "x-api-key").p;
+}
+
+static bool authenticate(struct call *c)
+{
+    struct str text;
+    if (!has_key(c->r))
+        return person_authenticate(c);
+    if (!key_text(c->r, &text))
+        return false;
+    struct api_key *key = directory_key_by_text(c->api->options.directory, text);
+    if (!key)
+        return false;
+    c->is_operator = key->account_no == 0;
+    c->key_account_no = key->account_no;
+    c->scopes = key->scopes;
+    call_keep_text(c, &c->key_id, key->id);
+    api_key_unref(key);
+    return true;
+}
+
+/* A browser sends the cookie whoever asks it to: what changes something must come from our page. */
+static bool from_own_page(const struct call *c)
+{
+    bool reads = c->r->method == HTTP_GET || c->r->method == HTTP_HEAD;
+    return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
+}
+
+/* Everything for an admin; else the route's scope. What is the installation's, not one
+ * partner's, takes an operator's key. */
+static bool authorized(const struct call *c)
+{
+    if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
+        return false;
+    if (c->route->flags & ROUTE_PERSON)
+        return c->person.user_id.p != NULL;
+    return (c->scopes & SCOPE_ADMIN) || (c->scopes & c->route->scope);
+}
+
+static bool refuse(struct call *c, int status, const char *detail)
+{
+    c->refusal.status = status;
+    c->refusal.detail = detail;
+    return false;
+}
+
+bool caller_judge(struct call *c)
+{
+    const struct api_options *o = &c->api->options;
+    c->refusal.status = 0;
+    if (c->route->flags & ROUTE_PUBLIC)
+        return true;
+    if (!authenticate(c))
+        return refuse(c, 401,
+                      "This needs a key: send Authorization: Bearer <key> or X-Api-Key: <key>; or "
+                      "a session. It is missing, wrong, revoked or over.");
+    c->authenticated = true;
+    if (!leases_fresh(store_leases(o->store), env_mono_ms(o->env)))
+        return refuse(c, 503,
+                      "This node has not reached the database for some time, so it cannot say who "
+                      "may still do what. See /readyz.");
+    if (!from_own_page(c))
+        return refuse(c, 403,
+                      "A session needs its X-Csrf-Token here, from this daemon's own page; GET "
+                      "/api/v1/session tells it.");
+    if (!c->is_operator && !partner_enabled(c, c->key_account_no))
+        return refuse(c, 403, "This partner's account is disabled; its operator can enable it.");
+    if (!authorized(c))
+        return refuse(c, 403,
+                      c->route->flags & ROUTE_PERSON
+                          ? "This is for people who are signed in, not for keys."
+                          : "The key, or the role, does not have the scope that this request "
+                            "needs.");
+    return true;
+}
+
+void caller_answer_refusal(struct call *c)
+{
+    ASSERT(c->refusal.status);
+    call_answer_problem(c, c->refusal.status, "%s", c->refusal.detail);
+}

@@ -1,0 +1,207 @@
+"""What is revoked is revoked at once: for requests whose head came before it, and for changes that wait.
+
+The routes come from /openapi.json, so that a new one is tried too. A request is held after its head:
+it asks for 100 Continue, which the daemon sends when it has judged the head and not yet the body."""
+import json
+import re
+import socket
+import threading
+
+import pytest
+
+from checks import all_pages
+from harness import Account
+from people import invite, person
+from test_people_rights import Stream
+
+SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write", "people:write",
+          "audit:read"]
+
+
+class Held:
+    """A request of which everything is sent but the body."""
+
+    def __init__(self, port, method, path, headers, body=b"{}"):
+        self.name, self.body = "%s %s" % (method, path), body
+        self.socket = socket.create_connection(("127.0.0.1", port), timeout=60)
+        head = dict(headers, Host="127.0.0.1", Expect="100-continue", Connection="close")
+        head.update({"Content-Type": "application/json", "Content-Length": str(len(body))})
+        lines = ["%s %s HTTP/1.1" % (method, path)] + ["%s: %s" % h for h in head.items()]
+        self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
+        self.read = self.socket.makefile("rb")
+
+    def wait(self):
+        """Until its head has been judged; the status if that is refused."""
+        status = int(self.read.readline().split()[1])
+        if status == 100:
+            assert self.read.readline() == b"\r\n"
+        return status
+
+    def release(self):
+        self.socket.sendall(self.body)
+        status = int(self.read.readline().split()[1])
+        self.text = self.read.read()
+        self.read.close()
+        self.socket.close()
+        return status
+
+
+class World:
+    """A partner with one of everything that a path can name."""
+
+    def __init__(self, daemon):
+        self.daemon, self.account = daemon, Account(daemon)
+        a, api = self.account, daemon.api()
+        key = api.post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["reports:read"]}).json
+        other = person(daemon, "analyst", a.partner_id)
+        for role, of in (("owner", a.partner_id), ("admin", None)):  # so that nobody is the last one
+            invite(daemon, role, of)
+        api.events(a.event("held-" + a.app_id))
+        recovery = api.request("POST", "/api/v1/callbacks/recover", query={"partnerId": a.partner_id}, body={
+            "From": "2026-01-01T00:00:00Z", "To": "2026-01-02T00:00:00Z", "States": ["dead"]})
+        self.ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": key["KeyId"],
+                    "RewardId": "held-" + a.app_id, "RecoveryId": recovery.json["RecoveryId"], "UserId": other.user_id,
+                    "SessionId": other.session()["SessionId"]}
+
+    def fill(self, path):
+        return re.sub(r"\{(\w+)\}", lambda m: self.ids[m.group(1)], path)
+
+    def user_path(self, who):
+        return "/api/v1/users/" + who.user_id
+
+
+def changing_routes(daemon, people):
+    """(method, path) of every route that changes something, and that keys, or people, may ask for."""
+    document = daemon.api().get("/openapi.json", key=None).json
+    found = []
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            ways = [name for way in operation["security"] for name in way]
+            if method != "get" and ways and ("session" if people else "apiKey") in ways:
+                found.append((method.upper(), path))
+    assert len(found) > (20 if people else 15)
+    return found
+
+
+def credentials(who):
+    if isinstance(who, str):
+        return {"X-Api-Key": who}
+    return {"Cookie": who.cookie, "X-Csrf-Token": who.csrf}
+
+
+def revoke_key(daemon, world, key_id):
+    assert daemon.api().delete("/api/v1/partners/%s/keys/%s" % (world.account.partner_id, key_id)).status == 204
+
+
+REVOCATIONS = {
+    "sessions ended": lambda api, w, who: api.delete(w.user_path(who) + "/sessions"),
+    "removed": lambda api, w, who: api.delete(w.user_path(who)),
+    "disabled": lambda api, w, who: api.patch(w.user_path(who), {"Enabled": False}),
+    "another role": lambda api, w, who: api.patch(w.user_path(who), {"Role": "support" if who.operator else "analyst"}),
+    "partner disabled": lambda api, w, who: api.patch("/api/v1/partners/" + w.account.partner_id, {"Enabled": False}),
+}
+
+
+def hold_all(daemon, world, who, people):
+    """Every changing route that lets who's head in."""
+    of = "?partnerId=" + world.account.partner_id
+    held = [Held(daemon.port, method, world.fill(path) + (of if "/session" not in path else ""), credentials(who))
+            for method, path in changing_routes(daemon, people)]
+    waiting = [h for h in held if h.wait() == 100]
+    assert len(waiting) > 15, [h.name for h in held if h not in waiting]
+    return waiting
+
+
+def audit_ids(daemon):
+    return {e["AuditId"] for e in all_pages(daemon.api(), "/api/v1/audit", 500)[0]}
+
+
+@pytest.mark.parametrize("role", ["owner", "admin"])
+@pytest.mark.parametrize("revocation", REVOCATIONS)
+def test_a_body_that_comes_after_the_revocation(daemon, role, revocation):
+    if (role, revocation) == ("admin", "partner disabled"):
+        return
+    world = World(daemon)
+    who = person(daemon, role, None if role == "admin" else world.account.partner_id)
+    who.operator = role == "admin"
+    held = hold_all(daemon, world, who, people=True)
+    assert REVOCATIONS[revocation](daemon.api(), world, who).status in (200, 204)
+    before = audit_ids(daemon)
+    for h in held:
+        assert h.release() == (403 if revocation == "partner disabled" else 401), (h.name, h.text)
+    assert audit_ids(daemon) == before
+
+
+def test_a_key_that_is_revoked_before_the_body_comes(daemon):
+    world = World(daemon)
+    made = daemon.api().post("/api/v1/partners/%s/keys" % world.account.partner_id, {"Scopes": SCOPES}).json
+    held = hold_all(daemon, world, made["Key"], people=False)
+    revoke_key(daemon, world, made["KeyId"])
+    before = audit_ids(daemon)
+    for h in held:
+        assert h.release() == 401, (h.name, h.text)
+    assert audit_ids(daemon) == before
+
+
+def changes(world, n):
+    """Changes that would be made, each with its body."""
+    p, app = "/api/v1/partners/" + world.account.partner_id, "/api/v1/apps/" + world.account.app_id
+    return [("POST", p + "/keys", {"Scopes": ["reports:read"]}), ("PATCH", p, {"Name": "N%d" % n}),
+            ("PATCH", app, {"Name": "A%d" % n}), ("POST", app + "/secret/rotate", {}),
+            ("POST", "/api/v1/users", {"Email": "burst-%s-%d@b.example" % (world.account.app_id, n), "Role": "owner"}),
+            ("POST", "/api/v1/panelists/erase", {"PanelistId": "nobody-%d" % n}),
+            ("POST", "/api/v1/callbacks/%s/resend" % world.ids["RewardId"], {}),
+            ("POST", p + "/apps", {"CurrencyValue": 1})]
+
+
+@pytest.mark.parametrize("kind", ["key", "person", "partner"])
+def test_changes_that_wait_behind_the_revocation(daemon, kind):
+    """Many changes are asked for at once and the revocation in their midst: in the order in which they were
+    made, which is the audit log's, nothing comes behind the revocation."""
+    world = World(daemon)
+    made = daemon.api().post("/api/v1/partners/%s/keys" % world.account.partner_id, {"Scopes": SCOPES}).json
+    owner = person(daemon, "owner", world.account.partner_id)
+    who, actor = (owner, owner.user_id) if kind == "person" else (made["Key"], made["KeyId"])
+    bodies = [(m, p, json.dumps(b).encode()) for n in range(6) for m, p, b in changes(world, n)]
+    held = [Held(daemon.port, m, p, credentials(who), b) for m, p, b in bodies]
+    assert [h.wait() for h in held] == [100] * len(held)
+    revocations = {"key": lambda: revoke_key(daemon, world, made["KeyId"]),
+                   "person": lambda: daemon.api().delete(world.user_path(owner)),
+                   "partner": lambda: daemon.api().patch("/api/v1/partners/" + world.account.partner_id, {"Enabled": False})}
+    revoking = threading.Thread(target=revocations[kind])
+    for i, h in enumerate(held):
+        if i == len(held) // 3:
+            revoking.start()
+        h.socket.sendall(h.body)
+    revoking.join()
+    refused = 403 if kind == "partner" else 401
+    for h in held:
+        h.body = b""
+        assert h.release() in (200, 201, 202, refused), (h.name, h.text)
+    entries = sorted(all_pages(daemon.api(), "/api/v1/audit", 500, partnerId=world.account.partner_id)[0],
+                     key=lambda e: e["AuditId"])
+    ends = {"key": ("key.removed", made["KeyId"]), "person": ("user.removed", owner.user_id),
+            "partner": ("partner.changed", world.account.partner_id)}[kind]
+    at = max(i for i, e in enumerate(entries) if (e["Action"], e["Object"]["Id"]) == ends and e["Actor"]["Kind"] == "key"
+             and e["Actor"]["Id"] != actor)
+    assert [e["Action"] for e in entries[at + 1:] if e["Actor"]["Id"] == actor] == []
+
+
+@pytest.mark.parametrize("revocation", ["key", "partner disabled", "removed"])
+def test_live_streams_end(daemon, revocation):
+    world = World(daemon)
+    made = daemon.api().post("/api/v1/partners/%s/keys" % world.account.partner_id, {"Scopes": SCOPES}).json
+    owner = person(daemon, "owner", world.account.partner_id)
+    owner.operator = False
+    streams = [Stream(made["Key"], daemon), Stream(owner, daemon)]
+    assert [s.event()[0] for s in streams] == ["hello", "hello"]
+    if revocation == "key":
+        revoke_key(daemon, world, made["KeyId"])
+    else:
+        assert REVOCATIONS[revocation](daemon.api(), world, owner).status in (200, 204)
+    ending = {"key": streams[:1], "partner disabled": streams, "removed": streams[1:]}[revocation]
+    for s in ending:
+        while s.event():
+            pass
+    for s in streams:
+        s.close()
