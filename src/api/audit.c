@@ -38,17 +38,24 @@ void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms
              (uint64_t)at_ms);
 }
 
-static void print_actor(struct json_writer *w, const struct call *c)
+/* hidden: who of the operators it was, and from where, is not for the partner that it concerns. */
+static void print_actor(struct json_writer *w, const struct call *c, bool hidden)
 {
     bool person = c && c->person.user_id.p;
+    const char *kind = !c            ? "postbackd"
+                       : hidden      ? "operator"
+                       : person      ? "user"
+                       : c->key_id.p ? "key"
+                                     : "unknown";
+    struct str id = !c || hidden ? STR_NONE : person ? c->person.user_id : c->key_id;
     json_key(w, "Actor");
     json_object(w);
     json_key(w, "Kind");
-    json_c(w, !c ? "postbackd" : person ? "user" : c->key_id.p ? "key" : "unknown");
+    json_c(w, kind);
     json_key(w, "Id");
-    json_string(w, !c ? STR_NONE : person ? c->person.user_id : c->key_id);
+    json_string(w, id);
     json_key(w, "Name");
-    json_string(w, person ? c->person.email : STR_NONE);
+    json_string(w, person && !hidden ? c->person.email : STR_NONE);
     json_key(w, "ActingAs");
     json_bool(w, person && c->person.acting);
     json_end_object(w);
@@ -56,7 +63,7 @@ static void print_actor(struct json_writer *w, const struct call *c)
     if (c)
         address_print(&peer, &c->r->peer);
     json_key(w, "Address");
-    json_string(w, c ? buf_str(&peer) : STR_NONE);
+    json_string(w, c && !hidden ? buf_str(&peer) : STR_NONE);
     json_key(w, "RequestId");
     json_string(w, c ? c->r->request_id : STR_NONE);
     buf_free(&peer);
@@ -71,22 +78,25 @@ static void print_state(struct json_writer *w, const char *name, const struct bu
         json_null(w);
 }
 
-static void print_entry(struct audit *audit, const struct call *c, const struct audit_note *note,
-                        const char *id, int64_t now_ms, struct buf *to)
+static struct str print_entry(struct audit *audit, const struct call *c,
+                              const struct audit_note *note, const char *id, bool hidden,
+                              struct arena *arena)
 {
+    struct buf to = {0};
     struct partner *partner = directory_partner_by_no(audit->directory, note->account_no);
     struct json_writer w;
-    json_write_to(&w, to);
+    json_write_to(&w, &to);
     json_object(&w);
     json_key(&w, "AuditId");
     json_c(&w, id);
     json_key(&w, "At");
-    json_time(&w, now_ms);
+    json_time(&w, audit->now_ms);
     json_key(&w, "Action");
     json_c(&w, note->action);
     json_key(&w, "PartnerId");
-    json_string(&w, partner ? partner->id : STR_NONE);
-    print_actor(&w, c);
+    bool is_new = !partner && strcmp(note->object_kind, "partner") == 0; /* not applied yet */
+    json_string(&w, partner ? partner->id : is_new ? note->object_id : STR_NONE);
+    print_actor(&w, c, hidden);
     json_key(&w, "Object");
     json_object(&w);
     json_key(&w, "Kind");
@@ -99,6 +109,9 @@ static void print_entry(struct audit *audit, const struct call *c, const struct 
     json_end_object(&w);
     if (partner)
         partner_unref(partner);
+    struct str kept = arena_str(arena, buf_str(&to));
+    buf_free(&to);
+    return kept;
 }
 
 static struct str key_of(struct arena *arena, uint32_t account_no, const char *id)
@@ -115,18 +128,18 @@ size_t audit_parts(struct audit *audit, const struct call *c, const struct audit
                    struct arena *arena, struct object_part ret_parts[AUDIT_PARTS])
 {
     char id[AUDIT_ID_BYTES + 1];
-    struct buf document = {0};
     if (!note->action)
         return 0;
-    int64_t now_ms = env_wall_ms(audit->env);
-    make_id(audit, now_ms, id);
-    print_entry(audit, c, note, id, now_ms, &document);
-    struct str kept = arena_str(arena, buf_str(&document));
-    buf_free(&document);
-    ret_parts[0] = (struct object_part){OBJECT_AUDIT, key_of(arena, 0, id), kept};
+    audit->now_ms = env_wall_ms(audit->env);
+    make_id(audit, audit->now_ms, id);
+    struct str entry = print_entry(audit, c, note, id, false, arena);
+    ret_parts[0] = (struct object_part){OBJECT_AUDIT, key_of(arena, 0, id), entry};
     if (!note->account_no)
         return 1;
-    ret_parts[1] = (struct object_part){OBJECT_AUDIT, key_of(arena, note->account_no, id), kept};
+    bool by_operator = c && (c->is_operator || c->person.acting);
+    if (by_operator)
+        entry = print_entry(audit, c, note, id, true, arena);
+    ret_parts[1] = (struct object_part){OBJECT_AUDIT, key_of(arena, note->account_no, id), entry};
     return 2;
 }
 

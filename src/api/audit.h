@@ -2,7 +2,8 @@
  *
  * An entry is an object of the store, printed as GET /api/v1/audit shows it. Its key begins with
  * whose it is, then its time: "a/" for the installation, where every entry stands, and "pXXXXXXXX/"
- * for the account it concerns, where it stands once more: each list is one range, read backwards.
+ * for the account it concerns, where it stands once more, without who of the operators it was: each
+ * list is one range, read backwards.
  */
 #pragma once
 
@@ -25,6 +26,7 @@ struct audit_note {
 struct audit {
     struct env *env;
     struct directory *directory;
+    int64_t now_ms; /* of the entry being written */
     int64_t last_ms;
     uint32_t count; /* within that millisecond */
 };

@@ -15,6 +15,7 @@ struct auditing {
     struct call *c;
     struct object_list list;
     struct str action, actor, object; /* filters; absent: any */
+    struct str partner;               /* whose entries an operator wants; absent: all */
     char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
     size_t scope_bytes; /* of each key, before the AuditId */
     size_t limit, found, looked_at;
@@ -35,9 +36,9 @@ static bool is_wanted(struct auditing *a, struct str document)
     struct json *v = NULL;
     struct str why;
     struct arena arena = {0};
-    bool any = !a->action.p && !a->actor.p && !a->object.p;
+    bool any = !a->action.p && !a->actor.p && !a->object.p && !a->partner.p;
     bool wanted = any || (json_parse(a->c->loop->parser, &arena, document, &v, &why) &&
-                          text_is(v, "Action", a->action) &&
+                          text_is(v, "Action", a->action) && text_is(v, "PartnerId", a->partner) &&
                           text_is(json_member(v, "Actor"), "Id", a->actor) &&
                           text_is(json_member(v, "Object"), "Id", a->object));
     arena_free(&arena);
@@ -141,8 +142,11 @@ void audit_list(struct call *c)
         call_answer_invalid_query(c);
         return;
     }
-    audit_key(a->from, c->account_no, from_ms);
-    audit_key(a->below, c->account_no, to_ms);
+    /* A partner's own list does not say who of the operators it was: they read the whole one. */
+    uint32_t scope_no = c->is_operator ? 0 : c->account_no;
+    a->partner = c->is_operator ? call_parameter(c, "partnerId") : STR_NONE;
+    audit_key(a->from, scope_no, from_ms);
+    audit_key(a->below, scope_no, to_ms);
     a->scope_bytes = strlen(a->from) - 12;
     if (after.p && str_cmp(after, (struct str){a->below + a->scope_bytes, 12}) < 0) {
         memcpy(a->below + a->scope_bytes, after.p, after.n);
@@ -153,7 +157,7 @@ void audit_list(struct call *c)
     json_key(&a->w, "Items");
     json_array(&a->w);
     a->list.kind = OBJECT_AUDIT;
-    a->list.account_no = c->account_no;
+    a->list.account_no = scope_no;
     a->list.limit = PAGE_ROWS;
     a->list.reply_to = call_executor(c);
     a->list.done.run = on_rows;

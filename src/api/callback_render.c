@@ -183,7 +183,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     masked_url(w, app, row->event.lane);
     render_body(c, w, &row->event, app);
     json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
-    if (row->event.reason.p)
+    if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
         key_string(w, "ReasonGiven", row->event.reason);
     if (with_attempts) {
         json_key(w, "Attempts");

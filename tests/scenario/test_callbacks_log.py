@@ -158,6 +158,8 @@ def test_detail_with_attempts(daemon):
         assert [found[k] for k in ("RewardId", "AppId", "ClientId", "PanelistId", "RewardType", "Reason", "Reward",
                                    "RevenueAmount", "Url", "NextAttemptAt")] == [
             event_id, a.app_id, a.client, "user-1", "ad_hoc", None, 2, 0, receiver.url + "?x=1", None]
+        assert found["ReasonGiven"] == "ticket 5"  # for operators only
+        assert "ReasonGiven" not in daemon.api(a.key("callbacks:read")).get("/api/v1/callbacks/" + event_id).json
         assert found["Body"].encode() == receiver.requests[0].body
         assert TIME.fullmatch(found["CreatedAt"])
         first, second = found["Attempts"]

@@ -177,7 +177,10 @@ def test_every_change_is_written_down(daemon, receiver):
         assert hidden not in text
         assert hidden not in daemon.log_text()
     made = next(e for e in items if e["Action"] == "user.created")
-    assert made["Actor"]["Kind"] == "key" and made["Actor"]["Id"] == "operator"
+    assert made["Actor"] == {"Kind": "operator", "Id": None, "Name": None, "ActingAs": False} and not made["Address"]
+    told = daemon.api().get("/api/v1/audit", query={"partnerId": account.partner_id, "action": "user.created"}).json
+    assert told["Items"][0]["AuditId"] == made["AuditId"]
+    assert told["Items"][0]["Actor"]["Kind"] == "key" and told["Items"][0]["Actor"]["Id"] == "operator"
 
 
 def test_what_is_sent_and_erased_is_written_down(daemon, receiver):
@@ -204,15 +207,17 @@ def test_what_is_sent_and_erased_is_written_down(daemon, receiver):
         ("panelist.erased", "panelist", None), ("app.test_sent", "app", account.app_id),
         ("recovery.removed", "recovery", made), ("recovery.created", "recovery", made),
         ("callback.resent", "callback", "noted-1"), ("callback.resent", "callback", "noted-1")]
-    assert [e["Actor"]["Id"] for e in items[:6]] == [owner.user_id] * 4 + [support.user_id, owner.user_id]
-    assert all(e["Address"] == "127.0.0.1" and e["RequestId"] and e["PartnerId"] == account.partner_id for e in items[:6])
+    assert [e["Actor"]["Id"] for e in items[:6]] == [owner.user_id] * 4 + [None, owner.user_id]
+    assert items[4]["Actor"]["Kind"] == "operator" and support.email not in str(items[4])
+    assert [e["Address"] for e in items[:6]] == ["127.0.0.1"] * 4 + [None, "127.0.0.1"]
+    assert all(e["RequestId"] and e["PartnerId"] == account.partner_id for e in items[:6])
     assert items[1]["After"] == {"RewardId": tested["RewardId"], "RewardType": "survey_completed",
                                  "Url": test["Url"].replace("me:geheim", "***:***")}
     assert items[3]["After"]["States"] == ["dead"] and items[3]["After"]["AppId"] == account.app_id
     text = owner.get("/api/v1/audit", query={"limit": 500}).text
     assert "secret-panelist" not in text and "geheim" not in text
     noted = daemon.api().get("/api/v1/audit", query=dict(of, object="noted-1")).json["Items"]
-    assert len(noted) == 2
+    assert [e["Actor"]["Id"] for e in noted] == [support.user_id, owner.user_id]
 
 
 def test_the_audit_log_is_ones_own_and_paged(daemon):

@@ -243,7 +243,7 @@ export interface AuditEntry {
   Action: string;
   PartnerId: string | null;
   Actor: {
-    Kind: 'user' | 'key' | 'unknown' | 'postbackd';
+    Kind: 'user' | 'key' | 'unknown' | 'operator' | 'postbackd';
     Id: string | null;
     Name: string | null;
     ActingAs: boolean;
