@@ -194,15 +194,18 @@ int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
 int disk_ensure_directory(struct disk *disk, const char *path)
 {
     int made = disk->make_directory(disk, path);
-    if (made == -EEXIST)
-        return 0;
-    if (made < 0)
+    if (made < 0 && made != -EEXIST)
         return made;
     char *parent = xstrdup(path);
+    size_t n = strlen(parent);
+    while (n > 1 && parent[n - 1] == '/')
+        parent[--n] = '\0';
     char *slash = strrchr(parent, '/');
     if (slash && slash != parent)
         *slash = '\0';
+    /* Also where it is there: who made it may have ended before the sync. In a directory that this
+     * process may not read it was somebody else. */
     int result = disk->sync_directory(disk, !slash ? "." : slash == parent ? "/" : parent);
     free(parent);
-    return result;
+    return made == -EEXIST && result == -EACCES ? 0 : result;
 }

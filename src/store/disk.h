@@ -44,5 +44,5 @@ struct disk *disk_real(void);
 MUST_CHECK int disk_write_all(struct disk *disk, int fd, const void *from, size_t n,
                               int64_t offset);
 MUST_CHECK int disk_read_all(struct disk *disk, int fd, void *to, size_t n, int64_t offset);
-/* Makes the directory where it is absent, with its name durable. 0 or -errno. */
+/* Makes the directory where it is absent; its name is durable then. 0 or -errno. */
 MUST_CHECK int disk_ensure_directory(struct disk *disk, const char *path);

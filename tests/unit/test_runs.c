@@ -369,6 +369,31 @@ static void refuses_blocks_of_impossible_length(void)
     refuse_damage("UPDATE panelists_3 SET block=x''", RUN_PANELISTS);
 }
 
+/* A key that two runs have was accepted twice: whoever merged them would hide it. */
+static void refuses_equal_records(void)
+{
+    for (int kind = RUN_KEYS; kind <= RUN_PANELISTS; kind++) {
+        begin(9);
+        for (uint32_t run = 1; run <= 2; run++) {
+            struct key_record key = {{7, run_width((enum run_kind)kind)}, {run, run}, run};
+            add_run((enum run_kind)kind, &key, 1, run);
+            sql_exec_f(&sql, "INSERT INTO run VALUES(%d,%u,1)", SEGMENT, run);
+        }
+        CHECK(!sql_failed(&sql));
+        run_merge_all(&sql, SEGMENT);
+        CHECK_EQ_INT(sql.code, SQLITE_CORRUPT);
+        sql_close(&sql);
+    }
+}
+
+static void refuses_a_database_without_a_wal(void)
+{
+    begin(10);
+    schema_configure(&sql, true, SCHEMA_CACHE_KIB_WRITER);
+    CHECK(sql_failed(&sql)); /* in memory there is none */
+    sql_close(&sql);
+}
+
 int main(void)
 {
     RUN(orders_what_shares_its_first_half);
@@ -379,5 +404,7 @@ int main(void)
     RUN(merges_runs_of_one_size);
     RUN(large_runs_wait);
     RUN(refuses_blocks_of_impossible_length);
+    RUN(refuses_equal_records);
+    RUN(refuses_a_database_without_a_wal);
     return check_done("runs");
 }

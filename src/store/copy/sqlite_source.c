@@ -411,7 +411,8 @@ static bool is_of_this_version(const char *directory, char **ret_why)
 struct copy_source *copy_sqlite_source(const char *directory, char **ret_why)
 {
     int lock = -1;
-    if (!is_of_this_version(directory, ret_why) || !recover_lock(directory, &lock, ret_why))
+    if (!is_of_this_version(directory, ret_why) ||
+        !recover_lock(disk_real(), directory, &lock, ret_why))
         return NULL;
     char *database = xprintf("%s/postbackd.db", directory);
     struct copy_source *source = NULL;

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "store/sqlite/checkpoint.h"
@@ -25,11 +24,12 @@ _Static_assert(RECOVERED_BYTES <
 
 /* --- the directory ---------------------------------------------------------------------------- */
 
-bool recover_lock(const char *directory, int *ret_lock, char **ret_why)
+bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char **ret_why)
 {
-    if (mkdir(directory, 0700) != 0 && errno != EEXIST) {
+    int made = disk_ensure_directory(disk, directory);
+    if (made < 0) {
         *ret_why =
-            xprintf("the store's directory %s cannot be made: %s", directory, strerror(errno));
+            xprintf("the store's directory %s cannot be made: %s", directory, strerror(-made));
         return false;
     }
     char *path = xprintf("%s/lock", directory);
@@ -196,7 +196,7 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
 
 bool recover_open(struct sqlite_store *s, char **ret_why)
 {
-    if (!recover_lock(s->directory, &s->lock, ret_why) || !open_database(s, ret_why))
+    if (!recover_lock(s->disk, s->directory, &s->lock, ret_why) || !open_database(s, ret_why))
         return false;
     s->view.active = memtable_new(s->apply.generation + 1);
     view_load(&s->view);

@@ -15,8 +15,10 @@ bool replay_group(void *replay, struct str records, struct journal_position end)
 /* Applies what is left. */
 MUST_CHECK bool replay_end(struct replay *replay);
 
-/* The directory is this process's alone until *ret_lock is closed; made where it is not there. */
-MUST_CHECK bool recover_lock(const char *directory, int *ret_lock, char **ret_why);
+/* The directory is this process's alone until *ret_lock is closed; made where it is not there, with
+ * its name durable. */
+MUST_CHECK bool recover_lock(struct disk *disk, const char *directory, int *ret_lock,
+                             char **ret_why);
 /* Without a store: applies what the journal has behind the database that apply->sql is open on. The
  * caller closes both, whatever comes of it. */
 MUST_CHECK bool recover_tail(struct apply *apply, struct view *view, struct disk *disk,

@@ -131,7 +131,10 @@ void run_writer_add(struct run_writer *w, const void *record)
     if (w->block.n > 0) {
         struct run_place last = place_of(w->block.p + w->block.n - width), next = place_of(record);
         bool full = w->block.n + width > RUN_BLOCK_BYTES;
-        ASSERT(!is_before(next, last));
+        if (!is_before(last, next))
+            sql_damaged(w->q, w->kind == RUN_KEYS
+                                  ? "a segment has a key twice, or its keys out of order"
+                                  : "a segment has a panelist's event twice, or out of order");
         if (full && (w->kind != RUN_KEYS || next.major >> 24 != last.major >> 24))
             write_block(w);
     }

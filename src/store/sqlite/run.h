@@ -86,7 +86,7 @@ struct run_writer {
 
 void run_writer_begin(struct run_writer *w, struct sql *q, uint32_t segment, enum run_kind kind,
                       uint32_t run);
-/* In their order. */
+/* In their order; a record that is not behind the one before it fails the connection as damaged. */
 void run_writer_add(struct run_writer *w, const void *record);
 void run_writer_end(struct run_writer *w);
 
