@@ -132,8 +132,9 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
 {
     int id = option_of_variable(variable);
     if (id < 0) {
-        /* POSTBACKD_BIN is the test suite's. */
-        if (!str_is(variable, "BIN") && s->unknown_variable_count < SETTING_UNKNOWN_MAX)
+        /* POSTBACKD_BIN is the test suite's, POSTBACKD_TEST_SIZES read where a store is opened. */
+        if (!str_is(variable, "BIN") && !str_is(variable, "TEST_SIZES") &&
+            s->unknown_variable_count < SETTING_UNKNOWN_MAX)
             s->unknown_variables[s->unknown_variable_count++] = variable;
         return true;
     }

@@ -3,6 +3,8 @@
 
 #include "accounts/directory.h"
 
+#include <stdlib.h>
+
 static struct store *open_postgresql(const struct daemon_options *o, struct env *env,
                                      char **ret_why)
 {
@@ -27,6 +29,18 @@ static struct store *open_postgresql(const struct daemon_options *o, struct env 
                                 : postgresql_store_open(&options.each, ret_why);
 }
 
+/* Tests of the whole daemon set it, "BYTES,PAGES", to see many segments and checkpoints in seconds.
+ */
+static void read_test_sizes(struct sqlite_store_options *options)
+{
+    const char *text = getenv("POSTBACKD_TEST_SIZES");
+    char *rest = NULL;
+    if (!text)
+        return;
+    options->journal_segment_bytes = (size_t)strtoull(text, &rest, 10);
+    options->checkpoint_pages = *rest == ',' ? (int)strtoul(rest + 1, NULL, 10) : 0;
+}
+
 static struct store *open_sqlite(const struct daemon_options *o, struct env *env, char **ret_why)
 {
     struct sqlite_store_options options = {
@@ -37,6 +51,7 @@ static struct store *open_sqlite(const struct daemon_options *o, struct env *env
         .disk_reserve_bytes = o->disk_reserve_bytes,
         .waiting_most = o->waiting_most,
     };
+    read_test_sizes(&options);
     return sqlite_store_open(&options, ret_why);
 }
 

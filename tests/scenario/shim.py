@@ -8,14 +8,18 @@ import pytest
 
 from harness import BINARY
 
-SHIM = Path(BINARY).resolve().parent / "tests" / "scenario" / "shim.so"
+LIBRARIES = Path(BINARY).resolve().parent / "tests" / "scenario"
 
 
 def shimmed(**controls):
-    """The environment that preloads the shim; sanitizers let it come before their runtime."""
-    if not SHIM.exists():
-        pytest.skip("no shim.so beside " + BINARY)
-    env = {"LD_PRELOAD": str(SHIM)}
+    return preloaded("shim.so", **controls)
+
+
+def preloaded(name, **controls):
+    """The environment that preloads a library; sanitizers let it come before their runtime."""
+    if not (LIBRARIES / name).exists():
+        pytest.skip("no %s beside %s" % (name, BINARY))
+    env = {"LD_PRELOAD": str(LIBRARIES / name)}
     env.update({name: str(path) for name, path in controls.items()})
     if "ASAN_OPTIONS" in os.environ:
         env["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"] + ":verify_asan_link_order=0"
