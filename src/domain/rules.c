@@ -90,23 +90,23 @@ static void take_from_original(struct event *e, const struct event *original)
     e->offer_goal_id = original->offer_goal_id;
 }
 
-/* What the app pays for a disqualification: nothing beyond the cap. */
+/* What the app pays for a disqualification: nothing beyond the cap. Tests are always paid. */
 static void pay_disqualification(struct event *e, const struct candidate *c,
-                                 uint32_t payments_in_window)
+                                 const struct payments *paid)
 {
     const struct app_terms *terms = c->terms;
-    bool capped = !c->is_test && payments_in_window >= terms->disqualification_cap;
+    bool capped = !c->is_test && !cap_allows(terms->disqualification_cap, c->occurred_ms, paid);
     e->reward_micros = capped ? 0 : terms->disqualification_reward_micros;
     e->counts_for_cap = !c->is_test && e->reward_micros > 0;
 }
 
-static void set_amounts(struct event *e, const struct candidate *c, uint32_t payments_in_window)
+static void set_amounts(struct event *e, const struct candidate *c, const struct payments *paid)
 {
     if (c->type == EVENT_SURVEY_STARTED || c->type == EVENT_OFFER_CLICKED)
         return; /* nothing is paid for either, whatever was sent */
     e->revenue_micros = c->has_revenue ? c->revenue_micros : 0;
     if (paid_by_disqualification_rule(c)) {
-        pay_disqualification(e, c, payments_in_window);
+        pay_disqualification(e, c, paid);
     } else {
         bool in_range = rules_reward(c, &e->reward_micros);
         ASSERT(in_range); /* intake rejects the others before anything is queued */
@@ -128,7 +128,7 @@ static void set_state(struct event *e, const struct candidate *c)
         e->state = CALLBACK_PENDING;
 }
 
-struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_window,
+struct verdict rules_decide(const struct candidate *c, const struct payments *paid,
                             const struct event *original, bool original_reversed,
                             int64_t accepted_ms, struct event *ret_event)
 {
@@ -167,7 +167,7 @@ struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_wind
         e.offer_title = c->offer_title;
         /* A click is not yet about any goal of the offer. */
         e.offer_goal_id = c->type == EVENT_OFFER_CLICKED ? STR_NONE : c->offer_goal_id;
-        set_amounts(&e, c, payments_in_window);
+        set_amounts(&e, c, paid);
     }
     set_state(&e, c);
     *ret_event = e;

@@ -3,17 +3,18 @@
 #pragma once
 
 #include "base/check.h"
+#include "domain/cap.h"
 #include "domain/event.h"
 
 /* Fills everything of `ret_event` but account-local facts the store assigns (event_no). Text is
  * borrowed from the candidate (and `original`); body is left absent, see payload.h.
  *
- * payments_in_window: disqualification payments of this (app, panelist) with Timestamps in
- * (occurred - 24 h, occurred]; asked for only when rules_needs_payments() says so.
+ * paid: disqualification payments of this (app, panelist) that count for the cap, see cap.h;
+ * looked up only when rules_needs_payments() says so, else empty.
  * original: the event named by OriginalRewardId on a reversal (NULL: not found), and whether it
  * has been reversed already. */
 bool rules_needs_payments(const struct candidate *c);
-struct verdict rules_decide(const struct candidate *c, uint32_t payments_in_window,
+struct verdict rules_decide(const struct candidate *c, const struct payments *paid,
                             const struct event *original, bool original_reversed,
                             int64_t accepted_ms, struct event *ret_event);
 

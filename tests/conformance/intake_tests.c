@@ -184,15 +184,58 @@ static void disqualifications_are_capped(struct subject *s)
     CHECK_EQ_INT(disqualify(s, "d-7", t + DAY - 1, false, "p"), 0);
     CHECK_EQ_INT(disqualify(s, "d-8", t + DAY, false, "p"), 500000); /* the first one is out */
     CHECK_EQ_INT(disqualify(s, "d-9", t + DAY, false, "p"), 0);
-    CHECK_EQ_INT(disqualify(s, "d-10", t - 1, false, "p"), 500000); /* later ones do not count */
-    CHECK_EQ_INT(disqualify(s, "d-11", t, false, "p"), 0); /* what came late does, from now on */
-    struct candidate own = item(EVENT_SURVEY_DISQUALIFIED, "d-12");
+    CHECK_EQ_INT(disqualify(s, "d-10", t - 1, false, "p"), 0); /* the day from it on is full */
+    CHECK_EQ_INT(disqualify(s, "d-11", t - DAY + 1000, false, "p"), 500000); /* none is, with it */
+    CHECK_EQ_INT(disqualify(s, "d-12", t - DAY + 2000, false, "p"), 0);
+    struct candidate own = item(EVENT_SURVEY_DISQUALIFIED, "d-13");
     own.occurred_ms = t + DAY;
     own.panelist_id = STR("p");
     own.has_reward = true;
     own.reward_micros = 7;
     CHECK_EQ_INT(submit_one(s, own).kind, VERDICT_ACCEPTED);
-    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "d-12").event.reward_micros, 7);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "d-13").event.reward_micros, 7);
+}
+
+#define ORDERED 60
+
+/* How many of ORDERED disqualifications, half an hour apart, are paid when they come as `order`
+ * says, some at a time. */
+static int paid_in_order(struct subject *s, const int *order, size_t at_once, const char *panelist)
+{
+    static char ids[ORDERED][24];
+    int paid = 0;
+    for (size_t done = 0; done < ORDERED; done += at_once) {
+        struct candidate items[ORDERED];
+        struct verdict v[ORDERED];
+        for (size_t i = 0; i < at_once; i++) {
+            snprintf(ids[i], sizeof ids[i], "d-%s-%d", panelist, order[done + i]);
+            items[i] = item(EVENT_SURVEY_DISQUALIFIED, ids[i]);
+            items[i].panelist_id = str_of(panelist);
+            items[i].occurred_ms = BASE_MS - 5 * DAY + order[done + i] * (DAY / 48);
+        }
+        if (!CHECK(subject_submit(s, items, at_once, BASE_MS, v) == STORE_OK))
+            return -1;
+        for (size_t i = 0; i < at_once; i++)
+            paid += row_of(s, ACCOUNT_A, ids[i]).event.reward_micros > 0;
+    }
+    return paid;
+}
+
+/* In the order of time two a day are paid; in any other order no day gets more. */
+static void the_cap_holds_in_whatever_order_events_come(struct subject *s)
+{
+    int forwards[ORDERED], backwards[ORDERED], mixed[ORDERED];
+    for (int i = 0; i < ORDERED; i++) {
+        forwards[i] = i;
+        backwards[i] = ORDERED - 1 - i;
+        mixed[i] = i * 37 % ORDERED;
+    }
+    CHECK_EQ_INT(paid_in_order(s, forwards, 1, "f"), 4);
+    CHECK_EQ_INT(paid_in_order(s, backwards, 1, "b"), 4);
+    CHECK_EQ_INT(paid_in_order(s, backwards, ORDERED, "bb"), 4);
+    CHECK_EQ_INT(paid_in_order(s, backwards, 10, "bs"), 4);
+    CHECK(paid_in_order(s, mixed, 1, "m") <= 4);
+    CHECK(paid_in_order(s, mixed, 20, "ms") <= 4);
 }
 
 static struct verdict submit_at(struct subject *s, enum event_type type, const char *id,
@@ -324,6 +367,7 @@ void run_intake_tests(void)
     RUN_FRESH(reversals_take_back_the_original);
     RUN_FRESH(reversals_must_fit_the_original);
     RUN_FRESH(disqualifications_are_capped);
+    RUN_FRESH(the_cap_holds_in_whatever_order_events_come);
     RUN_FRESH(the_cap_holds_on_old_days);
     RUN_FRESH(acceptance_does_not_go_back_a_little);
     RUN_FRESH(a_clock_put_back_takes_the_times_with_it);

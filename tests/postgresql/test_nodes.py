@@ -303,6 +303,31 @@ def test_what_one_node_erases_leaves_the_memory_of_all(cluster):
         receiver.close()
 
 
+def test_the_cap_holds_over_nodes_whose_clocks_differ(cluster, receiver):
+    """Without a Timestamp each node dates by its own clock, whoever commits first."""
+    a, b = cluster.start("a"), cluster.start("b")
+    cluster.wait_even("a", "b")
+    account = cluster.accounts(1, receiver.url, a)[0]
+    account.patch(DisqualificationReward=0.5, DisqualificationCap=6)
+    eventually(lambda: b.api().get("/api/v1/apps/" + account.app_id)
+               .json["DisqualificationReward"] == 0.5, 10)
+
+    def report(node, name):
+        for i in range(20):
+            assert node.api().events([account.event("%s-%d" % (name, i), "survey_disqualified",
+                                                    PanelistId="p")])["Accepted"] == 1
+
+    threads = [threading.Thread(target=report, args=pair) for pair in ((a, "a"), (b, "b"))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+    rewards = [row["Reward"] for row in a.api().get("/api/v1/callbacks", query={
+        "partnerId": account.partner_id, "limit": 500}).json["Items"]]
+    assert len(rewards) == 40
+    assert sum(reward == 0.5 for reward in rewards) == 6, rewards
+
+
 def test_a_recovery_is_run_by_one_and_seen_by_all(cluster):
     good = []
     receiver = Receiver(lambda r: 200 if good else 404)

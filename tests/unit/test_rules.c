@@ -54,10 +54,17 @@ static struct candidate candidate_of(enum event_type type)
     return c;
 }
 
+static const struct payments nothing_paid = {0};
+
+/* With so many payments at the time of the event. */
 static struct event accept(const struct candidate *c, uint32_t payments)
 {
     struct event e = {0};
-    struct verdict v = rules_decide(c, payments, NULL, false, ACCEPTED_MS, &e);
+    int64_t at_ms[100];
+    for (uint32_t i = 0; i < payments; i++)
+        at_ms[i] = c->occurred_ms;
+    struct payments paid = {at_ms, payments};
+    struct verdict v = rules_decide(c, &paid, NULL, false, ACCEPTED_MS, &e);
     CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
     return e;
 }
@@ -253,7 +260,7 @@ static struct candidate reversal(void)
 static struct verdict decide(const struct candidate *c, const struct event *original, bool reversed)
 {
     struct event untouched = {.event_no = 4242};
-    struct verdict v = rules_decide(c, 0, original, reversed, ACCEPTED_MS, &untouched);
+    struct verdict v = rules_decide(c, &nothing_paid, original, reversed, ACCEPTED_MS, &untouched);
     if (v.kind != VERDICT_ACCEPTED)
         CHECK_EQ_UINT(untouched.event_no, 4242);
     return v;
@@ -266,7 +273,8 @@ static void a_reversal_negates_its_original(void)
     c.reason = STR("chargeback");
     c.session_id = STR("s-1"); /* given and equal */
     terms.currency_micros = 1; /* today's ratio changes no past reward */
-    CHECK_EQ_INT(rules_decide(&c, 0, &original, false, ACCEPTED_MS, &e).kind, VERDICT_ACCEPTED);
+    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
+                 VERDICT_ACCEPTED);
     CHECK_EQ_INT(e.revenue_micros, -1234567);
     CHECK_EQ_INT(e.reward_micros, -123460000);
     CHECK_EQ_UINT(e.original_no, 41);
@@ -333,10 +341,12 @@ static void the_reversal_of_a_test_is_a_test(void)
     struct candidate c = reversal();
     struct event original = original_of(&c), e = {0};
     original.is_test = true;
-    CHECK_EQ_INT(rules_decide(&c, 0, &original, false, ACCEPTED_MS, &e).kind, VERDICT_ACCEPTED);
+    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
+                 VERDICT_ACCEPTED);
     CHECK(e.is_test);
     c.is_test = true;
-    CHECK_EQ_INT(rules_decide(&c, 0, &original, false, ACCEPTED_MS, &e).kind, VERDICT_ACCEPTED);
+    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
+                 VERDICT_ACCEPTED);
     CHECK(e.is_test);
 }
 

@@ -62,7 +62,7 @@ static size_t record_bytes(const struct candidate *c, const struct event *origin
 {
     struct event e;
     struct buf body = {0}, record = {0};
-    struct verdict v = rules_decide(c, 0, original, false, NOW_MS, &e);
+    struct verdict v = rules_decide(c, &(struct payments){0}, original, false, NOW_MS, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
     struct payload_options o = {c->client_id, c->terms->legacy_fields, c->terms->extended_fields,
                                 c->integration};
@@ -90,7 +90,8 @@ static void no_record_is_larger_than_was_reckoned(void)
                     struct candidate first = shaped(EVENT_OFFER_COMPLETED, of, &with);
                     struct candidate c = shaped(type, shape, &with);
                     struct event original;
-                    (void)rules_decide(&first, 0, NULL, false, NOW_MS, &original);
+                    (void)rules_decide(&first, &(struct payments){0}, NULL, false, NOW_MS,
+                                       &original);
                     size_t n = record_bytes(&c, &original);
                     CHECK(n <= record_event_bytes_most(&c));
                     if (n > largest)

@@ -71,17 +71,23 @@ static void hand_over(struct memory_store *m, struct owed_list *list)
 
 /* --- taking in ------------------------------------------------------------------------------ */
 
-/* Payments by the disqualification rule to this (app, panelist) in the 24 h up to the event. */
-static uint32_t count_payments(const struct memory_store *m, const struct candidate *c)
+/* Times of payments by the disqualification rule to this (app, panelist); the caller's. */
+static int64_t *find_payments(const struct memory_store *m, const struct candidate *c,
+                              size_t *ret_count)
 {
-    uint32_t n = 0;
+    int64_t *at_ms = NULL;
+    size_t n = 0, capacity = 0;
     for (size_t i = 0; i < m->count; i++) {
         const struct event *e = &m->entries[i]->event;
-        n += e->counts_for_cap && e->app_no == c->terms->app_no &&
-             str_eq(e->panelist_id, c->panelist_id) && e->occurred_ms <= c->occurred_ms &&
-             e->occurred_ms > c->occurred_ms - DAY_MS;
+        if (!e->counts_for_cap || e->app_no != c->terms->app_no ||
+            !str_eq(e->panelist_id, c->panelist_id))
+            continue;
+        at_ms = xgrow(at_ms, &capacity, n + 1, sizeof *at_ms);
+        at_ms[n++] = e->occurred_ms;
     }
-    return n;
+    cap_sort(at_ms, n);
+    *ret_count = n;
+    return at_ms;
 }
 
 static bool is_reversed(const struct memory_store *m, const struct event *original)
@@ -162,10 +168,13 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
     const struct entry *original = NULL;
     if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
         original = memory_find(m, account_no, c->original_reward_id);
-    uint32_t payments = rules_needs_payments(c) ? count_payments(m, c) : 0;
+    size_t paid_count = 0;
+    int64_t *paid_at_ms = rules_needs_payments(c) ? find_payments(m, c, &paid_count) : NULL;
+    struct payments paid = {paid_at_ms, paid_count};
     struct event e;
-    struct verdict v = rules_decide(c, payments, original ? &original->event : NULL,
+    struct verdict v = rules_decide(c, &paid, original ? &original->event : NULL,
                                     original && is_reversed(m, &original->event), accepted_ms, &e);
+    free(paid_at_ms);
     if (v.kind != VERDICT_ACCEPTED)
         return v;
     v.event_no = e.event_no = next_event_no(m, account_no);

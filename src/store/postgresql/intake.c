@@ -13,6 +13,7 @@
  * under the numbers that it had given them: those were accepted, not duplicates. */
 #include "store/postgresql/intake.h"
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
@@ -61,18 +62,31 @@ static struct intake_item *earlier_with_key(struct intake *in, uint32_t account_
     return NULL;
 }
 
-static uint32_t earlier_payments(struct intake *in, const struct candidate *c)
+static bool is_near(int64_t paid_ms, int64_t at_ms)
 {
-    uint32_t n = 0;
+    return paid_ms > at_ms - DAY_MS && paid_ms < at_ms + DAY_MS;
+}
+
+/* The payments that matter to an item: the database's, and those of items before it. Valid until
+ * the next call. */
+static struct payments find_payments(struct intake *in, const struct intake_item *item)
+{
+    const struct candidate *c = item->c;
+    size_t most = cap_payments_most(c->terms->disqualification_cap), n = 0;
+    in->paid_at_ms = xgrow(in->paid_at_ms, &in->paid_capacity, most, sizeof *in->paid_at_ms);
+    for (size_t i = 0; i < item->paid.count && n < most; i++)
+        if (is_near(item->paid.at_ms[i], c->occurred_ms))
+            in->paid_at_ms[n++] = item->paid.at_ms[i];
     for (size_t at = pg_intake_first(&in->by_panelist,
                                      pg_intake_panelist_hash(c->terms->account_no, c->panelist_id));
-         at; at = in->items[at - 1].next_panelist) {
+         at && n < most; at = in->items[at - 1].next_panelist) {
         const struct event *e = &in->items[at - 1].event;
-        n += e->counts_for_cap && e->app_no == c->terms->app_no &&
-             str_eq(e->panelist_id, c->panelist_id) && e->occurred_ms <= c->occurred_ms &&
-             e->occurred_ms > c->occurred_ms - DAY_MS;
+        if (e->counts_for_cap && e->app_no == c->terms->app_no &&
+            str_eq(e->panelist_id, c->panelist_id) && is_near(e->occurred_ms, c->occurred_ms))
+            in->paid_at_ms[n++] = e->occurred_ms;
     }
-    return n;
+    cap_sort(in->paid_at_ms, n);
+    return (struct payments){in->paid_at_ms, n};
 }
 
 static bool reversed_earlier(struct intake *in, const struct event *original)
@@ -223,11 +237,11 @@ static void decide(struct intake *in, struct intake_item *item)
     struct original original = {0};
     if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
         original = find_original(in, item);
-    uint32_t payments = 0;
+    struct payments paid = {0};
     if (rules_needs_payments(c))
-        payments = item->payments + earlier_payments(in, c);
-    *item->verdict = rules_decide(c, payments, original.event, original.reversed, accepted_at(item),
-                                  &item->event);
+        paid = find_payments(in, item);
+    *item->verdict =
+        rules_decide(c, &paid, original.event, original.reversed, accepted_at(item), &item->event);
     if (item->verdict->kind == VERDICT_ACCEPTED)
         accept(in, item, &original);
 }
@@ -340,6 +354,7 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request
     idmap_free(&in.by_key);
     idmap_free(&in.by_panelist);
     idmap_free(&in.by_reversal);
-    idmap_free(&in.by_start);
+    idmap_free(&in.by_question);
+    free(in.paid_at_ms);
     return fate;
 }

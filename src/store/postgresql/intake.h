@@ -1,6 +1,7 @@
 /* What one group of events is decided with: intake.c decides, intake_lookups.c looks things up. */
 #pragma once
 
+#include "domain/cap.h"
 #include "store/idmap.h"
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
@@ -26,11 +27,13 @@ struct intake_item {
     struct verdict *verdict;
     int64_t received_ms;
     struct intake_account *account;
-    struct found_key key, original;  /* in the database */
-    uint32_t payments;               /* in the database, in the 24 h up to it; at most the cap */
+    struct found_key key, original; /* in the database */
+    /* Payments of the cap in the database, those that its panelist's other items ask for too. */
+    struct payments paid;
+    int64_t paid_after_ms, paid_before_ms;
     bool started_live, started_test; /* its panelist has, at its client on its day: in the database;
                                       * test is not asked for where live is true */
-    size_t same_start; /* index + 1 of an earlier item with the same answer; 0: none */
+    size_t same_question; /* index + 1 of an earlier item with the same answer; 0: none */
     bool accepted;
     bool own;                      /* accepted by this very group, whose commit had been in doubt */
     struct callback_status status; /* of its callback, where accepted */
@@ -38,7 +41,7 @@ struct intake_item {
     bool first_start, first_live_start;            /* of its panelist, at its client on its day */
     struct event event;                            /* where accepted */
     size_t next_key, next_panelist, next_reversal; /* index + 1, chains of earlier ones */
-    size_t next_start;                             /* the same, of starts that are looked up */
+    size_t next_question;                          /* the same, of those that are looked up */
 };
 
 struct intake {
@@ -52,7 +55,9 @@ struct intake {
     size_t account_count;
     struct fetched originals;
     bool *reversed; /* of each of originals.rows */
-    struct idmap by_key, by_panelist, by_reversal, by_start;
+    struct idmap by_key, by_panelist, by_reversal, by_question;
+    int64_t *paid_at_ms; /* room of the payments that one item is decided by */
+    size_t paid_capacity;
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
 

@@ -65,59 +65,81 @@ static int32_t first_period(int32_t first_day)
     return pg_period_of_day(first_day - AHEAD_DAYS);
 }
 
-static void ask_payments(struct intake *in)
+static bool is_same_question(const struct candidate *a, const struct candidate *b)
 {
-    struct pg_table t = {0};
-    int32_t first_day = INT32_MAX;
-    table_begin(&t, "liltill");
-    for (size_t i = 0; i < in->count; i++) {
-        const struct candidate *c = in->items[i].c;
-        if (!rules_needs_payments(c))
-            continue;
-        int32_t day = clock_day(c->occurred_ms);
-        first_day = day < first_day ? day : first_day;
-        column_int(&t.columns[0], (int64_t)i);
-        column_int(&t.columns[1], c->terms->account_no);
-        column_int(&t.columns[2], c->terms->app_no);
-        column_str(&t.columns[3], c->panelist_id);
-        column_int(&t.columns[4], day);
-        column_int(&t.columns[5], c->occurred_ms);
-        column_int(&t.columns[6], c->terms->disqualification_cap);
-    }
-    if (table_rows(&t) > 0) {
-        args_table(pg_args(in->pg), &t);
-        args_int(&in->pg->args, PG_INT4, first_period(first_day - 1));
-        in->at_payments = pg_query_kept_f(
-            in->pg,
-            "SELECT u.i,(SELECT count(*) FROM (SELECT FROM event e WHERE e.period>=$8"
-            " AND e.account_no=u.a AND e.panelist_id=u.p AND e.day::bigint>=u.d-1"
-            " AND e.day::bigint<=u.d AND e.counts_for_cap AND e.app_no=u.app"
-            " AND e.occurred_ms<=u.o AND e.occurred_ms>u.o-%lld LIMIT u.most) counted)"
-            " FROM unnest($1,$2,$3,$4,$5,$6,$7) AS u(i,a,app,p,d,o,most)",
-            (long long)DAY_MS);
-    }
-    table_free(&t);
+    if (a->terms->account_no != b->terms->account_no || !str_eq(a->panelist_id, b->panelist_id))
+        return false;
+    if (a->type == EVENT_SURVEY_STARTED && b->type == EVENT_SURVEY_STARTED)
+        return a->client_no == b->client_no &&
+               clock_day(a->occurred_ms) == clock_day(b->occurred_ms);
+    return rules_needs_payments(a) && rules_needs_payments(b) &&
+           a->terms->app_no == b->terms->app_no;
 }
 
-static bool is_same_start(const struct candidate *a, const struct candidate *b)
-{
-    return a->terms->account_no == b->terms->account_no && a->client_no == b->client_no &&
-           clock_day(a->occurred_ms) == clock_day(b->occurred_ms) &&
-           str_eq(a->panelist_id, b->panelist_id);
-}
-
-/* Thousands of starts of one panelist ask once: else each would read all of the others. */
+/* Thousands of items of one panelist ask once: else each would read all of the others. */
 static bool is_asked_already(struct intake *in, size_t index)
 {
     struct intake_item *item = &in->items[index];
     uint64_t hash = pg_intake_panelist_hash(item->c->terms->account_no, item->c->panelist_id);
-    for (size_t at = pg_intake_first(&in->by_start, hash); at && !item->same_start;
-         at = in->items[at - 1].next_start)
-        if (is_same_start(in->items[at - 1].c, item->c))
-            item->same_start = at;
-    if (!item->same_start)
-        pg_intake_chain(&in->by_start, hash, index, &item->next_start);
-    return item->same_start != 0;
+    for (size_t at = pg_intake_first(&in->by_question, hash); at && !item->same_question;
+         at = in->items[at - 1].next_question)
+        if (is_same_question(in->items[at - 1].c, item->c))
+            item->same_question = at;
+    if (!item->same_question)
+        pg_intake_chain(&in->by_question, hash, index, &item->next_question);
+    return item->same_question != 0;
+}
+
+/* The first item of those that ask about the same payments asks for all of them. */
+static void join_questions(struct intake *in)
+{
+    for (size_t i = 0; i < in->count; i++) {
+        struct intake_item *item = &in->items[i];
+        int64_t at_ms = item->c->occurred_ms;
+        if (!rules_needs_payments(item->c))
+            continue;
+        if (!is_asked_already(in, i)) {
+            item->paid_after_ms = at_ms - DAY_MS;
+            item->paid_before_ms = at_ms + DAY_MS;
+            continue;
+        }
+        struct intake_item *first = &in->items[item->same_question - 1];
+        if (at_ms - DAY_MS < first->paid_after_ms)
+            first->paid_after_ms = at_ms - DAY_MS;
+        if (at_ms + DAY_MS > first->paid_before_ms)
+            first->paid_before_ms = at_ms + DAY_MS;
+    }
+}
+
+static void ask_payments(struct intake *in)
+{
+    struct pg_table t = {0};
+    int64_t first_ms = INT64_MAX;
+    join_questions(in);
+    table_begin(&t, "liltll");
+    for (size_t i = 0; i < in->count; i++) {
+        const struct intake_item *item = &in->items[i];
+        const struct candidate *c = item->c;
+        if (!rules_needs_payments(c) || item->same_question)
+            continue;
+        first_ms = item->paid_after_ms < first_ms ? item->paid_after_ms : first_ms;
+        column_int(&t.columns[0], (int64_t)i);
+        column_int(&t.columns[1], c->terms->account_no);
+        column_int(&t.columns[2], c->terms->app_no);
+        column_str(&t.columns[3], c->panelist_id);
+        column_int(&t.columns[4], item->paid_after_ms);
+        column_int(&t.columns[5], item->paid_before_ms);
+    }
+    if (table_rows(&t) > 0) {
+        args_table(pg_args(in->pg), &t);
+        args_int(&in->pg->args, PG_INT4, first_period(clock_day(first_ms)));
+        in->at_payments = pg_query_kept(
+            in->pg, "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
+                    " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
+                    " AND e.panelist_id=u.p AND e.counts_for_cap AND e.occurred_ms>u.f"
+                    " AND e.occurred_ms<u.t ORDER BY 1,2");
+    }
+    table_free(&t);
 }
 
 static void ask_starts(struct intake *in)
@@ -176,6 +198,19 @@ static void read_accounts(struct intake *in)
     }
 }
 
+/* By item, then time. */
+static void read_payments(struct intake *in, const PGresult *r)
+{
+    size_t n = (size_t)PQntuples(r);
+    int64_t *at_ms = arena_alloc(in->arena, n * sizeof *at_ms + 1);
+    for (size_t i = 0; i < n; i++) {
+        struct payments *paid = &in->items[pg_int(r, (int)i, 0)].paid;
+        at_ms[i] = pg_int(r, (int)i, 1);
+        if (paid->count++ == 0)
+            paid->at_ms = &at_ms[i];
+    }
+}
+
 void pg_intake_read(struct intake *in)
 {
     read_accounts(in);
@@ -190,11 +225,8 @@ void pg_intake_read(struct intake *in)
             .period = (int32_t)pg_int(r, i, 3),
         };
     }
-    if (in->at_payments >= 0) {
-        r = pg_result(in->pg, in->at_payments);
-        for (int i = 0; i < PQntuples(r); i++)
-            in->items[pg_int(r, i, 0)].payments = (uint32_t)pg_int(r, i, 1);
-    }
+    if (in->at_payments >= 0)
+        read_payments(in, pg_result(in->pg, in->at_payments));
     if (in->at_starts >= 0) {
         r = pg_result(in->pg, in->at_starts);
         for (int i = 0; i < PQntuples(r); i++) {
@@ -205,10 +237,12 @@ void pg_intake_read(struct intake *in)
     }
     for (size_t i = 0; i < in->count; i++) {
         struct intake_item *item = &in->items[i];
-        if (!item->same_start)
+        if (!item->same_question)
             continue;
-        item->started_live = in->items[item->same_start - 1].started_live;
-        item->started_test = in->items[item->same_start - 1].started_test;
+        const struct intake_item *first = &in->items[item->same_question - 1];
+        item->started_live = first->started_live;
+        item->started_test = first->started_test;
+        item->paid = first->paid;
     }
 }
 

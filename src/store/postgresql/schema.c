@@ -43,6 +43,8 @@ static const char *const version_1[] = {
      * partition has no statistics, and it reads an account's whole day. */
     "CREATE INDEX event_panelist ON event(account_no,panelist_id,(day::bigint))",
     "CREATE INDEX event_day ON event(account_no,day,event_no)",
+    "CREATE INDEX event_paid ON event(account_no,app_no,panelist_id,occurred_ms)"
+    " WHERE counts_for_cap",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
     "CREATE TABLE body(account_no int, event_no bigint, period int, body text NOT NULL,"

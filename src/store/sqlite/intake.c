@@ -58,9 +58,11 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     struct original original = {0};
     if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
         find_original(s, c, &original);
-    uint32_t payments = rules_needs_payments(c) ? view_payments(v, c) : 0;
+    struct payments paid = {0};
+    if (rules_needs_payments(c))
+        paid = view_payments(v, c);
     struct event e;
-    struct verdict verdict = rules_decide(c, payments, original.found ? &original.event : NULL,
+    struct verdict verdict = rules_decide(c, &paid, original.found ? &original.event : NULL,
                                           original.reversed, accepted_ms, &e);
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;

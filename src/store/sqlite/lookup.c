@@ -28,8 +28,8 @@ void lookup_prepare(struct lookup *l)
     l->row = sql_prepare(&l->sql, "SELECT " ROW_COLUMNS " FROM event WHERE id=?");
     l->status = sql_prepare(&l->sql, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
     l->reversal = sql_prepare(&l->sql, "SELECT id FROM reversal WHERE original_id=?");
-    l->payments = sql_prepare(&l->sql, "SELECT count(*) FROM cap WHERE app_no=? AND"
-                                       " panelist_hash=? AND occurred_ms>? AND occurred_ms<=?"
+    l->payments = sql_prepare(&l->sql, "SELECT occurred_ms FROM cap WHERE app_no=? AND"
+                                       " panelist_hash=? AND occurred_ms>? AND occurred_ms<?"
                                        " AND id>? AND id<?");
     l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
 }
@@ -223,21 +223,18 @@ uint64_t lookup_reversal(struct lookup *l, uint64_t original_id)
     return id;
 }
 
-uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
-                         int64_t after_ms, int64_t until_ms, uint64_t after_id, uint64_t before_id)
+void lookup_payments(struct lookup *l, struct payment_search *search)
 {
-    uint32_t count = 0;
-    sql_bind_int(l->payments, 1, app_no);
-    sql_bind_int(l->payments, 2, (int64_t)panelist_hash);
-    sql_bind_int(l->payments, 3, after_ms);
-    sql_bind_int(l->payments, 4, until_ms);
-    sql_bind_int(l->payments, 5, (int64_t)after_id);
-    sql_bind_int(l->payments, 6, (int64_t)before_id);
-    if (sql_row(&l->sql, l->payments)) {
-        count = (uint32_t)sql_int(l->payments, 0);
-        sql_reset(l->payments);
-    }
-    return count;
+    sqlite3_stmt *s = l->payments;
+    sql_bind_int(s, 1, search->app_no);
+    sql_bind_int(s, 2, (int64_t)search->panelist_hash);
+    sql_bind_int(s, 3, search->after_ms);
+    sql_bind_int(s, 4, search->before_ms);
+    sql_bind_int(s, 5, (int64_t)search->after_id);
+    sql_bind_int(s, 6, (int64_t)search->least_id);
+    while (search->count < search->most && sql_row(&l->sql, s))
+        search->at_ms[search->count++] = sql_int(s, 0);
+    sql_reset(s);
 }
 
 bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id)

@@ -64,7 +64,7 @@ struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct a
 struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment);
 void lookup_end_bodies(struct lookup *l);
 uint64_t lookup_reversal(struct lookup *l, uint64_t original_id); /* 0: none */
-uint32_t lookup_payments(struct lookup *l, uint32_t app_no, uint64_t panelist_hash,
-                         int64_t after_ms, int64_t until_ms, uint64_t after_id, uint64_t before_id);
+/* Those of events before least_id: the memtables have the others. */
+void lookup_payments(struct lookup *l, struct payment_search *search);
 bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id);
 uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no);

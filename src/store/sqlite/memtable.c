@@ -156,22 +156,19 @@ static uint64_t cap_key(uint32_t app_no, uint64_t panelist_hash)
     return key ? key : 1;
 }
 
-uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
-                           int64_t after_ms, int64_t until_ms, uint64_t after_id,
-                           uint64_t *least_id)
+void memtable_payments(const struct memtable *m, struct payment_search *search)
 {
-    uint32_t found = 0;
-    const uint64_t *head = idmap_find(&m->capped, cap_key(app_no, panelist_hash));
+    const uint64_t *head = idmap_find(&m->capped, cap_key(search->app_no, search->panelist_hash));
     for (uint64_t at = head ? *head : 0; at != 0; at = m->payments[at - 1].next) {
         const struct mem_payment *p = &m->payments[at - 1];
-        if (p->app_no != app_no || p->panelist_hash != panelist_hash)
+        if (p->app_no != search->app_no || p->panelist_hash != search->panelist_hash)
             continue;
-        if (p->id < *least_id)
-            *least_id = p->id;
-        if (p->id > after_id && p->occurred_ms > after_ms && p->occurred_ms <= until_ms)
-            found++;
+        if (p->id < search->least_id)
+            search->least_id = p->id;
+        if (p->id > search->after_id && p->occurred_ms > search->after_ms &&
+            p->occurred_ms < search->before_ms && search->count < search->most)
+            search->at_ms[search->count++] = p->occurred_ms;
     }
-    return found;
 }
 
 int memtable_object(const struct memtable *m, enum object_kind kind, struct str id)

@@ -115,10 +115,17 @@ static inline const struct event *memtable_event(const struct memtable *m,
 }
 const struct mem_lane *memtable_lane(const struct memtable *m, lane_no lane); /* NULL: none */
 uint64_t memtable_reversal(const struct memtable *m, uint64_t original_id);   /* 0: none */
-/* Those behind after_id only. *least_id is lowered to the least id seen, whatever its time. */
-uint32_t memtable_payments(const struct memtable *m, uint32_t app_no, uint64_t panelist_hash,
-                           int64_t after_ms, int64_t until_ms, uint64_t after_id,
-                           uint64_t *least_id);
+/* Payments of the cap that are asked for, and what was found. */
+struct payment_search {
+    uint32_t app_no;
+    uint64_t panelist_hash;
+    int64_t after_ms, before_ms;
+    uint64_t after_id; /* only those of later events: the panelist was erased there */
+    uint64_t least_id; /* the least of a memtable's ids, whatever its time */
+    int64_t *at_ms;    /* found; room for `most` */
+    size_t count, most;
+};
+void memtable_payments(const struct memtable *m, struct payment_search *search);
 
 /* 1: there; 0: deleted; -1: not known here. */
 int memtable_object(const struct memtable *m, enum object_kind kind, struct str id);

@@ -26,6 +26,7 @@ void view_close(struct view *v)
     idmap_free(&v->last_event_no);
     idmap_free(&v->held);
     free(v->woken);
+    free(v->paid_at_ms);
     resent_free(&v->resent);
     *v = (struct view){0};
 }
@@ -174,20 +175,25 @@ static uint64_t erased_upto(const struct view *v, uint32_t account_no, struct st
 
 /* The applier may have committed the frozen memtable already, so what SQLite has of the ids that
  * the memtables have is not counted twice. */
-uint32_t view_payments(struct view *v, const struct candidate *c)
+struct payments view_payments(struct view *v, const struct candidate *c)
 {
-    uint32_t app_no = c->terms->app_no;
-    uint64_t hash = panelist_key(&v->secret, c->terms->account_no, c->panelist_id).hi;
-    int64_t after_ms = c->occurred_ms - DAY_MS, until_ms = c->occurred_ms;
-    uint64_t after_id = erased_upto(v, c->terms->account_no, c->panelist_id);
-    uint64_t least_id = INT64_MAX;
-    uint32_t count =
-        memtable_payments(v->active, app_no, hash, after_ms, until_ms, after_id, &least_id);
+    struct payment_search search = {
+        .app_no = c->terms->app_no,
+        .panelist_hash = panelist_key(&v->secret, c->terms->account_no, c->panelist_id).hi,
+        .after_ms = c->occurred_ms - DAY_MS,
+        .before_ms = c->occurred_ms + DAY_MS,
+        .after_id = erased_upto(v, c->terms->account_no, c->panelist_id),
+        .least_id = INT64_MAX,
+        .most = cap_payments_most(c->terms->disqualification_cap),
+    };
+    v->paid_at_ms = xgrow(v->paid_at_ms, &v->paid_capacity, search.most, sizeof *v->paid_at_ms);
+    search.at_ms = v->paid_at_ms;
+    memtable_payments(v->active, &search);
     if (v->frozen)
-        count +=
-            memtable_payments(v->frozen, app_no, hash, after_ms, until_ms, after_id, &least_id);
-    return count +
-           lookup_payments(&v->lookup, app_no, hash, after_ms, until_ms, after_id, least_id);
+        memtable_payments(v->frozen, &search);
+    lookup_payments(&v->lookup, &search);
+    cap_sort(search.at_ms, search.count);
+    return (struct payments){search.at_ms, search.count};
 }
 
 uint64_t view_last_event_no(struct view *v, uint32_t account_no)

@@ -5,6 +5,7 @@
  * does an outcome release) follows from the records before it alone. */
 #pragma once
 
+#include "domain/cap.h"
 #include "store/journal/record.h"
 #include "store/sqlite/lookup.h"
 #include "store/sqlite/resent.h"
@@ -20,6 +21,8 @@ struct view {
     /* What a record has made due besides a new event: released or resent; cleared by who reads. */
     uint64_t *woken;
     size_t woken_count, woken_capacity;
+    int64_t *paid_at_ms; /* room of view_payments */
+    size_t paid_capacity;
     /* Of this process's life: when it begins, nobody has decided anything about a callback without
      * knowing of all resends that are stored. Replaying needs none, its resends stand in order. */
     struct resent resent;
@@ -38,7 +41,8 @@ bool view_status(struct view *v, uint64_t id, struct callback_status *ret);
 bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *ret,
                 struct callback_status *ret_status);
 uint64_t view_reversal(struct view *v, uint64_t original_id); /* 0: none */
-uint32_t view_payments(struct view *v, const struct candidate *c);
+/* Those that matter for the cap; valid until the next call. */
+struct payments view_payments(struct view *v, const struct candidate *c);
 bool view_has_object(struct view *v, enum object_kind kind, struct str id);
 uint64_t view_last_event_no(struct view *v, uint32_t account_no);
 

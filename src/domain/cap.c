@@ -1,0 +1,40 @@
+/* The fullest of the windows of 24 h that hold the event begins at a payment or at the event: one
+ * pass over the times with two hands finds it. A window [w, w + 24 h) has its end outside, so that
+ * payments exactly 24 h apart never share one. */
+#include "domain/cap.h"
+
+#include "base/check.h"
+#include "domain/clock.h"
+
+#include <stdlib.h>
+
+static int by_time(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+void cap_sort(int64_t *at_ms, size_t count)
+{
+    if (count > 1)
+        qsort(at_ms, count, sizeof *at_ms, by_time);
+}
+
+bool cap_allows(uint32_t cap, int64_t at_ms, const struct payments *paid)
+{
+    size_t end = 0, most = 0;
+    for (size_t begin = 0; begin <= paid->count; begin++) {
+        ASSERT(begin + 1 >= paid->count || paid->at_ms[begin] <= paid->at_ms[begin + 1]);
+        bool is_before = begin < paid->count && paid->at_ms[begin] < at_ms;
+        int64_t from_ms = is_before ? paid->at_ms[begin] : at_ms;
+        if (is_before && from_ms <= at_ms - DAY_MS)
+            continue; /* a window from here on does not reach the event */
+        while (end < paid->count && paid->at_ms[end] < from_ms + DAY_MS)
+            end++;
+        if (end - begin > most)
+            most = end - begin;
+        if (!is_before)
+            break;
+    }
+    return most < cap;
+}
