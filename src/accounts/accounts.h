@@ -99,8 +99,19 @@ struct api_key {
     uint32_t account_no; /* 0: an operator's */
     uint32_t scopes;
     struct str id, name;
-    uint8_t hash[32]; /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
+    int64_t expires_ms;     /* 0: never */
+    int64_t stored_used_ms; /* the last request, late by KEY_USED_LAG_MS at most; 0: none yet */
+    atomic_llong used_ms;   /* the same, only in memory */
+    atomic_bool noting_use; /* stored_used_ms is about to be made newer */
+    uint8_t hash[32];       /* SHA-256 of the key's text: keys are 256-bit random, no salt needed */
 };
+
+#define KEY_USED_LAG_MS (10 * 60 * 1000)
+
+bool api_key_is_over(const struct api_key *k, int64_t now_ms); /* it has expired */
+/* Notes a request with the key; any thread. True: the store should learn of it (change_key_used).
+ */
+bool api_key_use(struct api_key *k, int64_t now_ms);
 
 /* The secret that Sig is made with now. */
 struct str app_sig_secret(const struct app *a, int64_t now_ms);

@@ -3,6 +3,7 @@
 #include "accounts/accounts_state.h"
 #include "accounts/entry.h"
 #include "accounts/names.h"
+#include "domain/clock.h"
 
 #include <sodium.h>
 
@@ -10,7 +11,20 @@ static const struct field_rule key_rules[] = {
     {"KeyId", true, false},
     {"Name", true, false},
     {"Scopes", true, false},
+    {"ExpiresAt", true, false},
 };
+
+static void key_expiry(const struct fields *f, int64_t now_ms, int64_t *ret_ms)
+{
+    const struct json *v = json_member(f->body, "ExpiresAt");
+    if (!v || v->type == JSON_NULL)
+        return;
+    if (v->type != JSON_STRING || !clock_parse_rfc3339(v->text, ret_ms))
+        problem_add(f->faults, STR("ExpiresAt"), "invalid",
+                    "must be a time with an offset, such as 2027-01-31T00:00:00Z, or null: never");
+    else if (*ret_ms <= now_ms)
+        problem_add(f->faults, STR("ExpiresAt"), "out_of_range", "must be in the future");
+}
 
 static void key_scope(const struct fields *f, const struct json *v, uint32_t *scopes)
 {
@@ -79,6 +93,7 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
     fields_text(&f, "Name", 1, NAME_BYTES_MAX, &k.name);
     fields_required(&f, "Scopes");
     key_scopes(&f, &k.scopes);
+    key_expiry(&f, env_wall_ms(accounts->options.env), &k.expires_ms);
     if (faults->count)
         return accounts_refusal(faults);
     if (!grantable(faults, k.scopes, maker_scopes))

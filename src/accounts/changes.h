@@ -123,6 +123,9 @@ enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_n
                                        enum lane_kind kind, struct str url,
                                        struct change *ret_change);
 
+/* The key's last use as the store is to know it. False: it is gone. */
+MUST_CHECK bool change_key_used(struct accounts *accounts, struct str key_id,
+                                struct change *ret_change);
 /* Seals the next entry that only the vault's second key opens under its first. False: there is
  * none left. */
 MUST_CHECK bool change_reseal(struct accounts *accounts, struct change *ret_change);

@@ -139,6 +139,8 @@ void document_print_key(struct buf *to, const struct api_key *k)
     text(&w, "KeyId", k->id);
     text(&w, "Name", k->name);
     json_key_int(&w, "Scopes", k->scopes);
+    json_key_int(&w, "ExpiresMs", k->expires_ms);
+    json_key_int(&w, "UsedMs", k->stored_used_ms);
     text(&w, "Sha256", str_of(hex));
     json_end_object(&w);
 }

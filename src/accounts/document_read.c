@@ -285,6 +285,8 @@ bool document_read_key(struct arena *arena, const struct json *document, struct 
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
         .account_no = (uint32_t)number(&r, "AccountNo", 0, NUMBER_MAX),
         .scopes = (uint32_t)number(&r, "Scopes", 0, SCOPES_ALL),
+        .expires_ms = number(&r, "ExpiresMs", 0, INT64_MAX),
+        .stored_used_ms = number(&r, "UsedMs", 0, INT64_MAX),
         .id = id(&r, "KeyId"),
         .name = text(&r, "Name"),
     };
@@ -295,6 +297,7 @@ bool document_read_key(struct arena *arena, const struct json *document, struct 
         wrong(&r, "Sha256");
     if (!done(&r, "key", k.id, ret_why))
         return false;
+    atomic_init(&k.used_ms, k.stored_used_ms);
     *ret = api_key_pack(&k);
     return true;
 }

@@ -87,6 +87,14 @@ void render_client(struct json_writer *w, const struct client *c)
     json_end_object(w);
 }
 
+static void time_if_any(struct json_writer *w, const char *name, int64_t ms)
+{
+    if (!ms)
+        return;
+    json_key(w, name);
+    json_time(w, ms);
+}
+
 void render_key(struct json_writer *w, const struct api_key *k, struct str key_text)
 {
     json_object(w);
@@ -98,6 +106,8 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
         if (k->scopes & scope_names[i].bit)
             json_c(w, scope_names[i].name);
     json_end_array(w);
+    time_if_any(w, "ExpiresAt", k->expires_ms);
+    time_if_any(w, "LastUsedAt", atomic_load(&k->used_ms));
     if (key_text.p)
         text(w, "Key", key_text);
     json_end_object(w);

@@ -3,6 +3,7 @@
 
 #include "accounts/directory.h"
 #include "api/internal.h"
+#include "api/key_use.h"
 #include "api/person.h"
 #include "api/route.h"
 
@@ -45,9 +46,14 @@ static bool authenticate(struct call *c)
         return person_authenticate(c);
     if (!key_text(c->r, &text))
         return false;
+    int64_t now_ms = env_wall_ms(c->api->options.env);
     struct api_key *key = directory_key_by_text(c->api->options.directory, text);
-    if (!key)
+    if (!key || api_key_is_over(key, now_ms)) {
+        api_key_unref(key);
         return false;
+    }
+    if (api_key_use(key, now_ms))
+        key_note_use(c->api, key->id);
     c->is_operator = key->account_no == 0;
     c->key_account_no = key->account_no;
     c->scopes = key->scopes;
@@ -100,7 +106,9 @@ bool caller_judge(struct call *c)
         return refuse(c, 403,
                       "A session needs its X-Csrf-Token here, from this daemon's own page; GET "
                       "/api/v1/session tells it.");
-    if (!c->is_operator && !partner_enabled(c, c->key_account_no))
+    /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
+     */
+    if (!c->is_operator && !c->person.acting && !partner_enabled(c, c->key_account_no))
         return refuse(c, 403, "This partner's account is disabled; its operator can enable it.");
     if (!authorized(c))
         return refuse(c, 403,

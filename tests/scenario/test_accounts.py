@@ -9,7 +9,7 @@ import time
 import pytest
 
 from checks import DEAD_URL, Raw, all_pages, assert_problem, encode
-from harness import LIVE, Account, Receiver, assert_signed, sig, webhook_signature
+from harness import LIVE, Account, Receiver, assert_signed, eventually, sig, webhook_signature
 from inside import everything
 
 serial = itertools.count(1)
@@ -239,6 +239,28 @@ def test_read_only_fields_of_partner_and_client(api, account):
         assert_problem(api.post("/api/v1/partners/%s/keys" % account.partner_id, {"Scopes": scopes}), 400, "Scopes")
     for body in (b"", b"{", b"[]", b"5", b'{"Name":"a","Name":"b"}'):
         assert_problem(api.patch("/api/v1/apps/" + account.app_id, body), 400)
+
+
+def test_a_key_expires_and_says_when_it_was_used(own_daemon):
+    d = own_daemon.start()
+    account = Account(d)
+    keys, own = "/api/v1/partners/%s/keys" % account.partner_id, "/api/v1/apps/" + account.app_id
+    for bad in ("tomorrow", 5, "2027-01-01", "2001-01-01T00:00:00Z"):
+        assert_problem(d.api().post(keys, {"Scopes": ["apps:read"], "ExpiresAt": bad}), 400, "ExpiresAt")
+    until = time.time() + 3
+    made = d.api().post(keys, {"KeyId": "short-lived", "Scopes": ["apps:read"], "ExpiresAt": "%s.%03dZ" % (
+        time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(until)), until % 1 * 1000)}).json
+    lasting = d.api().post(keys, {"KeyId": "lasting", "Scopes": ["apps:read"], "ExpiresAt": None}).json
+    assert "ExpiresAt" in made and "LastUsedAt" not in made and "ExpiresAt" not in lasting
+    eventually(lambda: d.api().get(own, key=made["Key"]).status == 401, what="the key's end")
+    assert d.api().get(own, key=lasting["Key"]).status == 200
+    assert d.stop() == 0
+    d.start()
+    assert d.api().get(own, key=made["Key"]).status == 401
+
+    def used():
+        return {k["KeyId"]: k.get("LastUsedAt") for k in d.api().get(keys).json["Items"]}["lasting"]
+    assert used(), "its first use is durable"
 
 
 def test_what_only_operators_set_is_refused_from_a_partner(api, account):

@@ -220,6 +220,17 @@ def test_what_is_sent_and_erased_is_written_down(daemon, receiver):
     assert [e["Actor"]["Id"] for e in noted] == [support.user_id, owner.user_id]
 
 
+def test_an_operator_leaves_a_partner_that_is_disabled(daemon):
+    p = partner(daemon)
+    operator, owner = person(daemon, "admin"), person(daemon, "owner", p)
+    for leave, status in (("/api/v1/session/act-as", 200), ("/api/v1/session", 204)):
+        assert operator.post("/api/v1/session/act-as", {"PartnerId": p}).status == 200
+        assert daemon.api().patch("/api/v1/partners/" + p, {"Enabled": False}).status == 200
+        assert operator.get("/api/v1/partners/" + p).status == 200 and owner.get("/api/v1/partners/" + p).status == 403
+        assert operator.delete(leave).status == status
+        assert daemon.api().patch("/api/v1/partners/" + p, {"Enabled": True}).status == 200
+
+
 def test_the_audit_log_is_ones_own_and_paged(daemon):
     mine, theirs = partner(daemon), partner(daemon, "Theirs")
     owner, stranger = person(daemon, "owner", mine), person(daemon, "owner", theirs)

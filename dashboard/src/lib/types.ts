@@ -105,6 +105,8 @@ export interface Key {
   KeyId: string;
   Name: string;
   Scopes: Scope[];
+  ExpiresAt?: string;
+  LastUsedAt?: string;
   Key?: string;
 }
 

@@ -14,6 +14,7 @@ import {
   Notice,
   PageHead,
   ProblemNotice,
+  Time,
 } from '../../ui/basics';
 import { CheckField, TextField, useSending } from '../../ui/forms';
 import { Confirm, Dialog, FormDialog, say } from '../../ui/overlay';
@@ -57,11 +58,16 @@ function CreateDialog({
 }) {
   const [name, setName] = useState('');
   const [scopes, setScopes] = useState<Scope[]>(['reports:read']);
+  const [lastDay, setLastDay] = useState('');
   const sending = useSending();
   const mine = me.value?.Scopes ?? [];
   const offered = scopeTexts.filter(([scope]) => mine.includes(scope) || mine.includes('admin'));
   const send = async () => {
-    const body = { Name: name.trim() || undefined, Scopes: scopes };
+    const body = {
+      Name: name.trim() || undefined,
+      Scopes: scopes,
+      ExpiresAt: lastDay ? `${lastDay}T23:59:59.999Z` : undefined,
+    };
     onMade(await post<Key>(path`/api/v1/partners/${partner}/keys`, body));
   };
   return (
@@ -69,7 +75,7 @@ function CreateDialog({
       title="New API key"
       action="Create"
       sending={sending}
-      fields={['Name']}
+      fields={['Name', 'ExpiresAt']}
       disabled={!scopes.length}
       onClose={onClose}
       onSend={send}
@@ -80,6 +86,14 @@ function CreateDialog({
         value={name}
         onChange={setName}
         fault={sending.fault('Name')}
+      />
+      <TextField
+        label="Last day (UTC)"
+        type="date"
+        hint="After it the key is refused. Empty: it does not expire."
+        value={lastDay}
+        onChange={setLastDay}
+        fault={sending.fault('ExpiresAt')}
       />
       <div class="stack-small" role="group" aria-label="Scopes">
         <span class="legend">Scopes</span>
@@ -141,6 +155,24 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
                   ))}
                 </span>
               ),
+            },
+            {
+              title: 'Last used',
+              cell: key =>
+                key.LastUsedAt ? (
+                  <Time at={key.LastUsedAt} short ago />
+                ) : (
+                  <span class="quiet">never</span>
+                ),
+            },
+            {
+              title: 'Expires',
+              cell: key =>
+                key.ExpiresAt ? (
+                  <Time at={key.ExpiresAt} short />
+                ) : (
+                  <span class="quiet">never</span>
+                ),
             },
             {
               title: '',
