@@ -24,9 +24,10 @@ enum scope {
     SCOPE_ADMIN = 1 << 7,        /* operator: everything */
     SCOPE_PEOPLE_WRITE = 1 << 8,
     SCOPE_AUDIT_READ = 1 << 9,
+    SCOPE_PANELISTS_ERASE = 1 << 10,
 };
-#define SCOPES_PARTNER 0x33fu
-#define SCOPES_ALL 0x3ffu
+#define SCOPES_ALL 0x7ffu
+#define SCOPES_PARTNER (SCOPES_ALL & ~(uint32_t)(SCOPE_EVENTS_WRITE | SCOPE_ADMIN))
 
 /* Every entry begins with its magic number and its references, see entry.h. */
 #define PARTNER_MAGIC 0xacc07001u

@@ -4,11 +4,17 @@
 #include "base/limits.h"
 
 const struct scope_entry scope_names[] = {
-    {"reports:read", SCOPE_REPORTS_READ},       {"callbacks:read", SCOPE_CALLBACKS_READ},
-    {"callbacks:write", SCOPE_CALLBACKS_WRITE}, {"apps:read", SCOPE_APPS_READ},
-    {"apps:write", SCOPE_APPS_WRITE},           {"keys:write", SCOPE_KEYS_WRITE},
-    {"events:write", SCOPE_EVENTS_WRITE},       {"admin", SCOPE_ADMIN},
-    {"people:write", SCOPE_PEOPLE_WRITE},       {"audit:read", SCOPE_AUDIT_READ},
+    {"reports:read", SCOPE_REPORTS_READ},
+    {"callbacks:read", SCOPE_CALLBACKS_READ},
+    {"callbacks:write", SCOPE_CALLBACKS_WRITE},
+    {"panelists:erase", SCOPE_PANELISTS_ERASE},
+    {"apps:read", SCOPE_APPS_READ},
+    {"apps:write", SCOPE_APPS_WRITE},
+    {"keys:write", SCOPE_KEYS_WRITE},
+    {"events:write", SCOPE_EVENTS_WRITE},
+    {"admin", SCOPE_ADMIN},
+    {"people:write", SCOPE_PEOPLE_WRITE},
+    {"audit:read", SCOPE_AUDIT_READ},
 };
 const size_t scope_count = ARRAY_LEN(scope_names);
 

@@ -30,6 +30,11 @@ int64_t call_now_ms(struct call *c)
     return loop_wall_ms(c->loop->loop);
 }
 
+bool call_may(const struct call *c, enum scope scope)
+{
+    return (c->scopes & (SCOPE_ADMIN | (uint32_t)scope)) != 0;
+}
+
 struct str call_parameter(const struct call *c, const char *name)
 {
     for (size_t i = 0; i < c->parameter_count; i++)

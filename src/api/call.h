@@ -62,6 +62,8 @@ struct call {
     int64_t retry_after_s; /* of a 429 that is not the rate's; 0: a second */
 };
 
+/* Whether who asks has the scope; an admin has all. */
+bool call_may(const struct call *c, enum scope scope);
 /* Gives back the references to what the call is about. */
 void call_release(struct call *c);
 /* A handler's own struct for an asynchronous query begins its life here. */

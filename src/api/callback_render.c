@@ -1,5 +1,9 @@
 /* What a partner sees of a callback. Bodies are stored with zeros for Sig; they are shown with
- * the Sig that the secret now in force gives, which is what the next attempt would send. */
+ * the Sig that the secret now in force gives, which is what the next attempt would send.
+ *
+ * Sig covers neither the amount nor where PanelistId ends and RewardId begins: whoever has one, of
+ * a callback in whatever state, can make another body for which it is right. So it is shown to
+ * those alone who may see the secret; others see asterisks. */
 #include "api/callback_render.h"
 
 #include "api/internal.h"
@@ -116,7 +120,10 @@ void render_body(struct call *c, struct json_writer *w, const struct event *e,
     }
     struct str copy = arena_str(&c->r->arena, e->body);
     char hex[SIG_HEX_BYTES];
-    signature_sig(e->panelist_id, e->event_id, app_sig_secret(app, call_now_ms(c)), hex);
+    if (call_may(c, SCOPE_APPS_WRITE))
+        signature_sig(e->panelist_id, e->event_id, app_sig_secret(app, call_now_ms(c)), hex);
+    else
+        memset(hex, '*', sizeof hex);
     payload_sign((char *)copy.p, e->signature_offset, hex);
     json_string(w, copy);
 }

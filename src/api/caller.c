@@ -77,7 +77,7 @@ static bool authorized(const struct call *c)
         return false;
     if (c->route->flags & ROUTE_PERSON)
         return c->person.user_id.p != NULL;
-    return (c->scopes & SCOPE_ADMIN) || (c->scopes & c->route->scope);
+    return call_may(c, (enum scope)c->route->scope);
 }
 
 static bool refuse(struct call *c, int status, const char *detail)

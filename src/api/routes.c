@@ -120,7 +120,7 @@ const struct route api_routes[] = {
      NULL, NULL, NULL, 204, "Stop and forget a recovery.", recovery_delete},
     {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_rewards, NULL,
      "RewardList", 200, "Every reward, oldest first, to repair any gap by pulling.", rewards_list},
-    {HTTP_POST, "/api/v1/panelists/erase", SCOPE_CALLBACKS_WRITE, WRITE | ROUTE_LONG,
+    {HTTP_POST, "/api/v1/panelists/erase", SCOPE_PANELISTS_ERASE, WRITE | ROUTE_LONG,
      SUBJECT_ACCOUNT, NULL, "PanelistErase", "PanelistErased", 200,
      "Erase a panelist's personal data.", panelist_erase},
 

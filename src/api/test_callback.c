@@ -70,6 +70,20 @@ static void read_url(struct call *c, const struct json *object, struct testing *
         t->test.url = arena_str(&t->test.arena, m->text);
 }
 
+static bool is_apps_own(const struct app *app, struct str url)
+{
+    bool own = false;
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        own = own || str_eq(app->url[k], url);
+    return own;
+}
+
+/* A test that goes anywhere carries a Sig anywhere: with it, its sender could make callbacks. */
+static bool may_send_to(const struct call *c, struct str url)
+{
+    return !url.p || is_apps_own(c->app, url) || call_may(c, SCOPE_APPS_WRITE);
+}
+
 static void read_names(struct call *c, const struct json *object, struct event *e,
                        struct arena *arena)
 {
@@ -109,7 +123,8 @@ static void name_test(struct testing *t, struct env *env)
 {
     uint64_t random;
     env_random(env, &random, sizeof random);
-    snprintf(t->event_id, sizeof t->event_id, "test_%016llx", (unsigned long long)random);
+    snprintf(t->event_id, sizeof t->event_id, EVENT_ID_OF_TESTS "%016llx",
+             (unsigned long long)random);
     t->test.event.event_id = str_of(t->event_id);
 }
 
@@ -130,7 +145,7 @@ static void fill_event(struct testing *t, const struct app *app)
     if (e->type == EVENT_OFFER_CLICKED) {
         e->reward_micros = e->revenue_micros = 0;
     } else if (e->type == EVENT_OFFER_COMPLETION_REVERSED) {
-        e->original_reward_id = STR("test_original");
+        e->original_reward_id = STR(EVENT_ID_OF_TESTS "original");
         e->reward_micros = e->reward_micros > 0 ? -e->reward_micros : e->reward_micros;
         e->revenue_micros = e->revenue_micros > 0 ? -e->revenue_micros : e->revenue_micros;
     }
@@ -199,6 +214,14 @@ void app_test_callback(struct call *c)
     refuse_unknown(c, object);
     read_names(c, object, e, &t->test.arena);
     read_url(c, object, t);
+    if (!may_send_to(c, t->test.url)) {
+        struct arena arena = t->test.arena;
+        call_answer_problem(c, 403,
+                            "A test to a Url that is not one of the app's own needs the scope "
+                            "apps:write: it carries a Sig. Leave Url out, or have it configured.");
+        arena_free(&arena);
+        return;
+    }
     bool may_be_negative = e->type == EVENT_AD_HOC || e->type == EVENT_OFFER_COMPLETION_REVERSED;
     read_amount(c, object, "Reward", MONEY_MAX_REWARD_MICROS, may_be_negative, &e->reward_micros);
     read_amount(c, object, "RevenueAmount", MONEY_MAX_REVENUE_MICROS, may_be_negative,

@@ -50,17 +50,30 @@ static void finding(struct judging *j, bool matches, const char *cause, struct s
 
 /* --- Sig ------------------------------------------------------------------------------------ */
 
-static enum verify_cause judge_with(const struct json *body, struct str secret, struct buf *why)
+static struct verify_input input_of(const struct json *body, struct str secret)
 {
-    struct verify_input in = {
+    return (struct verify_input){
         .panelist_id = text_of(body, "PanelistId"),
         .reward_id = text_of(body, "RewardId"),
         .sig = text_of(body, "Sig"),
         .signature = text_of(body, "Signature"),
         .secret = secret,
     };
+}
+
+static enum verify_cause judge_with(const struct json *body, struct str secret, struct buf *why)
+{
+    struct verify_input in = input_of(body, secret);
     buf_clear(why);
     return verify_sig(&in, why);
+}
+
+static struct str detail_of_match(const struct json *body)
+{
+    struct verify_input in = input_of(body, STR_NONE);
+    if (verify_is_test(&in))
+        return STR("It is a test: its RewardId begins with " EVENT_ID_OF_TESTS ". Do not pay it.");
+    return STR_NONE;
 }
 
 /* The app's secrets first: a Sig that is right with one of them is right. Else the secret that the
@@ -88,7 +101,7 @@ static void judge_sig(struct judging *j, const struct json *body)
                     : STR("Your secret is not this app's: it is another app's, an old one, or has "
                           "white space around it."));
     else if (cause == VERIFY_OK)
-        finding(j, true, NULL, STR_NONE);
+        finding(j, true, NULL, detail_of_match(body));
     else
         finding(j, false, verify_cause_name(cause), buf_str(&newest));
     buf_free(&why);

@@ -38,7 +38,9 @@ static int judge(const struct json *body, struct str secret)
     };
     struct buf why = {0};
     enum verify_cause cause = verify_sig(&in, &why);
-    if (cause == VERIFY_OK)
+    if (cause == VERIFY_OK && verify_is_test(&in))
+        puts("Sig matches. It is a test (its RewardId begins with test_): do not pay it.");
+    else if (cause == VERIFY_OK)
         puts("Sig matches.");
     else
         printf("Sig does not match (%s): %s\n", verify_cause_name(cause), buf_c(&why));

@@ -28,6 +28,9 @@ enum event_type {
 
 /* Stored: append only. The queue of one configured URL; LANE_NONE owes no callback. */
 enum lane_kind { LANE_NONE = 0, LANE_SUCCESS = 1, LANE_FAILURE = 2, LANE_OFFER = 3 };
+/* Begins the RewardIds of test callbacks, and of no event: EventIds like it are refused. */
+#define EVENT_ID_OF_TESTS "test_"
+
 #define LANE_KINDS 4
 
 enum integration { INTEGRATION_SDK = 1, INTEGRATION_IFRAME = 2, INTEGRATION_MONETIZATION_API = 3 };

@@ -5,6 +5,7 @@
  * trying them all costs nothing that a person would notice. */
 #include "domain/verify.h"
 
+#include "domain/event.h"
 #include "domain/signature.h"
 
 #include <openssl/crypto.h>
@@ -334,6 +335,11 @@ enum verify_cause verify_sig(const struct verify_input *in, struct buf *why)
                  "Sig was made with another secret, or PanelistId or RewardId were altered on the "
                  "way (the two cannot be told apart); compare the secret with the one shown for "
                  "this app");
+}
+
+bool verify_is_test(const struct verify_input *in)
+{
+    return str_has_prefix(in->reward_id, EVENT_ID_OF_TESTS);
 }
 
 const char *verify_cause_name(enum verify_cause cause)

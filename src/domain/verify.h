@@ -33,4 +33,6 @@ struct verify_input {
 /* Appends one sentence (without a line end) that says what is wrong and what to do; nothing for
  * VERIFY_OK. Never quotes the secret. Any thread. */
 enum verify_cause verify_sig(const struct verify_input *in, struct buf *why);
+/* Whether it is a test callback's: no event can have its RewardId. */
+bool verify_is_test(const struct verify_input *in);
 const char *verify_cause_name(enum verify_cause cause); /* "upper_case" */

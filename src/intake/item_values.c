@@ -3,6 +3,7 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "domain/event.h"
 #include "domain/money.h"
 
 #define OFFER_ID_MAX ((INT64_C(1) << 53) - 1)
@@ -66,6 +67,10 @@ void value_event_id(const struct json *v, struct str name, struct problems *faul
         problem_add(faults, name, "invalid",
                     "must be 1 to 128 letters, digits, '_', ':' or '-', the first a letter or "
                     "digit");
+    else if (str_has_prefix(v->text, EVENT_ID_OF_TESTS))
+        problem_add(faults, name, "invalid",
+                    "must not begin with " EVENT_ID_OF_TESTS
+                    ", which is kept for test callbacks; choose another id");
     else
         *ret = v->text;
 }

@@ -13,7 +13,7 @@ from harness import LIVE, Account, Receiver, assert_signed, eventually, sig, web
 from inside import everything
 
 serial = itertools.count(1)
-SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write"]
+SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write"]
 APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "DisqualificationReward",
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
               "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
@@ -425,7 +425,7 @@ def routes(a):
         ("POST", "/api/v1/callbacks/x/resend", None, "callbacks:write"),
         ("POST", app + "/test-callback", {}, "callbacks:write"),
         ("POST", app + "/verify-callback", {}, "callbacks:read"),
-        ("POST", "/api/v1/panelists/erase", {}, "callbacks:write"),
+        ("POST", "/api/v1/panelists/erase", {}, "panelists:erase"),
         ("GET", "/api/v1/statements", None, "reports:read"),
         ("GET", "/api/v1/intraday", None, "reports:read"),
         ("POST", "/api/v1/events", [], "events:write"),

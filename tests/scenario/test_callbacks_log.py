@@ -27,7 +27,7 @@ class Mixed:
     def __init__(self, daemon):
         self.receiver = Receiver(answer=lambda r: 404 if "dead" in r.json["RewardId"] else 200)
         self.account = a = Account(daemon, self.receiver.url, FailureCallbackUrl=None)
-        self.api = daemon.api(a.key("callbacks:read", "callbacks:write", "apps:write"))
+        self.api = daemon.api(a.key("callbacks:read", "callbacks:write", "panelists:erase", "apps:write"))
         answer = daemon.api().post("/api/v1/partners/%s/apps" % a.partner_id, {"AppId": "quiet", "CurrencyValue": 1})
         assert answer.status == 201, answer
         assert daemon.api().post("/api/v1/apps/quiet/clients", {"ClientId": "quiet-client"}).status == 201

@@ -31,7 +31,7 @@ def expectations(account, key_id):
     ]
 
 
-PARTNER_SCOPES = {"reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write",
+PARTNER_SCOPES = {"reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write",
                   "people:write", "audit:read"}
 READS = {"reports:read", "callbacks:read", "apps:read"}
 ROLES = {"owner": PARTNER_SCOPES, "developer": PARTNER_SCOPES - {"people:write"}, "analyst": READS,

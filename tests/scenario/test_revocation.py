@@ -14,7 +14,7 @@ from harness import Account
 from people import invite, person
 from test_people_rights import Stream
 
-SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write", "people:write",
+SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write", "people:write",
           "audit:read"]
 
 

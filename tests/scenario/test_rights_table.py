@@ -50,7 +50,7 @@ ROUTES = {
     "GET /api/v1/recoveries/{RecoveryId}": "callbacks:read",
     "DELETE /api/v1/recoveries/{RecoveryId}": "callbacks:write",
     "GET /api/v1/rewards": "callbacks:read",
-    "POST /api/v1/panelists/erase": "callbacks:write",
+    "POST /api/v1/panelists/erase": "panelists:erase",
     "GET /api/v1/session": PUBLIC,
     "POST /api/v1/session": PUBLIC,
     "DELETE /api/v1/session": PERSON,
@@ -84,7 +84,7 @@ ROUTES = {
 }
 
 READS = {"reports:read", "callbacks:read", "apps:read"}
-DEVELOPER = READS | {"callbacks:write", "apps:write", "keys:write", "audit:read"}
+DEVELOPER = READS | {"callbacks:write", "panelists:erase", "apps:write", "keys:write", "audit:read"}
 SUPPORT = READS | {"callbacks:write", "audit:read"}  # helps partners: sends again, changes no setting
 OWNER = DEVELOPER | {"people:write"}
 ROLES = {"nobody": set(), "owner": OWNER, "developer": DEVELOPER, "analyst": READS, "support": SUPPORT,

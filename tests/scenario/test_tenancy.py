@@ -10,7 +10,7 @@ import pytest
 from checks import ago, all_pages, assert_problem, counts, encode, now, refusals
 from harness import LIVE, Account, Receiver
 
-SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "apps:read", "apps:write", "keys:write",
+SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write",
           "people:write", "audit:read"]
 ACCOUNT_LISTS = ["/api/v1/callbacks", "/api/v1/rewards"] + [
     "/api/v1/reports/" + r for r in ("earnings", "arpdau", "survey-attempts", "conversions", "active-panelist")]

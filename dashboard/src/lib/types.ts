@@ -10,6 +10,7 @@ export type Scope =
   | 'reports:read'
   | 'callbacks:read'
   | 'callbacks:write'
+  | 'panelists:erase'
   | 'apps:read'
   | 'apps:write'
   | 'keys:write'

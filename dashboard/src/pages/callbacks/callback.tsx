@@ -203,7 +203,11 @@ function Body({ callback }: { callback: Callback }) {
   return (
     <Card
       title="Body"
-      text="The very bytes that are sent, with the Sig of the secret now in force."
+      text={
+        may('apps:write')
+          ? 'The very bytes that are sent, with the Sig of the secret now in force.'
+          : 'The very bytes that are sent, except Sig: it is shown to those who may see the secret.'
+      }
     >
       {callback.Body === null ? (
         <Notice>The body is no longer kept.</Notice>

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { everyItem, useRead } from '../../app/resource';
 import { address, query, setQuery } from '../../app/router';
-import { partnerId } from '../../app/session';
+import { may, partnerId } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { path, post, type Query } from '../../lib/http';
 import { rewardTypes, type App, type Attempt, type RewardType } from '../../lib/types';
@@ -121,20 +121,22 @@ function SendPanel({ app }: { app: App }) {
               </>
             )}
           </div>
-          <TextField
-            label="URL"
-            type="url"
-            mono
-            placeholder={configured ?? 'https://'}
-            hint={
-              configured
-                ? 'Empty: the URL that the app has for this type.'
-                : 'The app has no URL for this type yet: type one in.'
-            }
-            value={url}
-            onChange={setUrl}
-            fault={sending.fault('Url')}
-          />
+          {may('apps:write') && (
+            <TextField
+              label="URL"
+              type="url"
+              mono
+              placeholder={configured ?? 'https://'}
+              hint={
+                configured
+                  ? 'Empty: the URL that the app has for this type.'
+                  : 'The app has no URL for this type yet: type one in.'
+              }
+              value={url}
+              onChange={setUrl}
+              fault={sending.fault('Url')}
+            />
+          )}
           <ProblemNotice
             problem={sending.others('RewardType', 'PanelistId', 'Reward', 'RevenueAmount', 'Url')}
           />

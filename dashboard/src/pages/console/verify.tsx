@@ -19,7 +19,7 @@ interface Verified {
   WebhookSignature: Finding | null;
 }
 
-const sigMask = /("Sig(?:nature)?":")[0-9a-f]{32}/g;
+const sigMask = /("Sig(?:nature)?":")(?:[0-9a-f]{32}|\*{32})/g;
 
 /** Where two bodies part, Sig aside (it changes with the secret); null: nowhere. */
 export function difference(sent: string, received: string): string | null {

@@ -23,7 +23,8 @@ import { Table } from '../../ui/table';
 export const scopeTexts: [Scope, string][] = [
   ['reports:read', 'Read reports and statements'],
   ['callbacks:read', 'Read the callback log, the reward feed and endpoint health'],
-  ['callbacks:write', 'Resend, recover, send tests, erase a panelist'],
+  ['callbacks:write', 'Resend, recover, send tests'],
+  ['panelists:erase', 'Erase a panelist'],
   ['apps:read', 'Read apps and clients'],
   ['apps:write', 'Change apps and clients, read and rotate secrets'],
   ['keys:write', 'Make and revoke keys'],
