@@ -74,6 +74,15 @@ void call_release(struct call *c)
     c->user = NULL;
 }
 
+/* The end of every answer: what the call holds is given back. */
+static void end(struct call *c)
+{
+    call_release(c);
+    if (c->uses)
+        account_limits_give(c->api->accounts, c->used_account_no, c->use);
+    c->uses = false;
+}
+
 /* What every answer of the interface carries besides its own. */
 static void add_common_headers(struct call *c, struct buf *headers)
 {
@@ -90,7 +99,7 @@ static void answer(struct call *c, int status, const char *type, struct str extr
     struct buf headers = {0};
     add_common_headers(c, &headers);
     buf_add_str(&headers, extra);
-    call_release(c);
+    end(c);
     c->magic = 0; /* answering frees the call: a second answer must not find it */
     http_respond(c->r, status, type, buf_str(&headers), body);
     buf_free(&headers);
@@ -131,13 +140,13 @@ void call_begin_pieces(struct call *c, const char *content_type)
 
 void call_end_pieces(struct call *c)
 {
-    call_release(c);
+    end(c);
     http_respond_end(c->r);
 }
 
 void call_abort_pieces(struct call *c)
 {
-    call_release(c);
+    end(c);
     http_respond_abort(c->r);
 }
 

@@ -6,6 +6,7 @@
 #include "api/caller.h"
 #include "api/internal.h"
 #include "base/alloc.h"
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
 #include "base/worker.h"
@@ -73,6 +74,7 @@ struct control *control_new(const struct control_options *options)
     control->options = *options;
     waiter_init(&control->stored);
     control->refresh.run = run_refresh;
+    control->refresh.owner = OWNER_DAEMON;
     control->audit = (struct audit){.env = options->env, .directory = options->directory};
     control->worker = worker_start("control");
     control->slow = worker_start("slow");
@@ -99,6 +101,11 @@ static void warn_plain_urls(const struct app *app)
 }
 
 /* --- what every change goes through ---------------------------------------------------------- */
+
+uint32_t control_owner(const struct call *c)
+{
+    return c->authenticated ? c->key_account_no : OWNER_STRANGERS;
+}
 
 void control_post(struct control *control, struct task *task)
 {
@@ -285,6 +292,10 @@ static void answer_refused(struct mutation *m)
         call_answer_problem(c, 409,
                             "The id is taken; choose another, or leave it out to have one made.");
         return;
+    case CHANGE_TOO_MANY:
+        call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",
+                            LIMIT_ACCOUNT_KEYS);
+        return;
     case CHANGE_STALE:
         call_answer_problem(c, 412,
                             "The object has changed since the version that If-Match names; read it "
@@ -352,6 +363,7 @@ void control_ask(struct control *control, struct mutation *m)
     CHECK_MAGIC(control, CONTROL_MAGIC);
     m->control = control;
     m->task.run = run_mutation;
+    m->task.owner = control_owner(m->c);
     executor_post(worker_executor(control->worker), &m->task);
 }
 
@@ -407,6 +419,7 @@ void control_disable_lane(struct control *control, uint32_t app_no, enum lane_ki
     d->kind = kind;
     d->url = arena_str(&d->arena, url);
     d->task.run = run_disabling;
+    d->task.owner = OWNER_DAEMON;
     executor_post(worker_executor(control->worker), &d->task);
 }
 
@@ -451,6 +464,7 @@ void control_note(struct call *c, const struct audit_note *note,
     n->note = *note;
     n->done = done;
     n->task.run = run_noting;
+    n->task.owner = control_owner(c);
     control_post(n->control, &n->task);
 }
 
@@ -475,6 +489,7 @@ void control_with_note(struct call *c, const struct audit_note *note, struct not
     n->done = done;
     n->note = *note;
     n->task.run = run_noted;
+    n->task.owner = control_owner(c);
     control_post(c->api->options.control, &n->task);
 }
 

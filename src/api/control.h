@@ -10,6 +10,11 @@
 
 struct control;
 
+/* Whose turn it is at the control thread: an account's number, 0 for operators; and these. */
+#define OWNER_DAEMON UINT32_MAX
+#define OWNER_STRANGERS (UINT32_MAX - 1) /* who sign in */
+uint32_t control_owner(const struct call *c);
+
 struct control_options {
     struct env *env;
     struct accounts *accounts;

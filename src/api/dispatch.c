@@ -27,6 +27,7 @@ struct api *api_new(const struct api_options *options)
     api->options = *options;
     api->started_ms = env_wall_ms(options->env);
     api->limit = rate_limit_new(options->reads_per_minute);
+    api->accounts = account_limits_new(options->reads_per_minute);
     api->account_tries = throttle_new((struct throttle_rule){ACCOUNT_TRIES, ACCOUNT_REFILL_MS});
     api->client_tries = throttle_new((struct throttle_rule){CLIENT_TRIES, CLIENT_REFILL_MS});
     return api;
@@ -36,6 +37,7 @@ void api_free(struct api *api)
 {
     CHECK_MAGIC(api, API_MAGIC);
     rate_limit_free(api->limit);
+    account_limits_free(api->accounts);
     throttle_free(api->account_tries);
     throttle_free(api->client_tries);
     free(api);
@@ -229,6 +231,49 @@ int api_headers_in(void *context, struct http_request *r)
     return 0;
 }
 
+static void answer_over_limit(struct call *c, const struct account_refusal *why)
+{
+    c->retry_after_s = why->retry_after_s;
+    if (why->at_once)
+        call_answer_problem(c, 429,
+                            "This account has %d %s under way, the most that it may have at once, "
+                            "whichever key asks; wait for one to end.",
+                            why->at_once, why->of);
+    else
+        call_answer_problem(c, 429,
+                            "This account has used its %d %s of a minute, whichever key asks; the "
+                            "next is free in %lld s.",
+                            why->per_minute, why->of, (long long)why->retry_after_s);
+}
+
+static enum account_use use_of(const struct route *route)
+{
+    if (route->method == HTTP_GET)
+        return route->flags & ROUTE_SCAN ? ACCOUNT_SCANS : ACCOUNT_READS;
+    return route->flags & ROUTE_TEST       ? ACCOUNT_TESTS
+           : route->flags & ROUTE_RECOVERY ? ACCOUNT_RECOVERIES
+                                           : ACCOUNT_WRITES;
+}
+
+/* By the account that asks; operators work for all accounts. Of recoveries by the one that they are
+ * of, whoever asks: begun one at a time, their number is known when it is judged. */
+static bool take_use(struct call *c)
+{
+    struct account_refusal why;
+    enum account_use use = use_of(c->route);
+    uint32_t account_no = use == ACCOUNT_RECOVERIES ? c->account_no : c->key_account_no;
+    if (!account_no || c->route->flags & ROUTE_PUBLIC)
+        return true;
+    if (account_limits_take(c->api->accounts, account_no, use, loop_mono_ms(c->loop->loop), &why)) {
+        c->uses = true;
+        c->used_account_no = account_no;
+        c->use = use;
+        return true;
+    }
+    answer_over_limit(c, &why);
+    return false;
+}
+
 void api_handle(void *context, struct http_request *r)
 {
     (void)context;
@@ -260,5 +305,6 @@ void api_handle(void *context, struct http_request *r)
     if (c->route->method != HTTP_GET && !(c->route->flags & ROUTE_LONG))
         http_respond_by(r, loop_mono_ms(c->loop->loop) + LIMIT_ANSWER_DEADLINE_MS,
                         "The store does not answer, and " CALL_NOT_KNOWN);
-    c->route->handle(c);
+    if (take_use(c))
+        c->route->handle(c);
 }

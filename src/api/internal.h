@@ -1,6 +1,7 @@
 /* What the files of api/ share about the interface itself. */
 #pragma once
 
+#include "api/account_limits.h"
 #include "api/api.h"
 #include "api/rate_limit.h"
 #include "intake/intake.h"
@@ -17,6 +18,7 @@ struct api {
     atomic_llong events_rejected; /* items of events, answered as such */
     int64_t started_ms;
     struct rate_limit *limit;
+    struct account_limits *accounts;
     struct throttle *account_tries, *client_tries; /* of signing in */
 };
 

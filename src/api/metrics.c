@@ -316,6 +316,16 @@ static void print_http(struct buf *to)
         print_metric(to, &metrics[i]);
 }
 
+static void print_accounts(struct buf *to, const struct api *api)
+{
+    buf_add_c(to,
+              "# HELP postbackd_account_limited_total Requests beyond what an account may use.\n"
+              "# TYPE postbackd_account_limited_total counter\n");
+    for (enum account_use use = 0; use < ACCOUNT_USES; use++)
+        buf_printf(to, "postbackd_account_limited_total{limit=\"%s\"} %lld\n",
+                   account_use_name(use), (long long)account_limits_refused(api->accounts, use));
+}
+
 static void print_responses(struct buf *to)
 {
     buf_add_c(to, "# HELP postbackd_http_responses_total Responses by status.\n"
@@ -363,6 +373,7 @@ static void measured(struct task *task)
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));
     print_http(&body);
+    print_accounts(&body, c->api);
     print_responses(&body);
     buf_printf(&body,
                "# HELP postbackd_uptime_seconds Time since start.\n"

@@ -54,6 +54,17 @@ static void print_reference(struct json_writer *w, const char *type, const char 
     buf_free(&text);
 }
 
+static void print_problem(struct json_writer *w, const char *status, const char *description)
+{
+    json_key(w, status);
+    json_object(w);
+    json_key(w, "description");
+    json_c(w, description);
+    json_key(w, "content");
+    print_reference(w, "application/problem+json", "Problem");
+    json_end_object(w);
+}
+
 static void print_responses(struct json_writer *w, const struct route *route)
 {
     json_key(w, "responses");
@@ -69,13 +80,13 @@ static void print_responses(struct json_writer *w, const struct route *route)
         print_reference(w, "application/json", route->response_schema);
     }
     json_end_object(w);
-    json_key(w, "default");
-    json_object(w);
-    json_key(w, "description");
-    json_c(w, "An error, as RFC 9457 describes it.");
-    json_key(w, "content");
-    print_reference(w, "application/problem+json", "Problem");
-    json_end_object(w);
+    if (route->request_schema)
+        print_problem(w, "413", "The body is larger than this path takes.");
+    if (!(route->flags & ROUTE_PUBLIC))
+        print_problem(w, "429",
+                      "The key or its account asks for more than its limits; Retry-After says when "
+                      "to send it again.");
+    print_problem(w, "default", "An error, as RFC 9457 describes it.");
     json_end_object(w);
 }
 

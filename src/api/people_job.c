@@ -214,6 +214,7 @@ void people_job_run(struct people_job *job)
         return;
     }
     job->task.run = job->slow ? run_slow : run_on_control;
+    job->task.owner = control_owner(job->c);
     if (!job->slow) {
         control_post(control, &job->task);
     } else if (!control_post_slow(control, &job->task)) {

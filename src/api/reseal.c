@@ -84,6 +84,7 @@ struct reseal *reseal_new(struct control *control, struct accounts *accounts, st
     r->accounts = accounts;
     r->people = people;
     r->slice.run = run_slice;
+    r->slice.owner = OWNER_DAEMON;
     return r;
 }
 

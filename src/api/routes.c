@@ -18,6 +18,7 @@ static const char *const p_report_by_product[] = {
 
 /* The rate limit is on reads (contract, section 6). */
 #define READ ROUTE_LIMITED
+#define SCAN (ROUTE_LIMITED | ROUTE_SCAN)
 #define WRITE 0
 #define OPERATOR_READ (ROUTE_LIMITED | ROUTE_OPERATOR)
 #define OPERATOR_WRITE ROUTE_OPERATOR
@@ -26,25 +27,25 @@ const struct route api_routes[] = {
     {HTTP_POST, "/api/v1/events", SCOPE_EVENTS_WRITE, 0, SUBJECT_NONE, p_events, "Events",
      "EventsAnswer", 202, "Take events in: one object, an array or NDJSON.", events_post},
 
-    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "EarningsReport", 200, "USD earnings by Day and ClientId.",
      report_earnings},
-    {HTTP_GET, "/api/v1/reports/arpdau", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT, p_report, NULL,
+    {HTTP_GET, "/api/v1/reports/arpdau", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT, p_report, NULL,
      "ArpdauReport", 200, "Average USD earnings per active panelist.", report_arpdau},
-    {HTTP_GET, "/api/v1/reports/survey-attempts", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/survey-attempts", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
      p_report, NULL, "SurveyAttemptsReport", 200, "Survey starts.", report_survey_attempts},
-    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "ConversionsReport", 200,
      "Payouts: events with Reward and RevenueAmount above zero.", report_conversions},
-    {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, READ, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
      p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
      report_active_panelist},
 
-    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, SCAN | ROUTE_QUERY_REQUIRED, SUBJECT_ACCOUNT,
      p_day, NULL, "IntradayReport", 200, "How one of the last days went, in quarters of an hour.",
      report_intraday},
 
-    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, READ | ROUTE_QUERY_REQUIRED,
+    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, SCAN | ROUTE_QUERY_REQUIRED,
      SUBJECT_ACCOUNT, p_day, NULL, "Statement", 200,
      "The books of one day, per app, with a digest to check one's own against.", statements_get},
 
@@ -90,8 +91,8 @@ const struct route api_routes[] = {
     {HTTP_POST, "/api/v1/apps/{AppId}/secret/rotate", SCOPE_APPS_WRITE, WRITE | ROUTE_BODY_OPTIONAL,
      SUBJECT_APP, NULL, "SecretRotate", "Secret", 200, "Make a new Callback Secret.",
      app_secret_rotate},
-    {HTTP_POST, "/api/v1/apps/{AppId}/test-callback", SCOPE_CALLBACKS_WRITE, WRITE | ROUTE_LONG,
-     SUBJECT_APP, NULL, "TestCallback", "TestAttempt", 200,
+    {HTTP_POST, "/api/v1/apps/{AppId}/test-callback", SCOPE_CALLBACKS_WRITE,
+     WRITE | ROUTE_LONG | ROUTE_TEST, SUBJECT_APP, NULL, "TestCallback", "TestAttempt", 200,
      "Send one test callback and show the answer.", app_test_callback},
     {HTTP_POST, "/api/v1/apps/{AppId}/verify-callback", SCOPE_CALLBACKS_READ, WRITE, SUBJECT_APP,
      NULL, "VerifyCallback", "Verified", 200,
@@ -105,20 +106,20 @@ const struct route api_routes[] = {
     {HTTP_PATCH, "/api/v1/clients/{ClientId}", SCOPE_APPS_WRITE, WRITE, SUBJECT_CLIENT, NULL,
      "ClientPatch", "Client", 200, "Change a client (RFC 7396).", client_patch},
 
-    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_callbacks, NULL,
+    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN, SUBJECT_ACCOUNT, p_callbacks, NULL,
      "CallbackList", 200, "List callbacks, newest acceptance first.", callbacks_list},
     {HTTP_GET, "/api/v1/callbacks/{RewardId}", SCOPE_CALLBACKS_READ, READ, SUBJECT_REWARD, NULL,
      NULL, "Callback", 200, "Read a callback with every attempt.", callback_get_one},
     {HTTP_POST, "/api/v1/callbacks/{RewardId}/resend", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_REWARD,
      NULL, NULL, "Resent", 202, "Send a callback again.", callback_resend},
-    {HTTP_POST, "/api/v1/callbacks/recover", SCOPE_CALLBACKS_WRITE, WRITE | ROUTE_LONG,
-     SUBJECT_ACCOUNT, NULL, "RecoveryCreate", "RecoveryCreated", 202,
-     "Send many callbacks again, paced.", callbacks_recover},
+    {HTTP_POST, "/api/v1/callbacks/recover", SCOPE_CALLBACKS_WRITE,
+     WRITE | ROUTE_LONG | ROUTE_RECOVERY, SUBJECT_ACCOUNT, NULL, "RecoveryCreate",
+     "RecoveryCreated", 202, "Send many callbacks again, paced.", callbacks_recover},
     {HTTP_GET, "/api/v1/recoveries/{RecoveryId}", SCOPE_CALLBACKS_READ, READ, SUBJECT_RECOVERY,
      NULL, NULL, "Recovery", 200, "How far a recovery has come.", recovery_get},
     {HTTP_DELETE, "/api/v1/recoveries/{RecoveryId}", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_RECOVERY,
      NULL, NULL, NULL, 204, "Stop and forget a recovery.", recovery_delete},
-    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_rewards, NULL,
+    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, SCAN, SUBJECT_ACCOUNT, p_rewards, NULL,
      "RewardList", 200, "Every reward, oldest first, to repair any gap by pulling.", rewards_list},
     {HTTP_POST, "/api/v1/panelists/erase", SCOPE_PANELISTS_ERASE, WRITE | ROUTE_LONG,
      SUBJECT_ACCOUNT, NULL, "PanelistErase", "PanelistErased", 200,
@@ -175,7 +176,7 @@ const struct route api_routes[] = {
      NULL, "SessionList", 200, "List a user's sessions.", user_sessions_list},
     {HTTP_DELETE, "/api/v1/users/{UserId}/sessions", SCOPE_PEOPLE_WRITE, WRITE, SUBJECT_USER, NULL,
      NULL, NULL, 204, "End all of a user's sessions.", user_sessions_delete},
-    {HTTP_GET, "/api/v1/audit", SCOPE_AUDIT_READ, READ, SUBJECT_SIDE, p_audit, NULL, "AuditList",
+    {HTTP_GET, "/api/v1/audit", SCOPE_AUDIT_READ, SCAN, SUBJECT_SIDE, p_audit, NULL, "AuditList",
      200, "Who changed what, newest first.", audit_list},
     {HTTP_GET, "/api/v1/system", SCOPE_ADMIN, OPERATOR_READ, SUBJECT_NONE, NULL, NULL, "System",
      200, "How the installation does: what waits, what is full, which endpoints are worst.",

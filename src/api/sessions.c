@@ -119,5 +119,6 @@ void person_note_use(struct api *api, struct str session_id)
     u->api = api;
     u->session_id = arena_str(&u->arena, session_id);
     u->task.run = run_using;
+    u->task.owner = OWNER_DAEMON;
     control_post(api->options.control, &u->task);
 }

@@ -6,10 +6,12 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 struct task {
     void (*run)(struct task *task);
     struct task *next; /* the executor's */
+    uint32_t owner;    /* for executors whose tasks take turns by owner, see base/worker.h */
 };
 
 struct executor {

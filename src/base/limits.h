@@ -41,6 +41,19 @@
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
 
+/* What one account may ask for, whichever of its keys and people do (api/account_limits.c): at
+ * once, in a minute. 429 with Retry-After beyond. Operators have none of these but that of
+ * recoveries. */
+#define LIMIT_ACCOUNT_READS_OF_KEYS 5 /* times --reads-per-minute */
+#define LIMIT_ACCOUNT_SCANS_AT_ONCE 12
+#define LIMIT_ACCOUNT_WRITES_AT_ONCE 16
+#define LIMIT_ACCOUNT_WRITES_PER_MINUTE 600
+#define LIMIT_ACCOUNT_TESTS_AT_ONCE 4
+#define LIMIT_ACCOUNT_TESTS_PER_MINUTE 60
+#define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */
+#define LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE 60
+#define LIMIT_ACCOUNT_KEYS 100 /* that exist: 409 beyond */
+
 /* The store: beyond, ingest answers 429 or 503 with Retry-After. */
 /* Memory is bounded by bytes, whatever the sizes of events. A request may wait in memory as long as
  * all that wait take no more than this, or it is the only one. */

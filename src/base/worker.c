@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/turns.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -17,6 +18,7 @@ struct worker {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct task *first, *last;
+    uint32_t served_last; /* the owner */
     bool stopping;
 };
 
@@ -35,17 +37,34 @@ static void post(struct executor *executor, struct task *task)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* With the lock held: takes the task whose turn it is out of the list; NULL: there is none. */
+static struct task *take_next(struct worker *w)
+{
+    struct task *before = NULL, *chosen = w->first, *chosen_before = NULL;
+    for (struct task *t = w->first; t; before = t, t = t->next) {
+        if (turn_is_before(w->served_last, t->owner, chosen->owner)) {
+            chosen = t;
+            chosen_before = before;
+        }
+    }
+    if (!chosen)
+        return NULL;
+    if (chosen_before)
+        chosen_before->next = chosen->next;
+    else
+        w->first = chosen->next;
+    if (w->last == chosen)
+        w->last = chosen_before;
+    w->served_last = chosen->owner;
+    return chosen;
+}
+
 static struct task *take(struct worker *w)
 {
     pthread_mutex_lock(&w->lock);
     while (!w->first && !w->stopping)
         pthread_cond_wait(&w->changed, &w->lock);
-    struct task *task = w->first;
-    if (task) {
-        w->first = task->next;
-        if (!w->first)
-            w->last = NULL;
-    }
+    struct task *task = take_next(w);
     pthread_mutex_unlock(&w->lock);
     return task;
 }

@@ -1,4 +1,5 @@
-/* A thread that runs tasks one after the other: for what may block and is not a store's.
+/* A thread that runs tasks one after the other: for what may block and is not a store's. Owners
+ * take turns (base/turns.h); of one owner tasks run in the order posted.
  * Its executor may be posted to from any thread. */
 #pragma once
 

@@ -68,7 +68,8 @@ void delivery_erased_elsewhere(struct delivery *delivery, uint32_t account_no);
 void delivery_stop(struct delivery *delivery, struct executor *reply_to, struct task *stopped);
 void delivery_free(struct delivery *delivery);
 
-/* One try outside of any lane, for the test console: answers inline, nothing is recorded. */
+/* One try outside of any lane, for the test console: answers inline, nothing is recorded. It takes
+ * a seat of the loop's and of its host's like any other try, of the few that tests may have. */
 struct delivery_test {
     struct task done;
     struct executor *reply_to;
@@ -76,6 +77,7 @@ struct delivery_test {
     uint32_t app_no;
     struct event event;     /* event_id begins with test_; body is rendered by the asker */
     struct str url;         /* absent: the lane's configured one */
+    bool busy;              /* result: no such seat is free; there was no attempt */
     struct attempt attempt; /* result; texts in the arena */
 };
 void delivery_send_test(struct delivery *delivery, struct delivery_test *test);

@@ -44,6 +44,11 @@ bool destination_has_seat(const struct destination *d)
     return d->in_flight < DESTINATION_SEATS && d->in_flight < d->ramp;
 }
 
+bool destination_has_test_seat(const struct destination *d)
+{
+    return d->in_flight < DESTINATION_SEATS && d->tests_in_flight < DESTINATION_TEST_SEATS;
+}
+
 bool destination_grants_probe(const struct destination *d, const struct lane *lane,
                               int64_t now_mono_ms)
 {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "base/env.h"
+#include "base/list.h"
 #include "base/str.h"
 #include "delivery/heap.h"
-#include "base/list.h"
 #include "delivery/lookup.h"
 #include "domain/attempt.h"
 
@@ -14,6 +14,7 @@ struct lane;
 
 #define DESTINATION_MAGIC 0xDE571A70u
 #define DESTINATION_SEATS 512       /* exchanges under way with one host, of one loop */
+#define DESTINATION_TEST_SEATS 8    /* of them, for test callbacks */
 #define DESTINATION_DEAD_FAILURES 8 /* connect-level failures in a row */
 #define DESTINATION_PROBE_FIRST_MS 5000
 #define DESTINATION_PROBE_LAST_MS 60000
@@ -28,8 +29,9 @@ struct destination {
     struct list lanes;   /* all lanes whose URL points here (lane.at_destination) */
     struct list blocked; /* of them, those that wait for a seat or a probe (lane.blocked) */
     int32_t in_flight;
-    int32_t ramp;       /* seats while it is coming back; grows with each success */
-    int32_t failed_run; /* connect-level failures since the last connection */
+    int32_t tests_in_flight; /* of these */
+    int32_t ramp;            /* seats while it is coming back; grows with each success */
+    int32_t failed_run;      /* connect-level failures since the last connection */
     bool dead;
     struct lane *probe_holder; /* dead: whose callback is the one being tried */
     bool probe_under_way;      /* that try has begun: held until it ends, even if the lane moves */
@@ -42,6 +44,8 @@ void destination_free(struct destination *d); /* without references */
 /* Whether the failure is the host's, not the answer of one URL on it. */
 bool destination_is_judged_by(enum attempt_class c);
 bool destination_has_seat(const struct destination *d);
+/* A test of a host that is dead shows what is wrong with it. */
+bool destination_has_test_seat(const struct destination *d);
 /* Dead: whether this lane may make the one try that is due. */
 bool destination_grants_probe(const struct destination *d, const struct lane *lane,
                               int64_t now_mono_ms);

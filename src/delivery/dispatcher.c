@@ -71,7 +71,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
 static void join_url(struct dispatcher *d, struct lane *lane, const struct app *app,
                      enum lane_kind kind)
 {
-    struct destination *to = dispatcher_destination(d, app, kind);
+    struct destination *to = dispatcher_destination(d, app, &app->parsed[kind]);
     if (to == lane->destination)
         dispatcher_let_destination_go(d, to);
     else

@@ -86,7 +86,7 @@ struct dispatcher {
     struct lane_shared shared;
     int64_t room_total, room_reserved;
     int32_t pages;
-    int64_t seats, in_flight, sick_in_flight;
+    int64_t seats, in_flight, sick_in_flight, tests_in_flight;
     int64_t tick_starts; /* so many tries were started in this tick */
     struct list tries;
     struct list finished; /* tries to be freed at the tick's end */
@@ -174,7 +174,7 @@ void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callb
 
 /* dispatcher_destination.c */
 struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
-                                           enum lane_kind kind);
+                                           const struct url *url);
 void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to);
 void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination *to);
 void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane);
@@ -197,6 +197,7 @@ void dispatcher_free_spare_recording(struct dispatcher *d);
 
 /* dispatcher_health.c */
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now);
+void dispatcher_count_attempt(struct dispatcher *d, const struct try *t); /* without a lane */
 /* Says it when the lane's state is another than at the last visit. */
 void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now);
 /* The first success of a lane that is open, since it came into memory or was not open. */

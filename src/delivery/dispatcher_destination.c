@@ -11,11 +11,11 @@
 /* Apps that show a certificate of their own have a destination of their own: whether it is
  * accepted says nothing about the host to others. */
 struct destination *dispatcher_destination(struct dispatcher *d, const struct app *app,
-                                           enum lane_kind kind)
+                                           const struct url *url)
 {
     struct buf name = {0};
-    url_print_destination(&name, &app->parsed[kind]);
-    if (app->certificate.pem.p && app->parsed[kind].https) {
+    url_print_destination(&name, url);
+    if (app->certificate.pem.p && url->https) {
         buf_add_c(&name, " as ");
         for (size_t i = 0; i < CERTIFICATE_NAME_BYTES; i++)
             buf_printf(&name, "%02x", app->certificate.sha256[i]);

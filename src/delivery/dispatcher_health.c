@@ -56,6 +56,15 @@ static void note_certificate(struct dispatcher *d, struct health *h, const struc
     buf_free(&day);
 }
 
+void dispatcher_count_attempt(struct dispatcher *d, const struct try *t)
+{
+    ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
+    atomic_fetch_add_explicit(&d->attempts[t->x.class], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->durations[duration_bucket(t->x.duration_ms)], 1,
+                              memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->duration_ms_total, t->x.duration_ms, memory_order_relaxed);
+}
+
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now)
 {
     struct lane *lane = t->lane;
@@ -69,11 +78,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     if (!good)
         health_add_error(lane->health, t->x.class, t->x.status, t->x.detail,
                          d->outside->wall_ms(d->outside));
-    ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
-    atomic_fetch_add_explicit(&d->attempts[t->x.class], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&d->durations[duration_bucket(t->x.duration_ms)], 1,
-                              memory_order_relaxed);
-    atomic_fetch_add_explicit(&d->duration_ms_total, t->x.duration_ms, memory_order_relaxed);
+    dispatcher_count_attempt(d, t);
 }
 
 /* --- what state a lane is in -------------------------------------------------------------------

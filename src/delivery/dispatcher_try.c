@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define CONNECT_TIMEOUT_MS 5000
+#define TESTS_OF_SEATS 32 /* one in so many may be a test callback's */
 #define SPARE_TRIES 256
 #define SPARE_TRY_BYTES 8192
 
@@ -30,6 +31,14 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
         return false;
     return sick ? d->sick_in_flight < most_sick
                 : d->in_flight - d->sick_in_flight < most_healthy(d->seats);
+}
+
+/* Test callbacks: a small share, which is free of what deliveries hold. */
+static bool has_test_seat(const struct dispatcher *d, const struct destination *to)
+{
+    int64_t most = d->seats / TESTS_OF_SEATS;
+    return d->in_flight < d->seats && d->tests_in_flight < (most > 1 ? most : 1) &&
+           destination_has_test_seat(to);
 }
 
 static void done(struct exchange *x);
@@ -250,6 +259,8 @@ static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struc
 
 static void let_seats_go(struct dispatcher *d, struct try *t)
 {
+    d->tests_in_flight -= t->test != NULL;
+    t->destination->tests_in_flight -= t->test != NULL;
     d->in_flight--;
     d->sick_in_flight -= t->is_sick;
     t->destination->in_flight--;
@@ -297,9 +308,14 @@ static void finish(struct dispatcher *d, struct try *t)
     buf_free(&url);
 }
 
-static void finish_test(struct try *t)
+static void finish_test(struct dispatcher *d, struct try *t)
 {
     struct delivery_test *test = t->test;
+    let_seats_go(d, t);
+    dispatcher_count_attempt(d, t);
+    if (!t->destination->dead)
+        dispatcher_wake_blocked(d, t->destination);
+    dispatcher_let_destination_go(d, t->destination);
     struct buf url = {0};
     test->attempt = attempt_of(t, test->event.lane, &url);
     test->attempt.number = 1;
@@ -325,7 +341,7 @@ static void done(struct exchange *x)
     list_remove(&d->tries, &t->link);
     list_push(&d->finished, &t->link);
     if (t->test)
-        finish_test(t);
+        finish_test(d, t);
     else
         finish(d, t);
 }
@@ -379,7 +395,7 @@ static void cancel(struct dispatcher *d, struct try *t)
     if (t->test) {
         t->x.class = ATTEMPT_TIMEOUT;
         snprintf(t->x.detail, sizeof(t->x.detail), "%s", "The service is stopping.");
-        finish_test(t);
+        finish_test(d, t);
         return;
     }
     let_seats_go(d, t);
@@ -443,11 +459,24 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         .number = 1,
         .occurred_ms = e->occurred_ms,
     };
+    struct destination *to = dispatcher_destination(d, app, has_own ? &own : &app->parsed[e->lane]);
+    if (!has_test_seat(d, to)) {
+        dispatcher_let_destination_go(d, to);
+        app_unref(app);
+        test->busy = true;
+        executor_post(test->reply_to, &test->done);
+        return;
+    }
     struct try *t = try_new(d, app, &app->parsed[e->lane], &from);
     if (has_own) {
         t->url = own;
         t->x.url = &t->url;
     }
     t->test = test;
+    t->destination = to;
+    to->in_flight++;
+    to->tests_in_flight++;
+    d->in_flight++;
+    d->tests_in_flight++;
     d->outside->start(d->outside, &t->x);
 }

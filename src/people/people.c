@@ -136,27 +136,31 @@ struct session *people_session_by_token(struct people *p, struct str token, int6
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* The highest number below before_no (0: any). */
-static struct user *newest_below(const struct people *p, uint32_t account_no, uint32_t before_no)
+/* Puts it where it belongs among the newest, latest first; the oldest of a full list goes. */
+static size_t insert(struct user **newest, size_t n, size_t limit, struct user *u)
 {
-    struct user *best = NULL;
-    for (size_t i = 0; i < p->users.capacity; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (u && u->account_no == account_no && (!before_no || u->user_no < before_no) &&
-            (!best || u->user_no > best->user_no))
-            best = u;
-    }
-    return best;
+    if (n == limit && u->user_no < newest[n - 1]->user_no)
+        return n;
+    size_t at = n < limit ? n++ : n - 1;
+    for (; at > 0 && newest[at - 1]->user_no < u->user_no; at--)
+        newest[at] = newest[at - 1];
+    newest[at] = u;
+    return n;
 }
 
+/* Every loop waits for this lock at each request with a session: it is one pass, however many. */
 size_t people_list_users(struct people *p, uint32_t account_no, uint32_t before_no,
                          struct user **ret, size_t limit)
 {
     size_t n = 0;
     lock(p);
-    struct user *u = newest_below(p, account_no, before_no);
-    for (; u && n < limit; u = newest_below(p, account_no, u->user_no))
-        ret[n++] = entry_ref(u);
+    for (size_t i = 0; limit && i < p->users.capacity; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->account_no == account_no && (!before_no || u->user_no < before_no))
+            n = insert(ret, n, limit, u);
+    }
+    for (size_t i = 0; i < n; i++)
+        entry_ref(ret[i]);
     unlock(p);
     return n;
 }

@@ -155,6 +155,61 @@ static void test_callbacks_answer_inline(void)
     world_close(w);
 }
 
+static struct world_answer slowly_ok(struct world *w, const struct exchange *x, uint32_t app_no)
+{
+    (void)w, (void)x, (void)app_no;
+    return (struct world_answer){ATTEMPT_OK, 200, 100, -1};
+}
+
+static int came;
+
+static void another_came(struct task *task)
+{
+    (void)task;
+    came++;
+}
+
+/* Of one host's seats and of all a few, so that they never take what deliveries need. */
+static void tests_have_a_small_share(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = slowly_ok;
+    world_set_app(w, 1, 1);
+    struct delivery_test tests[5];
+    static const char *const ids[] = {"e-1", "e-2", "e-3", "e-4", "e-5"};
+    int busy = 0, tried = 0, most = 2; /* of the 64 seats */
+    came = 0;
+    for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
+        tests[i] = (struct delivery_test){
+            .done = {.run = another_came},
+            .reply_to = &w->loops[0].executor,
+            .app_no = 1,
+            .event = {.event_id = str_of(ids[i]),
+                      .panelist_id = STR("p"),
+                      .lane = LANE_SUCCESS,
+                      .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}")},
+        };
+        delivery_send_test(w->delivery, &tests[i]);
+    }
+    world_run(w, 50);
+    struct delivery_numbers n;
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.in_flight, most);
+    world_run(w, 1 * SECOND);
+    for (size_t i = 0; i < ARRAY_LEN(tests); i++) {
+        busy += tests[i].busy;
+        tried += tests[i].attempt.number;
+        arena_free(&tests[i].arena);
+    }
+    CHECK_EQ_INT(came, (int)ARRAY_LEN(tests));
+    CHECK_EQ_INT(tried, most);
+    CHECK_EQ_INT(busy, 5 - most);
+    delivery_get_numbers(w->delivery, &n);
+    CHECK_EQ_INT(n.in_flight, 0);
+    CHECK_EQ_INT(n.attempts[ATTEMPT_OK], most);
+    world_close(w);
+}
+
 static void health_is_told(void)
 {
     struct world *w = world_open(1, "5s,1m,1h");
@@ -377,6 +432,7 @@ int main(void)
     RUN(stops_after_what_is_under_way);
     RUN(stopping_has_an_end);
     RUN(test_callbacks_answer_inline);
+    RUN(tests_have_a_small_share);
     RUN(health_is_told);
     RUN(lanes_and_overview_are_told);
     RUN(it_is_told_what_is_being_tried);

@@ -1,0 +1,149 @@
+/* The table of what accounts may use, and how much of it they do.
+ *
+ * The number a minute is a virtual clock per account and use: each use moves it on by its part of a
+ * minute, and it may be a minute ahead of the true one. An account that has rested may so use its
+ * whole minute at once, and then as it refills. */
+#include "api/account_limits.h"
+
+#include "base/alloc.h"
+#include "base/check.h"
+#include "base/limits.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#define BUCKETS 1024u
+#define MINUTE_US INT64_C(60000000)
+
+struct rule {
+    const char *name, *of;
+    int32_t at_once, per_minute; /* 0: none; reads and scans a minute: by --reads-per-minute */
+};
+
+static const struct rule rules[ACCOUNT_USES] = {
+    [ACCOUNT_READS] = {"reads", "read requests", 0, 0},
+    [ACCOUNT_SCANS] = {"scans", "reports and lists", LIMIT_ACCOUNT_SCANS_AT_ONCE, 0},
+    [ACCOUNT_WRITES] = {"writes", "changes", LIMIT_ACCOUNT_WRITES_AT_ONCE,
+                        LIMIT_ACCOUNT_WRITES_PER_MINUTE},
+    [ACCOUNT_TESTS] = {"tests", "test callbacks", LIMIT_ACCOUNT_TESTS_AT_ONCE,
+                       LIMIT_ACCOUNT_TESTS_PER_MINUTE},
+    [ACCOUNT_RECOVERIES] = {"recoveries", "recoveries being begun",
+                            LIMIT_ACCOUNT_RECOVERIES_AT_ONCE, LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE},
+};
+
+struct usage {
+    int32_t at_once;
+    int64_t clock_us; /* monotonic, see above */
+};
+
+/* Of an account that has asked for something; accounts are never deleted, and neither is this. */
+struct account {
+    struct account *next;
+    uint32_t account_no;
+    struct usage uses[ACCOUNT_USES];
+};
+
+struct account_limits {
+    pthread_mutex_t lock;
+    int32_t per_minute[ACCOUNT_USES];
+    struct account *buckets[BUCKETS];
+    atomic_llong refused[ACCOUNT_USES];
+};
+
+struct account_limits *account_limits_new(int32_t reads_per_minute)
+{
+    struct account_limits *limits = xcalloc(1, sizeof *limits);
+    ASSERT(pthread_mutex_init(&limits->lock, NULL) == 0);
+    for (int use = 0; use < ACCOUNT_USES; use++)
+        limits->per_minute[use] = rules[use].per_minute;
+    int64_t reads = (int64_t)reads_per_minute * LIMIT_ACCOUNT_READS_OF_KEYS;
+    limits->per_minute[ACCOUNT_READS] = reads < INT32_MAX ? (int32_t)reads : INT32_MAX;
+    limits->per_minute[ACCOUNT_SCANS] = limits->per_minute[ACCOUNT_READS];
+    return limits;
+}
+
+void account_limits_free(struct account_limits *limits)
+{
+    for (size_t i = 0; i < BUCKETS; i++) {
+        while (limits->buckets[i]) {
+            struct account *a = limits->buckets[i];
+            limits->buckets[i] = a->next;
+            free(a);
+        }
+    }
+    pthread_mutex_destroy(&limits->lock);
+    free(limits);
+}
+
+static struct usage *find(struct account_limits *limits, uint32_t account_no, enum account_use use)
+{
+    struct account **place = &limits->buckets[account_no % BUCKETS];
+    while (*place && (*place)->account_no != account_no)
+        place = &(*place)->next;
+    if (!*place) {
+        *place = xcalloc(1, sizeof **place);
+        (*place)->account_no = account_no;
+    }
+    return &(*place)->uses[use];
+}
+
+/* 0: it may be; else how long until it may. */
+static int64_t wait_us(const struct usage *u, int32_t per_minute, int64_t now_us)
+{
+    if (per_minute == 0 || u->clock_us <= now_us)
+        return 0;
+    int64_t ahead_us = u->clock_us + MINUTE_US / per_minute - now_us;
+    return ahead_us > MINUTE_US ? ahead_us - MINUTE_US : 0;
+}
+
+static bool may_use(struct account_limits *limits, struct usage *u, enum account_use use,
+                    int64_t now_us, struct account_refusal *ret)
+{
+    int32_t per_minute = limits->per_minute[use];
+    *ret = (struct account_refusal){.of = rules[use].of, .retry_after_s = 1};
+    if (rules[use].at_once && u->at_once >= rules[use].at_once) {
+        ret->at_once = rules[use].at_once;
+        return false;
+    }
+    int64_t wait = wait_us(u, per_minute, now_us);
+    if (wait > 0) {
+        ret->per_minute = per_minute;
+        ret->retry_after_s = (wait + 999999) / 1000000;
+        return false;
+    }
+    u->at_once++;
+    if (per_minute)
+        u->clock_us = (u->clock_us > now_us ? u->clock_us : now_us) + MINUTE_US / per_minute;
+    return true;
+}
+
+bool account_limits_take(struct account_limits *limits, uint32_t account_no, enum account_use use,
+                         int64_t now_mono_ms, struct account_refusal *ret)
+{
+    pthread_mutex_lock(&limits->lock);
+    bool good = may_use(limits, find(limits, account_no, use), use, now_mono_ms * 1000, ret);
+    pthread_mutex_unlock(&limits->lock);
+    if (!good)
+        atomic_fetch_add(&limits->refused[use], 1);
+    return good;
+}
+
+void account_limits_give(struct account_limits *limits, uint32_t account_no, enum account_use use)
+{
+    pthread_mutex_lock(&limits->lock);
+    struct usage *u = find(limits, account_no, use);
+    ASSERT(u->at_once > 0);
+    u->at_once--;
+    pthread_mutex_unlock(&limits->lock);
+}
+
+const char *account_use_name(enum account_use use)
+{
+    return rules[use].name;
+}
+
+int64_t account_limits_refused(const struct account_limits *limits, enum account_use use)
+{
+    return atomic_load(&limits->refused[use]);
+}

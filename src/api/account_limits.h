@@ -1,0 +1,35 @@
+/* What one account may ask of the daemon, so that no key takes what others need: each use of a kind
+ * has a number at once and a number a minute, for all keys and people of the account together. One
+ * table, one place where it is taken (api_handle) and one where it is given back (the answer). Any
+ * thread. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum account_use {
+    ACCOUNT_READS,
+    ACCOUNT_SCANS, /* reads that may look at much: reports, statements, lists of the log */
+    ACCOUNT_WRITES,
+    ACCOUNT_TESTS,
+    ACCOUNT_RECOVERIES,
+    ACCOUNT_USES,
+};
+
+struct account_limits;
+
+struct account_limits *account_limits_new(int32_t reads_per_minute);
+void account_limits_free(struct account_limits *limits);
+
+struct account_refusal {
+    const char *of;              /* "test callbacks" */
+    int32_t at_once, per_minute; /* the limit that was met; the other one is 0 */
+    int64_t retry_after_s;
+};
+/* Begins one use, to be ended by account_limits_give. False: it may not be, and is counted. */
+bool account_limits_take(struct account_limits *limits, uint32_t account_no, enum account_use use,
+                         int64_t now_mono_ms, struct account_refusal *ret);
+void account_limits_give(struct account_limits *limits, uint32_t account_no, enum account_use use);
+
+const char *account_use_name(enum account_use use); /* for metrics */
+int64_t account_limits_refused(const struct account_limits *limits, enum account_use use);
