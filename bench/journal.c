@@ -120,8 +120,10 @@ int main(int argc, char **argv)
     size_t groups = argc > 2 ? strtoul(argv[2], NULL, 10) : 4000;
     char inner[512];
     snprintf(inner, sizeof inner, "%s/journal", directory);
-    struct journal_options o = {
-        .disk = disk_real(), .directory = inner, .segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES};
+    struct journal_options o = {.disk = disk_real(),
+                                .id = 7,
+                                .directory = inner,
+                                .segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES};
     char *why = NULL;
     struct journal *j = journal_open(&o, (struct journal_position){0}, no_groups, NULL, &why);
     char *buffer = aligned_alloc(4096, 1 << 20);

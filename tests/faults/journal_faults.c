@@ -91,6 +91,7 @@ static struct journal *open_journal(struct model *m, bool trouble)
     struct journal_options o = {
         .disk = sim_disk_of(m->disk),
         .directory = "/j",
+        .id = 7,
         .segment_bytes = SEGMENT_BYTES,
         .single_threaded = true,
     };

@@ -72,7 +72,7 @@ static bool see(void *context, struct str records, struct journal_position end)
 static struct journal *open_at(struct journal_position from, struct seen *ret, char **ret_why)
 {
     struct journal_options o = {
-        .disk = disk_real(), .directory = directory, .segment_bytes = SEGMENT_BYTES};
+        .disk = disk_real(), .id = 7, .directory = directory, .segment_bytes = SEGMENT_BYTES};
     *ret = (struct seen){.good = true};
     return journal_open(&o, from, see, ret, ret_why);
 }
@@ -125,7 +125,7 @@ static void groups_come_back_in_order(void)
     CHECK_EQ_UINT(s.count, 0);
     commit(j, 302, 10);
     journal_close(j);
-    CHECK(journal_read(disk_real(), directory, end, see, &s, &why));
+    CHECK(journal_read(disk_real(), directory, 7, end, see, &s, &why));
     CHECK(s.good && s.count == 1 && s.last == 302);
 }
 
@@ -294,7 +294,7 @@ static void what_cannot_be_replayed_ends_the_opening(void)
     journal_close(j);
     int visited = 0;
     struct journal_options o = {
-        .disk = disk_real(), .directory = directory, .segment_bytes = SEGMENT_BYTES};
+        .disk = disk_real(), .id = 7, .directory = directory, .segment_bytes = SEGMENT_BYTES};
     CHECK(!journal_open(&o, start, see_three, &visited, &why));
     CHECK_EQ_INT(visited, 4);
     CHECK(why && strstr(why, "cannot be replayed"));

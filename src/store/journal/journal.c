@@ -183,6 +183,7 @@ static int tidy_directory(const struct journal_options *o)
 struct journal *journal_open(const struct journal_options *o, struct journal_position from,
                              journal_visitor visit, void *context, char **ret_why)
 {
+    ASSERT(o->id != 0);
     ASSERT(o->segment_bytes >= JOURNAL_SEGMENT_LEAST_BYTES);
     ASSERT(o->segment_bytes % JOURNAL_BLOCK_BYTES == 0);
     int result = tidy_directory(o);
@@ -191,8 +192,8 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
         return NULL;
     }
     struct replay_end end;
-    if (!journal_replay(o->disk, o->directory, from, o->single_threaded, visit, context, &end,
-                        ret_why))
+    if (!journal_replay(o->disk, o->directory, o->id, from, o->single_threaded, visit, context,
+                        &end, ret_why))
         return NULL;
 
     struct journal *j = xcalloc(1, sizeof *j);
@@ -201,9 +202,7 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
     j->directory = xstrdup(o->directory);
     j->current.fd = -1;
     ASSERT(pthread_mutex_init(&j->lock, NULL) == 0);
-    j->id = end.journal_id;
-    if (end.empty)
-        env_random(o->env ? o->env : env_real(), &j->id, sizeof j->id);
+    j->id = o->id;
     j->maker =
         segment_maker_new(o->disk, o->directory, j->id, o->segment_bytes, o->single_threaded);
     result = end.empty ? open_new(j) : open_existing(j, o, &end);

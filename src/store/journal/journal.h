@@ -8,7 +8,6 @@
 #pragma once
 
 #include "base/buf.h"
-#include "base/env.h"
 #include "store/disk.h"
 
 struct journal;
@@ -23,7 +22,7 @@ struct journal_options {
     struct disk *disk;
     const char *directory; /* made when absent, mode 0700 */
     size_t segment_bytes;  /* a multiple of 4 KiB, at least JOURNAL_SEGMENT_LEAST_BYTES */
-    struct env *env;       /* randomness for a new journal's id; NULL: env_real() */
+    uint64_t id;           /* the owner's, random and not 0; the journal of another is refused */
     bool single_threaded;  /* all is done on the owner's thread: for simulators */
 };
 
@@ -60,5 +59,11 @@ const char *journal_error(const struct journal *journal);           /* a sentenc
 void journal_close(struct journal *journal);
 
 /* For a reader in another process (backup): visits the groups from `from` on without writing. */
-MUST_CHECK bool journal_read(struct disk *disk, const char *directory, struct journal_position from,
-                             journal_visitor visit, void *context, char **ret_why);
+MUST_CHECK bool journal_read(struct disk *disk, const char *directory, uint64_t id,
+                             struct journal_position from, journal_visitor visit, void *context,
+                             char **ret_why);
+
+/* True where the directory has no journal, or the one with that id (0: no journal has it). Nothing
+ * is changed. *ret_why: a malloc'ed sentence with the way out. */
+MUST_CHECK bool journal_is_of(struct disk *disk, const char *directory, uint64_t id,
+                              char **ret_why);

@@ -22,6 +22,7 @@
 struct walk {
     struct disk *disk;
     const char *directory;
+    uint64_t id;
     struct journal_position from;
     journal_visitor visit;
     void *context;
@@ -67,29 +68,57 @@ static bool fail_disk(struct walk *w, const char *what, uint64_t number, int err
 
 /* --- segments ----------------------------------------------------------------------------- */
 
-static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct segment_head *ret)
+static void describe_foreign(struct buf *why, const char *directory, uint64_t number, uint64_t id,
+                             uint64_t wanted)
+{
+    if (wanted == 0)
+        buf_printf(why, "there is a journal in %s, and no database beside it", directory);
+    else
+        buf_printf(why,
+                   "the journal in %s is another database's (segment %" PRIu64
+                   " has the id %016" PRIx64 ", the database's is %016" PRIx64 ")",
+                   directory, number, id, wanted);
+    buf_printf(why, ": put back the database that the journal belongs to, or move the journal away "
+                    "(docs/operators/README.md, Backup and restore); nothing has been changed");
+}
+
+/* The file, with its head in *ret; -EBADMSG: the head is damaged. */
+static int open_head(struct walk *w, uint64_t number, struct segment_head *ret)
 {
     char *path = segment_path(w->directory, number);
     int fd = w->disk->open(w->disk, path, false, true);
     free(path);
     if (fd < 0)
-        return fail_disk(w, "open", number, fd);
+        return fd;
     reserve_frame(w, JOURNAL_BLOCK_BYTES);
     int result = disk_read_all(w->disk, fd, w->frame, JOURNAL_BLOCK_BYTES, 0);
-    struct segment_head head;
     if (result == -ENODATA ||
-        (result == 0 && (!segment_head_read(w->frame, &head) || head.segment != number))) {
-        buf_clear(&w->why);
+        (result == 0 && (!segment_head_read(w->frame, ret) || ret->segment != number)))
+        result = -EBADMSG;
+    if (result == 0)
+        return fd;
+    w->disk->close(w->disk, fd);
+    return result;
+}
+
+static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct segment_head *ret)
+{
+    struct segment_head head;
+    int fd = open_head(w, number, &head);
+    if (fd < 0 && fd != -EBADMSG)
+        return fail_disk(w, "read", number, fd);
+    buf_clear(&w->why);
+    if (fd < 0) {
         buf_printf(&w->why,
                    "the head of journal segment %" PRIu64 " in %s is damaged: it was durable "
                    "before the segment was used; restore from a backup",
                    number, w->directory);
-        w->disk->close(w->disk, fd);
         return false;
     }
-    if (result < 0) {
+    if (head.journal_id != w->id) {
+        describe_foreign(&w->why, w->directory, number, head.journal_id, w->id);
         w->disk->close(w->disk, fd);
-        return fail_disk(w, "read", number, result);
+        return false;
     }
     *ret_fd = fd;
     *ret = head;
@@ -257,12 +286,6 @@ static enum found find_group(struct walk *w, struct frame_head *ret)
     struct segment_head head;
     if (!open_segment(w, w->numbers[w->index + 1], &fd, &head))
         return FOUND_ERROR;
-    if (head.journal_id != w->head.journal_id) {
-        w->disk->close(w->disk, fd);
-        buf_printf(&w->why, "journal segment %" PRIu64 " in %s belongs to another journal",
-                   head.segment, w->directory);
-        return FOUND_ERROR;
-    }
     found = read_expected(w, fd, &head, JOURNAL_BLOCK_BYTES, ret);
     if (found != FOUND_WHOLE) {
         w->disk->close(w->disk, fd);
@@ -402,7 +425,6 @@ static bool visit_all(struct walk *w)
 static void take_end(struct walk *w, struct replay_end *ret)
 {
     *ret = (struct replay_end){
-        .journal_id = w->head.journal_id,
         .segment = w->head.segment,
         .segment_bytes = w->head.segment_bytes,
         .offset = w->offset,
@@ -415,13 +437,14 @@ static void take_end(struct walk *w, struct replay_end *ret)
     w->held.frame = NULL; /* handed over */
 }
 
-bool journal_replay(struct disk *disk, const char *directory, struct journal_position from,
-                    bool single_threaded, journal_visitor visit, void *context,
-                    struct replay_end *ret_end, char **ret_why)
+bool journal_replay(struct disk *disk, const char *directory, uint64_t id,
+                    struct journal_position from, bool single_threaded, journal_visitor visit,
+                    void *context, struct replay_end *ret_end, char **ret_why)
 {
     struct walk w = {
         .disk = disk,
         .directory = directory,
+        .id = id,
         .from = from,
         .visit = visit,
         .context = context,
@@ -465,11 +488,41 @@ bool replay_visit_last(const struct replay_end *end, const char *directory, jour
     return false;
 }
 
-bool journal_read(struct disk *disk, const char *directory, struct journal_position from,
-                  journal_visitor visit, void *context, char **ret_why)
+bool journal_is_of(struct disk *disk, const char *directory, uint64_t id, char **ret_why)
+{
+    struct walk w = {.disk = disk, .directory = directory, .id = id};
+    struct buf why = {0};
+    int result = segments_list(disk, directory, false, &w.numbers, &w.count);
+    bool good = result == 0 || result == -ENOENT;
+    if (!good)
+        buf_printf(&why, "cannot list the journal in %s: %s", directory, strerror(-result));
+    /* The last one whose head can be read tells; a damaged one is for the replay to refuse. */
+    bool told = false;
+    for (size_t i = w.count; good && !told && i > 0; i--) {
+        struct segment_head head;
+        int fd = open_head(&w, w.numbers[i - 1], &head);
+        told = fd >= 0;
+        if (told)
+            disk->close(disk, fd);
+        good = !told || head.journal_id == id;
+        if (!good)
+            describe_foreign(&why, directory, head.segment, head.journal_id, id);
+    }
+    free(w.numbers);
+    free(w.frame);
+    if (!good)
+        *ret_why = xstrdup(buf_c(&why));
+    buf_free(&w.why);
+    buf_free(&why);
+    return good;
+}
+
+bool journal_read(struct disk *disk, const char *directory, uint64_t id,
+                  struct journal_position from, journal_visitor visit, void *context,
+                  char **ret_why)
 {
     struct replay_end end;
-    if (!journal_replay(disk, directory, from, true, visit, context, &end, ret_why))
+    if (!journal_replay(disk, directory, id, from, true, visit, context, &end, ret_why))
         return false;
     bool good = replay_visit_last(&end, directory, visit, context, ret_why);
     free(end.last_frame);

@@ -5,7 +5,6 @@
 
 struct replay_end {
     bool empty; /* there is no segment at all */
-    uint64_t journal_id;
     uint64_t segment, segment_bytes;
     uint64_t offset; /* behind the last whole group */
     uint64_t next_sequence;
@@ -19,7 +18,7 @@ struct replay_end {
 
 /* Visits every whole group behind `from` but the last. Nothing is written. Reading goes on ahead of
  * the visits on a thread of its own, unless single_threaded. *ret_why: a malloc'ed sentence. */
-MUST_CHECK bool journal_replay(struct disk *disk, const char *directory,
+MUST_CHECK bool journal_replay(struct disk *disk, const char *directory, uint64_t id,
                                struct journal_position from, bool single_threaded,
                                journal_visitor visit, void *context, struct replay_end *ret_end,
                                char **ret_why);

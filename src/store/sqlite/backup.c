@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "store/sqlite/identity.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
@@ -88,7 +89,11 @@ static bool replay_tail(struct backup *b, char **ret_why)
 static bool check_copy(struct backup *b, char **ret_why)
 {
     struct sql *q = &b->apply.sql;
-    /* A new directory begins a new journal; its positions start over. */
+    /* A new directory begins a new journal; its positions start over. The old journal is of the
+     * store that was copied: beside the copy it must not be taken for its own. */
+    uint64_t id;
+    env_random(env_real(), &id, sizeof id);
+    identity_replace(q, id);
     meta_set_int(q, "journal_segment", 0);
     meta_set_int(q, "journal_offset", 0);
     sqlite3_stmt *s = sql_prepare(q, "PRAGMA integrity_check(1)");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/sqlite/checkpoint.h"
+#include "store/sqlite/identity.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
@@ -96,6 +97,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
                   const char *journal_directory, char **ret_why)
 {
     struct sql *q = &apply->sql;
+    uint64_t id = identity_journal_id(q);
     apply_open(apply);
     view->secret = apply->secret;
     view->last_accepted_ms = meta_get_int(q, "last_accepted_ms", 0);
@@ -109,7 +111,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
     view_load(view);
     char *why = NULL, *journal_why = NULL;
     struct replay replay = {view, apply, LIMIT_MEMTABLE_BYTES, &why};
-    if (journal_read(disk, journal_directory, meta_get_position(q), replay_group, &replay,
+    if (journal_read(disk, journal_directory, id, meta_get_position(q), replay_group, &replay,
                      &journal_why) &&
         replay_end(&replay))
         return true;
@@ -121,15 +123,18 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
-/* The journal is full of hashes under the secret: it must not outlive it. A commit alone is not
- * durable here (synchronous=NORMAL), a checkpoint is. Where the position is past zero, there has
- * been a journal, and so this has been done before it. */
-static bool settle_secret(struct sqlite_store *s, char **ret_why)
+/* The journal is full of hashes under the secret, and has the id: it must not outlive them. A
+ * commit alone is not durable here (synchronous=NORMAL), a checkpoint is. Where the position is
+ * past zero, there has been a journal, and so this has been done before it. */
+static bool settle_identity(struct sqlite_store *s, char **ret_why)
 {
     struct sql *q = &s->apply.sql;
     struct hash_secret fresh;
+    uint64_t fresh_id;
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);
+    env_random(s->env, &fresh_id, sizeof fresh_id);
     meta_make_secret(q, &fresh);
+    identity_make(q, fresh_id);
     bool needed = meta_get_position(q).segment == 0;
     if (!sql_failed(q) && (!needed || checkpoint_run(q, true) == CHECKPOINT_COMPLETE))
         return true;
@@ -150,7 +155,9 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
 {
     struct sql *q = &s->apply.sql;
     const char *vfs = s->disk->sqlite_vfs;
-    if (!sql_open(q, s->database, vfs, true, ret_why))
+    if (!identity_check_files(s->disk, s->database, s->journal_directory, ret_why) ||
+        !sql_open(q, s->database, vfs, true, ret_why) ||
+        !identity_check_journal(q, s->disk, s->journal_directory, ret_why))
         return false;
     schema_configure(q, true, SCHEMA_CACHE_KIB_WRITER);
     if (sql_failed(q)) {
@@ -158,7 +165,7 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
         return false;
     }
     if (!migrate(q, &schema_migration, ret_why) || !settle_names(s, ret_why) ||
-        !settle_secret(s, ret_why))
+        !settle_identity(s, ret_why))
         return false;
     apply_open(&s->apply);
     s->view.secret = s->apply.secret;
@@ -181,7 +188,7 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
         .disk = s->disk,
         .directory = s->journal_directory,
         .segment_bytes = s->segment_bytes,
-        .env = s->env,
+        .id = identity_journal_id(&s->apply.sql),
     };
     char *journal_why = NULL;
     s->journal = journal_open(&options, meta_get_position(&s->apply.sql), replay_group, &replay,

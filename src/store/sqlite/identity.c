@@ -1,0 +1,84 @@
+/* A database that is put back beside what another one has left (an old WAL, an old journal) would
+ * be opened without a word: SQLite ties a WAL to nothing, and positions in a journal are numbers.
+ */
+#include "store/sqlite/identity.h"
+
+#include "base/alloc.h"
+#include "store/journal/journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "store/sqlite/schema.h"
+
+/* Of SQLite's file format: 1 where the database has no WAL, 2 where it has. */
+#define READ_VERSION_AT 19
+#define READ_VERSION_WITHOUT_WAL 1
+
+#define ADVICE                                                                                     \
+    "put back the database that it belongs to, or move it away (docs/operators/README.md, Backup " \
+    "and restore); nothing has been changed"
+
+uint64_t identity_journal_id(struct sql *q)
+{
+    bool has_meta = sql_get_int(q, "SELECT count(*) FROM sqlite_schema WHERE name='meta'", 0) > 0;
+    return has_meta ? (uint64_t)meta_get_int(q, META_JOURNAL_ID, 0) : 0;
+}
+
+void identity_make(struct sql *q, uint64_t fresh)
+{
+    if (identity_journal_id(q) == 0)
+        identity_replace(q, fresh);
+}
+
+void identity_replace(struct sql *q, uint64_t fresh)
+{
+    meta_set_int(q, META_JOURNAL_ID, (int64_t)(fresh | 1));
+}
+
+/* Bytes of the file, and its first ones; 0 where there is none. Negative: -errno. */
+static int64_t look_at(struct disk *disk, const char *path, char *to, size_t n)
+{
+    int fd = disk->open(disk, path, false, false);
+    if (fd < 0)
+        return fd == -ENOENT ? 0 : fd;
+    int64_t size = disk->size(disk, fd);
+    if (size >= (int64_t)n && n > 0) {
+        int code = disk_read_all(disk, fd, to, n, 0);
+        size = code < 0 ? code : size;
+    }
+    disk->close(disk, fd);
+    return size;
+}
+
+bool identity_check_files(struct disk *disk, const char *database, const char *journal_directory,
+                          char **ret_why)
+{
+    char head[READ_VERSION_AT + 1] = {0};
+    char *wal = xprintf("%s-wal", database);
+    int64_t bytes = look_at(disk, database, head, sizeof head);
+    int64_t wal_bytes = look_at(disk, wal, NULL, 0);
+    bool good = bytes >= 0 && wal_bytes >= 0;
+    if (!good)
+        *ret_why = xprintf("%s cannot be read: %s", bytes < 0 ? database : wal,
+                           strerror((int)-(bytes < 0 ? bytes : wal_bytes)));
+    else if (bytes == 0)
+        good = journal_is_of(disk, journal_directory, 0, ret_why);
+    else if (wal_bytes > 0 && head[READ_VERSION_AT] == READ_VERSION_WITHOUT_WAL) {
+        good = false;
+        *ret_why = xprintf("%s is another database's: %s was restored from a backup; " ADVICE, wal,
+                           database);
+    }
+    free(wal);
+    return good;
+}
+
+bool identity_check_journal(struct sql *q, struct disk *disk, const char *journal_directory,
+                            char **ret_why)
+{
+    uint64_t id = identity_journal_id(q);
+    if (!sql_failed(q))
+        return journal_is_of(disk, journal_directory, id, ret_why);
+    *ret_why = xstrdup(q->why);
+    return false;
+}
