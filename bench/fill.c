@@ -207,6 +207,7 @@ static struct outcome end_of(const struct candidate *c, uint64_t event_no)
                     .response_headers = STR("Content-Length: 2\n"),
                     .response_body = STR("ok")},
         .state = dead ? CALLBACK_DEAD : CALLBACK_DELIVERED,
+        .reason = dead ? REASON_GONE : REASON_NONE,
     };
 }
 

@@ -152,7 +152,7 @@ static void render_facts(struct call *c, struct json_writer *w, const struct cal
     key_string(w, "PanelistId", e->panelist_id);
     key_c(w, "RewardType", event_type_name(e->type));
     key_c(w, "State", callback_state_name(row->state));
-    key_c(w, "Reason", skip_reason_name(row->reason));
+    key_c(w, "Reason", callback_reason_name(row->reason));
     json_key(w, "Reward");
     json_money(w, e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
     json_key(w, "RevenueAmount");

@@ -209,6 +209,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
         .room = dispatcher_room(d, lane),
     };
     lane_ripen(lane, &now);
+    lane_note_mode(lane, &now);
     return lane_decide(lane, &now, &means);
 }
 
@@ -412,6 +413,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->seats = seats;
     d->room_total = room;
     d->unrecorded_most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
+    d->shared.give_up_ms = callback_give_up_ms(&delivery->schedule);
     d->clock_mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
     d->clock_wall_ms = outside->wall_ms(outside);
     dispatcher_open_inbox(d);

@@ -25,35 +25,34 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
     return true;
 }
 
-/* After a failed try of a shut lane: what has passed its last slot is dead without another. */
-static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c)
+/* A delivered one, which waits for the extra try of a resend, stays delivered. */
+static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c,
+                       const struct lane_now *now)
 {
-    struct schedule_place place = c->place;
-    if (c->was_delivered || c->manual || held_find(&lane->held, c->event_no))
+    if (!lane_gives_up(lane, &d->delivery->schedule, c, now))
         return false;
-    lane_settle_place(lane, &place);
-    if (!schedule_pass(&d->delivery->schedule, &place, lane->sweep_failed_ms))
-        return false;
-    struct outcome dead = {
+    struct outcome given_up = {
         .account_no = c->account_no,
         .event_no = c->event_no,
         .lane = lane->no,
         .resend_no = c->resend_no,
-        .state = CALLBACK_DEAD,
-        .place = place,
+        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_DEAD,
+        .reason = c->was_delivered ? REASON_NONE : REASON_ENDPOINT_DOWN,
+        .place = c->place,
     };
     lane_sweep_take(lane, c->event_no);
-    dispatcher_record(d, &dead);
+    dispatcher_record(d, &given_up);
     return true;
 }
 
 /* True: the item is the lane's from now on. */
-static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c, size_t *taken)
+static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c,
+                     const struct lane_now *now, size_t *taken)
 {
     bool used = true, kept = false;
     lane_page_shows(lane, c);
     switch ((enum lane_page_kind)lane->page_kind) {
-    case PAGE_SWEEP: used = sweep_item(d, lane, c); break;
+    case PAGE_SWEEP: used = sweep_item(d, lane, c, now); break;
     case PAGE_LATE: dispatcher_date(d, lane, c); break;
     case PAGE_FILL:
     case PAGE_DRAIN:
@@ -63,14 +62,15 @@ static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c
     return kept;
 }
 
-static size_t use_items(struct dispatcher *d, struct lane *lane, const struct due_page *page)
+static size_t use_items(struct dispatcher *d, struct lane *lane, const struct due_page *page,
+                        const struct lane_now *now)
 {
     bool idle = d->stopping || d->failed;
     size_t taken = 0;
     for (size_t i = 0; i < page->count; i++) {
         struct callback *c = page->items[i];
         CHECK_MAGIC(c, CALLBACK_MAGIC);
-        if (idle || !use_item(d, lane, c, &taken))
+        if (idle || !use_item(d, lane, c, now, &taken))
             callback_free(c);
     }
     return taken;
@@ -97,7 +97,7 @@ static void page_done(struct task *task)
         drop_items(&request->page);
         lane_page_failed(lane, &now);
     } else if (request->page.status == STORE_OK) {
-        size_t taken = use_items(d, lane, &request->page);
+        size_t taken = use_items(d, lane, &request->page, &now);
         lane_page_ended(lane, &request->page, taken, &now);
     } else {
         (void)dispatcher_store_failed(d, request->page.status);
@@ -118,15 +118,13 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
         .reply_to = d->outside->executor,
         .lane = lane->no,
         .due_until_ms = what->page_until_ms,
-        .after_due_ms = sweep  ? lane->sweep_due_ms
-                        : late ? lane->late_due_ms
-                               : lane->scan_due_ms,
-        .after_event_no = sweep  ? lane->sweep_event_no
-                          : late ? lane->late_event_no
-                                 : lane->scan_event_no,
+        .after_due_ms = late ? lane->late_due_ms : lane->scan_due_ms,
+        .after_event_no = late ? lane->late_event_no : lane->scan_event_no,
         .limit = what->page_limit,
         .brief = sweep,
     };
+    if (sweep)
+        lane_sweep_from(lane, &request->page);
     if (!sweep && !late)
         request->reserved = (int32_t)what->page_limit;
     d->room_reserved += request->reserved;

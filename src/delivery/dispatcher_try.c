@@ -176,20 +176,18 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
     if (!against)
         lane_heard(lane, now);
     if (against) {
+        lane_downtime_begin(&lane->downtime, now->mono_ms);
         /* What was under way when the lane was suspended says nothing new. */
         if (!was_suspended || t->is_shut)
             (void)window_failed(w, now->mono_ms, d->outside->rng);
     } else if (t->x.class == ATTEMPT_OK || was_suspended) {
         /* Any answer that does not speak of the receiver's health shows that it is up. */
         window_succeeded(w, lane->settings.max_concurrency);
-        lane->sweep_failed_ms = 0;
     }
     if (w->suspended != was_suspended)
         d->suspended += w->suspended ? 1 : -1;
     if (t->x.class == ATTEMPT_OK)
         dispatcher_note_success(d, lane);
-    if (against && lane_mode(lane) == LANE_SHUT)
-        lane->sweep_failed_ms = now->wall_ms;
 }
 
 /* How long the whole lane has to hold still, and until when (wall) this callback; 0: not asked. */
@@ -204,17 +202,18 @@ static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
 }
 
 /* What becomes of the callback; moves its place when it waits for another try. */
-static enum callback_state conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
+static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
                                     const struct lane_now *now)
 {
     struct callback *c = t->callback;
     if (t->x.class == ATTEMPT_OK || c->was_delivered)
-        return CALLBACK_DELIVERED;
-    if (t->x.class == ATTEMPT_GONE)
-        return CALLBACK_DEAD;
-    enum schedule_next next = schedule_fail(&d->delivery->schedule, &c->place, now->wall_ms,
-                                            not_before_ms, d->outside->rng);
-    return next == SCHEDULE_DEAD ? CALLBACK_DEAD : CALLBACK_PENDING;
+        return (struct callback_end){CALLBACK_DELIVERED, REASON_NONE};
+    struct failed_attempt failed = {
+        .class = t->x.class,
+        .ended_ms = now->wall_ms,
+        .not_before_ms = not_before_ms,
+    };
+    return callback_end_of_attempt(&d->delivery->schedule, &c->place, &failed, d->outside->rng);
 }
 
 /* What was asked is what is gone: by now the lane may have another URL. */
@@ -299,7 +298,9 @@ static void finish(struct dispatcher *d, struct try *t)
     outcome.attempt.manual = c->manual;
     c->manual = false;
     int64_t not_before_ms = obey_retry_after(t, &now);
-    outcome.state = conclude(d, t, not_before_ms, &now);
+    struct callback_end end = conclude(d, t, not_before_ms, &now);
+    outcome.state = end.state;
+    outcome.reason = end.reason;
     outcome.place = c->place;
     dispatcher_record(d, &outcome);
     lane_finish(lane, c, finish_as(t, &outcome), dispatcher_room(d, lane), &now);
@@ -383,7 +384,7 @@ void dispatcher_skip(struct dispatcher *d, struct lane *lane)
         .place = c->place,
     };
     if (!c->was_delivered)
-        outcome.reason = lane->settings.has_url ? SKIP_DISABLED : SKIP_NO_URL;
+        outcome.reason = lane->settings.has_url ? REASON_DISABLED : REASON_NO_URL;
     dispatcher_record(d, &outcome);
     lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
 }

@@ -3,7 +3,7 @@
  *   sink --offer--> fresh ---take--> in flight --finish--> retries --ripen--> due --take--> ...
  *                     |                                 \-> (store)
  *   store --page--> due        drop: fresh, due, retries -> (store), noted in next_due_ms */
-#include "delivery/lane.h"
+#include "delivery/lane_inside.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
@@ -20,9 +20,6 @@
 /* The last quarter is for what is paged: fresh ones alone must not fill a lane. */
 #define FRESH_IN_RAM (LIMIT_LANE_CALLBACKS_IN_RAM * 3 / 4)
 #define RATE_BURST_MICROS 20000
-#define EMPTY_SCAN_WAIT_MS 10 /* doubles */
-#define EMPTY_SCAN_DOUBLINGS 9
-#define BUSY_WAIT_MS 1000
 
 struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now)
 {
@@ -110,6 +107,8 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
         lane->gone = false;
     if (drained && !has_nowhere_to_go(lane)) /* paged to be skipped: it may not be due yet */
         lane_drop_queued(lane);
+    if (moved) /* another receiver: it has not been down yet */
+        lane->downtime.is_down = false;
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;
     lane->touched_mono_ms = now->mono_ms;
@@ -138,7 +137,7 @@ void lane_note_waiting(struct lane *lane, int64_t due_ms)
         lane->dropped_due_ms = due_ms;
 }
 
-static void remember(struct lane *lane, struct callback *c, enum held_place place)
+void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
 {
     struct held_entry *e = held_add(&lane->held, c->event_no);
     e->callback = c;
@@ -148,7 +147,7 @@ static void remember(struct lane *lane, struct callback *c, enum held_place plac
 }
 
 /* The entry has left memory and nothing of it is being recorded. */
-static void release(struct lane *lane, struct held_entry *e)
+void lane_release(struct lane *lane, struct held_entry *e)
 {
     ASSERT(e->place == HELD_GONE && e->recording == 0);
     if (e->again)
@@ -170,7 +169,7 @@ static void leave_memory(struct lane *lane, struct held_entry *e)
     lane->in_ram--;
     lane->shared->in_ram--;
     if (!recording)
-        release(lane, e);
+        lane_release(lane, e);
     callback_free(c);
 }
 
@@ -214,7 +213,7 @@ void lane_doubt(struct lane *lane, const struct lane_now *now)
     lane->sight.doubt_mono_ms = now->mono_ms;
 }
 
-static void note_shown(struct lane *lane, uint64_t event_no)
+void lane_note_shown(struct lane *lane, uint64_t event_no)
 {
     if (lane->sight.shown_no >= event_no)
         return;
@@ -226,7 +225,7 @@ static void note_shown(struct lane *lane, uint64_t event_no)
 static bool is_owed(struct lane *lane, const struct callback *c)
 {
     if (c->manual) {
-        note_shown(lane, c->event_no);
+        lane_note_shown(lane, c->event_no);
         lane->page_is_behind = lane->page_asked;
     }
     if (c->word.since_mono_ms == 0)
@@ -258,7 +257,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         callback_free(c);
         return;
     }
-    remember(lane, c, HELD_QUEUED);
+    lane_remember(lane, c, HELD_QUEUED);
     callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
 }
 
@@ -297,9 +296,10 @@ void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *no
     bool idle = lane_is_idle(lane);
     lane_drop_queued(lane);
     lane_spoil_page(lane);
-    lane->scan_due_ms = lane->sweep_due_ms = 0;
-    lane->scan_event_no = lane->sweep_event_no = 0;
-    lane->sweep_failed_ms = no_later(lane->sweep_failed_ms, now);
+    lane->scan_due_ms = 0;
+    lane->scan_event_no = 0;
+    lane->sweep = (struct lane_sweep){0};
+    lane->downtime.reopened_ms = no_later(lane->downtime.reopened_ms, now);
     lane->state_since_ms = no_later(lane->state_since_ms, now);
     lane->settings.enabled_since_ms = no_later(lane->settings.enabled_since_ms, now);
     if (idle)
@@ -373,6 +373,28 @@ void lane_heard(struct lane *lane, const struct lane_now *now)
     lane->heard_mono_ms = now->mono_ms;
     lane->proven = true;
     lane->quiet = false;
+    lane_downtime_end(&lane->downtime, now->wall_ms);
+}
+
+void lane_note_mode(struct lane *lane, const struct lane_now *now)
+{
+    enum lane_mode mode = lane_mode(lane);
+    if (mode == LANE_SHUT) {
+        lane_downtime_begin(&lane->downtime, now->mono_ms);
+        lane->was_shut = true;
+    } else if (mode == LANE_OPEN && lane->was_shut) {
+        lane_downtime_end(&lane->downtime, now->wall_ms);
+        lane->was_shut = false;
+    }
+}
+
+bool lane_gives_up(const struct lane *lane, const struct schedule *s, const struct callback *c,
+                   const struct lane_now *now)
+{
+    struct schedule_place place = c->place;
+    lane_settle_place(lane, &place);
+    return lane_mode(lane) == LANE_SHUT && !held_find(&lane->held, c->event_no) &&
+           callback_is_given_up(s, &place, &lane->downtime, now->wall_ms, now->mono_ms);
 }
 
 struct callback *lane_take(struct lane *lane)
@@ -435,160 +457,7 @@ void lane_recorded(struct lane *lane, uint64_t event_no, enum callback_state sta
         return;
     if (state == CALLBACK_PENDING)
         lane_note_waiting(lane, due_ms);
-    release(lane, e);
-}
-
-void lane_page_asked(struct lane *lane, enum lane_page_kind kind)
-{
-    ASSERT(!lane->page_asked && lane->lingering == 0);
-    lane->page_asked = true;
-    lane->page_is_stale = false;
-    lane->page_is_behind = false;
-    lane->page_kind = (uint8_t)kind;
-    if (kind != PAGE_SWEEP && kind != PAGE_LATE && lane->scan_due_ms == 0 &&
-        lane->scan_event_no == 0)
-        lane->dropped_due_ms = INT64_MAX;
-}
-
-void lane_spoil_page(struct lane *lane)
-{
-    lane->page_is_stale = lane->page_asked;
-}
-
-void lane_page_shows(struct lane *lane, const struct callback *c)
-{
-    note_shown(lane, c->event_no);
-}
-
-bool lane_page_take(struct lane *lane, struct callback *c)
-{
-    ASSERT(lane->page_asked);
-    if (held_find(&lane->held, c->event_no))
-        return false;
-    enum lane_mode mode = lane_mode(lane);
-    bool probe = lane->page_kind == PAGE_PROBE;
-    bool due = lane->page_kind != PAGE_DRAIN; /* a page to be skipped: whenever it is due */
-    bool wanted = mode == LANE_DRAINING || (mode == LANE_OPEN && due) ||
-                  (mode == LANE_SHUT && probe && lane_queued(lane) == 0);
-    if (!wanted || lane->in_ram >= LIMIT_LANE_CALLBACKS_IN_RAM) {
-        lane_note_waiting(lane, c->place.due_ms);
-        return false;
-    }
-    remember(lane, c, HELD_QUEUED);
-    callback_queue_push(&lane->due, c);
-    lane->probe_ready = mode == LANE_SHUT;
-    return true;
-}
-
-void lane_sweep_take(struct lane *lane, uint64_t event_no)
-{
-    struct held_entry *e = held_add(&lane->held, event_no);
-    e->place = HELD_GONE;
-    e->recording = 1;
-}
-
-/* The page under way has come: entries that only waited for it may go. */
-static void release_lingering(struct lane *lane)
-{
-    /* Removal shifts later entries back, so the slot is looked at again. */
-    for (uint32_t i = 0; i < lane->held.capacity && lane->lingering > 0;) {
-        const struct held_entry *e = &lane->held.slots[i];
-        if (e->event_no && e->place == HELD_GONE && e->recording == 0) {
-            held_remove(&lane->held, e->event_no);
-            lane->lingering--;
-        } else {
-            i++;
-        }
-    }
-    ASSERT(lane->lingering == 0);
-}
-
-static void sweep_ended(struct lane *lane, const struct due_page *page, size_t taken)
-{
-    if (page->more) {
-        lane->sweep_due_ms = page->last_due_ms;
-        lane->sweep_event_no = page->last_event_no;
-    } else {
-        lane->sweep_due_ms = 0;
-        lane->sweep_event_no = 0;
-    }
-    /* As long as it pays the sweep goes on at once; else the next failed try takes it up. */
-    if (!page->more || taken == 0)
-        lane->sweep_failed_ms = 0;
-}
-
-/* Something is due, but all that the store shows now is in hand already: no hurry. */
-static void wait_after_empty_scan(struct lane *lane, const struct lane_now *now)
-{
-    lane->page_not_before_mono_ms = now->mono_ms + (EMPTY_SCAN_WAIT_MS << lane->empty_scans);
-    if (lane->empty_scans < EMPTY_SCAN_DOUBLINGS)
-        lane->empty_scans++;
-}
-
-/* A page that has not gone on found nothing: what the store says is more came meanwhile. */
-static void dating_ended(struct lane *lane, const struct due_page *page)
-{
-    bool stands =
-        page->last_due_ms == lane->late_due_ms && page->last_event_no == lane->late_event_no;
-    if (page->more && !stands) {
-        lane->late_due_ms = page->last_due_ms;
-        lane->late_event_no = page->last_event_no;
-    } else {
-        lane->late_ms = 0;
-    }
-}
-
-static void scan_ended(struct lane *lane, const struct due_page *page, size_t taken,
-                       const struct lane_now *now)
-{
-    bool probe_found = lane->page_kind == PAGE_PROBE && taken > 0;
-    if (probe_found) { /* the rest of the page was not looked at */
-        lane->scan_due_ms = 0;
-        lane->scan_event_no = 0;
-        lane_note_waiting(lane, page->due_until_ms);
-        return;
-    }
-    if (taken > 0)
-        lane->empty_scans = 0;
-    if (page->more) {
-        bool stands =
-            page->last_due_ms == lane->scan_due_ms && page->last_event_no == lane->scan_event_no;
-        lane->scan_due_ms = page->last_due_ms;
-        lane->scan_event_no = page->last_event_no;
-        if (stands)
-            wait_after_empty_scan(lane, now);
-        return;
-    }
-    if (lane->scan_due_ms == 0 && lane->scan_event_no == 0 && !lane->page_is_behind)
-        lane->sight.covers = true;
-    lane->scan_due_ms = 0;
-    lane->scan_event_no = 0;
-    lane->next_due_ms =
-        page->next_due_ms < lane->dropped_due_ms ? page->next_due_ms : lane->dropped_due_ms;
-    if (taken == 0 && lane->next_due_ms <= now->wall_ms)
-        wait_after_empty_scan(lane, now);
-}
-
-void lane_page_ended(struct lane *lane, const struct due_page *page, size_t taken,
-                     const struct lane_now *now)
-{
-    ASSERT(lane->page_asked);
-    lane->page_asked = false;
-    release_lingering(lane);
-    if (lane->page_kind == PAGE_SWEEP)
-        sweep_ended(lane, page, taken);
-    else if (lane->page_kind == PAGE_LATE)
-        dating_ended(lane, page);
-    else
-        scan_ended(lane, page, taken, now);
-}
-
-void lane_page_failed(struct lane *lane, const struct lane_now *now)
-{
-    ASSERT(lane->page_asked);
-    lane->page_asked = false;
-    release_lingering(lane);
-    lane->page_not_before_mono_ms = now->mono_ms + BUSY_WAIT_MS;
+    lane_release(lane, e);
 }
 
 void lane_settle_place(const struct lane *lane, struct schedule_place *place)

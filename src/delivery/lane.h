@@ -14,6 +14,7 @@
 #include "delivery/held.h"
 #include "delivery/lane_state.h"
 #include "delivery/queue.h"
+#include "domain/callback_end.h"
 #include "domain/window.h"
 #include "store/store.h"
 
@@ -45,13 +46,23 @@ enum lane_page_kind {
     PAGE_FILL,  /* due ones, to be tried */
     PAGE_DRAIN, /* all, to be skipped */
     PAGE_PROBE, /* one due, to be the next try of a lane that is shut */
-    PAGE_SWEEP, /* after such a try failed: those whose last slot has passed are dead */
+    PAGE_SWEEP, /* of a lane that is shut: those that callback_is_given_up says are dead */
     PAGE_LATE,  /* after the clock was put back: all that is due later, to be dated anew */
+};
+
+/* The search of a shut lane for what is given up: a few pages from the oldest on, as long as they
+ * have any, then from where the last search ended. */
+struct lane_sweep {
+    int64_t not_before_mono_ms;
+    int64_t due_ms, rolled_due_ms; /* positions; 0: the start */
+    uint64_t event_no, rolled_event_no;
+    bool rolls;
 };
 
 /* What the lanes of one dispatcher share. */
 struct lane_shared {
-    int64_t in_ram; /* callbacks in memory */
+    int64_t in_ram;     /* callbacks in memory */
+    int64_t give_up_ms; /* callback_give_up_ms of the schedule */
 };
 
 struct lane {
@@ -78,6 +89,8 @@ struct lane {
     struct destination *destination; /* NULL: no URL */
     struct lane_settings settings;
     struct window window;
+    struct lane_downtime downtime;
+    bool was_shut; /* when lane_note_mode last looked */
     struct callback_queue fresh, due;
     struct retries retries;
     struct held held;
@@ -90,9 +103,7 @@ struct lane {
     int64_t dropped_due_ms; /* the same, of what was dropped since the scan began */
     int64_t scan_due_ms;    /* where the scan stands */
     uint64_t scan_event_no;
-    int64_t sweep_failed_ms; /* 0: no sweep wanted; else when the last try failed */
-    int64_t sweep_due_ms;
-    uint64_t sweep_event_no;
+    struct lane_sweep sweep;
 
     /* Dating anew (dispatcher_clock.c): by how much at most what the store has may be late, and
      * where that stands. */
@@ -159,6 +170,11 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
 void lane_ripen(struct lane *lane, const struct lane_now *now);
 /* The receiver answered: whatever it said, it is there. */
 void lane_heard(struct lane *lane, const struct lane_now *now);
+/* Counts its downtime by its mode, too: a lane on a dead host is down without a try of its own. */
+void lane_note_mode(struct lane *lane, const struct lane_now *now);
+/* Whether a callback that waits in the store is dead without another try. */
+bool lane_gives_up(const struct lane *lane, const struct schedule *s, const struct callback *c,
+                   const struct lane_now *now);
 
 /* The next to try (or to skip); in flight until lane_finish. */
 struct callback *lane_take(struct lane *lane);
@@ -183,6 +199,8 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
 void lane_page_shows(struct lane *lane, const struct callback *c);
 /* Takes over one item of the page just come; false: not wanted, the caller's. */
 bool lane_page_take(struct lane *lane, struct callback *c);
+/* Where a PAGE_SWEEP begins. */
+void lane_sweep_from(const struct lane *lane, struct due_page *page);
 /* One item of a sweep is dead without a try: recorded by the caller. */
 void lane_sweep_take(struct lane *lane, uint64_t event_no);
 /* The page is used up. taken: how many of its items were of use. */

@@ -124,6 +124,16 @@ static struct lane_decision decide_probe(const struct lane *lane, const struct l
     return d;
 }
 
+/* When those that are given up are to be looked for. */
+static int64_t sweep_mono_ms(const struct lane *lane, const struct lane_now *now)
+{
+    if (!lane->downtime.is_down)
+        return INT64_MAX;
+    int64_t at = lane->downtime.since_mono_ms + lane->shared->give_up_ms;
+    at = later(at, mono_of(lane->next_due_ms, now));
+    return later(later(at, lane->sweep.not_before_mono_ms), lane->page_not_before_mono_ms);
+}
+
 static struct lane_decision decide_shut(const struct lane *lane, const struct lane_now *now,
                                         const struct lane_means *means)
 {
@@ -137,16 +147,17 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
     struct lane_decision d = act(LANE_WAIT);
     if (lane->page_asked)
         return d;
-    if (lane->sweep_failed_ms != 0) {
-        if (lane->page_not_before_mono_ms > now->mono_ms)
-            wake_by(&d, lane->page_not_before_mono_ms);
-        else if (means->page_seat)
-            return page(PAGE_SWEEP, LIMIT_PAGE_CALLBACKS, lane->sweep_failed_ms);
-        else
-            d.needs |= LANE_NEEDS_ROOM;
+    if (lane->next_due_ms == INT64_MAX)
+        return d;
+    int64_t sweep_at = sweep_mono_ms(lane, now);
+    if (sweep_at <= now->mono_ms) {
+        if (means->page_seat)
+            return page(PAGE_SWEEP, LIMIT_PAGE_CALLBACKS, now->wall_ms);
+        d.needs |= LANE_NEEDS_ROOM;
         return d;
     }
-    if (lane->next_due_ms == INT64_MAX || lane->in_flight > 0)
+    wake_by(&d, sweep_at);
+    if (lane->in_flight > 0)
         return d;
     int64_t at =
         later(later(probe_at, mono_of(lane->next_due_ms, now)), lane->page_not_before_mono_ms);

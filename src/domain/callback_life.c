@@ -40,7 +40,7 @@ void life_resend(struct callback_status *s, int64_t due_ms, const struct callbac
     if (s->state == CALLBACK_DEAD || s->state == CALLBACK_SKIPPED) {
         s->place = (struct schedule_place){0};
         s->state = CALLBACK_PENDING;
-        s->reason = SKIP_NONE;
+        s->reason = REASON_NONE;
     }
     s->place.due_ms = due_ms;
     s->manual = true;
@@ -53,7 +53,7 @@ void life_erase(struct callback_status *s)
     if (s->state != CALLBACK_PENDING)
         return;
     s->state = CALLBACK_SKIPPED;
-    s->reason = SKIP_DISABLED;
+    s->reason = REASON_DISABLED;
 }
 
 bool life_release(struct callback_status *s, int64_t end_ms)

@@ -22,7 +22,7 @@ enum callback_wait {
 struct callback_status {
     lane_no lane;
     enum callback_state state;
-    enum skip_reason reason;
+    enum callback_reason reason;
     enum callback_wait wait;
     bool manual;      /* due because of a resend */
     int32_t attempts; /* made; -1: as many as are stored */
@@ -32,7 +32,7 @@ struct callback_status {
 /* What a lane has decided about a callback, with an attempt or without. */
 struct callback_decision {
     enum callback_state state; /* pending, delivered, dead or skipped */
-    enum skip_reason reason;
+    enum callback_reason reason;
     struct schedule_place place;
     int32_t attempt; /* the attempt's number; 0: none was made */
 };

@@ -73,16 +73,31 @@ const char *callback_state_name(enum callback_state state)
     return names[state];
 }
 
-const char *skip_reason_name(enum skip_reason reason)
+const char *callback_reason_name(enum callback_reason reason)
 {
     static const char *const names[] = {
-        [SKIP_NONE] = NULL,
-        [SKIP_NO_URL] = "no_url",
-        [SKIP_DISABLED] = "disabled",
-        [SKIP_IMPORTED] = "imported",
+        [REASON_NONE] = NULL,           [REASON_NO_URL] = "no_url",
+        [REASON_DISABLED] = "disabled", [REASON_IMPORTED] = "imported",
+        [REASON_ATTEMPTS] = "attempts", [REASON_ENDPOINT_DOWN] = "endpoint_down",
+        [REASON_GONE] = "gone",         [REASON_FINAL_STATUS] = "final_status",
     };
     ASSERT((unsigned)reason < ARRAY_LEN(names));
     return names[reason];
+}
+
+bool callback_reason_fits(enum callback_state state, enum callback_reason reason)
+{
+    switch (reason) {
+    case REASON_NONE: return state != CALLBACK_SKIPPED && state != CALLBACK_DEAD;
+    case REASON_NO_URL:
+    case REASON_DISABLED:
+    case REASON_IMPORTED: return state == CALLBACK_SKIPPED;
+    case REASON_ATTEMPTS:
+    case REASON_ENDPOINT_DOWN:
+    case REASON_GONE:
+    case REASON_FINAL_STATUS: return state == CALLBACK_DEAD;
+    }
+    UNREACHABLE();
 }
 
 const char *lane_kind_name(enum lane_kind kind)

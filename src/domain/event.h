@@ -44,7 +44,18 @@ enum callback_state {
     CALLBACK_DEAD = 4,
     CALLBACK_SKIPPED = 5,
 };
-enum skip_reason { SKIP_NONE = 0, SKIP_NO_URL = 1, SKIP_DISABLED = 2, SKIP_IMPORTED = 3 };
+/* Why a callback is skipped or dead. Stored: append only. */
+enum callback_reason {
+    REASON_NONE = 0,
+    REASON_NO_URL = 1,
+    REASON_DISABLED = 2,
+    REASON_IMPORTED = 3,
+    REASON_ATTEMPTS = 4,      /* as many tries failed as the schedule has */
+    REASON_ENDPOINT_DOWN = 5, /* its lane was down long past its last slot: callback_end.h */
+    REASON_GONE = 6,          /* answered 410 */
+    REASON_FINAL_STATUS = 7,  /* answered with one of the app's FinalStatuses */
+};
+#define REASON_LAST REASON_FINAL_STATUS
 
 /* One lane of the installation: app_no * LANE_KINDS + kind. */
 typedef uint64_t lane_no;
@@ -107,7 +118,7 @@ struct event {
     struct str body;           /* callback body with 32 zeros where Sig (and Signature) go */
     uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
     enum callback_state state; /* at acceptance: none, pending or skipped */
-    enum skip_reason reason_skipped;
+    enum callback_reason reason_skipped;
     bool counts_for_cap; /* a disqualification paid by the app's rule */
 };
 
@@ -150,5 +161,7 @@ bool event_type_is_offer(enum event_type type);
 bool event_is_survey_outcome(enum event_type type);
 enum lane_kind event_lane(enum event_type type);
 const char *callback_state_name(enum callback_state state);
-const char *skip_reason_name(enum skip_reason reason); /* "no_url"; NULL for SKIP_NONE */
-const char *lane_kind_name(enum lane_kind kind);       /* "success", "failure", "offer" */
+const char *callback_reason_name(enum callback_reason reason); /* "no_url"; NULL for REASON_NONE */
+/* Skipped and dead ones have a reason of their own kind, others have none. */
+bool callback_reason_fits(enum callback_state state, enum callback_reason reason);
+const char *lane_kind_name(enum lane_kind kind); /* "success", "failure", "offer" */

@@ -119,11 +119,11 @@ static void set_state(struct event *e, const struct candidate *c)
     if (e->lane == LANE_NONE)
         e->state = CALLBACK_NONE;
     else if (!c->deliver)
-        e->reason_skipped = SKIP_IMPORTED;
+        e->reason_skipped = REASON_IMPORTED;
     else if (!c->terms->has_url[e->lane])
-        e->reason_skipped = SKIP_NO_URL;
+        e->reason_skipped = REASON_NO_URL;
     else if (c->terms->lane_disabled[e->lane])
-        e->reason_skipped = SKIP_DISABLED;
+        e->reason_skipped = REASON_DISABLED;
     else
         e->state = CALLBACK_PENDING;
 }

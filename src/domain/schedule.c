@@ -5,11 +5,13 @@
  *     accepted --wait 0--> slot 1 --wait 1--> slot 2 ... --wait n-1--> slot n, the last
  *
  * A place only moves to the right. Every failed try moves it by one; slots whose time passed
- * without a try (the lane was suspended, the daemon was down) are passed over, never made up
- * for, so that a callback ends about when the schedule's sum says, whatever happened. */
+ * without a try (the lane was suspended, the daemon was down) are passed over. A callback whose
+ * last slot has passed still has the tries that it was promised: they follow each other at the
+ * schedule's first wait. callback_end.h says when it is given up without them. */
 #include "domain/schedule.h"
 
 #define MAX_STEP_MS (INT64_C(30) * 24 * 3600 * 1000)
+#define BEYOND_MOST_S 2000000000 /* 63 years, so that a slot stays a number of 32 bits */
 
 static int64_t unit_ms(struct str unit)
 {
@@ -78,12 +80,38 @@ static void check_place(const struct schedule *s, const struct schedule_place *p
     ASSERT(place->slot >= 0 && place->failed_attempts >= 0);
 }
 
+/* INT64_MAX: the place is at an earlier slot. */
+static int64_t last_slot_ms(const struct schedule *s, const struct schedule_place *place)
+{
+    if (place->slot >= SCHEDULE_BEYOND)
+        return place->due_ms - (int64_t)(place->slot - SCHEDULE_BEYOND) * 1000;
+    return place->slot >= s->steps ? place->due_ms : INT64_MAX;
+}
+
+/* Waits for a try that is left after the last slot, which a resend may have used before its time.
+ */
+static void wait_beyond(const struct schedule *s, struct schedule_place *place, int64_t now_ms,
+                        int64_t due_ms)
+{
+    int64_t last_ms = last_slot_ms(s, place);
+    int64_t beyond_s = (due_ms - (last_ms < now_ms ? last_ms : now_ms)) / 1000;
+    place->slot = SCHEDULE_BEYOND + (int32_t)(beyond_s < BEYOND_MOST_S ? beyond_s : BEYOND_MOST_S);
+    place->due_ms = due_ms;
+}
+
 bool schedule_pass(const struct schedule *s, struct schedule_place *place, int64_t now_ms)
 {
     check_place(s, place);
     while (place->slot < s->steps && now_ms - place->due_ms >= s->step_ms[place->slot])
         place->due_ms += s->step_ms[place->slot++];
-    return place->slot >= s->steps && place->due_ms <= now_ms;
+    return last_slot_ms(s, place) <= now_ms;
+}
+
+int64_t schedule_ended_ms(const struct schedule *s, const struct schedule_place *place,
+                          int64_t now_ms)
+{
+    struct schedule_place passed = *place;
+    return schedule_pass(s, &passed, now_ms) ? last_slot_ms(s, &passed) : INT64_MAX;
 }
 
 enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place *place,
@@ -91,19 +119,21 @@ enum schedule_next schedule_fail(const struct schedule *s, struct schedule_place
 {
     check_place(s, place);
     place->failed_attempts++;
+    if (place->failed_attempts > s->steps)
+        return SCHEDULE_DEAD;
     if (now_ms - place->due_ms > SCHEDULE_ON_TIME_MS)
         (void)schedule_pass(s, place, now_ms); /* whether it was the last is asked below */
-    else
+    else if (place->slot < s->steps)
         place->due_ms = now_ms;
-    /* Every failure uses up a slot, so this bounds the attempts, too. A schedule made shorter by a
-     * restart may leave a place beyond its end. */
-    if (place->slot >= s->steps)
-        return SCHEDULE_DEAD;
+    int64_t least_ms = not_before_ms > now_ms ? not_before_ms : now_ms;
+    if (place->slot >= s->steps) { /* slots were passed over, so there are tries left */
+        int64_t due_ms = now_ms + with_jitter(s->step_ms[0], rng);
+        wait_beyond(s, place, now_ms, due_ms > least_ms ? due_ms : least_ms);
+        return SCHEDULE_RETRY;
+    }
     place->due_ms += with_jitter(s->step_ms[place->slot++], rng);
-    if (place->due_ms < now_ms)
-        place->due_ms = now_ms;
-    if (place->due_ms < not_before_ms)
-        place->due_ms = not_before_ms;
+    if (place->due_ms < least_ms)
+        place->due_ms = least_ms;
     return SCHEDULE_RETRY;
 }
 
@@ -114,6 +144,8 @@ int64_t schedule_wait_most_ms(const struct schedule *s, const struct schedule_pl
         return 0;
     /* A schedule made shorter by a restart may leave a place beyond its end. */
     int64_t step_ms = s->step_ms[(place->slot < s->steps ? place->slot : s->steps) - 1];
+    if (place->slot >= s->steps && step_ms < s->step_ms[0])
+        step_ms = s->step_ms[0];
     return step_ms + step_ms / 10;
 }
 

@@ -39,7 +39,7 @@ void store_record(struct store *s, struct outcome_batch *batch)
         ASSERT(o->state >= CALLBACK_PENDING && o->state <= CALLBACK_SKIPPED);
         ASSERT(o->state != CALLBACK_DELIVERING);
         ASSERT(!o->has_attempt || o->attempt.number >= 1);
-        ASSERT((o->state == CALLBACK_SKIPPED) == (o->reason != SKIP_NONE));
+        ASSERT(callback_reason_fits(o->state, o->reason));
     }
     s->ops->record(s, batch);
 }

@@ -78,7 +78,7 @@ struct outcome {
     bool has_attempt;
     struct attempt attempt;
     enum callback_state state; /* pending, delivered, dead or skipped */
-    enum skip_reason reason;
+    enum callback_reason reason;
     struct schedule_place place; /* pending: where it stands, place.due_ms is when it is due */
 };
 
@@ -381,7 +381,7 @@ struct lane_waiting {
 struct callback_row {
     struct event event;
     enum callback_state state;
-    enum skip_reason reason;
+    enum callback_reason reason;
     int64_t next_attempt_ms; /* pending: when due; else 0 */
     int32_t attempts;        /* made so far */
     struct attempt *log;     /* only in store_callback_get: oldest first, log_count of them */

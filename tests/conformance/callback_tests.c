@@ -77,7 +77,7 @@ static void the_sink_gets_what_is_owed(struct subject *s)
     CHECK_STR(owed[1]->event_id, "c-1");
     CHECK_EQ_INT(owed[1]->lane, LANE_OFFER);
     drop_callbacks(owed, n);
-    CHECK_EQ_INT(row_of(s, ACCOUNT_B, "disabled").reason, SKIP_DISABLED);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_B, "disabled").reason, REASON_DISABLED);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "2"); /* dropped by the sink, found by paging */
     CHECK_CSTR(due_now(s, lane_of(APP_A2, LANE_SUCCESS)), "");
     CHECK_CSTR(due_now(s, lane_of(APP_B1, LANE_FAILURE)), "");
@@ -91,7 +91,7 @@ static void imported_events_are_not_delivered(struct subject *s)
     CHECK_EQ_INT(submit_one(s, c).kind, VERDICT_ACCEPTED);
     struct callback_row row = row_of(s, ACCOUNT_A, "old");
     CHECK_EQ_INT(row.state, CALLBACK_SKIPPED);
-    CHECK_EQ_INT(row.reason, SKIP_IMPORTED);
+    CHECK_EQ_INT(row.reason, REASON_IMPORTED);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
 }
 
@@ -200,7 +200,7 @@ static void outcomes_are_kept_with_their_attempts(struct subject *s)
                               .event_no = 3,
                               .lane = LANE_A_SUCCESS,
                               .state = CALLBACK_SKIPPED,
-                              .reason = SKIP_DISABLED};
+                              .reason = REASON_DISABLED};
     record_one(s, skipped);
     row = row_of(s, ACCOUNT_A, "r-1");
     CHECK_EQ_INT(row.state, CALLBACK_DELIVERED);
@@ -221,7 +221,7 @@ static void outcomes_are_kept_with_their_attempts(struct subject *s)
     CHECK_EQ_INT(row.log[1].status, 200);
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_DEAD);
     row = row_of(s, ACCOUNT_A, "r-3");
-    CHECK(row.state == CALLBACK_SKIPPED && row.reason == SKIP_DISABLED && row.log_count == 0);
+    CHECK(row.state == CALLBACK_SKIPPED && row.reason == REASON_DISABLED && row.log_count == 0);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "");
 }
 
@@ -308,7 +308,7 @@ static void a_resend_outlives_what_was_decided_before_it(struct subject *s)
     }
     struct outcome skipped = final(4, 1, CALLBACK_SKIPPED);
     skipped.has_attempt = false;
-    skipped.reason = SKIP_DISABLED;
+    skipped.reason = REASON_DISABLED;
     struct outcome decided[4] = {final(1, 1, CALLBACK_DELIVERED), final(2, 1, CALLBACK_DEAD),
                                  retry_at(3, 1, BASE_MS + 5000), skipped};
     CHECK_EQ_INT(subject_record(s, decided, 4), STORE_OK);
@@ -321,7 +321,7 @@ static void a_resend_outlives_what_was_decided_before_it(struct subject *s)
     CHECK(owed[3]->manual && owed[3]->attempts_made == 0);
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-1").state, CALLBACK_DELIVERED);
     CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-2").state, CALLBACK_PENDING);
-    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-4").reason, SKIP_NONE);
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "r-4").reason, REASON_NONE);
     CHECK_CSTR(due_now(s, LANE_A_SUCCESS), "5 1 2 3 4");
     CHECK_EQ_INT(subject_numbers(s, 4, 1, 1, NUMBERS_ANY).callbacks_dead, 1);
     if (s->keeps) {

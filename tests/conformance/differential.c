@@ -60,7 +60,7 @@ static struct outcome random_outcome(struct run *r, const struct callback *c)
     if (below(r, 20) == 0 && !c->was_delivered) {
         o.has_attempt = false;
         o.state = CALLBACK_SKIPPED;
-        o.reason = SKIP_DISABLED;
+        o.reason = REASON_DISABLED;
     }
     return o;
 }

@@ -35,7 +35,7 @@ static void accepts_and_numbers_per_account(struct subject *s)
               "\"RevenueAmount\":1.25,\"IsTest\":false}");
     row = row_of(s, ACCOUNT_A, "c-1");
     CHECK_EQ_INT(row.state, CALLBACK_SKIPPED);
-    CHECK_EQ_INT(row.reason, SKIP_NO_URL);
+    CHECK_EQ_INT(row.reason, REASON_NO_URL);
     row = row_of(s, ACCOUNT_A, "s-1");
     CHECK_EQ_UINT(row.event.event_no, 0); /* owes no callback: not found */
     row = row_of(s, ACCOUNT_B, "c-1");

@@ -108,6 +108,8 @@ struct outcome outcome_of(uint32_t account_no, uint64_t event_no, enum lane_kind
                     .response_headers = STR("Server: x\n"),
                     .response_body = STR("\xff not text")},
         .state = state,
+        .reason = state == CALLBACK_DEAD ? (enum callback_reason)(REASON_ATTEMPTS + number % 4)
+                                         : REASON_NONE,
         .place = {.failed_attempts = good ? 0 : number, .slot = number, .due_ms = due_ms},
     };
 }

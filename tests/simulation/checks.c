@@ -13,10 +13,10 @@
 const char *checker_name(enum checker c)
 {
     static const char *const names[CHECKERS] = {
-        "lost",      "tries",     "dead",  "skipped", "window",   "suspended",
-        "dead_host", "wait",      "final", "at_once", "reversal", "retry_after",
-        "early",     "counters",  "hot",   "books",   "resend",   "memory",
-        "erased",    "statement", "torn",  "order",   "slowed",   "clock"};
+        "lost",  "tries",  "dead",    "skipped",  "window",      "suspended", "dead_host",
+        "wait",  "final",  "at_once", "reversal", "retry_after", "early",     "counters",
+        "hot",   "books",  "resend",  "memory",   "erased",      "statement", "torn",
+        "order", "slowed", "clock",   "given_up"};
     return names[c];
 }
 
@@ -168,6 +168,7 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
     w->asked_meanwhile = w->owed = false;
     w->starts++;
     w->run_starts++;
+    w->last_start_ms = sim->mono_ms;
     l->under_way++;
     if (l->under_way > sim->most_at_once)
         sim->most_at_once = l->under_way;
@@ -225,6 +226,13 @@ static void follow_lane(struct sim *sim, const struct ending *e)
 {
     struct lane_witness *l = &sim->lanes[e->lane];
     bool suspended = e->at->window.suspended;
+    if (!e->counts) {
+        l->answered_ms = sim->mono_ms;
+        if (e->was_suspended) {
+            l->reopened_ms = sim_wall(sim);
+            l->reopened_at_ms = sim->mono_ms;
+        }
+    }
     if (e->is_good)
         l->size_most += 1 / l->size_most;
     if (suspended && !e->was_suspended)
@@ -281,6 +289,7 @@ void checks_ended(struct sim *sim, const struct ending *e)
         at_least(is_paused_on(sim, l, e->loop) ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
     l->paused_loop = e->loop;
     l->pause_asked_ms = sim->mono_ms;
+    l->asked_until_ms = at_least(l->asked_until_ms, l->paused_ms);
     struct witness *w = sim_witness(sim, e->account_no, e->event_no);
     w->not_before_ms = sim_wall(sim) + e->pause_ms;
     w->asked_until_ms = sim->mono_ms + e->pause_ms;
@@ -289,21 +298,65 @@ void checks_ended(struct sim *sim, const struct ending *e)
 /* --- what delivery records
  * ------------------------------------------------------------------------------------- */
 
-static void check_dead(struct sim *sim, const struct outcome *o, const struct witness *w)
+static int64_t whole_schedule_ms(const struct sim *sim)
 {
-    if (o->has_attempt && o->attempt.class == ATTEMPT_GONE)
-        return;
     int64_t whole_ms = 0;
     for (int32_t i = 0; i < sim->schedule.steps; i++)
         whole_ms += sim->schedule.step_ms[i];
+    return whole_ms;
+}
+
+/* Dead without a try: its lane has been down for as long as the schedule once more, and what was
+ * due when it reopened was tried since. */
+static void check_given_up(struct sim *sim, const struct outcome *o, const struct witness *w)
+{
+    const struct lane_witness *l = &sim->lanes[o->lane];
+    int64_t whole_ms = whole_schedule_ms(sim);
+    int64_t most_ms = whole_ms < DAY ? whole_ms : DAY;
+    int64_t since_ms = at_least(at_least(l->answered_ms, l->moved_ms), sim->life_began_ms);
+    if (sim->mono_ms - since_ms < most_ms)
+        sim_found(sim, CHECK_GIVEN_UP,
+                  "account %u event %llu is given up, its lane %llu is down "
+                  "for %lld ms",
+                  o->account_no, number(o->event_no), number(o->lane),
+                  (long long)(sim->mono_ms - since_ms));
     int64_t took_ms =
         sim->mono_ms - w->run_began_mono_ms + sim->clock.forward_ms - w->run_forward_ms;
-    bool tried_out = o->place.failed_attempts >= sim->schedule.steps + 1 &&
-                     w->run_starts >= sim->schedule.steps + 1;
-    /* A schedule that a resend has hurried along ends earlier. */
-    if (!tried_out && took_ms < whole_ms / 10 * 9 && !w->run_resent)
-        sim_found(sim, CHECK_DEAD, "account %u event %llu is dead after %d tries and %lld ms",
-                  o->account_no, number(o->event_no), w->run_starts, (long long)took_ms);
+    /* A clock that was put back by no more than that is not followed. */
+    int64_t held_ms = sim->clock.set_ms ? ACCEPTANCE_HELD_MS : 0;
+    if (!w->run_resent && took_ms + held_ms < whole_ms / 10 * 9 + most_ms)
+        sim_found(sim, CHECK_GIVEN_UP, "account %u event %llu is given up after %lld ms",
+                  o->account_no, number(o->event_no), (long long)took_ms);
+    bool tells = !w->run_resent && !sim->clock.set_ms;
+    if (tells && w->last_start_ms < l->reopened_at_ms && w->due_ms <= l->reopened_ms)
+        sim_found(sim, CHECK_GIVEN_UP,
+                  "account %u event %llu is given up; it was due when its lane "
+                  "reopened, and not tried since",
+                  o->account_no, number(o->event_no));
+}
+
+static void check_dead(struct sim *sim, const struct outcome *o, const struct witness *w)
+{
+    int32_t tries = sim->schedule.steps + 1;
+    unsigned long long no = number(o->event_no);
+    switch (o->reason) {
+    case REASON_ENDPOINT_DOWN:
+        if (o->has_attempt)
+            sim_found(sim, CHECK_DEAD, "account %u event %llu is given up by a try", o->account_no,
+                      no);
+        check_given_up(sim, o, w);
+        return;
+    case REASON_GONE:
+        if (!o->has_attempt || o->attempt.class != ATTEMPT_GONE)
+            sim_found(sim, CHECK_DEAD, "account %u event %llu is dead by no 410", o->account_no,
+                      no);
+        return;
+    default: break;
+    }
+    if (o->reason != REASON_ATTEMPTS || !o->has_attempt || o->place.failed_attempts != tries ||
+        (w->run_starts < tries && !w->run_resent))
+        sim_found(sim, CHECK_DEAD, "account %u event %llu is dead after %d tries of %d",
+                  o->account_no, no, w->run_starts, tries);
 }
 
 static void check_skipped(struct sim *sim, const struct outcome *o)
@@ -389,7 +442,8 @@ void checks_crashed(struct sim *sim)
     }
     size_t lanes = (size_t)(sim->app_count + 1) * LANE_KINDS;
     for (size_t i = 0; i < lanes; i++)
-        sim->lanes[i] = (struct lane_witness){.size_most = WINDOW_START};
+        sim->lanes[i] = (struct lane_witness){.size_most = WINDOW_START,
+                                              .asked_until_ms = sim->lanes[i].asked_until_ms};
     for (size_t i = 0; i < sim->host_count; i++) {
         struct host *host = &sim->hosts[i];
         *host = (struct host){.behaviour = host->behaviour, .period_ms = host->period_ms};

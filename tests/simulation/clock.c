@@ -46,7 +46,8 @@ void clock_touch(struct sim *sim)
 static bool is_late(const struct sim *sim, const struct entry *e, const struct witness *w)
 {
     int64_t most_ms = schedule_wait_most_ms(&sim->schedule, &e->status.place);
-    int64_t asked_ms = w->asked_until_ms - sim->mono_ms;
+    int64_t lane_ms = sim->lanes[w->lane].asked_until_ms;
+    int64_t asked_ms = (w->asked_until_ms > lane_ms ? w->asked_until_ms : lane_ms) - sim->mono_ms;
     return e->status.place.due_ms - sim_wall(sim) >
            (asked_ms > most_ms ? asked_ms : most_ms) + TOLERANCE_MS;
 }

@@ -36,6 +36,8 @@ const struct plant plants[] = {
     {"lane_without_bound", CHECK_MEMORY},
     {"sick_ones_slow_healthy_ones", CHECK_SLOWED},
     {"clock_put_back_unnoticed", CHECK_CLOCK},
+    {"gives_up_with_the_last_slot", CHECK_GIVEN_UP},
+    {"gives_up_what_it_has_not_tried", CHECK_GIVEN_UP},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -74,12 +76,35 @@ WRAP(enum schedule_next, schedule_fail, const struct schedule *s, struct schedul
     return next;
 }
 
+WRAP(bool, callback_is_given_up, const struct schedule *s, const struct schedule_place *stored,
+     const struct lane_downtime *d, int64_t now_ms, int64_t now_mono_ms)
+{
+    struct lane_downtime down = *d;
+    if (is("gives_up_with_the_last_slot"))
+        return schedule_ended_ms(s, stored, now_ms) != INT64_MAX;
+    if (is("gives_up_what_it_has_not_tried"))
+        down.reopened_ms = 0;
+    return __real_callback_is_given_up(s, stored, &down, now_ms, now_mono_ms);
+}
+
+WRAP(int64_t, callback_give_up_ms, const struct schedule *s)
+{
+    return is("gives_up_with_the_last_slot") ? 1 : __real_callback_give_up_ms(s);
+}
+
+WRAP(void, lane_downtime_end, struct lane_downtime *d, int64_t now_ms)
+{
+    __real_lane_downtime_end(d, now_ms);
+    if (is("gives_up_what_it_has_not_tried"))
+        d->reopened_ms = 0;
+}
+
 WRAP(void, dispatcher_record, struct dispatcher *d, const struct outcome *outcome)
 {
     struct outcome o = *outcome;
     if (is("skips_what_failed") && o.state == CALLBACK_DEAD) {
         o.state = CALLBACK_SKIPPED;
-        o.reason = SKIP_DISABLED;
+        o.reason = REASON_DISABLED;
     }
     if (is("resend_overwritten"))
         o.resend_no = UINT64_MAX;

@@ -65,6 +65,7 @@ struct witness {
     int64_t accepted_ms, accepted_mono_ms;  /* the first by the wall clock */
     int64_t due_ms;                         /* wall: no try before that, unless asked for by hand */
     int64_t not_before_ms;                  /* wall: its last try's Retry-After */
+    int64_t last_start_ms;                  /* monotonic */
     int32_t starts, run_starts, run_allows; /* run: since it was accepted, or resent when final */
     bool steady;                            /* its lane's receiver is up and stays so */
     bool under_way, seen;
@@ -91,9 +92,12 @@ struct lane_witness {
     int64_t judged_ms;                 /* when that was last moved */
     int64_t moved_ms;                  /* its URL */
     int64_t paused_ms, pause_asked_ms; /* Retry-After */
+    int64_t asked_until_ms;            /* by it, in whichever life */
     int paused_loop;
-    bool gone;              /* answered 410 in this life */
-    int64_t drained_due_ms; /* after an outage: how far what waited has been tried */
+    bool gone;                           /* answered 410 in this life */
+    int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
+    int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
+    int64_t drained_due_ms;              /* after an outage: how far what waited has been tried */
 };
 
 enum checker {
@@ -121,8 +125,9 @@ enum checker {
     CHECK_ORDER,
     CHECK_SLOWED,
     CHECK_CLOCK,
+    CHECK_GIVEN_UP,
 };
-#define CHECKERS 24
+#define CHECKERS 25
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */

@@ -22,7 +22,7 @@ struct world_row {
     uint64_t event_no;
     lane_no lane;
     enum callback_state state;
-    enum skip_reason reason;
+    enum callback_reason reason;
     struct schedule_place place;
     int32_t attempts, oks, resends;
     uint64_t resend_no;   /* 0: answered */

@@ -277,7 +277,9 @@ static inline void record(uint64_t event_no, enum lane_kind lane, enum callback_
                     .detail = STR("it said 500"),
                     .response_body = STR("no\0body")},
         .state = state,
-        .reason = state == CALLBACK_SKIPPED ? SKIP_NO_URL : SKIP_NONE,
+        .reason = state == CALLBACK_SKIPPED ? REASON_NO_URL
+                  : state == CALLBACK_DEAD  ? REASON_ATTEMPTS
+                                            : REASON_NONE,
         .place = {number, number, due_ms},
     };
     struct outcome_batch batch = {.items = &o, .count = 1};

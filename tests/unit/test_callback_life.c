@@ -46,29 +46,29 @@ static void a_reversal_is_held_back_while_its_original_is_pending(void)
 static void a_decision_replaces_where_it_stood(void)
 {
     struct callback_status s = {.state = CALLBACK_PENDING, .wait = WAIT_DUE, .manual = true};
-    struct callback_decision again = {CALLBACK_PENDING, SKIP_NONE, {1, 1, NOW + 5}, 4};
+    struct callback_decision again = {CALLBACK_PENDING, REASON_NONE, {1, 1, NOW + 5}, 4};
     life_decide(&s, &again, false);
     CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_DUE && !s.manual && s.attempts == 4);
     CHECK_EQ_INT(s.place.due_ms, NOW + 5);
-    struct callback_decision late = {CALLBACK_DELIVERED, SKIP_NONE, {0}, 3};
+    struct callback_decision late = {CALLBACK_DELIVERED, REASON_NONE, {0}, 3};
     life_decide(&s, &late, false);
     CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_NOT && s.attempts == 4);
-    struct callback_decision skip = {CALLBACK_SKIPPED, SKIP_NO_URL, {0}, 0};
+    struct callback_decision skip = {CALLBACK_SKIPPED, REASON_NO_URL, {0}, 0};
     s = pending;
     life_decide(&s, &skip, false);
-    CHECK(s.state == CALLBACK_SKIPPED && s.reason == SKIP_NO_URL && s.wait == WAIT_NOT);
+    CHECK(s.state == CALLBACK_SKIPPED && s.reason == REASON_NO_URL && s.wait == WAIT_NOT);
 }
 
 static void an_erased_one_is_not_tried_again(void)
 {
     struct callback_status s = pending;
     life_erase(&s);
-    CHECK(s.state == CALLBACK_SKIPPED && s.reason == SKIP_DISABLED && s.wait == WAIT_NOT);
-    struct callback_decision again = {CALLBACK_PENDING, SKIP_NONE, {1, 1, NOW + 5}, 1};
+    CHECK(s.state == CALLBACK_SKIPPED && s.reason == REASON_DISABLED && s.wait == WAIT_NOT);
+    struct callback_decision again = {CALLBACK_PENDING, REASON_NONE, {1, 1, NOW + 5}, 1};
     s = pending;
     life_decide(&s, &again, true);
     CHECK(s.state == CALLBACK_SKIPPED && s.wait == WAIT_NOT && s.attempts == 1);
-    struct callback_decision good = {CALLBACK_DELIVERED, SKIP_NONE, {0}, 1};
+    struct callback_decision good = {CALLBACK_DELIVERED, REASON_NONE, {0}, 1};
     s = pending;
     life_decide(&s, &good, true);
     CHECK_EQ_INT(s.state, CALLBACK_DELIVERED);
@@ -84,9 +84,9 @@ static void a_resend_starts_over_where_it_was_over(void)
     life_resend(&s, NOW, NULL);
     CHECK(s.state == CALLBACK_PENDING && s.place.slot == 3 && s.place.due_ms == NOW && s.manual);
     s = (struct callback_status){
-        .state = CALLBACK_DEAD, .reason = SKIP_DISABLED, .attempts = 12, .place = {12, 11, NOW}};
+        .state = CALLBACK_DEAD, .reason = REASON_DISABLED, .attempts = 12, .place = {12, 11, NOW}};
     life_resend(&s, NOW + 1, &delivered);
-    CHECK(s.state == CALLBACK_PENDING && s.reason == SKIP_NONE && s.wait == WAIT_DUE);
+    CHECK(s.state == CALLBACK_PENDING && s.reason == REASON_NONE && s.wait == WAIT_DUE);
     CHECK(s.place.slot == 0 && s.place.failed_attempts == 0 && s.attempts == 12);
     s = delivered;
     life_resend(&s, NOW, &pending); /* it was sent before: nothing to hold back */

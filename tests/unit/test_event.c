@@ -49,14 +49,34 @@ static void states_reasons_and_lanes_have_names(void)
     CHECK_CSTR(callback_state_name(CALLBACK_DELIVERED), "delivered");
     CHECK_CSTR(callback_state_name(CALLBACK_DEAD), "dead");
     CHECK_CSTR(callback_state_name(CALLBACK_SKIPPED), "skipped");
-    CHECK(skip_reason_name(SKIP_NONE) == NULL);
-    CHECK_CSTR(skip_reason_name(SKIP_NO_URL), "no_url");
-    CHECK_CSTR(skip_reason_name(SKIP_DISABLED), "disabled");
-    CHECK_CSTR(skip_reason_name(SKIP_IMPORTED), "imported");
+    CHECK(callback_reason_name(REASON_NONE) == NULL);
+    CHECK_CSTR(callback_reason_name(REASON_NO_URL), "no_url");
+    CHECK_CSTR(callback_reason_name(REASON_DISABLED), "disabled");
+    CHECK_CSTR(callback_reason_name(REASON_IMPORTED), "imported");
+    CHECK_CSTR(callback_reason_name(REASON_ATTEMPTS), "attempts");
+    CHECK_CSTR(callback_reason_name(REASON_ENDPOINT_DOWN), "endpoint_down");
+    CHECK_CSTR(callback_reason_name(REASON_GONE), "gone");
+    CHECK_CSTR(callback_reason_name(REASON_FINAL_STATUS), "final_status");
     CHECK_CSTR(lane_kind_name(LANE_SUCCESS), "success");
     CHECK_CSTR(lane_kind_name(LANE_FAILURE), "failure");
     CHECK_CSTR(lane_kind_name(LANE_OFFER), "offer");
     CHECK_EQ_UINT(lane_of(7, LANE_OFFER), 31);
+}
+
+static void a_reason_belongs_to_one_state(void)
+{
+    for (int reason = REASON_NONE; reason <= REASON_LAST; reason++) {
+        enum callback_state wanted = reason == REASON_NONE       ? CALLBACK_NONE
+                                     : reason <= REASON_IMPORTED ? CALLBACK_SKIPPED
+                                                                 : CALLBACK_DEAD;
+        CHECK(callback_reason_fits(wanted, (enum callback_reason)reason));
+        CHECK_EQ_INT(callback_reason_fits(CALLBACK_PENDING, (enum callback_reason)reason),
+                     reason == REASON_NONE);
+        CHECK_EQ_INT(callback_reason_fits(CALLBACK_SKIPPED, (enum callback_reason)reason),
+                     wanted == CALLBACK_SKIPPED);
+        CHECK_EQ_INT(callback_reason_fits(CALLBACK_DEAD, (enum callback_reason)reason),
+                     wanted == CALLBACK_DEAD);
+    }
 }
 
 static void attempt_classes_say_what_counts(void)
@@ -109,6 +129,7 @@ int main(void)
 {
     RUN(types_have_names_and_lanes);
     RUN(states_reasons_and_lanes_have_names);
+    RUN(a_reason_belongs_to_one_state);
     RUN(attempt_classes_say_what_counts);
     RUN(statuses_are_classed);
     return check_done("event");

@@ -36,7 +36,7 @@ static const struct event full_event = {
     .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}"),
     .signature_offset = 8,
     .state = CALLBACK_SKIPPED,
-    .reason_skipped = SKIP_IMPORTED,
+    .reason_skipped = REASON_IMPORTED,
     .counts_for_cap = true,
     .due_ms = 1763726400123,
 };
@@ -120,7 +120,7 @@ static void check_same_outcome(const struct outcome *a, const struct outcome *b)
 }
 
 static const struct outcome plain_outcome = {
-    .account_no = 1, .event_no = 9, .state = CALLBACK_SKIPPED, .reason = SKIP_DISABLED};
+    .account_no = 1, .event_no = 9, .state = CALLBACK_SKIPPED, .reason = REASON_DISABLED};
 
 static void add_one_of_each(struct buf *b)
 {

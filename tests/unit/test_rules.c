@@ -360,7 +360,8 @@ static void what_intake_refuses_stays_refused(void)
     CHECK_EQ_INT(decide(&c, NULL, false).kind, VERDICT_REFUSED);
 }
 
-static void check_callback(struct candidate c, enum callback_state state, enum skip_reason reason)
+static void check_callback(struct candidate c, enum callback_state state,
+                           enum callback_reason reason)
 {
     struct event e = accept(&c, 0);
     CHECK_EQ_INT(e.state, state);
@@ -373,15 +374,16 @@ static void the_callback_starts_where_it_can_go(void)
         struct candidate c = candidate_of((enum event_type)t);
         enum lane_kind lane = event_lane(c.type);
         bool none = lane == LANE_NONE;
-        check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, SKIP_NONE);
+        check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, REASON_NONE);
         terms.lane_disabled[lane] = true;
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
-                       none ? SKIP_NONE : SKIP_DISABLED);
+                       none ? REASON_NONE : REASON_DISABLED);
         terms.has_url[lane] = false;
-        check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED, none ? SKIP_NONE : SKIP_NO_URL);
+        check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
+                       none ? REASON_NONE : REASON_NO_URL);
         c.deliver = false;
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
-                       none ? SKIP_NONE : SKIP_IMPORTED);
+                       none ? REASON_NONE : REASON_IMPORTED);
     }
 }
 

@@ -152,28 +152,57 @@ static void suspension_passes_over_slots(void)
     CHECK_EQ_INT(place.slot, 3);
 }
 
-/* Tried once in a while by a suspended lane, it ends when its schedule says, not later. */
+static void the_last_slot_is_known_after_more_tries(void)
+{
+    struct schedule s = parsed("5s,1m");
+    struct rng rng = seeded(3);
+    struct schedule_place place = {.due_ms = START};
+    CHECK_EQ_INT(schedule_ended_ms(&s, &place, START + 65 * SECOND - 1), INT64_MAX);
+    CHECK_EQ_INT(schedule_ended_ms(&s, &place, START + HOUR), START + 65 * SECOND);
+    for (int i = 1; i <= 2; i++) {
+        int64_t now = START + i * HOUR;
+        CHECK_EQ_INT(schedule_fail(&s, &place, now, now + HOUR / 2, &rng), SCHEDULE_RETRY);
+        CHECK_EQ_INT(place.due_ms, now + HOUR / 2);
+        CHECK_EQ_INT(schedule_ended_ms(&s, &place, now), START + 65 * SECOND);
+    }
+    CHECK_EQ_INT(schedule_fail(&s, &place, START + 3 * HOUR, 0, &rng), SCHEDULE_DEAD);
+    /* A resend has used the last slot before its time. */
+    place = (struct schedule_place){.failed_attempts = 1, .slot = 2, .due_ms = START + HOUR};
+    CHECK_EQ_INT(schedule_fail(&s, &place, START, 0, &rng), SCHEDULE_RETRY);
+    CHECK(place.due_ms < START + HOUR);
+    CHECK_EQ_INT(schedule_ended_ms(&s, &place, START + SECOND) / 1000, START / 1000);
+}
+
+/* Tried once in a while by a suspended lane, its last slot passes when its schedule says, not
+ * later; the tries that it has left follow each other without long waits. */
 static void lateness_never_stretches_the_schedule(void)
 {
     struct schedule s = parsed(SCHEDULE_DEFAULT);
     for (uint64_t seed = 1; seed <= 50; seed++) {
         struct rng rng = seeded(seed);
         struct schedule_place place = {.due_ms = START};
-        int64_t now = START;
-        int tries = 0;
+        int64_t now = START, passed_ms = 0;
+        int tries = 0, late = 0;
         for (;;) {
-            now += 7 * HOUR + (int64_t)rng_below(&rng, 5 * (uint64_t)HOUR);
+            if (passed_ms)
+                now = place.due_ms;
+            else
+                now += 7 * HOUR + (int64_t)rng_below(&rng, 5 * (uint64_t)HOUR);
             if (now < place.due_ms)
                 continue;
-            (void)schedule_pass(&s, &place, now);
+            if (schedule_pass(&s, &place, now) && !passed_ms)
+                passed_ms = now;
             tries++;
-            if (schedule_fail(&s, &place, now + 10 * SECOND, 0, &rng) == SCHEDULE_DEAD)
+            late += passed_ms != 0;
+            if (schedule_fail(&s, &place, now, 0, &rng) == SCHEDULE_DEAD)
                 break;
         }
-        CHECK(tries < 12);
+        CHECK_EQ_INT(tries, 12);
+        CHECK(late > 1);
         /* 73 h, the jitter of the last waits, and one gap between two tries of the lane */
-        CHECK(now - START <= 73 * HOUR + 7 * HOUR + 12 * HOUR);
-        CHECK(now - START >= 60 * HOUR);
+        CHECK(passed_ms - START <= 73 * HOUR + 7 * HOUR + 12 * HOUR);
+        CHECK(passed_ms - START >= 60 * HOUR);
+        CHECK(now - passed_ms <= 12 * 5500);
     }
 }
 
@@ -191,10 +220,16 @@ static void a_late_failure_waits_from_when_it_was_due(void)
     CHECK_EQ_INT(place.slot, 3);
     CHECK_EQ_INT(place.failed_attempts, 2);
     CHECK(place.due_ms >= START + 19 * HOUR && place.due_ms <= START + 21 * HOUR);
-    /* Beyond the last: that was its end. */
+    /* Beyond the last: it has two tries left. */
+    int64_t late = START + 21 * HOUR;
     place = (struct schedule_place){.failed_attempts = 1, .slot = 1, .due_ms = START};
-    CHECK_EQ_INT(schedule_fail(&s, &place, START + 21 * HOUR, 0, &rng), SCHEDULE_DEAD);
+    CHECK_EQ_INT(schedule_fail(&s, &place, late, 0, &rng), SCHEDULE_RETRY);
     CHECK_EQ_INT(place.failed_attempts, 2);
+    CHECK(place.due_ms >= late + 9 * SECOND && place.due_ms <= late + 11 * SECOND);
+    CHECK_EQ_INT(schedule_ended_ms(&s, &place, place.due_ms) / 1000, (START + 20 * HOUR) / 1000);
+    CHECK_EQ_INT(schedule_fail(&s, &place, place.due_ms, 0, &rng), SCHEDULE_RETRY);
+    CHECK_EQ_INT(schedule_fail(&s, &place, place.due_ms, 0, &rng), SCHEDULE_DEAD);
+    CHECK_EQ_INT(place.failed_attempts, 4);
     /* Jitter may put the next slot in the past: it is due now, never before. */
     for (int i = 0; i < 100; i++) {
         place = (struct schedule_place){.slot = 1, .due_ms = START};
@@ -269,6 +304,7 @@ int main(void)
     RUN(a_dead_receiver_gets_every_attempt);
     RUN(jitter_uses_its_whole_range);
     RUN(suspension_passes_over_slots);
+    RUN(the_last_slot_is_known_after_more_tries);
     RUN(lateness_never_stretches_the_schedule);
     RUN(a_late_failure_waits_from_when_it_was_due);
     RUN(retry_after_holds_back_up_to_a_day);

@@ -57,7 +57,7 @@ static void keeps_rows_of_all_kinds(void)
 
 static struct {
     enum callback_state state;
-    enum skip_reason reason;
+    enum callback_reason reason;
     int attempts;
 } expected[OLDER + 1];
 
@@ -92,8 +92,8 @@ static struct outcome outcome_of(int i, int round)
         .place = {expected[i].attempts, expected[i].attempts, NOW_MS + i % 2},
     };
     switch (round > 0 ? -1 : i % 50) {
-    case 7: o.state = CALLBACK_DEAD; break;
-    case 8: o.state = CALLBACK_SKIPPED, o.reason = SKIP_NO_URL, o.has_attempt = false; break;
+    case 7: o.state = CALLBACK_DEAD, o.reason = REASON_FINAL_STATUS; break;
+    case 8: o.state = CALLBACK_SKIPPED, o.reason = REASON_NO_URL, o.has_attempt = false; break;
     case 9: o.has_attempt = false; break;
     case 10: o.state = CALLBACK_PENDING, o.place = (struct schedule_place){1, 1, LATER_MS}; break;
     case 11: o.attempt.number = 3; break;

@@ -323,7 +323,7 @@ static void get_event(struct reader *r, struct event *e)
     e->body = get_str(r);
     e->signature_offset = (uint16_t)get(r, 2);
     e->state = get_state(r, CALLBACK_NONE);
-    e->reason_skipped = (enum skip_reason)get_range(r, SKIP_NONE, SKIP_IMPORTED);
+    e->reason_skipped = (enum callback_reason)get_range(r, REASON_NONE, REASON_IMPORTED);
     e->counts_for_cap = get_bool(r);
     e->due_ms = get_i64(r);
     r->bad |= e->event_no == 0 || e->event_id.n == 0;
@@ -354,10 +354,11 @@ static void get_outcome(struct reader *r, struct outcome *o)
     if (o->has_attempt)
         get_attempt(r, &o->attempt);
     o->state = get_state(r, CALLBACK_PENDING);
-    o->reason = (enum skip_reason)get_range(r, SKIP_NONE, SKIP_IMPORTED);
+    o->reason = (enum callback_reason)get_range(r, REASON_NONE, REASON_LAST);
     o->place.failed_attempts = get_i32(r);
     o->place.slot = get_i32(r);
     o->place.due_ms = get_i64(r);
+    r->bad |= !callback_reason_fits(o->state, o->reason);
 }
 
 static void get_body(struct reader *r, struct record *ret)

@@ -36,7 +36,7 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
     e->counts_for_cap = pg_int(r, at, c++) != 0;
     s->status.lane = lane_of(e->app_no, e->lane);
     e->state = s->status.state = (enum callback_state)pg_int(r, at, c++);
-    e->reason_skipped = s->status.reason = (enum skip_reason)pg_int(r, at, c++);
+    e->reason_skipped = s->status.reason = (enum callback_reason)pg_int(r, at, c++);
     s->status.wait = (enum callback_wait)pg_int(r, at, c++);
     s->status.manual = pg_int(r, at, c++) != 0;
     s->status.place.failed_attempts = (int32_t)pg_int(r, at, c++);

@@ -34,7 +34,7 @@ void row_read(sqlite3_stmt *s, struct row *ret)
     ret->segment = (uint32_t)sql_int(s, at++);
     status->lane = lane_of(e->app_no, e->lane);
     e->state = status->state = (enum callback_state)sql_int(s, at++);
-    e->reason_skipped = status->reason = (enum skip_reason)sql_int(s, at++);
+    e->reason_skipped = status->reason = (enum callback_reason)sql_int(s, at++);
     status->wait = (enum callback_wait)sql_int(s, at++);
     status->manual = sql_int(s, at++) != 0;
     status->place.failed_attempts = (int32_t)sql_int(s, at++);
@@ -101,7 +101,7 @@ void status_read(sqlite3_stmt *s, struct callback_status *ret)
     *ret = (struct callback_status){
         .lane = lane_of((uint32_t)sql_int(s, 0), (enum lane_kind)sql_int(s, 1)),
         .state = (enum callback_state)sql_int(s, 2),
-        .reason = (enum skip_reason)sql_int(s, 3),
+        .reason = (enum callback_reason)sql_int(s, 3),
         .wait = (enum callback_wait)sql_int(s, 4),
         .manual = sql_int(s, 5) != 0,
         .place = {.failed_attempts = (int32_t)sql_int(s, 6),

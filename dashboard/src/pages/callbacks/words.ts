@@ -72,6 +72,11 @@ const reasons: Record<string, string> = {
   imported: 'It was imported from an earlier network and is not sent unless you resend it.',
 };
 
+const givenUp: Record<string, string> = {
+  endpoint_down: 'It was given up: its endpoint did not come back in time.',
+  gone: 'It was given up: your server answered 410 to it.',
+};
+
 /** Due for so long that not the schedule but its endpoint holds it back. */
 export function isHeldBack(callback: Callback, now: Date): boolean {
   const due = callback.NextAttemptAt;
@@ -86,7 +91,7 @@ export function standing(callback: Callback, now: Date): string {
     case 'delivered':
       return `Your server took it after ${attempts}.`;
     case 'dead':
-      return `It was given up after ${attempts}. Mend the cause, then resend it.`;
+      return `${givenUp[callback.Reason ?? ''] ?? `It was given up after ${attempts}.`} Fix the cause, then resend it.`;
     case 'skipped':
       return reasons[callback.Reason ?? ''] ?? 'It was not sent.';
     case 'delivering':

@@ -1,0 +1,117 @@
+/* When a callback becomes dead, and why. */
+#include "check.h"
+
+#include "domain/callback_end.h"
+
+#define SECOND INT64_C(1000)
+#define HOUR (3600 * SECOND)
+#define START INT64_C(1763726400000)
+#define MONO INT64_C(1000000)
+
+static struct schedule parsed(const char *text)
+{
+    struct schedule s = {0};
+    const char *why = NULL;
+    CHECK(schedule_parse(str_of(text), &s, &why));
+    return s;
+}
+
+static struct rng seeded(uint64_t seed)
+{
+    struct rng rng;
+    rng_seed(&rng, seed);
+    return rng;
+}
+
+static struct callback_end fail(struct schedule_place *place, enum attempt_class class, bool final)
+{
+    struct schedule s = parsed("5s,1m");
+    struct rng rng = seeded(1);
+    struct failed_attempt attempt = {
+        .class = class, .is_final_status = final, .ended_ms = place->due_ms};
+    return callback_end_of_attempt(&s, place, &attempt, &rng);
+}
+
+static void an_attempt_ends_it_by_its_answer_or_its_number(void)
+{
+    struct schedule_place place = {.due_ms = START};
+    struct callback_end end = fail(&place, ATTEMPT_STATUS, false);
+    CHECK_EQ_INT(end.state, CALLBACK_PENDING);
+    CHECK_EQ_INT(end.reason, REASON_NONE);
+    CHECK_EQ_INT(place.slot, 1);
+    struct schedule_place before = place;
+    end = fail(&place, ATTEMPT_GONE, false);
+    CHECK_EQ_INT(end.state, CALLBACK_DEAD);
+    CHECK_EQ_INT(end.reason, REASON_GONE);
+    CHECK_EQ_INT(place.due_ms, before.due_ms);
+    end = fail(&place, ATTEMPT_STATUS, true);
+    CHECK_EQ_INT(end.state, CALLBACK_DEAD);
+    CHECK_EQ_INT(end.reason, REASON_FINAL_STATUS);
+    end = fail(&place, ATTEMPT_TIMEOUT, false);
+    CHECK_EQ_INT(end.state, CALLBACK_PENDING);
+    end = fail(&place, ATTEMPT_TIMEOUT, false);
+    CHECK_EQ_INT(end.state, CALLBACK_DEAD);
+    CHECK_EQ_INT(end.reason, REASON_ATTEMPTS);
+    CHECK_EQ_INT(place.failed_attempts, 3);
+}
+
+static void giving_up_takes_the_schedule_once_more_and_a_day_at_most(void)
+{
+    struct schedule s = parsed("5s,1m");
+    CHECK_EQ_INT(callback_give_up_ms(&s), 65 * SECOND);
+    s = parsed(SCHEDULE_DEFAULT);
+    CHECK_EQ_INT(callback_give_up_ms(&s), 24 * HOUR);
+}
+
+/* Last slot 65 s after it was due; given up 65 s later, if the lane was down all the time. */
+static bool given_up(int64_t due_ms, const struct lane_downtime *d, int64_t at_ms)
+{
+    struct schedule s = parsed("5s,1m");
+    struct schedule_place place = {.due_ms = due_ms};
+    return callback_is_given_up(&s, &place, d, START + at_ms, MONO + at_ms);
+}
+
+static void a_lane_that_is_down_gives_up_after_the_last_slot(void)
+{
+    struct lane_downtime d = {0};
+    CHECK(!given_up(START, &d, 1000 * HOUR)); /* it is not down */
+    lane_downtime_begin(&d, MONO - HOUR);
+    lane_downtime_begin(&d, MONO); /* it is already */
+    CHECK(!given_up(START, &d, 130 * SECOND - 1));
+    CHECK(given_up(START, &d, 130 * SECOND));
+    d = (struct lane_downtime){.is_down = true, .since_mono_ms = MONO + 100 * SECOND};
+    CHECK(!given_up(START, &d, 165 * SECOND - 1)); /* down for too short a time */
+    CHECK(given_up(START, &d, 165 * SECOND));
+}
+
+static void a_wall_clock_that_jumps_gives_up_nothing(void)
+{
+    struct schedule s = parsed("5s,1m");
+    struct schedule_place place = {.due_ms = START};
+    struct lane_downtime d = {.is_down = true, .since_mono_ms = MONO};
+    CHECK(!callback_is_given_up(&s, &place, &d, START + 40 * 24 * HOUR, MONO + SECOND));
+}
+
+static void what_was_due_when_the_lane_reopened_is_tried_first(void)
+{
+    struct lane_downtime d = {0};
+    lane_downtime_end(&d, START); /* it was not down: nothing reopens */
+    CHECK_EQ_INT(d.reopened_ms, 0);
+    lane_downtime_begin(&d, MONO);
+    lane_downtime_end(&d, START + 10 * SECOND);
+    CHECK(!d.is_down);
+    lane_downtime_begin(&d, MONO + 10 * SECOND);
+    CHECK(!given_up(START, &d, 1000 * HOUR));
+    CHECK(!given_up(START + 10 * SECOND, &d, 1000 * HOUR));
+    CHECK(given_up(START + 10 * SECOND + 1, &d, 1000 * HOUR)); /* tried since, or due since */
+}
+
+int main(void)
+{
+    RUN(an_attempt_ends_it_by_its_answer_or_its_number);
+    RUN(giving_up_takes_the_schedule_once_more_and_a_day_at_most);
+    RUN(a_lane_that_is_down_gives_up_after_the_last_slot);
+    RUN(a_wall_clock_that_jumps_gives_up_nothing);
+    RUN(what_was_due_when_the_lane_reopened_is_tried_first);
+    return check_done("callback_end");
+}

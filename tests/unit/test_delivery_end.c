@@ -1,0 +1,142 @@
+/* How callbacks end without success, and how long a receiver may make them wait. */
+#include "delivery_world.h"
+
+static size_t count_reason(const struct world *w, enum callback_reason reason)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < w->row_count; i++)
+        n += w->rows[i].reason == reason;
+    return n;
+}
+
+/* The receiver never comes back: what has passed its last slot (16 min) is given up once the lane
+ * was down for as long again, though only one at a time was tried. */
+static void a_lane_that_stays_down_gives_up(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m,10m");
+    w->answer = world_always_500;
+    world_set_app(w, 1, 1);
+    world_accept_many(w, 1, 1, 3000);
+    world_run(w, 31 * MINUTE);
+    CHECK(world_count(w, CALLBACK_PENDING) > 2900);
+    CHECK_EQ_UINT(count_reason(w, REASON_ENDPOINT_DOWN), 0);
+    world_run(w, 5 * MINUTE);
+    CHECK(count_reason(w, REASON_ENDPOINT_DOWN) > 2900);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 3000);
+    for (size_t i = 0; i < w->row_count; i++) {
+        CHECK(w->rows[i].attempts <= 5);
+        CHECK_EQ_INT(w->rows[i].reason,
+                     w->rows[i].attempts == 5 ? REASON_ATTEMPTS : REASON_ENDPOINT_DOWN);
+    }
+    world_close(w);
+}
+
+static struct world_answer once_then_500(struct world *w, const struct exchange *x, uint32_t app)
+{
+    return w->starts == 4 ? world_ok(w, x, app) : world_always_500(w, x, app); /* the first probe */
+}
+
+/* It succeeds once and fails again: nothing that it has not tried since is given up, however long
+ * the lane stays down. */
+static void a_lane_that_fails_again_gives_up_none_it_has_not_tried(void)
+{
+    struct world *w = world_open(1, "1s,2s,3s");
+    w->answer = once_then_500;
+    world_set_app(w, 1, 1);
+    for (uint64_t event_no = 1; event_no <= 300; event_no++)
+        world_add_row(w, 1, event_no);
+    world_accept_many(w, 1, 301, 301);
+    struct lane_backlog backlog = {lane_of(1, LANE_SUCCESS), WORLD_START_WALL_MS};
+    delivery_recover(w->delivery, &backlog, 1);
+    int32_t before[301] = {0};
+    world_run(w, 4 * SECOND);
+    CHECK_EQ_INT(w->starts, 4);
+    for (size_t i = 0; i < 301; i++)
+        before[i] = w->rows[i].attempts;
+    world_run(w, 4 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 1);
+    world_run(w, 20 * MINUTE);
+    for (size_t i = 0; i < 301; i++)
+        if (w->rows[i].state == CALLBACK_DEAD)
+            CHECK(w->rows[i].attempts > before[i]);
+    CHECK(world_count(w, CALLBACK_PENDING) > 250);
+    w->answer = world_ok;
+    world_run(w, 5 * MINUTE);
+    CHECK(world_count(w, CALLBACK_DELIVERED) > 250);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 0);
+    world_close(w);
+}
+
+static struct world_answer busy_for_a_while(struct world *w, const struct exchange *x, uint32_t app)
+{
+    if (w->mono_ms < WORLD_START_MONO_MS + 20 * SECOND)
+        return (struct world_answer){ATTEMPT_STATUS, 429, 5, 20 * SECOND};
+    return world_ok(w, x, app);
+}
+
+static void retry_after_pauses_the_lane(void)
+{
+    struct world *w = world_open(1, "5s,1m,5m");
+    w->answer = busy_for_a_while;
+    world_set_app(w, 1, 1)->max_concurrency = 1;
+    world_accept_many(w, 1, 1, 20);
+    world_run(w, 19 * SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 3 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 20);
+    world_close(w);
+}
+
+static struct world_answer busy_for_ever(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 503, 5, 1000 * HOUR};
+}
+
+static struct world_answer busy_for_an_hour(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_STATUS, 429, 5, HOUR};
+}
+
+/* Whatever the schedule says: its next two waits are 30 s. */
+static void retry_after_is_kept_as_it_was_asked(void)
+{
+    struct world *w = world_open(1, "10s,20s,1h");
+    w->answer = busy_for_an_hour;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 59 * MINUTE);
+    world_accept(w, 1, 2); /* its lane is asked to wait, too */
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 2 * MINUTE);
+    CHECK_EQ_INT(w->starts, 3);
+    world_close(w);
+}
+
+static void retry_after_is_at_most_a_day(void)
+{
+    struct world *w = world_open(1, "10s,20s,1h");
+    w->answer = busy_for_ever;
+    world_set_app(w, 1, 1);
+    world_accept(w, 1, 1);
+    world_run(w, 24 * HOUR - SECOND);
+    CHECK_EQ_INT(w->starts, 1);
+    world_run(w, 2 * SECOND);
+    CHECK_EQ_INT(w->starts, 2);
+    world_close(w);
+}
+
+int main(void)
+{
+    RUN(a_lane_that_stays_down_gives_up);
+    RUN(a_lane_that_fails_again_gives_up_none_it_has_not_tried);
+    RUN(retry_after_pauses_the_lane);
+    RUN(retry_after_is_kept_as_it_was_asked);
+    RUN(retry_after_is_at_most_a_day);
+    return check_done("delivery_end");
+}
