@@ -37,5 +37,6 @@ void key_note_use(struct api *api, struct str key_id)
     u->api = api;
     u->key_id = arena_str(&u->arena, key_id);
     u->task.run = run_key_using;
+    u->task.owner = OWNER_DAEMON;
     control_post(api->options.control, &u->task);
 }
