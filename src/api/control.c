@@ -113,10 +113,11 @@ void control_post(struct control *control, struct task *task)
     executor_post(worker_executor(control->worker), task);
 }
 
-bool control_post_slow(struct control *control, struct task *task)
+bool control_post_slow(struct control *control, struct task *task, bool known)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
-    if (atomic_fetch_add(&control->slow_calls, 1) >= SLOW_CALLS_MOST) {
+    int most = known ? SLOW_CALLS_MOST : SLOW_CALLS_MOST - SLOW_CALLS_KNOWN;
+    if (atomic_fetch_add(&control->slow_calls, 1) >= most) {
         atomic_fetch_sub(&control->slow_calls, 1);
         return false;
     }

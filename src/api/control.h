@@ -87,7 +87,8 @@ struct audit *control_audit(struct control *control); /* the control thread's */
 /* Runs a slow call on a worker of its own, one at a time; the task goes on at control_post. False:
  * too many wait already. */
 #define SLOW_CALLS_MOST 8
-MUST_CHECK bool control_post_slow(struct control *control, struct task *task);
+#define SLOW_CALLS_KNOWN 2 /* of them, that strangers leave to those who are known */
+MUST_CHECK bool control_post_slow(struct control *control, struct task *task, bool known);
 void control_slow_done(struct control *control); /* by each of them, as its last word there */
 
 /* For what the store changes by itself: the parts that write a note down, to be kept in one commit

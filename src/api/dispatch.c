@@ -6,19 +6,13 @@
 #include "api/query.h"
 #include "api/recovery.h"
 #include "api/route.h"
+#include "api/tries.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "people/people.h"
 #include "web/web.h"
 
 #include <stdlib.h>
-
-/* Wrong tries at signing in: ten at once and one a minute for an account, 1,440 a day; more for a
- * client, behind which there may be an office. */
-#define ACCOUNT_TRIES 10
-#define ACCOUNT_REFILL_MS 60000
-#define CLIENT_TRIES 50
-#define CLIENT_REFILL_MS 10000
 
 struct api *api_new(const struct api_options *options)
 {
@@ -28,8 +22,7 @@ struct api *api_new(const struct api_options *options)
     api->started_ms = env_wall_ms(options->env);
     api->limit = rate_limit_new(options->reads_per_minute);
     api->accounts = account_limits_new(options->reads_per_minute);
-    api->account_tries = throttle_new((struct throttle_rule){ACCOUNT_TRIES, ACCOUNT_REFILL_MS});
-    api->client_tries = throttle_new((struct throttle_rule){CLIENT_TRIES, CLIENT_REFILL_MS});
+    tries_new(api);
     return api;
 }
 
@@ -38,8 +31,7 @@ void api_free(struct api *api)
     CHECK_MAGIC(api, API_MAGIC);
     rate_limit_free(api->limit);
     account_limits_free(api->accounts);
-    throttle_free(api->account_tries);
-    throttle_free(api->client_tries);
+    tries_free(api);
     free(api);
 }
 

@@ -19,7 +19,8 @@ struct api {
     int64_t started_ms;
     struct rate_limit *limit;
     struct account_limits *accounts;
-    struct throttle *account_tries, *client_tries; /* of signing in */
+    /* Wrong tries at signing in, api/tries.c. */
+    struct throttle *account_tries, *pair_tries, *client_tries, *device_tries;
 };
 
 struct api_loop {

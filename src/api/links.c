@@ -34,25 +34,8 @@ static bool read_token(struct people_job *job)
 
 static bool refuse_link(struct people_job *job)
 {
-    int64_t now = env_mono_ms(job->c->api->options.env);
-    struct buf who = {0};
-    buf_printf(&who, "link %.*s", STR_ARG(job->address));
-    throttle_fail(job->c->api->client_tries, buf_str(&who), now);
-    buf_free(&who);
+    tries_failed_of_links(job);
     return job_refuse(job, 404, NO_LINK);
-}
-
-static bool link_allowed(struct people_job *job)
-{
-    struct buf who = {0};
-    buf_printf(&who, "link %.*s", STR_ARG(job->address));
-    int64_t wait = throttle_wait_ms(job->c->api->client_tries, buf_str(&who),
-                                    env_mono_ms(job->c->api->options.env));
-    buf_free(&who);
-    if (wait == 0)
-        return true;
-    job->retry_after_s = (wait + 999) / 1000;
-    return job_refuse(job, 429, "There were too many wrong links; wait before the next one.");
 }
 
 /* --- what it is for --------------------------------------------------------------------------- */
@@ -88,7 +71,7 @@ void link_check(struct call *c)
     if (!job)
         return;
     if (fields_check(&job->fields, check_rules, ARRAY_LEN(check_rules)) && read_token(job) &&
-        !link_allowed(job))
+        !tries_left_of_links(job))
         ASSERT(job->refusal);
     job->judge = check_judge;
     job->render = check_render;
@@ -140,11 +123,11 @@ static bool use_invited(struct people_job *job, struct user *next)
                job_refuse_field(job, "Code", "invalid", "there is no second factor");
     if (!job->code.p)
         return job_refuse_field(job, "Code", "required", "the code of the second factor");
-    if (!sign_in_allowed(job, u->email))
+    if (!tries_left(job, u->email))
         return false;
     if (sign_in_take_code(u, job->code, now_ms, &job->change.arena, next))
         return true;
-    sign_in_failed(job, u->email);
+    tries_failed(job, u->email);
     return job_refuse_field(job, "Code", "invalid", "is wrong, or has been used already");
 }
 
@@ -183,7 +166,7 @@ void link_use(struct call *c)
         fields_text(&job->fields, "Name", 1, 256, &job->name);
         fields_text(&job->fields, "Code", 1, 64, &job->code);
         sign_in_email(job, "Email", &job->email);
-        if (read_token(job) && link_allowed(job))
+        if (read_token(job) && tries_left_of_links(job))
             job->slow = use_slow;
     }
     job->judge = use_judge;

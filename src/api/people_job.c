@@ -81,6 +81,21 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     json_end_object(&w);
 }
 
+void job_note_throttled(struct people_job *job, const char *of)
+{
+    const struct user *user = job->user;
+    struct audit_note *note = add_note(job, "session.throttled", user ? user->account_no : 0);
+    struct json_writer w;
+    note->object_kind = "session";
+    json_write_to(&w, &note->after);
+    json_object(&w);
+    json_key(&w, "UserId");
+    json_string(&w, user ? user->id : STR_NONE);
+    json_key(&w, "Of");
+    json_c(&w, of);
+    json_end_object(&w);
+}
+
 /* --- the end: on the loop --------------------------------------------------------------------- */
 
 static void answer_refused(struct people_job *job)
@@ -148,10 +163,12 @@ static void keep(struct people_job *job, struct control *control)
 static void print_answer(struct people_job *job)
 {
     struct json_writer w;
-    if (job->token[0])
+    if (job->token[0]) {
         person_print_cookie(&job->headers, job->c, str_of(job->token));
-    else if (job->clears_cookie)
+        person_print_device(&job->headers, job->c);
+    } else if (job->clears_cookie) {
         person_print_cookie(&job->headers, job->c, STR_NONE);
+    }
     if (!job->render)
         return;
     json_write_to(&w, &job->answer);
@@ -217,7 +234,7 @@ void people_job_run(struct people_job *job)
     job->task.owner = control_owner(job->c);
     if (!job->slow) {
         control_post(control, &job->task);
-    } else if (!control_post_slow(control, &job->task)) {
+    } else if (!control_post_slow(control, &job->task, job->known)) {
         job->retry_after_s = 1;
         job_refuse(job, 429, "Too many people are signing in at once; try again in a second.");
         answer(job);

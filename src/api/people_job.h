@@ -27,6 +27,7 @@ struct people_job {
     void (*render)(struct people_job *job, struct json_writer *w);
     int status; /* of the answer */
     bool clears_cookie;
+    bool known; /* signed in, or by a device of an earlier sign-in */
 
     /* Between the steps. */
     struct str password, new_password, code, email, name; /* borrowed from the body */
@@ -64,5 +65,7 @@ bool job_refuse_field(struct people_job *job, const char *field, const char *cod
 /* A note about the account of `about`, as it will be and as it is; NULL: nothing there. */
 void job_note_user(struct people_job *job, const char *action, const struct user *before,
                    const struct user *after);
+/* Nobody may try to sign in for some time: of the account, the address or the device. */
+void job_note_throttled(struct people_job *job, const char *of);
 void job_note_session(struct people_job *job, const char *action, uint32_t account_no,
                       struct str session_id, struct str user_id);

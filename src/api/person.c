@@ -5,6 +5,7 @@
 #include "accounts/names.h"
 #include "api/internal.h"
 #include "people/cookie.h"
+#include "people/device.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -13,6 +14,9 @@
  * section 4.1.3.2). */
 #define COOKIE_SECURE "__Host-postbackd_session"
 #define COOKIE_PLAIN "postbackd_session"
+#define DEVICE_SECURE "__Host-postbackd_device"
+#define DEVICE_PLAIN "postbackd_device"
+#define DEVICE_AGE_S (400 * 24 * 3600) /* the most that browsers keep a cookie */
 
 static bool is_secure(const struct call *c)
 {
@@ -24,20 +28,35 @@ static const char *cookie_name(const struct call *c)
     return is_secure(c) ? COOKIE_SECURE : COOKIE_PLAIN;
 }
 
+static const char *device_name(const struct call *c)
+{
+    return is_secure(c) ? DEVICE_SECURE : DEVICE_PLAIN;
+}
+
 /* Several Cookie headers (HTTP/2 proxies split them): exactly one may have it. */
-static struct str session_token(const struct call *c)
+static struct str cookie(const struct call *c, const char *name, size_t bytes)
 {
     struct str found = STR_NONE;
     for (size_t i = 0; i < c->r->header_count; i++) {
         if (!str_is(c->r->headers[i].name, "cookie"))
             continue;
-        struct str value = cookie_find(c->r->headers[i].value, cookie_name(c));
+        struct str value = cookie_find(c->r->headers[i].value, name);
         if (value.p && found.p)
             return STR_NONE;
         if (value.p)
             found = value;
     }
-    return found.n == TOKEN_BYTES ? found : STR_NONE;
+    return found.n == bytes ? found : STR_NONE;
+}
+
+static struct str session_token(const struct call *c)
+{
+    return cookie(c, cookie_name(c), TOKEN_BYTES);
+}
+
+struct str person_device(const struct call *c)
+{
+    return cookie(c, device_name(c), DEVICE_TOKEN_BYTES);
 }
 
 bool person_authenticate(struct call *c)
@@ -117,6 +136,18 @@ void person_print_cookie(struct buf *to, const struct call *c, struct str token)
                "Set-Cookie: %s=%.*s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%" PRId64 "%s\r\n",
                cookie_name(c), STR_ARG(token), token.p ? SESSION_AGE_MS / 1000 : 0,
                is_secure(c) ? "; Secure" : "");
+}
+
+void person_print_device(struct buf *to, const struct call *c)
+{
+    struct people *people = c->api->options.people;
+    char token[DEVICE_TOKEN_BYTES + 1];
+    struct str has = person_device(c);
+    if (!c->person.user_id.p || (has.p && device_is_of(people, has, c->person.user_id)))
+        return;
+    device_make(people, c->person.user_id, token);
+    buf_printf(to, "Set-Cookie: %s=%s; Path=/; HttpOnly; SameSite=Strict; Max-Age=%d%s\r\n",
+               device_name(c), token, DEVICE_AGE_S, is_secure(c) ? "; Secure" : "");
 }
 
 void person_print_base_url(struct buf *to, const struct call *c)

@@ -19,6 +19,11 @@ MUST_CHECK bool person_csrf_good(const struct call *c);
 /* "Set-Cookie: ...\r\n" with the token, or clearing it (absent). */
 void person_print_cookie(struct buf *to, const struct call *c, struct str token);
 
+/* The cookie of an earlier sign-in in this browser (people/device.h); absent: none. */
+struct str person_device(const struct call *c);
+/* "Set-Cookie: ...\r\n" with one for who is signed in now; nothing where the browser has it. */
+void person_print_device(struct buf *to, const struct call *c);
+
 /* Where the outside reaches the page: --public-url, or as this request was addressed. */
 void person_print_base_url(struct buf *to, const struct call *c);
 

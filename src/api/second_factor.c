@@ -15,13 +15,13 @@ static bool password_slow(struct people_job *job)
     job->user = people_user(job->people, job->c->person.user_id);
     if (password_verify(job->user ? job->user->password : STR_NONE, job->password))
         return true;
-    sign_in_failed(job, job->c->person.user_id);
+    tries_failed(job, job->c->person.user_id);
     return job_refuse_field(job, "Password", "invalid", "is not the present password");
 }
 
 static bool wrong_code(struct people_job *job)
 {
-    sign_in_failed(job, job->c->person.user_id);
+    tries_failed(job, job->c->person.user_id);
     return job_refuse_field(job, "Code", "invalid", "is wrong, or has been used already");
 }
 
@@ -102,7 +102,7 @@ void second_factor_begin(struct call *c)
         return;
     if (fields_check(&job->fields, password_rules, ARRAY_LEN(password_rules)))
         sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
-    if (c->problems.count == 0 && sign_in_allowed(job, c->person.user_id))
+    if (c->problems.count == 0 && tries_left(job, c->person.user_id))
         job->slow = password_slow;
     job->judge = begin_judge;
     job->render = begin_render;
@@ -151,7 +151,7 @@ void second_factor_confirm(struct call *c)
         return;
     if (fields_check(&job->fields, code_rules, ARRAY_LEN(code_rules)))
         sign_in_text(job, "Code", 1, 64, &job->code);
-    if (c->problems.count == 0 && !sign_in_allowed(job, c->person.user_id))
+    if (c->problems.count == 0 && !tries_left(job, c->person.user_id))
         ASSERT(job->refusal);
     job->judge = confirm_judge;
     job->render = confirm_render;
@@ -202,7 +202,7 @@ static void run_with_both(struct call *c, bool (*judge)(struct people_job *job),
         sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
         sign_in_text(job, "Code", 1, 64, &job->code);
     }
-    if (c->problems.count == 0 && sign_in_allowed(job, c->person.user_id))
+    if (c->problems.count == 0 && tries_left(job, c->person.user_id))
         job->slow = password_slow;
     job->judge = judge;
     job->render = render;

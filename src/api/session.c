@@ -19,7 +19,7 @@ static const struct field_rule sign_in_rules[] = {
 
 static bool refuse_sign_in(struct people_job *job)
 {
-    sign_in_failed(job, job->email);
+    tries_failed(job, job->email);
     log_warning("sign_in_refused", LOG_STR("from", job->address),
                 LOG_STR("user", job->user ? job->user->id : STR("unknown")));
     if (job->user)
@@ -56,7 +56,7 @@ static bool sign_in_judge(struct people_job *job)
     }
     if (now->totp_secret.p && !sign_in_take_code(now, job->code, now_ms, &job->change.arena, &next))
         return refuse_sign_in(job);
-    throttle_forgive(c->api->account_tries, job->email);
+    tries_forgive(job, job->email);
     c->person.user_id = arena_str(&c->r->arena, now->id);
     c->person.email = arena_str(&c->r->arena, now->email);
     job->change.user = user_pack(&next);
@@ -76,7 +76,7 @@ void session_post(struct call *c)
         sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
         fields_text(&job->fields, "Code", 1, 64, &job->code);
     }
-    if (c->problems.count == 0 && sign_in_allowed(job, job->email))
+    if (c->problems.count == 0 && tries_left(job, job->email))
         job->slow = sign_in_slow;
     job->judge = sign_in_judge;
     job->render = sign_in_render_session;
@@ -136,7 +136,7 @@ static bool password_slow(struct people_job *job)
 {
     job->user = people_user(job->people, job->c->person.user_id);
     if (!password_verify(job->user ? job->user->password : STR_NONE, job->password)) {
-        sign_in_failed(job, job->c->person.user_id);
+        tries_failed(job, job->c->person.user_id);
         return job_refuse_field(job, "Password", "invalid", "is not the present password");
     }
     password_hash(job->new_password, job->new_hash);
@@ -173,7 +173,7 @@ void session_password(struct call *c)
         sign_in_text(job, "NewPassword", 1, PASSWORD_BYTES_MOST, &job->new_password);
         sign_in_new_password(job, "NewPassword", job->new_password, c->person.email);
     }
-    if (c->problems.count == 0 && sign_in_allowed(job, c->person.user_id))
+    if (c->problems.count == 0 && tries_left(job, c->person.user_id))
         job->slow = password_slow;
     job->judge = password_judge;
     job->render = sign_in_render_session;

@@ -1,4 +1,4 @@
-/* Judging and throttling; see sign_in.h. */
+/* Judging; see sign_in.h. */
 #include "api/sign_in.h"
 
 #include "api/internal.h"
@@ -11,37 +11,6 @@ bool sign_in_same_origin(struct call *c)
         return true;
     call_answer_problem(c, 403, "This was sent from another site's page, which may not act here.");
     return false;
-}
-
-/* --- throttling ------------------------------------------------------------------------------- */
-
-/* A client with an IPv6 network has all its addresses: what counts is its /64. */
-static struct str client_of(const struct call *c)
-{
-    const struct address *a = &c->r->peer;
-    return (struct str){(const char *)a->bytes, a->family == AF_INET6 ? 8 : 4};
-}
-
-bool sign_in_allowed(struct people_job *job, struct str account)
-{
-    const struct api *api = job->c->api;
-    int64_t now = env_mono_ms(api->options.env);
-    int64_t wait = throttle_wait_ms(api->account_tries, account, now);
-    int64_t of_client = throttle_wait_ms(api->client_tries, client_of(job->c), now);
-    if (of_client > wait)
-        wait = of_client;
-    if (wait == 0)
-        return true;
-    job->retry_after_s = (wait + 999) / 1000;
-    return job_refuse(job, 429, "There were too many wrong tries; wait before the next one.");
-}
-
-void sign_in_failed(struct people_job *job, struct str account)
-{
-    struct api *api = job->c->api;
-    int64_t now = env_mono_ms(api->options.env);
-    throttle_fail(api->account_tries, account, now);
-    throttle_fail(api->client_tries, client_of(job->c), now);
 }
 
 /* --- fields ----------------------------------------------------------------------------------- */

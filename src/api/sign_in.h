@@ -1,19 +1,13 @@
-/* What the routes of sessions and of one-time links share: judging passwords and codes, and slowing
- * down who guesses them. */
+/* What the routes of sessions and of one-time links share: judging passwords and codes. */
 #pragma once
 
 #include "api/people_job.h"
+#include "api/tries.h"
 
 #define PASSWORD_BYTES_MOST 512 /* 128 characters of 4 bytes */
 
 /* Answers 403 where another site's page may have sent the request. */
 MUST_CHECK bool sign_in_same_origin(struct call *c);
-/* How long this client, or whoever tries this account (an Email or a UserId), has to wait before
- * the next try; refuses with 429 then. */
-MUST_CHECK bool sign_in_allowed(struct people_job *job, struct str account);
-/* Counts a wrong try against both. */
-void sign_in_failed(struct people_job *job, struct str account);
-
 /* A member of the body that must be there, a text of at most `most` bytes. */
 void sign_in_text(struct people_job *job, const char *name, size_t least, size_t most,
                   struct str *ret);

@@ -11,11 +11,13 @@
 
 #define SETS 1024u
 #define WAYS 8u
+#define SAID_EVERY_MS (60 * 60 * 1000)
 
 /* Failures not yet forgotten, as the time at which the last of them will be. */
 struct bucket {
     struct key128 who;
-    int64_t empty_at_ms; /* 0: free */
+    int64_t empty_at_ms;    /* 0: free */
+    int64_t quiet_until_ms; /* when it may be said again that there is no try left */
 };
 
 struct throttle {
@@ -64,17 +66,21 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static int64_t wait_ms(const struct throttle *t, const struct bucket *b, int64_t now_ms)
+{
+    int64_t last_try = now_ms + (t->rule.tries - 1) * t->rule.refill_ms;
+    return b ? later(0, b->empty_at_ms - last_try) : 0;
+}
+
 int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms)
 {
     pthread_mutex_lock(&t->lock);
-    const struct bucket *b = find(t, hash_key128(&t->secret, who.p, who.n));
-    int64_t last_try = now_ms + (t->rule.tries - 1) * t->rule.refill_ms;
-    int64_t wait = b ? later(0, b->empty_at_ms - last_try) : 0;
+    int64_t wait = wait_ms(t, find(t, hash_key128(&t->secret, who.p, who.n)), now_ms);
     pthread_mutex_unlock(&t->lock);
     return wait;
 }
 
-void throttle_fail(struct throttle *t, struct str who, int64_t now_ms)
+bool throttle_fail(struct throttle *t, struct str who, int64_t now_ms)
 {
     struct key128 key = hash_key128(&t->secret, who.p, who.n);
     pthread_mutex_lock(&t->lock);
@@ -82,7 +88,11 @@ void throttle_fail(struct throttle *t, struct str who, int64_t now_ms)
     if (!b)
         b = take_over(t, key);
     b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;
+    bool say = wait_ms(t, b, now_ms) > 0 && now_ms >= b->quiet_until_ms;
+    if (say)
+        b->quiet_until_ms = now_ms + SAID_EVERY_MS;
     pthread_mutex_unlock(&t->lock);
+    return say;
 }
 
 void throttle_forgive(struct throttle *t, struct str who)
@@ -90,6 +100,6 @@ void throttle_forgive(struct throttle *t, struct str who)
     pthread_mutex_lock(&t->lock);
     struct bucket *b = find(t, hash_key128(&t->secret, who.p, who.n));
     if (b)
-        *b = (struct bucket){0};
+        b->empty_at_ms = 0;
     pthread_mutex_unlock(&t->lock);
 }

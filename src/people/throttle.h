@@ -1,4 +1,4 @@
-/* How often somebody may be wrong: buckets of tries, per account and per client address. Each
+/* How often somebody may be wrong: buckets of tries, by whatever names who tries. Each
  * failure takes a try; they come back one by one. Any thread. */
 #pragma once
 
@@ -18,6 +18,7 @@ void throttle_free(struct throttle *t);
 
 /* 0: a try is left; else how long until there is one. Takes nothing. now_ms: monotonic. */
 int64_t throttle_wait_ms(struct throttle *t, struct str who, int64_t now_ms);
-void throttle_fail(struct throttle *t, struct str who, int64_t now_ms);
+/* True: this failure took the last try, which has not been said of them for an hour. */
+bool throttle_fail(struct throttle *t, struct str who, int64_t now_ms);
 /* Who has proved who he is starts again with a full bucket. */
 void throttle_forgive(struct throttle *t, struct str who);

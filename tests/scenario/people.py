@@ -26,12 +26,12 @@ class Browser:
 
     def __init__(self, daemon, **headers):
         self.daemon, self.headers = daemon, headers
-        self.cookie = self.csrf = None
+        self.cookie = self.device = self.csrf = None  # cookie: the session's
 
     def request(self, method, path, body=None, query=None, headers=None, csrf=True):
         own = dict(self.headers)
-        if self.cookie:
-            own["Cookie"] = self.cookie
+        if self.cookie or self.device:
+            own["Cookie"] = "; ".join(c for c in (self.cookie, self.device) if c)
         if csrf and self.csrf:
             own["X-Csrf-Token"] = self.csrf
         own.update(headers or {})
@@ -43,7 +43,10 @@ class Browser:
         for name, value in answer.headers.items():
             if name.lower() == "set-cookie":
                 pair = value.split(";")[0]
-                self.cookie = pair if pair.split("=", 1)[1] else None
+                if "postbackd_device=" in pair:
+                    self.device = pair
+                else:
+                    self.cookie = pair if pair.split("=", 1)[1] else None
         if answer.status == 200 and answer.body.startswith(b"{"):
             said = answer.json.get("Session", answer.json)
             self.csrf = said.get("CsrfToken", self.csrf)

@@ -33,6 +33,7 @@ export const actionTitles: Record<string, string> = {
   'session.begun': 'Signed in',
   'session.ended': 'Signed out',
   'session.refused': 'Was refused at signing in',
+  'session.throttled': 'Has no try at signing in left for now',
   'session.act_as_begun': 'Began to look as',
   'session.act_as_ended': 'Stopped looking as',
 };

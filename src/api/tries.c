@@ -1,0 +1,139 @@
+/* Which buckets a try is counted in; see tries.h. */
+#include "api/tries.h"
+
+#include "api/internal.h"
+#include "base/log.h"
+#include "people/device.h"
+
+/* How many at once, and how long until one more. */
+static const struct throttle_rule of_pair = {10, 60000};
+static const struct throttle_rule of_device = {10, 60000};
+static const struct throttle_rule of_client = {50, 10000};   /* there may be an office behind it */
+static const struct throttle_rule of_account = {200, 10000}; /* from all addresses together */
+
+void tries_new(struct api *api)
+{
+    api->pair_tries = throttle_new(of_pair);
+    api->device_tries = throttle_new(of_device);
+    api->client_tries = throttle_new(of_client);
+    api->account_tries = throttle_new(of_account);
+}
+
+void tries_free(struct api *api)
+{
+    throttle_free(api->pair_tries);
+    throttle_free(api->device_tries);
+    throttle_free(api->client_tries);
+    throttle_free(api->account_tries);
+}
+
+#define BUCKETS_MOST 3
+
+struct bucket_of {
+    struct throttle *throttle;
+    struct str who;
+    const char *of; /* as the audit log names it */
+};
+
+/* A client with an IPv6 network has all its addresses: what counts is its /64. */
+static struct str client_of(const struct call *c)
+{
+    const struct address *a = &c->r->peer;
+    return (struct str){(const char *)a->bytes, a->family == AF_INET6 ? 8 : 4};
+}
+
+static struct str joined(struct people_job *job, const char *kind, struct str a, struct str b)
+{
+    struct buf text = {0};
+    buf_add_c(&text, kind);
+    buf_add_str(&text, a);
+    buf_add_str(&text, b);
+    struct str kept = arena_str(&job->c->r->arena, buf_str(&text));
+    buf_free(&text);
+    return kept;
+}
+
+/* The device of an earlier sign-in as whoever has this Email; absent: none. */
+static struct str known_device(struct people_job *job, struct str account)
+{
+    struct str token = person_device(job->c);
+    struct user *user = token.p ? people_user_by_email(job->people, account) : NULL;
+    bool known = user && device_is_of(job->people, token, user->id);
+    user_unref(user);
+    return known ? token : STR_NONE;
+}
+
+static size_t buckets_of(struct people_job *job, struct str account,
+                         struct bucket_of ret[BUCKETS_MOST])
+{
+    const struct call *c = job->c;
+    struct api *api = c->api;
+    struct str client = client_of(c), device = known_device(job, account);
+    if (c->person.session_id.p || device.p) {
+        struct str who = device.p ? device : joined(job, "user ", account, STR_NONE);
+        ret[0] = (struct bucket_of){api->device_tries, who, "device"};
+        return 1;
+    }
+    ret[0] = (struct bucket_of){api->pair_tries, joined(job, "", client, account), "address"};
+    ret[1] = (struct bucket_of){api->client_tries, client, "address"};
+    ret[2] = (struct bucket_of){api->account_tries, account, "account"};
+    return BUCKETS_MOST;
+}
+
+static bool refuse(struct people_job *job, int64_t wait_ms, const char *text)
+{
+    job->retry_after_s = (wait_ms + 999) / 1000;
+    return wait_ms == 0 || job_refuse(job, 429, text);
+}
+
+bool tries_left(struct people_job *job, struct str account)
+{
+    struct bucket_of buckets[BUCKETS_MOST];
+    size_t count = buckets_of(job, account, buckets);
+    int64_t now = env_mono_ms(job->c->api->options.env), longest = 0;
+    for (size_t i = 0; i < count; i++) {
+        int64_t wait = throttle_wait_ms(buckets[i].throttle, buckets[i].who, now);
+        if (wait > longest)
+            longest = wait;
+    }
+    job->known = count == 1;
+    return refuse(job, longest, "There were too many wrong tries; wait before the next one.");
+}
+
+void tries_failed(struct people_job *job, struct str account)
+{
+    struct bucket_of buckets[BUCKETS_MOST];
+    size_t count = buckets_of(job, account, buckets);
+    int64_t now = env_mono_ms(job->c->api->options.env);
+    const char *of = NULL;
+    for (size_t i = 0; i < count; i++)
+        if (throttle_fail(buckets[i].throttle, buckets[i].who, now))
+            of = buckets[i].of;
+    if (!of)
+        return;
+    log_warning("sign_in_throttled", LOG_STR("from", job->address), LOG_C("of", of),
+                LOG_STR("user", job->user ? job->user->id : STR("unknown")));
+    job_note_throttled(job, of);
+}
+
+void tries_forgive(struct people_job *job, struct str account)
+{
+    struct bucket_of buckets[BUCKETS_MOST];
+    (void)buckets_of(job, account, buckets);
+    throttle_forgive(buckets[0].throttle, buckets[0].who); /* the device's, or the pair's */
+}
+
+bool tries_left_of_links(struct people_job *job)
+{
+    struct str who = joined(job, "link ", client_of(job->c), STR_NONE);
+    int64_t wait =
+        throttle_wait_ms(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env));
+    return refuse(job, wait, "There were too many wrong links; wait before the next one.");
+}
+
+void tries_failed_of_links(struct people_job *job)
+{
+    struct str who = joined(job, "link ", client_of(job->c), STR_NONE);
+    if (throttle_fail(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env)))
+        log_warning("links_throttled", LOG_STR("from", job->address));
+}
