@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "sim_inside.h"
+#include "turns.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -396,6 +397,14 @@ static int vfs_full_path(sqlite3_vfs *vfs, const char *name, int n, char *ret)
     return snprintf(ret, (size_t)n, "%s", name) < n ? SQLITE_OK : SQLITE_CANTOPEN;
 }
 
+/* Where somebody else has a lock; who has it must get a turn meanwhile. */
+static int vfs_sleep(sqlite3_vfs *vfs, int us)
+{
+    sqlite3_vfs *real = sqlite3_vfs_find(NULL);
+    (void)vfs;
+    return turns_sleep_us(us) ? us : real->xSleep(real, us);
+}
+
 /* --- life ------------------------------------------------------------------------------------- */
 
 void sim_vfs_add(struct sim_disk *s)
@@ -403,7 +412,7 @@ void sim_vfs_add(struct sim_disk *s)
     static int count;
     sqlite3_initialize();
     struct sim_vfs *v = xcalloc(1, sizeof *v);
-    v->vfs = *sqlite3_vfs_find(NULL); /* clock, sleep and randomness are its own */
+    v->vfs = *sqlite3_vfs_find(NULL); /* clock and randomness are its own */
     snprintf(v->name, sizeof v->name, "simulated-%d", ++count);
     v->vfs.zName = v->name;
     v->vfs.pNext = NULL;
@@ -414,6 +423,7 @@ void sim_vfs_add(struct sim_disk *s)
     v->vfs.xDelete = vfs_delete;
     v->vfs.xAccess = vfs_access;
     v->vfs.xFullPathname = vfs_full_path;
+    v->vfs.xSleep = vfs_sleep;
     ASSERT(sqlite3_vfs_register(&v->vfs, 0) == SQLITE_OK);
     s->vfs = v;
     s->disk.sqlite_vfs = v->name;
