@@ -79,6 +79,7 @@ int main(int argc, char **argv)
     run_intraday_tests();
     run_statement_tests();
     run_books_tests();
+    run_fence_tests();
     run_differential_tests(first, seeds, steps);
     char name[64];
     snprintf(name, sizeof name, "conformance_%s", argv[1]);

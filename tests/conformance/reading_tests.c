@@ -414,6 +414,10 @@ static void erasing_leaves_the_money(struct subject *s)
     struct outcome o = outcome_of(ACCOUNT_A, row_of(s, ACCOUNT_A, "r-1").event.event_no,
                                   LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
     CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+    struct callback_row before = row_of(s, ACCOUNT_A, "r-1");
+    REQUIRE(before.log_count == 1);
+    CHECK(before.log[0].request_headers.p && before.log[0].response_headers.p);
+    CHECK(before.log[0].response_body.p != NULL);
     int64_t erased = -1;
     CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
     CHECK_EQ_INT(erased, 10);
@@ -424,6 +428,10 @@ static void erasing_leaves_the_money(struct subject *s)
     CHECK(row.event.panelist_id.n > 0 && !str_is(row.event.panelist_id, "panelist"));
     CHECK(row.event.session_id.p == NULL && row.event.mid.p == NULL);
     CHECK_EQ_INT(row.event.revenue_micros, 1250000);
+    REQUIRE(row.log_count == 1);
+    CHECK(!row.log[0].request_headers.p && !row.log[0].response_headers.p);
+    CHECK(!row.log[0].response_body.p);
+    CHECK(row.log[0].status == 200 && row.log[0].duration_ms == 12);
     CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
     CHECK_EQ_INT(erased, 0);
     CHECK_EQ_INT(subject_erase(s, ACCOUNT_B, "nobody", &erased), STORE_OK);

@@ -16,6 +16,7 @@ void run_erasing_tests(void);   /* what comes right behind an erasure */
 void run_intraday_tests(void);  /* how a day goes, and what it is compared by */
 void run_statement_tests(void); /* statements and what happened on a day */
 void run_books_tests(void);     /* the ledger against the events */
+void run_fence_tests(void);     /* outcomes under fences, where there are leases */
 /* Random requests to the store and to the oracle, compared at every step. */
 void run_differential_tests(uint64_t first_seed, int seeds, int steps);
 

@@ -153,6 +153,7 @@ static inline int test_sync_file(struct disk *disk, int fd)
 
 /* 0: as it is without. */
 static size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
+static int test_checkpoint_pages; /* 0: as it is without */
 
 static inline struct store *open_store(char **ret_why)
 {
@@ -166,6 +167,7 @@ static inline struct store *open_store(char **ret_why)
         .env = &test_env,
         .retention = {90, 30, 91},
         .journal_segment_bytes = test_segment_bytes,
+        .checkpoint_pages = test_checkpoint_pages,
         .group_bytes = test_group_bytes,
         .memtable_bytes = test_memtable_bytes,
     };

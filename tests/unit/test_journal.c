@@ -330,6 +330,51 @@ static void forged_frames_are_not_taken(void)
     journal_close(j);
 }
 
+static struct segment_head head_of(uint64_t segment)
+{
+    static char block[JOURNAL_BLOCK_BYTES];
+    struct segment_head head = {0};
+    char *path = segment_path(directory, segment);
+    int fd = open(path, O_RDONLY);
+    CHECK(fd >= 0 && pread(fd, block, sizeof block, 0) == (ssize_t)sizeof block);
+    CHECK(segment_head_read(block, &head));
+    close(fd);
+    free(path);
+    return head;
+}
+
+/* A whole frame that stands where the next group would, and is of another journal, segment, turn or
+ * place: what a file that is used again, or was copied, may hold. */
+static void whole_frames_of_elsewhere_are_not_taken(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    commit(j, 1, 100);
+    journal_close(j);
+    const struct frame_head next = {
+        .journal_id = head_of(1).journal_id,
+        .segment = 1,
+        .sequence = 2,
+        .offset = 2 * JOURNAL_BLOCK_BYTES,
+        .length = 4,
+    };
+    struct frame_head others[] = {next, next, next, next};
+    others[0].journal_id++;
+    others[1].segment = 2;
+    others[2].sequence = 1;
+    others[3].offset = JOURNAL_BLOCK_BYTES;
+    for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+        char frame[JOURNAL_BLOCK_BYTES] = {0};
+        frame_seal(frame, &others[i]);
+        scribble(1, next.offset, frame, sizeof frame);
+        REQUIRE((j = open_at(start, &s, &why)));
+        CHECK(s.good && s.count == 1);
+        journal_close(j);
+    }
+}
+
 static void in_a_directory(void (*test)(void), const char *name)
 {
     fresh_directory();
@@ -348,5 +393,6 @@ int main(void)
     RUN_IN_DIRECTORY(what_is_before_the_position_is_not_read);
     RUN_IN_DIRECTORY(what_cannot_be_replayed_ends_the_opening);
     RUN_IN_DIRECTORY(forged_frames_are_not_taken);
+    RUN_IN_DIRECTORY(whole_frames_of_elsewhere_are_not_taken);
     return check_done("journal");
 }

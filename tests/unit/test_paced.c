@@ -3,6 +3,7 @@
 #include "check.h"
 
 #include "store/sqlite/paced.h"
+#include "store/sqlite/schema.h"
 #include "store/sqlite/sql.h"
 
 #include <stdio.h>
@@ -14,6 +15,24 @@ static sqlite3_vfs *real, counting;
 static sqlite3_io_methods methods;
 static const sqlite3_io_methods *real_methods;
 static int syncs, unsynced_bytes, most_unsynced_bytes, sync_code;
+
+/* The same for the file of the database, which only a checkpoint writes. */
+static sqlite3_io_methods main_methods;
+static const sqlite3_io_methods *real_main_methods;
+static int main_syncs, main_unsynced_writes;
+
+static int counting_main_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
+{
+    main_unsynced_writes++;
+    return real_main_methods->xWrite(file, from, n, at);
+}
+
+static int counting_main_sync(sqlite3_file *file, int flags)
+{
+    main_syncs++;
+    main_unsynced_writes = 0;
+    return real_main_methods->xSync(file, flags);
+}
 
 static int counting_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
@@ -35,6 +54,13 @@ static int counting_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 {
     (void)vfs;
     int code = real->xOpen(real, name, file, flags, ret_flags);
+    if (code == SQLITE_OK && flags & SQLITE_OPEN_MAIN_DB) {
+        real_main_methods = file->pMethods;
+        main_methods = *file->pMethods;
+        main_methods.xWrite = counting_main_write;
+        main_methods.xSync = counting_main_sync;
+        file->pMethods = &main_methods;
+    }
     if (code != SQLITE_OK || !(flags & SQLITE_OPEN_WAL))
         return code;
     real_methods = file->pMethods;
@@ -61,9 +87,7 @@ static struct sql open_new(void)
     struct sql q = {0};
     char *why = NULL;
     CHECK(close(mkstemp(path)) == 0 && sql_open(&q, path, NULL, true, &why));
-    sql_exec(&q, "PRAGMA journal_mode=WAL");
-    sql_exec(&q, "PRAGMA synchronous=NORMAL");
-    sql_exec(&q, "PRAGMA wal_autocheckpoint=0");
+    schema_configure(&q, true, 2048);
     sql_exec(&q, "CREATE TABLE t(x)");
     return q;
 }
@@ -116,6 +140,28 @@ static void a_small_one_is_not(void)
     remove_all(&q);
 }
 
+/* The WAL first, then the database: what the journal is released for is in both durably. */
+static void a_checkpoint_syncs_both_files(void)
+{
+    struct sql q = open_new();
+    sql_exec(&q, "INSERT INTO t VALUES(1)");
+    syncs = main_syncs = 0;
+    int frames = -1, done = -2;
+    CHECK_EQ_INT(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &done),
+                 SQLITE_OK);
+    CHECK(frames > 0 && frames == done);
+    CHECK_EQ_INT(syncs, 1);
+    CHECK_EQ_INT(unsynced_bytes, 0);
+    CHECK_EQ_INT(main_syncs, 1);
+    CHECK_EQ_INT(main_unsynced_writes, 0);
+    sql_exec(&q, "INSERT INTO t VALUES(2)");
+    sync_code = SQLITE_IOERR_FSYNC;
+    CHECK(sqlite3_wal_checkpoint_v2(q.db, NULL, SQLITE_CHECKPOINT_PASSIVE, &frames, &done) !=
+          SQLITE_OK);
+    sync_code = SQLITE_OK;
+    remove_all(&q);
+}
+
 static void a_sync_that_fails_fails_the_transaction(void)
 {
     struct sql q = open_new();
@@ -133,6 +179,7 @@ int main(void)
     count_below();
     RUN(a_large_transaction_is_synced_in_slices);
     RUN(a_small_one_is_not);
+    RUN(a_checkpoint_syncs_both_files);
     RUN(a_sync_that_fails_fails_the_transaction);
     return check_done("paced");
 }

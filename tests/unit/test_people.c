@@ -207,6 +207,90 @@ static void users_survive_their_documents(void)
     json_parser_free(parser);
 }
 
+/* --- sessions --------------------------------------------------------------------------------- */
+
+static int64_t now_ms = 1763726400000;
+
+static int64_t session_clock(struct env *env)
+{
+    (void)env;
+    return now_ms;
+}
+
+static void random_bytes(struct env *env, void *to, size_t n)
+{
+    (void)env;
+    env_random(env_real(), to, n);
+}
+
+static struct people *some_people(struct env *env, char token[TOKEN_BYTES + 1])
+{
+    struct people *p = people_new(&(struct people_options){.env = env});
+    struct user u = {.user_no = 1,
+                     .account_no = 3,
+                     .enabled = true,
+                     .role = ROLE_OWNER,
+                     .id = STR("u_1"),
+                     .email = STR("a@b.example"),
+                     .name = STR("A")};
+    struct people_change change = {.user = user_pack(&u)};
+    people_begin_session(p, &change, &u, STR("127.0.0.1"), STR("test"), token);
+    people_change_apply(p, &change);
+    people_change_free(&change);
+    return p;
+}
+
+static bool lets_in(struct people *p, const char *token)
+{
+    struct user *u = NULL;
+    struct session *s = people_session_by_token(p, str_of(token), now_ms, &u);
+    if (!s)
+        return false;
+    CHECK_STR(u->id, "u_1");
+    session_use(s, now_ms);
+    session_unref(s);
+    user_unref(u);
+    return true;
+}
+
+static void sessions_end(void)
+{
+    struct env env = {session_clock, session_clock, random_bytes};
+    char token[TOKEN_BYTES + 1], other[TOKEN_BYTES + 1];
+    struct people *p = some_people(&env, token);
+    memcpy(other, token, sizeof other);
+    other[TOKEN_BYTES / 2] = other[TOKEN_BYTES / 2] == 'A' ? 'B' : 'A';
+    CHECK(lets_in(p, token) && !lets_in(p, other) && !lets_in(p, ""));
+    int64_t begun_ms = now_ms;
+    while (now_ms - begun_ms < SESSION_AGE_MS - SESSION_IDLE_MS) {
+        now_ms += SESSION_IDLE_MS - 1; /* each use begins the idle time anew */
+        CHECK(lets_in(p, token));
+    }
+    now_ms = begun_ms + SESSION_AGE_MS;
+    CHECK(!lets_in(p, token)); /* however much it was used */
+    people_free(p);
+    p = some_people(&env, token);
+    now_ms += SESSION_IDLE_MS;
+    CHECK(!lets_in(p, token)); /* nobody used it */
+    people_free(p);
+}
+
+static void who_is_disabled_has_no_session(void)
+{
+    struct env env = {session_clock, session_clock, random_bytes};
+    char token[TOKEN_BYTES + 1];
+    struct people *p = some_people(&env, token);
+    struct user *u = people_user(p, STR("u_1")), next;
+    memcpy(&next, u, sizeof next);
+    next.enabled = false;
+    user_unref(u);
+    struct people_change change = {.user = user_pack(&next)};
+    people_change_apply(p, &change);
+    people_change_free(&change);
+    CHECK(!lets_in(p, token));
+    people_free(p);
+}
+
 int main(void)
 {
     ASSERT(sodium_init() >= 0);
@@ -219,5 +303,7 @@ int main(void)
     RUN(passwords_are_stretched_and_judged);
     RUN(recovery_codes_may_be_typed_anyhow);
     RUN(users_survive_their_documents);
+    RUN(sessions_end);
+    RUN(who_is_disabled_has_no_session);
     return check_done("people");
 }

@@ -255,6 +255,20 @@ static void who_was_stopped_starts_nothing_and_knows_at_its_next_look(void)
     CHECK(is_even(2));
 }
 
+/* Whatever has become of it meanwhile: what it starts from then on is under the present fence. */
+static void a_shard_that_was_claimed_anew_has_its_new_fence(void)
+{
+    begin(8);
+    struct node *n = join(0);
+    seconds(2);
+    int64_t fence = n->m.holds[3].fence;
+    CHECK(n->m.holds[3].state == SHARD_HELD && fence == w.shards[3].fence);
+    w.shards[3].fence += 2; /* another had it and it came back */
+    turn(n);
+    CHECK_EQ_INT(n->m.holds[3].fence, fence + 2);
+    CHECK_EQ_INT(member_start_fence(&n->m, 3, n->m.renewed_mono_ms + 1), fence + 2);
+}
+
 static void doubtful_commits_are_known_at_the_next_look(void)
 {
     begin(7);
@@ -356,6 +370,7 @@ int main(void)
     RUN(a_graceful_stop_waits_for_what_is_under_way);
     RUN(a_shard_that_does_not_drain_moves_at_last);
     RUN(who_was_stopped_starts_nothing_and_knows_at_its_next_look);
+    RUN(a_shard_that_was_claimed_anew_has_its_new_fence);
     RUN(doubtful_commits_are_known_at_the_next_look);
     RUN(all_is_well_whatever_happens);
     RUN(apps_are_spread);

@@ -1,6 +1,8 @@
 /* What the store refuses before a bound breaks anything, and that it refuses nothing else. */
 #include "sqlite_store.h"
 
+#include "sqlite_sql.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 
@@ -250,8 +252,51 @@ static void refusals_have_names_and_sentences(void)
     }
 }
 
+/* --- what the journal is kept for --------------------------------------------------------------
+ */
+
+/* Applies as it goes; returns what the journal has then. */
+static int64_t submit_and_apply(int from, int to)
+{
+    struct store_numbers n;
+    for (int i = from; i < to; i++) {
+        char id[16];
+        snprintf(id, sizeof id, "j-%d", i);
+        (void)submit_new(EVENT_SURVEY_COMPLETED, id, "ann");
+        if (i % 10 == 0)
+            CHECK_EQ_UINT(attempts_of(id), 0);
+    }
+    store_get_numbers(store, &n);
+    return n.journal_bytes;
+}
+
+/* A reader's snapshot keeps pages in the WAL: what they hold is in the journal until they have been
+ * copied to the database, however often a checkpoint has tried. */
+static void a_partial_checkpoint_releases_nothing(void)
+{
+    sqlite3_stmt *reading = NULL;
+    test_segment_bytes = 64 << 10;
+    test_checkpoint_pages = 1;
+    begin();
+    (void)submit_and_apply(0, 20);
+    sqlite3 *db = open_database();
+    ASSERT(sqlite3_prepare_v2(db, "SELECT id FROM event", -1, &reading, NULL) == SQLITE_OK);
+    ASSERT(sqlite3_step(reading) == SQLITE_ROW);
+    int64_t bytes = submit_and_apply(20, 160); /* a block and more each */
+    CHECK(bytes >= 140 * 4096);
+    sqlite3_finalize(reading);
+    sqlite3_close(db);
+    for (int i = 160; bytes >= 140 * 4096 && i < 1000; i += 10)
+        bytes = submit_and_apply(i, i + 10);
+    CHECK(bytes < 140 * 4096);
+    test_segment_bytes = 0;
+    test_checkpoint_pages = 0;
+    end();
+}
+
 int main(void)
 {
+    RUN(a_partial_checkpoint_releases_nothing);
     RUN(the_reserve_of_disk_is_kept);
     RUN(a_change_that_waits_for_room_holds_up_no_intake);
     RUN(a_journal_that_cannot_go_on_ends_the_store);

@@ -121,6 +121,11 @@ static void a_closed_segment_has_one_run(void)
     check_known(80, NOW_MS + 63 * DAY_MS);
     CHECK_EQ_INT(erase("bob"), 27);
     CHECK_EQ_UINT(listed_of("bob"), 0);
+    /* A search judges by the event's text: the hash must go all the same. */
+    CHECK_EQ_INT(sql_number("SELECT sum(length(block))/16 FROM (SELECT * FROM panelists_1"
+                            " UNION ALL SELECT * FROM panelists_2"
+                            " UNION ALL SELECT * FROM panelists_3)"),
+                 80 - 27);
     check_search(0, 80, LIST_NEWEST_FIRST, 7);
     check_search(2, 80, LIST_OLDEST_FIRST, 7);
     end();
