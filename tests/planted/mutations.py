@@ -1,0 +1,269 @@
+"""The bugs that planted.py plants, and what must catch each.
+
+A mutation is one place of one file: `old` stands there exactly once and becomes `new`, which must
+compile. Keep `old` short, so that it seldom has to follow a change nearby; name the quickest test
+that catches it.
+"""
+from typing import NamedTuple
+
+MUTATIONS = []
+
+
+class Mutation(NamedTuple):
+    name: str
+    room: str
+    what: str
+    file: str
+    old: str
+    new: str
+    test: str
+
+
+def plant(name, room, what, file, old, new, test):
+    MUTATIONS.append(Mutation(name, room, what, file, old, new, test))
+
+
+JOURNAL_FAULTS = "program tests/faults/journal_faults 200"
+CONFORMANCE = "program tests/conformance/conformance sqlite 2"
+STORE_FAULTS = "program tests/faults/store_faults 200"
+ON_POSTGRESQL = "on-postgresql tests/conformance/conformance postgresql 2"
+
+# --- the journal ---------------------------------------------------------------------------------
+
+J = "src/store/journal/journal.c"
+plant("group_not_synced", "journal", "a commit is acknowledged without a sync", J,
+      "result = j->disk->sync_file(j->disk, j->current.fd);\n    if (result < 0)\n        return die(",
+      "if (result < 0)\n        return die(", JOURNAL_FAULTS)
+plant("failed_sync_ignored", "journal", "a commit whose sync failed is acknowledged", J,
+      "return die(j, \"sync\", result);", "j->error.n = 0;", JOURNAL_FAULTS)
+plant("failed_write_ignored", "journal", "a commit whose write failed is acknowledged", J,
+      "return die(j, \"write to\", result);", "j->error.n = 0;", JOURNAL_FAULTS)
+plant("tail_not_written_again", "journal", "the last group found at the start is only synced", J,
+      "if (end->last_frame) {", "if (!end) {", JOURNAL_FAULTS)
+plant("tail_not_synced", "journal", "the last group found at the start is not synced", J,
+      "return j->disk->sync_file(j->disk, j->current.fd);\n}", "return 0;\n}", JOURNAL_FAULTS)
+plant("current_segment_released", "journal", "the segment of the applied position is used again", J,
+      "j->live[gone].number < position.segment)", "j->live[gone].number <= position.segment)",
+      JOURNAL_FAULTS)
+plant("writes_on_after_an_error", "journal", "a journal that failed goes on", J,
+      "if (j->error.n)\n        return false;\n    size_t n = frame_bytes(records.n);",
+      "size_t n = frame_bytes(records.n);", JOURNAL_FAULTS)
+S = "src/store/journal/segments.c"
+plant("segment_not_synced", "journal", "a new segment's head is not synced before its name", S,
+      "result = m->disk->sync_file(m->disk, fd);", "result = 0;", JOURNAL_FAULTS)
+plant("segment_name_not_synced", "journal", "a new segment's name is not synced", S,
+      "result = m->disk->sync_directory(m->disk, m->directory);", "result = 0;", JOURNAL_FAULTS)
+R = "src/store/journal/replay.c"
+plant("damage_taken_for_the_end", "journal", "groups behind a damaged one are dropped", R,
+      "found = search_later(w);", "found = FOUND_NONE;", "unit journal")
+plant("old_group_replayed", "journal", "a group that has been replayed already is replayed again", R,
+      "ret->sequence != w->sequence)", "ret->sequence < 1)", "unit journal")
+plant("group_elsewhere_taken", "journal", "a group copied to another place is replayed", R,
+      "head.offset != offset ||", "", "unit journal")
+plant("group_skipped", "journal", "what begins just behind the position is not replayed", R,
+      "w->held_is_new = before(w->from, end);",
+      "w->held_is_new = before(w->from, end) && w->sequence % 97 != 13;", "unit journal")
+plant("checksum_not_checked", "journal", "a torn group counts as whole", "src/store/journal/frame.c",
+      "return get32(frame + 4) ==", "return head->length + 1 || get32(frame + 4) ==", "unit journal")
+
+# --- the disk ------------------------------------------------------------------------------------
+
+D = "src/store/disk.c"
+plant("fdatasync_removed", "disk", "a sync of a file reaches no kernel", D,
+      "return fdatasync(fd) < 0 ? -errno : 0;", "(void)fd;\n    return 0;", "unit disk")
+plant("fdatasync_error_ignored", "disk", "a failed sync of a file is told as done", D,
+      "return fdatasync(fd) < 0 ? -errno : 0;", "(void)!fdatasync(fd);\n    return 0;", "unit disk")
+plant("directory_sync_removed", "disk", "a sync of a directory reaches no kernel", D,
+      "int result = fsync(fd) < 0 ? -errno : 0;", "int result = 0;", "unit disk")
+plant("new_directory_not_durable", "disk", "the name of a new directory is not synced", D,
+      "int result = disk->sync_directory(disk, !slash ? \".\" : slash == parent ? \"/\" : parent);",
+      "int result = 0;", "unit disk")
+plant("short_write_taken_for_all", "disk", "what a short write left out is not written", D,
+      "offset += put;\n        n -= (size_t)put;", "offset += put;\n        n = 0;", "unit disk")
+
+# --- SQLite's files ------------------------------------------------------------------------------
+
+P = "src/store/sqlite/paced.c"
+plant("sqlite_sync_is_a_no_op", "sqlite", "SQLite's syncs do nothing", P,
+      "    s->methods.xWrite = paced_write;",
+      "    s->methods.xWrite = paced_write;\n"
+      "    s->methods.xSync = s->below->xUnlock; /* nothing to do, from a lock that is lower */",
+      "unit paced")
+plant("slice_sync_error_ignored", "sqlite", "a failed sync in the middle of a write is ignored", P,
+      "return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);",
+      "(void)s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);\n"
+      "    return SQLITE_OK;", "unit paced")
+plant("synchronous_off", "sqlite", "SQLite syncs nothing at a checkpoint",
+      "src/store/sqlite/schema.c", "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=OFF",
+      "unit paced")
+
+# --- the applier ---------------------------------------------------------------------------------
+
+A = "src/store/sqlite/apply.c"
+plant("attempts_not_applied", "applier", "the log of attempts is not written", A,
+      "    apply_attempts(a);\n", "", CONFORMANCE)
+plant("objects_not_applied", "applier", "settings are not written", A,
+      "    apply_objects(a);\n", "", CONFORMANCE)
+plant("books_not_applied", "applier", "the books are not moved", A,
+      "    apply_books(a);\n", "", CONFORMANCE)
+plant("waiting_not_counted", "applier", "what waits is not counted", A,
+      "    apply_waiting(a);\n", "", "unit sqlite_rows")
+plant("position_not_advanced", "applier", "the journal's position stays behind what was applied", A,
+      "meta_set_int(q, \"journal_offset\", (int64_t)m->end.offset_bytes);", "",
+      "unit sqlite_store")
+plant("erased_panelist_found", "applier", "a search still leads to the events of who was erased",
+      "src/store/sqlite/apply_erase.c", "    panelist_forget(&a->sql, &all);\n", "",
+      "unit sqlite_runs")
+plant("erased_attempts_kept", "applier", "headers and bodies of attempts outlive an erasure",
+      "src/store/sqlite/apply_erase.c", "    erase_attempts(a, id);\n    if (has_bodies)",
+      "    if (has_bodies)", CONFORMANCE)
+plant("erased_memtable_not_applied", "applier", "an erasure is recorded and not carried out", A,
+      "    apply_erases(a);\n", "", CONFORMANCE)
+plant("owed_body_purged", "applier", "the body of a resend that is owed goes with the old ones",
+      "src/store/sqlite/purge.c", "AND queue=1 AND state<>1", "AND queue=1 AND state<>state",
+      "unit sqlite_retention")
+
+# --- checkpoints ---------------------------------------------------------------------------------
+
+C = "src/store/sqlite/checkpoint.c"
+plant("failed_checkpoint_ignored", "checkpoints", "a checkpoint whose sync failed is tried again", C,
+      "    sql_fail(q, code, \"checkpoint\");\n    return CHECKPOINT_FAILED;",
+      "    return CHECKPOINT_PARTIAL;", STORE_FAULTS)
+plant("found_wal_believed", "checkpoints", "the WAL that a start finds is not written again", C,
+      "q->wal_settled ? SQLITE_OK : settle_found_wal(q->db);", "SQLITE_OK;", STORE_FAULTS)
+plant("partial_checkpoint_releases", "checkpoints", "the journal forgets what is only in the WAL", C,
+      "return frames == done ? CHECKPOINT_COMPLETE : CHECKPOINT_PARTIAL;",
+      "return CHECKPOINT_COMPLETE;", "unit sqlite_bounds")
+plant("released_before_the_checkpoint", "checkpoints", "the journal forgets first",
+      "src/store/sqlite/applier.c", "    enum checkpoint_result result = checkpoint_run(q, all);",
+      "    journal_release(s->journal, position);\n"
+      "    enum checkpoint_result result = checkpoint_run(q, all);", STORE_FAULTS)
+
+# --- the life of a callback: decided once, for every store ---------------------------------------
+
+L = "src/domain/callback_life.c"
+plant("reversal_not_held", "life", "a reversal is sent before its original is final", L,
+      "s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;", "s.wait = WAIT_DUE;", "unit callback_life")
+plant("reversal_not_released", "life", "a held reversal is never let go", L,
+      "if (s->wait != WAIT_HELD)", "if (s->wait != WAIT_HELD || end_ms > 0)", "unit callback_life")
+plant("released_too_early", "life", "a reversal is due before its original's end", L,
+      "if (end_ms > s->place.due_ms)", "if (end_ms < 0)", "unit callback_life")
+plant("erased_callback_waits_on", "life", "what was erased is still due", L,
+      "void life_erase(struct callback_status *s)\n{\n    s->wait = WAIT_NOT;",
+      "void life_erase(struct callback_status *s)\n{", "unit callback_life")
+plant("resend_goes_on_counting", "life", "what is sent again does not begin its schedule anew", L,
+      "        s->place = (struct schedule_place){0};\n", "", "unit callback_life")
+plant("attempts_go_back", "life", "an older attempt lowers their number", L,
+      "if (d->attempt > s->attempts)", "if (d->attempt)", "unit callback_life")
+
+# --- keys and their filters ----------------------------------------------------------------------
+
+plant("filter_forgets_one_in_a_thousand", "keys", "one key in a thousand is missing from filters",
+      "src/store/sqlite/filter.c", "    struct filter_block *block = block_of(f, key);\n    for",
+      "    struct filter_block *block = block_of(f, key);\n    if (key.lo % 1000 == 7)\n"
+      "        return;\n    for", "unit sqlite_keys")
+plant("applied_keys_not_in_the_filter", "keys",
+      "one key in a thousand is not in the running daemon's filter", "src/store/sqlite/writer.c",
+      "filter_add(&segment->filter, m->events[i].key);",
+      "if (i % 1000 != 999)\n                filter_add(&segment->filter, m->events[i].key);",
+      "unit sqlite_keys")
+K = "src/store/sqlite/lookup.c"
+plant("start_fills_the_filter_short", "keys", "a start leaves out the last key of each block", K,
+      "i < run_block_count(RUN_KEYS, block); i++)", "i + 1 < run_block_count(RUN_KEYS, block); i++)",
+      "unit sqlite_keys")
+plant("stored_filter_is_another_segments", "keys", "a closed segment's filter has no keys",
+      "src/store/sqlite/apply_keys.c", "lookup_fill_filter(&a->sql, a->segment.no, &filter);", "",
+      "unit sqlite_keys")
+plant("only_the_newest_segment_is_asked", "keys", "keys of closed segments are taken for new", K,
+      "if (filter_may_have(&segment->filter, key) &&",
+      "if (i == l->segment_count && filter_may_have(&segment->filter, key) &&", "unit sqlite_keys")
+plant("merge_loses_a_key", "keys", "a merge of runs leaves out one key in a thousand",
+      "src/store/sqlite/run_merge.c", "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);",
+      "if (m.inputs[0].next_id % 1000 != 1)\n            "
+      "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);", "unit runs")
+plant("content_not_compared", "keys", "another event under a known EventId counts as the same",
+      "src/store/sqlite/intake.c", "bool same = key128_eq(found.content, c->content);",
+      "bool same = true;", CONFORMANCE)
+
+# --- fences --------------------------------------------------------------------------------------
+
+plant("fence_not_checked", "fences", "outcomes under an old fence are stored",
+      "src/store/postgresql/outcomes.c", "o->refused = o->fence != fences[leases_shard(o->lane)];",
+      "o->refused = o->fence < 0 && fences[leases_shard(o->lane)] < 0;", ON_POSTGRESQL)
+plant("fence_only_compared_upwards", "fences", "outcomes under a later fence are stored",
+      "src/store/postgresql/outcomes.c", "o->refused = o->fence != fences[", "o->refused = o->fence < fences[",
+      ON_POSTGRESQL)
+plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch along",
+      "src/store/postgresql/outcomes.c", "            rec->items[kept++] = o;",
+      "            rec->items[kept++] = o;\n        else\n            i = rec->count;", ON_POSTGRESQL)
+N = "src/store/postgresql/nodes.c"
+plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
+      "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)
+M = "src/domain/shards.c"
+plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over", M,
+      "return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;",
+      "return hold->state == SHARD_HELD && mono_ms > 0 ? hold->fence : 0;", "unit shards")
+plant("lease_without_margin", "fences", "a node believes in its lease as long as the database", M,
+      "+ NODE_LEASE_MS - NODE_MARGIN_MS", "+ NODE_LEASE_MS", "unit shards")
+plant("new_fence_not_noticed", "fences", "a shard claimed anew is held under the old fence", M,
+      "(!mine || hold->fence != seen->shards[i].fence)", "!mine", "unit shards")
+plant("busy_shard_released", "fences", "a shard is given away with exchanges under way", M,
+      "(busy == 0 || mono_ms - hold->drain_mono_ms >= SHARD_DRAIN_MS)", "busy >= 0", "unit shards")
+plant("exchange_begins_without_the_fence", "fences", "an exchange starts under a lost fence",
+      "src/store/leases.h", "if (leases_fence(l, lane) == fence)\n        return true;",
+      "if (leases_fence(l, lane) >= 0 || fence)\n        return true;", "unit leases")
+
+# --- authorization -------------------------------------------------------------------------------
+
+API = "src/api/dispatch.c"
+W = "src/api/caller.c"
+RIGHTS = "scenario test_rights_table.py"
+TENANCY = "scenario test_tenancy.py"
+plant("scope_not_checked", "authorization", "any key may do what needs a scope", "src/api/call.c",
+      "return (c->scopes & (SCOPE_ADMIN | (uint32_t)scope)) != 0;", "return c->scopes || scope;",
+      RIGHTS)
+plant("operator_routes_open", "authorization", "a partner's key reaches the operator's routes", W,
+      "if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)", "if (c->magic == 0)", RIGHTS)
+plant("account_not_compared", "authorization", "an id of another partner's object is enough", API,
+      "static bool owns(struct call *c, uint32_t account_no)\n{",
+      "static bool owns(struct call *c, uint32_t account_no)\n{\n    c->account_no = account_no;\n"
+      "    if (account_no)\n        return true;", TENANCY)
+plant("partner_id_not_compared", "authorization",
+      "an operator's partnerId and the object may be of two partners", API,
+      "if (c->account_no && c->account_no != account_no)", "if (c->magic == 0)",
+      "scenario test_tenancy.py::test_partner_id_of_another_is_404")
+plant("key_of_another_partner_revoked", "authorization", "a partner revokes another one's key",
+      "src/accounts/change_key.c", "if (!k || k->account_no != account_no) {", "if (!k) {",
+      "unit accounts")
+plant("disabled_partner_let_in", "authorization", "keys of a disabled partner work on", W,
+      "bool enabled = p && p->enabled;", "bool enabled = p != NULL;",
+      "scenario test_tenancy.py::test_a_disabled_partner")
+plant("csrf_not_checked", "authorization", "other sites change things with the cookie", W,
+      "(person_same_origin(c) && (reads || person_csrf_good(c)))", "(reads || c->magic != 0)",
+      "scenario test_rights_table.py::test_from_other_pages_nothing_gets_in")
+plant("expired_key_let_in", "authorization", "a key works on behind its end", W,
+      "if (!key || api_key_is_over(key, now_ms)) {", "if (!key) {",
+      "scenario test_accounts.py::test_a_key_expires_and_says_when_it_was_used")
+plant("not_judged_again_behind_the_queue", "authorization",
+      "a change that waited is made for who may not any more", "src/api/control.c",
+      "return caller_judge(c);", "return c->magic != 0;",
+      "scenario test_revocation.py::test_changes_that_wait_behind_the_revocation")
+plant("live_stream_outlives_its_key", "authorization", "a stream goes on behind a revocation",
+      "src/api/live.c", " || !caller_judge(c)", "",
+      "scenario test_revocation.py::test_live_streams_end")
+plant("analyst_may_write", "authorization", "an analyst has a scope too many",
+      "src/people/roles.c", "{\"analyst\", false, false, READS}",
+      "{\"analyst\", false, false, READS | SCOPE_APPS_WRITE}", "unit people")
+E = "src/people/people.c"
+plant("idle_session_goes_on", "authorization", "sessions do not end", E,
+      "!session_is_over(s, now_ms) &&", "", "unit people")
+plant("disabled_person_let_in", "authorization", "sessions of a disabled person work on", E,
+      "bool good = u && u->enabled &&", "bool good = u &&", "unit people")
+plant("code_is_good_twice", "authorization", "a code of the second factor may be replayed",
+      "src/api/sign_in.c", "to->totp_step = step;", "to->totp_step = step - 1;",
+      "scenario test_people.py::test_the_second_factor")
+plant("wrong_tries_not_counted", "authorization", "passwords may be guessed as fast as can be",
+      "src/people/throttle.c", "b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;",
+      "b->empty_at_ms = later(b->empty_at_ms, now_ms);", "unit people")
+plant("original_of_another_app", "authorization", "an app reverses what another app paid",
+      "src/domain/rules.c", "original->app_no != c->terms->app_no || ", "", "unit rules")
