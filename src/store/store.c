@@ -3,6 +3,7 @@
 #include "store/store.h"
 
 #include "base/limits.h"
+#include "base/log.h"
 
 #include <stdlib.h>
 
@@ -251,6 +252,20 @@ void store_close(struct store *s)
 {
     CHECK_MAGIC(s, STORE_MAGIC);
     s->ops->close(s);
+}
+
+void retention_tell(enum retention_move move, const struct retention_clock *clock,
+                    int64_t newest_ms)
+{
+    int64_t ahead_h = (newest_ms - clock->at_ms) / 3600000;
+    if (move == RETENTION_DOUBTS)
+        log_warning("retention_waits", LOG_INT("clock_ahead_hours", ahead_h),
+                    LOG_C("why", "events are accepted more than a day later than the store has "
+                                 "lived: it was stopped for long, or the clock is wrong"),
+                    LOG_C("effect", "for a day nothing is purged by the clock's word"),
+                    LOG_C("fix", "if the clock is wrong, set it right within a day"));
+    else if (move == RETENTION_BELIEVES)
+        log_info("retention_goes_on", LOG_C("why", "the clock has said the same for a day"));
 }
 
 static int compare_numbers(const void *a, const void *b)

@@ -19,6 +19,7 @@
 #include "domain/attempt.h"
 #include "domain/callback_life.h"
 #include "domain/event.h"
+#include "domain/retention.h"
 #include "store/callback.h"
 #include "store/leases.h"
 #include "store/numbers.h"
@@ -488,6 +489,10 @@ struct erase {
 struct store_retention {
     int32_t bodies_days, attempts_days, panelists_days;
 };
+
+/* Says what it means that the retention clock has moved so. For stores. */
+void retention_tell(enum retention_move move, const struct retention_clock *clock,
+                    int64_t newest_ms);
 
 struct store;
 

@@ -1,6 +1,26 @@
 /* What the SQLite store lets go when it is old enough, and what it keeps. */
 #include "sqlite_store.h"
 
+#define HOUR_MS (3600 * INT64_C(1000))
+
+/* The applier purges behind what it applies, and a read after a change waits for that. */
+static void change_and_wait(void)
+{
+    struct object_change c = {.kind = OBJECT_NOTICE, .id = STR("n"), .document = STR("{}")};
+    ASK(store_change_object, store, &c);
+    (void)report(false);
+}
+
+/* The store runs until then, and has looked at what is old. */
+static void live_until(int64_t wall_ms)
+{
+    int64_t by_ms = wall_ms - wall_now_ms;
+    wall_now_ms = wall_ms; /* first: a purge is due by the other one */
+    mono_added_ms += by_ms;
+    change_and_wait();
+    change_and_wait();
+}
+
 static void purges_what_is_old(void)
 {
     begin();
@@ -8,13 +28,11 @@ static void purges_what_is_old(void)
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
     record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    live_until(NOW_MS + HOUR_MS);
     CHECK_EQ_UINT(attempts_of("e-2"), 1);
-    wall_now_ms = NOW_MS + 29 * DAY_MS;
-    reopen();
+    live_until(NOW_MS + 29 * DAY_MS);
     CHECK_EQ_UINT(attempts_of("e-2"), 1);
-    wall_now_ms = NOW_MS + 200 * DAY_MS;
-    reopen();
-    /* The applier purges before it applies, and a read after a change waits for it. */
+    live_until(NOW_MS + 200 * DAY_MS);
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
     CHECK_EQ_UINT(attempts_of("e-2"), 0);
     CHECK_EQ_INT(report(false).active_panelists, 1);
@@ -39,13 +57,12 @@ static void drops_the_parts_of_days(void)
 {
     begin();
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
-    wall_now_ms = NOW_MS + INTRADAY_DAYS * DAY_MS;
-    reopen();
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann"); /* the purge comes before its apply */
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + INTRADAY_DAYS * DAY_MS);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
     CHECK_EQ_INT(intraday_of(NOW_MS).slots[48].conversions, 2);
     CHECK(intraday_of(NOW_MS).complete);
-    wall_now_ms += DAY_MS;
-    reopen();
+    live_until(wall_now_ms + DAY_MS);
     (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), wall_now_ms);
     CHECK_EQ_INT(intraday_of(NOW_MS).slots[48].conversions, 0);
     CHECK(!intraday_of(NOW_MS).complete);
@@ -80,16 +97,15 @@ static void drops_the_bodies_of_a_sealed_segment(void)
     record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
     (void)report(false);
     (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), NOW_MS + 31 * DAY_MS);
-    wall_now_ms = NOW_MS + 93 * DAY_MS;
-    reopen();
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 93 * DAY_MS);
     CHECK(body_bytes_of("e-1") > 50); /* e-2 is pending, and the four days are not over */
-    wall_now_ms = NOW_MS + 95 * DAY_MS;
-    reopen();
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann"); /* the purge comes before its apply */
+    live_until(NOW_MS + 95 * DAY_MS);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
     CHECK(body_bytes_of("e-1") > 50 && body_bytes_of("e-2") > 50);
     record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
     (void)report(false);
-    reopen();
+    live_until(wall_now_ms + HOUR_MS);
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-5", "ann");
     CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     CHECK_EQ_UINT(body_bytes_of("e-2"), 0);
@@ -111,23 +127,47 @@ static void keeps_the_bodies_that_a_resend_owes(void)
     record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
     (void)report(false);
     (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), NOW_MS + 31 * DAY_MS);
+    live_until(NOW_MS + HOUR_MS);
     CHECK_EQ_INT(resend("e-1"), STORE_OK);
     (void)report(false);
-    wall_now_ms = NOW_MS + 95 * DAY_MS;
-    reopen();
-    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann"); /* the purge comes before its apply */
+    live_until(NOW_MS + 95 * DAY_MS);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-3", "ann");
     CHECK(body_bytes_of("e-1") > 50);
+    reopen(); /* so that the outcome is of the try that is owed */
     record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 2);
     (void)report(false);
-    reopen();
+    live_until(wall_now_ms + HOUR_MS);
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
     CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     wall_now_ms = NOW_MS;
     end();
 }
 
+/* One start, however far ahead its clock is, and whatever it takes in. */
+static void a_start_with_a_wrong_clock_purges_nothing(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    live_until(NOW_MS + HOUR_MS);
+    wall_now_ms = NOW_MS + 400 * DAY_MS;
+    reopen();
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), wall_now_ms);
+    live_until(wall_now_ms + HOUR_MS);
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    wall_now_ms = NOW_MS + 2 * HOUR_MS;
+    reopen();
+    live_until(wall_now_ms + HOUR_MS);
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    CHECK(body_bytes_of("e-1") > 50);
+    CHECK(!intraday_of(NOW_MS).status && intraday_of(NOW_MS).complete);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 int main(void)
 {
+    RUN(a_start_with_a_wrong_clock_purges_nothing);
     RUN(purges_what_is_old);
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);

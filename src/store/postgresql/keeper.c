@@ -4,6 +4,9 @@
 
 #include "base/log.h"
 #include "domain/clock.h"
+#include "store/postgresql/schema.h"
+
+#include <inttypes.h>
 
 #define KEEPER_LOOK_MS 250
 #define KEEPER_HASTE_MS 50 /* an answer is on its way */
@@ -70,6 +73,32 @@ static enum pg_fate trim_log(struct pg *pg)
     return pg_sync(pg);
 }
 
+/* The first node moves the retention clock (domain/retention.h), which is the database's. */
+static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
+                               struct retention_clock *clock, int64_t mono_ms)
+{
+    pg_begin(pg, true);
+    int at = pg_exec(pg, "SELECT coalesce((SELECT convert_from(value,'UTF8')::bigint FROM meta"
+                         " WHERE name='" PG_META_RETENTION_CLOCK "'),0),"
+                         "(SELECT coalesce(max(last_accepted_ms),0) FROM account)");
+    enum pg_fate fate = pg_end_read(pg);
+    if (fate != PG_FINE)
+        return fate;
+    int64_t before_ms = clock->at_ms = pg_int(pg_result(pg, at), 0, 0);
+    int64_t newest_ms = pg_int(pg_result(pg, at), 0, 1);
+    retention_tell(retention_step(clock, env_wall_ms(s->env), newest_ms, mono_ms), clock,
+                   newest_ms);
+    if (clock->at_ms == before_ms)
+        return PG_FINE;
+    pg_begin(pg, false);
+    pg_exec_f(pg,
+              "INSERT INTO meta VALUES('" PG_META_RETENTION_CLOCK "',convert_to('%" PRId64
+              "','UTF8')) ON CONFLICT(name) DO UPDATE SET value=EXCLUDED.value",
+              clock->at_ms);
+    pg_commit(pg);
+    return pg_sync(pg);
+}
+
 /* Bodies go four days after their limit, as a callback may take that long to become final, and
  * never while anything of their period waits. */
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
@@ -90,14 +119,29 @@ static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t 
                               pg_week_of_day(today - s->retention.attempts_days));
 }
 
-static void keep_house(struct postgresql_store *s, struct pg *pg, struct pg_partitions *known)
+static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct retention_clock *clock,
+                          int64_t mono_ms)
 {
-    int32_t today = clock_day(env_wall_ms(s->env));
-    enum pg_fate fate = make_ahead(pg, known, today);
+    enum pg_fate fate = move_clock(s, pg, clock, mono_ms);
+    if (fate != PG_FINE)
+        return fate;
+    return drop_old(s, pg, clock_day(retention_now_ms(clock, env_wall_ms(s->env))));
+}
+
+/* What is done four times a second, however often hand-overs are looked for. */
+struct chores {
+    struct pg_partitions known;
+    struct retention_clock retention;
+    int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
+};
+
+static void keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)
+{
+    enum pg_fate fate = make_ahead(pg, &c->known, clock_day(env_wall_ms(s->env)));
     /* One node is enough for what goes. */
     bool first = leases_first(&s->nodes.leases);
     if (fate == PG_FINE && first)
-        fate = drop_old(s, pg, today);
+        fate = purge(s, pg, &c->retention, mono_ms);
     if (fate == PG_FINE && first)
         fate = trim_log(pg);
     if (fate == PG_FINE)
@@ -114,12 +158,6 @@ static int64_t pause_behind(int64_t pause_ms, int64_t took_us, bool heard)
     return pause_ms < KEEPER_LOOK_MS ? pause_ms : KEEPER_LOOK_MS;
 }
 
-/* What is done four times a second, however often hand-overs are looked for. */
-struct chores {
-    struct pg_partitions known;
-    int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
-};
-
 static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
     if (now_mono_ms < c->due_mono_ms)
@@ -130,7 +168,7 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
     if (fate == PG_LOST)
         return fate;
     if (now_mono_ms >= c->house_mono_ms) {
-        keep_house(s, &s->keeper, &c->known);
+        keep_house(s, &s->keeper, c, now_mono_ms);
         c->house_mono_ms = now_mono_ms + KEEPER_HOUSE_MS;
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);

@@ -34,6 +34,7 @@ MUST_CHECK bool pg_schema_open(struct pg *pg, const struct pg_schema_wants *want
 /* Rows of `meta` that are there while a copy fills the database (store_copy.h): how far it is, and
  * what its source was like. A start is refused meanwhile. */
 #define PG_META_COPY_POSITION "copy_position"
+#define PG_META_RETENTION_CLOCK "retention_clock_ms" /* domain/retention.h */
 #define PG_META_COPY_MARK "copy_mark"
 
 /* Partitions that are known to be there, of one thread. Zero-initialised is empty. */

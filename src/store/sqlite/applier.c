@@ -95,7 +95,7 @@ static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
     if (now_ms < *next_mono_ms)
         return;
     *next_mono_ms = now_ms + PURGE_INTERVAL_MS;
-    purge_run(&s->apply, &s->retention, env_wall_ms(s->env));
+    purge_run(&s->apply, &s->retention, &s->retention_clock, env_wall_ms(s->env), now_ms);
 }
 
 void *applier_main(void *arg)

@@ -74,11 +74,9 @@ static void drop_intraday(struct sql *q, int64_t before_day)
     sql_exec(q, "COMMIT");
 }
 
-void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms)
+static void purge_until(struct apply *a, const struct store_retention *keep, int64_t now_ms)
 {
     struct sql *q = &a->sql;
-    if (sql_failed(q))
-        return;
     int64_t today = clock_day(now_ms);
     while (drop_day(a, "attempts", today - keep->attempts_days, NULL))
         ;
@@ -90,6 +88,29 @@ void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_
     int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
     for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
         drop_bodies(a, no);
+}
+
+/* Moves the retention clock; the time to purge by. */
+static int64_t move_clock(struct apply *a, struct retention_clock *clock, int64_t wall_ms,
+                          int64_t mono_ms)
+{
+    struct sql *q = &a->sql;
+    int64_t newest_ms = a->counters.latest_accepted_ms > 0 ? a->counters.latest_accepted_ms : 0;
+    clock->at_ms = meta_get_int(q, META_RETENTION_CLOCK, 0);
+    int64_t before_ms = clock->at_ms;
+    retention_tell(retention_step(clock, wall_ms, newest_ms, mono_ms), clock, newest_ms);
+    if (clock->at_ms != before_ms)
+        meta_set_int(q, META_RETENTION_CLOCK, clock->at_ms);
+    return retention_now_ms(clock, wall_ms);
+}
+
+void purge_run(struct apply *a, const struct store_retention *keep, struct retention_clock *clock,
+               int64_t wall_ms, int64_t mono_ms)
+{
+    struct sql *q = &a->sql;
+    if (sql_failed(q))
+        return;
+    purge_until(a, keep, move_clock(a, clock, wall_ms, mono_ms));
     if (sql_failed(q) && apply_passing(a)) {
         log_warning("purge_failed", LOG_C("why", q->why));
         apply_recover(a);

@@ -25,6 +25,9 @@ extern const struct migration schema_migration;
 /* The first day of which every slot is counted; absent: all are. */
 #define META_INTRADAY_FROM_DAY "intraday_from_day"
 
+/* domain/retention.h */
+#define META_RETENTION_CLOCK "retention_clock_ms"
+
 /* The page cache of one connection. */
 #define SCHEMA_CACHE_KIB_WRITER 65536
 #define SCHEMA_CACHE_KIB_READER 16384

@@ -90,6 +90,7 @@ struct sqlite_store {
     char *directory, *database, *journal_directory;
     int lock;
     struct store_retention retention;
+    struct retention_clock retention_clock; /* the applier's */
     size_t segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
     struct owed_sink *sink;
@@ -148,7 +149,9 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
 void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
 void applier_checkpoint(struct sqlite_store *s, bool all);
-void purge_run(struct apply *a, const struct store_retention *keep, int64_t now_ms); /* purge.c */
+/* purge.c: by the retention clock, which it moves on */
+void purge_run(struct apply *a, const struct store_retention *keep, struct retention_clock *clock,
+               int64_t wall_ms, int64_t mono_ms);
 
 /* bounds.c */
 void bounds_look(struct sqlite_store *s);
