@@ -1,5 +1,6 @@
 /* GET /openapi.json: OpenAPI 3.1, the paths printed from the table of routes, the schemas from
  * openapi_components.json (embedded at build time). A test walks it against the daemon. */
+#include "accounts/names.h"
 #include "api/internal.h"
 #include "api/openapi_components.h"
 #include "api/route.h"
@@ -90,13 +91,33 @@ static void print_responses(struct json_writer *w, const struct route *route)
     json_end_object(w);
 }
 
-static struct str security_of(const struct route *route)
+/* OpenAPI 3.1, Security Requirement Object: for keys and sessions the array names what they must
+ * have, here the scope. */
+static void print_way_in(struct json_writer *w, const char *name, uint32_t scope)
 {
-    if (route->flags & ROUTE_PUBLIC)
-        return STR("[]");
-    if (route->flags & ROUTE_PERSON)
-        return STR("[{\"session\":[]}]");
-    return STR("[{\"bearer\":[]},{\"apiKey\":[]},{\"session\":[]}]");
+    json_object(w);
+    json_key(w, name);
+    json_array(w);
+    for (size_t i = 0; i < scope_count; i++)
+        if (scope == scope_names[i].bit)
+            json_c(w, scope_names[i].name);
+    json_end_array(w);
+    json_end_object(w);
+}
+
+static void print_security(struct json_writer *w, const struct route *route)
+{
+    json_key(w, "security");
+    json_array(w);
+    if (!(route->flags & (ROUTE_PUBLIC | ROUTE_PERSON))) {
+        print_way_in(w, "bearer", route->scope);
+        print_way_in(w, "apiKey", route->scope);
+    }
+    if (!(route->flags & ROUTE_PUBLIC))
+        print_way_in(w, "session", route->scope);
+    json_end_array(w);
+    if (route->flags & ROUTE_OPERATOR)
+        json_key_bool(w, "x-operators-only", true);
 }
 
 static void print_operation(struct json_writer *w, const struct route *route)
@@ -105,8 +126,7 @@ static void print_operation(struct json_writer *w, const struct route *route)
     json_object(w);
     json_key(w, "summary");
     json_c(w, route->summary);
-    json_key(w, "security");
-    json_raw(w, security_of(route));
+    print_security(w, route);
     print_parameters(w, route);
     if (route->request_schema) {
         json_key(w, "requestBody");

@@ -385,7 +385,7 @@ def test_every_success_answer_fits_its_schema(daemon, document):
                 else:
                     body = None
                 answer = daemon.api().request(method, real, body, query=query)
-                status, = [s for s in operation["responses"] if s != "default"]
+                status, = [s for s in operation["responses"] if s < "400"]
                 assert answer.status == int(status), (method, path, answer)
                 content = operation["responses"][status].get("content")
                 if content:

@@ -1,88 +1,19 @@
-"""Every route times every role: who gets in, what of others he reaches, and from where.
+"""Every route times every caller: who gets in, what of others they reach, and from where.
 
-The table below says what each route takes. The tests walk /openapi.json, so that a route without a
-line fails, and so does a line without a route."""
+The routes and the scope that each needs come from /openapi.json, so that a new one is tried too. What is
+expected of each is docs/rights.md, which people read and review: it says what the daemon says, or this fails.
+POSTBACKD_WRITE_RIGHTS=1 writes it anew."""
 import http.client
+import os
 import re
 
 import pytest
 
-from harness import LIVE, Account
+from harness import LIVE, OPERATOR_KEY, ROOT, Account
 from people import person
 
 PUBLIC, PERSON, OPERATOR = "public", "person", "operator: "  # operator: nobody of a partner's
-ROUTES = {
-    "POST /api/v1/events": "events:write",
-    "GET /api/v1/reports/earnings": "reports:read",
-    "GET /api/v1/reports/arpdau": "reports:read",
-    "GET /api/v1/reports/survey-attempts": "reports:read",
-    "GET /api/v1/reports/conversions": "reports:read",
-    "GET /api/v1/reports/active-panelist": "reports:read",
-    "GET /api/v1/intraday": "reports:read",
-    "GET /api/v1/statements": "reports:read",
-    "POST /api/v1/partners": OPERATOR + "admin",
-    "GET /api/v1/partners": OPERATOR + "apps:read",
-    "GET /api/v1/partners/{PartnerId}": "apps:read",
-    "PATCH /api/v1/partners/{PartnerId}": "apps:write",
-    "GET /api/v1/operations-secret": OPERATOR + "admin",
-    "GET /api/v1/partners/{PartnerId}/operations-secret": "apps:write",
-    "POST /api/v1/partners/{PartnerId}/operations-secret/rotate": "apps:write",
-    "POST /api/v1/partners/{PartnerId}/apps": "apps:write",
-    "GET /api/v1/partners/{PartnerId}/apps": "apps:read",
-    "POST /api/v1/partners/{PartnerId}/keys": "keys:write",
-    "GET /api/v1/partners/{PartnerId}/keys": "keys:write",
-    "DELETE /api/v1/partners/{PartnerId}/keys/{KeyId}": "keys:write",
-    "GET /api/v1/apps/{AppId}": "apps:read",
-    "PATCH /api/v1/apps/{AppId}": "apps:write",
-    "POST /api/v1/apps/{AppId}/clients": "apps:write",
-    "GET /api/v1/apps/{AppId}/clients": "apps:read",
-    "GET /api/v1/apps/{AppId}/secret": "apps:write",
-    "POST /api/v1/apps/{AppId}/secret/rotate": "apps:write",
-    "POST /api/v1/apps/{AppId}/test-callback": "callbacks:write",
-    "POST /api/v1/apps/{AppId}/verify-callback": "callbacks:read",
-    "GET /api/v1/apps/{AppId}/endpoints": "callbacks:read",
-    "GET /api/v1/clients/{ClientId}": "apps:read",
-    "PATCH /api/v1/clients/{ClientId}": "apps:write",
-    "GET /api/v1/callbacks": "callbacks:read",
-    "GET /api/v1/callbacks/{RewardId}": "callbacks:read",
-    "POST /api/v1/callbacks/{RewardId}/resend": "callbacks:write",
-    "POST /api/v1/callbacks/recover": "callbacks:write",
-    "GET /api/v1/recoveries/{RecoveryId}": "callbacks:read",
-    "DELETE /api/v1/recoveries/{RecoveryId}": "callbacks:write",
-    "GET /api/v1/rewards": "callbacks:read",
-    "POST /api/v1/panelists/erase": "panelists:erase",
-    "GET /api/v1/session": PUBLIC,
-    "POST /api/v1/session": PUBLIC,
-    "DELETE /api/v1/session": PERSON,
-    "POST /api/v1/session/password": PERSON,
-    "POST /api/v1/session/second-factor": PERSON,
-    "POST /api/v1/session/second-factor/confirm": PERSON,
-    "POST /api/v1/session/second-factor/remove": PERSON,
-    "POST /api/v1/session/second-factor/recovery-codes": PERSON,
-    "POST /api/v1/session/act-as": PERSON,
-    "DELETE /api/v1/session/act-as": PERSON,
-    "GET /api/v1/sessions": PERSON,
-    "DELETE /api/v1/sessions/{SessionId}": PERSON,
-    "POST /api/v1/links/check": PUBLIC,
-    "POST /api/v1/links/use": PUBLIC,
-    "POST /api/v1/users": "people:write",
-    "GET /api/v1/users": "people:write",
-    "GET /api/v1/users/{UserId}": "people:write",
-    "PATCH /api/v1/users/{UserId}": "people:write",
-    "DELETE /api/v1/users/{UserId}": "people:write",
-    "POST /api/v1/users/{UserId}/link": "people:write",
-    "DELETE /api/v1/users/{UserId}/second-factor": "people:write",
-    "GET /api/v1/users/{UserId}/sessions": "people:write",
-    "DELETE /api/v1/users/{UserId}/sessions": "people:write",
-    "GET /api/v1/audit": "audit:read",
-    "GET /api/v1/system": OPERATOR + "admin",
-    "GET /api/v1/live": "callbacks:read",
-    "GET /healthz": PUBLIC,
-    "GET /readyz": PUBLIC,
-    "GET /metrics": PUBLIC,
-    "GET /openapi.json": PUBLIC,
-}
-
+PAGE = ROOT / "docs" / "rights.md"
 READS = {"reports:read", "callbacks:read", "apps:read"}
 DEVELOPER = READS | {"callbacks:write", "panelists:erase", "apps:write", "keys:write", "audit:read"}
 SUPPORT = READS | {"callbacks:write", "audit:read"}  # helps partners: sends again, changes no setting
@@ -103,10 +34,40 @@ def admits(line, role):
     return line in ROLES[role]
 
 
+def needs(operation):
+    """What the description says that a caller must have."""
+    ways = {name: scopes for way in operation["security"] for name, scopes in way.items()}
+    if not ways:
+        return PUBLIC
+    if set(ways) == {"session"}:
+        return PERSON
+    assert set(ways) == {"bearer", "apiKey", "session"} and len({tuple(s) for s in ways.values()}) == 1, operation
+    (scope,) = ways["bearer"]
+    return (OPERATOR if operation.get("x-operators-only") else "") + scope
+
+
 @pytest.fixture(scope="module")
-def routes(daemon):
+def lines(daemon):
+    """{"GET /path": what it needs}"""
     document = daemon.api().get("/openapi.json", key=None).json
-    return ["%s %s" % (method.upper(), path) for path, item in document["paths"].items() for method in item]
+    return {"%s %s" % (method.upper(), path): needs(operation)
+            for path, item in document["paths"].items() for method, operation in item.items()}
+
+
+@pytest.fixture(scope="module")
+def routes(lines):
+    return list(lines)
+
+
+def page(lines):
+    """docs/rights.md as it should be."""
+    text = PAGE.read_text()
+    head, _, _ = text.partition("| route |")
+    rows = ["| route | needs | " + " | ".join(ROLES) + " |", "|---" * (len(ROLES) + 2) + "|"]
+    for route, line in sorted(lines.items(), key=lambda r: (r[0].split(" ")[1], r[0])):
+        marks = ["yes" if admits(line, role) else "" for role in ROLES]
+        rows.append("| `%s` | %s | %s |" % (route, line if line in (PUBLIC, PERSON) else "`%s`" % line, " | ".join(marks)))
+    return head + "\n".join(rows) + "\n"
 
 
 @pytest.fixture(scope="module")
@@ -163,19 +124,21 @@ def ask(who, route, ids, query=None, **more):
     return who.request(method, path, None if method in ("GET", "DELETE") else {}, query=query, **more).status
 
 
-def test_every_route_has_its_line(routes):
-    assert sorted(routes) == sorted(ROUTES)
+def test_the_page_says_what_the_daemon_says(lines):
+    if os.environ.get("POSTBACKD_WRITE_RIGHTS"):
+        PAGE.write_text(page(lines))
+    assert PAGE.read_text().splitlines() == page(lines).splitlines()
 
 
 @pytest.mark.parametrize("role", ROLES)
-def test_who_gets_in(daemon, routes, world, role):
+def test_who_gets_in(daemon, lines, routes, world, role):
     nothing = {name: "nothing" for name in world[0]}
     b = somebody(daemon, role, world[0]["PartnerId"])
     for route in routes:
         if any(word in route for word in OWN):
             continue
         status = ask(b, route, nothing)
-        if admits(ROUTES[route], role):
+        if admits(lines[route], role):
             assert status not in (401, 403, 405, 500), (role, route, status)
         else:
             assert status == (401 if role == "nobody" else 403), (role, route, status)
@@ -192,7 +155,7 @@ def test_who_gets_in(daemon, routes, world, role):
 
 
 @pytest.mark.parametrize("role", ["owner", "developer", "analyst", "acting"])
-def test_what_is_anothers_is_as_if_it_were_not(daemon, routes, world, role):
+def test_what_is_anothers_is_as_if_it_were_not(daemon, lines, routes, world, role):
     mine, theirs = world
     b = somebody(daemon, role, mine["PartnerId"])
     nothing = {name: "nothing" for name in mine}
@@ -203,9 +166,9 @@ def test_what_is_anothers_is_as_if_it_were_not(daemon, routes, world, role):
         if "{" in path:
             answer = b.request(method, fill(path, theirs), body)
             absent = b.request(method, fill(path, nothing), body)
-            assert answer.status == (404 if admits(ROUTES[route], role) else 403), (role, route, answer)
+            assert answer.status == (404 if admits(lines[route], role) else 403), (role, route, answer)
             assert (answer.status, answer.body) == (absent.status, absent.body), (role, route)
-        elif ROUTES[route] in ROLES[role]:
+        elif lines[route] in ROLES[role]:
             assert ask(b, route, nothing, {"partnerId": theirs["PartnerId"]}) == 404, (role, route)
         else:
             continue
@@ -213,11 +176,11 @@ def test_what_is_anothers_is_as_if_it_were_not(daemon, routes, world, role):
     assert tried > 40
 
 
-def test_from_other_pages_nothing_gets_in(daemon, routes, world):
+def test_from_other_pages_nothing_gets_in(daemon, lines, routes, world):
     ids = {name: "nothing" for name in world[0]}
     owner, other = person(daemon, "admin"), person(daemon, "admin")
     for route in routes:
-        if ROUTES[route] == PUBLIC:
+        if lines[route] == PUBLIC:
             continue
         for headers in ({"Origin": "https://evil.example"}, {"Sec-Fetch-Site": "cross-site"},
                         {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
@@ -240,3 +203,91 @@ def test_support_sends_again_and_changes_no_setting(daemon, receiver):
     assert b.get("/api/v1/apps/%s/secret" % account.app_id).status == 403
     assert b.post("/api/v1/session/act-as", {"PartnerId": account.partner_id}).status == 200
     assert b.post("/api/v1/callbacks/for-support/resend").status == 403  # as the partner he looks only
+
+
+# --- keys ----------------------------------------------------------------------------------------
+
+def every_scope(lines):
+    return sorted({line[len(OPERATOR):] if line.startswith(OPERATOR) else line for line in lines.values()} - {PUBLIC, PERSON, "admin"})
+
+
+class Key:
+    """Asks with a key, or with whatever the headers say."""
+
+    def __init__(self, daemon, headers):
+        self.daemon, self.headers = daemon, headers
+
+    def request(self, method, path, body=None, query=None, headers=None, **more):
+        return self.daemon.api(None).request(method, path, body, query=query, key=None, headers=dict(self.headers, **headers or {}))
+
+
+def ask_key(daemon, headers, route, ids, query=None):
+    return ask(Key(daemon, headers), route, ids, query, headers=headers)
+
+
+def test_a_key_with_one_scope_gets_in_where_it_is_needed(daemon, lines, world):
+    nothing = {name: "nothing" for name in world[0]}
+    scopes = every_scope(lines)
+    assert len(scopes) >= 10
+    for scope in scopes:
+        made = daemon.api().post("/api/v1/partners/%s/keys" % world[0]["PartnerId"], {"Scopes": [scope]})
+        assert made.status == 201, made
+        for route, line in lines.items():
+            status = ask_key(daemon, {"X-Api-Key": made.json["Key"]}, route, nothing)
+            if line in (PUBLIC, scope):
+                assert status not in (403, 405, 500) and (status != 401 or line == PUBLIC), (scope, route, status)
+            else:
+                assert status == 403, (scope, route, status)
+
+
+def test_a_key_reaches_nothing_of_another_account(daemon, lines, world):
+    mine, theirs = world
+    nothing = {name: "nothing" for name in mine}
+    key = daemon.api().post("/api/v1/partners/%s/keys" % mine["PartnerId"], {"Scopes": every_scope(lines)}).json["Key"]
+    tried = 0
+    for route, line in lines.items():
+        if line in (PUBLIC, PERSON) or line.startswith(OPERATOR) or line == "events:write":
+            continue
+        if "{" in route:
+            found = [Key(daemon, {"X-Api-Key": key}).request(route.split(" ")[0], fill(route.split(" ")[1], ids),
+                                                             None if route.startswith(("GET", "DELETE")) else {}) for ids in (theirs, nothing)]
+            assert found[0].status == 404 and found[0].body == found[1].body, (route, found)
+        else:
+            assert ask_key(daemon, {"X-Api-Key": key}, route, nothing, {"partnerId": theirs["PartnerId"]}) == 404, route
+        tried += 1
+    assert tried > 30
+
+
+def test_what_is_no_credential(daemon, lines, world):
+    """Wrong, revoked, doubled and misplaced keys, and sessions that have ended: 401 everywhere, whatever they ask for."""
+    keys = "/api/v1/partners/%s/keys" % world[0]["PartnerId"]
+    revoked, good = (daemon.api().post(keys, {"Scopes": every_scope(lines)}).json for _ in range(2))
+    assert daemon.api().delete(keys + "/" + revoked["KeyId"]).status == 204
+    gone = person(daemon, "owner", world[0]["PartnerId"])
+    ended = gone.cookie
+    assert gone.delete("/api/v1/session").status == 204
+    wrong = [{"X-Api-Key": revoked["Key"]}, {"Authorization": "Bearer " + revoked["Key"]}, {"Cookie": ended},
+             {"X-Api-Key": good["Key"] + "x"}, {"X-Api-Key": good["Key"][:-1]}, {"X-Api-Key": good["KeyId"]}, {"X-Api-Key": ""},
+             {"Authorization": "Basic " + good["Key"]}, {"Authorization": good["Key"]}, {"Cookie": "postbackd_session=" + "A" * 43},
+             {"X-Api-Key": good["Key"], "Authorization": "Bearer " + OPERATOR_KEY}]
+    for route, line in lines.items():
+        for headers in wrong if line != PUBLIC else ():
+            assert ask_key(daemon, headers, route, world[0]) == 401, (route, headers)
+        if line != PUBLIC:
+            for name in ("key", "apiKey", "access_token", "X-Api-Key"):
+                assert ask_key(daemon, {}, route, world[0], {name: OPERATOR_KEY, "partnerId": world[0]["PartnerId"]}) == 401, route
+
+
+def test_of_a_disabled_partner_nobody_gets_in(daemon, lines):
+    account = Account(daemon)
+    key = account.key(*every_scope(lines))
+    owner = person(daemon, "owner", account.partner_id)
+    ids = {"PartnerId": account.partner_id, "AppId": account.app_id, "ClientId": account.client, "UserId": owner.user_id,
+           "KeyId": "nothing", "RewardId": "nothing", "RecoveryId": "nothing", "SessionId": "nothing"}
+    assert daemon.api().patch("/api/v1/partners/" + account.partner_id, {"Enabled": False}).status == 200
+    for route, line in lines.items():
+        if line != PUBLIC:
+            assert ask_key(daemon, {"X-Api-Key": key}, route, ids) == 403, route
+            assert ask(owner, route, ids) == 403, route
+    assert daemon.api().patch("/api/v1/partners/" + account.partner_id, {"Enabled": True}).status == 200
+    assert owner.get("/api/v1/sessions").status == 200
