@@ -191,6 +191,27 @@ static void scribble(uint64_t segment, uint64_t offset, const char *with, size_t
     free(path);
 }
 
+static void check_refused(struct journal_position from, const char *says)
+{
+    struct seen s;
+    char *why = NULL;
+    CHECK(!open_at(from, &s, &why));
+    CHECK(why && strstr(why, says) != NULL);
+    if (why && !strstr(why, says))
+        printf("it says: %s\n", why);
+    free(why);
+}
+
+static void check_dropped(struct journal *j, struct journal_position from, uint64_t bytes)
+{
+    struct journal_dropped dropped = journal_dropped(j);
+    CHECK_EQ_UINT(dropped.bytes, bytes);
+    if (bytes) {
+        CHECK_EQ_UINT(dropped.from.segment, from.segment);
+        CHECK_EQ_UINT(dropped.from.offset_bytes, from.offset_bytes);
+    }
+}
+
 static void a_torn_last_group_is_dropped(void)
 {
     struct seen s;
@@ -204,23 +225,51 @@ static void a_torn_last_group_is_dropped(void)
     scribble(1, two.offset_bytes + 4096, "x", 1); /* inside group 3 */
     REQUIRE((j = open_at(start, &s, &why)));
     CHECK(s.good && s.last == 2);
+    check_dropped(j, two, three.offset_bytes - two.offset_bytes);
     struct journal_position again = commit(j, 3, 4000);
     CHECK(again.offset_bytes < three.offset_bytes);
     journal_close(j);
     REQUIRE((j = open_at(start, &s, &why)));
     CHECK(s.good && s.last == 3);
+    check_dropped(j, again, 0);
     journal_close(j);
 }
 
-static void check_refused(struct journal_position from, const char *says)
+static void a_torn_group_at_the_head_of_a_segment_is_told(void)
 {
     struct seen s;
     char *why = NULL;
-    CHECK(!open_at(from, &s, &why));
-    CHECK(why && strstr(why, says) != NULL);
-    if (why && !strstr(why, says))
-        printf("it says: %s\n", why);
-    free(why);
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    commit(j, 1, 5000);
+    struct journal_position two = commit(j, 2, SEGMENT_BYTES - 12288);
+    CHECK_EQ_UINT(two.segment, 2);
+    journal_close(j);
+    scribble(2, JOURNAL_BLOCK_BYTES + 8192, "x", 1);
+    REQUIRE((j = open_at(start, &s, &why)));
+    CHECK(s.good && s.last == 1);
+    check_dropped(j, (struct journal_position){2, JOURNAL_BLOCK_BYTES},
+                  two.offset_bytes - JOURNAL_BLOCK_BYTES);
+    journal_close(j);
+}
+
+/* A group is written only after the one before it was synced: whatever of it can be recognised
+ * proves that the one before was durable. */
+static void damage_before_a_torn_group_is_refused(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    struct journal_position one = commit(j, 1, 5000);
+    struct journal_position two = commit(j, 2, 5000);
+    commit(j, 3, 5000);
+    journal_close(j);
+    scribble(1, two.offset_bytes + 4096, "x", 1);
+    scribble(1, one.offset_bytes + 4096, "x", 1);
+    char says[64];
+    snprintf(says, sizeof says, "is damaged at byte %llu", (unsigned long long)one.offset_bytes);
+    check_refused(start, says);
 }
 
 static void damage_in_the_middle_is_refused(void)
@@ -389,6 +438,8 @@ int main(void)
     RUN_IN_DIRECTORY(released_segments_are_used_again);
     RUN_IN_DIRECTORY(a_large_group_gets_its_own_segment);
     RUN_IN_DIRECTORY(a_torn_last_group_is_dropped);
+    RUN_IN_DIRECTORY(a_torn_group_at_the_head_of_a_segment_is_told);
+    RUN_IN_DIRECTORY(damage_before_a_torn_group_is_refused);
     RUN_IN_DIRECTORY(damage_in_the_middle_is_refused);
     RUN_IN_DIRECTORY(what_is_before_the_position_is_not_read);
     RUN_IN_DIRECTORY(what_cannot_be_replayed_ends_the_opening);

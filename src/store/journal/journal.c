@@ -31,6 +31,7 @@ struct journal {
     char *frame; /* aligned */
     size_t frame_capacity;
     struct buf error; /* not empty: dead */
+    struct journal_dropped dropped;
 
     pthread_mutex_t lock;      /* guards what follows: release comes from another thread */
     struct live_segment *live; /* oldest first; the last one is current */
@@ -203,6 +204,7 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
     j->current.fd = -1;
     ASSERT(pthread_mutex_init(&j->lock, NULL) == 0);
     j->id = o->id;
+    j->dropped = end.dropped;
     j->maker =
         segment_maker_new(o->disk, o->directory, j->id, o->segment_bytes, o->single_threaded);
     result = end.empty ? open_new(j) : open_existing(j, o, &end);
@@ -320,6 +322,12 @@ struct journal_position journal_end(const struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);
     return (struct journal_position){j->current.number, j->offset};
+}
+
+struct journal_dropped journal_dropped(const struct journal *j)
+{
+    CHECK_MAGIC(j, JOURNAL_MAGIC);
+    return j->dropped;
 }
 
 const char *journal_error(const struct journal *j)

@@ -40,6 +40,13 @@ MUST_CHECK struct journal *journal_open(const struct journal_options *options,
                                         struct journal_position from, journal_visitor visit,
                                         void *context, char **ret_why);
 
+/* The torn group that opening has dropped, if its head could be read; bytes 0: none was seen. */
+struct journal_dropped {
+    struct journal_position from;
+    uint64_t bytes;
+};
+struct journal_dropped journal_dropped(const struct journal *journal);
+
 /* Makes one group durable. False: the disk refused; the journal is then dead (every later commit
  * is false) and the process must end: what a failed sync left on disk is unknown. */
 MUST_CHECK bool journal_commit(struct journal *journal, struct str records,

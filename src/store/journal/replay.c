@@ -43,6 +43,7 @@ struct walk {
     size_t held_bytes;
     uint64_t held_offset; /* in the current segment, or the one before until the next is held */
     bool held_is_new;     /* behind `from` */
+    struct journal_dropped dropped;
     bool good;
     struct buf why;
 };
@@ -129,6 +130,15 @@ static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct se
 
 enum found { FOUND_WHOLE, FOUND_NONE, FOUND_ERROR };
 
+/* Whether a group was written to this place, whole or not. */
+static bool is_head_of(const struct frame_head *head, const struct segment_head *segment,
+                       uint64_t offset)
+{
+    return head->journal_id == segment->journal_id && head->segment == segment->segment &&
+           head->offset == offset && head->sequence != 0 &&
+           frame_bytes(head->length) <= segment->segment_bytes - offset;
+}
+
 /* The frame at `offset` into w->frame, if a whole one of this journal and place is there. */
 static enum found read_frame(struct walk *w, int fd, const struct segment_head *segment,
                              uint64_t offset, struct frame_head *ret)
@@ -140,9 +150,7 @@ static enum found read_frame(struct walk *w, int fd, const struct segment_head *
     int result = window_read(&w->window, fd, segment, offset, n, &bytes);
     struct frame_head head;
     if (result == 0) {
-        if (!frame_head_read(bytes, &head) || head.journal_id != segment->journal_id ||
-            head.segment != segment->segment || head.offset != offset || head.sequence == 0 ||
-            frame_bytes(head.length) > segment->segment_bytes - offset)
+        if (!frame_head_read(bytes, &head) || !is_head_of(&head, segment, offset))
             return FOUND_NONE;
         n = frame_bytes(head.length);
         result = window_read(&w->window, fd, segment, offset, n, &bytes);
@@ -161,7 +169,8 @@ static enum found read_frame(struct walk *w, int fd, const struct segment_head *
     return FOUND_WHOLE;
 }
 
-/* Any whole group from the expected sequence on, in the segment from `offset`? */
+/* Any whole group with the expected sequence, or any part of a later one, in the segment from
+ * `offset`? A group is written only after the one before it was synced. */
 static enum found search_segment(struct walk *w, int fd, const struct segment_head *segment,
                                  uint64_t offset)
 {
@@ -182,7 +191,10 @@ static enum found search_segment(struct walk *w, int fd, const struct segment_he
         offset += at;
         if (at == n)
             continue;
-        found = read_frame(w, fd, segment, offset, &head);
+        if (head.sequence > w->sequence && is_head_of(&head, segment, offset))
+            found = FOUND_WHOLE;
+        else
+            found = read_frame(w, fd, segment, offset, &head);
         offset += JOURNAL_BLOCK_BYTES;
     }
     return found;
@@ -299,6 +311,30 @@ static enum found find_group(struct walk *w, struct frame_head *ret)
     return FOUND_WHOLE;
 }
 
+/* The journal ends here: whether the expected group has begun at this place. */
+static void note_torn(struct walk *w, int fd, const struct segment_head *segment, uint64_t offset)
+{
+    const char *block;
+    struct frame_head head;
+    if (offset + JOURNAL_BLOCK_BYTES <= segment->segment_bytes &&
+        window_read(&w->window, fd, segment, offset, JOURNAL_BLOCK_BYTES, &block) == 0 &&
+        frame_head_read(block, &head) && is_head_of(&head, segment, offset) &&
+        head.sequence == w->sequence)
+        w->dropped = (struct journal_dropped){{segment->segment, offset}, frame_bytes(head.length)};
+}
+
+static void note_dropped(struct walk *w)
+{
+    int fd;
+    struct segment_head head;
+    note_torn(w, w->fd, &w->head, w->offset);
+    if (w->dropped.bytes || w->index + 1 == w->count ||
+        !open_segment(w, w->numbers[w->index + 1], &fd, &head))
+        return;
+    note_torn(w, fd, &head, JOURNAL_BLOCK_BYTES);
+    w->disk->close(w->disk, fd);
+}
+
 static bool walk_groups(struct walk *w)
 {
     for (;;) {
@@ -306,8 +342,10 @@ static bool walk_groups(struct walk *w)
         enum found found = find_group(w, &head);
         if (found == FOUND_NONE) {
             found = search_later(w);
-            if (found == FOUND_NONE)
+            if (found == FOUND_NONE) {
+                note_dropped(w);
                 return true;
+            }
             /* A live writer may have finished a group since it was looked at. */
             window_drop(&w->window);
             if (found == FOUND_WHOLE)
@@ -429,6 +467,7 @@ static void take_end(struct walk *w, struct replay_end *ret)
         .segment_bytes = w->head.segment_bytes,
         .offset = w->offset,
         .next_sequence = w->sequence,
+        .dropped = w->dropped,
         .last_frame = w->held_bytes ? w->held.frame : NULL,
         .last_offset = w->held_offset,
         .last_frame_bytes = w->held_bytes,

@@ -8,6 +8,7 @@ struct replay_end {
     uint64_t segment, segment_bytes;
     uint64_t offset; /* behind the last whole group */
     uint64_t next_sequence;
+    struct journal_dropped dropped;
     /* The last whole group, NULL when there is none: aligned, the caller's to free. It is visited
      * by the caller, who may want to make it durable first; last_is_new says whether at all. */
     char *last_frame;

@@ -5,6 +5,7 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/alloc.h"
+#include "base/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -180,6 +181,18 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
            lookup_open(&s->scans, s->database, vfs, ret_why);
 }
 
+static void log_dropped(struct sqlite_store *s)
+{
+    struct journal_dropped dropped = journal_dropped(s->journal);
+    if (dropped.bytes)
+        log_warning("journal_tail_dropped", LOG_C("directory", s->journal_directory),
+                    LOG_INT("segment", (int64_t)dropped.from.segment),
+                    LOG_INT("offset", (int64_t)dropped.from.offset_bytes),
+                    LOG_INT("bytes", (int64_t)dropped.bytes),
+                    LOG_C("meaning", "it was being written when the process ended, and was never "
+                                     "acknowledged, unless the disk has damaged it since"));
+}
+
 static bool open_journal(struct sqlite_store *s, char **ret_why)
 {
     char *why = NULL;
@@ -193,8 +206,10 @@ static bool open_journal(struct sqlite_store *s, char **ret_why)
     char *journal_why = NULL;
     s->journal = journal_open(&options, meta_get_position(&s->apply.sql), replay_group, &replay,
                               &journal_why);
-    if (s->journal)
+    if (s->journal) {
+        log_dropped(s);
         return true;
+    }
     *ret_why = why ? why : journal_why;
     if (why)
         free(journal_why);
