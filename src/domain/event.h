@@ -83,8 +83,8 @@ struct candidate {
     uint32_t client_no;
     enum integration integration;
     enum event_type type;
-    bool is_test;
-    bool deliver; /* false: imported, its callback is skipped */
+    bool is_test, has_is_test; /* has: given by the event itself */
+    bool deliver;              /* false: imported, its callback is skipped */
     bool refused; /* for what may change with time or settings: unless it is a duplicate */
     bool has_revenue, has_reward; /* given by the event itself */
     int64_t occurred_ms;          /* Unix ms, UTC */
@@ -120,6 +120,7 @@ struct event {
     enum callback_state state; /* at acceptance: none, pending or skipped */
     enum callback_reason reason_skipped;
     bool counts_for_cap; /* a disqualification paid by the app's rule */
+    bool is_erased;      /* read back: panelist_id is a replacement, session_id and mid are gone */
 };
 
 /* Sig always stands first: {"Sig":"<32 hex digits>" */

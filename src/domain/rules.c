@@ -45,20 +45,19 @@ static const char *differing_field(const struct candidate *c, const struct event
     const struct {
         const char *name;
         struct str given, want;
+        bool is_erased; /* nobody knows any more what it was */
     } texts[] = {
-        {"PanelistId", c->panelist_id, original->panelist_id},
-        {"OfferTitle", c->offer_title, original->offer_title},
-        {"OfferGoalId", c->offer_goal_id, original->offer_goal_id},
-        {"SessionId", c->session_id, original->session_id},
+        {"PanelistId", c->panelist_id, original->panelist_id, original->is_erased},
+        {"OfferTitle", c->offer_title, original->offer_title, false},
+        {"OfferGoalId", c->offer_goal_id, original->offer_goal_id, false},
+        {"SessionId", c->session_id, original->session_id, original->is_erased},
     };
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        if (texts[i].given.p && !str_eq(texts[i].given, texts[i].want))
+        if (texts[i].given.p && !texts[i].is_erased && !str_eq(texts[i].given, texts[i].want))
             return texts[i].name;
     if (c->offer_id != 0 && c->offer_id != original->offer_id)
         return "OfferId";
-    /* An absent IsTest cannot be told from false, so only a claimed test can be wrong: it would
-     * take real money back as if it had never counted. */
-    if (c->is_test && !original->is_test)
+    if (c->has_is_test && c->is_test != original->is_test)
         return "IsTest";
     return NULL;
 }

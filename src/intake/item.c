@@ -115,6 +115,20 @@ static void judge_claw_back(const struct item_client *client, const struct candi
                     "must not be negative: the app's NegativeAdHoc is off");
 }
 
+/* What is wrong with an ad_hoc's amounts whatever the app allows. */
+static void judge_signs(const struct item *item, const struct candidate *c, struct problems *faults)
+{
+    const struct json *reason = item->field[FIELD_REASON];
+    bool is_claw_back = c->revenue_micros < 0 || c->reward_micros < 0;
+    if (is_claw_back && (!reason || reason->type == JSON_NULL))
+        problem_add(faults, STR("Reason"), "required",
+                    "a negative ad_hoc must say why: give a Reason");
+    if ((c->revenue_micros < 0 && c->reward_micros > 0) ||
+        (c->revenue_micros > 0 && c->reward_micros < 0))
+        problem_add(faults, STR("RevenueAmount"), "invalid",
+                    "RevenueAmount and Reward must not have opposite signs");
+}
+
 static void judge_amounts(const struct item *item, const struct item_client *client,
                           enum event_type type, struct item_faults *faults, struct candidate *c)
 {
@@ -133,6 +147,7 @@ static void judge_amounts(const struct item *item, const struct item_client *cli
     range.most = none ? 0 : MONEY_MAX_REWARD_MICROS;
     range.least = negative ? -range.most : 0;
     c->has_reward = value_amount(reward, &range, &faults->own, &c->reward_micros) && !none;
+    judge_signs(item, c, &faults->own);
     judge_claw_back(client, c, &faults->of_now);
 }
 
@@ -166,7 +181,7 @@ static void judge_texts(const struct item *item, enum event_type type, struct pr
     value_optional_text(field[FIELD_REASON], STR("Reason"), faults, &c->reason);
     value_text(field[FIELD_OFFER_TITLE], STR("OfferTitle"), 1, LIMIT_TEXT_BYTES, faults,
                &c->offer_title);
-    value_optional_text(field[FIELD_OFFER_GOAL_ID], STR("OfferGoalId"), faults, &c->offer_goal_id);
+    value_offer_goal_id(field[FIELD_OFFER_GOAL_ID], faults, &c->offer_goal_id);
     if (type == EVENT_OFFER_CLICKED)
         c->offer_goal_id = STR_NONE; /* null on every click, whatever was sent */
     const struct json *original = field[FIELD_ORIGINAL_REWARD_ID];
@@ -202,6 +217,7 @@ void item_judge(const struct item *item, const struct item_client *client, int64
     judge_texts(item, type, own, c);
     judge_amounts(item, client, type, faults, c);
     judge_time(item->field[FIELD_TIMESTAMP], now_ms, imported, faults, c);
+    c->has_is_test = item->field[FIELD_IS_TEST] != NULL;
     value_bool(item->field[FIELD_IS_TEST], STR("IsTest"), own, &c->is_test);
     value_offer_id(item->field[FIELD_OFFER_ID], own, &c->offer_id);
     if (!own->count && client->terms)

@@ -106,6 +106,27 @@ void value_bool(const struct json *v, struct str name, struct problems *faults, 
         problem_add(faults, name, "invalid", "must be true or false");
 }
 
+static bool is_integer(struct str number)
+{
+    for (size_t i = number.p[0] == '-'; i < number.n; i++)
+        if (number.p[i] < '0' || number.p[i] > '9')
+            return false;
+    return true;
+}
+
+void value_offer_goal_id(const struct json *v, struct problems *faults, struct str *ret)
+{
+    if (!v || v->type == JSON_NULL)
+        return;
+    if (v->type == JSON_NUMBER ? !is_integer(v->text) : v->type != JSON_STRING)
+        problem_add(faults, STR("OfferGoalId"), "invalid", "must be a string or an integer");
+    else if (v->text.n > LIMIT_TEXT_BYTES)
+        problem_add(faults, STR("OfferGoalId"), "out_of_range", "must have at most %d bytes",
+                    LIMIT_TEXT_BYTES);
+    else
+        *ret = v->text;
+}
+
 void value_offer_id(const struct json *v, struct problems *faults, int64_t *ret)
 {
     if (!v)

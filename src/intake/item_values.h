@@ -23,4 +23,6 @@ void value_optional_text(const struct json *v, struct str name, struct problems 
                          struct str *ret);
 void value_bool(const struct json *v, struct str name, struct problems *faults, bool *ret);
 /* An integer from 1 to 2^53 - 1. */
+/* A string, or an integer, which is kept as its digits. */
+void value_offer_goal_id(const struct json *v, struct problems *faults, struct str *ret);
 void value_offer_id(const struct json *v, struct problems *faults, int64_t *ret);

@@ -62,7 +62,8 @@ static void random_item(struct traffic *t, struct candidate *c, char text[8][40]
         c->original_reward_id = str_of(text[5]);
         c->offer_id = 0;
         c->offer_title = c->session_id = STR_NONE;
-        c->is_test = false;
+        c->has_is_test = below(t, 4) == 0;
+        c->is_test = c->has_is_test && below(t, 2) == 0;
         if (below(t, 4) != 0)
             c->panelist_id = STR_NONE; /* taken from the original */
     }

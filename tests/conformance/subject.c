@@ -197,7 +197,8 @@ static void add_member(struct buf *b, const char *name, struct str value)
 static struct key128 content_of(const struct hash_secret *secret, const struct candidate *c)
 {
     struct buf b = {0};
-    buf_printf(&b, "%d;%d;%lld;", (int)c->type, c->is_test, (long long)c->occurred_ms);
+    buf_printf(&b, "%d;%d%d;%lld;", (int)c->type, c->has_is_test, c->is_test,
+               (long long)c->occurred_ms);
     buf_printf(&b, "%d:%lld;%d:%lld;%lld;", c->has_revenue, (long long)c->revenue_micros,
                c->has_reward, (long long)c->reward_micros, (long long)c->offer_id);
     add_member(&b, "client", c->client_id);

@@ -135,7 +135,8 @@ class World:
         self.send(daemon, a, now)
         self.send(daemon, a, [a.event("offer-back", "offer_completion_reversed", OriginalRewardId="offer",
                                       Reason="fraud")])
-        self.send(daemon, b, [b.event("b-claw", "ad_hoc", Reward="-3.25", OriginalRewardId="b-old-1"),
+        self.send(daemon, b, [b.event("b-claw", "ad_hoc", Reward="-3.25", Reason="fraud",
+                                      OriginalRewardId="b-old-1"),
                               b.event("b-new", RevenueAmount="999999.999999")])
         self.send(daemon, b, [b.event("erase-%d" % i, PanelistId="forget-me", SessionId="forget-me")
                               for i in range(3)])

@@ -103,7 +103,7 @@ class Poster(threading.Thread):
         if kind == "survey_disqualified":
             e.update(Reward="0.1", RevenueAmount="0.013")
         if kind == "ad_hoc":
-            e["Reward"] = str(r.randrange(-500, 500))
+            e.update(Reward=str(r.randrange(-500, 500)), Reason="found in reconciliation")
         if r.randrange(50) == 0:
             e["IsTest"] = True
         if kind in ("offer_clicked", "offer_completed"):

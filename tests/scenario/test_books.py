@@ -35,7 +35,7 @@ def day_of_trade(daemon, receiver):
                            a.event("n-1", "survey_started", Timestamp=at),
                            a.event("o-1", "offer_completed", RevenueAmount="2", Timestamp=at),
                            a.event("x-1", "offer_completion_reversed", OriginalRewardId="o-1", Timestamp=at),
-                           a.event("g-1", "ad_hoc", Reward="-3", Timestamp=at)])
+                           a.event("g-1", "ad_hoc", Reward="-3", Reason="fraud", Timestamp=at)])
     for reward_id in ("s-0", "s-1", "s-2", "s-3", "s-4", "t-1", "x-1", "g-1"):
         daemon.api().wait_state(reward_id, a.partner_id, "delivered")
     return a

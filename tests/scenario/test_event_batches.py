@@ -97,7 +97,7 @@ def test_a_duplicate_is_one_whatever_has_changed_since(daemon):
     """Nothing but the item's own bytes is judged before it is recognised, and a conflict too."""
     a = Account(daemon, currency="1", NegativeAdHoc=True)
     event = a.event(fresh(), RevenueAmount="1000000")
-    claw_back = a.event(fresh(), "ad_hoc", Reward="-5", RevenueAmount="-1")
+    claw_back = a.event(fresh(), "ad_hoc", Reward="-5", RevenueAmount="-1", Reason="fraud")
     original = completed(a)["EventId"]
     taken_back = reversal(a, original)
     batch = [event, claw_back, taken_back]

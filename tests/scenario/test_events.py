@@ -1,5 +1,6 @@
 """Taking events in: every rule of a field, and what an event is worth. Each refusal is held to its
 field and code; what was refused must leave no trace."""
+import json
 from datetime import timedelta
 
 import pytest
@@ -80,7 +81,7 @@ WRONG = [
     ("OfferId", Raw("9" * 40), "out_of_range", "offer_completed"),
     ("OfferId", Raw("1.5"), "invalid", "offer_completed"), ("OfferId", "7", None, "offer_completed"),
     ("OfferTitle", "", None, "offer_completed"), ("OfferTitle", "t" * 1025, None, "offer_completed"),
-    ("OfferTitle", 5, "invalid", "offer_completed"), ("OfferGoalId", 5, "invalid", "offer_completed"),
+    ("OfferTitle", 5, "invalid", "offer_completed"), ("OfferGoalId", 5.5, "invalid", "offer_completed"),
     ("OriginalRewardId", "a b", "invalid", "ad_hoc"), ("OriginalRewardId", 5, "invalid", "ad_hoc"),
 ]
 
@@ -260,6 +261,54 @@ def test_defaults_of_amounts(account):
     assert take(account, account.event(fresh(), "offer_completed", RevenueAmount="2")) == ("145.00", "2.00")
 
 
+def test_negative_ad_hoc_needs_a_reason(daemon):
+    a = Account(daemon, currency="10", NegativeAdHoc=True)
+    for amounts_ in ({"Reward": "-5"}, {"Reward": "0", "RevenueAmount": "-1"}):
+        assert refused(a, a.event(fresh(), "ad_hoc", **amounts_)) == {("Reason", "required")}
+    assert take(a, a.event(fresh(), "ad_hoc", Reward="-5", Reason="fraud")) == ("-5.00", "0.00")
+
+
+def test_amounts_never_have_opposite_signs(daemon):
+    a = Account(daemon, currency="10", NegativeAdHoc=True)
+    for reward, revenue in (("5", "-1"), ("-5", "1")):
+        assert refused(a, a.event(fresh(), "ad_hoc", Reward=reward, RevenueAmount=revenue, Reason="r")) == \
+            {("RevenueAmount", "invalid")}
+
+
+def test_ids_of_test_callbacks_are_reserved(daemon):
+    a = Account(daemon)
+    assert refused(a, a.event("test_" + fresh())) == {("EventId", "invalid")}
+
+
+def test_an_integer_goal_is_kept_as_its_digits(daemon):
+    a = Account(daemon)
+    e = a.event(fresh(), "offer_completed", OfferGoalId=17)
+    take(a, e)
+    shown = daemon.api().get("/api/v1/callbacks/" + e["EventId"], query={"partnerId": a.partner_id}).json
+    assert json.loads(shown["Body"])["OfferGoalId"] == "17"
+    assert counts(post(a, e)) == (0, 1, 0)
+    assert refusals(post(a, dict(e, OfferGoalId="17"))) == {0: {("EventId", "conflict")}}
+
+
+def test_a_reversal_of_a_test_may_not_say_that_it_is_none(daemon):
+    a = Account(daemon)
+    e = a.event(fresh(), "offer_completed", IsTest=True)
+    take(a, e)
+    back = a.event(fresh(), "offer_completion_reversed", OriginalRewardId=e["EventId"])
+    assert refused(a, dict(back, IsTest=False)) == {("IsTest", "invalid")}
+    take(a, back)
+
+
+def test_of_an_erased_panelist_any_id_matches(daemon):
+    a = Account(daemon)
+    e = a.event(fresh(), "offer_completed", PanelistId="gone", SessionId="s")
+    take(a, e)
+    assert daemon.api().post("/api/v1/panelists/erase", {"PanelistId": "gone"},
+                             query={"partnerId": a.partner_id}).status == 200
+    take(a, a.event(fresh(), "offer_completion_reversed", OriginalRewardId=e["EventId"],
+                    PanelistId="gone", SessionId="s"))
+
+
 def test_negative_ad_hoc_needs_the_switch(daemon):
     a = Account(daemon, currency="10")
     e = a.event(fresh(), "ad_hoc", Reward="-5", RevenueAmount="-1.5", Reason="found in reconciliation",
@@ -315,10 +364,18 @@ def test_what_arrives_later_changes_nothing_earlier(daemon):
     start = now() - timedelta(days=5)
     late, early = fresh(), fresh()
     assert take(a, a.event(late, "survey_disqualified", Timestamp=spell(start + timedelta(hours=2)))) == ("1.00", "0.00")
-    # up to its own Timestamp nothing was paid: it is paid too
-    assert take(a, a.event(early, "survey_disqualified", Timestamp=spell(start))) == ("1.00", "0.00")
+    # with it the 24 h from its own Timestamp on would hold two
+    assert take(a, a.event(early, "survey_disqualified", Timestamp=spell(start))) == ("0.00", "0.00")
     assert amounts(a, late)[0] == "1.00"
     assert dq(a, start + timedelta(hours=3)) == "0.00"
+    assert dq(a, start - timedelta(hours=22)) == "1.00"
+
+
+def test_a_hundred_disqualifications_sent_newest_first_are_capped(daemon):
+    a = Account(daemon, DisqualificationReward="1")
+    start = now() - timedelta(days=5)
+    rewards = [dq(a, start - timedelta(minutes=i)) for i in range(100)]
+    assert rewards == ["1.00"] * 6 + ["0.00"] * 94
 
 
 def test_the_cap_is_per_app_and_holds_within_a_batch(daemon):

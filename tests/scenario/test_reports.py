@@ -58,10 +58,12 @@ class App:
         if e["Type"] == "survey_disqualified":
             if e.get("IsTest"):
                 return self.fee
-            day = [t for t in self.paid[e["PanelistId"]] if at - timedelta(days=1) < t <= at]
-            if len(day) >= self.cap:
+            times = self.paid[e["PanelistId"]] + [at]
+            day = timedelta(days=1)
+            if any(start <= at < start + day and sum(start <= t < start + day for t in times) > self.cap
+                   for start in times):
                 return D(0)
-            self.paid[e["PanelistId"]].append(at)
+            self.paid[e["PanelistId"]] = times
             return self.fee
         return half_away(revenue * self.currency, self.decimals)
 
@@ -172,9 +174,11 @@ class Traffic:
             if kind == "ad_hoc" and app.negative and r.random() < 0.5 and revenue:
                 revenue, text = -revenue, e["RevenueAmount"]
                 e["RevenueAmount"] = type(text)("-" + text)
+                e["Reason"] = "found in reconciliation"
         if kind == "ad_hoc" or (kind not in ("survey_started", "offer_clicked", "offer_completion_reversed")
                                 and r.random() < 0.1):
-            _, e["Reward"] = self.amount(1000)
+            value, text = self.amount(1000)
+            e["Reward"] = type(text)("-" + text) if revenue < 0 and value else text
         if kind in ("offer_completed", "offer_clicked"):
             e.update(OfferId=r.randint(1, 99), OfferTitle="Offer")
         if is_test:

@@ -41,7 +41,7 @@ def test_a_statement_is_what_was_called_back(daemon, receiver):
     at = (now - DAY).strftime("%Y-%m-%dT12:00:00Z")
     day = at[:10]
     events = [a.event("s-%d" % i, RevenueAmount="1.%06d" % (i * 7919), Timestamp=at) for i in range(20)]
-    events += [a.event("S_0", "ad_hoc", Reward="-1.5", Timestamp=at),
+    events += [a.event("S_0", "ad_hoc", Reward="-1.5", Reason="fraud", Timestamp=at),
                a.event("o:1", "offer_completed", RevenueAmount="2.5", Timestamp=at),
                a.event("o-2", "offer_clicked", Timestamp=at),
                a.event("x-1", "offer_completion_reversed", OriginalRewardId="o:1", Timestamp=at),

@@ -131,7 +131,7 @@ static void reads_offers_and_reversals(void)
              "\"PanelistId\":\"u\",\"Reason\":\"quota\"}");
     CHECK(!c->has_revenue && !c->has_reward);
     c = good("{\"EventId\":\"e\",\"Type\":\"ad_hoc\",\"ClientId\":\"n1\",\"PanelistId\":\"u\","
-             "\"Reward\":-5,\"RevenueAmount\":-0.5,\"OriginalRewardId\":null}");
+             "\"Reward\":-5,\"RevenueAmount\":-0.5,\"OriginalRewardId\":null,\"Reason\":\"\"}");
     CHECK_EQ_INT(c->reward_micros, -5000000);
     CHECK_EQ_INT(c->revenue_micros, -500000);
     CHECK(c->original_reward_id.p == NULL);
@@ -169,101 +169,88 @@ static void escaped_texts_stay(void)
     close_world();
 }
 
+#define E "{\"EventId\":\"e\","
+#define GOOD E COMPLETED
+#define STARTED E "\"Type\":\"survey_started\","
+#define CLICKED E "\"Type\":\"offer_clicked\","
+#define AD_HOC E "\"Type\":\"ad_hoc\",\"ClientId\":\"c1\",\"PanelistId\":\"u\""
+#define REVERSED E "\"Type\":\"offer_completion_reversed\",\"ClientId\":\"c1\""
+
 static const struct {
     const char *body, *faults;
 } wrong[] = {
     {"{}", "EventId required, Type required, ClientId required"},
     {"[7]", " invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"X\":{\"y\":[1]}}", "X unknown_field"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"eventId\":\"f\"}",
-     "eventId unknown_field"},
-    {"{\"EventId\":\"e\",\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
+    {GOOD "\"RevenueAmount\":1,\"X\":{\"y\":[1]}}", "X unknown_field"},
+    {GOOD "\"RevenueAmount\":1,\"eventId\":\"f\"}", "eventId unknown_field"},
+    {E "\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":\"-e\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":\"\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":\"e e\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":\"e.\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":7," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
     {"{\"EventId\":null," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey\",\"ClientId\":\"c1\",\"PanelistId\":\"u\"}",
-     "Type invalid"},
-    {"{\"EventId\":\"e\",\"Type\":1,\"ClientId\":\"c1\",\"PanelistId\":\"u\"}", "Type invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c3\",\"PanelistId\":\"u\"}",
-     "ClientId unknown_client"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"\",\"PanelistId\":\"u\"}",
-     "ClientId unknown_client"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":1,\"PanelistId\":\"u\"}",
-     "ClientId invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c9\",\"PanelistId\":\"u\"}",
-     "ClientId disabled"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"d1\",\"PanelistId\":\"u\"}",
-     "ClientId disabled"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c1\",\"PanelistId\":\"\"}",
-     "PanelistId out_of_range"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c1\"}", "PanelistId required"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c1\",\"PanelistId\":5}",
-     "PanelistId invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"SessionId\":1}",
-     "RevenueAmount required, SessionId invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":-0.01}", "RevenueAmount out_of_range"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1000000.01}", "RevenueAmount out_of_range"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":0.0000001}", "RevenueAmount invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1e999}", "RevenueAmount out_of_range"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":\"1,5\"}", "RevenueAmount invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":null}", "RevenueAmount invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":[1]}", "RevenueAmount invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Reward\":1000000000.000001}",
+    {E "\"Type\":\"survey\",\"ClientId\":\"c1\",\"PanelistId\":\"u\"}", "Type invalid"},
+    {E "\"Type\":1,\"ClientId\":\"c1\",\"PanelistId\":\"u\"}", "Type invalid"},
+    {STARTED "\"ClientId\":\"c3\",\"PanelistId\":\"u\"}", "ClientId unknown_client"},
+    {STARTED "\"ClientId\":\"\",\"PanelistId\":\"u\"}", "ClientId unknown_client"},
+    {STARTED "\"ClientId\":1,\"PanelistId\":\"u\"}", "ClientId invalid"},
+    {STARTED "\"ClientId\":\"c9\",\"PanelistId\":\"u\"}", "ClientId disabled"},
+    {STARTED "\"ClientId\":\"d1\",\"PanelistId\":\"u\"}", "ClientId disabled"},
+    {STARTED "\"ClientId\":\"c1\",\"PanelistId\":\"\"}", "PanelistId out_of_range"},
+    {STARTED "\"ClientId\":\"c1\"}", "PanelistId required"},
+    {STARTED "\"ClientId\":\"c1\",\"PanelistId\":5}", "PanelistId invalid"},
+    {GOOD "\"SessionId\":1}", "RevenueAmount required, SessionId invalid"},
+    {GOOD "\"RevenueAmount\":-0.01}", "RevenueAmount out_of_range"},
+    {GOOD "\"RevenueAmount\":1000000.01}", "RevenueAmount out_of_range"},
+    {GOOD "\"RevenueAmount\":0.0000001}", "RevenueAmount invalid"},
+    {GOOD "\"RevenueAmount\":1e999}", "RevenueAmount out_of_range"},
+    {GOOD "\"RevenueAmount\":\"1,5\"}", "RevenueAmount invalid"},
+    {GOOD "\"RevenueAmount\":null}", "RevenueAmount invalid"},
+    {GOOD "\"RevenueAmount\":[1]}", "RevenueAmount invalid"},
+    {GOOD "\"RevenueAmount\":1,\"Reward\":1000000000.000001}", "Reward out_of_range"},
+    {GOOD "\"RevenueAmount\":1,\"Reward\":true}", "Reward invalid"},
+    {E "\"Type\":\"survey_completed\",\"ClientId\":\"n1\",\"PanelistId\":\"u\",\"RevenueAmount\":"
+       "1000.01}",
      "Reward out_of_range"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Reward\":true}", "Reward invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_completed\",\"ClientId\":\"n1\",\"PanelistId\":\"u\","
-     "\"RevenueAmount\":1000.01}",
-     "Reward out_of_range"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"IsTest\":1}", "IsTest invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"IsTest\":null}", "IsTest invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Timestamp\":\"2025-11-21\"}",
-     "Timestamp invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Timestamp\":\"2025-11-21T12:00:00\"}",
-     "Timestamp invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"Timestamp\":1763726400}",
-     "Timestamp invalid"},
-    {"{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1,\"OfferId\":1,\"Reason\":\"r\","
-     "\"OriginalRewardId\":\"o\"}",
+    {GOOD "\"RevenueAmount\":1,\"IsTest\":1}", "IsTest invalid"},
+    {GOOD "\"RevenueAmount\":1,\"IsTest\":null}", "IsTest invalid"},
+    {GOOD "\"RevenueAmount\":1,\"Timestamp\":\"2025-11-21\"}", "Timestamp invalid"},
+    {GOOD "\"RevenueAmount\":1,\"Timestamp\":\"2025-11-21T12:00:00\"}", "Timestamp invalid"},
+    {GOOD "\"RevenueAmount\":1,\"Timestamp\":1763726400}", "Timestamp invalid"},
+    {GOOD "\"RevenueAmount\":1,\"OfferId\":1,\"Reason\":\"r\",\"OriginalRewardId\":\"o\"}",
      "OfferId invalid, OriginalRewardId invalid, Reason invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"survey_started\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"Reward\":0.01}",
-     "Reward invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\"," OFFER "\"RevenueAmount\":1}",
-     "RevenueAmount invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\"," OFFER "\"Mid\":\"m\"}", "Mid invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_completed\",\"ClientId\":\"c1\",\"PanelistId\":\"u\"}",
+    {STARTED "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"Reward\":0.01}", "Reward invalid"},
+    {CLICKED OFFER "\"RevenueAmount\":1}", "RevenueAmount invalid"},
+    {CLICKED OFFER "\"Mid\":\"m\"}", "Mid invalid"},
+    {E "\"Type\":\"offer_completed\",\"ClientId\":\"c1\",\"PanelistId\":\"u\"}",
      "RevenueAmount required, OfferId required, OfferTitle required"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"OfferId\":0,\"OfferTitle\":\"\"}",
+    {CLICKED "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"OfferId\":0,\"OfferTitle\":\"\"}",
      "OfferTitle out_of_range, OfferId out_of_range"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"OfferId\":9007199254740992,\"OfferTitle\":\"t\"}",
+    {CLICKED
+     "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"OfferId\":9007199254740992,\"OfferTitle\":\"t\"}",
      "OfferId out_of_range"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"OfferId\":99999999999999999999999999999,\"OfferTitle\":\"t\"}",
+    {CLICKED "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"OfferId\":99999999999999999999999999999,"
+             "\"OfferTitle\":\"t\"}",
      "OfferId out_of_range"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"OfferId\":\"1\",\"OfferTitle\":\"t\"}",
+    {CLICKED "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"OfferId\":\"1\",\"OfferTitle\":\"t\"}",
      "OfferId invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_clicked\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"OfferId\":1.5,\"OfferTitle\":\"t\"}",
+    {CLICKED "\"ClientId\":\"c1\",\"PanelistId\":\"u\",\"OfferId\":1.5,\"OfferTitle\":\"t\"}",
      "OfferId invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"ad_hoc\",\"ClientId\":\"c1\",\"PanelistId\":\"u\"}",
-     "Reward required"},
-    {"{\"EventId\":\"e\",\"Type\":\"ad_hoc\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-     "\"Reward\":-1}",
-     "Reward out_of_range"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_completion_reversed\",\"ClientId\":\"c1\"}",
-     "OriginalRewardId required"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_completion_reversed\",\"ClientId\":\"c1\","
-     "\"OriginalRewardId\":null}",
-     "OriginalRewardId invalid"},
-    {"{\"EventId\":\"e\",\"Type\":\"offer_completion_reversed\",\"ClientId\":\"c1\","
-     "\"OriginalRewardId\":\"o\",\"RevenueAmount\":-1}",
-     "RevenueAmount invalid"},
+    {AD_HOC "}", "Reward required"},
+    {AD_HOC ",\"Reward\":-1}", "Reason required, Reward out_of_range"},
+    {AD_HOC ",\"Reward\":-1,\"Reason\":null}", "Reason required, Reward out_of_range"},
+    {AD_HOC ",\"Reward\":0,\"RevenueAmount\":-1}", "Reason required, RevenueAmount out_of_range"},
+    {AD_HOC ",\"Reward\":-1,\"RevenueAmount\":1,\"Reason\":\"r\"}",
+     "RevenueAmount invalid, Reward out_of_range"},
+    {AD_HOC ",\"Reward\":1,\"RevenueAmount\":-1,\"Reason\":\"r\"}",
+     "RevenueAmount invalid, RevenueAmount out_of_range"},
+    {"{\"EventId\":\"test_1\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
+    {"{\"EventId\":\"test_\"," COMPLETED "\"RevenueAmount\":1}", "EventId invalid"},
+    {CLICKED OFFER "\"OfferGoalId\":1e3}", "OfferGoalId invalid"},
+    {REVERSED "}", "OriginalRewardId required"},
+    {REVERSED ",\"OriginalRewardId\":null}", "OriginalRewardId invalid"},
+    {REVERSED ",\"OriginalRewardId\":\"o\",\"RevenueAmount\":-1}", "RevenueAmount invalid"},
 };
 
 static void faults_are_named(void)
@@ -293,6 +280,7 @@ static void lengths_are_bounded(void)
 {
     REQUIRE(open_world());
     CHECK_STR(with_length("EventId", 128), "");
+    CHECK_STR(faults_of("{\"EventId\":\"atest_1\"," COMPLETED "\"RevenueAmount\":1}"), "");
     CHECK_STR(with_length("EventId", 129), "EventId invalid");
     CHECK(items.rejected[0].event_id.p == NULL);
     CHECK_STR(with_length("SessionId", 1024), "");
@@ -363,7 +351,7 @@ static void what_may_change_is_left_to_the_store(void)
          "\"PanelistId\":\"u\",\"RevenueAmount\":1000.01}",
          "Reward out_of_range"},
         {"{\"EventId\":\"e\",\"Type\":\"ad_hoc\",\"ClientId\":\"c1\",\"PanelistId\":\"u\","
-         "\"Reward\":-1,\"RevenueAmount\":-2}",
+         "\"Reward\":-1,\"RevenueAmount\":-2,\"Reason\":\"r\"}",
          "RevenueAmount out_of_range, Reward out_of_range"},
     };
     REQUIRE(open_world());
@@ -406,6 +394,20 @@ static bool same_content(const char *a, const char *b)
 }
 
 #define SAME(members) "{\"EventId\":\"e\"," COMPLETED "\"RevenueAmount\":1.1" members "}"
+
+/* An integer is kept as its digits; a string of the same digits is other content. */
+static void a_goal_is_a_string_or_an_integer(void)
+{
+    REQUIRE(open_world());
+#define GOAL(value)                                                                                \
+    "{\"EventId\":\"e\",\"Type\":\"offer_completed\"," OFFER                                       \
+    "\"RevenueAmount\":1,\"OfferGoalId\":" value "}"
+    CHECK_STR(good(GOAL("12345678901234567890123"))->offer_goal_id, "12345678901234567890123");
+    CHECK_STR(good(GOAL("\"17\""))->offer_goal_id, "17");
+    CHECK(same_content(GOAL("17"), GOAL(" 17 ")));
+    CHECK(!same_content(GOAL("17"), GOAL("\"17\"")));
+    close_world();
+}
 
 static void content_is_what_was_meant(void)
 {
@@ -586,6 +588,7 @@ int main(void)
     RUN(the_time_window_is_left_to_the_store);
     RUN(what_may_change_is_left_to_the_store);
     RUN(an_account_sees_only_its_clients);
+    RUN(a_goal_is_a_string_or_an_integer);
     RUN(content_is_what_was_meant);
     RUN(bodies_that_cannot_be_read);
     RUN(too_many_events);

@@ -332,8 +332,24 @@ static void a_reversal_may_not_differ(void)
     CHECK_MISMATCH("OfferGoalId");
     c.session_id = STR("s-2");
     CHECK_MISMATCH("SessionId");
-    c.is_test = true;
+    c.is_test = c.has_is_test = true;
     CHECK_MISMATCH("IsTest");
+    c.has_is_test = true; /* the same: false */
+    CHECK_EQ_INT(decide(&c, &original, false).kind, VERDICT_ACCEPTED);
+}
+
+/* Nobody knows any more who it was. */
+static void of_an_erased_panelist_any_id_matches(void)
+{
+    struct candidate c = reversal();
+    struct event original = original_of(&c);
+    original.is_erased = true;
+    original.session_id = STR_NONE;
+    c.panelist_id = STR("p-2");
+    c.session_id = STR("s-1");
+    CHECK_EQ_INT(decide(&c, &original, false).kind, VERDICT_ACCEPTED);
+    c.offer_title = STR("another");
+    CHECK_CSTR(decide(&c, &original, false).field, "OfferTitle");
 }
 
 static void the_reversal_of_a_test_is_a_test(void)
@@ -344,6 +360,10 @@ static void the_reversal_of_a_test_is_a_test(void)
     CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
                  VERDICT_ACCEPTED);
     CHECK(e.is_test);
+    c.has_is_test = true; /* it says that it is none */
+    struct verdict v = decide(&c, &original, false);
+    CHECK_EQ_INT(v.kind, VERDICT_MISMATCH);
+    CHECK_CSTR(v.field, "IsTest");
     c.is_test = true;
     CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
                  VERDICT_ACCEPTED);
@@ -399,6 +419,7 @@ int main(void)
     RUN(a_reversal_negates_its_original);
     RUN(a_reversal_needs_the_right_original);
     RUN(a_reversal_may_not_differ);
+    RUN(of_an_erased_panelist_any_id_matches);
     RUN(the_reversal_of_a_test_is_a_test);
     RUN(what_intake_refuses_stays_refused);
     RUN(the_callback_starts_where_it_can_go);

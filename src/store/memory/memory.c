@@ -386,6 +386,7 @@ static void erase_entry(struct memory_store *m, struct entry *e, struct str repl
     e->event.mid = STR_NONE;
     e->event.body = STR_NONE;
     e->event.signature_offset = 0;
+    e->event.is_erased = true;
     struct callback_status status = e->status;
     life_erase(&status);
     memory_set(m, e, &status);

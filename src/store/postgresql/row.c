@@ -47,7 +47,7 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
     s->resend_no = (uint64_t)pg_int(r, at, c++);
     s->resend_waits = !pg_is_null(r, at, c);
     s->resend_due_ms = pg_int(r, at, c++);
-    ret->erased = pg_int(r, at, c++) != 0;
+    ret->erased = e->is_erased = pg_int(r, at, c++) != 0;
     e->body = pg_str(r, at, c);
 }
 

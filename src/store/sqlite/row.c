@@ -32,6 +32,7 @@ void row_read(sqlite3_stmt *s, struct row *ret)
     e->signature_offset = (uint16_t)sql_int(s, at++);
     e->counts_for_cap = sql_int(s, at++) != 0;
     ret->segment = (uint32_t)sql_int(s, at++);
+    e->is_erased = ret->segment == 0;
     status->lane = lane_of(e->app_no, e->lane);
     e->state = status->state = (enum callback_state)sql_int(s, at++);
     e->reason_skipped = status->reason = (enum callback_reason)sql_int(s, at++);

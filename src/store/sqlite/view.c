@@ -114,6 +114,7 @@ static bool erase_event(const struct view *v, struct event *e)
     e->panelist_id = what->replacement;
     e->session_id = e->mid = e->body = STR_NONE;
     e->signature_offset = 0;
+    e->is_erased = true;
     return true;
 }
 
