@@ -273,6 +273,14 @@ void call_answer_busy(struct call *c, enum store_status status)
                             "answered meanwhile.");
         return;
     }
+    if (status == STORE_REFUSED) {
+        call_answer_problem(c, 503,
+                            "The database refuses this request%s. Other requests are answered "
+                            "meanwhile. Send it again after Retry-After seconds; the operator's "
+                            "log says what is refused (statement_refused).",
+                            c->route->method == HTTP_GET ? "" : ", and nothing of it was stored");
+        return;
+    }
     if (status == STORE_FAILED && c->route->method != HTTP_GET) {
         call_answer_problem(c, 503, "The store has stopped, and " CALL_NOT_KNOWN);
         return;

@@ -80,6 +80,20 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
         print_metric(to, &metrics[i]);
 }
 
+static void print_database(struct buf *to, const struct store_numbers *n)
+{
+    const struct metric metrics[] = {
+        {"postbackd_statements_refused_total", "counter",
+         "Statements that the database refused for reasons that are not known to pass.",
+         n->statements_refused},
+        {"postbackd_outcomes_set_aside", "gauge",
+         "Outcomes of attempts that the database refuses; they are tried again.",
+         n->outcomes_set_aside},
+    };
+    for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 static void print_replica(struct buf *to, const struct store_numbers *n)
 {
     const struct metric metrics[] = {
@@ -358,6 +372,7 @@ static void measured(struct task *task)
                                          "Items of events that were rejected, since the start.",
                                          atomic_load(&c->api->events_rejected)});
     print_nodes(&body, &store);
+    print_database(&body, &store);
     print_replica(&body, &store);
     print_clusters(&body, &store);
     print_delivery(&body, &delivery);

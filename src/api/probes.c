@@ -17,7 +17,29 @@ static void check(struct json_writer *w, const char *name, struct str detail)
     json_end_object(w);
 }
 
-/* What is not wrong yet, but will be in days. */
+#define REFUSAL_TOLD_MS 60000
+
+static bool is_refusing(const struct store_numbers *n)
+{
+    return n->outcomes_set_aside > 0 || (n->sqlstate[0] && n->statement_refused_ms >= 0 &&
+                                         n->statement_refused_ms < REFUSAL_TOLD_MS);
+}
+
+static void warn_refusing(struct json_writer *w, const struct store_numbers *n)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "The database refused a statement %lld s ago (SQLSTATE %s). What it refuses is "
+               "answered 503, or rejected; %lld outcomes of attempts are tried again until they "
+               "are recorded; everything else goes on. The log says what it was "
+               "(statement_refused).",
+               (long long)n->statement_refused_ms / 1000, n->sqlstate,
+               (long long)n->outcomes_set_aside);
+    check(w, "database_refuses", buf_str(&text));
+    buf_free(&text);
+}
+
+/* What is not wrong yet, but will be in days; and what is wrong for a part of the requests. */
 static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
     struct certificate_state s;
@@ -27,7 +49,7 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
     bool clusters = n->clusters_away > 0;
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
-    if (!listener && s.clients_expiring == 0 && !replica && !clusters)
+    if (!listener && s.clients_expiring == 0 && !replica && !clusters && !is_refusing(n))
         return;
     json_key(w, "Warnings");
     json_array(w);
@@ -58,6 +80,8 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
                    (long long)n->clusters, (long long)n->clusters_away);
         check(w, "clusters", buf_str(&text));
     }
+    if (is_refusing(n))
+        warn_refusing(w, n);
     json_end_array(w);
     buf_free(&text);
 }

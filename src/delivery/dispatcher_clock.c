@@ -102,7 +102,7 @@ static void resent(struct task *task)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     (void)dispatcher_store_failed(d, r->resend.status);
     struct lane *lane = dispatcher_find(d, r->lane);
-    if (lane && r->resend.status == STORE_BUSY) {
+    if (lane && (r->resend.status == STORE_BUSY || r->resend.status == STORE_REFUSED)) {
         struct lane_now now = dispatcher_now(d);
         lane_note_late(lane, r->late_ms, &now);
         dispatcher_touch(d, lane);

@@ -133,7 +133,8 @@ enum verdict_kind {
     VERDICT_REFUSED, /* candidate.refused; intake has the reasons */
     VERDICT_ORIGINAL_NOT_FOUND,
     VERDICT_ALREADY_REVERSED,
-    VERDICT_MISMATCH, /* a reversal's field differs from its original: invalid */
+    VERDICT_MISMATCH,     /* a reversal's field differs from its original: invalid */
+    VERDICT_NOT_STORABLE, /* the database refuses its very values: invalid */
 };
 
 struct verdict {

@@ -70,6 +70,11 @@ static void by_store(struct json_writer *w, const struct intake_items *items, si
         error(w, str_of(v->field), "invalid",
               STR("must be what the reversed event has, or be left out"));
         break;
+    case VERDICT_NOT_STORABLE:
+        error(w, STR("EventId"), "invalid",
+              STR("the database refuses a value of this event; the operator's log says which "
+                  "(statement_refused)"));
+        break;
     }
     end_rejection(w);
 }

@@ -221,7 +221,9 @@ static void saved(struct task *task)
 {
     struct notice *n = CONTAINER_OF(task, struct notice, change.done);
     struct operations *o = n->operations;
-    bool good = n->change.status == STORE_OK || n->change.status == STORE_NOT_FOUND;
+    /* One that the database refuses goes out all the same; a restart may forget it. */
+    bool good = n->change.status == STORE_OK || n->change.status == STORE_NOT_FOUND ||
+                n->change.status == STORE_REFUSED;
     n->saving = false;
     o->requests--;
     bool again = n->save_again || (n->change.status == STORE_BUSY && !o->stopping);

@@ -57,8 +57,13 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t shards_taken_over;  /* from nodes that were gone */
     int64_t shards_lost;        /* found to be another's when they were still held here */
     int64_t outcomes_refused, handed_over;
-    const char *node_name; /* the store's */
-    int64_t shards;        /* in all; 0: nodes is */
+    /* What a database refuses though it answers, for reasons that are not known to pass. */
+    int64_t statements_refused;   /* since the start */
+    int64_t statement_refused_ms; /* how long ago the last one was; -1 or no sqlstate: never */
+    char sqlstate[8];             /* of it */
+    int64_t outcomes_set_aside;   /* tried again until they are recorded */
+    const char *node_name;        /* the store's */
+    int64_t shards;               /* in all; 0: nodes is */
     /* Where accounts are split over several: how many there are, and cannot be written. */
     int64_t clusters, clusters_away;
     enum store_replica replica;

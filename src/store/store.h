@@ -28,6 +28,7 @@ enum store_status {
     STORE_OK,
     STORE_BUSY,      /* bounds are full: try later */
     STORE_FAILED,    /* stopped: the disk refused a write or a sync */
+    STORE_REFUSED,   /* the database refuses just this: nothing of it is stored */
     STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
     STORE_STALE,     /* judged by what another process has changed meanwhile: see object_feed */
 };

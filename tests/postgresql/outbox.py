@@ -31,7 +31,7 @@ class Operator(threading.Thread):
     def report(self, ids):
         answer = self.target_daemon.api().post(
             "/api/v1/events", [self.account.event(event_id) for event_id in ids], timeout=90)
-        if answer.status == 503:
+        if answer.status in (429, 503):
             assert int(answer.headers["Retry-After"]) > 0
             self.refused.append(answer)
             return False

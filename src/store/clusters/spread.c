@@ -56,12 +56,18 @@ static void end_split(struct split *split, enum store_status status)
     free(split);
 }
 
+/* Nothing of it is stored. */
+static bool is_refused(const struct piece *p)
+{
+    return p->batch.status == STORE_BUSY || p->batch.status == STORE_REFUSED;
+}
+
 /* All have been answered. Those that were refused though another was not must be taken, too. */
 static void judge_split(struct split *split)
 {
     size_t refused = 0, failed = 0;
     for (size_t i = 0; i < split->count; i++) {
-        refused += split->pieces[i].batch.status == STORE_BUSY;
+        refused += is_refused(&split->pieces[i]);
         failed += split->pieces[i].batch.status == STORE_FAILED;
     }
     bool over = atomic_load(&split->all->stopping);
@@ -76,7 +82,7 @@ static void judge_split(struct split *split)
     struct piece *again[CLUSTERS_MOST];
     size_t n = 0;
     for (size_t i = 0; i < split->count; i++)
-        if (split->pieces[i].batch.status == STORE_BUSY)
+        if (is_refused(&split->pieces[i]))
             again[n++] = &split->pieces[i];
     atomic_store(&split->left, (int)n);
     for (size_t i = 0; i < n; i++)
@@ -414,6 +420,13 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
     to->shards_taken_over += n->shards_taken_over;
     to->shards_lost += n->shards_lost;
     to->outcomes_refused += n->outcomes_refused;
+    to->statements_refused += n->statements_refused;
+    to->outcomes_set_aside += n->outcomes_set_aside;
+    if (n->sqlstate[0] &&
+        (!to->sqlstate[0] || n->statement_refused_ms < to->statement_refused_ms)) {
+        to->statement_refused_ms = n->statement_refused_ms;
+        memcpy(to->sqlstate, n->sqlstate, sizeof to->sqlstate);
+    }
     to->handed_over += n->handed_over;
     to->failed |= n->failed;
     if (n->accepting)

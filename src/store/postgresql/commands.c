@@ -42,9 +42,11 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
     enum pg_fate fate = feed_begin(s, pg, change, &made);
     if (fate != PG_FINE)
         return fate;
-    if (made || change->status == STORE_STALE) {
+    if (made) /* committed, so that a standby has it, too */
+        return pg_sync_commit(s, pg);
+    if (s->changes.only_looks || change->status == STORE_STALE) {
         pg_rollback(pg);
-        return PG_FINE;
+        return s->changes.only_looks ? PG_ABSENT : PG_FINE;
     }
     int at = put_object(pg, change->kind, change->id, change->document);
     fate = pg_sync(pg);
@@ -153,6 +155,10 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     struct row *row = rows.count == 1 ? &rows.rows[0] : NULL;
     if (row && is_resent(&s->changes, row))
         return end_resend(s, pg, resend, row);
+    if (s->changes.only_looks) {
+        pg_rollback(pg);
+        return PG_ABSENT;
+    }
     if (!row || row->event.lane == LANE_NONE || !row->event.body.p ||
         (resend->only_states && !(resend->only_states & 1u << row->standing.status.state)))
         return not_found(pg, resend);
@@ -222,6 +228,8 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
     struct pg_side *side = &s->changes;
     char text[40];
     struct str replacement = make_replacement(s, text);
+    if (side->only_looks) /* done or not: whoever repeats it finds nothing left */
+        return PG_ABSENT;
     pg_begin(pg, false);
     int renamed = rename_events(pg, erase, replacement);
     args_int(pg_args(pg), PG_INT4, erase->account_no);

@@ -55,10 +55,15 @@ static void set_why(struct pg *pg, const char *text)
 
 /* --- connecting ------------------------------------------------------------------------------- */
 
-static void say_nothing(void *context, const char *notice)
+/* libpq would print it: "already exists, skipping". The server does not fail a COMMIT whose wait
+ * for a standby was cancelled: it has happened, and this warning is all that is said. The
+ * function's name is what is the same in every language. */
+static void take_notice(void *context, const PGresult *notice)
 {
-    (void)context; /* libpq would print it: "already exists, skipping" */
-    (void)notice;
+    struct pg *pg = context;
+    const char *function = PQresultErrorField(notice, PG_DIAG_SOURCE_FUNCTION);
+    if (function && strcmp(function, "SyncRepWaitForLSN") == 0)
+        pg->standby_skipped = true;
 }
 
 /* What stands before the URI can be said otherwise in it, what stands behind it cannot. */
@@ -85,7 +90,7 @@ bool pg_connect(struct pg *pg)
     pg->connection = open_connection(pg);
     bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
                 PQsetnonblocking(pg->connection, 1) == 0;
-    (void)PQsetNoticeProcessor(pg->connection, say_nothing, NULL);
+    (void)PQsetNoticeReceiver(pg->connection, take_notice, pg);
     if (good)
         return true;
     set_why(pg, PQerrorMessage(pg->connection));
@@ -228,7 +233,7 @@ static void begin(struct pg *pg, const char *how, bool writes, bool kept)
     ASSERT(pg->sent == 0 && !pg->in_transaction);
     pg->writes = writes;
     pg->in_transaction = true;
-    pg->committing = false;
+    pg->committing = pg->commit_refused = pg->standby_skipped = false;
     pg_exec_f(pg, "BEGIN ISOLATION LEVEL %s", how);
     args_clear(&pg->args);
     /* An acknowledged event is on disk: a server or role whose default says otherwise is overruled,
@@ -307,42 +312,23 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
     return true;
 }
 
-static bool is_class(const char *state, const char *class)
-{
-    return strncmp(state, class, strlen(class)) == 0;
-}
-
 static enum pg_fate fate_of_error(struct pg *pg, const PGresult *r)
 {
-    static const char *const passing[] = {
-        "40",    /* deadlock, serialization */
-        "55P03", /* lock timeout */
-        "55006", /* object in use */
-        "57014", /* statement timeout, or cancelled by hand */
-        "53",    /* out of disk, memory, connections */
-        "58030", /* I/O error */
-    };
-    static const char *const lost[] = {
-        "08", "57P", /* the connection, the server shutting down */
-        "25P03",     /* idle in a transaction for too long */
-        "25006",     /* read only: a standby by now; another host may be the primary */
-    };
     const char *state = PQresultErrorField(r, PG_DIAG_SQLSTATE);
     if (!state)
         return PG_LOST;
+    enum pg_fate fate = sqlstate_fate(state);
+    snprintf(pg->sqlstate, sizeof pg->sqlstate, "%s", state);
+    set_why(pg, PQresultErrorMessage(r));
     if (kept_holds(&pg->kept) && kept_is_about_names(state)) {
         pg->kept.is_refused = true;
         log_warning("statement_names_refused",
                     LOG_C("why", PQresultErrorField(r, PG_DIAG_MESSAGE_PRIMARY)));
-        return is_class(state, "08") ? PG_LOST : PG_NOT_NOW;
+        return fate == PG_LOST ? PG_LOST : PG_NOT_NOW;
     }
-    for (size_t i = 0; i < ARRAY_LEN(lost); i++)
-        if (is_class(state, lost[i]))
-            return PG_LOST;
-    for (size_t i = 0; i < ARRAY_LEN(passing); i++)
-        if (is_class(state, passing[i]))
-            return PG_NOT_NOW;
-    return PG_WRONG;
+    if (fate == PG_REFUSED && pg->refusals)
+        refusals_note(pg->refusals, state, buf_c(&pg->why));
+    return fate;
 }
 
 /* The results of one statement, up to the NULL behind them. */
@@ -360,7 +346,6 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
         ExecStatusType status = PQresultStatus(r);
         if (status == PGRES_FATAL_ERROR) {
             fate = fate_of_error(pg, r);
-            set_why(pg, PQresultErrorMessage(r));
         } else if (status == PGRES_PIPELINE_ABORTED && fate == PG_FINE) {
             fate = PG_NOT_NOW; /* the statement that failed says why */
         } else if (status == PGRES_SINGLE_TUPLE) {
@@ -405,6 +390,8 @@ static enum pg_fate take_all(struct pg *pg)
         fate = take_results(pg, i, until);
         if (fate == PG_LOST)
             return fate;
+        if (fate == PG_REFUSED && first == PG_FINE && pg->committing && i == pg->sent - 1)
+            pg->commit_refused = true;
         if (first == PG_FINE)
             first = fate;
     }
@@ -434,6 +421,11 @@ enum pg_fate pg_sync(struct pg *pg)
     if (pg->connection && PQpipelineSync(pg->connection))
         fate = take_all(pg);
     learn_kept(pg, fate == PG_FINE);
+    if (fate == PG_FINE && pg->committing && pg->standby_skipped) {
+        fate = PG_LOST;
+        set_why(pg, "the wait for the standby was cancelled");
+        disconnect(pg);
+    }
     if (fate == PG_LOST && pg->connection) {
         const char *why = PQerrorMessage(pg->connection);
         if (*why || pg->why.n == 0)
@@ -445,8 +437,10 @@ enum pg_fate pg_sync(struct pg *pg)
         pg->in_transaction = true; /* aborted: a COMMIT behind the error was not carried out */
     pg->sent = 0;
     pg->stream = -1;
-    if (fate == PG_NOT_NOW || fate == PG_WRONG)
+    if (fate == PG_NOT_NOW || fate == PG_REFUSED)
         pg_rollback(pg);
+    if (fate == PG_REFUSED && sqlstate_is_internal(pg->sqlstate))
+        disconnect(pg);
     return fate;
 }
 

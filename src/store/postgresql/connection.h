@@ -7,22 +7,15 @@
  * are no session settings, no LISTEN and no advisory locks anywhere, and names of statements only
  * where the server is found to be asked directly (kept.h).
  *
- * Nothing here is retried. The fate of a trip:
- *   PG_FINE        every statement was carried out
- *   PG_NOT_NOW     refused for reasons that pass (a deadlock, a lock or statement that took too
- *                  long, a server shutting down or short of something, a name that does not hold:
- *                  kept.h): rolled back
- *   PG_LOST        the connection broke: rolled back, or committed if a COMMIT was under way
- *   PG_WRONG       the server refuses it for ever: a mistake in this program or somebody's change
- *                  of the schema; rolled back */
+ * Nothing here is retried: how a trip ended is a pg_fate (sqlstate.h). A name that does not hold
+ * (kept.h) passes, too. */
 #pragma once
 
 #include "store/postgresql/arrays.h"
 #include "store/postgresql/kept.h"
+#include "store/postgresql/refusals.h"
 
 #include <libpq-fe.h>
-
-enum pg_fate { PG_FINE, PG_NOT_NOW, PG_LOST, PG_WRONG };
 
 /* Whatever is done for each period of events fits into one trip: 30 days each, of 11 years. */
 #define PG_STATEMENTS_MOST 160
@@ -41,9 +34,13 @@ struct pg {
     int64_t trip_ms;    /* after so long a trip's answers are not waited for: PG_LOST */
     PGconn *connection;
     bool in_transaction;
-    bool writes;     /* the transaction may */
-    bool committing; /* since pg_begin a COMMIT was put in: lost is then perhaps done */
-    struct buf why;  /* of the last trip that was not fine */
+    bool writes;          /* the transaction may */
+    bool committing;      /* since pg_begin a COMMIT was put in: lost is then perhaps done */
+    bool commit_refused;  /* by an error of its own: whatever stands between may have lost it */
+    bool standby_skipped; /* it was carried out before the standby it waited for had it */
+    struct buf why;       /* of the last trip that was not fine */
+    char sqlstate[SQLSTATE_BYTES]; /* of the server's last error; empty: none yet */
+    struct pg_refusals *refusals;  /* where they are noted; NULL: nowhere */
     struct pg_args args;
     struct pg_kept kept;
     PGresult *results[PG_STATEMENTS_MOST];

@@ -157,7 +157,7 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
     if (pg_int(pg_result(pg, at), 0, 1) > known) {
         pg_store_fail(s, "this node was away for so long that it no longer knows what others have"
                          " changed: start it again");
-        return PG_WRONG;
+        return PG_REFUSED;
     }
     arena_free(&feed->arena);
     feed->revision = read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));

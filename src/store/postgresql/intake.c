@@ -274,17 +274,18 @@ static void find_accounts(struct intake *in)
         in->items[i].account = account_of(in, in->items[i].c->terms->account_no);
 }
 
-static void gather(struct intake *in, const struct request_list *batches)
+static void gather(struct intake *in, const struct pg_intake_group *group)
 {
-    for (const struct request *r = batches->first; r; r = r->next)
-        in->count += ((struct intake_batch *)r->what)->count;
-    in->items = arena_zalloc(in->arena, in->count * sizeof *in->items + 1);
-    size_t n = 0;
-    for (const struct request *r = batches->first; r; r = r->next) {
+    size_t most = 0;
+    for (const struct request *r = group->batches->first; r; r = r->next)
+        most += ((struct intake_batch *)r->what)->count;
+    in->items = arena_zalloc(in->arena, most * sizeof *in->items + 1);
+    for (const struct request *r = group->batches->first; r; r = r->next) {
         struct intake_batch *b = r->what;
         for (size_t i = 0; i < b->count; i++)
-            in->items[n++] = (struct intake_item){
-                .c = &b->items[i], .verdict = &b->verdicts[i], .received_ms = b->received_ms};
+            if (!group->left_out || !group->left_out[i])
+                in->items[in->count++] = (struct intake_item){
+                    .c = &b->items[i], .verdict = &b->verdicts[i], .received_ms = b->received_ms};
     }
     if (in->count > 0)
         find_accounts(in);
@@ -318,7 +319,24 @@ static enum pg_fate owe_own(struct intake *in)
     return fate;
 }
 
-static enum pg_fate take_in(struct intake *in)
+static bool has_own(const struct intake *in)
+{
+    size_t i = 0;
+    while (i < in->count && !in->items[i].own)
+        i++;
+    return i < in->count;
+}
+
+static enum pg_fate end_trial(struct intake *in)
+{
+    enum pg_fate fate = pg_sync(in->pg);
+    if (fate == PG_FINE)
+        pg_rollback(in->pg);
+    in->side->changes.added = (struct pg_counts){0};
+    return fate;
+}
+
+static enum pg_fate take_in(struct intake *in, bool is_trial)
 {
     enum pg_fate fate = make_partitions(in);
     if (fate != PG_FINE)
@@ -334,10 +352,16 @@ static enum pg_fate take_in(struct intake *in)
         return fate;
     for (size_t i = 0; i < in->count; i++)
         decide(in, &in->items[i]);
+    if (in->side->only_looks && !has_own(in)) {
+        pg_rollback(in->pg);
+        return PG_ABSENT;
+    }
     fate = owe_own(in);
     if (fate != PG_FINE)
         return fate;
     pg_intake_write(in);
+    if (is_trial)
+        return end_trial(in);
     fate = pg_sync_commit(in->s, in->pg);
     for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
         if (in->items[i].accepted)
@@ -345,12 +369,13 @@ static enum pg_fate take_in(struct intake *in)
     return fate;
 }
 
-enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request_list)
+enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group)
 {
+    const struct pg_intake_group *group = intake_group;
     struct pg_side *side = &s->changes;
     struct intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
-    gather(&in, request_list);
-    enum pg_fate fate = in.count > 0 ? take_in(&in) : PG_FINE;
+    gather(&in, group);
+    enum pg_fate fate = in.count > 0 ? take_in(&in, group->is_trial) : PG_FINE;
     idmap_free(&in.by_key);
     idmap_free(&in.by_panelist);
     idmap_free(&in.by_reversal);

@@ -148,17 +148,12 @@ static void write_attempts(struct recording *rec)
 
 /* --- the group -------------------------------------------------------------------------------- */
 
-static void gather(struct recording *rec, const struct request_list *batches)
+static void gather(struct recording *rec, const struct pg_outcome_slice *slice)
 {
-    for (const struct request *r = batches->first; r; r = r->next)
-        rec->count += ((struct outcome_batch *)r->what)->count;
+    rec->count = slice->count;
     rec->items = arena_alloc(rec->arena, rec->count * sizeof(struct outcome *) + 1);
-    size_t n = 0;
-    for (const struct request *r = batches->first; r; r = r->next) {
-        struct outcome_batch *b = r->what;
-        for (size_t i = 0; i < b->count; i++)
-            rec->items[n++] = &b->items[i];
-    }
+    for (size_t i = 0; i < rec->count; i++)
+        rec->items[i] = slice->items[i].outcome;
 }
 
 static void put_fences(struct recording *rec)
@@ -348,10 +343,10 @@ static enum pg_fate record(struct recording *rec)
     return write_all(rec);
 }
 
-enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_list)
+enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice)
 {
     struct recording rec = {.s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
-    gather(&rec, request_list);
+    gather(&rec, outcome_slice);
     enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_FINE;
     if (fate == PG_FINE && rec.refused > 0) {
         atomic_fetch_add(&s->nodes.refused, (long long)rec.refused);

@@ -179,10 +179,13 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .handed_over = atomic_load(&s->nodes.handed_over),
         .node_name = s->nodes.name,
         .refusal = refusal,
+        .statements_refused = atomic_load(&n->refusals.count),
+        .outcomes_set_aside = atomic_load(&n->set_aside),
         .waiting_most = s->waiting_most,
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };
+    ret->statement_refused_ms = refusals_last(&n->refusals, ret->sqlstate);
     for (size_t i = 0; i < STORE_REFUSALS; i++)
         ret->refused[i] = atomic_load(&n->refused[i]);
     for (size_t i = 0; i < STORE_TIMINGS; i++)
@@ -390,6 +393,10 @@ static void init_parts(struct postgresql_store *s)
     pg_init(&s->keeper, s->uri);
     pg_init(&s->nodes.pg, s->uri);
     s->nodes.pg.trip_ms = NODE_TRIP_MS;
+    struct pg *const all[] = {&s->changes.pg, &s->outcomes.pg, &s->pages,   &s->reads,
+                              &s->scans,      &s->keeper,      &s->nodes.pg};
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
+        all[i]->refusals = &s->numbers.refusals;
     ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
     questions_init(&s->questions);
     list_lives(s, lives);

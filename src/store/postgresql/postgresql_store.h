@@ -51,7 +51,43 @@ struct pg_numbers {         /* numbers.c */
     atomic_llong refused[STORE_REFUSALS];
     atomic_bool away;   /* the database cannot be written at the moment */
     atomic_bool failed; /* the store has stopped */
+    struct pg_refusals refusals;
+    atomic_llong set_aside; /* outcomes that the database refuses for now */
 };
+
+/* Events to be taken in by one transaction. */
+struct pg_intake_group {
+    const struct request_list *batches;
+    const bool *left_out; /* which items of its only batch are; NULL: none */
+    bool is_trial;        /* rolled back: would it be taken? */
+};
+
+/* An outcome, and the request that it came with. */
+struct pg_outcome {
+    struct outcome *outcome;
+    struct pg_outcomes_asked *asked;
+};
+
+struct pg_outcome_slice {
+    const struct pg_outcome *items;
+    size_t count;
+};
+
+/* How much is spent on finding out what of a group the database refuses. */
+#define PG_ISOLATION_TRIES 64
+#define PG_ISOLATION_MS 10000
+struct pg_isolation {
+    int tries;
+    int64_t since_mono_ms;
+};
+
+static inline bool pg_isolation_goes_on(struct pg_isolation *i)
+{
+    int64_t now = env_mono_ms(env_real());
+    if (i->tries++ == 0)
+        i->since_mono_ms = now;
+    return i->tries <= PG_ISOLATION_TRIES && now - i->since_mono_ms < PG_ISOLATION_MS;
+}
 
 /* What a thread that writes has for itself. */
 struct pg_side {
@@ -64,7 +100,9 @@ struct pg_side {
     size_t owed_count, owed_capacity;
     int64_t asked_us; /* when the first of the group under way was asked for */
     int64_t weight;   /* events or outcomes in it */
+    bool is_part;     /* of a group that was refused as a whole */
     bool unknown;     /* the commit of the group under way may have happened */
+    bool only_looks;  /* whether it has: nothing is written; PG_ABSENT: it has not */
     int64_t own_no;   /* what such a try has given itself alone: a change its revision, a resend its
                        * number; 0: none yet */
 };
@@ -102,7 +140,8 @@ static inline struct postgresql_store *postgresql_store_of(struct store *s)
 
 /* trying.c: doing a thing until it is done, refused or hopeless */
 typedef enum pg_fate (*pg_work)(struct postgresql_store *s, struct pg *pg, void *what);
-/* STORE_OK, or STORE_BUSY (nothing of it was done) where it may be refused, or STORE_FAILED. */
+/* STORE_OK, or STORE_REFUSED by the database, or STORE_BUSY where it may be kept from the database
+ * while that is away (nothing of it was done), or STORE_FAILED. */
 enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
                                void *what, bool may_refuse);
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what);
@@ -126,9 +165,9 @@ uint64_t pg_numbers_look(struct pg_numbers *n);
 void pg_numbers_looked(struct pg_numbers *n, uint64_t mark, const struct pg_counts *seen);
 
 /* intake.c: intake batches of one group; verdicts and owed callbacks are filled in */
-enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *request_list);
+enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_group);
 /* outcomes.c */
-enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *request_list);
+enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice);
 /* commands.c */
 enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *object_change);
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what);
@@ -149,10 +188,12 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
 /* waiting.c */
 enum pg_fate pg_read_waiting(struct postgresql_store *s, struct pg *pg, void *lane_waiting);
 
-/* threads.c */
+/* changes_thread.c */
 void *pg_changes_main(void *arg);
 void pg_changes_refuse_old(struct postgresql_store *s); /* on that thread */
+/* outcomes_thread.c */
 void *pg_outcomes_main(void *arg);
+/* threads.c */
 void *pg_pages_main(void *arg);
 void *pg_reads_main(void *arg);
 void *pg_scans_main(void *arg);

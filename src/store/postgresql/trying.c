@@ -1,10 +1,17 @@
-/* Doing one thing until it is done, and what that means when the database goes away.
+/* Doing one thing until it is done, and what that means when the database goes away or refuses it.
  *
  * A group that was refused (a deadlock, a lock) or whose connection broke is done again from the
  * start: nothing of it is kept in between, and what it needs is read again. When the connection
  * broke behind a COMMIT nobody knows whether it happened. Then the group is no longer refused, as
  * that would say that nothing is stored: it is done again however long it takes, and finds what it
- * had written by its own keys. */
+ * had written by its own keys. It finds that behind locks that the transaction in doubt holds until
+ * it is over, and commits a lock of its own even where there is nothing to write: so it also waits
+ * for a standby that the transaction in doubt did not wait for to the end.
+ *
+ * A database that answers and refuses the same thing again (an extension's error, somebody's
+ * trigger, a disk that stays full) does not end the store: STORE_REFUSED, and whoever made the
+ * group finds out which part of it is refused. In doubt that may only be said once it is known that
+ * nothing is stored: then the group is not done again, only looked for (PG_ABSENT). */
 #include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
@@ -44,6 +51,15 @@ enum pg_fate pg_sync_commit(struct postgresql_store *s, struct pg *pg)
 
 /* --- again and again -------------------------------------------------------------------------- */
 
+#define REFUSALS_ENOUGH 2 /* the first may be of a moment, or of one connection */
+#define LOSSES_ENOUGH 3   /* by a database that lets itself be connected to again each time */
+
+/* The tries of one group so far. */
+struct tries {
+    int failures, refusals, losses;
+    bool reached; /* the last one reached a server */
+};
+
 static enum pg_fate try_once(struct postgresql_store *s, struct pg *pg, pg_work work, void *what,
                              bool *ret_reached)
 {
@@ -73,66 +89,96 @@ static void nap(struct postgresql_store *s)
     (void)queue_has_any(&s->nap, PG_RETRY_MS);
 }
 
-/* For a database that is away it has waited long enough: counted from when it was asked for, so
- * that what waits behind a group in doubt does not wait anew. */
-static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side)
+/* Counted from when it was asked for, so that what waits behind a group in doubt does not wait
+ * anew. */
+static bool has_waited(const struct pg_side *side)
 {
-    return atomic_load(&s->numbers.away) &&
-           timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
+    return timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
+}
+
+/* For a database that is away it has waited long enough. A part of a group that was refused is
+ * tried once in any case. */
+static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side, int failures)
+{
+    return atomic_load(&s->numbers.away) && has_waited(side) && (failures > 0 || !side->is_part);
+}
+
+/* The database can be reached, and does not take it. */
+static bool is_refused(const struct pg_side *side, struct tries *t, enum pg_fate fate)
+{
+    t->refusals += fate == PG_REFUSED || (fate == PG_NOT_NOW && has_waited(side));
+    t->losses = fate == PG_LOST && t->reached ? t->losses + 1 : 0;
+    return t->refusals >= REFUSALS_ENOUGH || (t->losses >= LOSSES_ENOUGH && has_waited(side));
+}
+
+static void drop_try(struct pg_side *side)
+{
+    pg_side_drop_owed(side);
+    arena_free(&side->scratch);
+}
+
+/* What a try that was not fine means: true, and the end of it; false: another one. */
+static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tries *t,
+                    enum pg_fate fate, bool may_refuse)
+{
+    drop_try(side);
+    if (fate == PG_ABSENT)
+        return true;
+    side->unknown |= side->pg.committing && (fate == PG_LOST || side->pg.commit_refused);
+    bool refused = is_refused(side, t, fate), doubt = side->unknown && may_refuse;
+    side->only_looks = refused && doubt;
+    /* A connection may break once. */
+    if (!t->reached || (t->failures > 0 && fate != PG_REFUSED))
+        pg_store_note_away(s, &side->pg, true);
+    return refused && !doubt;
 }
 
 enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side, pg_work work,
                                void *what, bool may_refuse)
 {
-    side->unknown = false;
+    struct tries t = {0};
+    side->unknown = side->only_looks = false;
     side->own_no = 0;
-    for (int failures = 0;; failures++) {
-        bool over = failures > 0 && is_over(s);
+    for (;; t.failures++) {
+        bool over = t.failures > 0 && is_over(s);
         if (atomic_load(&s->numbers.failed))
             return STORE_FAILED;
-        if (may_refuse && !side->unknown && (over || is_hopeless(s, side)))
+        if (may_refuse && !side->unknown && (over || is_hopeless(s, side, t.failures)))
             return STORE_BUSY;
         if (over) {
             pg_store_fail(s, "the database does not answer, and the daemon is to stop: what it"
                              " could not record is done again after the next start");
             return STORE_FAILED;
         }
-        if (failures > 0)
+        if (t.failures > 0)
             nap(s);
         if (side->unknown && side == &s->changes)
             pg_changes_refuse_old(s);
-        bool reached;
-        enum pg_fate fate = try_write_once(s, side, work, what, &reached);
+        enum pg_fate fate = try_write_once(s, side, work, what, &t.reached);
         if (fate == PG_FINE) {
             pg_store_note_away(s, &side->pg, false);
             return STORE_OK;
         }
-        pg_side_drop_owed(side);
-        arena_free(&side->scratch);
-        if (fate == PG_WRONG) {
-            pg_store_fail(s, buf_c(&side->pg.why));
-            return STORE_FAILED;
-        }
-        side->unknown |= fate == PG_LOST && side->pg.committing;
-        if (!reached || failures > 0) /* a connection may break once */
-            pg_store_note_away(s, &side->pg, true);
+        if (end_try(s, side, &t, fate, may_refuse))
+            return STORE_REFUSED;
     }
 }
 
 enum store_status pg_try_read(struct postgresql_store *s, struct pg *pg, pg_work work, void *what)
 {
     int64_t begin_ms = env_mono_ms(env_real());
-    for (;;) {
+    for (int refusals = 0;;) {
+        bool reached;
         if (atomic_load(&s->numbers.failed))
             return STORE_FAILED;
-        bool reached;
         enum pg_fate fate = try_once(s, pg, work, what, &reached);
         if (fate == PG_FINE)
             return STORE_OK;
+        bool again = fate == PG_LOST || (fate == PG_REFUSED && ++refusals < REFUSALS_ENOUGH);
         bool long_enough = env_mono_ms(env_real()) - begin_ms > PG_PATIENCE_MS;
-        if (fate != PG_LOST || long_enough || is_over(s)) {
+        if (!again || long_enough || is_over(s)) {
             log_warning("read_failed", LOG_STR("why", buf_str(&pg->why)));
-            return STORE_BUSY;
+            return fate == PG_REFUSED ? STORE_REFUSED : STORE_BUSY;
         }
         nap(s);
     }

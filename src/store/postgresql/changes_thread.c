@@ -1,0 +1,221 @@
+/* The thread that changes something: events, objects, resends, erasures, in the order in which they
+ * were asked for. Events of several requests go into one transaction, anything else is a
+ * transaction of its own.
+ *
+ * Where the database refuses such a group, it is cut in halves until the requests are found that it
+ * refuses alone. Those are answered STORE_REFUSED, and cost the others nothing but time. An item
+ * whose very values are refused is found the same way, by trials that are rolled back, so that a
+ * request is still taken whole or not at all: it is rejected, and the others are taken. */
+#include "store/postgresql/postgresql_store.h"
+
+#include <stdlib.h>
+
+static size_t weight(const struct request *r)
+{
+    return ((const struct intake_batch *)r->what)->count;
+}
+
+static size_t weigh(const struct request_list *list)
+{
+    size_t n = 0;
+    for (const struct request *r = list->first; r; r = r->next)
+        n += weight(r);
+    return n;
+}
+
+static size_t count(const struct request_list *list)
+{
+    size_t n = 0;
+    for (const struct request *r = list->first; r; r = r->next)
+        n++;
+    return n;
+}
+
+/* Requests with events from the front: at most so many, and as many as make a group. */
+static struct request_list take_group(struct request_list *from, size_t most, size_t most_events)
+{
+    struct request_list group = {0};
+    for (size_t n = 0;
+         from->first && from->first->kind == REQUEST_INTAKE && most > 0 && n < most_events;
+         most--) {
+        struct request *r = request_list_take(from);
+        n += weight(r);
+        request_list_add(&group, r);
+    }
+    return group;
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+static enum store_status try_group(struct postgresql_store *s, const struct request_list *batches,
+                                   const bool *left_out, bool is_trial)
+{
+    struct pg_intake_group group = {batches, left_out, is_trial};
+    struct pg_side *side = &s->changes;
+    ASSERT(batches->first); /* a group has one at least */
+    side->asked_us = batches->first->asked_us;
+    side->weight = (int64_t)weigh(batches);
+    return pg_try_write(s, side, pg_take_in, &group, true);
+}
+
+static void end_group(struct postgresql_store *s, struct request_list *group,
+                      enum store_status status)
+{
+    while (group->first) {
+        struct request *r = request_list_take(group);
+        pg_intake_ended(s, r->what);
+        if (status == STORE_OK)
+            timing_add_since(&s->numbers.timings[STORE_TIME_ACCEPT], r->asked_us);
+        else if (status != STORE_FAILED)
+            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+        request_finish(r, status);
+    }
+    pg_side_hand_over(s, &s->changes);
+    arena_free(&s->changes.scratch);
+}
+
+/* Which items have values that the database refuses. False: that is not why, or it takes too long
+ * to find out. */
+static bool find_bad(struct postgresql_store *s, const struct request_list *one,
+                     struct pg_isolation *isolation, bool *ret_bad, bool *left_out)
+{
+    size_t total = weigh(one), found = 0;
+    size_t most = total;
+    for (size_t at = 0; at < total;) {
+        size_t n = most < total - at ? most : total - at;
+        for (size_t i = 0; i < total; i++)
+            left_out[i] = i < at || i >= at + n || ret_bad[i];
+        enum store_status status = try_group(s, one, left_out, true);
+        pg_side_drop_owed(&s->changes);
+        arena_free(&s->changes.scratch);
+        if (status == STORE_REFUSED) {
+            if (!sqlstate_is_of_data(s->changes.pg.sqlstate) || !pg_isolation_goes_on(isolation))
+                return false;
+            if (n > 1) {
+                most = n / 2;
+                continue;
+            }
+            ret_bad[at] = true;
+            found++;
+        } else if (status != STORE_OK) {
+            return false;
+        }
+        at += n;
+        most = n * 2;
+    }
+    return found > 0;
+}
+
+/* A request that is refused, without those of its items whose values are. */
+static enum store_status take_good(struct postgresql_store *s, const struct request_list *one,
+                                   struct pg_isolation *isolation)
+{
+    struct intake_batch *batch = one->first->what;
+    bool *bad = arena_zalloc(&batch->arena, batch->count + 1);
+    bool *left_out = arena_zalloc(&batch->arena, batch->count + 1);
+    if (!find_bad(s, one, isolation, bad, left_out))
+        return STORE_REFUSED;
+    enum store_status status = try_group(s, one, bad, false);
+    for (size_t i = 0; status == STORE_OK && i < batch->count; i++)
+        if (bad[i])
+            batch->verdicts[i] = (struct verdict){.kind = VERDICT_NOT_STORABLE};
+    return status;
+}
+
+static void take_events(struct postgresql_store *s, struct request_list *todo)
+{
+    struct request_list left = take_group(todo, SIZE_MAX, PG_GROUP_EVENTS);
+    struct pg_isolation isolation = {0};
+    for (struct request *r = left.first; r; r = r->next) {
+        struct intake_batch *b = r->what;
+        b->verdicts = arena_zalloc(&b->arena, b->count * sizeof *b->verdicts + 1);
+    }
+    size_t most = count(&left);
+    while (left.first) {
+        struct request_list group = take_group(&left, most, SIZE_MAX);
+        size_t requests = count(&group);
+        enum store_status status = try_group(s, &group, NULL, false);
+        if (status == STORE_REFUSED && requests > 1 && pg_isolation_goes_on(&isolation)) {
+            s->changes.is_part = true;
+            request_list_join(&group, &left);
+            left = group;
+            most = requests / 2;
+            continue;
+        }
+        if (status == STORE_REFUSED && requests == 1)
+            status = take_good(s, &group, &isolation);
+        end_group(s, &group, status);
+        most = requests * 2;
+    }
+    s->changes.is_part = false;
+}
+
+/* --- anything else ---------------------------------------------------------------------------- */
+
+static void take_one(struct postgresql_store *s, struct request *r)
+{
+    enum store_status status, found = STORE_OK;
+    s->changes.asked_us = r->asked_us;
+    s->changes.weight = 0; /* none of it adds to what only grows */
+    switch (r->kind) {
+    case REQUEST_OBJECT:
+        status = pg_try_write(s, &s->changes, pg_change_object, r->what, true);
+        found = ((struct object_change *)r->what)->status;
+        break;
+    case REQUEST_RESEND:
+        status = pg_try_write(s, &s->changes, pg_resend, r->what, true);
+        found = ((struct resend *)r->what)->status;
+        break;
+    case REQUEST_ERASE: status = pg_try_write(s, &s->changes, pg_erase, r->what, true); break;
+    default: UNREACHABLE();
+    }
+    request_finish(r, status == STORE_OK ? found : status);
+    pg_side_hand_over(s, &s->changes);
+    arena_free(&s->changes.scratch);
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* Behind a group in doubt nothing else can be done; but what has waited for as long as a database
+ * is waited for is refused: nothing of it is stored. */
+void pg_changes_refuse_old(struct postgresql_store *s)
+{
+    int64_t before_us = timing_now_us() - PG_PATIENCE_MS * INT64_C(1000);
+    struct request_list more = queue_take_all(&s->to_changes, 0), kept = {0};
+    request_list_join(&s->changes_todo, &more);
+    while (s->changes_todo.first) {
+        struct request *r = request_list_take(&s->changes_todo);
+        if (r->kind == REQUEST_STOP || r->asked_us > before_us) {
+            request_list_add(&kept, r);
+            continue;
+        }
+        if (r->kind == REQUEST_INTAKE) {
+            pg_intake_ended(s, r->what);
+            atomic_fetch_add(&s->numbers.refused[STORE_REFUSES_DATABASE], 1);
+        }
+        request_finish(r, STORE_BUSY);
+    }
+    s->changes_todo = kept;
+}
+
+void *pg_changes_main(void *arg)
+{
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-changes");
+    for (bool stop = false; !stop;) {
+        struct request_list *todo = &s->changes_todo;
+        *todo = queue_take_all(&s->to_changes, -1);
+        while (todo->first) {
+            if (todo->first->kind == REQUEST_INTAKE) {
+                take_events(s, todo);
+            } else if (todo->first->kind == REQUEST_STOP) {
+                free(request_list_take(todo));
+                stop = true;
+            } else {
+                take_one(s, request_list_take(todo));
+            }
+        }
+    }
+    return NULL;
+}

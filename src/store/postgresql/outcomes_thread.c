@@ -1,0 +1,293 @@
+/* The thread that records outcomes, in groups of several requests. They have a thread of their own:
+ * they may overtake changes, and so a commit of events and one of outcomes share the server's one
+ * write to its log.
+ *
+ * An outcome is never refused. Where the database refuses a group, it is cut in halves until the
+ * outcomes are found that it refuses alone. Those are set aside and tried again, once a second at
+ * first; their requests are not done until then, so delivery keeps the callbacks in its memory and
+ * does not send them again. What comes later for a callback that has an outcome set aside waits
+ * behind it, as it must not be overwritten by it. */
+#include "store/postgresql/postgresql_store.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "store/idmap.h"
+
+#include <stdlib.h>
+
+#define ASIDE_PAUSE_MS 1000
+#define ASIDE_PAUSE_MOST_MS 30000
+
+/* A request, and how many of its outcomes are not recorded. */
+struct pg_outcomes_asked {
+    struct request *request;
+    size_t left;
+    enum store_status status;
+};
+
+struct outcome_list {
+    struct pg_outcome *items;
+    size_t count, capacity;
+};
+
+struct recorder {
+    struct postgresql_store *s;
+    struct outcome_list aside;
+    struct idmap aside_ids; /* of their callbacks */
+    int64_t due_mono_ms, pause_ms;
+};
+
+static void add(struct outcome_list *list, const struct pg_outcome *o, size_t count)
+{
+    if (count == 0)
+        return;
+    list->items =
+        xgrow(list->items, &list->capacity, list->count + count, sizeof(struct pg_outcome));
+    memcpy(list->items + list->count, o, count * sizeof *o);
+    list->count += count;
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
+
+static size_t weight(const struct request *r)
+{
+    return ((const struct outcome_batch *)r->what)->count;
+}
+
+static size_t weigh(const struct request_list *list)
+{
+    size_t n = 0;
+    for (const struct request *r = list->first; r; r = r->next)
+        n += weight(r);
+    return n;
+}
+
+static void finish(struct postgresql_store *s, struct pg_outcomes_asked *asked)
+{
+    if (asked->status == STORE_OK)
+        timing_add_since(&s->numbers.timings[STORE_TIME_RECORD], asked->request->asked_us);
+    request_finish(asked->request, asked->status);
+    free(asked);
+}
+
+/* The outcomes of requests from the front, as many as make a group. */
+static void take_group(struct postgresql_store *s, struct request_list *from,
+                       struct outcome_list *ret)
+{
+    while (from->first && from->first->kind == REQUEST_OUTCOMES && ret->count < PG_GROUP_OUTCOMES) {
+        struct pg_outcomes_asked *asked = xcalloc(1, sizeof *asked);
+        asked->request = request_list_take(from);
+        struct outcome_batch *batch = asked->request->what;
+        asked->left = batch->count;
+        for (size_t i = 0; i < batch->count; i++)
+            add(ret, &(struct pg_outcome){&batch->items[i], asked}, 1);
+        if (batch->count == 0)
+            finish(s, asked);
+    }
+}
+
+static void end_outcomes(struct postgresql_store *s, const struct pg_outcome *items, size_t count,
+                         enum store_status status)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct pg_outcomes_asked *asked = items[i].asked;
+        if (status != STORE_OK)
+            asked->status = status;
+        if (--asked->left == 0)
+            finish(s, asked);
+    }
+    pg_side_hand_over(s, &s->outcomes);
+    arena_free(&s->outcomes.scratch);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+
+static uint64_t callback_id(const struct outcome *o)
+{
+    uint64_t h = (o->event_no * 0x9e3779b97f4a7c15u) ^ o->account_no;
+    return h ? h : 1;
+}
+
+static void set_aside(struct recorder *rec, const struct pg_outcome *items, size_t count)
+{
+    bool is_new;
+    if (rec->aside.count == 0)
+        rec->due_mono_ms = env_mono_ms(env_real()) + rec->pause_ms;
+    add(&rec->aside, items, count);
+    for (size_t i = 0; i < count; i++)
+        (void)idmap_put(&rec->aside_ids, callback_id(items[i].outcome), &is_new);
+    atomic_store(&rec->s->numbers.set_aside, (long long)rec->aside.count);
+}
+
+/* How many of the list from `at` on may be tried, at most so many; those before them that are
+ * behind one that is set aside go there, too. */
+static size_t take_ready(struct recorder *rec, struct outcome_list *list, size_t at, size_t most)
+{
+    size_t end = at, kept = at;
+    if (rec->aside.count == 0)
+        return most < list->count - at ? most : list->count - at;
+    for (; end < list->count && kept - at < most; end++) {
+        if (idmap_find(&rec->aside_ids, callback_id(list->items[end].outcome)))
+            set_aside(rec, &list->items[end], 1);
+        else
+            list->items[kept++] = list->items[end];
+    }
+    memmove(list->items + kept, list->items + end, (list->count - end) * sizeof *list->items);
+    list->count -= end - kept;
+    return kept - at;
+}
+
+/* What there was no time for comes first when those that are set aside are tried again. */
+static void put_off(struct recorder *rec, struct outcome_list *list, size_t at)
+{
+    struct outcome_list first = {0};
+    size_t n = take_ready(rec, list, at, list->count);
+    add(&first, list->items + at, n);
+    add(&first, rec->aside.items, rec->aside.count);
+    free(rec->aside.items);
+    rec->aside = (struct outcome_list){0};
+    set_aside(rec, first.items, first.count);
+    free(first.items);
+}
+
+/* --- recording -------------------------------------------------------------------------------- */
+
+static enum store_status try_some(struct recorder *rec, const struct pg_outcome *items,
+                                  size_t count)
+{
+    struct pg_side *side = &rec->s->outcomes;
+    struct pg_outcome_slice slice = {items, count};
+    side->asked_us = items[0].asked->request->asked_us;
+    side->weight = (int64_t)count;
+    return pg_try_write(rec->s, side, pg_record, &slice, false);
+}
+
+/* Each is recorded, or set aside, or the store has failed. */
+static void record_list(struct recorder *rec, struct outcome_list *list)
+{
+    struct pg_isolation isolation = {0};
+    size_t most = list->count;
+    for (size_t at = 0; at < list->count;) {
+        size_t n = take_ready(rec, list, at, most);
+        if (n == 0)
+            continue;
+        enum store_status status = try_some(rec, list->items + at, n);
+        if (status == STORE_REFUSED && !pg_isolation_goes_on(&isolation)) {
+            put_off(rec, list, at);
+            break;
+        }
+        if (status == STORE_REFUSED && n > 1) {
+            most = n / 2;
+            continue;
+        }
+        if (status == STORE_REFUSED)
+            set_aside(rec, list->items + at, 1);
+        else
+            end_outcomes(rec->s, list->items + at, n, status);
+        at += n;
+        most = n * 2;
+    }
+}
+
+static void retry_aside(struct recorder *rec)
+{
+    struct outcome_list list = rec->aside;
+    rec->aside = (struct outcome_list){0};
+    idmap_clear(&rec->aside_ids);
+    size_t before = list.count;
+    record_list(rec, &list);
+    free(list.items);
+    bool better = rec->aside.count < before;
+    rec->pause_ms = better ? ASIDE_PAUSE_MS : rec->pause_ms * 2;
+    if (rec->pause_ms > ASIDE_PAUSE_MOST_MS)
+        rec->pause_ms = ASIDE_PAUSE_MOST_MS;
+    rec->due_mono_ms = env_mono_ms(env_real()) + rec->pause_ms;
+    atomic_store(&rec->s->numbers.set_aside, (long long)rec->aside.count);
+    if (rec->aside.count == 0)
+        log_info("outcomes_recorded_after_all", LOG_INT("count", before));
+    else if (!better)
+        log_warning("outcomes_set_aside", LOG_INT("count", rec->aside.count),
+                    LOG_C("sqlstate", rec->s->outcomes.pg.sqlstate),
+                    LOG_STR("why", buf_str(&rec->s->outcomes.pg.why)));
+}
+
+/* With several nodes groups are small, and each costs the server something whatever is in it.
+ * Nobody waits for outcomes: a small group waits for more, for as long as the last one took. So a
+ * server that is busy is asked less often; but what is not recorded when a node dies is sent again,
+ * so never for long. A node alone makes groups that are large where it matters. */
+static void gather(struct postgresql_store *s, struct request_list *todo, int64_t took_us)
+{
+    bool alone = atomic_load(&s->nodes.alive) < 2;
+    if (alone || !request_list_has_time(todo) || weigh(todo) >= PG_GROUP_OUTCOMES_ENOUGH)
+        return;
+    int64_t wait_us = took_us < PG_GATHER_MOST_US ? took_us : PG_GATHER_MOST_US;
+    queue_doze(&s->to_outcomes, timing_now_us() + wait_us);
+    struct request_list more = queue_take_all(&s->to_outcomes, 0);
+    request_list_join(todo, &more);
+}
+
+static int64_t record_group(struct recorder *rec, struct request_list *todo)
+{
+    struct outcome_list list = {0};
+    int64_t begin_us = timing_now_us();
+    take_group(rec->s, todo, &list);
+    record_list(rec, &list);
+    free(list.items);
+    return timing_now_us() - begin_us;
+}
+
+/* What is set aside is tried when it is due; when the daemon is to stop, for as long as a database
+ * is waited for then. */
+static void tend_aside(struct recorder *rec)
+{
+    struct postgresql_store *s = rec->s;
+    int64_t now = env_mono_ms(env_real());
+    long long give_up_ms = atomic_load(&s->give_up_mono_ms);
+    if (rec->aside.count == 0)
+        return;
+    if (give_up_ms && now >= give_up_ms)
+        pg_store_fail(s, "the database refuses outcomes, and the daemon is to stop: what it could"
+                         " not record is done again after the next start");
+    if (give_up_ms || atomic_load(&s->numbers.failed) || now >= rec->due_mono_ms)
+        retry_aside(rec);
+}
+
+static int64_t wait_ms(const struct recorder *rec)
+{
+    int64_t rest = rec->due_mono_ms - env_mono_ms(env_real());
+    if (rec->aside.count == 0)
+        return -1;
+    if (atomic_load(&rec->s->give_up_mono_ms))
+        return PG_RETRY_MS;
+    return rest < 0 ? 0 : rest < ASIDE_PAUSE_MS ? rest : ASIDE_PAUSE_MS;
+}
+
+void *pg_outcomes_main(void *arg)
+{
+    struct recorder rec = {.s = arg, .pause_ms = ASIDE_PAUSE_MS};
+    struct postgresql_store *s = arg;
+    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), "store-outcomes");
+    int64_t took_us = 0;
+    for (bool stop = false; !stop;) {
+        struct request_list todo = queue_take_all(&s->to_outcomes, wait_ms(&rec));
+        if (todo.first)
+            gather(s, &todo, took_us);
+        while (todo.first) {
+            if (todo.first->kind == REQUEST_STOP) {
+                free(request_list_take(&todo));
+                stop = true;
+                continue;
+            }
+            took_us = record_group(&rec, &todo);
+        }
+        tend_aside(&rec);
+    }
+    while (rec.aside.count > 0) {
+        tend_aside(&rec);
+        (void)queue_has_any(&s->nap, PG_RETRY_MS);
+    }
+    free(rec.aside.items);
+    idmap_free(&rec.aside_ids);
+    return NULL;
+}
