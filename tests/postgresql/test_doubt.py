@@ -6,7 +6,7 @@ import time
 import pytest
 from harness import Account, Receiver, eventually
 from nodes import DatabaseDaemon
-from postgresql import sql
+from postgresql import Session, sql
 
 # As another node has changed a partner.
 OTHER = ("SET LOCAL synchronous_commit=local;"
@@ -118,8 +118,13 @@ def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
             "From": "2020-01-01T00:00:00Z", "To": "2100-01-01T00:00:00Z", "States": [state],
             "RatePerSecond": 1}, query={"partnerId": account.partner_id}))
         doubt.cut("object")
-        asked = asking.result()
-        assert asked.status == 202, asked
+        with Session(doubt.uri) as other:  # the resend waits until commits are held up again
+            assert other.say("BEGIN; LOCK TABLE waiting IN EXCLUSIVE MODE; SELECT 'locked';") == "locked"
+            doubt.end()
+            asked = asking.result()
+            assert asked.status == 202, asked
+            doubt.begin()
+            assert other.say("ROLLBACK; SELECT 'free';") == "free"
         doubt.cut("waiting")
         doubt.end()
         recovery = "/api/v1/recoveries/" + asked.json["RecoveryId"]
@@ -132,3 +137,35 @@ def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
     finally:
         daemon.stop()
         receiver.close()
+
+
+@pytest.mark.parametrize("how", ["pg_terminate_backend", "pg_cancel_backend"])
+@pytest.mark.parametrize("what,table", [("event", "event"), ("change", "object"), ("resend", "waiting"),
+                                        ("erasure", "event")])
+def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, receiver, what, table, how):
+    """However often its wait for the standby is ended: it has happened on this server then, and is
+    found. Whoever finds it waits for the standby again, as it has locked and so written something."""
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    of = {"partnerId": account.partner_id}
+    daemon.api().events([account.event("first")])
+    daemon.api().wait_state("first", account.partner_id, "delivered")
+    doubt.begin()
+    api, path = daemon.api(), "/api/v1/apps/" + account.app_id
+    asking = Asking({
+        "event": lambda: api.post("/api/v1/events", account.event("e"), timeout=90),
+        "change": lambda: api.patch(path, {"Name": "Other"}, timeout=90),
+        "resend": lambda: api.post("/api/v1/callbacks/first/resend", {}, query=of, timeout=90),
+        "erasure": lambda: api.post("/api/v1/panelists/erase", {"PanelistId": "user-1"}, query=of, timeout=90),
+    }[what])
+    first = eventually(lambda: doubt.waiting(table), 10, what="its commit waits for the standby")
+    doubt.say("SELECT %s(%s)" % (how, first))
+    again = "SELECT pid FROM pg_stat_activity WHERE wait_event='SyncRep' AND pid<>%s AND pid IN" \
+        " (SELECT pid FROM pg_locks WHERE relation IN('account'::regclass,'object'::regclass," \
+        "'revision'::regclass,'event'::regclass))" % first
+    second = eventually(lambda: sql(doubt.uri, again), 15, what="who finds it waits again").split()
+    doubt.say(*("SELECT %s(%s)" % (how, pid) for pid in second))
+    asking.join(1)
+    assert asking.is_alive()
+    doubt.end()
+    assert asking.result().status in (200, 202), asking.answer
