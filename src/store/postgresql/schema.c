@@ -240,28 +240,51 @@ enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *p, enum pg_p
     return PG_FINE;
 }
 
+#define DROP_MOST 8 /* in one transaction; the others go next time */
+
+/* False: no name that a partition is given here. */
+static bool read_number(struct str name, const char *table, int32_t *ret)
+{
+    size_t at = strlen(table) + 1;
+    int32_t n = 0;
+    if (name.n <= at || name.n > at + 7)
+        return false;
+    for (; at < name.n; at++) {
+        if (name.p[at] < '0' || name.p[at] > '9')
+            return false;
+        n = n * 10 + (name.p[at] - '0');
+    }
+    *ret = n - PG_PARTITION_NAME;
+    return true;
+}
+
+/* Names are read here: a cast in SQL may be carried out before the join, on any table's name. */
 enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
 {
     const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
+    struct buf drop = {0};
+    int count = 0;
     pg_begin(pg, false);
     /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
     pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
-    int at =
-        pg_exec_f(pg,
-                  "SELECT substr(c.relname,%d)::int FROM pg_inherits i"
-                  " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
-                  " AND substr(c.relname,%d)::int<%d ORDER BY 1 LIMIT 8",
-                  (int)strlen(table) + 2, table, (int)strlen(table) + 2, first + PG_PARTITION_NAME);
+    int at = pg_exec_f(pg,
+                       "SELECT c.relname::text,c.oid::regclass::text FROM pg_inherits i"
+                       " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
+                       " AND c.relkind='r' ORDER BY c.relname",
+                       table);
     enum pg_fate fate = pg_sync(pg);
     if (fate != PG_FINE)
         return fate;
     const PGresult *r = pg_result(pg, at);
-    int32_t numbers[8];
-    int count = PQntuples(r);
-    for (int i = 0; i < count; i++)
-        numbers[i] = (int32_t)pg_int(r, i, 0);
-    for (int i = 0; i < count; i++)
-        pg_exec_f(pg, "DROP TABLE %s_%d", table, numbers[i]);
+    for (int i = 0; i < PQntuples(r) && count < DROP_MOST; i++) {
+        int32_t number;
+        if (!read_number(pg_str(r, i, 0), table, &number) || number >= first)
+            continue;
+        buf_printf(&drop, "%s%.*s", count++ ? "," : "DROP TABLE ", STR_ARG(pg_str(r, i, 1)));
+    }
+    if (count > 0)
+        pg_exec(pg, buf_c(&drop));
+    buf_free(&drop);
     pg_commit(pg);
     return pg_sync(pg);
 }

@@ -1,0 +1,36 @@
+"""Old partitions go, whatever plan the server has for finding them and whatever else is there."""
+from harness import Account, eventually
+from postgresql import sql
+
+OTHER_PLANS = ("enable_nestloop", "enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan")
+
+
+def partitions(database):
+    return set(sql(database, "SELECT relname FROM pg_class WHERE relname ~ '^attempt_'"
+                   " AND relkind IN('r','f')").splitlines())
+
+
+def test_old_partitions_are_dropped_and_nothing_else(database, database_daemon, receiver):
+    daemon = database_daemon.start()
+    account = Account(daemon, receiver.url)
+    daemon.api().events([account.event("e")])
+    daemon.api().wait_state("e", account.partner_id, "delivered")
+    daemon.stop()
+    kept = partitions(database)
+    newest = max(int(name.split("_")[1]) for name in kept if name.split("_")[1].isdigit())
+    week = int(sql(database, "SELECT max(week) FROM attempt"))
+    sql(database, "CREATE TABLE attempt_%d PARTITION OF attempt FOR VALUES FROM (%d) TO (%d)"
+        % (newest - 100, week - 100, week - 99))
+    # A partition of the operator's own, a foreign table that looks like an old one, and a table.
+    sql(database, "CREATE TABLE attempt_by_hand PARTITION OF attempt FOR VALUES FROM (%d) TO (%d)"
+        % (week - 200, week - 199))
+    sql(database, "CREATE FOREIGN DATA WRAPPER nothing; CREATE SERVER nowhere FOREIGN DATA WRAPPER nothing;"
+                  "CREATE FOREIGN TABLE attempt_%d(i int) SERVER nowhere; CREATE TABLE attempt_%d(i int)"
+        % (newest - 101, newest - 102))
+    for setting in OTHER_PLANS:
+        sql(database, 'ALTER DATABASE "%s" SET %s=off' % (database.split("@/")[1].split("?")[0], setting))
+    others = {"attempt_by_hand"} | {"attempt_%d" % (newest - n) for n in (101, 102)}
+    assert partitions(database) == kept | others | {"attempt_%d" % (newest - 100)}
+    daemon.start()
+    eventually(lambda: partitions(database) == kept | others, 20, what="the old one is dropped")
+    assert "partitions_not_kept" not in daemon.log_text()
