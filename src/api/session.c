@@ -13,6 +13,7 @@ static const struct field_rule sign_in_rules[] = {
     {"Email", true, false},
     {"Password", true, false},
     {"Code", true, false},
+    {"PartnerId", true, false},
 };
 
 #define WRONG "Email, Password or Code is wrong."
@@ -27,11 +28,45 @@ static bool refuse_sign_in(struct people_job *job)
     return job_refuse(job, 401, WRONG);
 }
 
+/* Those who may be meant: all with this Email, or the one of the account that the request names. */
+static size_t find_candidates(struct people_job *job, struct user *ret[EMAIL_ACCOUNTS_MOST])
+{
+    if (!job->name.p)
+        return people_users_by_email(job->people, job->email, ret);
+    struct partner *p = directory_partner(job->c->api->options.directory, job->name);
+    ret[0] = p ? people_user_by_email(job->people, p->account_no, job->email) : NULL;
+    partner_unref(p);
+    return ret[0] != NULL;
+}
+
+/* Takes over the reference. */
+static void prefer(struct user **preferred, struct user *u)
+{
+    if (*preferred && (*preferred)->last_sign_in_ms >= u->last_sign_in_ms) {
+        user_unref(u);
+        return;
+    }
+    user_unref(*preferred);
+    *preferred = u;
+}
+
+/* Whose password it is, of those with this Email in several accounts: who signed in last, if it is
+ * the same one in more. A password is stretched for nobody, too. */
 static bool sign_in_slow(struct people_job *job)
 {
-    job->user = people_user_by_email(job->people, job->email);
-    struct str hash = job->user && job->user->enabled ? job->user->password : STR_NONE;
-    return password_verify(hash, job->password) || refuse_sign_in(job);
+    struct user *users[EMAIL_ACCOUNTS_MOST], *refused = NULL;
+    size_t count = find_candidates(job, users);
+    bool right = count == 0 && password_verify(STR_NONE, job->password); /* which nobody has */
+    for (size_t i = 0; i < count; i++) {
+        right = password_verify(users[i]->enabled ? users[i]->password : STR_NONE, job->password);
+        prefer(right ? &job->user : &refused, users[i]);
+    }
+    if (job->user) {
+        user_unref(refused);
+        return true;
+    }
+    job->user = refused; /* the audit log names him */
+    return refuse_sign_in(job);
 }
 
 /* The password was right a moment ago. */
@@ -75,6 +110,7 @@ void session_post(struct call *c)
         sign_in_email(job, "Email", &job->email);
         sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
         fields_text(&job->fields, "Code", 1, 64, &job->code);
+        fields_id(&job->fields, "PartnerId", &job->name);
     }
     if (c->problems.count == 0 && tries_left(job, job->email))
         job->slow = sign_in_slow;

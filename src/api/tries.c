@@ -57,9 +57,13 @@ static struct str joined(struct people_job *job, const char *kind, struct str a,
 static struct str known_device(struct people_job *job, struct str account)
 {
     struct str token = person_device(job->c);
-    struct user *user = token.p ? people_user_by_email(job->people, account) : NULL;
-    bool known = user && device_is_of(job->people, token, user->id);
-    user_unref(user);
+    struct user *users[EMAIL_ACCOUNTS_MOST];
+    size_t count = token.p ? people_users_by_email(job->people, account, users) : 0;
+    bool known = false;
+    for (size_t i = 0; i < count; i++) {
+        known |= device_is_of(job->people, token, users[i]->id);
+        user_unref(users[i]);
+    }
     return known ? token : STR_NONE;
 }
 

@@ -91,12 +91,12 @@ static bool create_judge(struct people_job *job)
     fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
     if (c->problems.count)
         return job_refuse(job, 400, NULL);
-    struct user *same_email = people_user_by_email(job->people, next.email);
+    struct user *same_email = people_user_by_email(job->people, c->account_no, next.email);
     struct user *same_id = next.id.p ? people_user(job->people, next.id) : NULL;
     user_unref(same_email);
     user_unref(same_id);
     if (same_email)
-        return job_refuse(job, 409, "Somebody with this Email is there already.");
+        return job_refuse(job, 409, "Somebody with this Email is in this account already.");
     if (same_id)
         return job_refuse(job, 409, "The id is taken; choose another, or leave it out.");
     if (!next.id.p)
@@ -154,8 +154,8 @@ void user_get(struct call *c)
 /* The one of that address, if he is of this account. */
 static bool print_one(struct call *c, struct json_writer *w, struct str email)
 {
-    struct user *u = people_user_by_email(c->api->options.people, email);
-    if (u && u->account_no == c->account_no)
+    struct user *u = people_user_by_email(c->api->options.people, c->account_no, email);
+    if (u)
         person_render_user(w, c->api, u);
     user_unref(u);
     return false;

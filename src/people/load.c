@@ -14,14 +14,15 @@ static bool fail(struct arena *arena, struct str id, struct str why, struct str 
 
 static bool take_user(struct people *p, struct user *u, struct str *ret_why)
 {
-    struct user *by_id = people_user(p, u->id), *by_email = people_user_by_email(p, u->email);
+    struct user *by_id = people_user(p, u->id);
+    struct user *by_email = people_user_by_email(p, u->account_no, u->email);
     bool good = !by_id && !by_email;
     user_unref(by_id);
     user_unref(by_email);
     if (good)
         people_put_user(p, u);
     else
-        *ret_why = STR("another user has its id or email");
+        *ret_why = STR("another user has its id, or its email in the same account");
     return good;
 }
 

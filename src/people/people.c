@@ -1,8 +1,9 @@
 /* The registry. Few entries (people, not panelists), so lists walk all of them; what a request
  * needs (a session by its token, its user) is an index.
  *
- * Invariants: a user is in `users` and, by its address, in `emails`; a session in `sessions` and,
- * by the hash of its token, in `tokens`: one reference for both. */
+ * Invariants: a user is in `users`; a session in `sessions` and, by the hash of its token, in
+ * `tokens`: one reference for both. An e-mail address is unique within an account only: whom a
+ * partner invites must not depend on, or tell, whom another one has. */
 #include "people/people_state.h"
 
 #include "accounts/entry.h"
@@ -22,7 +23,7 @@ struct people *people_new(const struct people_options *options)
     p->parser = json_parser_new();
     pthread_mutex_init(&p->lock, NULL);
     env_random(options->env, &p->users.secret, sizeof p->users.secret);
-    p->emails.secret = p->sessions.secret = p->tokens.secret = p->users.secret;
+    p->sessions.secret = p->tokens.secret = p->users.secret;
     return p;
 }
 
@@ -38,7 +39,6 @@ void people_free(struct people *p)
     unref_all(&p->users);
     unref_all(&p->sessions);
     index_free(&p->users);
-    index_free(&p->emails);
     index_free(&p->sessions);
     index_free(&p->tokens);
     json_parser_free(p->parser);
@@ -80,9 +80,32 @@ struct user *people_user(struct people *p, struct str id)
     return find(p, &p->users, id);
 }
 
-struct user *people_user_by_email(struct people *p, struct str email)
+struct user *people_user_by_email(struct people *p, uint32_t account_no, struct str email)
 {
-    return find(p, &p->emails, email);
+    struct user *found = NULL;
+    lock(p);
+    for (size_t i = 0; i < p->users.capacity && !found; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->account_no == account_no && str_eq(u->email, email))
+            found = entry_ref(u);
+    }
+    unlock(p);
+    return found;
+}
+
+size_t people_users_by_email(struct people *p, struct str email,
+                             struct user *ret[EMAIL_ACCOUNTS_MOST])
+{
+    size_t count = 0;
+    lock(p);
+    for (size_t i = 0; i < p->users.capacity; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->enabled && u->password.p && count < EMAIL_ACCOUNTS_MOST &&
+            str_eq(u->email, email))
+            ret[count++] = entry_ref(u);
+    }
+    unlock(p);
+    return count;
 }
 
 struct session *people_session(struct people *p, struct str id)
@@ -290,21 +313,10 @@ uint32_t people_next_no(struct people *p)
     return no;
 }
 
-/* Not where another has the address by now. */
-static void drop_email(struct people *p, const struct user *was)
-{
-    if (was && index_find(&p->emails, was->email) == was)
-        index_remove(&p->emails, was->email);
-}
-
 void people_put_user(struct people *p, struct user *u)
 {
     lock(p);
     struct user *was = index_find(&p->users, u->id);
-    drop_email(p, was);
-    /* Who had the address before may be told of behind whoever has it now (people_refresh). */
-    index_remove(&p->emails, u->email);
-    index_put(&p->emails, u->email, u);
     index_put(&p->users, u->id, u);
     if (u->user_no > p->last_no)
         p->last_no = u->user_no;
@@ -332,7 +344,6 @@ void people_remove_user(struct people *p, struct str id)
 {
     lock(p);
     struct user *was = index_remove(&p->users, id);
-    drop_email(p, was);
     unlock(p);
     entry_unref(was);
 }

@@ -29,7 +29,13 @@ MUST_CHECK bool people_leave_out_orphan(struct people *people, struct directory 
 
 /* --- look-ups; each gives a reference, or NULL ----------------------------------------------- */
 struct user *people_user(struct people *people, struct str id);
-struct user *people_user_by_email(struct people *people, struct str email); /* lower-case */
+/* The email is lower-case. */
+struct user *people_user_by_email(struct people *people, uint32_t account_no, struct str email);
+/* Those of all accounts who may sign in with it, a reference each. Beyond EMAIL_ACCOUNTS_MOST
+ * nobody is found: each is a password to be stretched. */
+#define EMAIL_ACCOUNTS_MOST 8
+size_t people_users_by_email(struct people *people, struct str email,
+                             struct user *ret[EMAIL_ACCOUNTS_MOST]);
 /* Whose one-time link this is, while it is good. */
 struct user *people_user_by_link(struct people *people, const uint8_t hash[32], int64_t now_ms);
 struct session *people_session(struct people *people, struct str id);

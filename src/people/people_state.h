@@ -22,7 +22,7 @@ struct people {
     struct people_options options;
     struct json_parser *parser; /* of the start */
     pthread_mutex_t lock;       /* everything below */
-    struct index users, emails, sessions, tokens;
+    struct index users, sessions, tokens;
     uint32_t last_no;
     bool users_left_out; /* at the start: somebody is there all the same */
     uint8_t set_up_hash[32];

@@ -478,3 +478,24 @@ def test_links_are_not_guessed(own_daemon):
     own_daemon.start()
     found = [Browser(own_daemon).post("/api/v1/links/check", {"Token": "guess-%d" % i}).status for i in range(60)]
     assert found[:50] == [404] * 50 and found[-1] == 429
+
+
+def test_an_email_belongs_to_no_account(daemon):
+    """Inviting somebody neither tells nor hinders whom another partner invites."""
+    mine, theirs = partner(daemon), partner(daemon)
+    first = person(daemon, "owner", mine)
+    invited = daemon.api().post("/api/v1/users", {"Email": first.email, "Role": "owner"}, query={"partnerId": theirs})
+    assert invited.status == 201, invited
+    again = daemon.api().post("/api/v1/users", {"Email": first.email, "Role": "analyst"}, query={"partnerId": mine})
+    assert again.status == 409
+    used = Browser(daemon).post("/api/v1/links/use", {
+        "Token": invited.json["Link"].split("#")[1], "Password": NEW})
+    assert used.status == 200 and used.json["Partner"]["PartnerId"] == theirs
+    for password, account in ((PASSWORD, mine), (NEW, theirs)):
+        b = Browser(daemon)
+        assert b.sign_in(first.email, password).status == 200
+        assert b.session()["Partner"]["PartnerId"] == account
+    wrong_account = {"Email": first.email, "Password": PASSWORD, "PartnerId": theirs}
+    assert Browser(daemon).post("/api/v1/session", wrong_account).status == 401
+    right_account = dict(wrong_account, Password=NEW)
+    assert Browser(daemon).post("/api/v1/session", right_account).status == 200
