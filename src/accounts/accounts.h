@@ -100,7 +100,8 @@ struct api_key {
     uint32_t account_no; /* 0: an operator's */
     uint32_t scopes;
     struct str id, name;
-    int64_t expires_ms;     /* 0: never */
+    struct str person;  /* UserId of who made it, or made the key that made it; absent: no person */
+    int64_t expires_ms; /* 0: never */
     int64_t stored_used_ms; /* the last request, late by KEY_USED_LAG_MS at most; 0: none yet */
     atomic_llong used_ms;   /* the same, only in memory */
     atomic_bool noting_use; /* stored_used_ms is about to be made newer */

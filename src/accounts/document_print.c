@@ -142,5 +142,7 @@ void document_print_key(struct buf *to, const struct api_key *k)
     json_key_int(&w, "ExpiresMs", k->expires_ms);
     json_key_int(&w, "UsedMs", k->stored_used_ms);
     text(&w, "Sha256", str_of(hex));
+    if (k->person.p)
+        text(&w, "Person", k->person);
     json_end_object(&w);
 }

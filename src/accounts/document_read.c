@@ -289,6 +289,7 @@ bool document_read_key(struct arena *arena, const struct json *document, struct 
         .stored_used_ms = number(&r, "UsedMs", 0, INT64_MAX),
         .id = id(&r, "KeyId"),
         .name = text(&r, "Name"),
+        .person = text_or_none(&r, "Person"),
     };
     struct str hex = text(&r, "Sha256");
     size_t n = 0;

@@ -95,7 +95,8 @@ struct client *client_pack(const struct client *from)
 
 struct api_key *api_key_pack(const struct api_key *from)
 {
-    static const size_t texts[] = {offsetof(struct api_key, id), offsetof(struct api_key, name)};
+    static const size_t texts[] = {offsetof(struct api_key, id), offsetof(struct api_key, name),
+                                   offsetof(struct api_key, person)};
     return entry_pack(from, sizeof *from, API_KEY_MAGIC, texts, ARRAY_LEN(texts));
 }
 

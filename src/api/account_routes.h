@@ -8,6 +8,10 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
             void (*render)(struct mutation *m, struct json_writer *w), int status,
             const char *location);
 
+/* A person goes: logs a warning where keys remain that are theirs, by themselves or by such a key.
+ */
+void keys_warn_of_person(struct api *api, struct str user_id);
+
 /* Answers one entry with its ETag. */
 void answer_entry(struct call *c, const struct buf *body, uint64_t version);
 

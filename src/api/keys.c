@@ -4,11 +4,23 @@
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/log.h"
+#include "people/people.h"
+
+/* Who is behind it: the person who is signed in, or who made the key that asks. In the arena. */
+static struct str person_behind(struct call *c)
+{
+    if (c->person.user_id.p)
+        return c->person.user_id;
+    struct api_key *key = directory_key(c->api->options.directory, c->key_id);
+    struct str person = key && key->person.p ? arena_str(&c->r->arena, key->person) : STR_NONE;
+    api_key_unref(key);
+    return person;
+}
 
 static enum change_result create(struct mutation *m)
 {
-    return change_create_key(m->accounts, m->c->partner->id, m->c->scopes, m->body, &m->c->problems,
-                             &m->change);
+    return change_create_key(m->accounts, m->c->partner->id, m->c->scopes, person_behind(m->c),
+                             m->body, &m->c->problems, &m->change);
 }
 
 static enum change_result revoke(struct mutation *m)
@@ -23,7 +35,7 @@ static enum change_result revoke(struct mutation *m)
 static void render_created(struct mutation *m, struct json_writer *w)
 {
     log_info("key_made", LOG_STR("key", m->change.key->id), LOG_STR("by", m->c->key_id));
-    render_key(w, m->change.key, str_of(m->change.key_text));
+    render_key(w, m->change.key, str_of(m->change.key_text), false);
 }
 
 void keys_post(struct call *c)
@@ -40,6 +52,31 @@ void key_delete(struct call *c)
     mutate(c, false, revoke, NULL, 204, NULL);
 }
 
+/* --- keys that outlive their maker ------------------------------------------------------------ */
+
+static bool is_gone(struct people *people, struct str user_id)
+{
+    struct user *u = people_user(people, user_id);
+    bool gone = !u || !u->enabled;
+    user_unref(u);
+    return gone;
+}
+
+void keys_warn_of_person(struct api *api, struct str user_id)
+{
+    struct directory *d = api->options.directory;
+    int64_t count = 0;
+    directory_read_lock(d);
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_KEY); no++) {
+        const struct api_key *k = directory_key_by_no_locked(d, no);
+        count += k && str_eq(k->person, user_id);
+    }
+    directory_read_unlock(d);
+    if (count > 0)
+        log_warning("keys_of_person_remain", LOG_STR("user", user_id), LOG_INT("keys", count),
+                    LOG_C("fix", "lists of keys say CreatorGone: revoke those that are not known"));
+}
+
 /* --- the list ------------------------------------------------------------------------------- */
 
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
@@ -50,7 +87,8 @@ static bool print_items(struct call *c, struct json_writer *w, uint32_t before_n
         directory_list_keys(c->api->options.directory, c->account_no, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {
         if (i < limit) {
-            render_key(w, found[i], STR_NONE);
+            render_key(w, found[i], STR_NONE,
+                       found[i]->person.p && is_gone(c->api->options.people, found[i]->person));
             *ret_last_no = found[i]->key_no;
         }
         api_key_unref(found[i]);

@@ -233,6 +233,8 @@ static bool patch_judge(struct people_job *job)
     job->change.user = user_pack(&next);
     if (loses)
         people_end_sessions(job->people, &job->change, next.id, STR_NONE);
+    if (job->user->enabled && !next.enabled)
+        keys_warn_of_person(job->c->api, next.id);
     job_note_user(job, "user.changed", job->user, job->change.user);
     return true;
 }
@@ -245,6 +247,7 @@ static bool remove_judge(struct people_job *job)
     memcpy(&next, job->user, sizeof next);
     job->change.user = user_pack(&next);
     job->change.remove_user = true;
+    keys_warn_of_person(job->c->api, next.id);
     people_end_sessions(job->people, &job->change, next.id, STR_NONE);
     job_note_user(job, "user.removed", job->user, NULL);
     return true;

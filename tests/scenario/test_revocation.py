@@ -187,6 +187,31 @@ def test_changes_that_wait_behind_the_revocation(daemon, kind):
     assert [e["Action"] for e in entries[at + 1:] if e["Actor"]["Id"] == actor] == []
 
 
+@pytest.mark.parametrize("revocation", ["removed", "disabled"])
+def test_what_somebody_made_is_flagged_when_they_are_gone(daemon, revocation):
+    """Their keys, and the keys that those made, go on and are named to the owner and to the operator."""
+    world = World(daemon)
+    keys = "/api/v1/partners/%s/keys" % world.account.partner_id
+    developer, owner = (person(daemon, role, world.account.partner_id) for role in ("developer", "owner"))
+    developer.operator = False
+    first = developer.post(keys, {"Scopes": ["keys:write", "reports:read"]}).json
+    second = daemon.api(first["Key"]).post(keys, {"Scopes": ["reports:read"]}).json
+    third = owner.post(keys, {"Scopes": ["reports:read"]}).json
+    assert (first["CreatedBy"], second["CreatedBy"], third["CreatedBy"]) == (developer.user_id, developer.user_id, owner.user_id)
+
+    def flags(who):
+        return {k["KeyId"]: (k.get("CreatedBy"), k.get("CreatorGone", False)) for k in who.get(keys).json["Items"]}
+
+    made = {first["KeyId"]: developer.user_id, second["KeyId"]: developer.user_id, third["KeyId"]: owner.user_id,
+            world.ids["KeyId"]: None}
+    assert flags(owner) == {k: (person_id, False) for k, person_id in made.items()}
+    assert REVOCATIONS[revocation](daemon.api(), world, developer).status in (200, 204)
+    wanted = {k: (person_id, person_id == developer.user_id) for k, person_id in made.items()}
+    assert flags(owner) == flags(daemon.api()) == wanted
+    warned = [json.loads(line) for line in daemon.log_text().splitlines() if '"keys_of_person_remain"' in line]
+    assert [(line["user"], line["keys"]) for line in warned if line["user"] == developer.user_id] == [(developer.user_id, 2)]
+
+
 @pytest.mark.parametrize("revocation", ["key", "partner disabled", "removed"])
 def test_live_streams_end(daemon, revocation):
     world = World(daemon)

@@ -108,6 +108,8 @@ export interface Key {
   Scopes: Scope[];
   ExpiresAt?: string;
   LastUsedAt?: string;
+  CreatedBy?: string;
+  CreatorGone?: boolean;
   Key?: string;
 }
 

@@ -145,7 +145,15 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
           rows={list.data}
           rowKey={key => key.KeyId}
           columns={[
-            { title: 'Name', cell: key => key.Name || <span class="quiet">–</span> },
+            {
+              title: 'Name',
+              cell: key => (
+                <span class="row">
+                  {key.Name || <span class="quiet">–</span>}
+                  {key.CreatorGone && <Badge tone="warn">its maker is gone</Badge>}
+                </span>
+              ),
+            },
             { title: 'KeyId', cell: key => <span class="mono">{key.KeyId}</span> },
             {
               title: 'Scopes',
