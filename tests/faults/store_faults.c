@@ -24,6 +24,8 @@
 #define LIVES 5
 #define BURSTS 40 /* of up to BURST requests at once, in a life */
 #define BURST 4
+#define CALLS 36 /* of each kind that are made to fail one after the other */
+#define DEFAULT_SEEDS 120
 
 static char directory[64]; /* of the lock file; everything else is on the simulated disk */
 
@@ -231,21 +233,21 @@ static void live(struct run *r)
     expect(r, !burst(r), "a store that failed acknowledges");
 }
 
-/* A call that fails: of the journal's files, of the database's or of its WAL's, each of which is
- * called about as often in a life as the bound says. */
+/* What may fail, and about how often it is called in a life. */
+static const struct {
+    const char *in; /* the journal's files, the database's WAL, both of the database's */
+    enum sim_fault fault;
+    uint64_t within;
+} failing[] = {
+    {"/journal/", SIM_SYNC, 60}, {"/journal/", SIM_WRITE, 60},  {".db-wal", SIM_SYNC, 8},
+    {".db-wal", SIM_WRITE, 150}, {"postbackd.db", SIM_SYNC, 8}, {"postbackd.db", SIM_WRITE, 200},
+};
+
 static void arrange_fault(struct run *r)
 {
-    static const struct {
-        const char *in;
-        enum sim_fault fault;
-        uint64_t within;
-    } faults[] = {
-        {"/journal/", SIM_SYNC, 60},   {"/journal/", SIM_WRITE, 60},
-        {".db-wal", SIM_SYNC, 8},      {".db-wal", SIM_WRITE, 150},
-        {"postbackd.db", SIM_SYNC, 8}, {"postbackd.db", SIM_WRITE, 200},
-    };
-    size_t i = rng_below(&r->rng, ARRAY_LEN(faults));
-    sim_disk_fail(r->disk, faults[i].fault, faults[i].in, 1 + rng_below(&r->rng, faults[i].within),
+    size_t i = rng_below(&r->rng, ARRAY_LEN(failing));
+    sim_disk_fail(r->disk, failing[i].fault, failing[i].in,
+                  1 + rng_below(&r->rng, failing[i].within),
                   rng_below(&r->rng, 8) == 0 ? ENOSPC : EIO);
 }
 
@@ -327,7 +329,7 @@ static void run_done(struct run *r)
  */
 
 static uint64_t first_seed = 1;
-static int seeds = 120;
+static int seeds = DEFAULT_SEEDS;
 
 /* A whole run, in which threads take turns. Returns its trace. */
 static uint64_t run_seed(struct run *r, uint64_t seed, bool lying, bool quiet)
@@ -373,6 +375,48 @@ static void a_seed_is_a_run(void)
         CHECK(trace != last);
         last = trace;
     }
+}
+
+/* A life in which the n-th such call fails, then one that the power ends, and what is there. */
+static bool survives(size_t fault, uint64_t n)
+{
+    struct run r;
+    turns_begin(first_seed + n);
+    run_init(&r, first_seed + n);
+    int error = n % 4 == 0 ? ENOSPC : EIO;
+    sim_disk_fail(r.disk, failing[fault].fault, failing[fault].in, n, error);
+    if (subject_open_unstarted(&r.store, &r.env)) {
+        subject_start(&r.store);
+        live(&r);
+        subject_close(&r.store);
+    }
+    end_trouble(&r);
+    for (int life = 0; r.good && life < 2; life++) {
+        compare_with_oracle(&r);
+        if (!r.store.store)
+            break;
+        sim_disk_cut_after(r.disk, 1 + rng_below(&r.rng, 120));
+        if (r.good && life == 0)
+            live(&r);
+        subject_close(&r.store);
+        end_trouble(&r);
+    }
+    run_done(&r);
+    (void)turns_end();
+    if (!r.good)
+        printf("  call %llu of kind %zu, seed %llu\n", (unsigned long long)n, fault,
+               (unsigned long long)(first_seed + n));
+    return r.good;
+}
+
+/* Each of the first calls of each kind, those of the opening among them; with as many seeds as
+ * there are by default every third. */
+static void survives_every_call_that_fails(void)
+{
+    uint64_t step = seeds > DEFAULT_SEEDS ? 1 : 3;
+    for (size_t i = 0; i < ARRAY_LEN(failing); i++)
+        for (uint64_t n = 1 + i % step; n <= CALLS; n += step)
+            REQUIRE(CHECK(survives(i, n)));
 }
 
 static int64_t cpu_ms(void)
@@ -523,6 +567,7 @@ int main(int argc, char **argv)
         abort();
     RUN(a_seed_is_a_run);
     RUN(keeps_what_it_acknowledged);
+    RUN(survives_every_call_that_fails);
     RUN(recovers_from_a_full_disk);
     RUN(refuses_intake_while_an_erasure_waits);
     RUN(finds_a_lying_disk);

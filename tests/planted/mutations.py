@@ -59,7 +59,7 @@ plant("damage_taken_for_the_end", "journal", "groups behind a damaged one are dr
 plant("old_group_replayed", "journal", "a group that has been replayed already is replayed again", R,
       "ret->sequence != w->sequence)", "ret->sequence < 1)", "unit journal")
 plant("group_elsewhere_taken", "journal", "a group copied to another place is replayed", R,
-      "head.offset != offset ||", "", "unit journal")
+      "head->offset == offset && ", "", "unit journal")
 plant("group_skipped", "journal", "what begins just behind the position is not replayed", R,
       "w->held_is_new = before(w->from, end);",
       "w->held_is_new = before(w->from, end) && w->sequence % 97 != 13;", "unit journal")

@@ -53,9 +53,12 @@ def end_life(world, supply, r, style=None):
     world.kills.append(time.time())
     world.daemon.kill()
     if style or r.randrange(5):
-        return supply.cut(r, style)
-    supply.stays()
-    return 0, "none"
+        end = supply.cut(r, style)
+    else:
+        supply.stays()
+        end = 0, "none"
+    world.kills.append(time.time())  # a receiver may read what the killed one sent only now
+    return end
 
 
 def one_store(directory, seed):

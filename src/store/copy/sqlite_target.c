@@ -244,10 +244,8 @@ static bool finish(struct copy_target *target)
     struct disk *disk = disk_real();
     sql_exec(q, "DELETE FROM meta WHERE name IN('" META_POSITION "','" META_MARK "')");
     apply_drop_cached(&t->apply);
-    sqlite3_stmt *s = sql_prepare(q, "PRAGMA journal_mode=DELETE");
-    bool single = sql_row(q, s) && str_is(sql_str(s, 0), "delete");
-    sql_finalize(s);
-    if (sql_failed(q) || !single)
+    sql_set_journal_mode(q, "delete");
+    if (sql_failed(q))
         return failed(t);
     apply_close(&t->apply);
     int fd = disk->open(disk, t->part, false, false);

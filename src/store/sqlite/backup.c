@@ -79,10 +79,9 @@ static bool replay_tail(struct backup *b, char **ret_why)
     struct sql *q = &b->apply.sql;
     /* Synced once, when it is whole. */
     sql_exec(q, "PRAGMA synchronous=OFF");
-    sqlite3_stmt *s = sql_prepare(q, "PRAGMA journal_mode=DELETE");
-    if (sql_row(q, s))
-        sql_reset(s);
-    sql_finalize(s);
+    sql_set_journal_mode(q, "delete");
+    if (sql_failed(q))
+        return backup_failed(q, "the copy cannot be written", ret_why);
     return recover_tail(&b->apply, &b->view, b->disk, b->part, b->journal_directory, ret_why);
 }
 

@@ -120,6 +120,8 @@ static int settle_found_wal(sqlite3 *db)
     int code = sqlite3_file_control(db, "main", SQLITE_FCNTL_FILE_POINTER, &f.database);
     if (code == SQLITE_OK)
         code = sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &f.wal);
+    if (code == SQLITE_OK && !f.wal->pMethods)
+        code = SQLITE_CANTOPEN; /* the database has no WAL */
     if (code != SQLITE_OK)
         return code;
     code = f.database->pMethods->xShmLock(f.database, LOCK_WRITE, LOCKS,

@@ -216,3 +216,18 @@ int64_t sql_get_int(struct sql *q, const char *text, int64_t otherwise)
     sql_finalize(s);
     return otherwise;
 }
+
+/* The change is committed behind the row that answers: whoever stops there does not see it fail. */
+void sql_set_journal_mode(struct sql *q, const char *mode)
+{
+    sqlite3_stmt *s = sql_prepare_f(q, "PRAGMA journal_mode=%s", mode);
+    bool is_set = sql_row(q, s) && str_is(sql_str(s, 0), mode);
+    while (sql_row(q, s))
+        ;
+    sql_finalize(s);
+    if (!is_set)
+        sql_fail(
+            q, SQLITE_CANTOPEN,
+            "PRAGMA journal_mode: another mode stays; the store needs a local file system, and "
+            "its files writable");
+}

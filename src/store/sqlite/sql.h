@@ -64,5 +64,8 @@ void sql_bind_blob(sqlite3_stmt *s, int at, struct str bytes);
 struct str sql_str(sqlite3_stmt *s, int column); /* valid until the next step */
 int64_t sql_int(sqlite3_stmt *s, int column);
 
+/* PRAGMA journal_mode: fails the connection where another mode stays. */
+void sql_set_journal_mode(struct sql *q, const char *mode);
+
 /* The first column of the first row, or `otherwise`. */
 int64_t sql_get_int(struct sql *q, const char *text, int64_t otherwise);
