@@ -50,7 +50,7 @@ static struct store *open_store(struct subject *subject)
         .disk = sim_disk_of(r->disk),
         .env = &r->env.env,
         .retention = {.bodies_days = 90, .attempts_days = 30, .panelists_days = 91},
-        .journal_segment_bytes = 64 << 10,
+        .journal_segment_bytes = 16 << 10, /* soon released and used again */
         .checkpoint_pages = 40,
     };
     char *why = NULL;

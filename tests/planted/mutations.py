@@ -25,7 +25,7 @@ def plant(name, room, what, file, old, new, test):
 
 JOURNAL_FAULTS = "program tests/faults/journal_faults 200"
 CONFORMANCE = "program tests/conformance/conformance sqlite 2"
-STORE_FAULTS = "program tests/faults/store_faults 200"
+STORE_FAULTS = "program tests/faults/store_faults 60"
 ON_POSTGRESQL = "on-postgresql tests/conformance/conformance postgresql 2"
 
 # --- the journal ---------------------------------------------------------------------------------
@@ -128,9 +128,12 @@ plant("owed_body_purged", "applier", "the body of a resend that is owed goes wit
 C = "src/store/sqlite/checkpoint.c"
 plant("failed_checkpoint_ignored", "checkpoints", "a checkpoint whose sync failed is tried again", C,
       "    sql_fail(q, code, \"checkpoint\");\n    return CHECKPOINT_FAILED;",
-      "    return CHECKPOINT_PARTIAL;", STORE_FAULTS)
+      "    return CHECKPOINT_PARTIAL;", "unit paced")
 plant("found_wal_believed", "checkpoints", "the WAL that a start finds is not written again", C,
-      "q->wal_settled ? SQLITE_OK : settle_found_wal(q->db);", "SQLITE_OK;", STORE_FAULTS)
+      "q->wal_settled ? SQLITE_OK : settle_found_wal(q->db);", "SQLITE_OK;", "unit paced")
+plant("found_wal_not_synced", "checkpoints", "the WAL that a start finds is written and not synced", C,
+      "code == SQLITE_OK ? f->wal->pMethods->xSync(f->wal, SQLITE_SYNC_NORMAL) : code;", "code;",
+      "unit paced")
 plant("partial_checkpoint_releases", "checkpoints", "the journal forgets what is only in the WAL", C,
       "return frames == done ? CHECKPOINT_COMPLETE : CHECKPOINT_PARTIAL;",
       "return CHECKPOINT_COMPLETE;", "unit sqlite_bounds")

@@ -2,6 +2,7 @@
  * ever were. */
 #include "check.h"
 
+#include "store/sqlite/checkpoint.h"
 #include "store/sqlite/paced.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/sql.h"
@@ -14,7 +15,7 @@
 static sqlite3_vfs *real, counting;
 static sqlite3_io_methods methods;
 static const sqlite3_io_methods *real_methods;
-static int syncs, unsynced_bytes, most_unsynced_bytes, sync_code;
+static int writes, syncs, unsynced_bytes, most_unsynced_bytes, sync_code;
 
 /* The same for the file of the database, which only a checkpoint writes. */
 static sqlite3_io_methods main_methods;
@@ -36,6 +37,7 @@ static int counting_main_sync(sqlite3_file *file, int flags)
 
 static int counting_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
+    writes++;
     unsynced_bytes += n;
     if (unsynced_bytes > most_unsynced_bytes)
         most_unsynced_bytes = unsynced_bytes;
@@ -162,6 +164,35 @@ static void a_checkpoint_syncs_both_files(void)
     remove_all(&q);
 }
 
+/* A WAL that was found may be readable and on no disk: the first checkpoint writes it again and
+ * syncs it, and SQLite does the same before it copies pages. Later ones find only what this process
+ * has written. */
+static void the_first_checkpoint_writes_the_wal_again(void)
+{
+    struct sql q = open_new();
+    for (int time = 0; time < 2; time++) {
+        sql_exec(&q, "INSERT INTO t VALUES(1)");
+        writes = syncs = 0;
+        CHECK_EQ_INT(checkpoint_run(&q, false), CHECKPOINT_COMPLETE);
+        CHECK(time == 0 ? writes > 1 : writes == 0);
+        CHECK_EQ_INT(syncs, time == 0 ? 2 : 1);
+    }
+    remove_all(&q);
+}
+
+/* Nobody may try again and find out: the kernel has marked the pages clean. */
+static void a_checkpoint_whose_sync_fails_has_failed(void)
+{
+    struct sql q = open_new();
+    sql_exec(&q, "INSERT INTO t VALUES(1)");
+    sync_code = SQLITE_IOERR_FSYNC;
+    CHECK_EQ_INT(checkpoint_run(&q, false), CHECKPOINT_FAILED);
+    sync_code = SQLITE_OK;
+    CHECK(sql_failed(&q));
+    CHECK_EQ_INT(checkpoint_run(&q, false), CHECKPOINT_FAILED);
+    remove_all(&q);
+}
+
 static void a_sync_that_fails_fails_the_transaction(void)
 {
     struct sql q = open_new();
@@ -180,6 +211,8 @@ int main(void)
     RUN(a_large_transaction_is_synced_in_slices);
     RUN(a_small_one_is_not);
     RUN(a_checkpoint_syncs_both_files);
+    RUN(the_first_checkpoint_writes_the_wal_again);
+    RUN(a_checkpoint_whose_sync_fails_has_failed);
     RUN(a_sync_that_fails_fails_the_transaction);
     return check_done("paced");
 }
