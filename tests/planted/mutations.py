@@ -60,6 +60,9 @@ plant("old_group_replayed", "journal", "a group that has been replayed already i
       "ret->sequence != w->sequence)", "ret->sequence < 1)", "unit journal")
 plant("group_elsewhere_taken", "journal", "a group copied to another place is replayed", R,
       "head->offset == offset && ", "", "unit journal")
+plant("torn_later_group_ignored", "journal", "a torn later group does not prove damage", R,
+      "if (head.sequence > w->sequence && is_head_of(&head, segment, offset))",
+      "if (false)", "unit journal")
 plant("group_skipped", "journal", "what begins just behind the position is not replayed", R,
       "w->held_is_new = before(w->from, end);",
       "w->held_is_new = before(w->from, end) && w->sequence % 97 != 13;", "unit journal")
@@ -93,6 +96,11 @@ plant("slice_sync_error_ignored", "sqlite", "a failed sync in the middle of a wr
       "return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);",
       "(void)s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);\n"
       "    return SQLITE_OK;", "unit paced")
+plant("closing_checkpoints", "sqlite", "closing checkpoints after a failed sync",
+      "src/store/sqlite/sql.c", "SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1",
+      "SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0", STORE_FAULTS)
+plant("equal_keys_merged", "sqlite", "a merge keeps a key twice", "src/store/sqlite/run.c",
+      "if (!is_before(last, next))", "if (is_before(next, last))", "unit runs")
 plant("synchronous_off", "sqlite", "SQLite syncs nothing at a checkpoint",
       "src/store/sqlite/schema.c", "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=OFF",
       "unit paced")
