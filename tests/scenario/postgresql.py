@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """A PostgreSQL of the test's own: Debian's, in a temporary folder, on a Unix socket, gone afterwards.
 
-    postgresql.py run COMMAND...    runs COMMAND with SCENARIO_POSTGRESQL set to the server's URI
+    postgresql.py run COMMAND...    runs COMMAND with SCENARIO_POSTGRESQL set to the server's URI; where
+                                    it is set already, on that server: in its database `postgres` or
+                                    whichever the URI names, and in databases made beside it
     postgresql.py new NAME          inside of it: makes a database, and prints its URI
 """
 import atexit
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 # What a daemon keeps open is about ten connections; tests run some daemons one after the other.
 SETTINGS = {
@@ -161,16 +163,22 @@ class Session:
         self.process.communicate()
 
 
+def beside(uri, name):
+    """Another database of that server."""
+    start, query = (uri.split("?", 1) + [""])[:2]
+    scheme, rest = start.split("://", 1)
+    return "%s://%s/%s%s" % (scheme, rest.split("/", 1)[0], name, "?" + query if query else "")
+
+
 def new_database(uri, name):
     """Makes an empty database beside the one of `uri`; its URI."""
     sql(uri, 'CREATE DATABASE "%s"' % name)
-    return uri.replace("@/postgres?", "@/%s?" % name)
+    return beside(uri, name)
 
 
 def drop_database(uri):
     """Whoever still uses it."""
-    name = uri.split("@/")[1].split("?")[0]
-    sql(uri.replace("@/%s?" % name, "@/postgres?"), 'DROP DATABASE "%s" WITH (FORCE)' % name)
+    sql(beside(uri, "postgres"), 'DROP DATABASE "%s" WITH (FORCE)' % urlsplit(uri).path[1:])
 
 
 def dump(uri):
@@ -186,6 +194,8 @@ def main(words):
         return 0
     if len(words) < 2 or words[0] != "run":
         sys.exit(__doc__)
+    if os.environ.get("SCENARIO_POSTGRESQL"):
+        return subprocess.run(words[1:], check=False).returncode
     cluster = Cluster().start()
     try:
         return subprocess.run(words[1:], env=dict(os.environ, SCENARIO_POSTGRESQL=cluster.uri()),

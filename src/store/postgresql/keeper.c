@@ -64,10 +64,10 @@ static enum pg_fate trim_log(struct pg *pg)
 {
     pg_begin(pg, false);
     pg_exec_f(pg,
-              "WITH old AS (DELETE FROM object_log WHERE at<clock_timestamp()-interval '%d s'"
-              " RETURNING revision) UPDATE revision SET trimmed=greatest(trimmed,"
-              "(SELECT coalesce(max(revision),0) FROM old)) WHERE name='object'",
+              "UPDATE revision SET trimmed=greatest(trimmed,(SELECT coalesce(max(revision),0)"
+              " FROM object_log WHERE at<now()-interval '%d s')) WHERE name='object'",
               LOG_KEPT_S);
+    pg_exec_f(pg, "DELETE FROM object_log WHERE at<now()-interval '%d s'", LOG_KEPT_S);
     pg_exec(pg, "DELETE FROM question WHERE asked_at<clock_timestamp()-interval '1 min'");
     pg_commit(pg);
     return pg_sync(pg);

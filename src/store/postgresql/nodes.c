@@ -16,6 +16,9 @@
 #define STEP_DRAINING_MS 20
 #define FORGET_NODES_S 3600
 
+/* In microseconds, whatever the session's time zone: so it may be carried out anywhere. */
+#define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"
+
 /* What a turn saw: the pure view, and what it leaves out. */
 struct view {
     struct shards_seen seen;
@@ -86,8 +89,8 @@ static enum pg_fate look(struct pg_nodes *n, struct view *v)
                NODE_LEASE_MS);
     int nodes = pg_exec_f(pg,
                           "SELECT node,leaving,until>clock_timestamp(),"
-                          "until<clock_timestamp()-interval '%d s',holder,"
-                          "(extract(epoch FROM until)*1000000)::bigint FROM node ORDER BY node",
+                          "until<clock_timestamp()-interval '%d s',holder," UNTIL_US(
+                              "until") " FROM node ORDER BY node",
                           FORGET_NODES_S);
     int shards = pg_exec(pg, "SELECT shard,node,fence FROM shard ORDER BY shard");
     pg_commit(pg);
@@ -135,7 +138,7 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
     int at = pg_query(pg, "WITH free AS (SELECT s.shard FROM unnest($1,$2) AS u(shard,fence)"
                           " JOIN shard s ON s.shard=u.shard AND s.fence=u.fence"
                           " WHERE NOT EXISTS(SELECT FROM node n WHERE n.node=s.node AND n.node<>$3"
-                          " AND n.until>clock_timestamp()) ORDER BY s.shard"
+                          " AND n.until>now()) ORDER BY s.shard"
                           " FOR UPDATE OF s SKIP LOCKED)"
                           " UPDATE shard t SET node=$3,fence=t.fence+1 FROM free"
                           " WHERE t.shard=free.shard RETURNING t.shard,t.fence");
@@ -155,7 +158,7 @@ static void put_forget(struct pg *pg, const struct view *v)
     args_column(pg_args(pg), &gone);
     args_column(&pg->args, &until);
     pg_query(pg, "DELETE FROM node n USING unnest($1,$2) AS g(node,until) WHERE n.node=g.node"
-                 " AND (extract(epoch FROM n.until)*1000000)::bigint=g.until");
+                 " AND " UNTIL_US("n.until") "=g.until");
     buf_free(&gone.bytes);
     buf_free(&until.bytes);
 }
