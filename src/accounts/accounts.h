@@ -68,11 +68,12 @@ struct app {
     bool enabled;
     int64_t enabled_since_ms; /* schedules stood still before that */
     struct str id, name, partner_id;
-    struct app_terms terms;        /* what decides about events; terms.account_no is the owner's */
-    struct str currency_text;      /* CurrencyValue as it was given */
-    struct str url[LANE_KINDS];    /* by lane kind; absent: none */
-    struct url parsed[LANE_KINDS]; /* where url is present */
-    int32_t timeout_ms;            /* whole exchange */
+    struct app_terms terms;     /* what decides about events; terms.account_no is the owner's */
+    struct str currency_text;   /* CurrencyValue as it was given */
+    struct str url[LANE_KINDS]; /* by lane kind; absent: none */
+    int64_t lane_enabled_ms[LANE_KINDS]; /* when it was last enabled after 410s; 0: never */
+    struct url parsed[LANE_KINDS];       /* where url is present */
+    int32_t timeout_ms;                  /* whole exchange */
     int32_t max_concurrency;
     int32_t rate_per_second; /* 0: no limit */
     struct str secret;       /* newest Callback Secret, decrypted */

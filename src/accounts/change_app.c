@@ -33,14 +33,22 @@ static const struct field_rule app_rules[] = {
     {"CallbackSecret", true, false},
 };
 
-static void app_urls(const struct fields *f, struct app *a)
+static void enable_lane(struct app *a, enum lane_kind kind, int64_t now_ms)
+{
+    if (!a->terms.lane_disabled[kind])
+        return;
+    a->terms.lane_disabled[kind] = false;
+    a->lane_enabled_ms[kind] = now_ms;
+}
+
+static void app_urls(const struct fields *f, int64_t now_ms, struct app *a)
 {
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
         const char *name = lane_url_field((enum lane_kind)kind);
         fields_url(f, name, &a->url[kind]);
-        /* Setting a URL, even to the same value, ends what a 410 began. */
+        /* Setting a URL, even to the same value, ends what 410s began. */
         if (fields_given(f, name))
-            a->terms.lane_disabled[kind] = false;
+            enable_lane(a, (enum lane_kind)kind, now_ms);
     }
 }
 
@@ -87,7 +95,7 @@ static void app_certificate(const struct fields *f, int64_t now_ms, struct app *
     a->certificate = made;
 }
 
-static void app_fields(const struct fields *f, struct app *a)
+static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
 {
     struct app_terms *t = &a->terms;
     int64_t decimals = t->reward_decimals, cap = t->disqualification_cap;
@@ -101,7 +109,7 @@ static void app_fields(const struct fields *f, struct app *a)
     fields_money(f, "DisqualificationReward", 0, MONEY_MAX_REWARD_MICROS,
                  &t->disqualification_reward_micros, NULL);
     fields_int(f, "DisqualificationCap", 0, 1000, &cap);
-    app_urls(f, a);
+    app_urls(f, now_ms, a);
     fields_int(f, "TimeoutSeconds", 3, 30, &timeout_s);
     fields_int(f, "MaxConcurrency", 1, 256, &concurrency);
     fields_int_or_null(f, "RatePerSecond", 0, 10000, &rate);
@@ -166,7 +174,7 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
         if (accounts_new_id(accounts, &f, ACCOUNT_APP, "AppId", "a_", &a.id))
             a.name = a.id;
         fields_required(&f, "CurrencyValue");
-        app_fields(&f, &a);
+        app_fields(&f, env_wall_ms(accounts->options.env), &a);
         app_certificate(&f, env_wall_ms(accounts->options.env), &a);
         given_secret(&f, &a);
     }
@@ -196,7 +204,7 @@ enum change_result change_patch_app(struct accounts *accounts, struct str app_id
     struct app a;
     memcpy(&a, now, sizeof a);
     if (fields_check(&f, app_rules, ARRAY_LEN(app_rules))) {
-        app_fields(&f, &a);
+        app_fields(&f, env_wall_ms(accounts->options.env), &a);
         app_certificate(&f, env_wall_ms(accounts->options.env), &a);
     }
     a.version++;
@@ -279,6 +287,23 @@ enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_n
         a.terms.lane_disabled[kind] = true;
         result = app_ready(accounts, &a, NULL, ret_change);
     }
+    app_unref(now);
+    return result;
+}
+
+enum change_result change_enable_lane(struct accounts *accounts, struct str app_id,
+                                      enum lane_kind kind, struct change *ret_change)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    ASSERT(kind > LANE_NONE && kind < LANE_KINDS);
+    struct app *now = directory_app(accounts->options.directory, app_id);
+    if (!now)
+        return CHANGE_NOT_FOUND;
+    struct app a;
+    memcpy(&a, now, sizeof a);
+    a.version++; /* so that delivery looks at the app again */
+    enable_lane(&a, kind, env_wall_ms(accounts->options.env));
+    enum change_result result = app_ready(accounts, &a, NULL, ret_change);
     app_unref(now);
     return result;
 }

@@ -133,5 +133,9 @@ MUST_CHECK bool change_key_used(struct accounts *accounts, struct str key_id,
  * none left. */
 MUST_CHECK bool change_reseal(struct accounts *accounts, struct change *ret_change);
 
+/* Lets go what waits on a lane that 410s have disabled; nothing changes where none have. */
+enum change_result change_enable_lane(struct accounts *accounts, struct str app_id,
+                                      enum lane_kind kind, struct change *ret_change);
+
 void change_apply(struct accounts *accounts, struct change *change);
 void change_free(struct accounts *accounts, struct change *change);

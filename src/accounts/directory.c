@@ -402,3 +402,16 @@ size_t directory_list_keys(struct directory *d, uint32_t account_no, uint32_t be
 {
     return list(d, ACCOUNT_KEY, (struct filter){account_no, 0}, before_no, (void **)ret, limit);
 }
+
+int64_t directory_count_disabled_endpoints(struct directory *d)
+{
+    int64_t count = 0;
+    directory_read_lock(d);
+    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_APP); no++) {
+        const struct app *app = directory_app_locked(d, no);
+        for (int kind = LANE_SUCCESS; app && kind < LANE_KINDS; kind++)
+            count += app->url[kind].p && app->terms.lane_disabled[kind];
+    }
+    directory_read_unlock(d);
+    return count;
+}

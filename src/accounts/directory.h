@@ -55,3 +55,5 @@ size_t directory_list_clients(struct directory *d, uint32_t account_no, uint32_t
                               uint32_t before_no, struct client **ret, size_t limit);
 size_t directory_list_keys(struct directory *d, uint32_t account_no, uint32_t before_no,
                            struct api_key **ret, size_t limit);
+/* Endpoints that are disabled by 410s. Looks at every app. */
+int64_t directory_count_disabled_endpoints(struct directory *d);

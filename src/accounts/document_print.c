@@ -101,6 +101,11 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
         if (t->lane_disabled[kind])
             json_int(&w, kind);
     json_end_array(&w);
+    json_key(&w, "LaneEnabledMs");
+    json_array(&w);
+    for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        json_int(&w, a->lane_enabled_ms[kind]);
+    json_end_array(&w);
     json_key_int(&w, "TimeoutMs", a->timeout_ms);
     json_key_int(&w, "MaxConcurrency", a->max_concurrency);
     json_key_int(&w, "RatePerSecond", a->rate_per_second);

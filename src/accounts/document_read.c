@@ -179,6 +179,17 @@ static void read_disabled_lanes(struct reading *r, struct app_terms *t)
     }
 }
 
+static void read_lane_enabled(struct reading *r, struct app *a)
+{
+    const struct json *times = json_member(r->document, "LaneEnabledMs");
+    const struct json *v = times && times->type == JSON_ARRAY ? times->first : NULL;
+    int kind = LANE_SUCCESS;
+    for (; v && kind < LANE_KINDS; v = v->next)
+        a->lane_enabled_ms[kind++] = whole(r, v, "LaneEnabledMs");
+    if (v || kind < LANE_KINDS)
+        wrong(r, "LaneEnabledMs");
+}
+
 static void read_app_terms(struct reading *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -192,6 +203,7 @@ static void read_app_terms(struct reading *r, struct app *a)
     t->extended_fields = flag(r, "ExtendedFields");
     t->negative_ad_hoc = flag(r, "NegativeAdHoc");
     read_disabled_lanes(r, t);
+    read_lane_enabled(r, a);
 }
 
 static bool read_app_secrets(struct reading *r, struct app *a)

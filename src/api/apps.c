@@ -17,6 +17,21 @@ static enum change_result patch(struct mutation *m)
                             &m->c->problems, &m->change);
 }
 
+/* The path's second id. */
+static enum lane_kind endpoint_of(const struct call *c)
+{
+    for (enum lane_kind kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
+        if (str_is(c->ids[1], lane_kind_name(kind)))
+            return kind;
+    return LANE_NONE;
+}
+
+static enum change_result enable(struct mutation *m)
+{
+    m->action = "app.endpoint_enabled";
+    return change_enable_lane(m->accounts, m->c->app->id, endpoint_of(m->c), &m->change);
+}
+
 static enum change_result rotate(struct mutation *m)
 {
     m->action = "app.secret_rotated";
@@ -62,6 +77,14 @@ void apps_post(struct call *c)
 void app_patch(struct call *c)
 {
     mutate(c, true, patch, render_plain, 200, NULL);
+}
+
+void app_endpoint_enable(struct call *c)
+{
+    if (endpoint_of(c) == LANE_NONE)
+        call_answer_problem(c, 404, "An endpoint is success, failure or offer.");
+    else
+        mutate(c, false, enable, render_plain, 200, NULL);
 }
 
 void app_secret_rotate(struct call *c)

@@ -73,6 +73,12 @@ static void print_warning(struct json_writer *w, const struct endpoint_view *v)
     const struct app *app = v->app;
     int64_t now_ms = v->now_ms, expires_ms = v->health->certificate_expires_ms;
     struct buf text = {0};
+    if (app->url[v->kind].p && (app->terms.lane_disabled[v->kind] || v->health->disabled))
+        buf_printf(&text,
+                   "This receiver answered 410 to five callbacks in a row, so nothing is sent to "
+                   "it: %lld wait. Set the URL again (the same will do) or enable the endpoint; "
+                   "what has passed its last attempt's time by then is skipped. ",
+                   (long long)v->waiting);
     if (certificate_expires_soon(expires_ms, now_ms)) {
         buf_add_c(&text, "The certificate of this receiver ");
         certificate_print_expiry(&text, expires_ms, now_ms);
@@ -85,7 +91,7 @@ static void print_warning(struct json_writer *w, const struct endpoint_view *v)
         buf_add_c(&text, ".");
     }
     json_key(w, "Warning");
-    json_string(w, text.n ? buf_str(&text) : STR_NONE);
+    json_string(w, text.n ? str_trim(buf_str(&text)) : STR_NONE);
     buf_free(&text);
 }
 

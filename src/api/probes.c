@@ -48,8 +48,10 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     certificate_watch_get(c->api->options.certificates, &s);
     bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
     bool clusters = n->clusters_away > 0;
+    int64_t disabled = directory_count_disabled_endpoints(c->api->options.directory);
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
-    if (!listener && s.clients_expiring == 0 && !replica && !clusters && !is_refusing(n))
+    if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
+        !is_refusing(n))
         return;
     json_key(w, "Warnings");
     json_array(w);
@@ -72,6 +74,15 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
                         "the log are read at the primary. The log says why.")
                   : STR("The read replica is further behind than --read-replica-max-lag: reports "
                         "and the log are read at the primary."));
+    if (disabled > 0) {
+        buf_clear(&text);
+        buf_printf(&text,
+                   "Callback endpoints that answered 410 to five callbacks in a row and are "
+                   "disabled: %lld. What they are owed waits until their URLs are set again or "
+                   "they are enabled.",
+                   (long long)disabled);
+        check(w, "endpoints_disabled", buf_str(&text));
+    }
     if (clusters) {
         buf_clear(&text);
         buf_printf(&text,

@@ -71,6 +71,7 @@ void app_get(struct call *c);
 void app_patch(struct call *c);
 void app_secret_get(struct call *c);
 void app_secret_rotate(struct call *c);
+void app_endpoint_enable(struct call *c);
 void app_endpoints(struct call *c);
 void app_test_callback(struct call *c);
 void app_verify_callback(struct call *c);

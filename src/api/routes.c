@@ -100,6 +100,10 @@ const struct route api_routes[] = {
      app_verify_callback},
     {HTTP_GET, "/api/v1/apps/{AppId}/endpoints", SCOPE_CALLBACKS_READ, READ, SUBJECT_APP, NULL,
      NULL, "Endpoints", 200, "How the app's callback endpoints do.", app_endpoints},
+    {HTTP_POST, "/api/v1/apps/{AppId}/endpoints/{Endpoint}/enable", SCOPE_APPS_WRITE, WRITE,
+     SUBJECT_APP, NULL, NULL, "App", 200,
+     "Send to an endpoint (success, failure, offer) again that 410s have disabled.",
+     app_endpoint_enable},
 
     {HTTP_GET, "/api/v1/clients/{ClientId}", SCOPE_APPS_READ, READ, SUBJECT_CLIENT, NULL, NULL,
      "Client", 200, "Read a client.", client_get},

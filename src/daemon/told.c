@@ -24,6 +24,10 @@ void told_lane(struct operations *operations, const struct lane_notice *notice)
     case LANE_STATE_APP_DISABLED: return;
     }
     operations_tell(operations, &event);
+    if (event.state == OPERATIONS_SUSPENDED)
+        return;
+    event.topic = OPERATIONS_OF_DISABLED; /* callbacks wait without an end: the operator, too */
+    operations_tell(operations, &event);
 }
 
 void told_certificate(struct operations *operations, const struct app *app, enum lane_kind kind,

@@ -92,6 +92,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
             .max_concurrency = app->max_concurrency,
             .rate_per_second = app->rate_per_second,
             .enabled_since_ms = app->enabled_since_ms,
+            .lane_enabled_ms = app->lane_enabled_ms[kind],
             .url_hash = url->p ? hash_fast(url->p, url->n) : 0,
             .app_version = app->version,
         };
@@ -100,6 +101,8 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
     struct lane_now now = dispatcher_now(d);
     if (s.enabled_since_ms > now.wall_ms) /* by a clock that was put back since */
         s.enabled_since_ms = now.wall_ms;
+    if (s.lane_enabled_ms > now.wall_ms)
+        s.lane_enabled_ms = now.wall_ms;
     lane->leaving = (owner != OWNER_NONE && owner != d->index) ||
                     leases_lost(d->delivery->leases, lane->no, lane->fence);
     if (s.has_url)

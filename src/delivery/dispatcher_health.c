@@ -88,8 +88,8 @@ static enum lane_state state_of(const struct lane *lane, const struct lane_now *
 {
     switch (lane_mode(lane)) {
     case LANE_HALTED: return LANE_STATE_APP_DISABLED;
-    case LANE_DRAINING:
-        return lane->settings.has_url ? LANE_STATE_DISABLED : LANE_STATE_NOT_CONFIGURED;
+    case LANE_DRAINING: return LANE_STATE_NOT_CONFIGURED;
+    case LANE_HELD: return LANE_STATE_DISABLED;
     case LANE_SHUT: return lane->window.suspended ? LANE_STATE_SUSPENDED : LANE_STATE_HOST_DOWN;
     case LANE_LEAVING:
     case LANE_OPEN: break;

@@ -111,6 +111,24 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     return t;
 }
 
+/* Without an exchange. A delivered one, whose extra try of a resend that was, stays delivered. */
+static void skip(struct dispatcher *d, struct lane *lane, struct callback *c,
+                 enum callback_reason reason)
+{
+    struct lane_now now = dispatcher_now(d);
+    struct outcome outcome = {
+        .account_no = c->account_no,
+        .event_no = c->event_no,
+        .lane = lane->no,
+        .resend_no = c->resend_no,
+        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED,
+        .reason = c->was_delivered ? REASON_NONE : reason,
+        .place = c->place,
+    };
+    dispatcher_record(d, &outcome);
+    lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
+}
+
 bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 {
     enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
@@ -131,8 +149,15 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     bool shut = lane_mode(lane) == LANE_SHUT;
     bool sick = lane_is_sick(lane); /* before this try counts */
     struct callback *c = lane_take(lane);
-    lane_count_start(lane, &now);
     lane_settle_place(lane, &c->place);
+    if (!c->was_delivered &&
+        callback_is_missed(&d->delivery->schedule, &c->place, lane->settings.lane_enabled_ms)) {
+        leases_end(d->delivery->leases, lane->no);
+        app_unref(app);
+        skip(d, lane, c, REASON_DISABLED);
+        return true;
+    }
+    lane_count_start(lane, &now);
     if (shut)
         (void)schedule_pass(&d->delivery->schedule, &c->place, now.wall_ms);
     struct request_source from = {
@@ -217,10 +242,14 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
 }
 
 /* What was asked is what is gone: by now the lane may have another URL. */
-static void set_gone(struct dispatcher *d, struct try *t)
+static void judge_gone(struct dispatcher *d, struct try *t)
 {
     struct str url = t->app->url[t->callback->lane];
-    if (!lane_set_gone(t->lane, hash_fast(url.p, url.n)))
+    if (t->x.class != ATTEMPT_GONE) {
+        gone_run_end(&t->lane->gone_run);
+        return;
+    }
+    if (!lane_add_gone(t->lane, hash_fast(url.p, url.n), t->callback->event_no))
         return;
     if (d->delivery->disable_lane)
         d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane,
@@ -284,8 +313,7 @@ static void finish(struct dispatcher *d, struct try *t)
     dispatcher_count(d, t, &now);
     judge_lane(d, t, &now);
     dispatcher_judge_destination(d, t);
-    if (t->x.class == ATTEMPT_GONE)
-        set_gone(d, t);
+    judge_gone(d, t);
     struct outcome outcome = {
         .account_no = c->account_no,
         .event_no = c->event_no,
@@ -373,20 +401,7 @@ void dispatcher_free_spare(struct dispatcher *d)
 
 void dispatcher_skip(struct dispatcher *d, struct lane *lane)
 {
-    struct callback *c = lane_take(lane);
-    struct lane_now now = dispatcher_now(d);
-    struct outcome outcome = {
-        .account_no = c->account_no,
-        .event_no = c->event_no,
-        .lane = lane->no,
-        .resend_no = c->resend_no,
-        .state = c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_SKIPPED,
-        .place = c->place,
-    };
-    if (!c->was_delivered)
-        outcome.reason = lane->settings.has_url ? REASON_DISABLED : REASON_NO_URL;
-    dispatcher_record(d, &outcome);
-    lane_finish(lane, c, LANE_FINISH_FINAL, 0, &now);
+    skip(d, lane, lane_take(lane), REASON_NO_URL);
 }
 
 static void cancel(struct dispatcher *d, struct try *t)

@@ -46,20 +46,16 @@ void lane_free(struct lane *lane)
     free(lane);
 }
 
-/* Whether what waits is to be skipped, whenever it is due. */
-static bool has_nowhere_to_go(const struct lane *lane)
-{
-    return !lane->settings.has_url || lane->settings.disabled || lane->gone;
-}
-
 enum lane_mode lane_mode(const struct lane *lane)
 {
     if (lane->leaving)
         return LANE_LEAVING;
     if (!lane->settings.enabled)
         return LANE_HALTED;
-    if (has_nowhere_to_go(lane))
+    if (!lane->settings.has_url)
         return LANE_DRAINING;
+    if (lane->settings.disabled || lane->gone)
+        return LANE_HELD;
     ASSERT(lane->destination);
     if (lane->window.suspended || lane->destination->dead)
         return LANE_SHUT;
@@ -98,34 +94,36 @@ bool lane_is_idle(const struct lane *lane)
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
 {
-    bool drained = has_nowhere_to_go(lane);
+    bool drained = !lane->settings.has_url;
     bool moved = settings->url_hash != lane->settings.url_hash;
     lane->settings = *settings;
     if (lane->settings.max_concurrency < 1)
         lane->settings.max_concurrency = 1;
     if (moved)
         lane->gone = false;
-    if (drained && !has_nowhere_to_go(lane)) /* paged to be skipped: it may not be due yet */
+    if (drained && lane->settings.has_url) /* paged to be skipped: it may not be due yet */
         lane_drop_queued(lane);
-    if (moved) /* another receiver: it has not been down yet */
+    if (moved) { /* another receiver: it has not been down yet, nor said anything */
         lane->downtime.is_down = false;
+        gone_run_end(&lane->gone_run);
+    }
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;
     lane->touched_mono_ms = now->mono_ms;
 }
 
-bool lane_set_gone(struct lane *lane, uint64_t url_hash)
+bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no)
 {
     if (lane->gone || lane->settings.disabled || url_hash != lane->settings.url_hash)
         return false;
-    lane->gone = true;
-    return true;
+    lane->gone = gone_run_add(&lane->gone_run, event_no);
+    if (lane->gone) /* enabled again, it has five more */
+        gone_run_end(&lane->gone_run);
+    return lane->gone;
 }
 
 void lane_settle_gone(struct lane *lane)
 {
-    if (lane->gone) /* as in lane_set */
-        lane_drop_queued(lane);
     lane->gone = false;
 }
 

@@ -15,6 +15,7 @@
 #include "delivery/lane_state.h"
 #include "delivery/queue.h"
 #include "domain/callback_end.h"
+#include "domain/gone_run.h"
 #include "domain/window.h"
 #include "store/store.h"
 
@@ -23,13 +24,15 @@
 #define LANE_QUIET_MS 1000 /* tries under way and no answer for so long: it may be hanging */
 #define LANE_IDLE_MS 60000 /* nothing in hand, nothing waiting: forgotten after that */
 #define LANE_IDLE_SUSPENDED_MS 600000
-#define LANE_ROOM_ALWAYS 16 /* what a lane gets even when memory is nearly full */
+#define LANE_IDLE_GONE_MS (24 * 3600 * 1000) /* while it counts 410s */
+#define LANE_ROOM_ALWAYS 16                  /* what a lane gets even when memory is nearly full */
 
 /* docs/state.md has the moves. The first that applies, top down. */
 enum lane_mode {
     LANE_LEAVING,  /* its URL belongs to another loop now: ends what is under way, then moves */
     LANE_HALTED,   /* the app is disabled: waits, its schedules stopped */
-    LANE_DRAINING, /* no URL, or disabled by a 410: what waits is skipped */
+    LANE_DRAINING, /* no URL: what waits is skipped */
+    LANE_HELD,     /* disabled by 410s: waits, its schedules go on */
     LANE_SHUT,     /* suspended, or its destination is dead: one try at a time */
     LANE_OPEN,
 };
@@ -39,6 +42,7 @@ struct lane_settings {
     bool enabled, has_url, disabled;
     int32_t max_concurrency, rate_per_second;
     int64_t enabled_since_ms;
+    int64_t lane_enabled_ms; /* wall: when it was last enabled after 410s; 0: never */
     uint64_t url_hash, app_version;
 };
 
@@ -68,7 +72,7 @@ struct lane_shared {
 struct lane {
     uint32_t magic;
     bool leaving;
-    bool gone;       /* answered 410; true until the directory knows */
+    bool gone;       /* disabled by 410s; true until the directory knows */
     bool took_fresh; /* queues take turns: the last one came from `fresh` */
     bool page_asked;
     bool page_is_stale; /* read before something was erased: not to be used */
@@ -89,6 +93,7 @@ struct lane {
     struct destination *destination; /* NULL: no URL */
     struct lane_settings settings;
     struct window window;
+    struct gone_run gone_run;
     struct lane_downtime downtime;
     bool was_shut; /* when lane_note_mode last looked */
     struct callback_queue fresh, due;
@@ -144,9 +149,9 @@ int32_t lane_queued(const struct lane *lane);
 bool lane_is_idle(const struct lane *lane);
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now);
-/* A 410 of this URL: skips from now on, until lane_settle_gone or another URL. True when that is
- * news about the lane's present URL. */
-bool lane_set_gone(struct lane *lane, uint64_t url_hash);
+/* This URL has answered a callback with 410. True when the lane is disabled by that, until
+ * lane_settle_gone or another URL. */
+bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no);
 void lane_settle_gone(struct lane *lane); /* the settings say what came of it */
 
 /* A callback handed over by the store; takes it. room: how many more may be in memory.

@@ -231,6 +231,7 @@ struct lane_decision lane_decide(const struct lane *lane, const struct lane_now 
     switch (lane_mode(lane)) {
     case LANE_LEAVING: return decide_leaving(lane);
     case LANE_HALTED:
+    case LANE_HELD:
         if (lane_queued(lane) > 0 || lane->retries.count > 0)
             return act(LANE_DROP);
         break;
@@ -241,7 +242,9 @@ struct lane_decision lane_decide(const struct lane *lane, const struct lane_now 
     if (dates(lane, now, means, &d))
         return d;
     if (d.action == LANE_WAIT && lane_is_idle(lane) && !lane->gone) {
-        int64_t idle_ms = lane->window.suspended ? LANE_IDLE_SUSPENDED_MS : LANE_IDLE_MS;
+        int64_t idle_ms = lane->gone_run.count > 0 ? LANE_IDLE_GONE_MS
+                          : lane->window.suspended ? LANE_IDLE_SUSPENDED_MS
+                                                   : LANE_IDLE_MS;
         int64_t until = later(lane->touched_mono_ms + idle_ms, lane->paused_until_mono_ms);
         if (until <= now->mono_ms)
             return act(LANE_FORGET);

@@ -102,7 +102,8 @@ const char *attempt_fix(enum attempt_class c, int status)
     case ATTEMPT_PROTOCOL: return "Point the URL at a port that speaks HTTP; check the scheme.";
     case ATTEMPT_REDIRECT: return "Set the URL to the Location that you redirect to.";
     case ATTEMPT_STATUS: return status_fix(status);
-    case ATTEMPT_GONE: return "Set the URL again (the same will do), then resend what was skipped.";
+    case ATTEMPT_GONE:
+        return "Answer 200 for users that you do not know; if the URL is gone, set another.";
     }
     UNREACHABLE();
 }

@@ -49,3 +49,10 @@ bool callback_is_given_up(const struct schedule *s, const struct schedule_place 
         return false;
     return schedule_ended_ms(s, stored, now_ms) <= now_ms - give_up_ms;
 }
+
+bool callback_is_missed(const struct schedule *s, const struct schedule_place *stored,
+                        int64_t enabled_ms)
+{
+    /* What is due later was tried, or accepted, since. */
+    return stored->due_ms <= enabled_ms && schedule_ended_ms(s, stored, enabled_ms) != INT64_MAX;
+}

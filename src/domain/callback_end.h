@@ -46,3 +46,8 @@ int64_t callback_give_up_ms(const struct schedule *s);
  * ahead gives up nothing. */
 bool callback_is_given_up(const struct schedule *s, const struct schedule_place *stored,
                           const struct lane_downtime *d, int64_t now_ms, int64_t now_mono_ms);
+
+/* Whether a callback that waited on a disabled lane is skipped by REASON_DISABLED: its last slot
+ * had passed when the lane was enabled again. enabled_ms: 0 where it never was disabled. */
+bool callback_is_missed(const struct schedule *s, const struct schedule_place *stored,
+                        int64_t enabled_ms);

@@ -121,8 +121,6 @@ static void set_state(struct event *e, const struct candidate *c)
         e->reason_skipped = REASON_IMPORTED;
     else if (!c->terms->has_url[e->lane])
         e->reason_skipped = REASON_NO_URL;
-    else if (c->terms->lane_disabled[e->lane])
-        e->reason_skipped = REASON_DISABLED;
     else
         e->state = CALLBACK_PENDING;
 }

@@ -50,7 +50,8 @@ const char *notice_type(enum operations_topic topic, enum operations_state state
 {
     switch (state) {
     case OPERATIONS_WELL:
-        return topic == OPERATIONS_OF_HEALTH        ? "endpoint.recovered"
+        return topic == OPERATIONS_OF_HEALTH || topic == OPERATIONS_OF_DISABLED
+                   ? "endpoint.recovered"
                : topic == OPERATIONS_OF_CERTIFICATE ? "endpoint.certificate_renewed"
                                                     : "books.hold_again";
     case OPERATIONS_SUSPENDED: return "endpoint.suspended";
@@ -122,7 +123,7 @@ static void read_text(const struct json *object, const char *name, char *to, siz
 static bool read_members(struct notice *n, const struct json *object)
 {
     bool good = true;
-    n->topic = (enum operations_topic)read_int(object, "Topic", 0, OPERATIONS_OF_BOOKS, &good);
+    n->topic = (enum operations_topic)read_int(object, "Topic", 0, OPERATIONS_OF_DISABLED, &good);
     int64_t least = n->topic == OPERATIONS_OF_BOOKS ? 0 : 1;
     n->account_no = (uint32_t)read_int(object, "Account", least, UINT32_MAX, &good);
     n->app_no = (uint32_t)read_int(object, "App", least, UINT32_MAX, &good);
@@ -254,7 +255,7 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     }
     if (n->topic == OPERATIONS_OF_CERTIFICATE)
         json_key_time(&w, "CertificateExpiresAt", n->expires_ms);
-    if (n->topic == OPERATIONS_OF_HEALTH)
+    if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
         print_health(&w, n);
     json_end_object(&w);
 }

@@ -1,7 +1,7 @@
 /* Messages to partners about their endpoints, by way of an operational webhook: an endpoint is
  * suspended, is disabled by a 410, works again, its certificate expires. Signed as Standard
  * Webhooks, to the partner's OperationsUrl (docs/partners/operations.md). And to the operator about
- * books that do not balance (docs/operators/books.md).
+ * books that do not balance (docs/operators/books.md) and about endpoints that 410s have disabled.
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
@@ -23,7 +23,8 @@
 enum operations_topic {
     OPERATIONS_OF_HEALTH = 0,
     OPERATIONS_OF_CERTIFICATE = 1,
-    OPERATIONS_OF_BOOKS = 2, /* the operator's: account, app and kind are 0 */
+    OPERATIONS_OF_BOOKS = 2,    /* the operator's: account, app and kind are 0 */
+    OPERATIONS_OF_DISABLED = 3, /* the operator's: an endpoint that 410s have disabled */
 };
 enum operations_state {
     OPERATIONS_WELL = 0,

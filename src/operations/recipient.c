@@ -16,13 +16,18 @@ static void take_secrets(struct recipient *ret, const struct partner *partner, i
     }
 }
 
+static bool is_operators(enum operations_topic topic)
+{
+    return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED;
+}
+
 void recipient_find(struct recipient *ret, const struct operations_options *options,
                     const struct notice *n, int64_t now_ms)
 {
     struct str url = STR_NONE;
     *ret = (struct recipient){0};
     struct partner *partner = NULL;
-    if (n->topic == OPERATIONS_OF_BOOKS) {
+    if (is_operators(n->topic)) {
         url = options->operator_url;
         ret->secret_count = accounts_operator_secrets(options->accounts, ret->secrets);
     } else {
@@ -53,7 +58,7 @@ void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms
 
 bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e)
 {
-    if (e->topic == OPERATIONS_OF_BOOKS)
+    if (is_operators(e->topic))
         return options->operator_url.p != NULL;
     struct partner *partner = directory_partner_by_no(options->directory, e->account_no);
     bool wanted = partner && partner->enabled && partner->operations_url.p;

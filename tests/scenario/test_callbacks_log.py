@@ -489,32 +489,6 @@ def test_endpoints_tell_how_each_does(daemon, receiver):
     assert found["success"]["State"] != found["failure"]["State"]
 
 
-def test_410_disables_the_lane_until_its_url_is_set(daemon):
-    gone = {"now": True}
-    receiver = Receiver(answer=lambda r: 410 if gone["now"] else 200)
-    try:
-        a = Account(daemon, receiver.url)
-        first, second, third, other = fresh(), fresh(), fresh(), fresh()
-        daemon.api().events(a.event(first))
-        found = daemon.api().wait_state(first, a.partner_id, "dead")
-        assert [t["Class"] for t in found["Attempts"]] == ["gone"]
-        eventually(lambda: endpoints(daemon, a)["success"]["State"] == "disabled")
-        daemon.api().events(a.event(second))
-        found = daemon.api().wait_state(second, a.partner_id, "skipped")
-        assert found["Reason"] == "disabled"
-        gone["now"] = False
-        daemon.api().events(a.event(other, "offer_clicked"))  # another lane goes on
-        daemon.api().wait_state(other, a.partner_id, "delivered")
-        a.patch(SuccessCallbackUrl=receiver.url)
-        daemon.api().events(a.event(third))
-        daemon.api().wait_state(third, a.partner_id, "delivered")
-        assert daemon.api().callback(second, a.partner_id)["State"] == "skipped"
-        resend(a, second)
-        daemon.api().wait_state(second, a.partner_id, "delivered")
-    finally:
-        receiver.close()
-
-
 def test_a_disabled_app_waits_and_goes_on(daemon, receiver):
     a = Account(daemon, receiver.url, clients=("sdk", "iframe"))
     a.patch(Enabled=False)

@@ -248,45 +248,6 @@ def test_healthy_receiver_is_unharmed(field):
     assert len(field.healthy_receiver.ids()) == len(wanted)
 
 
-def test_410_disables_the_lane_until_the_url_is_set_again(field):
-    account, api = field.accounts["gone"], field.daemon.api()
-    api.wait_state("h-gone", account.partner_id, "dead")
-    server = next(s for s in field.servers if ":%d/" % s.port in
-                  api.get("/api/v1/apps/" + account.app_id).json["SuccessCallbackUrl"])
-    api.events(account.event("gone-2"))
-    found = api.wait_state("gone-2", account.partner_id, "skipped")
-    assert found["Reason"] == "disabled" and len(server.requests) == 1
-    # Another lane of the same app is not concerned.
-    api.events(account.event("gone-failure", "survey_disqualified"))
-    api.wait_state("gone-failure", account.partner_id, "dead")
-    health = api.get("/api/v1/apps/%s/endpoints" % account.app_id).json["Endpoints"]
-    assert health[0]["State"] == "disabled"
-    server.behave = keep(OK)
-    account.patch(SuccessCallbackUrl=server.url())
-    api.events(account.event("gone-3"))
-    api.wait_state("gone-3", account.partner_id, "delivered")
-    assert api.callback("gone-2", account.partner_id)["State"] == "skipped"
-    assert api.post("/api/v1/callbacks/gone-2/resend", query={"partnerId": account.partner_id}).status == 202
-    api.wait_state("gone-2", account.partner_id, "delivered")
-
-
-def test_waiting_callbacks_of_a_disabled_lane_are_skipped(own_daemon):
-    """What already waits for a retry when the 410 comes goes out no more."""
-    server = RawServer(keep(answer(404)))
-    d = own_daemon
-    d.schedule = "30s"
-    d.start()
-    account, api = Account(d, server.url()), d.api()
-    api.events([account.event("w-%d" % i) for i in range(5)])
-    eventually(lambda: len(server.requests) == 5)
-    server.behave = keep(answer(410))
-    api.events(account.event("w-last"))
-    for i in range(5):
-        assert api.wait_state("w-%d" % i, account.partner_id, "skipped")["Reason"] == "disabled"
-    assert api.callback("w-last", account.partner_id)["State"] == "dead"
-    server.close()
-
-
 def seconds(n):
     return "Retry-After: %d\r\n" % n
 

@@ -94,10 +94,12 @@ def test_suspended_and_recovered(own_daemon):
 
 
 def test_disabled_by_410(own_daemon):
+    operator = Receiver()
+    own_daemon.options += ["--operations-url", operator.url]
     daemon = start(own_daemon)
     ops = Receiver()
     p = Partner(daemon, {"callback": 410}, ops.url.replace("http://", "http://user:secret@"))
-    p.event_some(3)
+    p.event_some(5)
     first, = eventually(lambda: messages(ops))
     assert (first.json["Type"], first.json["State"]) == ("endpoint.disabled", "disabled")
     assert first.json["LastError"]["Class"] == "gone"
@@ -106,8 +108,12 @@ def test_disabled_by_410(own_daemon):
     p.patch(SuccessCallbackUrl=p.receiver.url)
     p.event_some(1)
     eventually(lambda: [m.json["Type"] for m in messages(ops)] == ["endpoint.disabled", "endpoint.recovered"])
+    # The operator is told the same, as callbacks wait without an end.
+    eventually(lambda: [m.json["Type"] for m in messages(operator)] == ["endpoint.disabled", "endpoint.recovered"])
+    assert [m.json["AppId"] for m in messages(operator)] == [p.app_id] * 2
     assert "user:secret" not in daemon.log_text()
     ops.close()
+    operator.close()
     p.receiver.close()
 
 

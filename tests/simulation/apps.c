@@ -79,6 +79,7 @@ static struct app *make(const struct sim *sim, uint32_t app_no, uint64_t version
         set_url(app, k, c->host[k]);
         app->terms.has_url[k] = c->host[k] >= 0;
         app->terms.lane_disabled[k] = c->disabled[k];
+        app->lane_enabled_ms[k] = c->lane_enabled_ms[k];
     }
     return app;
 }
@@ -89,8 +90,10 @@ void apps_publish(struct sim *sim, uint32_t app_no)
     sim->choices[app_no - 1].changed_ms = sim->mono_ms;
     struct app *app = make(sim, app_no, old ? old->version + 1 : 1);
     for (enum lane_kind k = LANE_SUCCESS; old && k < LANE_KINDS; k++)
-        if (!str_eq(old->url[k], app->url[k]))
+        if (!str_eq(old->url[k], app->url[k])) {
             sim->lanes[lane_of(app_no, k)].moved_ms = sim->mono_ms;
+            sim->lanes[lane_of(app_no, k)].gone_count = 0;
+        }
     sim->apps[app_no - 1] = app;
     if (old)
         app_unref(old);
@@ -125,11 +128,20 @@ static void disabled(struct moment *m)
     free(d);
 }
 
+void apps_enable_lane(struct sim *sim, uint32_t app_no, enum lane_kind kind)
+{
+    struct app_choice *c = &sim->choices[app_no - 1];
+    if (c->disabled[kind])
+        c->lane_enabled_ms[kind] = sim_wall(sim);
+    c->disabled[kind] = false;
+}
+
 void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
 {
     struct sim *sim = context;
     if (sim->dropping)
         return;
+    checks_disabling(sim, lane_of(app_no, kind));
     const struct app *app = sim->apps[app_no - 1];
     struct disabling *d = xcalloc(1, sizeof(*d));
     *d = (struct disabling){.sim = sim, .app_no = app_no, .kind = kind, .host = -1};

@@ -16,7 +16,7 @@ const char *checker_name(enum checker c)
         "lost",  "tries",  "dead",    "skipped",  "window",      "suspended", "dead_host",
         "wait",  "final",  "at_once", "reversal", "retry_after", "early",     "counters",
         "hot",   "books",  "resend",  "memory",   "erased",      "statement", "torn",
-        "order", "slowed", "clock",   "given_up"};
+        "order", "slowed", "clock",   "given_up", "gone"};
     return names[c];
 }
 
@@ -134,6 +134,9 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
                   (long long)(l->next_ms - sim->mono_ms));
+    const struct app_choice *choice = &sim->choices[lane->no / LANE_KINDS - 1];
+    if (choice->disabled[lane->no % LANE_KINDS] && choice->changed_ms < sim->mono_ms)
+        sim_found(sim, CHECK_GONE, "lane %llu is tried though it is disabled", no);
     if (sim->mono_ms < l->paused_ms && is_paused_on(sim, l, loop))
         sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
                   (long long)(l->paused_ms - sim->mono_ms));
@@ -187,6 +190,31 @@ static int64_t asked_pause(const struct try *t)
     return t->x.retry_after_ms < DAY ? t->x.retry_after_ms : DAY;
 }
 
+/* Of the lane's present URL. */
+static void follow_gone(const struct sim *sim, const struct try *t, struct lane_witness *l)
+{
+    const struct app_choice *c = &sim->choices[t->lane->no / LANE_KINDS - 1];
+    if (t->x.class != ATTEMPT_GONE) {
+        l->gone_count = 0;
+        return;
+    }
+    for (int32_t i = 0; i < l->gone_count; i++)
+        if (l->gone_nos[i] == t->callback->event_no)
+            return;
+    if (c->host[t->lane->no % LANE_KINDS] == url_host(t->x.url) && l->gone_count < 5)
+        l->gone_nos[l->gone_count++] = t->callback->event_no;
+}
+
+void checks_disabling(struct sim *sim, lane_no lane)
+{
+    struct lane_witness *l = &sim->lanes[lane];
+    if (l->gone_count < 5)
+        sim_found(sim, CHECK_GONE, "lane %llu is disabled by %d callbacks answered 410",
+                  number(lane), l->gone_count);
+    l->gone = true;
+    l->gone_count = 0;
+}
+
 struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
 {
     enum attempt_class class = t->x.class;
@@ -209,7 +237,7 @@ struct ending checks_ending(struct sim *sim, const struct try *t, int loop)
     };
     e.answered = !e.speaks_of_host && class != ATTEMPT_TIMEOUT && class != ATTEMPT_RESET;
     l->under_way--;
-    l->gone |= class == ATTEMPT_GONE;
+    follow_gone(sim, t, l);
     sim->ends[class]++;
     sim->hosts[e.host].probes -= e.is_probe;
     sim_witness(sim, e.account_no, e.event_no)->under_way = false;
@@ -359,14 +387,23 @@ static void check_dead(struct sim *sim, const struct outcome *o, const struct wi
                   o->account_no, no, w->run_starts, tries);
 }
 
-static void check_skipped(struct sim *sim, const struct outcome *o)
+static void check_skipped(struct sim *sim, const struct outcome *o, const struct witness *w)
 {
     const struct app_choice *c = &sim->choices[o->lane / LANE_KINDS - 1];
     size_t kind = o->lane % LANE_KINDS;
-    const struct lane_witness *l = &sim->lanes[o->lane];
-    if (c->host[kind] >= 0 && !c->disabled[kind] && !l->gone && c->changed_ms < sim->mono_ms)
-        sim_found(sim, CHECK_SKIPPED, "account %u event %llu is skipped, but its lane has a URL",
-                  o->account_no, number(o->event_no));
+    if (o->reason != REASON_DISABLED) {
+        if (c->host[kind] >= 0 && c->changed_ms < sim->mono_ms)
+            sim_found(sim, CHECK_SKIPPED,
+                      "account %u event %llu is skipped, but its lane has a URL", o->account_no,
+                      number(o->event_no));
+        return;
+    }
+    int64_t waited_ms = c->lane_enabled_ms[kind] - w->due_ms;
+    int64_t least_ms = w->run_starts == 0 ? whole_schedule_ms(sim) : 0;
+    if (!w->run_resent && waited_ms < least_ms)
+        sim_found(sim, CHECK_SKIPPED,
+                  "account %u event %llu is skipped: it waited %lld ms until its lane was enabled",
+                  o->account_no, number(o->event_no), (long long)waited_ms);
 }
 
 void checks_recorded(struct sim *sim, const struct outcome *o)
@@ -379,7 +416,7 @@ void checks_recorded(struct sim *sim, const struct outcome *o)
     if (o->state == CALLBACK_DEAD)
         check_dead(sim, o, w);
     if (o->state == CALLBACK_SKIPPED)
-        check_skipped(sim, o);
+        check_skipped(sim, o, w);
     if (o->state == CALLBACK_DELIVERED && !w->was_final &&
         (!o->has_attempt || o->attempt.class != ATTEMPT_OK))
         sim_found(sim, CHECK_LOST, "account %u event %llu is called delivered without a 2xx",

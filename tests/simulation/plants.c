@@ -38,6 +38,9 @@ const struct plant plants[] = {
     {"clock_put_back_unnoticed", CHECK_CLOCK},
     {"gives_up_with_the_last_slot", CHECK_GIVEN_UP},
     {"gives_up_what_it_has_not_tried", CHECK_GIVEN_UP},
+    {"one_410_disables", CHECK_GONE},
+    {"disabled_lane_tries", CHECK_GONE},
+    {"skips_what_waits_for_enabling", CHECK_SKIPPED},
 };
 const size_t plant_count = ARRAY_LEN(plants);
 
@@ -85,6 +88,27 @@ WRAP(bool, callback_is_given_up, const struct schedule *s, const struct schedule
     if (is("gives_up_what_it_has_not_tried"))
         down.reopened_ms = 0;
     return __real_callback_is_given_up(s, stored, &down, now_ms, now_mono_ms);
+}
+
+WRAP(bool, gone_run_add, struct gone_run *run, uint64_t event_no)
+{
+    return __real_gone_run_add(run, event_no) || is("one_410_disables");
+}
+
+WRAP(bool, callback_is_missed, const struct schedule *s, const struct schedule_place *stored,
+     int64_t enabled_ms)
+{
+    if (is("skips_what_waits_for_enabling"))
+        return stored->due_ms <= enabled_ms;
+    return __real_callback_is_missed(s, stored, enabled_ms);
+}
+
+WRAP(void, lane_set, struct lane *lane, const struct lane_settings *settings,
+     const struct lane_now *now)
+{
+    struct lane_settings s = *settings;
+    s.disabled &= !is("disabled_lane_tries");
+    __real_lane_set(lane, &s, now);
 }
 
 WRAP(int64_t, callback_give_up_ms, const struct schedule *s)

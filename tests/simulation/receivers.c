@@ -87,7 +87,9 @@ static struct answer answer(struct sim *sim, struct host *host, enum behaviour h
                                                     : status(sim, 204, 50);
     case HOST_SLOW: return status(sim, 200, 12 * SECOND);
     case HOST_NOT_FOUND: return status(sim, sim_chance(sim, 5) ? 200 : 404, 30);
-    case HOST_GONE: return status(sim, sim_chance(sim, 6) ? 410 : 200, 30);
+    case HOST_GONE: /* of some users, and at times of all */
+        return status(sim, sim_chance(sim, sim->mono_ms / (10 * MINUTE) % 2 ? 6 : 1) ? 410 : 200,
+                      30);
     case HOST_BUSY: return busy(sim);
     case HOST_ERROR: return status(sim, 500, 200);
     case HOST_NO_CONNECTION: return fails(sim, ATTEMPT_CONNECT_TIMEOUT, 5 * SECOND);

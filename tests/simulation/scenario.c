@@ -215,7 +215,7 @@ static void set_something(struct sim *sim, uint32_t app_no)
     case 1:
     case 2:
         c->host[kind] = some_host(sim);
-        c->disabled[kind] = false;
+        apps_enable_lane(sim, app_no, (enum lane_kind)kind);
         break;
     case 3:
     case 4:
@@ -383,7 +383,7 @@ static void mend(struct sim *sim)
             c->enabled_since_ms = sim_wall(sim);
         c->enabled = true;
         for (int k = LANE_SUCCESS; k < LANE_KINDS; k++) {
-            c->disabled[k] = false;
+            apps_enable_lane(sim, app_no, (enum lane_kind)k);
             if (c->host[k] < 0)
                 c->host[k] = some_host(sim);
         }

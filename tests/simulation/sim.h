@@ -94,7 +94,9 @@ struct lane_witness {
     int64_t paused_ms, pause_asked_ms; /* Retry-After */
     int64_t asked_until_ms;            /* by it, in whichever life */
     int paused_loop;
-    bool gone;                           /* answered 410 in this life */
+    uint64_t gone_nos[5]; /* different callbacks answered 410 in a row */
+    int32_t gone_count;
+    bool gone;                           /* to be disabled: on its way to the directory */
     int64_t answered_ms;                 /* monotonic: the last answer that was no failure of it */
     int64_t reopened_ms, reopened_at_ms; /* by such an answer; wall, monotonic */
     int64_t drained_due_ms;              /* after an outage: how far what waited has been tried */
@@ -126,8 +128,9 @@ enum checker {
     CHECK_SLOWED,
     CHECK_CLOCK,
     CHECK_GIVEN_UP,
+    CHECK_GONE,
 };
-#define CHECKERS 25
+#define CHECKERS 26
 const char *checker_name(enum checker c);
 
 /* --- the store (late_store.c) ---------------------------------------------------------------- */
@@ -166,6 +169,7 @@ struct app_choice { /* what the scenario has set, from which struct app is made 
     bool enabled;
     int host[LANE_KINDS]; /* -1: no URL */
     bool disabled[LANE_KINDS];
+    int64_t lane_enabled_ms[LANE_KINDS]; /* wall */
     bool steady;
     int32_t max_concurrency, rate_per_second, timeout_ms;
     int64_t enabled_since_ms, changed_ms;
@@ -175,6 +179,8 @@ void apps_open(struct sim *sim);
 void apps_close(struct sim *sim);
 /* Makes the choice of that app what the directory says, and tells delivery. */
 void apps_publish(struct sim *sim, uint32_t app_no);
+/* What 410s have disabled is enabled, now. */
+void apps_enable_lane(struct sim *sim, uint32_t app_no, enum lane_kind kind);
 void apps_disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
 int url_host(const struct url *url);
 
@@ -359,6 +365,7 @@ struct ending {
 };
 struct ending checks_ending(struct sim *sim, const struct try *t, int loop);
 void checks_ended(struct sim *sim, const struct ending *e);
+void checks_disabling(struct sim *sim, lane_no lane);           /* delivery asks for it */
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
 void checks_durable(struct sim *sim, const struct outcome *o);  /* the store has it */
 void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,

@@ -309,7 +309,18 @@ static void a_gone_url_disables_its_lane(void)
     CHECK(fixture_patch_app(&f, "a1", "{\"OfferCallbackUrl\":\"https://example.com/o\"}"));
     a = directory_app(f.directory, STR("a1"));
     CHECK(!a->terms.lane_disabled[LANE_OFFER]);
+    CHECK(a->lane_enabled_ms[LANE_OFFER] > 0 && a->lane_enabled_ms[LANE_SUCCESS] == 0);
     app_unref(a);
+    REQUIRE(change_disable_lane(f.accounts, 1, LANE_OFFER, STR("https://example.com/o"),
+                                &f.change) == CHANGE_READY);
+    fixture_apply(&f);
+    REQUIRE(change_enable_lane(f.accounts, STR("a1"), LANE_OFFER, &f.change) == CHANGE_READY);
+    fixture_apply(&f);
+    a = directory_app(f.directory, STR("a1"));
+    CHECK(!a->terms.lane_disabled[LANE_OFFER]);
+    app_unref(a);
+    CHECK_EQ_INT(change_enable_lane(f.accounts, STR("a2"), LANE_OFFER, &f.change),
+                 CHANGE_NOT_FOUND);
     fixture_close(&f);
 }
 

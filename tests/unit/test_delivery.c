@@ -187,36 +187,6 @@ static void receivers_that_never_answered_hold_few_seats(void)
     world_close(w);
 }
 
-static struct world_answer gone(struct world *w, const struct exchange *x, uint32_t app)
-{
-    (void)w;
-    (void)x;
-    (void)app;
-    return (struct world_answer){ATTEMPT_GONE, 410, 50, -1};
-}
-
-static void a_410_ends_the_lane(void)
-{
-    struct world *w = world_open(1, "5s,1m");
-    w->answer = gone;
-    world_set_app(w, 1, 1);
-    world_accept_many(w, 1, 1, 3000);
-    world_run(w, 1 * SECOND);
-    CHECK_EQ_INT(w->disables_asked, 1);
-    CHECK_EQ_UINT(world_count(w, CALLBACK_DEAD), 4); /* the first window */
-    CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 2996);
-    CHECK_EQ_INT(w->rows[2999].reason, REASON_DISABLED);
-    /* Disabled and enabled again before the lane looked: it follows the directory. */
-    w->answer = world_ok;
-    world_set_app(w, 1, 1);
-    delivery_app_changed(w->delivery, 1);
-    delivery_gone_settled(w->delivery, 1, LANE_SUCCESS);
-    world_accept(w, 1, 3001);
-    world_run(w, 1 * SECOND);
-    CHECK_EQ_INT(w->rows[3000].state, CALLBACK_DELIVERED);
-    world_close(w);
-}
-
 static void a_disabled_app_waits_with_its_schedule_stopped(void)
 {
     struct world *w = world_open(1, "5s,10s");
@@ -401,10 +371,10 @@ static void resends_of_what_is_being_tried(void)
         {slow_404, 400, false, CALLBACK_DEAD, 4},
         {slow_404, 200, true, CALLBACK_DELIVERED, 3},
         {slow_404, 400, true, CALLBACK_DELIVERED, 3},
-        {slow_410, 200, false, CALLBACK_SKIPPED, 1}, /* resent to a lane that is disabled */
-        {slow_410, 400, false, CALLBACK_SKIPPED, 1},
-        {slow_410, 200, true, CALLBACK_DELIVERED, 2},
-        {slow_410, 400, true, CALLBACK_DELIVERED, 2},
+        {slow_410, 200, false, CALLBACK_DEAD, 2},
+        {slow_410, 400, false, CALLBACK_DEAD, 2},
+        {slow_410, 200, true, CALLBACK_DELIVERED, 3},
+        {slow_410, 400, true, CALLBACK_DELIVERED, 3},
     };
     for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct world *w = world_open(1, "1s,1s");
@@ -495,7 +465,6 @@ int main(void)
     RUN(a_hanging_lane_does_not_hold_up_a_healthy_one);
     RUN(sick_lanes_hold_at_most_half_of_the_seats);
     RUN(receivers_that_never_answered_hold_few_seats);
-    RUN(a_410_ends_the_lane);
     RUN(a_disabled_app_waits_with_its_schedule_stopped);
     RUN(a_cleared_url_skips_what_waits);
     RUN(waiting_ones_follow_a_changed_url);

@@ -131,8 +131,112 @@ static void retry_after_is_at_most_a_day(void)
     world_close(w);
 }
 
+static struct world_answer gone(struct world *w, const struct exchange *x, uint32_t app)
+{
+    (void)w;
+    (void)x;
+    (void)app;
+    return (struct world_answer){ATTEMPT_GONE, 410, 50, -1};
+}
+
+/* What the daemon does for delivery's wish, or for a partner's. */
+static void set_disabled(struct world *w, bool disabled)
+{
+    struct app *app = world_set_app(w, 1, 1);
+    app->terms.lane_disabled[LANE_SUCCESS] = disabled;
+    if (!disabled)
+        app->lane_enabled_ms[LANE_SUCCESS] = world_wall(&w->loops[0].outside);
+    delivery_app_changed(w->delivery, 1);
+    delivery_gone_settled(w->delivery, 1, LANE_SUCCESS);
+    world_run(w, 10);
+}
+
+static void five_410s_in_a_row_hold_the_lane(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = gone;
+    world_set_app(w, 1, 1);
+    world_accept_many(w, 1, 1, 3000);
+    world_run(w, 1 * SECOND);
+    CHECK_EQ_INT(w->disables_asked, 1);
+    size_t dead = world_count(w, CALLBACK_DEAD);
+    CHECK(dead >= 5 && dead <= 8); /* those under way together with the fifth */
+    CHECK_EQ_UINT(count_reason(w, REASON_GONE), dead);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 3000 - dead);
+    CHECK_EQ_INT(world_in_ram(w), 0);
+    set_disabled(w, true);
+    int64_t starts = w->starts;
+    world_accept(w, 1, 3001);
+    world_run(w, 30 * SECOND);
+    CHECK_EQ_INT(w->starts, starts); /* nothing is tried, nothing thrown away */
+    CHECK_EQ_UINT(world_count(w, CALLBACK_PENDING), 3001 - dead);
+    w->answer = world_ok;
+    set_disabled(w, false);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 3001 - dead);
+    world_close(w);
+}
+
+static void what_missed_its_last_slot_on_a_disabled_lane_is_skipped(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = gone;
+    world_set_app(w, 1, 1);
+    world_accept_many(w, 1, 1, 300);
+    world_run(w, 1 * SECOND);
+    size_t dead = world_count(w, CALLBACK_DEAD);
+    set_disabled(w, true);
+    world_run(w, 60 * SECOND);
+    world_accept_many(w, 1, 301, 310); /* have slots left when it is enabled */
+    world_run(w, 10 * SECOND);
+    w->answer = world_ok;
+    set_disabled(w, false);
+    world_run(w, 10 * SECOND);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 10);
+    CHECK_EQ_UINT(count_reason(w, REASON_DISABLED), 300 - dead);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_SKIPPED), 300 - dead);
+    world_close(w);
+}
+
+static struct world_answer gone_for_every_fifth(struct world *w, const struct exchange *x,
+                                                uint32_t app)
+{
+    return world_event_of(x) % 5 == 0 ? gone(w, x, app) : world_ok(w, x, app);
+}
+
+static void removed_users_are_no_removed_endpoint(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = gone_for_every_fifth;
+    world_set_app(w, 1, 1);
+    world_accept_many(w, 1, 1, 500);
+    world_run(w, 1 * MINUTE);
+    CHECK_EQ_UINT(count_reason(w, REASON_GONE), 100);
+    CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 400);
+    world_close(w);
+}
+
+/* Few and far between, and forgotten in between by no lane. */
+static void rare_410s_add_up(void)
+{
+    struct world *w = world_open(1, "5s,1m");
+    w->answer = gone;
+    world_set_app(w, 1, 1);
+    for (uint64_t event_no = 1; event_no <= 5; event_no++) {
+        CHECK_EQ_INT(w->disables_asked, 0);
+        world_accept(w, 1, event_no);
+        world_run(w, HOUR);
+    }
+    CHECK_EQ_INT(w->disables_asked, 1);
+    world_close(w);
+}
+
 int main(void)
 {
+    RUN(five_410s_in_a_row_hold_the_lane);
+    RUN(what_missed_its_last_slot_on_a_disabled_lane_is_skipped);
+    RUN(removed_users_are_no_removed_endpoint);
+    RUN(rare_410s_add_up);
     RUN(a_lane_that_stays_down_gives_up);
     RUN(a_lane_that_fails_again_gives_up_none_it_has_not_tried);
     RUN(retry_after_pauses_the_lane);

@@ -395,9 +395,8 @@ static void the_callback_starts_where_it_can_go(void)
         enum lane_kind lane = event_lane(c.type);
         bool none = lane == LANE_NONE;
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, REASON_NONE);
-        terms.lane_disabled[lane] = true;
-        check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
-                       none ? REASON_NONE : REASON_DISABLED);
+        terms.lane_disabled[lane] = true; /* then it waits */
+        check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, REASON_NONE);
         terms.has_url[lane] = false;
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
                        none ? REASON_NONE : REASON_NO_URL);

@@ -3,10 +3,11 @@ import { everyItem, useRead } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
-import { get, path } from '../../lib/http';
+import { get, path, post } from '../../lib/http';
 import type { App, Endpoint, Endpoints } from '../../lib/types';
 import {
   Badge,
+  Button,
   Card,
   Empty,
   LinkButton,
@@ -15,6 +16,7 @@ import {
   Time,
   type Tone,
 } from '../../ui/basics';
+import { useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
 
@@ -22,7 +24,7 @@ export const endpointStates: Record<
   Endpoint['State'],
   { tone: Tone; title: string; rank: number }
 > = {
-  disabled: { tone: 'bad', title: 'Disabled by a 410', rank: 0 },
+  disabled: { tone: 'bad', title: 'Disabled after 410s', rank: 0 },
   suspended: { tone: 'bad', title: 'Down', rank: 1 },
   host_down: { tone: 'bad', title: 'Host is down', rank: 1 },
   paused: { tone: 'warn', title: 'Asked to wait', rank: 2 },
@@ -73,7 +75,30 @@ async function readHealth(signal: AbortSignal): Promise<Row[]> {
     .sort((a, b) => stateOf(a).rank - stateOf(b).rank || b.Failed24h - a.Failed24h);
 }
 
-function HealthTable({ label, rows }: { label: string; rows: Row[] }) {
+/** Sends again what waits for an endpoint that answered 410 to five callbacks in a row. */
+function EnableEndpoint({ row, reload }: { row: Row; reload: () => void }) {
+  const sending = useSending();
+  const enable = () =>
+    sending.run(async () => {
+      await post(path`/api/v1/apps/${row.app.AppId}/endpoints/${row.Endpoint}/enable`);
+      reload();
+    });
+  return (
+    <>
+      <Button size="small" busy={sending.busy} onClick={enable}>
+        Enable
+      </Button>
+      <ProblemNotice problem={sending.problem} />
+    </>
+  );
+}
+
+interface HealthRows {
+  rows: Row[];
+  reload: () => void;
+}
+
+function HealthTable({ label, rows, reload }: HealthRows & { label: string }) {
   return (
     <Table
       label={label}
@@ -93,7 +118,14 @@ function HealthTable({ label, rows }: { label: string; rows: Row[] }) {
         {
           title: 'State',
           tight: true,
-          cell: row => <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>,
+          cell: row => (
+            <>
+              <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>{' '}
+              {row.State === 'disabled' && may('apps:write') && (
+                <EnableEndpoint row={row} reload={reload} />
+              )}
+            </>
+          ),
         },
         { title: 'Waiting', right: true, cell: row => count(row.Waiting) },
         { title: 'Delivered, 24 h', right: true, cell: row => count(row.Succeeded24h) },
@@ -128,20 +160,20 @@ function HealthTable({ label, rows }: { label: string; rows: Row[] }) {
 }
 
 /** Those that need somebody stand in the open; the healthy ones are counted. */
-function Health({ rows }: { rows: Row[] }) {
+function Health({ rows, reload }: HealthRows) {
   const isHealthy = (row: Row) => stateOf(row).tone === 'good';
   const sick = rows.filter(row => !isHealthy(row));
   const healthy = rows.filter(isHealthy);
   const all = healthy.length === 1 ? '1 is healthy' : `${healthy.length} are healthy`;
   return (
     <>
-      {sick.length > 0 && <HealthTable label="Endpoints" rows={sick} />}
+      {sick.length > 0 && <HealthTable label="Endpoints" rows={sick} reload={reload} />}
       {healthy.length > 0 && (
         <details class="fold-rows">
           <summary>
             {sick.length ? all : <Badge tone="good">All {healthy.length} are healthy</Badge>}
           </summary>
-          <HealthTable label="Healthy endpoints" rows={healthy} />
+          <HealthTable label="Healthy endpoints" rows={healthy} reload={reload} />
         </details>
       )}
     </>
@@ -170,7 +202,7 @@ export function HealthCard() {
           Callbacks are sent as soon as an app has a URL for them.
         </Empty>
       )}
-      {data && data.length > 0 && <Health rows={data} />}
+      {data && data.length > 0 && <Health rows={data} reload={reload} />}
     </Card>
   );
 }
