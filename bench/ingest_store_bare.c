@@ -190,7 +190,8 @@ static void bare_event(struct bare *b, const struct candidate *c)
 {
     struct sql *q = &b->sql;
     struct event e;
-    struct verdict v = rules_decide(c, 0, NULL, false, c->occurred_ms, &e);
+    const struct payments none = {0};
+    struct verdict v = rules_decide(c, &none, NULL, false, c->occurred_ms, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
     e.event_no = ++b->event_no[e.account_no];
     int64_t id = (int64_t)event_id_of(e.account_no, e.event_no);
