@@ -5,6 +5,7 @@
 #define LIMIT_EVENTS_PER_REQUEST 10000
 #define LIMIT_REQUEST_BODY_BYTES (8 << 20)
 #define LIMIT_JSON_DEPTH 16
+#define LIMIT_JSON_VALUES 320000 /* twice what 10,000 events have: 400 beyond */
 
 /* Fields of events: `out_of_range` or `invalid` beyond. */
 #define LIMIT_ID_BYTES 64
@@ -65,7 +66,7 @@
  * in the next group, and is answered when the last of them is durable. */
 #define LIMIT_GROUP_BYTES (4 << 20)
 #define LIMIT_MEMTABLE_EVENTS 65536
-#define LIMIT_MEMTABLE_BYTES (28 << 20) /* there are two: intake waits for the applier beyond */
+#define LIMIT_MEMTABLE_BYTES (24 << 20) /* there are two: intake waits for the applier beyond */
 #define LIMIT_APPLY_INTERVAL_MS 1000
 #define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on, */
 #define LIMIT_APPLY_QUIET_MS 200          /* or when nothing has come for so long */
@@ -78,6 +79,8 @@
 #define LIMIT_OUTCOMES_UNRECORDED_BYTES (8 << 20) /* of all loops: nothing is started or paged */
 #define LIMIT_LANE_CALLBACKS_IN_RAM 1024
 #define LIMIT_CALLBACKS_IN_RAM 65536
+#define LIMIT_CALLBACKS_IN_RAM_BYTES (24 << 20)
+#define LIMIT_CALLBACKS_HANDED_BYTES (6 << 20) /* on their way from the store to their loops */
 #define LIMIT_PAGE_CALLBACKS 256
 #define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
 #define LIMIT_ATTEMPT_BODY_DRAINED_BYTES 65536

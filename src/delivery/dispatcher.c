@@ -14,12 +14,19 @@
 
 #define HEALTH_SWEEP_MS (60 * 60000)
 #define WAKER_LANE 0
+#define CALLBACK_BYTES_LIKELY 1024
 
+/* As many as may be, and as have room if they are as large as those that are in memory. */
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 {
-    int64_t room = d->room_total - d->shared.in_ram - d->room_reserved;
+    const struct lane_shared *in = &d->shared;
+    int64_t bytes_each = in->in_ram > 0 ? in->in_ram_bytes / in->in_ram : CALLBACK_BYTES_LIKELY;
+    int64_t total = d->room_bytes / bytes_each;
+    if (total > d->room_total)
+        total = d->room_total;
+    int64_t room = total - in->in_ram - d->room_reserved;
     if (lane->in_ram >= LANE_ROOM_ALWAYS)
-        room -= d->room_total / 8; /* kept for lanes that have next to nothing yet */
+        room -= total / 8; /* kept for lanes that have next to nothing yet */
     return room > 0 ? (int32_t)room : 0;
 }
 
@@ -415,6 +422,8 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->outside = outside;
     d->seats = seats;
     d->room_total = room;
+    d->room_bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
+    d->inbox.most_bytes = LIMIT_CALLBACKS_HANDED_BYTES / delivery->count;
     d->unrecorded_most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
     d->shared.give_up_ms = callback_give_up_ms(&delivery->schedule);
     d->clock_mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);

@@ -48,6 +48,7 @@ struct inbox {
     bool posted, closed;
     struct callback **callbacks;
     size_t count, capacity;
+    size_t bytes, most_bytes; /* beyond, they are dropped: their lanes page them */
     struct note *notes;
     size_t note_count, note_capacity;
 };
@@ -84,7 +85,7 @@ struct dispatcher {
     struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
     struct lane_shared shared;
-    int64_t room_total, room_reserved;
+    int64_t room_total, room_reserved, room_bytes;
     int32_t pages;
     int64_t seats, in_flight, sick_in_flight, tests_in_flight;
     int64_t tick_starts; /* so many tries were started in this tick */

@@ -25,6 +25,26 @@ static bool announce(struct inbox *in)
     return post;
 }
 
+/* Under the lock. */
+static void add_note(struct inbox *in, const struct note *note)
+{
+    in->notes = xgrow(in->notes, &in->note_capacity, in->note_count + 1, sizeof(struct note));
+    in->notes[in->note_count++] = *note;
+}
+
+/* Under the lock: its lane is told of it instead; of several in a row once. */
+static void drop(struct inbox *in, struct callback *c)
+{
+    struct note note = {
+        .kind = NOTE_WAITING, .number = lane_of(c->app_no, c->lane), .due_ms = c->place.due_ms};
+    struct note *last = in->note_count ? &in->notes[in->note_count - 1] : NULL;
+    callback_free(c);
+    if (!last || last->kind != NOTE_WAITING || last->number != note.number)
+        add_note(in, &note);
+    else if (note.due_ms < last->due_ms)
+        last->due_ms = note.due_ms;
+}
+
 void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t count)
 {
     struct inbox *in = &d->inbox;
@@ -37,8 +57,14 @@ void dispatcher_hand(struct dispatcher *d, struct callback **callbacks, size_t c
     }
     in->callbacks =
         xgrow(in->callbacks, &in->capacity, in->count + count, sizeof(struct callback *));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
+        if (in->bytes >= in->most_bytes) {
+            drop(in, callbacks[i]);
+            continue;
+        }
+        in->bytes += callbacks[i]->bytes;
         in->callbacks[in->count++] = callbacks[i];
+    }
     /* Posted under the lock: closing waits for it, and posting never blocks. */
     if (announce(in))
         executor_post(d->outside->executor, &in->task);
@@ -50,8 +76,7 @@ void dispatcher_tell(struct dispatcher *d, struct note note)
     struct inbox *in = &d->inbox;
     lock(in);
     if (!in->closed) {
-        in->notes = xgrow(in->notes, &in->note_capacity, in->note_count + 1, sizeof(struct note));
-        in->notes[in->note_count++] = note;
+        add_note(in, &note);
         if (announce(in))
             executor_post(d->outside->executor, &in->task);
     }
@@ -129,7 +154,7 @@ static void run(struct task *task)
     size_t note_count = in->note_count;
     in->callbacks = NULL;
     in->notes = NULL;
-    in->count = in->capacity = in->note_count = in->note_capacity = 0;
+    in->count = in->capacity = in->note_count = in->note_capacity = in->bytes = 0;
     in->posted = false;
     unlock(in);
     take_callbacks(d, callbacks, count);

@@ -142,6 +142,7 @@ void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
     e->place = (uint8_t)place;
     lane->in_ram++;
     lane->shared->in_ram++;
+    lane->shared->in_ram_bytes += c->bytes;
 }
 
 /* The entry has left memory and nothing of it is being recorded. */
@@ -166,6 +167,7 @@ static void leave_memory(struct lane *lane, struct held_entry *e)
     e->place = HELD_GONE;
     lane->in_ram--;
     lane->shared->in_ram--;
+    lane->shared->in_ram_bytes -= c->bytes;
     if (!recording)
         lane_release(lane, e);
     callback_free(c);

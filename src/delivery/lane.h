@@ -65,8 +65,8 @@ struct lane_sweep {
 
 /* What the lanes of one dispatcher share. */
 struct lane_shared {
-    int64_t in_ram;     /* callbacks in memory */
-    int64_t give_up_ms; /* callback_give_up_ms of the schedule */
+    int64_t in_ram, in_ram_bytes; /* callbacks in memory */
+    int64_t give_up_ms;           /* callback_give_up_ms of the schedule */
 };
 
 struct lane {

@@ -219,6 +219,7 @@ static void read_line(struct reading *r, struct str line)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
+    arena_reset(&r->tree); /* of the line before */
     if (json_parse_items(r->intake->parser, &r->tree, line, &v, &why)) {
         read_item(r, v);
         return;

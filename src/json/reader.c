@@ -29,6 +29,7 @@ struct walk {
     const uint32_t *places;
     uint32_t count, next; /* places; the one to be looked at */
     bool marks_unusable;  /* else such a string is a fault */
+    uint32_t values;      /* so far */
     struct json *nodes;   /* unused ones */
     size_t nodes_left;
     const char *why; /* the fault, a literal */
@@ -162,6 +163,8 @@ static bool walk_inside(struct walk *w, struct json *parent, char close, int dep
         return true;
     }
     for (;;) {
+        if (++w->values > LIMIT_JSON_VALUES)
+            return fault(w, "there are more values than one text may have", place(w));
         struct json *node = new_node(w);
         if (parent->type == JSON_OBJECT && !walk_member_name(w, node))
             return false;

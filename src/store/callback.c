@@ -22,10 +22,12 @@ static struct str place_text(char **at, struct str text)
 struct callback *callback_new(const struct event *e)
 {
     ASSERT(e->lane != LANE_NONE);
-    struct callback *c =
-        xmalloc(sizeof *c + e->event_id.n + e->panelist_id.n + e->body.n + 3 /* NULs */);
+    size_t bytes =
+        sizeof(struct callback) + e->event_id.n + e->panelist_id.n + e->body.n + 3 /* NULs */;
+    struct callback *c = xmalloc(bytes);
     *c = (struct callback){
         .magic = CALLBACK_MAGIC,
+        .bytes = (uint32_t)bytes,
         .account_no = e->account_no,
         .app_no = e->app_no,
         .event_no = e->event_no,

@@ -17,6 +17,7 @@ struct callback {
     enum lane_kind lane;
     bool is_test;
     uint16_t signature_offset;
+    uint32_t bytes;       /* of its allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
     struct carried_word word; /* of another process: domain/carried.h says whether it is owed */

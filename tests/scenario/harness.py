@@ -157,9 +157,10 @@ class Daemon:
     def api(self, key=OPERATOR_KEY):
         return Api(self.port, key)
 
-    def resident_kib(self):
+    def resident_kib(self, which="VmRSS"):
+        """VmHWM: the most at any time."""
         with open("/proc/%d/status" % self.process.pid) as f:
-            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS"))
+            return next(int(line.split()[1]) for line in f if line.startswith(which))
 
     def check_grown(self, before_kib, most_kib):
         """How much more is resident now; nobody can say of a daemon with the address sanitizer,

@@ -3,10 +3,11 @@ acknowledged stays, callbacks go on, and all is well again once there is room.""
 import os
 import sqlite3
 import time
+from pathlib import Path
 
 import pytest
 
-from harness import Account, Daemon, Receiver, eventually
+from harness import BINARY, Account, Daemon, Receiver, eventually
 from private import private_disk
 
 MIB = 1 << 20
@@ -99,6 +100,27 @@ def test_a_lock_on_the_database_is_told_and_outlived(own_daemon):
     assert d.api().callback("again", a.partner_id)["State"] == "delivered"
     assert "apply_goes_on" in d.log_text()
     locker.close()
+    receiver.close()
+
+
+@pytest.mark.sqlite("its groups and memtables")
+def test_memory_is_bounded_whatever_a_request_makes(own_daemon):
+    """A reversal of 90 bytes copies 3 KB from its original and prints them again, escaped."""
+    count, text = 6000, '"' * 1024
+    receiver = Receiver()
+    d = own_daemon.start()
+    a = Account(d, receiver.url, Enabled=False)  # what is owed waits
+    for begin in range(0, count, 1000):
+        d.api().events([a.event("o-%d" % i, "offer_completed", PanelistId='"' * 256, OfferTitle=text,
+                                OfferGoalId=text, SessionId=text) for i in range(begin, begin + 1000)], timeout=120)
+    reversals = [{"EventId": "r-%d" % i, "Type": "offer_completion_reversed", "ClientId": a.client,
+                  "OriginalRewardId": "o-%d" % i} for i in range(count)]
+    assert d.api().events(reversals, timeout=120)["Accepted"] == count
+    if b"__asan_init" not in Path(BINARY).read_bytes():
+        assert d.resident_kib("VmHWM") < 256 << 10
+    d.kill()
+    d.start()
+    assert d.api().events(reversals, timeout=120)["Duplicates"] == count
     receiver.close()
 
 

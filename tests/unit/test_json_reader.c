@@ -375,7 +375,7 @@ static void reads_nothing_beyond_the_end(void)
 static void sizes_may_change(void)
 {
     for (int round = 0; round < 3; round++) {
-        for (size_t n = 1; n <= 3000000; n *= 12) {
+        for (size_t n = 1; n <= 4 * LIMIT_JSON_VALUES; n *= 12) {
             struct buf text = {0};
             buf_add_char(&text, '[');
             for (size_t i = 0; i < n; i += 4)
@@ -385,6 +385,24 @@ static void sizes_may_change(void)
             CHECK(v && v->count == (n + 3) / 4);
             buf_free(&text);
         }
+    }
+}
+
+/* [1,1,...] has a value for each two bytes, and each takes 88 in memory. */
+static void values_are_bounded(void)
+{
+    for (size_t more = 0; more < 2; more++) {
+        struct buf text = {0};
+        buf_add_c(&text, "[1");
+        for (size_t i = 1; i < LIMIT_JSON_VALUES + more; i++)
+            buf_add_c(&text, ",1");
+        buf_add_char(&text, ']');
+        struct json *v;
+        CHECK_EQ_INT(json_parse(parser, &arena, buf_str(&text), &v, &why), more == 0);
+        if (more)
+            CHECK(str_has_prefix(why, "there are more values than one text may have"));
+        buf_free(&text);
+        arena_free(&arena);
     }
 }
 
@@ -403,6 +421,7 @@ int main(void)
     RUN(says_where);
     RUN(reads_nothing_beyond_the_end);
     RUN(sizes_may_change);
+    RUN(values_are_bounded);
     arena_free(&arena);
     json_parser_free(parser);
     return check_done("json_reader");

@@ -29,8 +29,8 @@ extern const struct migration schema_migration;
 #define META_RETENTION_CLOCK "retention_clock_ms"
 
 /* The page cache of one connection. */
-#define SCHEMA_CACHE_KIB_WRITER 65536
-#define SCHEMA_CACHE_KIB_READER 16384
+#define SCHEMA_CACHE_KIB_WRITER 32768
+#define SCHEMA_CACHE_KIB_READER 8192
 
 /* Settings of every connection; the writing one also sets the page size and WAL mode. */
 void schema_configure(struct sql *q, bool write, int cache_kib);
