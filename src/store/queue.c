@@ -4,8 +4,10 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "base/timing.h"
+#include "base/turns.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 void request_list_add(struct request_list *list, struct request *r)
@@ -102,6 +104,19 @@ void request_finish(struct request *r, enum store_status status)
     free(r);
 }
 
+uint32_t request_account(const struct request *r)
+{
+    switch (r->kind) {
+    case REQUEST_REPORT: return ((const struct report_query *)r->what)->account_no;
+    case REQUEST_INTRADAY: return ((const struct intraday_query *)r->what)->account_no;
+    case REQUEST_STATEMENT: return ((const struct statement_query *)r->what)->account_no;
+    case REQUEST_COUNT: return ((const struct callback_count *)r->what)->account_no;
+    case REQUEST_GET: return ((const struct callback_get *)r->what)->account_no;
+    case REQUEST_LIST: return ((const struct callback_list *)r->what)->account_no;
+    default: return 0;
+    }
+}
+
 void queue_init(struct queue *q)
 {
     pthread_condattr_t attributes;
@@ -112,6 +127,9 @@ void queue_init(struct queue *q)
     pthread_condattr_destroy(&attributes);
     q->list = (struct request_list){0};
     q->dozing = false;
+    q->served_last = 0;
+    q->by_turns = false;
+    memset(q->under_way, 0, sizeof q->under_way);
 }
 
 void queue_destroy(struct queue *q)
@@ -125,7 +143,9 @@ void queue_destroy(struct queue *q)
 void queue_post(struct queue *q, struct request *r)
 {
     ASSERT(pthread_mutex_lock(&q->mutex) == 0);
-    bool wakes = q->dozing ? !request_has_time(r->kind) : !q->list.first;
+    /* Of several takers another one than the one that sleeps may have had to leave what is there.
+     */
+    bool wakes = q->dozing ? !request_has_time(r->kind) : !q->list.first || q->by_turns;
     request_list_add(&q->list, r);
     if (wakes)
         pthread_cond_signal(&q->wake);
@@ -189,4 +209,62 @@ bool queue_has_any(struct queue *q, int64_t wait_ms)
     bool any = q->list.first != NULL;
     ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
     return any;
+}
+
+static bool is_under_way(const struct queue *q, uint32_t account)
+{
+    for (size_t i = 0; i < QUEUE_TAKERS; i++)
+        if (account && q->under_way[i] == account)
+            return true;
+    return false;
+}
+
+/* With the mutex held: the one behind *ret_before; NULL: there is none to be taken now. */
+static struct request *find_turn(const struct queue *q, struct request **ret_before)
+{
+    struct request *before = NULL, *found = NULL;
+    for (struct request *r = q->list.first; r; before = r, r = r->next) {
+        if (is_under_way(q, request_account(r)))
+            continue;
+        bool first = !found || (found->kind == REQUEST_STOP && r->kind != REQUEST_STOP) ||
+                     (r->kind != REQUEST_STOP &&
+                      turn_is_before(q->served_last, request_account(r), request_account(found)));
+        if (!first)
+            continue;
+        found = r;
+        *ret_before = before;
+    }
+    return found;
+}
+
+static struct request *take_turn(struct queue *q, size_t taker)
+{
+    struct request *before = NULL, *r = find_turn(q, &before);
+    if (!r)
+        return NULL;
+    if (before)
+        before->next = r->next;
+    else
+        q->list.first = r->next;
+    if (q->list.last == r)
+        q->list.last = before;
+    r->next = NULL;
+    q->served_last = q->under_way[taker] = request_account(r);
+    return r;
+}
+
+struct request *queue_take_turn(struct queue *q, size_t taker, int64_t wait_ms)
+{
+    struct timespec until = deadline_after(wait_ms < 0 ? 0 : wait_ms);
+    int code = 0;
+    ASSERT(taker < QUEUE_TAKERS);
+    ASSERT(pthread_mutex_lock(&q->mutex) == 0);
+    q->by_turns = true;
+    q->under_way[taker] = 0;
+    struct request *r;
+    while ((r = take_turn(q, taker)) == NULL && code == 0 && wait_ms != 0)
+        code = wait_ms < 0 ? pthread_cond_wait(&q->wake, &q->mutex)
+                           : pthread_cond_timedwait(&q->wake, &q->mutex, &until);
+    ASSERT(pthread_mutex_unlock(&q->mutex) == 0);
+    return r;
 }

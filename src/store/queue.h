@@ -62,6 +62,9 @@ static inline bool request_has_time(enum request_kind kind)
     return kind == REQUEST_OUTCOMES;
 }
 
+/* Whose it is; 0: nobody's. */
+uint32_t request_account(const struct request *r);
+
 struct request_list {
     struct request *first, *last;
 };
@@ -76,11 +79,18 @@ struct request *request_new(enum request_kind kind, void *what);
  * what the store's threads ask of each other. */
 void request_finish(struct request *r, enum store_status status);
 
+/* Threads of one queue whose requests take turns by account: while one of an account is under way
+ * another is not begun, so that no account has all of them. */
+#define QUEUE_TAKERS 2
+
 struct queue {
     pthread_mutex_t mutex;
     pthread_cond_t wake;
     struct request_list list;
-    bool dozing; /* in queue_doze: what has time wakes nobody */
+    bool dozing;                      /* in queue_doze: what has time wakes nobody */
+    bool by_turns;                    /* queue_take_turn is used; then: */
+    uint32_t served_last;             /* the account */
+    uint32_t under_way[QUEUE_TAKERS]; /* 0: of none */
 };
 
 void queue_init(struct queue *q);
@@ -94,3 +104,7 @@ void queue_doze(struct queue *q, int64_t until_us);
 struct request_list queue_take_all(struct queue *q, int64_t wait_ms);
 /* One request, waiting at most wait_ms (negative: for ever); NULL: none came. */
 struct request *queue_take(struct queue *q, int64_t wait_ms);
+/* The same for one thread of several, by its number: of the account whose turn it is
+ * (base/turns.h), without those that another thread has a request of under way. What this thread
+ * took before is done. REQUEST_STOP comes last. */
+struct request *queue_take_turn(struct queue *q, size_t taker, int64_t wait_ms);

@@ -83,6 +83,89 @@ static void outcomes_wake_who_sleeps(void)
     expect((enum request_kind[]){REQUEST_INTAKE}, 1);
 }
 
+static struct callback_count counts[8];
+
+static void post_count(size_t i, uint32_t account_no)
+{
+    counts[i].account_no = account_no;
+    queue_post(&queue, request_new(REQUEST_COUNT, &counts[i]));
+}
+
+/* The account of what the taker gets; -1: nothing; -2: the end. */
+static int64_t turn_of(size_t taker)
+{
+    struct request *r = queue_take_turn(&queue, taker, 0);
+    int64_t got = !r ? -1 : r->kind == REQUEST_STOP ? -2 : (int64_t)request_account(r);
+    free(r);
+    return got;
+}
+
+static void accounts_take_turns(void)
+{
+    for (size_t i = 0; i < 4; i++)
+        post_count(i, 7);
+    post_count(4, 9);
+    post_count(5, 3);
+    static const int64_t expected[] = {3, 7, 9, 7, 7, 7, -1};
+    for (size_t i = 0; i < ARRAY_LEN(expected); i++)
+        CHECK_EQ_INT(turn_of(0), expected[i]);
+}
+
+/* The second thread is left to others, whatever the first one's account has waiting. */
+static void an_account_has_one_thread(void)
+{
+    for (size_t i = 0; i < 3; i++)
+        post_count(i, 7);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(1), -1);
+    post_count(3, 8);
+    post_count(4, 8);
+    CHECK_EQ_INT(turn_of(1), 8);
+    CHECK_EQ_INT(turn_of(1), 8);
+    CHECK_EQ_INT(turn_of(1), -1);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(0), -1);
+}
+
+static void the_end_comes_last(void)
+{
+    post(REQUEST_STOP);
+    post(REQUEST_STOP);
+    post_count(0, 7);
+    post_count(1, 7);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(1), -2); /* the rest is the first one's */
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(0), -2);
+}
+
+static void *take_one_later(void *arg)
+{
+    (void)arg;
+    struct request *r = queue_take_turn(&queue, 1, -1);
+    uint32_t account = request_account(r);
+    free(r);
+    return (void *)(uintptr_t)account;
+}
+
+/* What is there already, of an account that is being served, keeps nobody asleep. */
+static void a_sleeping_thread_is_woken_for_another_account(void)
+{
+    pthread_t other;
+    void *account = NULL;
+    post_count(0, 7);
+    post_count(1, 7);
+    CHECK_EQ_INT(turn_of(0), 7);
+    REQUIRE(pthread_create(&other, NULL, take_one_later, NULL) == 0);
+    post_count(2, 8);
+    pthread_join(other, &account);
+    CHECK_EQ_INT((uintptr_t)account == 8, 1);
+    CHECK_EQ_INT(turn_of(0), 7);
+    CHECK_EQ_INT(turn_of(0), -1);
+    CHECK_EQ_INT(turn_of(1), -1);
+}
+
 int main(void)
 {
     queue_init(&queue);
@@ -90,6 +173,10 @@ int main(void)
     RUN(what_somebody_waits_for_ends_it);
     RUN(it_does_not_begin_where_somebody_waits);
     RUN(outcomes_wake_who_sleeps);
+    RUN(accounts_take_turns);
+    RUN(an_account_has_one_thread);
+    RUN(the_end_comes_last);
+    RUN(a_sleeping_thread_is_woken_for_another_account);
     queue_destroy(&queue);
     return check_done("queue");
 }

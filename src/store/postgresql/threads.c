@@ -22,10 +22,10 @@ static pg_work work_of(enum request_kind kind)
     }
 }
 
-static void read_all(struct postgresql_store *s, struct queue *from, struct pg *pg)
+static void read_all(struct postgresql_store *s, struct queue *from, size_t taker, struct pg *pg)
 {
     for (;;) {
-        struct request *r = queue_take(from, -1);
+        struct request *r = queue_take_turn(from, taker, -1);
         if (r->kind == REQUEST_STOP) {
             free(r);
             return;
@@ -94,7 +94,7 @@ void *pg_reads_main(void *arg)
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-reads");
-    read_all(s, &s->to_reads, &s->reads);
+    read_all(s, &s->to_reads, 0, &s->reads);
     return NULL;
 }
 
@@ -103,6 +103,6 @@ void *pg_scans_main(void *arg)
     struct postgresql_store *s = arg;
     CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
     pthread_setname_np(pthread_self(), "store-scans");
-    read_all(s, &s->to_scans, &s->scans);
+    read_all(s, &s->to_scans, 0, &s->scans);
     return NULL;
 }

@@ -151,9 +151,9 @@ static void read_earnings(struct checking *c)
     sql_finalize(s);
 }
 
-enum store_status read_books(struct sqlite_store *s, struct books_check *check)
+enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check)
 {
-    struct checking c = {.store = s, .sql = &s->scans.sql};
+    struct checking c = {.store = s, .sql = q};
     int64_t began_ms = env_mono_ms(s->env);
     uint32_t account_no;
     int32_t day;

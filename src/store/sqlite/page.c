@@ -190,7 +190,8 @@ void *pages_main(void *arg)
     store_thread_begin("store-pages", READER_NICER);
     struct page_reader reader = reader_on(&s->pages);
     struct request *r;
-    while ((r = reader_next(s, &s->to_pages, &s->pages.sql, CACHE_PAGES))->kind != REQUEST_STOP) {
+    while ((r = reader_next(s, &s->to_pages, 0, &s->pages.sql, CACHE_PAGES))->kind !=
+           REQUEST_STOP) {
         page_read(&reader, r->page);
         queue_post(&s->to_writer, r);
     }

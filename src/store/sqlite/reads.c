@@ -177,16 +177,16 @@ static enum store_status read_one(struct sqlite_store *s, const struct request *
     return read_list(l, &s->view.secret, r->id, r->what);
 }
 
-struct request *reader_next(struct sqlite_store *s, struct queue *from, struct sql *q,
+struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
                             enum cache which)
 {
     store_note_cache(s, q, which);
-    struct request *r = queue_take(from, READER_IDLE_MS);
+    struct request *r = queue_take_turn(from, taker, READER_IDLE_MS);
     if (r)
         return r;
     sql_release_cache(q);
     store_note_cache(s, q, which);
-    return queue_take(from, -1);
+    return queue_take_turn(from, taker, -1);
 }
 
 void *reads_main(void *arg)
@@ -196,7 +196,7 @@ void *reads_main(void *arg)
     store_thread_begin("store-reads", READER_NICER);
     struct sql *q = &s->reads.sql;
     struct request *r;
-    while ((r = reader_next(s, &s->to_reads, q, CACHE_READS))->kind != REQUEST_STOP) {
+    while ((r = reader_next(s, &s->to_reads, 0, q, CACHE_READS))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
         enum store_status status = read_one(s, r);
         sql_exec(q, "COMMIT");

@@ -91,26 +91,29 @@ static void drop_results(struct request *r)
     }
 }
 
-static enum store_status scan(struct sqlite_store *s, const struct request *r)
+static enum store_status scan(struct scanner *scanner, const struct request *r)
 {
+    struct lookup *l = &scanner->lookup;
     if (r->kind == REQUEST_STATEMENT)
-        return read_statement(&s->scans, r->what);
+        return read_statement(l, r->what);
     if (r->kind == REQUEST_BOOKS)
-        return read_books(s, r->what);
+        return read_books(scanner->store, &l->sql, r->what);
     ASSERT(r->kind == REQUEST_COUNT);
-    return read_count(&s->scans, r->what);
+    return read_count(l, r->what);
 }
 
 void *scans_main(void *arg)
 {
-    struct sqlite_store *s = arg;
+    struct scanner *scanner = arg;
+    struct sqlite_store *s = scanner->store;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     store_thread_begin("store-scans", APPLIER_NICER);
-    struct sql *q = &s->scans.sql;
+    struct sql *q = &scanner->lookup.sql;
+    enum cache cache = (enum cache)(CACHE_SCANS + scanner->number);
     struct request *r;
-    while ((r = reader_next(s, &s->to_scans, q, CACHE_SCANS))->kind != REQUEST_STOP) {
+    while ((r = reader_next(s, &s->to_scans, scanner->number, q, cache))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
-        enum store_status status = scan(s, r);
+        enum store_status status = scan(scanner, r);
         sql_exec(q, "COMMIT");
         if (sql_failed(q)) {
             drop_results(r);

@@ -261,13 +261,22 @@ static void sqlite_start(struct store *store, struct owed_sink *sink)
     ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
     ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
     ASSERT(pthread_create(&s->reads_thread, NULL, reads_main, s) == 0);
-    ASSERT(pthread_create(&s->scans_thread, NULL, scans_main, s) == 0);
+    for (size_t i = 0; i < SCANNERS; i++)
+        ASSERT(pthread_create(&s->scanners[i].thread, NULL, scans_main, &s->scanners[i]) == 0);
 }
 
 static void stop_thread(struct queue *queue, pthread_t thread)
 {
     queue_post(queue, request_new(REQUEST_STOP, NULL));
     ASSERT(pthread_join(thread, NULL) == 0);
+}
+
+static void stop_scanners(struct sqlite_store *s)
+{
+    for (size_t i = 0; i < SCANNERS; i++)
+        queue_post(&s->to_scans, request_new(REQUEST_STOP, NULL));
+    for (size_t i = 0; i < SCANNERS; i++)
+        ASSERT(pthread_join(s->scanners[i].thread, NULL) == 0);
 }
 
 static void free_store(struct sqlite_store *s)
@@ -278,7 +287,8 @@ static void free_store(struct sqlite_store *s)
     apply_close(&s->apply);
     lookup_close(&s->pages);
     lookup_close(&s->reads);
-    lookup_close(&s->scans);
+    for (size_t i = 0; i < SCANNERS; i++)
+        lookup_close(&s->scanners[i].lookup);
     buf_free(&s->writer.group);
     buf_free(&s->writer.body);
     arena_free(&s->writer.scratch);
@@ -306,7 +316,7 @@ static void sqlite_close(struct store *store)
         stop_thread(&s->to_applier, s->applier_thread);
         stop_thread(&s->to_pages, s->pages_thread);
         stop_thread(&s->to_reads, s->reads_thread);
-        stop_thread(&s->to_scans, s->scans_thread);
+        stop_scanners(s);
         if (!atomic_load(&s->numbers.failed))
             applier_checkpoint(s, true);
     }
@@ -372,7 +382,11 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         free_store(s);
         return NULL;
     }
-    scans_configure(&s->scans);
+    for (size_t i = 0; i < SCANNERS; i++) {
+        s->scanners[i].store = s;
+        s->scanners[i].number = i;
+        scans_configure(&s->scanners[i].lookup);
+    }
     applier_publish_numbers(s);
     return &s->store;
 }

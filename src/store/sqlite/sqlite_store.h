@@ -42,7 +42,14 @@
 #define CHECKPOINT_PAGES 16384
 
 /* Whose page cache it is. */
-enum cache { CACHE_APPLIER, CACHE_WRITER, CACHE_PAGES, CACHE_READS, CACHE_SCANS, CACHES };
+enum cache {
+    CACHE_APPLIER,
+    CACHE_WRITER,
+    CACHE_PAGES,
+    CACHE_READS,
+    CACHE_SCANS, /* of the first scanner */
+    CACHES = CACHE_SCANS + QUEUE_TAKERS
+};
 
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
@@ -82,6 +89,16 @@ struct writer {
     size_t first_event;   /* of the group, in the active memtable */
 };
 
+/* A thread of scans.c. As no account has two of them at work, one account's scans delay nobody
+ * else's. */
+#define SCANNERS QUEUE_TAKERS
+struct scanner {
+    struct sqlite_store *store;
+    size_t number;
+    struct lookup lookup;
+    pthread_t thread;
+};
+
 struct sqlite_store {
     struct store store; /* the first member: its magic is the contract's */
     uint32_t magic;
@@ -98,11 +115,12 @@ struct sqlite_store {
     struct journal *journal; /* the writer's */
     struct view view;        /* the writer's */
     struct writer writer;
-    struct apply apply;                /* the applier's */
-    struct lookup pages, reads, scans; /* each its reader's */
+    struct apply apply;         /* the applier's */
+    struct lookup pages, reads; /* each its reader's */
+    struct scanner scanners[SCANNERS];
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
-    pthread_t writer_thread, applier_thread, pages_thread, reads_thread, scans_thread;
+    pthread_t writer_thread, applier_thread, pages_thread, reads_thread;
     bool started;
     atomic_bool closing;
     atomic_llong open_reads; /* asked and not answered */
@@ -173,7 +191,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 void *reads_main(void *arg);
 /* The next request of a reading thread. One that has had none for a while gives the pages that it
  * has kept back. */
-struct request *reader_next(struct sqlite_store *s, struct queue *from, struct sql *q,
+struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
                             enum cache which);
 static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum cache which)
 {
@@ -187,12 +205,12 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
 
 enum store_status read_waiting(struct lookup *l, struct lane_waiting *waiting);
 
-/* scans.c: reads that look at whole days, on a thread of their own, so that no other read ever
- * waits for one */
+/* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
+ * waits for one. arg: a struct scanner */
 void *scans_main(void *arg);
 void scans_configure(struct lookup *l);
 /* check_books.c */
-enum store_status read_books(struct sqlite_store *s, struct books_check *check);
+enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check);
 
 /* recover.c */
 MUST_CHECK bool recover_open(struct sqlite_store *s, char **ret_why);
