@@ -240,6 +240,46 @@ static struct people *some_people(struct env *env, char token[TOKEN_BYTES + 1])
     return p;
 }
 
+static void add_user(struct people *p, uint32_t user_no, uint32_t account_no)
+{
+    char id[16], email[32];
+    snprintf(id, sizeof id, "u_%u", user_no);
+    snprintf(email, sizeof email, "%u@b.example", user_no);
+    struct user u = {.user_no = user_no,
+                     .account_no = account_no,
+                     .enabled = true,
+                     .role = ROLE_OWNER,
+                     .id = str_of(id),
+                     .email = str_of(email),
+                     .name = STR("A")};
+    struct people_change change = {.user = user_pack(&u)};
+    people_change_apply(p, &change);
+    people_change_free(&change);
+}
+
+/* Whatever order they stand in: each once, the latest first, of this account alone. */
+static void lists_are_in_pages(void)
+{
+    struct env env = {session_clock, session_clock, random_bytes};
+    struct people *p = people_new(&(struct people_options){.env = &env});
+    struct user *found[7];
+    for (uint32_t no = 1; no <= 40; no++)
+        add_user(p, no, no % 4 == 0 ? 9 : 3);
+    uint32_t expected = 39, before = 0;
+    size_t count;
+    while ((count = people_list_users(p, 3, before, found, ARRAY_LEN(found))) > 0) {
+        for (size_t i = 0; i < count; i++) {
+            CHECK_EQ_UINT(found[i]->user_no, expected);
+            before = found[i]->user_no;
+            expected -= expected % 4 == 1 ? 2 : 1;
+            user_unref(found[i]);
+        }
+    }
+    CHECK_EQ_UINT(before, 1);
+    CHECK_EQ_UINT(people_list_users(p, 4, 0, found, ARRAY_LEN(found)), 0);
+    people_free(p);
+}
+
 static bool lets_in(struct people *p, const char *token)
 {
     struct user *u = NULL;
@@ -303,6 +343,7 @@ int main(void)
     RUN(passwords_are_stretched_and_judged);
     RUN(recovery_codes_may_be_typed_anyhow);
     RUN(users_survive_their_documents);
+    RUN(lists_are_in_pages);
     RUN(sessions_end);
     RUN(who_is_disabled_has_no_session);
     return check_done("people");
