@@ -4,65 +4,19 @@
  * Ten times a second each recovery gets what its rate allows, and hands it out app by app in turn,
  * so that one receiver that is down does not hold up the others of the account. Only this thread
  * changes a recovery; what others may read (`resent`, the list itself) changes under the lock. */
-#include "api/recovery.h"
+#include "api/recovery_state.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "base/waiter.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "domain/clock.h"
 
-#define RECOVERIES_MAGIC 0x2EC0BE27u
-#define TICK_MS 100
 #define SAVE_MS 1000
-#define PAGE_ROWS 200
-#define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
-#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often, as its next try */
-#define KEPT_DAYS 30            /* after it was made, once it is through */
-
-struct part_page {
-    struct callback_list list; /* its rows are behind the part's position */
-    size_t at;
-    bool there;
-};
-
-struct running {
-    struct running *next;
-    struct recovery r;
-    struct part_page *pages; /* one per part */
-    size_t turn;
-    int64_t credit_milli; /* thousandths of a resend */
-    int64_t refilled_mono_ms, saved_mono_ms, shut_mono_ms;
-    bool done, changed;
-};
-
-/* What another node has left of one. */
-struct news {
-    struct news *next;
-    char id[RECOVERY_ID_BYTES];
-    bool gone;
-    struct recovery r;
-};
-
-struct recoveries {
-    uint32_t magic;
-    struct env *env;
-    struct store *store;
-    struct delivery *delivery;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t wake;
-    struct waiter waiter;
-    struct running *first;
-    struct recovery_removal *removals;
-    struct news *news; /* the latest first */
-    bool mine, started, stopping;
-};
+#define KEPT_DAYS 30 /* after it was made, once it is through */
 
 struct recoveries *recoveries_new(struct env *env)
 {
@@ -223,171 +177,9 @@ static void save(struct recoveries *all, struct running *at)
     at->saved_mono_ms = env_mono_ms(all->env);
 }
 
-static bool read_page(struct recoveries *all, const struct recovery *r,
-                      const struct recovery_part *part, struct part_page *page)
-{
-    arena_free(&page->list.arena);
-    *page = (struct part_page){
-        .list = {.done.run = waiter_wake,
-                 .reply_to = &all->waiter.executor,
-                 .account_no = r->account_no,
-                 .state = part->state,
-                 .app_no = part->app_no,
-                 .has_from = true,
-                 .accepted_from_ms = r->from_ms,
-                 .has_to = true,
-                 .accepted_to_ms = r->until_ms,
-                 .order = LIST_OLDEST_FIRST,
-                 .after_event_no = part->after_event_no,
-                 .limit = PAGE_ROWS},
-    };
-    store_list_callbacks(all->store, &page->list);
-    waiter_wait(&all->waiter);
-    page->there = page->list.status == STORE_OK;
-    return page->there;
-}
-
-/* The part's next callback; NULL: there is none, or it cannot be read now. */
-static const struct callback_row *next_row(struct recoveries *all, struct running *at, size_t i)
-{
-    struct recovery_part *part = &at->r.parts[i];
-    struct part_page *page = &at->pages[i];
-    while (part->state != CALLBACK_NONE) {
-        if (page->there && page->at < page->list.count)
-            return &page->list.rows[page->at];
-        if (page->there && !page->list.more) {
-            part->state = recovery_next_state(at->r.states, part->state);
-            part->after_event_no = 0;
-            page->there = false;
-            at->changed = true;
-        } else if (!read_page(all, &at->r, part, page)) {
-            return NULL;
-        }
-    }
-    return NULL;
-}
-
-/* --- one tick of one recovery ----------------------------------------------------------------- */
-
-/* How many more a lane may be given in this tick; asked once a tick. */
-struct lane_room {
-    lane_no lane;
-    int64_t room;
-};
-
-struct tick {
-    struct recoveries *all;
-    struct running *at;
-    struct lane_room *lanes;
-    size_t lane_count, lane_capacity;
-    struct resend *resends;
-    size_t count, allowed;
-    struct arena arena; /* the ids that are being resent */
-};
-
-static int64_t ask_room(struct tick *t, lane_no lane)
-{
-    struct lane_health_query query = {
-        .done.run = waiter_wake, .reply_to = &t->all->waiter.executor, .lane = lane};
-    delivery_get_health(t->all->delivery, &query);
-    waiter_wait(&t->all->waiter);
-    const struct lane_health *h = &query.health;
-    if (!h->suspended && !h->paused) {
-        int64_t room = LANE_ROOM + (int64_t)h->window - h->waiting_in_ram;
-        return room > 0 ? room : 0;
-    }
-    int64_t now_ms = env_mono_ms(t->all->env);
-    if (now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
-        return 0;
-    t->at->shut_mono_ms = now_ms;
-    return 1;
-}
-
-static struct lane_room *room_of(struct tick *t, lane_no lane)
-{
-    for (size_t i = 0; i < t->lane_count; i++)
-        if (t->lanes[i].lane == lane)
-            return &t->lanes[i];
-    t->lanes = xgrow(t->lanes, &t->lane_capacity, t->lane_count + 1, sizeof *t->lanes);
-    t->lanes[t->lane_count++] = (struct lane_room){lane, ask_room(t, lane)};
-    return &t->lanes[t->lane_count - 1];
-}
-
-/* Takes the part's next callback where its lane has room. */
-static bool take_one(struct tick *t, size_t i)
-{
-    struct running *at = t->at;
-    const struct callback_row *row = next_row(t->all, at, i);
-    if (!row)
-        return false;
-    struct lane_room *room = room_of(t, lane_of(row->event.app_no, row->event.lane));
-    if (room->room <= 0)
-        return false;
-    room->room--;
-    t->resends[t->count++] = (struct resend){
-        .done.run = waiter_wake,
-        .reply_to = &t->all->waiter.executor,
-        .account_no = at->r.account_no,
-        .event_id = arena_str(&t->arena, row->event.event_id),
-        .now_ms = env_wall_ms(t->all->env),
-        .only_states = 1u << at->r.parts[i].state,
-    };
-    at->r.parts[i].after_event_no = row->event.event_no;
-    at->pages[i].at++;
-    at->changed = true;
-    return true;
-}
-
-/* The parts take turns, one callback each, until none has any or the rate is used up. */
-static void take_turns(struct tick *t)
-{
-    struct running *at = t->at;
-    size_t idle = 0;
-    while (t->count < t->allowed && idle < at->r.part_count) {
-        bool took = take_one(t, at->turn % at->r.part_count);
-        idle = took ? 0 : idle + 1;
-        at->turn++;
-    }
-}
-
-static void resend_all(struct tick *t)
-{
-    for (size_t i = 0; i < t->count; i++)
-        store_resend(t->all->store, &t->resends[i]);
-    int64_t good = 0;
-    for (size_t i = 0; i < t->count; i++)
-        waiter_wait(&t->all->waiter);
-    for (size_t i = 0; i < t->count; i++)
-        good += t->resends[i].status == STORE_OK; /* else erased, or no more in that state */
-    pthread_mutex_lock(&t->all->lock);
-    t->at->r.resent += good;
-    pthread_mutex_unlock(&t->all->lock);
-}
-
-/* What the rate allows by now; unused allowance is kept for two ticks at most. */
-static size_t refill(struct recoveries *all, struct running *at)
-{
-    int64_t now_ms = env_mono_ms(all->env), rate = at->r.rate_per_second;
-    int64_t most = rate * 2 * TICK_MS > 1000 ? rate * 2 * TICK_MS : 1000;
-    at->credit_milli += (now_ms - at->refilled_mono_ms) * rate;
-    at->refilled_mono_ms = now_ms;
-    if (at->credit_milli > most)
-        at->credit_milli = most;
-    return (size_t)(at->credit_milli / 1000);
-}
-
 static void run_one(struct recoveries *all, struct running *at)
 {
-    struct tick t = {.all = all, .at = at, .allowed = refill(all, at)};
-    if (t.allowed > 0) {
-        t.resends = xcalloc(t.allowed, sizeof *t.resends);
-        take_turns(&t);
-        at->credit_milli -= (int64_t)t.count * 1000;
-        resend_all(&t);
-        free(t.resends);
-        free(t.lanes);
-        arena_free(&t.arena);
-    }
+    recovery_tick(all, at);
     bool done = recovery_is_done(&at->r);
     if (at->changed && (done || env_mono_ms(all->env) - at->saved_mono_ms >= SAVE_MS))
         save(all, at);
@@ -505,7 +297,8 @@ static bool any_running(const struct recoveries *all)
 
 static void wait_tick(struct recoveries *all)
 {
-    int64_t at_ms = env_mono_ms(env_real()) + TICK_MS; /* what the condition's clock says */
+    int64_t at_ms =
+        env_mono_ms(env_real()) + RECOVERY_TICK_MS; /* what the condition's clock says */
     struct timespec until = {.tv_sec = (time_t)(at_ms / 1000),
                              .tv_nsec = (long)(at_ms % 1000) * 1000000};
     int result = 0;

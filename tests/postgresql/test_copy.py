@@ -201,6 +201,8 @@ class World:
                 r["RewardId"]: still(api.callback(r["RewardId"], account.partner_id)) for r in rewards}
             for what in ("partners/%s", "partners/%s/apps", "partners/%s/keys"):
                 found[what % account.partner_id] = get("/api/v1/" + what % account.partner_id)
+            for key in found["partners/%s/keys" % account.partner_id]["Items"]:
+                key.pop("LastUsedAt", None)  # reading with it is a use
             for what in ("apps/%s", "apps/%s/clients", "apps/%s/secret"):
                 found[what % account.app_id] = get("/api/v1/" + what % account.app_id)
             found[account.partner_id, "of a panelist"] = [

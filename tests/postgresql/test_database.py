@@ -113,3 +113,28 @@ def test_plans_are_kept_where_the_server_is_asked_directly(server, database, dat
     log = (server.folder / "log").read_text(errors="replace")
     assert re.search(r"execute k[0-9a-f]{16}_[0-9]+: INSERT INTO event\(", log)
     assert "DEALLOCATE k" in log
+
+
+def test_a_recovery_leaves_nothing_out_while_the_database_is_away(server, database_daemon, receiver):
+    receiver.answer = lambda request: 404
+    daemon = database_daemon
+    daemon.schedule = "1s"
+    daemon.start()
+    account = Account(daemon, receiver.url)
+    ids = ["r-%d" % i for i in range(60)]
+    daemon.api().events([account.event(event_id) for event_id in ids])
+    for event_id in ids:
+        daemon.api().wait_state(event_id, account.partner_id, "dead", 60)
+    receiver.answer = lambda request: 200
+    asked = daemon.api().post("/api/v1/callbacks/recover", {
+        "From": "2020-01-01T00:00:00Z", "To": "2100-01-01T00:00:00Z", "States": ["dead"], "RatePerSecond": 10},
+        query={"partnerId": account.partner_id})
+    assert asked.status == 202 and asked.json["Matched"] == len(ids)
+    server.kill()
+    time.sleep(5)  # longer than a resend waits for the database before it is told to come later
+    server.start()
+    path = "/api/v1/recoveries/" + asked.json["RecoveryId"]
+    eventually(lambda: daemon.api().get(path).json["State"] == "done", 60, what="the recovery's end")
+    assert daemon.api().get(path).json["Resent"] == len(ids)
+    for event_id in ids:
+        daemon.api().wait_state(event_id, account.partner_id, "delivered", 60)

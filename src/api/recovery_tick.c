@@ -1,0 +1,199 @@
+/* One tick of one recovery: its parts take turns, one callback each, as long as their lanes have
+ * room and the rate allows. */
+#include "api/recovery_state.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#define PAGE_ROWS 200
+#define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
+#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often, as its next try */
+
+static bool read_page(struct recoveries *all, const struct recovery *r,
+                      const struct recovery_part *part, struct part_page *page)
+{
+    arena_free(&page->list.arena);
+    *page = (struct part_page){
+        .list = {.done.run = waiter_wake,
+                 .reply_to = &all->waiter.executor,
+                 .account_no = r->account_no,
+                 .state = part->state,
+                 .app_no = part->app_no,
+                 .has_from = true,
+                 .accepted_from_ms = r->from_ms,
+                 .has_to = true,
+                 .accepted_to_ms = r->until_ms,
+                 .order = LIST_OLDEST_FIRST,
+                 .after_event_no = part->after_event_no,
+                 .limit = PAGE_ROWS},
+    };
+    store_list_callbacks(all->store, &page->list);
+    waiter_wait(&all->waiter);
+    page->there = page->list.status == STORE_OK;
+    return page->there;
+}
+
+/* The part's next callback; NULL: there is none, or it cannot be read now. */
+static const struct callback_row *next_row(struct recoveries *all, struct running *at, size_t i)
+{
+    struct recovery_part *part = &at->r.parts[i];
+    struct part_page *page = &at->pages[i];
+    while (part->state != CALLBACK_NONE) {
+        if (page->there && page->at < page->list.count)
+            return &page->list.rows[page->at];
+        if (page->there && !page->list.more) {
+            part->state = recovery_next_state(at->r.states, part->state);
+            part->after_event_no = 0;
+            page->there = false;
+            at->changed = true;
+        } else if (!read_page(all, &at->r, part, page)) {
+            return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* How many more a lane may be given in this tick; asked once a tick. */
+struct lane_room {
+    lane_no lane;
+    int64_t room;
+};
+
+/* Where a part was before one of its callbacks was taken. */
+struct place {
+    size_t part;
+    enum callback_state state;
+    uint64_t after_event_no;
+};
+
+struct tick {
+    struct recoveries *all;
+    struct running *at;
+    struct lane_room *lanes;
+    size_t lane_count, lane_capacity;
+    struct resend *resends;
+    struct place *places; /* of each resend */
+    size_t count, allowed;
+    struct arena arena; /* the ids that are being resent */
+};
+
+static int64_t ask_room(struct tick *t, lane_no lane)
+{
+    struct lane_health_query query = {
+        .done.run = waiter_wake, .reply_to = &t->all->waiter.executor, .lane = lane};
+    delivery_get_health(t->all->delivery, &query);
+    waiter_wait(&t->all->waiter);
+    const struct lane_health *h = &query.health;
+    if (!h->suspended && !h->paused) {
+        int64_t room = LANE_ROOM + (int64_t)h->window - h->waiting_in_ram;
+        return room > 0 ? room : 0;
+    }
+    int64_t now_ms = env_mono_ms(t->all->env);
+    if (now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
+        return 0;
+    t->at->shut_mono_ms = now_ms;
+    return 1;
+}
+
+static struct lane_room *room_of(struct tick *t, lane_no lane)
+{
+    for (size_t i = 0; i < t->lane_count; i++)
+        if (t->lanes[i].lane == lane)
+            return &t->lanes[i];
+    t->lanes = xgrow(t->lanes, &t->lane_capacity, t->lane_count + 1, sizeof *t->lanes);
+    t->lanes[t->lane_count++] = (struct lane_room){lane, ask_room(t, lane)};
+    return &t->lanes[t->lane_count - 1];
+}
+
+/* Takes the part's next callback where its lane has room. */
+static bool take_one(struct tick *t, size_t i)
+{
+    struct running *at = t->at;
+    const struct callback_row *row = next_row(t->all, at, i);
+    if (!row)
+        return false;
+    struct lane_room *room = room_of(t, lane_of(row->event.app_no, row->event.lane));
+    if (room->room <= 0)
+        return false;
+    room->room--;
+    t->places[t->count] = (struct place){i, at->r.parts[i].state, at->r.parts[i].after_event_no};
+    t->resends[t->count++] = (struct resend){
+        .done.run = waiter_wake,
+        .reply_to = &t->all->waiter.executor,
+        .account_no = at->r.account_no,
+        .event_id = arena_str(&t->arena, row->event.event_id),
+        .now_ms = env_wall_ms(t->all->env),
+        .only_states = 1u << at->r.parts[i].state,
+    };
+    at->r.parts[i].after_event_no = row->event.event_no;
+    at->pages[i].at++;
+    at->changed = true;
+    return true;
+}
+
+/* The parts take turns, one callback each, until none has any or the rate is used up. */
+static void take_turns(struct tick *t)
+{
+    struct running *at = t->at;
+    size_t idle = 0;
+    while (t->count < t->allowed && idle < at->r.part_count) {
+        bool took = take_one(t, at->turn % at->r.part_count);
+        idle = took ? 0 : idle + 1;
+        at->turn++;
+    }
+}
+
+/* The store cannot take it now: the part is read again from there. What was resent behind it is in
+ * another state by then, so it is not resent twice (a delivered one may be: one try more). */
+static void go_back(struct running *at, const struct place *to)
+{
+    at->r.parts[to->part].state = to->state;
+    at->r.parts[to->part].after_event_no = to->after_event_no;
+    at->pages[to->part].there = false;
+}
+
+static void resend_all(struct tick *t)
+{
+    for (size_t i = 0; i < t->count; i++)
+        store_resend(t->all->store, &t->resends[i]);
+    int64_t good = 0;
+    for (size_t i = 0; i < t->count; i++)
+        waiter_wait(&t->all->waiter);
+    for (size_t i = t->count; i-- > 0;) {
+        good += t->resends[i].status == STORE_OK; /* else erased, or no more in that state */
+        if (t->resends[i].status == STORE_BUSY)
+            go_back(t->at, &t->places[i]);
+    }
+    pthread_mutex_lock(&t->all->lock);
+    t->at->r.resent += good;
+    pthread_mutex_unlock(&t->all->lock);
+}
+
+/* What the rate allows by now; unused allowance is kept for two ticks at most. */
+static size_t refill(struct recoveries *all, struct running *at)
+{
+    int64_t now_ms = env_mono_ms(all->env), rate = at->r.rate_per_second;
+    int64_t most = rate * 2 * RECOVERY_TICK_MS > 1000 ? rate * 2 * RECOVERY_TICK_MS : 1000;
+    at->credit_milli += (now_ms - at->refilled_mono_ms) * rate;
+    at->refilled_mono_ms = now_ms;
+    if (at->credit_milli > most)
+        at->credit_milli = most;
+    return (size_t)(at->credit_milli / 1000);
+}
+
+void recovery_tick(struct recoveries *all, struct running *at)
+{
+    struct tick t = {.all = all, .at = at, .allowed = refill(all, at)};
+    if (t.allowed == 0)
+        return;
+    t.resends = xcalloc(t.allowed, sizeof *t.resends);
+    t.places = xcalloc(t.allowed, sizeof *t.places);
+    take_turns(&t);
+    at->credit_milli -= (int64_t)t.count * 1000;
+    resend_all(&t);
+    free(t.resends);
+    free(t.places);
+    free(t.lanes);
+    arena_free(&t.arena);
+}
