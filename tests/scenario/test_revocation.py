@@ -61,10 +61,10 @@ class World:
             "From": "2026-01-01T00:00:00Z", "To": "2026-01-02T00:00:00Z", "States": ["dead"]})
         self.ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": key["KeyId"],
                     "RewardId": "held-" + a.app_id, "RecoveryId": recovery.json["RecoveryId"], "UserId": other.user_id,
-                    "SessionId": other.session()["SessionId"]}
+                    "SessionId": other.session()["SessionId"], "Endpoint": "success"}
 
     def fill(self, path):
-        return re.sub(r"\{(\w+)\}", lambda m: self.ids[m.group(1)], path)
+        return re.sub(r"\{(\w+)\}", lambda m: self.ids.get(m.group(1), "nothing"), path)
 
     def user_path(self, who):
         return "/api/v1/users/" + who.user_id
