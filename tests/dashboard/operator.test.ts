@@ -280,7 +280,8 @@ test('operator: looks as a partner, always says so, and can change nothing', asy
   const owner = await windowOf('owner', 'sunny-games');
   await owner.go('/audit?action=session.act_as_begun');
   await owner.see('Began to look as');
-  await owner.see('look@operator.example');
+  await owner.see('the operator');
+  await owner.lacks(owner.text('look@operator.example'));
   await owner.close();
 });
 

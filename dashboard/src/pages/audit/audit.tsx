@@ -80,7 +80,10 @@ function Filtering({ operator }: { operator: boolean }) {
 
 function Who({ entry }: { entry: AuditEntry }) {
   const { Kind, Id, Name, ActingAs } = entry.Actor;
-  const named = Name || Id || (Kind === 'unknown' ? 'somebody unknown' : Kind === 'operator' ? 'the operator' : Kind);
+  const named =
+    Name ||
+    Id ||
+    (Kind === 'unknown' ? 'somebody unknown' : Kind === 'operator' ? 'the operator' : Kind);
   return (
     <>
       {Kind === 'key' && 'key '}

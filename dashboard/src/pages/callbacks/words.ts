@@ -68,7 +68,8 @@ export function whatToDo(attempt: Attempt): string {
 
 const reasons: Record<string, string> = {
   no_url: 'No URL was configured for it. Set one in the app, then resend.',
-  disabled: 'Its endpoint was disabled until after its last attempt was due. Resend it if it is still wanted.',
+  disabled:
+    'Its endpoint was disabled until after its last attempt was due. Resend it if it is still wanted.',
   imported: 'It was imported from an earlier network and is not sent unless you resend it.',
 };
 
