@@ -81,6 +81,7 @@ int main(int argc, char **argv)
     run_books_tests();
     run_fence_tests();
     run_differential_tests(first, seeds, steps);
+    run_history_tests(first, seeds, steps / 10);
     char name[64];
     snprintf(name, sizeof name, "conformance_%s", argv[1]);
     return check_done(name);

@@ -68,15 +68,58 @@ static void remove_tree(const char *path)
 
 static void clean_sqlite(struct subject *s)
 {
+    char *empty = xprintf("%s-empty", (const char *)s->context);
+    if (access(empty, F_OK) == 0) /* of a history that went wrong */
+        remove_tree(empty);
+    free(empty);
     remove_tree(s->context);
     free(s->context);
     s->context = NULL;
 }
 
-static void opener_sqlite(struct subject *ret)
+/* The next segment of the journal may be renamed meanwhile: once. */
+static void copy_tree(const char *from, const char *to)
+{
+    char *command =
+        xprintf("mkdir -p '%s' && { cp -a '%s'/. '%s' 2>/dev/null || cp -a '%s'/. '%s'; }", to,
+                from, to, from, to);
+    ASSERT(system(command) == 0);
+    free(command);
+}
+
+static char *empty_of(const struct subject *s)
+{
+    return xprintf("%s-empty", (const char *)s->context);
+}
+
+static void keep_empty_sqlite(struct subject *s)
+{
+    char *empty = empty_of(s);
+    copy_tree(s->context, empty);
+    free(empty);
+}
+
+/* All of its journal is there: a segment is let go when another one has been filled. */
+static void replay_sqlite(const struct subject *s, struct subject *ret)
 {
     *ret = (struct subject){
-        .name = "sqlite", .open = open_sqlite, .clean = clean_sqlite, .keeps = true};
+        .name = "replayed", .open = open_sqlite, .clean = clean_sqlite, .context = empty_of(s)};
+    char *from = xprintf("%s/journal", (const char *)s->context);
+    char *to = xprintf("%s/journal", (const char *)ret->context);
+    remove_tree(to);
+    copy_tree(from, to);
+    free(from);
+    free(to);
+}
+
+static void opener_sqlite(struct subject *ret)
+{
+    *ret = (struct subject){.name = "sqlite",
+                            .open = open_sqlite,
+                            .clean = clean_sqlite,
+                            .keep_empty = keep_empty_sqlite,
+                            .replay = replay_sqlite,
+                            .keeps = true};
 }
 
 /* --- PostgreSQL, in the database that SCENARIO_POSTGRESQL names ------------------------------- */

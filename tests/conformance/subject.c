@@ -361,11 +361,16 @@ void subject_list(struct subject *s, struct callback_list *list)
     subject_wait(s, &list->done);
 }
 
-void subject_ask_resend(struct subject *s, struct resend *resend)
+void subject_start_resend(struct subject *s, struct resend *resend)
 {
     resend->done.run = never_run;
     resend->reply_to = &s->executor;
     store_resend(s->store, resend);
+}
+
+void subject_ask_resend(struct subject *s, struct resend *resend)
+{
+    subject_start_resend(s, resend);
     subject_wait(s, &resend->done);
 }
 

@@ -30,6 +30,10 @@ struct subject {
     void (*clean)(struct subject *s); /* removes what the store left behind; may be NULL */
     void *context;
     bool keeps; /* what was recorded is there after close and open */
+    /* Where a journal is kept, else NULL. keep_empty: copies the store as it is, once nothing was
+     * asked of it yet; replay: makes a subject of that copy and the present journal. */
+    void (*keep_empty)(struct subject *s);
+    void (*replay)(const struct subject *s, struct subject *ret);
 
     struct test_env *env;
     struct store *store;
@@ -79,6 +83,7 @@ void subject_lane_waiting(struct subject *s, struct lane_waiting *waiting);
 void subject_get(struct subject *s, struct callback_get *get); /* the caller frees the arena */
 void subject_start_get(struct subject *s, struct callback_get *get); /* subject_wait its done */
 void subject_list(struct subject *s, struct callback_list *list);    /* the same */
+void subject_start_resend(struct subject *s, struct resend *resend); /* subject_wait its done */
 void subject_ask_resend(struct subject *s, struct resend *resend);
 void subject_start_erase(struct subject *s, struct erase *erase); /* subject_wait its done */
 void subject_ask_erase(struct subject *s, struct erase *erase);

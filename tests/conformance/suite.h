@@ -20,6 +20,9 @@ void run_fence_tests(void);     /* outcomes under fences, where there are leases
 /* Random requests to the store and to the oracle, compared at every step. */
 void run_differential_tests(uint64_t first_seed, int seeds, int steps);
 
+/* Histories of everything at once, in groups whose requests do not wait for each other. */
+void run_history_tests(uint64_t first_seed, int seeds, int groups);
+
 /* A fresh store for one test, with a clock that stands at BASE_MS. */
 struct subject *fresh(void);
 void done_with(struct subject *s);
