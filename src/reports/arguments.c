@@ -51,9 +51,10 @@ static void parse_product(const struct report_arguments *a, struct problems *pro
     ret->survey = ret->offer = true;
     if (!a->product_type.p)
         return;
-    if (ret->kind != REPORT_EARNINGS && ret->kind != REPORT_CONVERSIONS)
+    if (ret->kind != REPORT_EARNINGS && ret->kind != REPORT_ARPDAU &&
+        ret->kind != REPORT_CONVERSIONS)
         problem_add(problems, STR("productType"), "invalid",
-                    "productType is for the earnings and conversions reports only.");
+                    "productType is for the earnings, arpdau and conversions reports only.");
     else if (str_is(a->product_type, "survey"))
         ret->offer = false;
     else if (str_is(a->product_type, "offer"))

@@ -47,6 +47,7 @@ struct report_writer {
     struct report_names *names;
     struct report_row *day_rows; /* the last day so far: more of it may follow */
     size_t day_count, day_capacity;
+    int32_t today;
     bool any_row;
 };
 

@@ -2,7 +2,10 @@
  *
  * The store orders clients by their numbers and knows nothing of their names; so the rows of one
  * day are gathered, sorted by ClientId and written when the day is whole. A day has at most as
- * many rows as the account has clients, which bounds the memory. */
+ * many rows as the account has clients, which bounds the memory.
+ *
+ * A client that has survey outcomes and no start over a day and the day before it has Active
+ * Panelists and ARPDAU that are too low: JSON ends with a warning about it. */
 #include "json/writer.h"
 #include "base/alloc.h"
 #include "domain/clock.h"
@@ -13,9 +16,11 @@
 
 /* client_no -> ClientId, filled as clients come up; open addressing, power of two. */
 struct report_names {
-    struct {
+    struct named_client {
         uint32_t client_no; /* 0: free */
         struct str id;
+        int32_t started_day; /* the latest day with a survey start */
+        bool lacks_starts;
     } * slots;
     size_t capacity, count;
 };
@@ -40,7 +45,7 @@ static void names_grow(struct report_names *names)
     *names = next;
 }
 
-static struct str name_of(struct report_writer *w, uint32_t client_no)
+static struct named_client *client_of(struct report_writer *w, uint32_t client_no)
 {
     struct report_names *names = w->names;
     if (names->count * 2 >= names->capacity)
@@ -49,12 +54,17 @@ static struct str name_of(struct report_writer *w, uint32_t client_no)
     if (!names->slots[i].client_no) {
         struct client *client = directory_client_by_no(w->directory, client_no);
         ASSERT(client); /* clients are never deleted */
-        names->slots[i].client_no = client_no;
-        names->slots[i].id = arena_str(w->arena, client->id);
+        names->slots[i] =
+            (struct named_client){client_no, arena_str(w->arena, client->id), INT32_MIN, false};
         names->count++;
         client_unref(client);
     }
-    return names->slots[i].id;
+    return &names->slots[i];
+}
+
+static struct str name_of(struct report_writer *w, uint32_t client_no)
+{
+    return client_of(w, client_no)->id;
 }
 
 static int by_client_id(const void *a, const void *b, void *writer)
@@ -134,18 +144,59 @@ static void write_row(struct report_writer *w, struct buf *to, const struct repo
         buf_free(&values[i]);
 }
 
+/* Of the first day nothing is known about the day before: it counts by itself once it is over. */
+static void look_for_starts(struct report_writer *w, const struct report_row *row)
+{
+    struct named_client *client = client_of(w, row->client_no);
+    bool is_known = row->day > w->request.first_day || row->day < w->today;
+    if (row->survey_starts > 0)
+        client->started_day = row->day;
+    else if (row->survey_outcomes > 0 && is_known && client->started_day < row->day - 1)
+        client->lacks_starts = true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct named_client *const *x = a, *const *y = b;
+    return str_cmp((*x)->id, (*y)->id);
+}
+
+static void write_warnings(struct report_writer *w, struct buf *to)
+{
+    struct report_names *names = w->names;
+    const struct named_client **found = xmalloc((names->count + 1) * sizeof(struct named_client *));
+    size_t count = 0;
+    for (size_t i = 0; i < names->capacity; i++)
+        if (names->slots[i].client_no && names->slots[i].lacks_starts)
+            found[count++] = &names->slots[i];
+    if (count > 0)
+        qsort(found, count, sizeof(struct named_client *), by_id);
+    for (size_t i = 0; i < count; i++)
+        buf_printf(to,
+                   "%s\n{\"ClientId\":\"%.*s\",\"Code\":\"survey_starts_missing\",\"Detail\":\""
+                   "Results of surveys were reported for a day or more, and no start of one: Active"
+                   " Panelists and ARPDAU are too low. Every start must be reported.\"}",
+                   i > 0 ? "," : ",\n \"Warnings\":[", STR_ARG(found[i]->id));
+    if (count > 0)
+        buf_add_char(to, ']');
+    free(found);
+}
+
 static void write_day(struct report_writer *w, struct buf *to)
 {
     if (w->day_count)
         qsort_r(w->day_rows, w->day_count, sizeof *w->day_rows, by_client_id, w);
-    for (size_t i = 0; i < w->day_count; i++)
+    for (size_t i = 0; i < w->day_count; i++) {
         write_row(w, to, &w->day_rows[i]);
+        look_for_starts(w, &w->day_rows[i]);
+    }
     w->day_count = 0;
 }
 
 void report_begin(struct report_writer *w, struct buf *to, int64_t generated_ms)
 {
     w->names = xcalloc(1, sizeof *w->names);
+    w->today = clock_day(generated_ms);
     const char *const *columns = columns_of(w->request.kind);
     if (w->request.csv) {
         buf_add_c(to, "Day,ClientId");
@@ -177,8 +228,11 @@ void report_rows(struct report_writer *w, struct buf *to, const struct report_ro
 void report_end(struct report_writer *w, struct buf *to)
 {
     write_day(w, to);
-    if (!w->request.csv)
-        buf_add_c(to, "]}\n");
+    if (w->request.csv)
+        return;
+    buf_add_char(to, ']');
+    write_warnings(w, to);
+    buf_add_c(to, "}\n");
 }
 
 void report_writer_free(struct report_writer *w)

@@ -320,7 +320,7 @@ def test_every_row_of_every_day(world, name):
     assert_every_row(world, name)
 
 
-@pytest.mark.parametrize("name", ["earnings", "conversions"])
+@pytest.mark.parametrize("name", ["earnings", "arpdau", "conversions"])
 @pytest.mark.parametrize("product", ["survey", "offer"])
 def test_product_type_divides_the_same_rows(world, name, product):
     partner = world.first.partner_id
@@ -329,6 +329,36 @@ def test_product_type_divides_the_same_rows(world, name, product):
     found = rows_of(report(world, world.first, name, startDate=start, endDate=end, productType=product))
     assert found == wanted
     assert any(float(row[REPORTS[name][0]]) for row in found)
+
+
+def test_a_client_without_starts_is_warned_of(daemon):
+    account = Account(daemon, clients=("sdk", "iframe", "sdk"))
+    lacking, starting, late = account.clients
+    noon = now().replace(hour=12, minute=0, second=0, microsecond=0) - timedelta(days=3)
+
+    def report_on(name="earnings", **query):
+        return daemon.api().get("/api/v1/reports/" + name,
+                                query=dict({"partnerId": account.partner_id}, **query))
+
+    def event(name, kind, client, at, **fields):
+        return account.event(name, kind, ClientId=client, Timestamp=spell(at), **fields)
+
+    daemon.api().events([
+        event("l-1", "survey_completed", lacking, noon), event("l-2", "survey_disqualified", lacking, noon),
+        event("s-1", "survey_started", starting, noon), event("s-2", "survey_completed", starting, noon),
+        # begun the evening before: no starts of its own day are missed
+        event("n-1", "survey_started", late, noon), event("n-2", "survey_completed", late, noon + timedelta(days=1))])
+    for name in REPORTS:
+        warnings = report_on(name).json["Warnings"]
+        assert [(w["ClientId"], w["Code"]) for w in warnings] == [(lacking, "survey_starts_missing")], warnings
+    assert "Warnings" not in report_on(clientIds="%s,%s" % (starting, late)).json
+    daemon.api().events([event("l-0", "survey_started", lacking, noon)])
+    assert "Warnings" not in report_on().json
+    today = now()
+    daemon.api().events([event("t-1", "survey_completed", lacking, today)])
+    day = today.date().isoformat()
+    assert "Warnings" not in report_on(startDate=day, endDate=day).json, "the day is not over"
+    assert "Warnings" not in report_on(format="csv").body.decode()
 
 
 def test_client_ids_choose_rows(world):
@@ -381,7 +411,8 @@ def test_envelope_and_default_dates(world, name):
         if now().date() == today:  # else midnight passed in between
             break
     for body in answers:
-        assert list(body) == ["Report", "StartDate", "EndDate", "GeneratedAt", "Rows"]
+        assert [key for key in body if key != "Warnings"] == [
+            "Report", "StartDate", "EndDate", "GeneratedAt", "Rows"]
         assert body["Report"] == name
         at = datetime.strptime(body["GeneratedAt"], "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)
         assert abs(at - now()) < timedelta(minutes=2) and len(body["GeneratedAt"]) == 24
@@ -446,8 +477,8 @@ def test_wrong_parameters_are_named(world, query, names):
     assert found and found <= names, problem
 
 
-@pytest.mark.parametrize("name", ["arpdau", "survey-attempts", "active-panelist"])
-def test_product_type_is_only_on_two_reports(world, name):
+@pytest.mark.parametrize("name", ["survey-attempts", "active-panelist"])
+def test_product_type_is_only_on_three_reports(world, name):
     api = world.daemon.api(world.keys[world.first.partner_id])
     assert_problem(api.get("/api/v1/reports/%s?productType=survey" % name), 400, "productType")
 

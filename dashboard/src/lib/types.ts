@@ -240,6 +240,8 @@ export interface Report {
   EndDate: string;
   GeneratedAt: string;
   Rows: ReportRow[];
+  /** Only where there is any. */
+  Warnings?: { ClientId: string; Code: string; Detail: string }[];
 }
 
 export interface AuditEntry {

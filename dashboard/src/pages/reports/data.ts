@@ -36,7 +36,7 @@ export const reports: Record<ReportName, Kind> = {
     field: 'Arpdau',
     text: 'Average revenue per daily active user: earnings of the day divided by its active panelists.',
     money: true,
-    byProduct: false,
+    byProduct: true,
   },
   'survey-attempts': {
     title: 'Survey starts',

@@ -12,6 +12,7 @@ import {
   Choices,
   Empty,
   Loading,
+  Notice,
   PageHead,
   ProblemNotice,
   Tabs,
@@ -242,6 +243,16 @@ function ReportTable({ name, rows }: { name: ReportName; rows: ReportRow[] }) {
   );
 }
 
+function Warnings({ report }: { report: Report }) {
+  if (!report.Warnings?.length) return null;
+  const clients = report.Warnings.map(one => one.ClientId).join(', ');
+  return (
+    <Notice tone="warn" title={`Survey starts are missing: ${clients}`}>
+      {report.Warnings[0]!.Detail}
+    </Notice>
+  );
+}
+
 function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
   const kind = reports[ask.name];
   const days = daysBetween(report.StartDate, report.EndDate);
@@ -276,6 +287,7 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
   }
   return (
     <>
+      <Warnings report={report} />
       <Card
         title={kind.title}
         text={
