@@ -401,7 +401,7 @@ def test_openapi_names_every_query_parameter(document):
     for method, path, operation in operations(document):
         names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
         if path.startswith("/api/v1/reports/"):
-            extra = {"productType"} if path.endswith(("earnings", "conversions")) else set()
+            extra = {"productType"} if path.endswith(("earnings", "arpdau", "conversions")) else set()
             assert names - {"partnerId"} == wanted | extra, path
         if path == "/api/v1/callbacks":
             assert names >= {"rewardId", "panelistId", "rewardType", "state", "appId", "from", "to", "limit", "after"}
