@@ -104,6 +104,7 @@ static int maybe_fail(struct sim_disk *s, enum sim_fault fault, const char *path
         if (--o->countdown != 0 || result != 0)
             continue;
         result = -o->error;
+        o->countdown = o->every;
         if (s->cut_after_failure)
             s->cut_countdown = s->cut_after_failure;
     }
@@ -475,15 +476,26 @@ uint64_t sim_disk_changes(struct sim_disk *s)
     return changes;
 }
 
-void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, const char *in, uint64_t n, int error)
+static void order(struct sim_disk *s, const struct sim_order *what)
 {
     pthread_mutex_lock(&s->lock);
     size_t i = 0;
     while (i < SIM_ORDERS && s->orders[i].countdown)
         i++;
-    ASSERT(i < SIM_ORDERS && n > 0);
-    s->orders[i] = (struct sim_order){fault, in, n, error};
+    ASSERT(i < SIM_ORDERS && what->countdown > 0);
+    s->orders[i] = *what;
     pthread_mutex_unlock(&s->lock);
+}
+
+void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, const char *in, uint64_t n, int error)
+{
+    order(s, &(struct sim_order){.fault = fault, .in = in, .countdown = n, .error = error});
+}
+
+void sim_disk_fail_every(struct sim_disk *s, enum sim_fault fault, const char *in, int error)
+{
+    order(s, &(struct sim_order){
+                 .fault = fault, .in = in, .countdown = 1, .error = error, .every = true});
 }
 
 void sim_disk_forgive(struct sim_disk *s)

@@ -40,6 +40,8 @@ void sim_disk_restart(struct sim_disk *s);
  * whose calls count, a string constant; NULL: all paths. Up to SIM_ORDERS at a time. */
 #define SIM_ORDERS 4
 void sim_disk_fail(struct sim_disk *s, enum sim_fault fault, const char *in, uint64_t n, int error);
+/* Every such call fails until all is forgiven. */
+void sim_disk_fail_every(struct sim_disk *s, enum sim_fault fault, const char *in, int error);
 /* Once such a call has failed, the n-th change from then is the one that the power goes with. */
 void sim_disk_cut_after_failure(struct sim_disk *s, uint64_t n);
 /* No call fails, and no power cut is to come. */

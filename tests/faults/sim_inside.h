@@ -27,6 +27,7 @@ struct sim_order {
     const char *in;
     uint64_t countdown; /* 0: none, or it has failed */
     int error;
+    bool every; /* call fails from then on */
 };
 
 #define SIM_DISK_MAGIC 0x51D15C00u
