@@ -115,10 +115,11 @@ def test_what_missed_its_last_slot_is_skipped_when_the_endpoint_is_enabled(own_d
         account = Account(daemon, receiver.url)
         disable(daemon, account, "gone")
         daemon.api().events([account.event("late-%d" % i) for i in range(5)])
-        later = Account(daemon, receiver.url)  # a clock: its last try comes after the others' last slots
+        clock = Account(daemon, receiver.url)  # two lives, one after the other: longer than one, whatever the jitter
         answers["status"] = 404
-        daemon.api().events([later.event("clock")])
-        daemon.api().wait_state("clock", later.partner_id, "dead")
+        for life in ("first", "second"):
+            daemon.api().events([clock.event(life)])
+            daemon.api().wait_state(life, clock.partner_id, "dead")
         assert all(s == ("pending", None) for r, s in states(daemon, account).items() if r.startswith("late"))
         answers["status"] = 200
         enable(daemon, account)
