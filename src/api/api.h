@@ -35,6 +35,7 @@ struct api_options {
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;
     int32_t reads_per_minute; /* per key */
+    int32_t bodies_days;      /* how long retention keeps bodies behind the final state */
     struct str public_url;    /* absent: relative */
     const char *version;
 };

@@ -240,10 +240,31 @@ struct resending {
     struct noted noted;
 };
 
+static void answer_body_gone(const struct resending *s)
+{
+    struct call *c = s->c;
+    struct buf why = {0};
+    if (s->resend.status == STORE_PURGED)
+        buf_printf(&why, "was deleted by retention, %d days after its final state",
+                   c->api->options.bodies_days);
+    else
+        buf_add_c(&why, "was deleted when its panelist was erased");
+    call_answer_problem(c, 409,
+                        "The body of this callback %.*s; it cannot be sent again, and nothing was "
+                        "sent. If its receiver lacks it, credit the Reward that GET "
+                        "/api/v1/callbacks/{RewardId} still shows, by its RewardId.",
+                        STR_ARG(buf_str(&why)));
+    buf_free(&why);
+}
+
 static void resend_done(struct task *task)
 {
     struct resending *s = CONTAINER_OF(task, struct resending, resend.done);
     noted_free(&s->noted);
+    if (s->resend.status == STORE_PURGED || s->resend.status == STORE_ERASED) {
+        answer_body_gone(s);
+        return;
+    }
     if (!call_store_ok(s->c, s->resend.status))
         return;
     struct buf body = {0};

@@ -321,6 +321,8 @@ void recovery_get(struct call *c)
     print_request(c, &w, &r);
     json_key(&w, "Resent");
     json_int(&w, r.resent);
+    json_key_int(&w, "Purged", r.purged);
+    json_key_int(&w, "Erased", r.erased);
     json_key(&w, "CreatedAt");
     json_time(&w, r.created_ms);
     json_end_object(&w);

@@ -190,7 +190,8 @@ static void run_one(struct recoveries *all, struct running *at)
     pthread_mutex_unlock(&all->lock);
     free_pages(at);
     log_info("recovery_done", LOG_C("recovery", at->r.id), LOG_INT("matched", at->r.matched),
-             LOG_INT("resent", at->r.resent));
+             LOG_INT("resent", at->r.resent), LOG_INT("purged", at->r.purged),
+             LOG_INT("erased", at->r.erased));
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */

@@ -31,6 +31,7 @@ struct recovery {
     unsigned states; /* bits, 1 << state */
     int32_t rate_per_second;
     int64_t matched, resent;
+    int64_t purged, erased; /* not sent: the body is no longer there, see enum resend_verdict */
     struct recovery_part *parts; /* malloc'ed */
     size_t part_count;
 };

@@ -39,6 +39,8 @@ void recovery_print(struct buf *to, const struct recovery *r)
     json_key_int(&w, "Rate", r->rate_per_second);
     json_key_int(&w, "Matched", r->matched);
     json_key_int(&w, "Resent", r->resent);
+    json_key_int(&w, "Purged", r->purged);
+    json_key_int(&w, "Erased", r->erased);
     json_key(&w, "Parts");
     json_array(&w);
     for (size_t i = 0; i < r->part_count; i++) {
@@ -105,6 +107,8 @@ bool recovery_read(const struct json *document, struct recovery *ret)
         .rate_per_second = (int32_t)read_int(document, "Rate", 1, RECOVERY_RATE_MOST, &good),
         .matched = read_int(document, "Matched", 0, INT64_MAX, &good),
         .resent = read_int(document, "Resent", 0, INT64_MAX, &good),
+        .purged = read_int(document, "Purged", 0, INT64_MAX, &good),
+        .erased = read_int(document, "Erased", 0, INT64_MAX, &good),
     };
     if (!good || !id || id->type != JSON_STRING || id->text.n >= sizeof r.id)
         return false;

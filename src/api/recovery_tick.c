@@ -157,16 +157,22 @@ static void resend_all(struct tick *t)
 {
     for (size_t i = 0; i < t->count; i++)
         store_resend(t->all->store, &t->resends[i]);
-    int64_t good = 0;
+    int64_t resent = 0, purged = 0, erased = 0;
     for (size_t i = 0; i < t->count; i++)
         waiter_wait(&t->all->waiter);
     for (size_t i = t->count; i-- > 0;) {
-        good += t->resends[i].status == STORE_OK; /* else erased, or no more in that state */
-        if (t->resends[i].status == STORE_BUSY)
+        enum store_status status = t->resends[i].status; /* not found: no more in that state */
+        resent += status == STORE_OK;
+        purged += status == STORE_PURGED;
+        erased += status == STORE_ERASED;
+        if (status == STORE_BUSY)
             go_back(t->at, &t->places[i]);
     }
+    struct recovery *r = &t->at->r;
     pthread_mutex_lock(&t->all->lock);
-    t->at->r.resent += good;
+    r->resent += resent;
+    r->purged += purged;
+    r->erased += erased;
     pthread_mutex_unlock(&t->all->lock);
 }
 

@@ -296,6 +296,7 @@ static void make_api(struct daemon *d)
         .sources = d->options.sources,
         .source_count = d->options.source_count,
         .reads_per_minute = d->options.reads_per_minute,
+        .bodies_days = d->options.retention.bodies_days,
         .public_url = d->options.public_url,
         .version = d->options.version,
     });

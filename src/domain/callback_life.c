@@ -34,6 +34,16 @@ void life_decide(struct callback_status *s, const struct callback_decision *d, b
         life_erase(s);
 }
 
+enum resend_verdict life_judge_resend(const struct event *e, enum callback_state state,
+                                      unsigned only_states)
+{
+    if (e->lane == LANE_NONE || (only_states && !(only_states & 1u << state)))
+        return RESEND_NOT_MEANT;
+    if (e->body.p)
+        return RESEND_ACCEPTED;
+    return e->is_erased ? RESEND_BODY_ERASED : RESEND_BODY_PURGED;
+}
+
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original)
 {
     ASSERT(s->state == CALLBACK_PENDING || life_is_final(s->state));

@@ -48,7 +48,18 @@ struct callback_status life_accept(const struct event *e, const struct callback_
 /* Of `s` only the number of attempts matters: a decision replaces the rest. `is_erased`: its
  * panelist was erased, so nothing is left that could be tried again. */
 void life_decide(struct callback_status *s, const struct callback_decision *d, bool is_erased);
-/* Of a callback that owes something to send: has a lane, and a body. */
+
+/* Whether a resend of a stored event's callback is accepted. */
+enum resend_verdict {
+    RESEND_ACCEPTED,
+    RESEND_NOT_MEANT,   /* the event owes no callback, or the callback is in another state */
+    RESEND_BODY_PURGED, /* its body was deleted by retention */
+    RESEND_BODY_ERASED, /* its body was deleted because its panelist was erased */
+};
+/* only_states: bits, 1 << state, that the resend is for; 0: any. */
+enum resend_verdict life_judge_resend(const struct event *e, enum callback_state state,
+                                      unsigned only_states);
+/* Of a callback whose resend was accepted. */
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original);
 /* Its panelist is erased, and with it the body. */
 void life_erase(struct callback_status *s);

@@ -30,6 +30,8 @@ enum store_status {
     STORE_FAILED,    /* stopped: the disk refused a write or a sync */
     STORE_REFUSED,   /* the database refuses just this: nothing of it is stored */
     STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
+    STORE_PURGED,    /* resends: retention has deleted the body that was to be sent */
+    STORE_ERASED,    /* resends: the body was deleted with its panelist */
     STORE_STALE,     /* judged by what another process has changed meanwhile: see object_feed */
 };
 
@@ -462,7 +464,7 @@ struct callback_count {
 };
 
 /* Resend of one callback, as the contract's section 4 says. Done with the callback handed to the
- * sink; STORE_NOT_FOUND when there is none. */
+ * sink. STORE_NOT_FOUND, STORE_PURGED, STORE_ERASED: nothing is stored. */
 struct resend {
     struct task done;
     struct executor *reply_to;
@@ -474,6 +476,18 @@ struct resend {
     size_t part_count;
     enum store_status status;
 };
+
+/* For stores. */
+static inline enum store_status resend_status(enum resend_verdict verdict)
+{
+    switch (verdict) {
+    case RESEND_ACCEPTED: return STORE_OK;
+    case RESEND_NOT_MEANT: return STORE_NOT_FOUND;
+    case RESEND_BODY_PURGED: return STORE_PURGED;
+    case RESEND_BODY_ERASED: return STORE_ERASED;
+    }
+    UNREACHABLE();
+}
 
 /* Replaces PanelistId, SessionId, Mid and bodies of one panelist; money rows stay. */
 struct erase {

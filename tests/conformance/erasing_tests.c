@@ -106,6 +106,35 @@ static void a_failed_try_of_an_erased_one_is_its_end(struct subject *s)
     }
 }
 
+/* Nothing is left to send, applied or not; whoever asks is told why. */
+static void a_resend_right_behind_an_erasure_is_refused(struct subject *s)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        char panelist[16], id[16];
+        snprintf(id, sizeof id, "r-%d", round);
+        struct candidate c = item(EVENT_OFFER_COMPLETED, id);
+        struct verdict v = submit_one(s, item_of_round(c, panelist, round));
+        struct outcome o = outcome_of(ACCOUNT_A, v.event_no, LANE_OFFER, APP_A1, 1,
+                                      CALLBACK_DELIVERED, BASE_MS + 5);
+        if (round % 2)
+            CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+        struct erase erase = {.account_no = ACCOUNT_A, .panelist_id = str_of(panelist)};
+        struct resend resend = {
+            .account_no = ACCOUNT_A, .event_id = str_of(id), .now_ms = BASE_MS + 9};
+        subject_start_erase(s, &erase);
+        subject_start_resend(s, &resend);
+        subject_wait(s, &erase.done);
+        subject_wait(s, &resend.done);
+        CHECK_EQ_INT(resend.status, STORE_ERASED);
+        CHECK(!is_due(s, v.event_no));
+    }
+    if (!s->keeps)
+        return;
+    subject_reopen(s);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS + 9), STORE_ERASED);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "nothing", BASE_MS + 9), STORE_NOT_FOUND);
+}
+
 /* What was paid to whom is not known any more, applied or not: the cap begins anew. */
 static void payments_of_an_erased_panelist_count_no_more(struct subject *s)
 {
@@ -131,5 +160,6 @@ void run_erasing_tests(void)
 {
     RUN_FRESH(a_reversal_right_behind_an_erasure_is_due);
     RUN_FRESH(a_failed_try_of_an_erased_one_is_its_end);
+    RUN_FRESH(a_resend_right_behind_an_erasure_is_refused);
     RUN_FRESH(payments_of_an_erased_panelist_count_no_more);
 }

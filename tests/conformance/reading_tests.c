@@ -453,7 +453,7 @@ static void what_ends_after_erasing_keeps_no_texts(struct subject *s)
     int64_t erased = -1;
     CHECK_EQ_INT(subject_erase(s, ACCOUNT_A, "panelist", &erased), STORE_OK);
     CHECK_EQ_INT(erased, 3);
-    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS), STORE_NOT_FOUND);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS), STORE_ERASED);
     static const enum callback_state ends[] = {CALLBACK_PENDING, CALLBACK_DELIVERED, CALLBACK_DEAD};
     for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
         struct outcome o =

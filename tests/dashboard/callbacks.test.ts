@@ -101,6 +101,28 @@ test('callbacks: several that were picked are sent again', async () => {
   await window.close();
 });
 
+test('callbacks: what is no longer stored is named, and the others are sent again', async () => {
+  const stage = await theStage();
+  const ids = ['kept-1', 'erased-1'];
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'delivered', ...ids);
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 409/);
+  await window.go('/callbacks');
+  await window.field('Pick erased-1').check();
+  await window.field('Pick kept-1').check();
+  await stage.daemon.good('POST', '/api/v1/panelists/erase?partnerId=sunny-games', {
+    PanelistId: 'of-erased-1',
+  });
+  await window.button('Resend 2').click();
+  await window.said('1 sent again.');
+  await window.see('The bodies of these are no longer stored: erased-1.');
+  await window.go('/callbacks/erased-1');
+  await window.button('Resend').click();
+  await window.see('was deleted when its panelist was erased');
+  await window.close();
+});
+
 test('callbacks: a range is sent again, with its progress', async () => {
   const stage = await theStage();
   const ids = ['range-1', 'range-2', 'range-3'];

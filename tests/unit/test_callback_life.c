@@ -96,6 +96,21 @@ static void a_resend_starts_over_where_it_was_over(void)
     CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_HELD && s.manual);
 }
 
+static void a_resend_is_judged_by_what_is_left(void)
+{
+    struct event e = {.lane = LANE_SUCCESS, .body = STR("{}")};
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 0), RESEND_ACCEPTED);
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 1u << CALLBACK_DEAD), RESEND_ACCEPTED);
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 1u << CALLBACK_SKIPPED), RESEND_NOT_MEANT);
+    e.body = STR_NONE;
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 0), RESEND_BODY_PURGED);
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 1u << CALLBACK_SKIPPED), RESEND_NOT_MEANT);
+    e.is_erased = true;
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_DEAD, 0), RESEND_BODY_ERASED);
+    e.lane = LANE_NONE;
+    CHECK_EQ_INT(life_judge_resend(&e, CALLBACK_NONE, 0), RESEND_NOT_MEANT);
+}
+
 int main(void)
 {
     RUN(a_new_callback_waits_unless_it_is_skipped);
@@ -103,5 +118,6 @@ int main(void)
     RUN(a_decision_replaces_where_it_stood);
     RUN(an_erased_one_is_not_tried_again);
     RUN(a_resend_starts_over_where_it_was_over);
+    RUN(a_resend_is_judged_by_what_is_left);
     return check_done("callback_life");
 }

@@ -35,6 +35,8 @@ static struct recovery sample(struct recovery_part parts[2])
         .rate_per_second = 250,
         .matched = 1000000,
         .resent = 999,
+        .purged = 5,
+        .erased = 4,
         .parts = parts,
         .part_count = 2,
     };
@@ -51,6 +53,7 @@ static void what_is_printed_is_read_back(void)
     CHECK(got.account_no == 3 && got.app_no == 0 && got.states == want.states);
     CHECK(got.from_ms == -5 && got.to_ms == want.to_ms && got.until_ms == want.until_ms);
     CHECK(got.matched == 1000000 && got.resent == 999 && got.rate_per_second == 250);
+    CHECK(got.purged == 5 && got.erased == 4);
     CHECK_EQ_UINT(got.part_count, 2);
     CHECK_EQ_UINT(got.parts[0].after_event_no, 1099511627776);
     recovery_print(&again, &got);
@@ -79,7 +82,7 @@ static void what_is_damaged_is_refused(void)
         buf_free(&damaged);
         tried++;
     }
-    CHECK_EQ_INT(tried, 16);
+    CHECK_EQ_INT(tried, 18);
     CHECK(!read_text(STR("[]"), &got));
     buf_free(&text);
 }

@@ -110,7 +110,8 @@ static void drops_the_bodies_of_a_sealed_segment(void)
     CHECK_EQ_UINT(body_bytes_of("e-1"), 0);
     CHECK_EQ_UINT(body_bytes_of("e-2"), 0);
     CHECK(body_bytes_of("e-3") > 50); /* the open segment's are never dropped */
-    CHECK_EQ_INT(resend("e-1"), STORE_NOT_FOUND);
+    CHECK_EQ_INT(resend("e-1"), STORE_PURGED);
+    CHECK_EQ_INT(resend("nothing"), STORE_NOT_FOUND);
     CHECK_EQ_INT(resend("e-3"), STORE_OK);
     CHECK_EQ_INT(report(false).conversions[0], 5);
     CHECK_EQ_INT(submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann").kind, VERDICT_DUPLICATE);

@@ -172,6 +172,8 @@ export interface Recovery {
   RatePerSecond: number;
   Matched: number;
   Resent: number;
+  Purged: number;
+  Erased: number;
   CreatedAt: string;
 }
 

@@ -324,10 +324,11 @@ static void memory_resend(struct store *s, struct resend *resend)
     struct owed_list owed = {0};
     pthread_mutex_lock(&m->lock);
     struct entry *e = memory_find(m, resend->account_no, resend->event_id);
-    resend->status = STORE_NOT_FOUND;
-    bool meant = e && (!resend->only_states || (resend->only_states & 1u << e->status.state));
-    if (meant && e->event.lane != LANE_NONE && e->event.body.p) {
-        resend->status = STORE_OK;
+    enum resend_verdict verdict = RESEND_NOT_MEANT;
+    if (e)
+        verdict = life_judge_resend(&e->event, e->status.state, resend->only_states);
+    resend->status = resend_status(verdict);
+    if (verdict == RESEND_ACCEPTED) {
         e->resend_no = ++m->resends;
         e->resend_due_ms = resend->now_ms;
         resend_entry(m, e, &owed);

@@ -66,9 +66,9 @@ enum pg_fate pg_change_object(struct postgresql_store *s, struct pg *pg, void *o
 
 /* --- resend ----------------------------------------------------------------------------------- */
 
-static enum pg_fate not_found(struct pg *pg, struct resend *resend)
+static enum pg_fate end_without(struct pg *pg, struct resend *resend, enum store_status status)
 {
-    resend->status = STORE_NOT_FOUND;
+    resend->status = status;
     pg_rollback(pg);
     return PG_FINE;
 }
@@ -146,7 +146,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     if (fate != PG_FINE)
         return fate;
     if (PQntuples(pg_result(pg, at)) == 0)
-        return not_found(pg, resend);
+        return end_without(pg, resend, STORE_NOT_FOUND);
     struct fetch_key key = {resend->account_no, (uint64_t)pg_int(pg_result(pg, at), 0, 0),
                             (int32_t)pg_int(pg_result(pg, at), 0, 1)};
     fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
@@ -159,9 +159,12 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
         pg_rollback(pg);
         return PG_ABSENT;
     }
-    if (!row || row->event.lane == LANE_NONE || !row->event.body.p ||
-        (resend->only_states && !(resend->only_states & 1u << row->standing.status.state)))
-        return not_found(pg, resend);
+    if (!row)
+        return end_without(pg, resend, STORE_NOT_FOUND);
+    enum resend_verdict verdict =
+        life_judge_resend(&row->event, row->standing.status.state, resend->only_states);
+    if (verdict != RESEND_ACCEPTED)
+        return end_without(pg, resend, resend_status(verdict));
     return resend_row(s, pg, resend, row);
 }
 

@@ -216,9 +216,8 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
         !view_key(v, event_key(&v->secret, resend->account_no, resend->event_id), &found) ||
         !view_event(v, found.id, &s->writer.scratch, &e, &status))
         return;
-    if (e.lane == LANE_NONE || !e.body.p)
-        return;
-    if (resend->only_states && !(resend->only_states & 1u << status.state))
+    resend->status = resend_status(life_judge_resend(&e, status.state, resend->only_states));
+    if (resend->status != STORE_OK)
         return;
     struct record_resend r = {
         .account_no = e.account_no,
@@ -230,7 +229,6 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
     resent_add(&v->resent, found.id, resend->now_ms);
     add_resend(s, &r);
     add_parts(s, resend->parts, resend->part_count);
-    resend->status = STORE_OK;
 }
 
 void writer_erase(struct sqlite_store *s, struct erase *erase)

@@ -11,6 +11,7 @@ import {
   Card,
   Empty,
   Loading,
+  Notice,
   PageHead,
   ProblemNotice,
   Time,
@@ -150,29 +151,42 @@ function Filters({ apps }: { apps: App[] }) {
   );
 }
 
-/** Sends those that were picked again, one after the other, and says how far it is. */
+/** Sends those that were picked again, one after the other, and says how far it is. One that cannot
+ * be sent any more (409: its body is gone) stops none of the others. */
 function ResendPicked({ picked, onDone }: { picked: string[]; onDone: () => void }) {
   const [done, setDone] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
+  const [gone, setGone] = useState<string[]>([]);
   const run = async () => {
+    const unsent: string[] = [];
     setProblem(null);
+    setGone(unsent);
     for (const [i, rewardId] of picked.entries()) {
       setDone(i);
       try {
         await post(`${callbackPath(rewardId)}/resend`);
       } catch (error) {
-        setProblem(error as Problem);
-        setDone(null);
-        return;
+        if ((error as Problem).status !== 409) {
+          setProblem(error as Problem);
+          setDone(null);
+          return;
+        }
+        unsent.push(rewardId);
       }
     }
     setDone(null);
-    say(`${picked.length} sent again.`);
-    onDone();
+    setGone(unsent);
+    say(`${picked.length - unsent.length} sent again.`);
+    if (!unsent.length) onDone();
   };
   return (
     <>
       <ProblemNotice problem={problem} />
+      {gone.length > 0 && (
+        <Notice title="Not sent">
+          The bodies of these are no longer stored: {gone.join(', ')}. Open one to see why.
+        </Notice>
+      )}
       {done !== null && (
         <progress class="progress" value={done} max={picked.length} aria-label="Sent again" />
       )}

@@ -141,6 +141,7 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
     return problem.status === 404 ? null : <ProblemNotice problem={problem} />;
   }
   if (!data) return null;
+  const gone = data.Purged + data.Erased;
   if (data.Matched === 0) {
     return (
       <Notice title="Nothing to resend">
@@ -168,10 +169,21 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
         </Button>
       }
     >
-      <progress class="progress" value={data.Resent} max={data.Matched} aria-label="Sent again" />
+      <progress
+        class="progress"
+        value={data.Resent + gone}
+        max={data.Matched}
+        aria-label="Sent again"
+      />
       <p class="quiet">
         {count(data.Resent)} of {count(data.Matched)}, at most {data.RatePerSecond} per second.
       </p>
+      {gone > 0 && (
+        <p class="quiet">
+          {count(gone)} cannot be sent any more: {count(data.Purged)} were too old, so that their
+          bodies have been deleted, and {count(data.Erased)} belong to erased panelists.
+        </p>
+      )}
     </Card>
   );
 }
