@@ -99,12 +99,6 @@ static void call_handler(struct conn *c, struct str body)
     c->server->options.handle(c->server->options.context, &c->request);
 }
 
-static void body_is_whole(struct conn *c)
-{
-    (void)buf_reserve(&c->body, HTTP_BODY_PADDING_BYTES);
-    call_handler(c, buf_str(&c->body));
-}
-
 /* Bytes of a chunked body; what is behind its end is the next request's. *ret_used. */
 static void take_chunked(struct conn *c, const char *p, size_t n, size_t *ret_used)
 {
@@ -131,11 +125,11 @@ static void begin_body(struct conn *c)
             return;
         if (c->body_whole) {
             c->used_bytes = c->head_bytes + used;
-            body_is_whole(c);
+            call_handler(c, buf_str(&c->body));
             return;
         }
     } else {
-        (void)buf_reserve(&c->body, (size_t)c->head.content_bytes + HTTP_BODY_PADDING_BYTES);
+        (void)buf_reserve(&c->body, (size_t)c->head.content_bytes);
         buf_add(&c->body, p, n);
         c->body_left = c->head.content_bytes - (int64_t)n;
     }
@@ -295,7 +289,7 @@ size_t conn_space(struct conn *c, char **ret_p)
         if (to->n >= AHEAD_MAX_BYTES)
             return 0;
     }
-    *ret_p = buf_reserve(to, n + HTTP_BODY_PADDING_BYTES);
+    *ret_p = buf_reserve(to, n);
     return n;
 }
 
@@ -310,13 +304,13 @@ void conn_received(struct conn *c, size_t n)
             take_chunked(c, c->server->scratch, n, &used);
             if (c->phase == CONN_BODY && c->body_whole) {
                 buf_add(&c->ahead, c->server->scratch + used, n - used);
-                body_is_whole(c);
+                call_handler(c, buf_str(&c->body));
             }
         } else {
             c->body.n += n;
             c->body_left -= (int64_t)n;
             if (c->body_left == 0)
-                body_is_whole(c);
+                call_handler(c, buf_str(&c->body));
         }
         c->processing = false;
     } else {

@@ -26,10 +26,6 @@ enum http_method {
     HTTP_OTHER
 };
 
-/* So many bytes behind a request's body may be read (their values mean nothing): parsers that
- * look at whole words need no copy. */
-#define HTTP_BODY_PADDING_BYTES 64
-
 #define HTTP_REQUEST_MAGIC 0x4E90E571u
 
 /* Valid from the handler's call until the response is complete. When the client goes away
