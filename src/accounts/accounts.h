@@ -140,9 +140,10 @@ void app_unref(struct app *a);
 void client_unref(struct client *c);
 void api_key_unref(struct api_key *k);
 
-/* For a batch of events: one lock, many look-ups. The pointers are valid until the unlock. */
+/* For a batch of events: one lock, many look-ups. The pointers are valid until the unlock, which is
+ * that of a writer, too. */
 void directory_read_lock(struct directory *d);
 const struct client *directory_client_locked(struct directory *d, struct str id);
 const struct app *directory_app_locked(struct directory *d, uint32_t app_no);
 const struct partner *directory_partner_locked(struct directory *d, uint32_t account_no);
-void directory_read_unlock(struct directory *d);
+void directory_unlock(struct directory *d);

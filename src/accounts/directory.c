@@ -75,7 +75,7 @@ void directory_read_lock(struct directory *d)
     ASSERT(pthread_rwlock_rdlock(&d->lock) == 0);
 }
 
-void directory_read_unlock(struct directory *d)
+void directory_unlock(struct directory *d)
 {
     ASSERT(pthread_rwlock_unlock(&d->lock) == 0);
 }
@@ -100,7 +100,7 @@ static void *find_id(struct directory *d, enum account_kind k, struct str id)
     void *entry = index_find(&d->kinds[k].by_id, id);
     if (entry)
         entry_ref(entry);
-    directory_read_unlock(d);
+    directory_unlock(d);
     return entry;
 }
 
@@ -110,7 +110,7 @@ static void *find_no(struct directory *d, enum account_kind k, uint32_t no)
     void *entry = by_no(d, k, no);
     if (entry)
         entry_ref(entry);
-    directory_read_unlock(d);
+    directory_unlock(d);
     return entry;
 }
 
@@ -205,7 +205,7 @@ struct api_key *directory_key_by_text(struct directory *d, struct str key_text)
         entry_ref(key);
     else
         key = NULL;
-    directory_read_unlock(d);
+    directory_unlock(d);
     return key;
 }
 
@@ -253,7 +253,7 @@ uint32_t directory_least_cluster(struct directory *d, uint32_t count)
         if (p && p->cluster < count)
             partners[p->cluster]++;
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     for (uint32_t i = 1; i < count; i++)
         if (partners[i] < partners[least])
             least = i;
@@ -269,7 +269,7 @@ static void put_and_unlock(struct directory *d, enum account_kind k, uint32_t no
         place(d, no, 0);
     else if (k == ACCOUNT_APP)
         place(d, ((const struct app *)entry)->terms.account_no, no);
-    directory_read_unlock(d);
+    directory_unlock(d);
     entry_unref(was);
 }
 
@@ -319,7 +319,7 @@ void directory_remove_key(struct directory *d, struct str id)
         index_remove(&d->key_hashes, key_hash_id(k));
         kind->by_no[k->key_no] = NULL;
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     entry_unref(k);
 }
 
@@ -332,7 +332,7 @@ void directory_set_operator_key(struct directory *d, struct str key_text)
     write_lock(d);
     struct api_key *was = d->operator_key;
     d->operator_key = k;
-    directory_read_unlock(d);
+    directory_unlock(d);
     entry_unref(was);
 }
 
@@ -340,7 +340,7 @@ uint32_t directory_next_no(struct directory *d, enum account_kind kind)
 {
     directory_read_lock(d);
     uint32_t end = directory_end_locked(d, kind);
-    directory_read_unlock(d);
+    directory_unlock(d);
     return end;
 }
 
@@ -374,7 +374,7 @@ static size_t list(struct directory *d, enum account_kind k, struct filter f, ui
     for (; no > 0 && n < limit; no--)
         if (kind->by_no[no] && matches(k, kind->by_no[no], f))
             ret[n++] = entry_ref(kind->by_no[no]);
-    directory_read_unlock(d);
+    directory_unlock(d);
     return n;
 }
 
@@ -412,6 +412,6 @@ int64_t directory_count_disabled_endpoints(struct directory *d)
         for (int kind = LANE_SUCCESS; app && kind < LANE_KINDS; kind++)
             count += app->url[kind].p && app->terms.lane_disabled[kind];
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     return count;
 }

@@ -154,7 +154,7 @@ static struct str first_orphan(struct directory *d, struct arena *arena, const c
             *ret_kind = "key";
         }
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     return orphan;
 }
 
@@ -172,7 +172,7 @@ static bool clusters_are_named(struct accounts *accounts, struct arena *arena, s
                        " --store-cluster",
                        STR_ARG(p->id), p->cluster);
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     bool good = why.n == 0;
     if (!good)
         *ret_why = arena_str(arena, buf_str(&why));

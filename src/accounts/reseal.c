@@ -13,7 +13,7 @@ static struct partner *next_partner(struct directory *d)
         if (p && p->under_second_key)
             found = partner_pack(p);
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     return found;
 }
 
@@ -27,7 +27,7 @@ static struct app *next_app(struct directory *d)
         if (a && a->under_second_key)
             ASSERT(app_pack(a, &found, &why)); /* its URLs have been read before */
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     return found;
 }
 

@@ -167,7 +167,7 @@ static uint64_t place_of(const struct books_watch *a, uint32_t account_no)
     directory_read_lock(a->directory);
     const struct partner *p = directory_partner_locked(a->directory, account_no);
     uint64_t cluster = p ? p->cluster : 0;
-    directory_read_unlock(a->directory);
+    directory_unlock(a->directory);
     return cluster << 32 | account_no;
 }
 

@@ -71,7 +71,7 @@ void keys_warn_of_person(struct api *api, struct str user_id)
         const struct api_key *k = directory_key_by_no_locked(d, no);
         count += k && str_eq(k->person, user_id);
     }
-    directory_read_unlock(d);
+    directory_unlock(d);
     if (count > 0)
         log_warning("keys_of_person_remain", LOG_STR("user", user_id), LOG_INT("keys", count),
                     LOG_C("fix", "lists of keys say CreatorGone: revoke those that are not known"));

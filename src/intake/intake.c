@@ -198,7 +198,7 @@ static enum intake_result read_json(struct reading *r, struct str *ret_why)
     else
         for (const struct json *e = v->first; e; e = e->next)
             read_item(r, e);
-    directory_read_unlock(r->intake->directory);
+    directory_unlock(r->intake->directory);
     return INTAKE_READ;
 }
 
@@ -242,7 +242,7 @@ static enum intake_result read_ndjson(struct reading *r)
     directory_read_lock(r->intake->directory);
     for (struct str line = next_line(&rest); line.p; line = next_line(&rest))
         read_line(r, line);
-    directory_read_unlock(r->intake->directory);
+    directory_unlock(r->intake->directory);
     return INTAKE_READ;
 }
 
