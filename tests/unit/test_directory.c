@@ -166,7 +166,7 @@ static void *read_without_end(void *context)
         const struct client *locked = directory_client_locked(d, STR("c_1"));
         if (!locked || !str_is(locked->id, "c_1"))
             atomic_fetch_add(&bad_reads, 1);
-        directory_read_unlock(d);
+        directory_unlock(d);
     }
     return NULL;
 }

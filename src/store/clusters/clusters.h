@@ -77,7 +77,8 @@ static inline struct store *clusters_home(struct clusters *c)
 
 /* The store of a cluster that can be asked now; NULL: it is away, ask later. */
 struct store *clusters_reach(struct clusters *c, uint32_t index);
-/* Runs a task at once, on the thread that posts it: for what only counts and passes on. */
+/* Has no thread: runs a task at once on the one that posts it, even two at a time. For what only
+ * counts and passes on. */
 extern struct executor clusters_here;
 
 /* spread.c: what may concern several */
