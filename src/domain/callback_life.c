@@ -1,6 +1,19 @@
 /* The rows of docs/state.md, "A callback", as code. */
 #include "domain/callback_life.h"
 
+static void check_standing(const struct callback_status *s)
+{
+    switch (s->state) {
+    case CALLBACK_PENDING: ASSERT(s->wait != WAIT_NOT); return;
+    case CALLBACK_DELIVERED: ASSERT(s->wait != WAIT_HELD); return;
+    case CALLBACK_NONE:
+    case CALLBACK_DEAD:
+    case CALLBACK_SKIPPED: ASSERT(s->wait == WAIT_NOT); return;
+    case CALLBACK_DELIVERING: break;
+    }
+    UNREACHABLE(); /* stored as pending */
+}
+
 static bool is_held_back(const struct callback_status *original)
 {
     return original && original->state == CALLBACK_PENDING;
@@ -8,6 +21,7 @@ static bool is_held_back(const struct callback_status *original)
 
 struct callback_status life_accept(const struct event *e, const struct callback_status *original)
 {
+    ASSERT(!original || original->state != CALLBACK_NONE);
     struct callback_status s = {
         .lane = lane_of(e->app_no, e->lane),
         .state = e->state,
@@ -20,9 +34,26 @@ struct callback_status life_accept(const struct event *e, const struct callback_
     return s;
 }
 
-void life_decide(struct callback_status *s, const struct callback_decision *d, bool is_erased)
+/* Whether the callback waited for what is decided; else the decision is a bug. */
+static bool can_decide(const struct callback_status *s, const struct callback_decision *d)
+{
+    switch (s->state) {
+    case CALLBACK_PENDING: return true;
+    case CALLBACK_DELIVERED:
+        return d->state == CALLBACK_DELIVERED && (s->wait == WAIT_DUE || d->is_erased);
+    case CALLBACK_SKIPPED: return d->is_erased;
+    default: return false;
+    }
+}
+
+void life_decide(struct callback_status *s, const struct callback_decision *d)
 {
     ASSERT(d->state == CALLBACK_PENDING || life_is_final(d->state));
+    check_standing(s);
+    if (!can_decide(s, d)) {
+        ASSERT(d->is_again && life_is_final(s->state));
+        return;
+    }
     s->state = d->state;
     s->reason = d->reason;
     s->place = d->place;
@@ -30,7 +61,7 @@ void life_decide(struct callback_status *s, const struct callback_decision *d, b
     s->wait = d->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
     if (d->attempt > s->attempts)
         s->attempts = d->attempt;
-    if (is_erased)
+    if (d->is_erased)
         life_erase(s);
 }
 
@@ -46,7 +77,8 @@ enum resend_verdict life_judge_resend(const struct event *e, enum callback_state
 
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original)
 {
-    ASSERT(s->state == CALLBACK_PENDING || life_is_final(s->state));
+    check_standing(s);
+    ASSERT(s->state != CALLBACK_NONE);
     if (s->state == CALLBACK_DEAD || s->state == CALLBACK_SKIPPED) {
         s->place = (struct schedule_place){0};
         s->state = CALLBACK_PENDING;
@@ -59,6 +91,7 @@ void life_resend(struct callback_status *s, int64_t due_ms, const struct callbac
 
 void life_erase(struct callback_status *s)
 {
+    check_standing(s);
     s->wait = WAIT_NOT;
     if (s->state != CALLBACK_PENDING)
         return;
@@ -68,9 +101,10 @@ void life_erase(struct callback_status *s)
 
 bool life_release(struct callback_status *s, int64_t end_ms)
 {
+    check_standing(s);
+    ASSERT(s->state != CALLBACK_NONE);
     if (s->wait != WAIT_HELD)
         return false;
-    ASSERT(s->state == CALLBACK_PENDING);
     s->wait = WAIT_DUE;
     if (end_ms > s->place.due_ms)
         s->place.due_ms = end_ms;

@@ -5,7 +5,10 @@
  * A reversal is held back while its original is pending: life_accept and life_resend
  * decide that, life_release ends it when the original's outcome made it final. An erasure
  * makes an original final without an outcome; it needs no release, because it erases the reversals
- * that wait for it as well: they have the original's PanelistId. */
+ * that wait for it as well: they have the original's PanelistId.
+ *
+ * A fact in a state in which it cannot happen is a bug, and asserted. docs/state.md shows every
+ * fact in every state; tests/unit/test_callback_table.c compares. */
 #pragma once
 
 #include "base/check.h"
@@ -35,6 +38,9 @@ struct callback_decision {
     enum callback_reason reason;
     struct schedule_place place;
     int32_t attempt; /* the attempt's number; 0: none was made */
+    bool is_erased;  /* its panelist was erased meanwhile: nothing is left that could be tried again
+                      */
+    bool is_again;   /* whether it was recorded before, nobody knows */
 };
 
 static inline bool life_is_final(enum callback_state state)
@@ -45,9 +51,9 @@ static inline bool life_is_final(enum callback_state state)
 /* Where the callback of a new event stands. `original`: of a reversal, its original's callback;
  * else NULL. */
 struct callback_status life_accept(const struct event *e, const struct callback_status *original);
-/* Of `s` only the number of attempts matters: a decision replaces the rest. `is_erased`: its
- * panelist was erased, so nothing is left that could be tried again. */
-void life_decide(struct callback_status *s, const struct callback_decision *d, bool is_erased);
+/* A decision is about a callback that was handed out, so one that waited; but an erasure may have
+ * come in between, and one that is recorded again may find what it has left itself. */
+void life_decide(struct callback_status *s, const struct callback_decision *d);
 
 /* Whether a resend of a stored event's callback is accepted. */
 enum resend_verdict {

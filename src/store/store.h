@@ -88,8 +88,12 @@ struct outcome {
 
 static inline struct callback_decision outcome_decision(const struct outcome *o)
 {
-    return (struct callback_decision){o->state, o->reason, o->place,
-                                      o->has_attempt ? o->attempt.number : 0};
+    return (struct callback_decision){
+        .state = o->state,
+        .reason = o->reason,
+        .place = o->place,
+        .attempt = o->has_attempt ? o->attempt.number : 0,
+    };
 }
 
 /* When its attempt ended; INT64_MIN: without one. */

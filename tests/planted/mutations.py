@@ -160,8 +160,11 @@ plant("reversal_not_released", "life", "a held reversal is never let go", L,
 plant("released_too_early", "life", "a reversal is due before its original's end", L,
       "if (end_ms > s->place.due_ms)", "if (end_ms < 0)", "unit callback_life")
 plant("erased_callback_waits_on", "life", "what was erased is still due", L,
-      "void life_erase(struct callback_status *s)\n{\n    s->wait = WAIT_NOT;",
-      "void life_erase(struct callback_status *s)\n{", "unit callback_life")
+      "    check_standing(s);\n    s->wait = WAIT_NOT;\n", "    check_standing(s);\n",
+      "unit callback_life")
+plant("impossible_decision_taken", "life", "an outcome changes what was final before", L,
+      "case CALLBACK_SKIPPED: return d->is_erased;", "case CALLBACK_SKIPPED: return true;",
+      "unit callback_table")
 plant("resend_goes_on_counting", "life", "what is sent again does not begin its schedule anew", L,
       "        s->place = (struct schedule_place){0};\n", "", "unit callback_life")
 plant("attempts_go_back", "life", "an older attempt lowers their number", L,

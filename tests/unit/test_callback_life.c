@@ -46,16 +46,17 @@ static void a_reversal_is_held_back_while_its_original_is_pending(void)
 static void a_decision_replaces_where_it_stood(void)
 {
     struct callback_status s = {.state = CALLBACK_PENDING, .wait = WAIT_DUE, .manual = true};
-    struct callback_decision again = {CALLBACK_PENDING, REASON_NONE, {1, 1, NOW + 5}, 4};
-    life_decide(&s, &again, false);
+    struct callback_decision again = {
+        .state = CALLBACK_PENDING, .place = {1, 1, NOW + 5}, .attempt = 4};
+    life_decide(&s, &again);
     CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_DUE && !s.manual && s.attempts == 4);
     CHECK_EQ_INT(s.place.due_ms, NOW + 5);
-    struct callback_decision late = {CALLBACK_DELIVERED, REASON_NONE, {0}, 3};
-    life_decide(&s, &late, false);
+    struct callback_decision late = {.state = CALLBACK_DELIVERED, .attempt = 3};
+    life_decide(&s, &late);
     CHECK(s.state == CALLBACK_DELIVERED && s.wait == WAIT_NOT && s.attempts == 4);
-    struct callback_decision skip = {CALLBACK_SKIPPED, REASON_NO_URL, {0}, 0};
+    struct callback_decision skip = {.state = CALLBACK_SKIPPED, .reason = REASON_NO_URL};
     s = pending;
-    life_decide(&s, &skip, false);
+    life_decide(&s, &skip);
     CHECK(s.state == CALLBACK_SKIPPED && s.reason == REASON_NO_URL && s.wait == WAIT_NOT);
 }
 
@@ -64,13 +65,16 @@ static void an_erased_one_is_not_tried_again(void)
     struct callback_status s = pending;
     life_erase(&s);
     CHECK(s.state == CALLBACK_SKIPPED && s.reason == REASON_DISABLED && s.wait == WAIT_NOT);
-    struct callback_decision again = {CALLBACK_PENDING, REASON_NONE, {1, 1, NOW + 5}, 1};
+    struct callback_decision again = {
+        .state = CALLBACK_PENDING, .place = {1, 1, NOW + 5}, .attempt = 1};
     s = pending;
-    life_decide(&s, &again, true);
+    again.is_erased = true;
+    life_decide(&s, &again);
     CHECK(s.state == CALLBACK_SKIPPED && s.wait == WAIT_NOT && s.attempts == 1);
-    struct callback_decision good = {CALLBACK_DELIVERED, REASON_NONE, {0}, 1};
+    struct callback_decision good = {.state = CALLBACK_DELIVERED, .attempt = 1};
     s = pending;
-    life_decide(&s, &good, true);
+    good.is_erased = true;
+    life_decide(&s, &good);
     CHECK_EQ_INT(s.state, CALLBACK_DELIVERED);
     s = (struct callback_status){.state = CALLBACK_DELIVERED, .wait = WAIT_DUE};
     life_erase(&s); /* the extra try of a resend is owed no more */

@@ -258,16 +258,16 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
     struct entry *e = memory_find_no(m, o->account_no, o->event_no);
     if (!e)
         return;
-    bool is_erased = !e->event.body.p; /* during the attempt */
     struct callback_status status = e->status;
     struct callback_decision d = outcome_decision(o);
+    d.is_erased = !e->event.body.p;
     if (o->has_attempt)
         keep_attempt(m, e, &o->attempt);
-    life_decide(&status, &d, is_erased);
+    life_decide(&status, &d);
     memory_set(m, e, &status);
     if (life_is_final(status.state))
         let_go_reversal(m, e, o, owed);
-    if (e->resend_no <= o->resend_no || is_erased)
+    if (e->resend_no <= o->resend_no || d.is_erased)
         e->resend_no = 0;
     else
         resend_entry(m, e, owed);

@@ -94,7 +94,9 @@ static void take_outcome(struct recording *rec, const struct outcome *o)
         return;
     struct standing *now = &t->now;
     struct callback_decision d = outcome_decision(o);
-    life_decide(&now->status, &d, t->row->erased); /* erased: during the attempt */
+    d.is_erased = t->row->erased;
+    d.is_again = rec->side->unknown;
+    life_decide(&now->status, &d);
     t->changed = true;
     t->owed = false;
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);

@@ -154,9 +154,10 @@ static struct outcome decide_outcome(struct sqlite_store *s, const struct outcom
     struct outcome decided = *o;
     if (o->state != CALLBACK_PENDING)
         return decided;
-    struct callback_status status = {.lane = o->lane};
+    struct callback_status status = view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
-    life_decide(&status, &d, view_is_erased(&s->view, event_id_of(o->account_no, o->event_no)));
+    d.is_erased = view_is_erased(&s->view, event_id_of(o->account_no, o->event_no));
+    life_decide(&status, &d);
     decided.state = status.state;
     decided.reason = status.reason;
     return decided;

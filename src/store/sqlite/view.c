@@ -271,17 +271,20 @@ void view_add_event(struct view *v, const struct event *e)
     memtable_add_event(v->active, e, &status, hash);
 }
 
+struct callback_status view_handed_out(lane_no lane)
+{
+    return (struct callback_status){
+        .lane = lane, .state = CALLBACK_PENDING, .wait = WAIT_DUE, .attempts = -1};
+}
+
 void view_add_outcome(struct view *v, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
     const struct mem_entry *before = view_entry(v, id);
     int was_held = before && before->status.wait == WAIT_HELD;
-    struct callback_status status = {
-        .lane = o->lane,
-        .attempts = before ? before->status.attempts : -1,
-    };
+    struct callback_status status = before ? before->status : view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
-    life_decide(&status, &d, false); /* decide_outcome has looked for erasures */
+    life_decide(&status, &d); /* decide_outcome has looked for erasures */
     count_held(v, o->lane, -was_held);
     memtable_set_status(v->active, id, &status);
     if (o->has_attempt)
