@@ -50,17 +50,21 @@ static void prefer(struct user **preferred, struct user *u)
     *preferred = u;
 }
 
+static bool has_password(const struct people_job *job, const struct user *u)
+{
+    return password_verify(u && u->enabled ? u->password : STR_NONE, job->password);
+}
+
 /* Whose password it is, of those with this Email in several accounts: who signed in last, if it is
  * the same one in more. A password is stretched for nobody, too. */
 static bool sign_in_slow(struct people_job *job)
 {
     struct user *users[EMAIL_ACCOUNTS_MOST], *refused = NULL;
     size_t count = find_candidates(job, users);
-    bool right = count == 0 && password_verify(STR_NONE, job->password); /* which nobody has */
-    for (size_t i = 0; i < count; i++) {
-        right = password_verify(users[i]->enabled ? users[i]->password : STR_NONE, job->password);
-        prefer(right ? &job->user : &refused, users[i]);
-    }
+    if (count == 0 && has_password(job, NULL))
+        UNREACHABLE(); /* it is nobody's */
+    for (size_t i = 0; i < count; i++)
+        prefer(has_password(job, users[i]) ? &job->user : &refused, users[i]);
     if (job->user) {
         user_unref(refused);
         return true;
