@@ -3,7 +3,7 @@
  * Every request is a struct owned by the asker, valid until its `done` task has been posted to
  * `reply_to`; its results are then filled in and it belongs to the asker again. Requests may be
  * made on any thread and never block it. One conformance suite (tests/conformance/) runs on
- * every implementation; the plain in-memory one (store/memory/) is the oracle.
+ * every implementation; the plain in-memory one (tests/memory_store/) is the oracle.
  *
  * Durability: when a request that changes something is done with STORE_OK, its effect survives
  * kill -9 and power cuts, whole. STORE_BUSY: nothing of it is stored. STORE_FAILED: the store has

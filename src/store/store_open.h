@@ -71,7 +71,3 @@ MUST_CHECK bool postgresql_store_migrate(const char *uri, bool only_look, store_
 MUST_CHECK bool sqlite_store_version(const char *directory, int *ret_version, char **ret_why);
 /* What this program brings a store to. */
 int sqlite_store_version_known(void);
-
-/* Keeps everything in plain lists; the oracle of the conformance suite.
- * Runs each request at once on the caller's thread. */
-struct store *memory_store_open(struct env *env);

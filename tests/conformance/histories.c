@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "domain/clock.h"
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include <stdlib.h>
 

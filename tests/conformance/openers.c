@@ -3,6 +3,7 @@
 #include "world.h"
 
 #include "base/alloc.h"
+#include "memory_store/memory_store.h"
 
 #include <dirent.h>
 #include <libpq-fe.h>

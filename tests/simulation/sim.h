@@ -5,7 +5,7 @@
 
 #include "base/buf.h"
 #include "delivery/dispatcher.h"
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "timeline.h"
 

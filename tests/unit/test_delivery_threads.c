@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "delivery/delivery.h"
+#include "memory_store/memory_store.h"
 #include "store/store_open.h"
 
 #include <ftw.h>

@@ -1,5 +1,5 @@
 /* The oracle's two shortcuts, an event by its id and what waits; and the one mover of states. */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "base/alloc.h"
 #include "base/check.h"

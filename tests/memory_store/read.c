@@ -1,5 +1,5 @@
 /* The oracle's answers: each looks at every entry and keeps what the question names. */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

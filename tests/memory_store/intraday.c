@@ -1,5 +1,5 @@
 /* How a day went: every event is looked at, and for each start every earlier one of its day. */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "domain/clock.h"
 

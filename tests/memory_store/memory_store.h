@@ -4,7 +4,7 @@
 #pragma once
 
 #include "store/books.h"
-#include "store/store_open.h"
+#include "store/store.h"
 
 #include <pthread.h>
 
@@ -54,6 +54,10 @@ struct memory_store {
     struct books ledger;
     uint64_t resends;
 };
+
+/* Keeps everything in plain lists; the oracle of the conformance suite. Runs each request at once
+ * on the caller's thread. */
+struct store *memory_store_open(struct env *env);
 
 struct memory_store *memory_of(struct store *s);
 struct entry *memory_find(struct memory_store *m, uint32_t account_no, struct str event_id);

@@ -3,7 +3,7 @@
  * It knows no batch that is more than its items, and no disk. But for index.c every question is
  * answered by looking at everything there is, in the words of the contract. Speed does not
  * matter here; being obviously right does. */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"

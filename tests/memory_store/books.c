@@ -1,5 +1,5 @@
 /* The oracle's books: the ledger is kept as things move; a check looks at every entry. */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "domain/clock.h"
 

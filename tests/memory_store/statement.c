@@ -1,6 +1,6 @@
 /* The oracle's statement, which sorts all that happened on the day and adds it up, and its counts.
  */
-#include "store/memory/memory.h"
+#include "memory_store/memory_store.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
