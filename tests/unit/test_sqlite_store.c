@@ -318,7 +318,7 @@ static void erases_a_panelist(void)
         arena_free(&g.arena);
         CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "4");
         CHECK_EQ_INT(report(false).active_panelists, 1);
-        CHECK_EQ_INT(resend("e-2", NOW_MS), STORE_BODY_ERASED);
+        CHECK_EQ_INT(resend("e-2", NOW_MS), STORE_ERASED);
         reopen();
     }
     (void)submit_new(EVENT_SURVEY_COMPLETED, "e-5", "ann");
