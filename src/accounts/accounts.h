@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/problem.h"
+#include "domain/callback_end.h"
 #include "domain/event.h"
 #include "domain/url.h"
 
@@ -76,6 +77,7 @@ struct app {
     int32_t timeout_ms;                  /* whole exchange */
     int32_t max_concurrency;
     int32_t rate_per_second; /* 0: no limit */
+    struct final_statuses final_statuses;
     struct str secret;       /* newest Callback Secret, decrypted */
     struct str older_secret; /* still live after a rotation; absent: none */
     int64_t older_secret_until_ms;

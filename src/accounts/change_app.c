@@ -29,6 +29,7 @@ static const struct field_rule app_rules[] = {
     {"LegacyFields", true, true},
     {"ExtendedFields", true, true},
     {"NegativeAdHoc", true, true},
+    {"FinalStatuses", true, true},
     {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
@@ -116,6 +117,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     fields_bool(f, "LegacyFields", &t->legacy_fields);
     fields_bool(f, "ExtendedFields", &t->extended_fields);
     fields_bool(f, "NegativeAdHoc", &t->negative_ad_hoc);
+    fields_final_statuses(f, "FinalStatuses", &a->final_statuses);
     t->reward_decimals = (uint8_t)decimals;
     t->disqualification_cap = (uint32_t)cap;
     a->timeout_ms = (int32_t)timeout_s * 1000;

@@ -5,6 +5,7 @@
 #include "accounts/accounts.h"
 #include "accounts/vault.h"
 #include "json/reader.h"
+#include "json/writer.h"
 
 /* Begins the text of a sealed URL: nothing that a URL can begin with. */
 #define DOCUMENT_SEALED_URL "sealed:"
@@ -13,6 +14,8 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
                             struct env *env);
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env);
+/* As the member FinalStatuses, in a document and in an answer. */
+void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s);
 void document_print_client(struct buf *to, const struct client *c);
 void document_print_key(struct buf *to, const struct api_key *k);
 

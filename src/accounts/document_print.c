@@ -75,6 +75,16 @@ static void app_secrets(struct json_writer *w, const struct app *a, const struct
     json_key_bool(w, "SigUsesOlder", a->sig_uses_older);
 }
 
+void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s)
+{
+    json_key(w, "FinalStatuses");
+    json_array(w);
+    for (int32_t status = FINAL_STATUS_LEAST; status <= FINAL_STATUS_MOST; status++)
+        if (final_statuses_have(s, status))
+            json_int(w, status);
+    json_end_array(w);
+}
+
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env)
 {
@@ -112,6 +122,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_bool(&w, "LegacyFields", t->legacy_fields);
     json_key_bool(&w, "ExtendedFields", t->extended_fields);
     json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
+    document_print_final_statuses(&w, &a->final_statuses);
     app_secrets(&w, a, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);

@@ -190,6 +190,22 @@ static void read_lane_enabled(struct reading *r, struct app *a)
         wrong(r, "LaneEnabledMs");
 }
 
+static void read_final_statuses(struct reading *r, struct final_statuses *ret)
+{
+    const struct json *list = json_member(r->document, "FinalStatuses");
+    if (!list || list->type != JSON_ARRAY) {
+        wrong(r, "FinalStatuses");
+        return;
+    }
+    for (const struct json *v = list->first; v; v = v->next) {
+        int64_t status = whole(r, v, "FinalStatuses");
+        if (status < FINAL_STATUS_LEAST || status > FINAL_STATUS_MOST)
+            wrong(r, "FinalStatuses");
+        else
+            final_statuses_add(ret, (int32_t)status);
+    }
+}
+
 static void read_app_terms(struct reading *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -245,6 +261,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
         .rate_per_second = (int32_t)number(&r, "RatePerSecond", 0, INT32_MAX),
     };
     read_app_terms(&r, &a);
+    read_final_statuses(&r, &a.final_statuses);
     bool opened = read_app_secrets(&r, &a) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));

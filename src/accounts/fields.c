@@ -115,6 +115,45 @@ void fields_int_or_null(const struct fields *f, const char *name, int64_t least,
         fields_int(f, name, least, most, ret);
 }
 
+/* False: something is wrong with it, and said. */
+static bool final_status(const struct fields *f, const char *name, const struct json *v,
+                         struct final_statuses *to)
+{
+    int64_t status = 0;
+    if (!whole_number(v, &status)) {
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must hold whole numbers only, each from %d to %d", FINAL_STATUS_LEAST,
+                    FINAL_STATUS_MOST);
+        return false;
+    }
+    if (status < FINAL_STATUS_LEAST || status > FINAL_STATUS_MOST) {
+        problem_add(f->faults, str_of(name), "out_of_range",
+                    "must hold statuses from %d to %d only; leave out %.*s", FINAL_STATUS_LEAST,
+                    FINAL_STATUS_MOST, STR_ARG(v->text));
+        return false;
+    }
+    final_statuses_add(to, (int32_t)status);
+    return true;
+}
+
+void fields_final_statuses(const struct fields *f, const char *name, struct final_statuses *ret)
+{
+    const struct json *list = json_member(f->body, name);
+    struct final_statuses given = {0};
+    if (!list)
+        return;
+    if (list->type != JSON_ARRAY) {
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be a list of statuses from %d to %d, such as [404]; [] for none",
+                    FINAL_STATUS_LEAST, FINAL_STATUS_MOST);
+        return;
+    }
+    for (const struct json *v = list->first; v; v = v->next)
+        if (!final_status(f, name, v, &given))
+            return;
+    *ret = given;
+}
+
 static void money_range(const struct fields *f, const char *name, int64_t least, int64_t most)
 {
     struct buf from = {0}, to = {0};

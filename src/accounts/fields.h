@@ -4,6 +4,7 @@
 #pragma once
 
 #include "base/problem.h"
+#include "domain/callback_end.h"
 #include "domain/destination_rules.h"
 #include "json/reader.h"
 
@@ -34,6 +35,8 @@ void fields_int(const struct fields *f, const char *name, int64_t least, int64_t
 /* null is 0. */
 void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
                         int64_t *ret);
+/* A list of 4xx statuses, in any order, perhaps with some given twice. */
+void fields_final_statuses(const struct fields *f, const char *name, struct final_statuses *ret);
 /* ret_text may be NULL: the number as it was given. */
 void fields_money(const struct fields *f, const char *name, int64_t least_micros,
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text);

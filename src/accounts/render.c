@@ -1,6 +1,7 @@
 /* The shapes of the contract's section 6, in its order of fields. User info of URLs is masked. */
 #include "accounts/render.h"
 
+#include "accounts/document.h"
 #include "accounts/names.h"
 
 #include <inttypes.h>
@@ -70,6 +71,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_key_bool(w, "LegacyFields", t->legacy_fields);
     json_key_bool(w, "ExtendedFields", t->extended_fields);
     json_key_bool(w, "NegativeAdHoc", t->negative_ad_hoc);
+    document_print_final_statuses(w, &a->final_statuses);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)

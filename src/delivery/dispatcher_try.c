@@ -226,6 +226,18 @@ static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
     return now->wall_ms + asked_ms;
 }
 
+/* By the setting of now: it may have changed since the try began. */
+static bool is_final_status(struct dispatcher *d, const struct try *t)
+{
+    if (t->x.class != ATTEMPT_STATUS)
+        return false;
+    struct app *app = directory_app_by_no(d->delivery->directory, t->callback->app_no);
+    bool is_final = app && final_statuses_have(&app->final_statuses, t->x.status);
+    if (app)
+        app_unref(app);
+    return is_final;
+}
+
 /* What becomes of the callback; moves its place when it waits for another try. */
 static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t not_before_ms,
                                     const struct lane_now *now)
@@ -235,6 +247,7 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
         return (struct callback_end){CALLBACK_DELIVERED, REASON_NONE};
     struct failed_attempt failed = {
         .class = t->x.class,
+        .is_final_status = is_final_status(d, t),
         .ended_ms = now->wall_ms,
         .not_before_ms = not_before_ms,
     };

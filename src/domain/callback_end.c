@@ -2,6 +2,21 @@
  * lane was down for so long that nobody can be expected to come back. */
 #include "domain/callback_end.h"
 
+void final_statuses_add(struct final_statuses *s, int32_t status)
+{
+    ASSERT(status >= FINAL_STATUS_LEAST && status <= FINAL_STATUS_MOST);
+    int32_t at = status - FINAL_STATUS_LEAST;
+    s->bits[at / 64] |= UINT64_C(1) << at % 64;
+}
+
+bool final_statuses_have(const struct final_statuses *s, int32_t status)
+{
+    if (status < FINAL_STATUS_LEAST || status > FINAL_STATUS_MOST)
+        return false;
+    int32_t at = status - FINAL_STATUS_LEAST;
+    return s->bits[at / 64] >> at % 64 & 1;
+}
+
 struct callback_end callback_end_of_attempt(const struct schedule *s, struct schedule_place *place,
                                             const struct failed_attempt *attempt, struct rng *rng)
 {

@@ -11,6 +11,15 @@ struct callback_end {
     enum callback_reason reason;
 };
 
+/* The 4xx statuses that end an app's callback at the first such answer. */
+#define FINAL_STATUS_LEAST 400
+#define FINAL_STATUS_MOST 499
+struct final_statuses {
+    uint64_t bits[2]; /* bit 0 of the first: status 400 */
+};
+void final_statuses_add(struct final_statuses *s, int32_t status);        /* least to most */
+bool final_statuses_have(const struct final_statuses *s, int32_t status); /* any number */
+
 /* --- by an attempt of its own ------------------------------------------------------------------
  */
 

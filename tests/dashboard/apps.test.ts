@@ -5,7 +5,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import type { Daemon } from './daemon';
+import { until, type Daemon } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf } from './stage';
 
@@ -79,6 +79,31 @@ test('apps: a URL that cannot be is refused by name, and http is warned of', asy
   await window.button('Save').first().click();
   await window.said('Saved.');
   assert.equal(await stored(), null);
+  await window.close();
+});
+
+test('apps: final answers are a list, and what is none is refused by name', async () => {
+  const { daemon } = await theStage();
+  await makeApp(daemon, 'finals');
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await window.go('/apps/finals/postback');
+  const form = window.page.getByRole('form', { name: 'Final answers' });
+  const save = async (text: string) => {
+    await form.getByLabel('Statuses').fill(text);
+    await form.getByRole('button', { name: 'Save' }).click();
+  };
+  const stored = async () => (await daemon.good('GET', '/api/v1/apps/finals')).FinalStatuses;
+  await save('404, 503');
+  await window.see('leave out 503');
+  await save('some');
+  await window.see('must hold whole numbers only');
+  await save('422 404');
+  await window.said('Saved.');
+  assert.deepEqual(await stored(), [404, 422]);
+  assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422');
+  await save('');
+  await until('none is left', async () => (await stored()).length === 0);
   await window.close();
 });
 

@@ -17,7 +17,7 @@ SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase"
 APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "DisqualificationReward",
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
               "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
-              "NegativeAdHoc"]
+              "NegativeAdHoc", "FinalStatuses"]
 
 
 def fresh(prefix):
@@ -74,7 +74,8 @@ def test_apps(api, account):
         "DisqualificationReward": 0, "DisqualificationCap": 6, "SuccessCallbackUrl": None,
         "FailureCallbackUrl": None, "OfferCallbackUrl": None, "TimeoutSeconds": 10,
         "MaxConcurrency": body["MaxConcurrency"], "RatePerSecond": body["RatePerSecond"],
-        "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False}
+        "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False,
+        "FinalStatuses": []}
     assert api.get(location).json == body
     assert api.get(path, query={"limit": 1}).json["Items"] == [body]
     assert '"CurrencyValue":72.50,' in api.get(location).text  # as it was given
@@ -290,7 +291,8 @@ def test_patch_changes_only_what_is_given(api, daemon):
     before = api.get(path).json
     changes = {"Name": "N", "CurrencyValue": 7, "RewardDecimals": 0, "DisqualificationReward": 3,
                "DisqualificationCap": 1, "TimeoutSeconds": 30, "MaxConcurrency": 2, "RatePerSecond": 5,
-               "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False}
+               "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False,
+               "FinalStatuses": [404, 422]}
     wanted = dict(before)
     for name, value in changes.items():
         wanted[name] = value

@@ -16,7 +16,8 @@ static void defaults_of_an_app(void)
               "\"RewardDecimals\":2,\"DisqualificationReward\":0.00,\"DisqualificationCap\":6,"
               "\"SuccessCallbackUrl\":null,\"FailureCallbackUrl\":null,\"OfferCallbackUrl\":null,"
               "\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
-              "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false}");
+              "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
+              "\"FinalStatuses\":[]}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK_EQ_UINT(a->app_no, 1);
     CHECK_EQ_UINT(a->terms.account_no, 1);
@@ -35,7 +36,8 @@ static void every_field_of_an_app(void)
         "\"SuccessCallbackUrl\":\"https://u:p@example.com/a?b=c\","
         "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
         "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
-        "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,"
+        "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,\"FinalStatuses\":["
+        "422,404],"
         "\"CallbackSecret\":\"partner's-own\"}";
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
@@ -47,6 +49,7 @@ static void every_field_of_an_app(void)
               "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
               "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
               "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,"
+              "\"FinalStatuses\":[404,422],"
               "\"CallbackSecret\":\"partner's-own\"}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK(a->terms.has_url[LANE_SUCCESS] && a->terms.has_url[LANE_FAILURE]);

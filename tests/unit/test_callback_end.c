@@ -55,6 +55,22 @@ static void an_attempt_ends_it_by_its_answer_or_its_number(void)
     CHECK_EQ_INT(place.failed_attempts, 3);
 }
 
+static void final_statuses_are_those_that_were_added(void)
+{
+    struct final_statuses none = {0}, s = {0};
+    static const int32_t listed[] = {400, 404, 463, 464, 499};
+    for (size_t i = 0; i < ARRAY_LEN(listed); i++)
+        final_statuses_add(&s, listed[i]);
+    final_statuses_add(&s, 404); /* twice is once */
+    for (int32_t status = -1; status < 1000; status++) {
+        bool want = false;
+        for (size_t i = 0; i < ARRAY_LEN(listed); i++)
+            want |= status == listed[i];
+        CHECK_EQ_INT(final_statuses_have(&s, status), want);
+        CHECK(!final_statuses_have(&none, status));
+    }
+}
+
 static void giving_up_takes_the_schedule_once_more_and_a_day_at_most(void)
 {
     struct schedule s = parsed("5s,1m");
@@ -108,6 +124,7 @@ static void what_was_due_when_the_lane_reopened_is_tried_first(void)
 
 int main(void)
 {
+    RUN(final_statuses_are_those_that_were_added);
     RUN(an_attempt_ends_it_by_its_answer_or_its_number);
     RUN(giving_up_takes_the_schedule_once_more_and_a_day_at_most);
     RUN(a_lane_that_is_down_gives_up_after_the_last_slot);

@@ -90,6 +90,7 @@ export interface App {
   LegacyFields: boolean;
   ExtendedFields: boolean;
   NegativeAdHoc: boolean;
+  FinalStatuses: number[];
   ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 

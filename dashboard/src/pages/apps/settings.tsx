@@ -24,15 +24,24 @@ interface Props extends TabProps {
   values: Record<string, Value>;
   nullable?: string[];
   numeric?: string[];
+  /** Texts such as "404, 422" that are sent as lists of numbers. */
+  lists?: string[];
   children: (draft: Draft) => ComponentChildren;
 }
 
+type Wire = Value | number | (string | number)[];
+
 /** Whole numbers are sent as numbers; what is no number is sent as it is, and refused by name. */
-function wire(name: string, value: Value, props: Props): Value | number {
+function numberOr(text: string): string | number {
+  return /^\d{1,9}$/.test(text) ? Number(text) : text;
+}
+
+function wire(name: string, value: Value, props: Props): Wire {
   if (typeof value !== 'string') return value;
   const text = value.trim();
   if (text === '' && props.nullable?.includes(name)) return null;
-  return props.numeric?.includes(name) && /^\d{1,9}$/.test(text) ? Number(text) : text;
+  if (props.lists?.includes(name)) return text.split(/[\s,;]+/).filter(Boolean).map(numberOr);
+  return props.numeric?.includes(name) ? numberOr(text) : text;
 }
 
 export function SettingsCard(props: Props) {

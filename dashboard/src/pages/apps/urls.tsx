@@ -153,6 +153,28 @@ function LimitsCard(props: TabProps) {
   );
 }
 
+function AnswersCard(props: TabProps) {
+  return (
+    <SettingsCard
+      {...props}
+      title="Final answers"
+      text="A callback is given up at the first of these answers instead of being tried again: for servers that say 404 of users they do not know. 410 always ends a callback."
+      values={{ FinalStatuses: props.app.FinalStatuses.join(', ') }}
+      lists={['FinalStatuses']}
+    >
+      {draft => (
+        <TextField
+          label="Statuses"
+          hint="From 400 to 499, such as 404, 422. Empty: none."
+          value={draft.text('FinalStatuses')}
+          onChange={v => draft.set('FinalStatuses', v)}
+          fault={draft.fault('FinalStatuses')}
+        />
+      )}
+    </SettingsCard>
+  );
+}
+
 export function PostbackTab(props: TabProps) {
   const { app } = props;
   return (
@@ -209,6 +231,7 @@ export function PostbackTab(props: TabProps) {
         )}
       </SettingsCard>
       <LimitsCard {...props} />
+      <AnswersCard {...props} />
       <CertificateCard {...props} />
     </>
   );
@@ -237,6 +260,7 @@ export function CallbackTab(props: TabProps) {
       <HealthOf app={app.AppId} kinds={['offer']} />
       <SecretCard {...props} />
       <LimitsCard {...props} />
+      <AnswersCard {...props} />
       <CertificateCard {...props} />
     </>
   );

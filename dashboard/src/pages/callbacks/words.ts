@@ -76,6 +76,7 @@ const reasons: Record<string, string> = {
 const givenUp: Record<string, string> = {
   endpoint_down: 'It was given up: its endpoint did not come back in time.',
   gone: 'It was given up: your server answered 410 to it.',
+  final_status: 'It was given up: your server gave one of the answers that the app calls final.',
 };
 
 /** Due for so long that not the schedule but its endpoint holds it back. */
