@@ -101,7 +101,7 @@ test('apps: final answers are a list, and what is none is refused by name', asyn
   await save('422 404');
   await window.said('Saved.');
   assert.deepEqual(await stored(), [404, 422]);
-  assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422');
+  await window.shows(async () => assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422'));
   await save('');
   await until('none is left', async () => (await stored()).length === 0);
   await window.close();
