@@ -47,10 +47,10 @@ struct api *api_new(const struct api_options *options); /* options' texts must o
 void api_free(struct api *api);
 void api_set_accepting(struct api *api, bool accepting); /* false: readyz says 503, ingest too */
 
-/* Another node asks how an app's endpoints do: answered by store_answer, perhaps. Goes on at the
- * executor; any thread. */
+/* Another node asks how endpoints do: answered by store_answer, perhaps. Goes on at the executor;
+ * any thread. */
 void api_answer_question(struct api *api, struct executor *executor, int64_t question,
-                         uint32_t app_no);
+                         uint32_t app_no, enum question_scope scope);
 
 struct api_loop *api_loop_new(struct api *api, struct loop *loop);
 void api_loop_free(struct api_loop *loop);

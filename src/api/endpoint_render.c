@@ -2,18 +2,53 @@
 #include "api/endpoint_render.h"
 
 #include "api/certificate_watch.h"
+#include "base/check.h"
 
-static const char *state_of(const struct app *app, enum lane_kind kind, const struct lane_health *h)
+const char *endpoint_health_name(enum endpoint_health health)
+{
+    static const char *const names[ENDPOINT_HEALTHS] = {
+        [ENDPOINT_DISABLED] = "disabled",
+        [ENDPOINT_SUSPENDED] = "suspended",
+        [ENDPOINT_HOST_DOWN] = "host_down",
+        [ENDPOINT_PAUSED] = "paused",
+        [ENDPOINT_FAILING] = "failing",
+        [ENDPOINT_APP_DISABLED] = "app_disabled",
+        [ENDPOINT_UNKNOWN] = "unknown",
+        [ENDPOINT_OPEN] = "open",
+        [ENDPOINT_NOT_CONFIGURED] = "not_configured",
+    };
+    ASSERT((unsigned)health < ENDPOINT_HEALTHS);
+    return names[health];
+}
+
+enum endpoint_health endpoint_health_of(const struct app *app, enum lane_kind kind,
+                                        const struct lane_brief *brief)
 {
     if (!app->url[kind].p)
-        return "not_configured";
-    if (app->terms.lane_disabled[kind] || h->disabled)
-        return "disabled";
+        return ENDPOINT_NOT_CONFIGURED;
+    if (app->terms.lane_disabled[kind] || brief->disabled)
+        return ENDPOINT_DISABLED;
     if (!app->enabled)
-        return "app_disabled";
-    if (h->suspended)
-        return h->state == LANE_STATE_HOST_DOWN ? "host_down" : "suspended";
-    return h->paused ? "paused" : "open";
+        return ENDPOINT_APP_DISABLED;
+    if (brief->suspended)
+        return brief->state == LANE_STATE_HOST_DOWN ? ENDPOINT_HOST_DOWN : ENDPOINT_SUSPENDED;
+    if (brief->paused)
+        return ENDPOINT_PAUSED;
+    return brief->failed_1h > brief->succeeded_1h ? ENDPOINT_FAILING : ENDPOINT_OPEN;
+}
+
+static enum endpoint_health health_of(const struct endpoint_view *v)
+{
+    const struct lane_health *h = v->health;
+    struct lane_brief brief = {
+        .state = h->state,
+        .suspended = h->suspended,
+        .disabled = h->disabled,
+        .paused = h->paused,
+        .succeeded_1h = h->succeeded_1h,
+        .failed_1h = h->failed_1h,
+    };
+    return endpoint_health_of(v->app, v->kind, &brief);
 }
 
 /* Since when it is in that state, where that is known: a lane that does nothing is forgotten. */
@@ -100,7 +135,8 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     const struct app *app = v->app;
     const struct lane_health *h = v->health;
     enum lane_kind kind = v->kind;
-    const char *state = state_of(app, kind, h);
+    enum endpoint_health health = health_of(v);
+    const char *state = endpoint_health_name(health == ENDPOINT_FAILING ? ENDPOINT_OPEN : health);
     json_object(w);
     json_key(w, "Endpoint");
     json_c(w, lane_kind_name(kind));
@@ -112,6 +148,8 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     buf_free(&url);
     json_key(w, "State");
     json_c(w, state);
+    json_key(w, "Health");
+    json_c(w, endpoint_health_name(health));
     json_key_time(w, "Since", since_of(state, h));
     json_key_int(w, "Waiting", v->waiting);
     json_key_time(w, "OldestWaitingAt", v->oldest_waiting_ms);

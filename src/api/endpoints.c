@@ -2,6 +2,7 @@
  * store, then the rest, one after the other (each belongs to the loop that delivers to it). Where
  * another node has the app's lanes, that one is asked; if it does not answer in time, what this one
  * knows is told. */
+#include "api/account_endpoints.h"
 #include "api/endpoint_render.h"
 #include "api/internal.h"
 #include "api/route.h"
@@ -180,11 +181,15 @@ static void told_other(struct asking *a)
 }
 
 void api_answer_question(struct api *api, struct executor *executor, int64_t question,
-                         uint32_t app_no)
+                         uint32_t app_no, enum question_scope scope)
 {
     struct app *app = directory_app_by_no(api->options.directory, app_no);
     if (!app)
         return; /* this node has not heard of it yet */
+    if (scope != QUESTION_APP) {
+        account_endpoints_answer(api, executor, question, app, scope);
+        return;
+    }
     struct answering *w = xcalloc(1, sizeof *w);
     w->question = question;
     w->asking.told = told_other;

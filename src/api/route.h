@@ -73,6 +73,7 @@ void app_secret_get(struct call *c);
 void app_secret_rotate(struct call *c);
 void app_endpoint_enable(struct call *c);
 void app_endpoints(struct call *c);
+void account_endpoints(struct call *c);
 void app_test_callback(struct call *c);
 void app_verify_callback(struct call *c);
 void clients_post(struct call *c);

@@ -106,6 +106,11 @@ const struct route api_routes[] = {
      "Send to an endpoint (success, failure, offer) again that 410s have disabled.",
      app_endpoint_enable},
 
+    {HTTP_GET, "/api/v1/endpoints", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL,
+     "AccountEndpoints", 200,
+     "How all callback endpoints of the account do, counted; those that are not healthy in full.",
+     account_endpoints},
+
     {HTTP_GET, "/api/v1/clients/{ClientId}", SCOPE_APPS_READ, READ, SUBJECT_CLIENT, NULL, NULL,
      "Client", 200, "Read a client.", client_get},
     {HTTP_PATCH, "/api/v1/clients/{ClientId}", SCOPE_APPS_WRITE, WRITE, SUBJECT_CLIENT, NULL,

@@ -28,10 +28,11 @@ static void objects_changed(struct store_watcher *w)
     control_refresh(elsewhere_of(w)->control);
 }
 
-static void asked(struct store_watcher *w, int64_t question, uint32_t app_no)
+static void asked(struct store_watcher *w, int64_t question, uint32_t app_no,
+                  enum question_scope scope)
 {
     struct elsewhere *e = elsewhere_of(w);
-    api_answer_question(e->api, e->executor, question, app_no);
+    api_answer_question(e->api, e->executor, question, app_no, scope);
 }
 
 void elsewhere_watch(struct elsewhere *e, struct store *store)

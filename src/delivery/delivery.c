@@ -303,6 +303,20 @@ void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried)
     round_begin(delivery, &tried->round, tried_here);
 }
 
+static void brief_here(struct task *task)
+{
+    struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
+    struct delivery_briefs *briefs = CONTAINER_OF(round, struct delivery_briefs, round);
+    dispatcher_fill_briefs(round->delivery->dispatchers[round->at++], briefs);
+    if (!round_goes_on(round))
+        executor_post(briefs->reply_to, &briefs->done);
+}
+
+void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *briefs)
+{
+    round_begin(delivery, &briefs->round, brief_here);
+}
+
 void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *ret)
 {
     *ret = (struct delivery_numbers){0};

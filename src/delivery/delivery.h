@@ -168,6 +168,23 @@ struct delivery_tried {
 };
 void delivery_get_tried(struct delivery *delivery, struct delivery_tried *tried);
 
+/* The states of many lanes, for a page that shows whole accounts. A lane that is not in memory
+ * keeps what the asker has set: zero is an open lane without tries. */
+struct lane_brief {
+    lane_no lane;
+    enum lane_state state;
+    bool suspended, disabled, paused;
+    int64_t succeeded_1h, failed_1h;
+};
+struct delivery_briefs {
+    struct task done;
+    struct executor *reply_to;
+    struct lane_brief *items; /* count of them, the asker's */
+    size_t count;
+    struct delivery_round round; /* delivery's own */
+};
+void delivery_get_briefs(struct delivery *delivery, struct delivery_briefs *briefs);
+
 struct delivery_numbers {
     int64_t durations[DELIVERY_DURATIONS], duration_ms_total;
     int64_t in_flight, callbacks_in_ram, lanes, lanes_suspended;

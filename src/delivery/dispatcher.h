@@ -205,6 +205,7 @@ void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct
 void dispatcher_note_success(struct dispatcher *d, struct lane *lane);
 void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to); /* adds */
 void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query);
+void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs); /* its own */
 void dispatcher_free_healths(struct dispatcher *d, bool all);
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no); /* or NULL */
 

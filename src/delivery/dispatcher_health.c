@@ -296,6 +296,29 @@ static void fill_from_lane(struct lane_health *to, const struct lane *lane,
         to->next_try_ms = now->wall_ms + (at - now->mono_ms);
 }
 
+void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs)
+{
+    struct lane_now now = dispatcher_now(d);
+    for (size_t i = 0; i < briefs->count; i++) {
+        struct lane_brief *to = &briefs->items[i];
+        const struct lane *lane = dispatcher_find(d, to->lane);
+        const struct health *h = dispatcher_find_health(d, to->lane);
+        if (lane) {
+            struct lane_health full = {0};
+            fill_from_lane(&full, lane, &now);
+            to->state = full.state;
+            to->suspended = full.suspended;
+            to->disabled = full.disabled;
+            to->paused = full.paused;
+        }
+        if (h) {
+            struct health_summary s = health_summarise(h, now.mono_ms);
+            to->succeeded_1h = s.succeeded_1h;
+            to->failed_1h = s.failed_1h;
+        }
+    }
+}
+
 void dispatcher_fill_health(struct dispatcher *d, struct lane_health_query *query)
 {
     struct lane_health *to = &query->health;

@@ -102,6 +102,10 @@ static inline bool leases_first(struct leases *all)
 
 struct lane_backlog; /* store.h */
 
+/* A question to the process that has an app's shard: how the endpoints do of that app, or of all
+ * apps of its account or of anybody's that this process delivers to. */
+enum question_scope { QUESTION_APP, QUESTION_ACCOUNT, QUESTION_ALL };
+
 /* Told by a store that is shared with other processes, on its own threads; must not block. */
 struct store_watcher {
     /* Which shards are held, or under which fence, or until when, is another than before. */
@@ -113,15 +117,16 @@ struct store_watcher {
     /* The feed has something. */
     void (*objects)(struct store_watcher *w);
     /* Another process wants to know of an app whose shard is here: store_answer. */
-    void (*asked)(struct store_watcher *w, int64_t question, uint32_t app_no);
+    void (*asked)(struct store_watcher *w, int64_t question, uint32_t app_no,
+                  enum question_scope scope);
 };
 
-/* A question to the process that has an app's shard: how its endpoints do. */
 struct store_question {
     struct task done;
     struct executor *reply_to;
     struct arena arena;
     uint32_t app_no;
+    enum question_scope scope;
     bool answered;               /* false: not in time */
     struct str answer;           /* as the other one gave it; in the arena */
     struct store_question *next; /* the store's, and what follows */

@@ -5,6 +5,7 @@ import { clearStage } from './stage';
 
 const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 1, load: () => import('./lib.test') },
+  { part: 1, load: () => import('./health.test') },
   { part: 1, load: () => import('./people.test') },
   { part: 2, load: () => import('./reading.test') },
   { part: 2, load: () => import('./callbacks.test') },

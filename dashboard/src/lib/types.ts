@@ -178,11 +178,23 @@ export interface Recovery {
   CreatedAt: string;
 }
 
+export type EndpointHealth =
+  | 'disabled'
+  | 'suspended'
+  | 'host_down'
+  | 'paused'
+  | 'failing'
+  | 'app_disabled'
+  | 'unknown'
+  | 'open'
+  | 'not_configured';
+
 export interface Endpoint {
   Endpoint: 'success' | 'failure' | 'offer';
   Url: string | null;
   State:
     'open' | 'paused' | 'suspended' | 'host_down' | 'disabled' | 'app_disabled' | 'not_configured';
+  Health: EndpointHealth;
   Since: string | null;
   Waiting: number;
   OldestWaitingAt: string | null;
@@ -210,6 +222,27 @@ export interface Endpoint {
 export interface Endpoints {
   AppId: string;
   Endpoints: Endpoint[];
+}
+
+export interface UnhealthyEndpoint {
+  PartnerId: string;
+  AppId: string;
+  AppName: string;
+  Endpoint: Endpoint;
+}
+
+interface Unhealthy {
+  Worst: EndpointHealth;
+  NotHealthy: number;
+}
+
+/** The health of all endpoints of an account; the operator's, without partnerId, of all accounts. */
+export interface AccountEndpoints {
+  States: Record<EndpointHealth, number>;
+  Partners: (Unhealthy & { PartnerId: string })[];
+  Apps: (Unhealthy & { AppId: string })[];
+  NotHealthy: UnhealthyEndpoint[];
+  More: boolean;
 }
 
 export interface ReportRow {

@@ -82,11 +82,12 @@ static void objects_changed(struct store_watcher *w)
     }
 }
 
-static void asked(struct store_watcher *w, int64_t question, uint32_t app_no)
+static void asked(struct store_watcher *w, int64_t question, uint32_t app_no,
+                  enum question_scope scope)
 {
     struct store_watcher *to = watcher_of(w);
     if (to)
-        to->asked(to, question, app_no);
+        to->asked(to, question, app_no, scope);
 }
 
 void clusters_init_part(struct clusters *c, uint32_t index)

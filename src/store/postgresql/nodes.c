@@ -251,11 +251,12 @@ void pg_nodes_tell_objects(struct pg_nodes *n)
     pthread_mutex_unlock(&n->watching);
 }
 
-void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no)
+void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no,
+                         enum question_scope scope)
 {
     pthread_mutex_lock(&n->watching);
     if (n->watcher)
-        n->watcher->asked(n->watcher, question, app_no);
+        n->watcher->asked(n->watcher, question, app_no, scope);
     pthread_mutex_unlock(&n->watching);
 }
 

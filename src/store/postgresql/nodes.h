@@ -43,4 +43,5 @@ void pg_nodes_watch(struct pg_nodes *n, struct store_watcher *watcher);
 void pg_nodes_tell_waiting(struct pg_nodes *n, const struct lane_backlog *lanes, size_t count);
 void pg_nodes_tell_erased(struct pg_nodes *n, uint32_t account_no);
 void pg_nodes_tell_objects(struct pg_nodes *n);
-void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no);
+void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no,
+                         enum question_scope scope);

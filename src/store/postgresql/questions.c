@@ -98,8 +98,9 @@ static void put_questions(struct postgresql_store *s, struct pg *pg)
         args_int(pg_args(pg), PG_INT8, question->id);
         args_int(&pg->args, PG_INT2, shard_of_app(question->app_no));
         args_int(&pg->args, PG_INT8, question->app_no);
+        args_int(&pg->args, PG_INT2, question->scope);
         args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
-        pg_query(pg, "INSERT INTO question(id,shard,app_no,asker) VALUES($1,$2,$3,$4)");
+        pg_query(pg, "INSERT INTO question(id,shard,app_no,scope,asker) VALUES($1,$2,$3,$4,$5)");
     }
 }
 
@@ -124,8 +125,9 @@ static void put_answers(struct postgresql_store *s, struct pg *pg)
 static int put_take(struct postgresql_store *s, struct pg *pg)
 {
     args_int(pg_args(pg), PG_INT8, (int64_t)s->nodes.member.self);
-    return pg_query_kept(pg, "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
-                             " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no");
+    return pg_query_kept(pg,
+                         "UPDATE question q SET taken=true FROM shard s WHERE s.node=$1"
+                         " AND q.shard=s.shard AND NOT q.taken RETURNING q.id,q.app_no,q.scope");
 }
 
 /* -1: none is waited for. */
@@ -185,7 +187,8 @@ enum pg_fate questions_step(struct postgresql_store *s, struct pg *pg)
     int count = good ? PQntuples(pg_result(pg, taken)) : 0;
     for (int i = 0; i < count; i++)
         pg_nodes_tell_asked(&s->nodes, pg_int(pg_result(pg, taken), i, 0),
-                            (uint32_t)pg_int(pg_result(pg, taken), i, 1));
+                            (uint32_t)pg_int(pg_result(pg, taken), i, 1),
+                            (enum question_scope)pg_int(pg_result(pg, taken), i, 2));
     q->busy = count > 0 || q->waiting != NULL;
     return fate;
 }

@@ -100,8 +100,8 @@ static const char *const version_1[] = {
     "INSERT INTO revision VALUES('object',0,0)",
     /* From a node to the one that has the app's shard. */
     "CREATE TABLE question(id bigint PRIMARY KEY, shard smallint NOT NULL, app_no bigint NOT NULL,"
-    " asker bigint NOT NULL, taken bool NOT NULL DEFAULT false, answer text,"
-    " asked_at timestamptz NOT NULL DEFAULT clock_timestamp())",
+    " scope smallint NOT NULL, asker bigint NOT NULL, taken bool NOT NULL DEFAULT false,"
+    " answer text, asked_at timestamptz NOT NULL DEFAULT clock_timestamp())",
     /* kind 0: a panelist of the account `id` was erased. */
     "CREATE TABLE object_log(revision bigint, number int, kind smallint NOT NULL,"
     " id text COLLATE \"C\" NOT NULL, node bigint NOT NULL,"

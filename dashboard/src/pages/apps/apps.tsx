@@ -1,11 +1,12 @@
 // All apps of the account.
 import { useState } from 'preact/hooks';
-import { useList } from '../../app/resource';
+import { useList, useResource } from '../../app/resource';
 import { navigate } from '../../app/router';
 import { may, me, partnerId } from '../../app/session';
 import { path, post } from '../../lib/http';
-import type { App } from '../../lib/types';
+import type { AccountEndpoints, App } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
+import { HealthBadge } from '../../ui/health';
 import { IdField, TextField, useSending } from '../../ui/forms';
 import { FormDialog } from '../../ui/overlay';
 import { Table } from '../../ui/table';
@@ -54,8 +55,31 @@ export function CreateAppDialog({ partner, onClose }: { partner: string; onClose
 const urlsOf = (app: App) =>
   [app.SuccessCallbackUrl, app.FailureCallbackUrl, app.OfferCallbackUrl].filter(Boolean).length;
 
+/** On or off, and the worst of its endpoints. Nothing is called healthy that was not read. */
+function AppState({ app, health }: { app: App; health: AccountEndpoints | null }) {
+  if (!app.Enabled) return <Badge tone="warn">off</Badge>;
+  const bad = health?.Apps.find(one => one.AppId === app.AppId);
+  if (bad)
+    return (
+      <>
+        <HealthBadge health={bad.Worst} />
+        {urlsOf(app) > 1 && (
+          <div class="small quiet">
+            {bad.NotHealthy} of {urlsOf(app)} URLs
+          </div>
+        )}
+      </>
+    );
+  return health && urlsOf(app) ? <HealthBadge health="open" /> : <Badge>on</Badge>;
+}
+
 export function AppsPanel({ partner }: { partner: string }) {
   const list = useList<App>(path`/api/v1/partners/${partner}/apps`);
+  const health = useResource<AccountEndpoints>(
+    may('callbacks:read') ? '/api/v1/endpoints' : null,
+    me.value?.Side === 'operator' ? { partnerId: partner } : {},
+    { everyMs: 10_000 },
+  );
   const [creating, setCreating] = useState(false);
   const create = may('apps:write') && (
     <Button kind="primary" size="small" onClick={() => setCreating(true)}>
@@ -65,7 +89,7 @@ export function AppsPanel({ partner }: { partner: string }) {
   return (
     <>
       <Card title="Apps" actions={list.data && list.data.length > 0 && create} flush>
-        <ProblemNotice problem={list.problem} retry={list.reload} />
+        <ProblemNotice problem={list.problem ?? health.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
         {list.data?.length === 0 && (
           <Empty title="No app yet" action={create || undefined}>
@@ -92,8 +116,7 @@ export function AppsPanel({ partner }: { partner: string }) {
               },
               {
                 title: 'State',
-                cell: app =>
-                  app.Enabled ? <Badge tone="good">on</Badge> : <Badge tone="warn">off</Badge>,
+                cell: app => <AppState app={app} health={health.data} />,
               },
             ]}
           />

@@ -5,9 +5,9 @@ import { path } from '../../lib/http';
 import type { Endpoint, Endpoints } from '../../lib/types';
 import { Badge, Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
 import { CheckField, TextField } from '../../ui/forms';
+import { endpointNames, healthWords } from '../../ui/health';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
-import { endpointNames, stateOf } from '../overview/health';
 import type { TabProps } from './loaded';
 import { CertificateCard } from './certificate';
 import { SecretCard } from './secret';
@@ -47,7 +47,7 @@ function UrlField({
 }
 
 function HealthNotice({ endpoint }: { endpoint: Endpoint }) {
-  const state = stateOf(endpoint);
+  const state = healthWords[endpoint.Health];
   const error = endpoint.LastError;
   const sick = state.tone === 'bad' || state.tone === 'warn';
   return (
@@ -88,7 +88,7 @@ function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }
   if (!shown?.length) return null;
   return (
     <Card
-      title="How it does"
+      title="Health"
       actions={
         me.value?.Side === 'partner' && (
           <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>

@@ -1,10 +1,10 @@
-// Whether callbacks arrive, endpoint by endpoint, the worst first.
-import { everyItem, useRead } from '../../app/resource';
-import { may, partnerId } from '../../app/session';
+// Whether callbacks arrive: every endpoint is counted, those that are not healthy are shown.
+import { useResource } from '../../app/resource';
+import { may } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
-import { get, path, post } from '../../lib/http';
-import type { App, Endpoint, Endpoints } from '../../lib/types';
+import { path, post } from '../../lib/http';
+import type { AccountEndpoints, Endpoint, UnhealthyEndpoint } from '../../lib/types';
 import {
   Badge,
   Button,
@@ -12,75 +12,26 @@ import {
   Empty,
   LinkButton,
   Loading,
+  Notice,
   ProblemNotice,
   Time,
-  type Tone,
 } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
+import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
 
-export const endpointStates: Record<
-  Endpoint['State'],
-  { tone: Tone; title: string; rank: number }
-> = {
-  disabled: { tone: 'bad', title: 'Disabled after 410s', rank: 0 },
-  suspended: { tone: 'bad', title: 'Down', rank: 1 },
-  host_down: { tone: 'bad', title: 'Host is down', rank: 1 },
-  paused: { tone: 'warn', title: 'Asked to wait', rank: 2 },
-  app_disabled: { tone: 'warn', title: 'App is off', rank: 4 },
-  open: { tone: 'good', title: 'Healthy', rank: 5 },
-  not_configured: { tone: 'plain', title: 'No URL', rank: 6 },
-};
-
-export const endpointNames: Record<Endpoint['Endpoint'], string> = {
-  success: 'Success',
-  failure: 'Failure',
-  offer: 'Offers',
-};
-
-interface Row extends Endpoint {
-  app: App;
-}
-
-export function failureShare(endpoint: Endpoint): Decimal | null {
+function failureShare(endpoint: Endpoint): Decimal | null {
   const all = endpoint.Succeeded24h + endpoint.Failed24h;
   return Decimal.of(endpoint.Failed24h * 100).dividedBy(Decimal.of(all), 1);
 }
 
-export function stateOf(endpoint: Endpoint): { tone: Tone; title: string; rank: number } {
-  const state = endpointStates[endpoint.State];
-  if (endpoint.State === 'open' && endpoint.Failed1h > endpoint.Succeeded1h)
-    return { tone: 'warn', title: 'Failing', rank: 3 };
-  return state;
-}
-
-const appsShownMost = 20;
-
-async function readHealth(signal: AbortSignal): Promise<Row[]> {
-  const apps = await everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal);
-  const found = await Promise.all(
-    apps.slice(0, appsShownMost).map(async app => {
-      const { Endpoints: all } = await get<Endpoints>(
-        path`/api/v1/apps/${app.AppId}/endpoints`,
-        {},
-        signal,
-      );
-      return all.map(endpoint => ({ ...endpoint, app }));
-    }),
-  );
-  return found
-    .flat()
-    .filter(row => row.State !== 'not_configured')
-    .sort((a, b) => stateOf(a).rank - stateOf(b).rank || b.Failed24h - a.Failed24h);
-}
-
 /** Sends again what waits for an endpoint that answered 410 to five callbacks in a row. */
-function EnableEndpoint({ row, reload }: { row: Row; reload: () => void }) {
+function EnableEndpoint({ row, reload }: { row: UnhealthyEndpoint; reload: () => void }) {
   const sending = useSending();
   const enable = () =>
     sending.run(async () => {
-      await post(path`/api/v1/apps/${row.app.AppId}/endpoints/${row.Endpoint}/enable`);
+      await post(path`/api/v1/apps/${row.AppId}/endpoints/${row.Endpoint.Endpoint}/enable`);
       reload();
     });
   return (
@@ -93,25 +44,23 @@ function EnableEndpoint({ row, reload }: { row: Row; reload: () => void }) {
   );
 }
 
-interface HealthRows {
-  rows: Row[];
+interface HealthProps {
+  health: AccountEndpoints;
   reload: () => void;
 }
 
-function HealthTable({ label, rows, reload }: HealthRows & { label: string }) {
+function HealthTable({ health, reload }: HealthProps) {
   return (
     <Table
-      label={label}
-      rows={rows}
-      rowKey={row => `${row.app.AppId} ${row.Endpoint}`}
+      label="Endpoints"
+      rows={health.NotHealthy}
+      rowKey={row => `${row.AppId} ${row.Endpoint.Endpoint}`}
       columns={[
         {
           title: 'Endpoint',
           cell: row => (
-            <a
-              href={path`/apps/${row.app.AppId}/${row.Endpoint === 'offer' ? 'callback' : 'postback'}`}
-            >
-              {row.app.Name || row.app.AppId} · {endpointNames[row.Endpoint]}
+            <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint.Endpoint)}`}>
+              {row.AppName || row.AppId} · {endpointNames[row.Endpoint.Endpoint]}
             </a>
           ),
         },
@@ -120,34 +69,39 @@ function HealthTable({ label, rows, reload }: HealthRows & { label: string }) {
           tight: true,
           cell: row => (
             <>
-              <Badge tone={stateOf(row).tone}>{stateOf(row).title}</Badge>{' '}
-              {row.State === 'disabled' && may('apps:write') && (
+              <HealthBadge health={row.Endpoint.Health} />{' '}
+              {row.Endpoint.Health === 'disabled' && may('apps:write') && (
                 <EnableEndpoint row={row} reload={reload} />
+              )}
+              {row.Endpoint.Since && (
+                <div class="small quiet">
+                  since <Time at={row.Endpoint.Since} short ago />
+                </div>
               )}
             </>
           ),
         },
-        { title: 'Waiting', right: true, cell: row => count(row.Waiting) },
-        { title: 'Delivered, 24 h', right: true, cell: row => count(row.Succeeded24h) },
+        { title: 'Waiting', right: true, cell: row => count(row.Endpoint.Waiting) },
+        { title: 'Delivered, 24 h', right: true, cell: row => count(row.Endpoint.Succeeded24h) },
         {
           title: 'Failed, 24 h',
           right: true,
-          cell: row =>
-            `${count(row.Failed24h)}${row.Failed24h ? ` (${failureShare(row)?.format(1)} %)` : ''}`,
+          cell: ({ Endpoint: e }) =>
+            `${count(e.Failed24h)}${e.Failed24h ? ` (${failureShare(e)?.format(1)} %)` : ''}`,
         },
         {
           title: 'p95',
           right: true,
-          cell: row => (row.LatencyP95Ms ? duration(row.LatencyP95Ms) : '–'),
+          cell: ({ Endpoint: e }) => (e.LatencyP95Ms ? duration(e.LatencyP95Ms) : '–'),
         },
         {
           title: 'Last error',
-          cell: row =>
-            row.LastError ? (
+          cell: ({ Endpoint: e }) =>
+            e.LastError ? (
               <>
-                <div>{row.LastError.Detail}</div>
+                <div>{e.LastError.Detail}</div>
                 <div class="small quiet">
-                  <Time at={row.LastError.At} short ago />
+                  <Time at={e.LastError.At} short ago />
                 </div>
               </>
             ) : (
@@ -159,42 +113,52 @@ function HealthTable({ label, rows, reload }: HealthRows & { label: string }) {
   );
 }
 
-/** Those that need somebody stand in the open; the healthy ones are counted. */
-function Health({ rows, reload }: HealthRows) {
-  const isHealthy = (row: Row) => stateOf(row).tone === 'good';
-  const sick = rows.filter(row => !isHealthy(row));
-  const healthy = rows.filter(isHealthy);
-  const all = healthy.length === 1 ? '1 is healthy' : `${healthy.length} are healthy`;
+const endpoints = (n: number) => (n === 1 ? '1 endpoint' : `${count(n)} endpoints`);
+
+/** How many there are, and how many of them are healthy. */
+function Summary({ health }: { health: AccountEndpoints }) {
+  const { not_configured: _, unknown, open, ...others } = health.States;
+  const unhealthy = Object.values(others).reduce((sum, n) => sum + n, 0);
+  const listed = health.NotHealthy.length;
   return (
-    <>
-      {sick.length > 0 && <HealthTable label="Endpoints" rows={sick} reload={reload} />}
-      {healthy.length > 0 && (
-        <details class="fold-rows">
-          <summary>
-            {sick.length ? all : <Badge tone="good">All {healthy.length} are healthy</Badge>}
-          </summary>
-          <HealthTable label="Healthy endpoints" rows={healthy} reload={reload} />
-        </details>
+    <div class="health-summary">
+      {open > 0 && (
+        <Badge tone={unhealthy || unknown ? 'plain' : 'good'}>{endpoints(open)}, healthy</Badge>
+      )}{' '}
+      {health.More && (
+        <span class="quiet">
+          The {count(listed)} worst of {endpoints(unhealthy)} that are not healthy are shown.
+        </span>
       )}
-    </>
+      {unknown > 0 && (
+        <Notice tone="warn" title={`${endpoints(unknown)}: health not known`}>
+          The server that sends to them did not answer. This page asks again by itself.
+        </Notice>
+      )}
+    </div>
   );
 }
 
 export function HealthCard() {
-  const readable = may('apps:read') && may('callbacks:read');
-  const { data, problem, reload } = useRead(readable ? `health ${partnerId()}` : null, readHealth, {
-    everyMs: 10_000,
-  });
+  const readable = may('callbacks:read');
+  const { data, problem, reload } = useResource<AccountEndpoints>(
+    readable ? '/api/v1/endpoints' : null,
+    {},
+    { everyMs: 10_000 },
+  );
   if (!readable) return null;
+  const configured = data
+    ? Object.values(data.States).reduce((sum, n) => sum + n, 0) - data.States.not_configured
+    : 0;
   return (
     <Card
       title="Endpoints"
-      text="How your callback URLs do; the ones that need you come first."
+      text="Health of your callback URLs. Endpoints that need attention are listed first."
       flush
     >
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
-      {data && !data.length && (
+      {data && configured === 0 && (
         <Empty
           title="No callback URL yet"
           action={<LinkButton href="/apps">Choose an app</LinkButton>}
@@ -202,7 +166,8 @@ export function HealthCard() {
           Callbacks are sent as soon as an app has a URL for them.
         </Empty>
       )}
-      {data && data.length > 0 && <Health rows={data} reload={reload} />}
+      {data && data.NotHealthy.length > 0 && <HealthTable health={data} reload={reload} />}
+      {data && configured > 0 && <Summary health={data} />}
     </Card>
   );
 }

@@ -1,12 +1,13 @@
 // The operator's accounts: found by name, made, opened.
 import { useState } from 'preact/hooks';
-import { useRead, everyItem } from '../../app/resource';
+import { useRead, useResource, everyItem } from '../../app/resource';
 import { navigate, query, setQuery } from '../../app/router';
 import { may } from '../../app/session';
 import { path, post } from '../../lib/http';
-import type { Partner } from '../../lib/types';
+import type { AccountEndpoints, Partner } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
 import { IdField, TextField, useSending } from '../../ui/forms';
+import { healthWords } from '../../ui/health';
 import { FormDialog } from '../../ui/overlay';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
@@ -40,7 +41,24 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
 
 const shownMost = 200;
 
+/** Of its endpoints: how many are not healthy. */
+function PartnerHealth({ id, health }: { id: string; health: AccountEndpoints | null }) {
+  const bad = health?.Partners.find(one => one.PartnerId === id);
+  if (bad)
+    return (
+      <Badge tone={healthWords[bad.Worst].tone}>
+        {count(bad.NotHealthy)} not healthy: {healthWords[bad.Worst].title}
+      </Badge>
+    );
+  return <span class="quiet">{health ? 'No problem' : '–'}</span>;
+}
+
 function PartnersTable({ partners }: { partners: Partner[] }) {
+  const health = useResource<AccountEndpoints>(
+    may('callbacks:read') ? '/api/v1/endpoints' : null,
+    {},
+    { everyMs: 30_000 },
+  );
   return (
     <Table
       label="Partners"
@@ -54,6 +72,10 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
           ),
         },
         { title: 'PartnerId', cell: partner => <span class="mono">{partner.PartnerId}</span> },
+        {
+          title: 'Endpoints',
+          cell: partner => <PartnerHealth id={partner.PartnerId} health={health.data} />,
+        },
         {
           title: 'Messages',
           cell: partner =>

@@ -2,18 +2,16 @@
 import { duration } from '../../lib/dates';
 import { path } from '../../lib/http';
 import type { Endpoint, System } from '../../lib/types';
-import { Badge, Card, Empty, Time } from '../../ui/basics';
+import { Card, Empty, Time } from '../../ui/basics';
+import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
-import { endpointNames, stateOf } from '../overview/health';
 
 type Worst = System['WorstEndpoints'][number];
 
-const tabOf = (endpoint: Endpoint) => (endpoint.Endpoint === 'offer' ? 'callback' : 'postback');
-
 function Drain({ endpoint }: { endpoint: Endpoint }) {
   if (endpoint.Waiting === 0) return <span class="quiet">–</span>;
-  if (endpoint.DrainSeconds === null) return <span>stands still</span>;
+  if (endpoint.DrainSeconds === null) return <span>not draining</span>;
   return <span>{duration(endpoint.DrainSeconds * 1000)}</span>;
 }
 
@@ -54,7 +52,7 @@ export function WorstCard({ system }: { system: System }) {
               title: 'Endpoint',
               cell: ({ PartnerId, AppId, Endpoint: endpoint }) => (
                 <>
-                  <a href={path`/partners/${PartnerId}/apps/${AppId}/${tabOf(endpoint)}`}>
+                  <a href={path`/partners/${PartnerId}/apps/${AppId}/${tabOf(endpoint.Endpoint)}`}>
                     {AppId} · {endpointNames[endpoint.Endpoint]}
                   </a>
                   <div class="small">
@@ -67,7 +65,7 @@ export function WorstCard({ system }: { system: System }) {
               title: 'State',
               cell: ({ Endpoint: endpoint }) => (
                 <>
-                  <Badge tone={stateOf(endpoint).tone}>{stateOf(endpoint).title}</Badge>
+                  <HealthBadge health={endpoint.Health} />
                   {endpoint.Since && (
                     <div class="small quiet">
                       since <Time at={endpoint.Since} short />

@@ -1,0 +1,30 @@
+// The health of endpoints in words. What is healthy is decided by the server: the field Health.
+import type { Endpoint, EndpointHealth } from '../lib/types';
+import { Badge, type Tone } from './basics';
+
+export const healthWords: Record<EndpointHealth, { tone: Tone; title: string }> = {
+  disabled: { tone: 'bad', title: 'Disabled after 410s' },
+  suspended: { tone: 'bad', title: 'Down' },
+  host_down: { tone: 'bad', title: 'Host is down' },
+  paused: { tone: 'warn', title: 'Asked to wait' },
+  failing: { tone: 'warn', title: 'Failing' },
+  app_disabled: { tone: 'warn', title: 'App is off' },
+  unknown: { tone: 'plain', title: 'Not known' },
+  open: { tone: 'good', title: 'Healthy' },
+  not_configured: { tone: 'plain', title: 'No URL' },
+};
+
+export const endpointNames: Record<Endpoint['Endpoint'], string> = {
+  success: 'Success',
+  failure: 'Failure',
+  offer: 'Offers',
+};
+
+export function HealthBadge({ health }: { health: EndpointHealth }) {
+  const { tone, title } = healthWords[health];
+  return <Badge tone={tone}>{title}</Badge>;
+}
+
+/** The page of an app on which the URL stands; the operator names the partner. */
+export const tabOf = (endpoint: Endpoint['Endpoint']) =>
+  endpoint === 'offer' ? 'callback' : 'postback';

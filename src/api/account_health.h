@@ -1,0 +1,52 @@
+/* How the endpoints of one account or of all do: counted by health, the worst ones in full. What
+ * several nodes know is put together from their parts; a part is text, a line for each thing. */
+#pragma once
+
+#include "api/endpoint_render.h"
+#include "base/arena.h"
+
+#define ACCOUNT_HEALTH_LISTED 50 /* in full; all are counted */
+
+/* An app or a partner that has an endpoint which is not healthy. */
+struct health_group {
+    struct str id;
+    enum endpoint_health worst;
+    int64_t not_healthy;
+};
+struct health_groups {
+    struct health_group *items;
+    size_t count, capacity;
+};
+
+struct health_item {
+    enum endpoint_health health;
+    int64_t waiting;
+    struct str json;
+};
+
+/* Zero-initialised is empty. */
+struct account_health {
+    struct arena arena; /* ids and items */
+    int64_t counts[ENDPOINT_HEALTHS];
+    struct health_groups apps, partners;
+    struct health_item *items;
+    size_t item_count, item_capacity;
+    bool more; /* some that are not healthy are only counted */
+};
+
+void account_health_free(struct account_health *h);
+/* Counts one endpoint; apps are named only where `name_apps` says so. */
+void account_health_count(struct account_health *h, const struct app *app,
+                          enum endpoint_health health, bool name_apps);
+void account_health_list(struct account_health *h, enum endpoint_health health, int64_t waiting,
+                         struct str json);
+
+/* What one node knows, and which apps that is about. */
+void account_health_print_part(struct buf *to, const struct account_health *h,
+                               struct app *const *apps, size_t app_count);
+/* Adds another node's part; is_about is called with each app's number. */
+void account_health_add_part(struct account_health *h, struct str part,
+                             void (*is_about)(void *context, uint32_t app_no), void *context);
+
+/* The `AccountEndpoints` of openapi_components.json. */
+void account_health_print(struct json_writer *w, struct account_health *h);

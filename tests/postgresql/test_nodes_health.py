@@ -1,0 +1,70 @@
+"""Each node knows the endpoints it delivers to: together they answer for a whole account."""
+import signal
+
+import nodes
+import pytest
+from harness import Receiver, eventually
+
+STATES = "disabled suspended host_down paused failing app_disabled unknown open not_configured".split()
+
+
+@pytest.fixture
+def cluster(tmp_path, database):
+    found = nodes.Cluster(tmp_path, database)
+    yield found
+    found.stop()
+
+
+def health(node, account):
+    answer = node.api().get("/api/v1/endpoints", query={"partnerId": account.partner_id} if account else None)
+    assert answer.status == 200, answer
+    assert sorted(answer.json["States"]) == sorted(STATES)
+    return answer.json
+
+
+def down_in(found):
+    return sorted(one["AppId"] for one in found["NotHealthy"] if one["Endpoint"]["Health"] == "suspended")
+
+
+def test_any_node_answers_for_all(cluster):
+    a, b = cluster.start("a"), cluster.start("b")
+    cluster.wait_even("a", "b")
+    good, down = Receiver(), Receiver(answer=lambda r: 503)
+    try:
+        account = cluster.accounts(1, good.url, a)[0]
+        apps = ["many-%d" % n for n in range(24)]
+        for n, app in enumerate(apps):  # so many are not one node's alone
+            url = down.url if n % 2 else good.url
+            made = a.api().post("/api/v1/partners/%s/apps" % account.partner_id,
+                                {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": url})
+            assert made.status == 201, made
+            assert a.api().post("/api/v1/apps/%s/clients" % app,
+                                {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
+        eventually(lambda: b.api().get("/api/v1/clients/%s-c" % apps[-1]).status == 200, 20)
+        a.api().events([dict(account.event("e-%s-%d" % (app, i)), ClientId=app + "-c")
+                        for app in apps for i in range(12)])
+        bad = sorted(apps[1::2])
+        for node in (a, b):
+            found = eventually(lambda n=node: down_in(health(n, account)) == bad and health(n, account), 60)
+            assert sum(found["States"].values()) == 3 * 25
+            assert [one["AppId"] for one in found["Apps"]] == bad
+            assert [one["PartnerId"] for one in health(node, None)["Partners"]] == [account.partner_id]
+
+        # While a node does not answer, nothing of it is called healthy; then its shards are another's.
+        b.process.send_signal(signal.SIGSTOP)
+        try:
+            seen = []
+
+            def taken_over():
+                seen.append(health(a, account))
+                return cluster.sum("postbackd_shards_held", "a") == nodes.SHARDS
+
+            eventually(taken_over, 60)
+            assert all(sum(one["States"].values()) == 3 * 25 for one in seen)
+            assert any(one["States"]["unknown"] for one in seen)
+            assert health(a, account)["States"]["unknown"] == 0
+        finally:
+            b.process.send_signal(signal.SIGCONT)
+    finally:
+        good.close()
+        down.close()
