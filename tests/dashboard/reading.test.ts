@@ -6,7 +6,7 @@ import { addDays, dayMs } from '../../dashboard/src/lib/dates';
 import { Decimal } from '../../dashboard/src/lib/decimal';
 import { change, paceOf } from '../../dashboard/src/pages/overview/pace';
 import { byDay } from '../../dashboard/src/pages/reports/data';
-import { usd } from '../../dashboard/src/ui/money';
+import { usd, usdInCents } from '../../dashboard/src/ui/money';
 import type { Report } from '../../dashboard/src/lib/types';
 import { operatorKey, type Daemon } from './daemon';
 import type { Window } from './browser';
@@ -29,7 +29,7 @@ test('reading: the overview says what the reports say', async () => {
   await window.shows(async () => {
     const { Rows } = await report('earnings');
     const earned = byDay(Rows, 'Earnings', [today()])[0];
-    assert.equal(await window.textOf(shown), earned ? usd(earned) : '$0.00');
+    assert.equal(await window.textOf(shown), earned ? usdInCents(earned) : '$0.00');
   });
   for (const title of ['Earnings', 'Payouts', 'Survey starts', 'Active panelists', 'ARPDAU'])
     await window.page.getByRole('img', { name: new RegExp(`^${title}, chart`) }).waitFor();
@@ -112,7 +112,7 @@ test('reading: a chart can be read with the arrow keys', async () => {
   const { Rows, EndDate } = await report('earnings');
   const days = [...new Set(Rows.map(row => row.Day))].sort();
   const day = days.filter(d => d < EndDate).pop()!;
-  const together = usd(byDay(Rows, 'Earnings', [day])[0]!);
+  const together = usdInCents(byDay(Rows, 'Earnings', [day])[0]!);
   await window.page
     .locator('[aria-live]', { hasText: `together ${together}` })
     .waitFor({ state: 'attached' });
@@ -130,7 +130,7 @@ test('reading: each report equals its JSON, row for row', async () => {
   } as const;
   for (const [name, fields] of Object.entries(columns)) {
     const range = `&startDate=${addDays(today(), -20)}&endDate=${today()}`;
-    await window.go(`/reports?report=${name}${range}`);
+    await window.go(`/reports?report=${name}${range}&exact=true`);
     const table = window.page.getByRole('table').first();
     const label = (await table.getAttribute('aria-label'))!;
     await window.shows(async () => {

@@ -133,7 +133,7 @@ export function Caution({ children }: Children) {
 /** A figure of today or of now, in a card of its own. */
 export function Metric(props: {
   title: string;
-  value: string;
+  value: ComponentChildren;
   note: ComponentChildren;
   bad?: boolean;
 }) {

@@ -5,6 +5,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { longDay, shortDay } from '../lib/dates';
 import { Decimal, sum } from '../lib/decimal';
+import { formatFor } from './money';
 
 export interface Series {
   name: string;
@@ -16,7 +17,10 @@ interface ChartProps {
   days: string[];
   series: Series[];
   kind: 'bars' | 'lines';
-  format: (value: Decimal) => string;
+  /** USD; else counts, whose axis has whole numbers only. */
+  money: boolean;
+  /** Every digit of amounts, not whole cents. */
+  exact?: boolean;
   height?: number;
   /** Of what is drawn at the end: "so far" for a day that is not over. */
   lastNote?: string;
@@ -25,8 +29,8 @@ interface ChartProps {
 const margin = { top: 8, right: 4, bottom: 22, left: 56 };
 
 /** 1, 2 or 5 times a power of ten, so that at most five steps reach `most`; in millionths. */
-function stepFor(most: bigint): bigint {
-  for (let power = 1n; ; power *= 10n)
+function stepFor(most: bigint, whole: boolean): bigint {
+  for (let power = whole ? 1_000_000n : 1n; ; power *= 10n)
     for (const times of [1n, 2n, 5n]) if (times * power * 5n >= most) return times * power;
 }
 
@@ -37,9 +41,9 @@ interface Scale {
   y: (value: bigint) => number;
 }
 
-function scaleFor(least: bigint, most: bigint, height: number): Scale {
+function scaleFor(least: bigint, most: bigint, height: number, whole: boolean): Scale {
   const reach = most > -least ? most : -least;
-  const step = stepFor(reach > 0n ? reach : 1n);
+  const step = stepFor(reach > 0n ? reach : 1n, whole);
   const top = ((most + step - 1n) / step) * step || step;
   const bottom = least < 0n ? -((-least + step - 1n) / step) * step : 0n;
   const ticks: bigint[] = [];
@@ -124,26 +128,40 @@ function Lines({ props, frame }: { props: ChartProps; frame: Frame }) {
     <>
       {props.series.map((series, s) => {
         let pen = 'M';
+        const colour = `s${(s % 6) + 1}`;
+        const at = (value: Decimal, i: number) =>
+          [frame.left(i) + frame.slot / 2, frame.scale.y(millionths(value))] as const;
         const path = series.values
           .map((value, i) => {
             if (!value) {
               pen = 'M';
               return '';
             }
-            const x = frame.left(i) + frame.slot / 2;
-            const point = `${pen}${x.toFixed(1)} ${frame.scale.y(millionths(value)).toFixed(1)}`;
+            const [x, y] = at(value, i);
+            const point = `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
             pen = 'L';
             return point;
           })
           .join('');
-        return <path key={series.name} class={`line s${(s % 6) + 1}`} d={path} />;
+        return (
+          <g key={series.name}>
+            <path class={`line ${colour}`} d={path} />
+            {series.values.map((value, i) => {
+              // A day between two days without a value has no line.
+              if (!value || series.values[i - 1] || series.values[i + 1]) return null;
+              const [cx, cy] = at(value, i);
+              return <circle key={props.days[i]} class={`point ${colour}`} cx={cx} cy={cy} r={4} />;
+            })}
+          </g>
+        );
       })}
     </>
   );
 }
 
 /** Labels without the cents where none of them has any. */
-function labelsOf(ticks: bigint[], format: ChartProps['format']): string[] {
+function labelsOf(ticks: bigint[], money: boolean): string[] {
+  const format = formatFor(money, true);
   const texts = ticks.map(tick => format(Decimal.of(tick).dividedBy(Decimal.of(1_000_000), 6)!));
   return texts.every(text => text.endsWith('.00')) ? texts.map(text => text.slice(0, -3)) : texts;
 }
@@ -151,7 +169,7 @@ function labelsOf(ticks: bigint[], format: ChartProps['format']): string[] {
 function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width: number }) {
   const height = props.height ?? 220;
   const every = Math.max(1, Math.ceil(props.days.length / Math.max(2, Math.floor(width / 90))));
-  const labels = labelsOf(frame.scale.ticks, props.format);
+  const labels = labelsOf(frame.scale.ticks, props.money);
   return (
     <>
       {frame.scale.ticks.map((tick, n) => (
@@ -185,7 +203,8 @@ function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width:
   );
 }
 
-function describe({ days, series, format, kind }: ChartProps, i: number): string {
+function describe({ days, series, money, exact, kind }: ChartProps, i: number): string {
+  const format = formatFor(money, exact);
   const parts = series
     .filter(s => s.values[i])
     .map(s => `${series.length > 1 ? `${s.name}: ` : ''}${format(s.values[i]!)}`);
@@ -209,6 +228,7 @@ function Tip({
 }) {
   const left = frame.left(at) + frame.slot;
   const shown = props.series.filter(series => series.values[at]);
+  const format = formatFor(props.money, props.exact);
   const tip = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const room = tip.current!.offsetWidth + 12;
@@ -226,14 +246,14 @@ function Tip({
           <span>
             <i class={`swatch s${(props.series.indexOf(series) % 6) + 1}`} /> {series.name}
           </span>
-          <span>{props.format(series.values[at]!)}</span>
+          <span>{format(series.values[at]!)}</span>
         </div>
       ))}
       {!shown.length && <div class="quiet">Nothing</div>}
       {props.kind === 'bars' && shown.length > 1 && (
         <div class="tip-row">
           <span>Together</span>
-          <span>{props.format(sum(shown.map(series => series.values[at]!)))}</span>
+          <span>{format(sum(shown.map(series => series.values[at]!)))}</span>
         </div>
       )}
     </div>
@@ -249,7 +269,7 @@ export function Chart(props: ChartProps) {
   const [least, most] = extent(props);
   const slot = (width - margin.left - margin.right) / Math.max(1, days.length);
   const frame: Frame = {
-    scale: scaleFor(least, most, height),
+    scale: scaleFor(least, most, height, !props.money),
     left: i => margin.left + i * slot,
     slot,
   };

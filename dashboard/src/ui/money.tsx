@@ -1,10 +1,33 @@
 // Amounts, printed from their exact digits.
 import { Decimal } from '../lib/decimal';
 
-/** "$1,234.50", "−$0.0125" */
+const withDollar = (text: string) => (text.startsWith('−') ? `−$${text.slice(1)}` : `$${text}`);
+
+/** Every digit: "$1,234.50", "−$0.0125" */
 export function usd(amount: Decimal): string {
-  const text = amount.format(2);
-  return text.startsWith('−') ? `−$${text.slice(1)}` : `$${text}`;
+  return withDollar(amount.format(2));
+}
+
+/** Whole cents, rounded half away from zero: "$1.47"; "<$0.01" for less than that. */
+export function usdInCents(amount: Decimal): string {
+  const cents = amount.rounded(2);
+  if (cents.isZero && !amount.isZero) return amount.isNegative ? '−<$0.01' : '<$0.01';
+  return withDollar(cents.format(2));
+}
+
+/** How values of a report are printed: money in whole cents, unless every digit is asked for. */
+export function formatFor(money: boolean, exact = false): (value: Decimal) => string {
+  return money ? (exact ? usd : usdInCents) : value => value.format();
+}
+
+/** In whole cents; the exact amount is what one sees who points at it. */
+export function Cents({ amount }: { amount: Decimal }) {
+  const [short, exact] = [usdInCents(amount), usd(amount)];
+  return (
+    <span class="number nowrap" title={short === exact ? undefined : `Exactly ${exact}`}>
+      {short}
+    </span>
+  );
 }
 
 export function Usd({ amount }: { amount: Decimal | null | undefined }) {

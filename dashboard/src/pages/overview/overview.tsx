@@ -7,8 +7,8 @@ import { get } from '../../lib/http';
 import type { Report, ReportRow } from '../../lib/types';
 import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
 import { Chart } from '../../ui/chart';
-import { usd } from '../../ui/money';
-import { arpdauByDay, byClient, byDay, formatFor, totalOf } from '../reports/data';
+import { Cents, formatFor } from '../../ui/money';
+import { byClient, byDay, together } from '../reports/data';
 import { HealthCard } from './health';
 import { change, readPace, type Pace, type PaceField } from './pace';
 
@@ -55,7 +55,17 @@ function Today({ title, value, field, money, pace }: TodayProps) {
   return (
     <Metric
       title={title}
-      value={value ? format(value) : field === 'Arpdau' ? '–' : format(Decimal.zero)}
+      value={
+        value || field !== 'Arpdau' ? (
+          money ? (
+            <Cents amount={value ?? Decimal.zero} />
+          ) : (
+            format(value ?? Decimal.zero)
+          )
+        ) : (
+          '–'
+        )
+      }
       note={
         !pace ? (
           'today so far'
@@ -116,7 +126,7 @@ function Metrics({ month }: { month: Month }) {
         title="ARPDAU"
         field="Arpdau"
         money
-        value={arpdauByDay(month.arpdau, today)[0]!}
+        value={byDay(month.arpdau, 'Arpdau', today)[0]!}
         pace={pace}
       />
     </div>
@@ -125,13 +135,17 @@ function Metrics({ month }: { month: Month }) {
 
 function Charts({ month }: { month: Month }) {
   const { days } = month;
-  const count = formatFor(false);
-  const earned = totalOf(byDay(month.arpdau, 'Earnings', days));
+  const earned = together(month.arpdau, 'Earnings');
+  const arpdau = together(month.arpdau, 'Arpdau');
   return (
     <>
       <Card
         title="Earnings"
-        text={`${usd(earned)} in the last 30 days, by client`}
+        text={
+          <>
+            <Cents amount={earned ?? Decimal.zero} /> in the last 30 days, by client
+          </>
+        }
         actions={
           <LinkButton href="/reports" size="small">
             Open the report
@@ -143,7 +157,7 @@ function Charts({ month }: { month: Month }) {
           days={days}
           series={byClient(month.arpdau, 'Earnings', days)}
           kind="bars"
-          format={usd}
+          money
           lastNote="so far"
           height={260}
         />
@@ -155,7 +169,7 @@ function Charts({ month }: { month: Month }) {
             days={days}
             series={byClient(month.payouts, 'Conversions', days)}
             kind="bars"
-            format={count}
+            money={false}
             lastNote="so far"
           />
         </Card>
@@ -165,7 +179,7 @@ function Charts({ month }: { month: Month }) {
             days={days}
             series={byClient(month.starts, 'SurveyAttempts', days)}
             kind="bars"
-            format={count}
+            money={false}
             lastNote="so far"
           />
         </Card>
@@ -175,17 +189,26 @@ function Charts({ month }: { month: Month }) {
             days={days}
             series={byClient(month.arpdau, 'ActivePanelists', days)}
             kind="bars"
-            format={count}
+            money={false}
             lastNote="so far"
           />
         </Card>
-        <Card title="ARPDAU">
+        <Card
+          title="ARPDAU"
+          text={
+            arpdau && (
+              <>
+                <Cents amount={arpdau} /> over the last 30 days, by client
+              </>
+            )
+          }
+        >
           <Chart
             title="ARPDAU"
             days={days}
             series={byClient(month.arpdau, 'Arpdau', days)}
             kind="lines"
-            format={usd}
+            money
             lastNote="so far"
           />
         </Card>

@@ -2,7 +2,6 @@
 import { Decimal, sum } from '../../lib/decimal';
 import type { ReportRow } from '../../lib/types';
 import type { Series } from '../../ui/chart';
-import { usd } from '../../ui/money';
 
 export const reportNames = [
   'earnings',
@@ -67,58 +66,57 @@ export function valueOf(row: ReportRow, field: Field): Decimal | null {
   return value instanceof Decimal ? value : Decimal.of(value);
 }
 
-export function formatFor(money: boolean): (value: Decimal) => string {
-  return money ? usd : value => value.format();
+/** What rows come to together: added up; of a ratio both sides are added up and divided once, as
+ * the server divides (6 digits). Null where no row has a value. */
+export function together(rows: ReportRow[], field: Field): Decimal | null {
+  if (field === 'Arpdau') {
+    const earned = together(rows, 'Earnings');
+    const active = together(rows, 'ActivePanelists');
+    return earned && active ? earned.dividedBy(active, 6) : null;
+  }
+  const given = rows.map(row => valueOf(row, field)).filter(value => value !== null);
+  return given.length ? sum(given) : null;
 }
 
 const shownMost = 5;
 
-/** A series per client, the greatest first; behind the fifth they are added up as "Others". */
-export function byClient(rows: ReportRow[], field: Field, days: string[]): Series[] {
-  const at = new Map(days.map((day, i) => [day, i]));
-  const found = new Map<string, (Decimal | null)[]>();
+function grouped<K>(rows: ReportRow[], keyOf: (row: ReportRow) => K): Map<K, ReportRow[]> {
+  const groups = new Map<K, ReportRow[]>();
   for (const row of rows) {
-    const i = at.get(row.Day);
-    if (i === undefined) continue;
-    if (!found.has(row.ClientId))
-      found.set(
-        row.ClientId,
-        days.map(() => null),
-      );
-    found.get(row.ClientId)![i] = valueOf(row, field);
+    const group = groups.get(keyOf(row));
+    if (group) group.push(row);
+    else groups.set(keyOf(row), [row]);
   }
-  const all = [...found]
-    .map(([name, values]) => ({ name, values, total: totalOf(values) }))
-    .sort((a, b) => b.total.compare(a.total) || (a.name < b.name ? -1 : 1));
-  // By name, so that a client has the same colour in every chart.
-  const named = (some: typeof all) => some.sort((a, b) => (a.name < b.name ? -1 : 1));
-  if (all.length <= shownMost + 1) return named(all);
-  const rest = all.slice(shownMost);
-  const together = days.map((_, i) => {
-    const given = rest.map(one => one.values[i]).filter((v): v is Decimal => Boolean(v));
-    return given.length ? sum(given) : null;
-  });
-  return [...named(all.slice(0, shownMost)), { name: `${rest.length} others`, values: together }];
+  return groups;
 }
 
-export function totalOf(values: (Decimal | null)[]): Decimal {
-  return sum(values.filter((value): value is Decimal => value !== null));
-}
-
-/** All clients of one day added up; null where no row has a value. */
+/** All clients of each day together; null where there is nothing. */
 export function byDay(rows: ReportRow[], field: Field, days: string[]): (Decimal | null)[] {
-  return days.map(day => {
-    const given = rows
-      .filter(row => row.Day === day)
-      .map(row => valueOf(row, field))
-      .filter((value): value is Decimal => value !== null);
-    return given.length ? sum(given) : null;
-  });
+  const found = grouped(rows, row => row.Day);
+  return days.map(day => together(found.get(day) ?? [], field));
 }
 
-/** Earnings divided by active panelists, day by day, as the report divides (6 digits). */
-export function arpdauByDay(rows: ReportRow[], days: string[]): (Decimal | null)[] {
-  const earned = byDay(rows, 'Earnings', days);
-  const active = byDay(rows, 'ActivePanelists', days);
-  return days.map((_, i) => (active[i] && earned[i] ? earned[i]!.dividedBy(active[i]!, 6) : null));
+/** A series per client, the greatest first; those behind the fifth are put together as "others". */
+export function byClient(rows: ReportRow[], field: Field, days: string[]): Series[] {
+  const shown = new Set(days);
+  const clients = [
+    ...grouped(
+      rows.filter(row => shown.has(row.Day)),
+      row => row.ClientId,
+    ),
+  ]
+    .map(([name, own]) => ({ name, own, size: together(own, field) ?? Decimal.zero }))
+    .sort((a, b) => b.size.compare(a.size) || (a.name < b.name ? -1 : 1));
+  // By name, so that a client has the same colour in every chart.
+  const named = (some: typeof clients) =>
+    some
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ name, own }) => ({ name, values: byDay(own, field, days) }));
+  if (clients.length <= shownMost + 1) return named(clients);
+  const rest = clients.slice(shownMost).flatMap(one => one.own);
+  const others = `${clients.length - shownMost} others`;
+  return [
+    ...named(clients.slice(0, shownMost)),
+    { name: others, values: byDay(rest, field, days) },
+  ];
 }

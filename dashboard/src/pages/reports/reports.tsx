@@ -4,6 +4,7 @@ import { everyItem, useRead, useResource } from '../../app/resource';
 import { address, query, setQuery } from '../../app/router';
 import { may, partnerId, serverNow } from '../../app/session';
 import { addDays, dayOf, daysBetween } from '../../lib/dates';
+import { Decimal } from '../../lib/decimal';
 import { getText, path, type Query } from '../../lib/http';
 import type { App, Client, Report, ReportRow } from '../../lib/types';
 import {
@@ -21,23 +22,17 @@ import {
 import { Chart } from '../../ui/chart';
 import { FilterCard } from '../../ui/filters';
 import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
-import { count } from '../../ui/money';
+import { Cents, count, formatFor } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
-import {
-  byClient,
-  formatFor,
-  reportNames,
-  reports,
-  totalOf,
-  valueOf,
-  type ReportName,
-} from './data';
+import { byClient, reportNames, reports, together, valueOf, type ReportName } from './data';
 
 interface Asked {
   name: ReportName;
   query: Query;
   start: string;
   end: string;
+  /** Every digit of amounts; else whole cents. */
+  exact: boolean;
 }
 
 function asked(): Asked {
@@ -51,6 +46,7 @@ function asked(): Asked {
     name,
     start,
     end,
+    exact: query.value.get('exact') === 'true',
     query: {
       startDate: start,
       endDate: end,
@@ -158,6 +154,14 @@ function Filters({ ask }: { ask: Asked }) {
           checked={ask.query['includeTest'] === true}
           onChange={on => setQuery({ includeTest: on ? 'true' : null })}
         />
+        {reports[ask.name].money && (
+          <CheckField
+            label="Exact amounts"
+            hint="All digits instead of whole cents."
+            checked={ask.exact}
+            onChange={on => setQuery({ exact: on ? 'true' : null })}
+          />
+        )}
       </div>
       <ClientPicker value={String(ask.query['clientIds'] ?? '')} />
     </FilterCard>
@@ -192,10 +196,20 @@ function CsvButton({ ask }: { ask: Asked }) {
 
 const rowsShownMost = 40;
 
-function ReportTable({ name, rows }: { name: ReportName; rows: ReportRow[] }) {
+/** An amount as it is asked for, or a count. */
+function Value({ value, money, exact }: { value: Decimal; money: boolean; exact: boolean }) {
+  return money && !exact ? <Cents amount={value} /> : <>{formatFor(money, exact)(value)}</>;
+}
+
+interface ReportTableProps {
+  name: ReportName;
+  rows: ReportRow[];
+  exact: boolean;
+}
+
+function ReportTable({ name, rows, exact }: ReportTableProps) {
   const [shown, setShown] = useState(rowsShownMost);
   const kind = reports[name];
-  const money = formatFor(true);
   const columns: Column<ReportRow>[] = [
     { title: 'Day', cell: row => <span class="nowrap">{row.Day}</span> },
     { title: 'Client', cell: row => row.ClientId },
@@ -204,7 +218,7 @@ function ReportTable({ name, rows }: { name: ReportName; rows: ReportRow[] }) {
     columns.push({
       title: 'Earnings',
       right: true,
-      cell: row => money(valueOf(row, 'Earnings')!),
+      cell: row => <Value value={valueOf(row, 'Earnings')!} money exact={exact} />,
     });
     columns.push({
       title: 'Active panelists',
@@ -217,7 +231,11 @@ function ReportTable({ name, rows }: { name: ReportName; rows: ReportRow[] }) {
     right: true,
     cell: row => {
       const value = valueOf(row, kind.field);
-      return value ? formatFor(kind.money)(value) : <span class="quiet">–</span>;
+      return value ? (
+        <Value value={value} money={kind.money} exact={exact} />
+      ) : (
+        <span class="quiet">–</span>
+      );
     },
   });
   const newest = [...rows].reverse();
@@ -257,8 +275,7 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
   const kind = reports[ask.name];
   const days = daysBetween(report.StartDate, report.EndDate);
   const series = byClient(report.Rows, kind.field, days);
-  const format = formatFor(kind.money);
-  const total = totalOf(series.flatMap(one => one.values));
+  const total = together(report.Rows, kind.field);
   if (!report.Rows.length) {
     return (
       <Card>
@@ -291,9 +308,15 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
       <Card
         title={kind.title}
         text={
-          ask.name === 'arpdau' || ask.name === 'active-panelist'
-            ? 'By day and client'
-            : `${format(total)} in all, by day and client`
+          total && ask.name !== 'active-panelist' ? (
+            <>
+              <Value value={total} money={kind.money} exact={ask.exact} />{' '}
+              {ask.name === 'arpdau' ? 'over all these days and clients' : 'in all'}, by day and
+              client
+            </>
+          ) : (
+            'By day and client'
+          )
         }
       >
         <Chart
@@ -301,7 +324,8 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
           days={days}
           series={series}
           kind={ask.name === 'arpdau' ? 'lines' : 'bars'}
-          format={format}
+          money={kind.money}
+          exact={ask.exact}
           height={280}
           lastNote={report.EndDate === dayOf(serverNow()) ? 'so far' : undefined}
         />
@@ -315,7 +339,12 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
         }
         flush
       >
-        <ReportTable name={ask.name} rows={report.Rows} key={JSON.stringify(ask)} />
+        <ReportTable
+          name={ask.name}
+          rows={report.Rows}
+          exact={ask.exact}
+          key={JSON.stringify(ask.query)}
+        />
       </Card>
     </>
   );
