@@ -28,12 +28,13 @@ static bool is_refusing(const struct store_numbers *n)
 static void warn_refusing(struct json_writer *w, const struct store_numbers *n)
 {
     struct buf text = {0};
-    buf_printf(&text,
-               "The database refused a statement %lld s ago (SQLSTATE %s). What it refuses is "
-               "answered 503, or rejected; %lld outcomes of attempts are tried again until they "
-               "are recorded; everything else goes on. The log says what it was "
-               "(statement_refused).",
-               (long long)n->statement_refused_ms / 1000, n->sqlstate,
+    if (n->sqlstate[0])
+        buf_printf(&text,
+                   "The database refused a statement %lld s ago (SQLSTATE %s). What it refuses is "
+                   "answered 503, or rejected; everything else goes on. The log says what it was "
+                   "(statement_refused). ",
+                   (long long)n->statement_refused_ms / 1000, n->sqlstate);
+    buf_printf(&text, "%lld outcomes of attempts are tried again until they are recorded.",
                (long long)n->outcomes_set_aside);
     check(w, "database_refuses", buf_str(&text));
     buf_free(&text);

@@ -83,7 +83,12 @@ class NamesProxy:
             except OSError:
                 return
             server = socket.socket(socket.AF_UNIX)
-            server.connect(self.target)
+            try:
+                server.connect(self.target)
+            except OSError:  # it is down: whoever comes is told
+                server.close()
+                client.close()
+                continue
             number = next(self.numbers)
             for source, sink, change in ((client, server, self.asked), (server, client, self.answered())):
                 threading.Thread(target=self.relay, daemon=True,

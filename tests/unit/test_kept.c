@@ -45,7 +45,7 @@ static void a_plan_is_as_old_as_its_tables(void)
     CHECK_EQ_INT(kept_use(&one, 1, 9999), KEPT_USE);
     CHECK_EQ_INT(kept_use(&one, 1, 10000), KEPT_GIVE_ANEW);
     CHECK_EQ_INT(kept_use(&one, 1, 10001), KEPT_USE);
-    one.given = false; /* the server did not take it */
+    kept_learn(&one, one.there, true, false); /* the server did not take it */
     CHECK_EQ_INT(kept_use(&one, 1, 10002), KEPT_GIVE);
 }
 
@@ -63,6 +63,28 @@ static void no_name_is_given_twice(void)
     kept_name_before(&one, dropped);
     CHECK(strcmp(first, second) != 0);
     CHECK(strcmp(first, dropped) == 0);
+}
+
+/* As when the disk is full: what failed came before the name was dropped. */
+static void a_trip_that_fails_leaves_the_name(void)
+{
+    struct pg_kept_one one = {.hash = 1};
+    char first[PG_KEPT_NAME], now[PG_KEPT_NAME], dropped[PG_KEPT_NAME];
+    CHECK_EQ_INT(kept_use(&one, 1, 0), KEPT_GIVE);
+    kept_name(&one, first);
+    kept_learn(&one, 1, true, true);
+    for (int i = 0; i < 2; i++) { /* twice in one trip */
+        CHECK_EQ_INT(kept_use(&one, 1, 10000 * (i + 1)), KEPT_GIVE_ANEW);
+    }
+    kept_learn(&one, 2, false, false);
+    kept_learn(&one, 3, false, false);
+    kept_name(&one, now);
+    CHECK(strcmp(first, now) == 0);
+    CHECK_EQ_INT(kept_use(&one, 1, 20001), KEPT_GIVE_ANEW);
+    kept_name_before(&one, dropped);
+    kept_name(&one, now);
+    CHECK(strcmp(first, dropped) == 0);
+    CHECK(strcmp(first, now) != 0);
 }
 
 static void names_hold_where_the_server_is_asked_directly(void)
@@ -83,6 +105,7 @@ int main(void)
     RUN(too_many_have_none);
     RUN(a_plan_is_as_old_as_its_tables);
     RUN(no_name_is_given_twice);
+    RUN(a_trip_that_fails_leaves_the_name);
     RUN(names_hold_where_the_server_is_asked_directly);
     return check_done("kept");
 }

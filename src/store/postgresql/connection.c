@@ -165,6 +165,7 @@ int pg_query_kept(struct pg *pg, const char *sql)
     make_room(pg);
     pg->names[pg->sent].one = one;
     pg->names[pg->sent].step = kept_use(one, pg->args.rows, env_mono_ms(env_real()));
+    pg->names[pg->sent].number = one->there;
     give_name(pg, one, pg->names[pg->sent].step, sql, a.types);
     kept_name(one, name);
     (void)PQsendQueryPrepared(pg->connection, name, pg->args.count, a.values, a.lengths, a.formats,
@@ -359,8 +360,8 @@ static enum pg_fate take_results(struct pg *pg, int which, int64_t until_mono_ms
     }
 }
 
-/* A name that was given is there whatever becomes of the transaction, and one that could not be
- * dropped is whatever it was. */
+/* A name that was given is there whatever becomes of the transaction, and so is one that could not
+ * be dropped. */
 static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
 {
     enum kept_step step = pg->names[which].step;
@@ -372,8 +373,7 @@ static enum pg_fate take_name(struct pg *pg, int which, int64_t until_mono_ms)
     if (dropped == PG_LOST)
         return dropped;
     enum pg_fate fate = take_results(pg, PG_STATEMENTS_MOST, until_mono_ms);
-    if (dropped == PG_FINE)
-        pg->names[which].one->given = fate == PG_FINE;
+    kept_learn(pg->names[which].one, pg->names[which].number, dropped == PG_FINE, fate == PG_FINE);
     return dropped == PG_FINE || fate == PG_LOST ? fate : dropped;
 }
 

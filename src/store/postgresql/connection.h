@@ -46,6 +46,7 @@ struct pg {
     PGresult *results[PG_STATEMENTS_MOST];
     struct {
         struct pg_kept_one *one;
+        uint32_t number;
         enum kept_step step;
     } names[PG_STATEMENTS_MOST]; /* that statements of the trip give before they are carried out */
     int sent;                    /* statements of the trip under way */

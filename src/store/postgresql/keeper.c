@@ -15,6 +15,7 @@
 #define KEEPER_HEARD_LEAST_MS 25
 #define KEEPER_HEARD_TIMES 3
 #define KEEPER_HOUSE_MS 3600000
+#define KEEPER_HOUSE_AGAIN_MS 60000 /* behind one that failed: it may be what makes room */
 #define LOG_KEPT_S (2 * 24 * 3600)
 
 /* The oldest: by account, the first that waits. */
@@ -135,7 +136,7 @@ struct chores {
     int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
 };
 
-static void keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)
+static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)
 {
     enum pg_fate fate = make_ahead(pg, &c->known, clock_day(env_wall_ms(s->env)));
     /* One node is enough for what goes. */
@@ -144,9 +145,9 @@ static void keep_house(struct postgresql_store *s, struct pg *pg, struct chores 
         fate = purge(s, pg, &c->retention, mono_ms);
     if (fate == PG_FINE && first)
         fate = trim_log(pg);
-    if (fate == PG_FINE)
-        return;
-    log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
+    if (fate != PG_FINE)
+        log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
+    return fate == PG_FINE;
 }
 
 /* Until the next look for what is handed over, behind one that took so long. */
@@ -168,8 +169,8 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
     if (fate == PG_LOST)
         return fate;
     if (now_mono_ms >= c->house_mono_ms) {
-        keep_house(s, &s->keeper, c, now_mono_ms);
-        c->house_mono_ms = now_mono_ms + KEEPER_HOUSE_MS;
+        bool good = keep_house(s, &s->keeper, c, now_mono_ms);
+        c->house_mono_ms = now_mono_ms + (good ? KEEPER_HOUSE_MS : KEEPER_HOUSE_AGAIN_MS);
     }
     c->due_mono_ms = now_mono_ms + (s->questions.busy ? KEEPER_HASTE_MS : KEEPER_LOOK_MS);
     return pg_keeper_look(s, &s->keeper);
@@ -192,6 +193,7 @@ void *pg_keeper_main(void *arg)
             pg_store_note_away(s, &s->keeper, true);
             continue;
         }
+        pg_room_look(&s->numbers.room, &s->keeper, env_mono_ms(env_real()));
         int64_t begin_us = timing_now_us();
         enum pg_fate fate = handover_poll(s, &s->keeper, &hearing);
         pause_ms = pause_behind(pause_ms, timing_now_us() - begin_us, hearing.heard);

@@ -27,14 +27,26 @@ enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono
 {
     one->rows += rows;
     bool is_old = one->rows > one->until_rows || now_mono_ms >= one->until_mono_ms;
-    enum kept_step step = !one->given ? KEPT_GIVE : is_old ? KEPT_GIVE_ANEW : KEPT_USE;
+    enum kept_step step = !one->there ? KEPT_GIVE : is_old ? KEPT_GIVE_ANEW : KEPT_USE;
     if (step != KEPT_USE) {
-        one->number++;
+        one->before = one->there;
+        one->there = ++one->number;
         one->until_rows = one->rows * 2;
         one->until_mono_ms = now_mono_ms + KEPT_MS;
     }
-    one->given = true;
     return step;
+}
+
+void kept_learn(struct pg_kept_one *one, uint32_t number, bool dropped, bool given)
+{
+    if (dropped)
+        one->known = 0;
+    if (given) {
+        one->known = number;
+        return;
+    }
+    one->there = one->known;
+    one->until_rows = 0; /* given anew by the next trip */
 }
 
 static void print_name(const struct pg_kept_one *one, uint32_t number, char ret[PG_KEPT_NAME])
@@ -44,12 +56,12 @@ static void print_name(const struct pg_kept_one *one, uint32_t number, char ret[
 
 void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME])
 {
-    print_name(one, one->number, ret);
+    print_name(one, one->there, ret);
 }
 
 void kept_name_before(const struct pg_kept_one *one, char ret[PG_KEPT_NAME])
 {
-    print_name(one, one->number - 1, ret);
+    print_name(one, one->before, ret);
 }
 
 void kept_forget(struct pg_kept *kept)

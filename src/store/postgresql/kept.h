@@ -25,7 +25,9 @@
 struct pg_kept_one {
     uint64_t hash;         /* of the text */
     uint32_t number;       /* of the name given last: they are counted from 1 */
-    bool given;            /* or about to be, in the trip under way */
+    uint32_t there;        /* of the one that the server has by then in the trip; 0: none */
+    uint32_t before;       /* of the one dropped last */
+    uint32_t known;        /* of the one that it has for sure; 0: none */
     uint64_t rows;         /* that it was used for so far */
     uint64_t until_rows;   /* it is given anew when they are more, */
     int64_t until_mono_ms; /* or then */
@@ -51,6 +53,8 @@ static inline bool kept_holds(const struct pg_kept *kept)
 struct pg_kept_one *kept_find(struct pg_kept *kept, const char *sql);
 /* Counts a use for so many rows. */
 enum kept_step kept_use(struct pg_kept_one *one, uint64_t rows, int64_t now_mono_ms);
+/* What became of what was put in for that name: a trip that fails before it does neither. */
+void kept_learn(struct pg_kept_one *one, uint32_t number, bool dropped, bool given);
 void kept_name(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]);
 void kept_name_before(const struct pg_kept_one *one, char ret[PG_KEPT_NAME]); /* the one dropped */
 void kept_forget(struct pg_kept *kept); /* the connection is over */

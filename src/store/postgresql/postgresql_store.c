@@ -20,7 +20,7 @@ static enum store_refusal judge(struct postgresql_store *s, const struct intake_
     long long queued = atomic_load(&n->queued_events);
     if (atomic_load(&n->failed))
         return STORE_REFUSES_FAILED;
-    if (atomic_load(&n->away))
+    if (atomic_load(&n->away) || pg_room_is_none(&n->room))
         return STORE_REFUSES_DATABASE;
     if (atomic_load(&n->pending) + queued - own > s->waiting_most)
         return STORE_REFUSES_WAITING;

@@ -18,6 +18,7 @@
 #include "store/postgresql/nodes.h"
 #include "store/postgresql/questions.h"
 #include "store/postgresql/replica.h"
+#include "store/postgresql/room.h"
 #include "store/postgresql/schema.h"
 #include "store/queue.h"
 #include "store/store_open.h"
@@ -51,6 +52,7 @@ struct pg_numbers {         /* numbers.c */
     atomic_llong refused[STORE_REFUSALS];
     atomic_bool away;   /* the database cannot be written at the moment */
     atomic_bool failed; /* the store has stopped */
+    struct pg_room room;
     struct pg_refusals refusals;
     atomic_llong set_aside; /* outcomes that the database refuses for now */
 };

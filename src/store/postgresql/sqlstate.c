@@ -38,6 +38,11 @@ enum pg_fate sqlstate_fate(const char *sqlstate)
     return PG_REFUSED;
 }
 
+bool sqlstate_is_disk_full(const char *sqlstate)
+{
+    return strcmp(sqlstate, "53100") == 0;
+}
+
 bool sqlstate_is_of_data(const char *sqlstate)
 {
     return strncmp(sqlstate, "22", 2) == 0;

@@ -16,6 +16,8 @@ enum pg_fate {
 #define SQLSTATE_BYTES 6 /* with the zero */
 
 enum pg_fate sqlstate_fate(const char *sqlstate);
+/* A write found no room. */
+bool sqlstate_is_disk_full(const char *sqlstate);
 /* The very values of the statement were refused: the same ones always are. */
 bool sqlstate_is_of_data(const char *sqlstate);
 /* An internal error, the server's or that of whatever stands before it: better asked for on another

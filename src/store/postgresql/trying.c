@@ -11,7 +11,10 @@
  * A database that answers and refuses the same thing again (an extension's error, somebody's
  * trigger, a disk that stays full) does not end the store: STORE_REFUSED, and whoever made the
  * group finds out which part of it is refused. In doubt that may only be said once it is known that
- * nothing is stored: then the group is not done again, only looked for (PG_ABSENT). */
+ * nothing is stored: then the group is not done again, only looked for (PG_ABSENT).
+ *
+ * While the database's disk has no room (room.h) nothing new is tried: what may be refused is, and
+ * the rest waits. Each try would take of the room that the server's own log still has. */
 #include "store/postgresql/handover.h"
 
 #include "base/alloc.h"
@@ -96,11 +99,12 @@ static bool has_waited(const struct pg_side *side)
     return timing_now_us() - side->asked_us > PG_PATIENCE_MS * INT64_C(1000);
 }
 
-/* For a database that is away it has waited long enough. A part of a group that was refused is
- * tried once in any case. */
+/* The database has no room, or is away and it has waited long enough for it. A part of a group that
+ * was refused is tried once in any case. */
 static bool is_hopeless(struct postgresql_store *s, const struct pg_side *side, int failures)
 {
-    return atomic_load(&s->numbers.away) && has_waited(side) && (failures > 0 || !side->is_part);
+    return pg_room_is_none(&s->numbers.room) ||
+           (atomic_load(&s->numbers.away) && has_waited(side) && (failures > 0 || !side->is_part));
 }
 
 /* The database can be reached, and does not take it. */
@@ -127,8 +131,10 @@ static bool end_try(struct postgresql_store *s, struct pg_side *side, struct tri
     side->unknown |= side->pg.committing && (fate == PG_LOST || side->pg.commit_refused);
     bool refused = is_refused(side, t, fate), doubt = side->unknown && may_refuse;
     side->only_looks = refused && doubt;
+    if (fate == PG_NOT_NOW && sqlstate_is_disk_full(side->pg.sqlstate))
+        pg_room_doubt(&s->numbers.room);
     /* A connection may break once. */
-    if (!t->reached || (t->failures > 0 && fate != PG_REFUSED))
+    else if (!t->reached || (t->failures > 0 && fate != PG_REFUSED))
         pg_store_note_away(s, &side->pg, true);
     return refused && !doubt;
 }
@@ -146,12 +152,14 @@ enum store_status pg_try_write(struct postgresql_store *s, struct pg_side *side,
         if (may_refuse && !side->unknown && (over || is_hopeless(s, side, t.failures)))
             return STORE_BUSY;
         if (over) {
-            pg_store_fail(s, "the database does not answer, and the daemon is to stop: what it"
-                             " could not record is done again after the next start");
+            pg_store_fail(s, "the database does not answer or has no room, and the daemon is to"
+                             " stop: what it could not record is done again after the next start");
             return STORE_FAILED;
         }
         if (t.failures > 0)
             nap(s);
+        if (!side->unknown && pg_room_is_none(&s->numbers.room))
+            continue;
         if (side->unknown && side == &s->changes)
             pg_changes_refuse_old(s);
         enum pg_fate fate = try_write_once(s, side, work, what, &t.reached);
