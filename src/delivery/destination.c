@@ -58,6 +58,12 @@ bool destination_grants_probe(const struct destination *d, const struct lane *la
     return now_mono_ms >= d->probe_mono_ms;
 }
 
+void destination_give_probe(struct destination *d, struct lane *lane)
+{
+    if (d->dead && !d->probe_holder)
+        d->probe_holder = lane;
+}
+
 bool destination_reached(struct destination *d)
 {
     bool was_dead = d->dead;

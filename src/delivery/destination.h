@@ -49,6 +49,8 @@ bool destination_has_test_seat(const struct destination *d);
 /* Dead: whether this lane may make the one try that is due. */
 bool destination_grants_probe(const struct destination *d, const struct lane *lane,
                               int64_t now_mono_ms);
+/* Dead, and no try is being made: the next one is that lane's, and may be made at once. */
+void destination_give_probe(struct destination *d, struct lane *lane);
 /* The host was reached. True when it had been dead until now. */
 bool destination_reached(struct destination *d);
 /* It could not be. was_probe: the try the dead destination was granted; failures of exchanges

@@ -236,6 +236,15 @@ static bool is_owed(struct lane *lane, const struct callback *c)
     return fate == CARRIED_OWED;
 }
 
+/* A resend of what is down is its next try, at once: whoever asks for it wants to see whether the
+ * receiver works again. It comes before what would have been tried next, and whether it succeeds or
+ * not, the spacing of the other tries stays as it is. */
+static void make_way(struct lane *lane)
+{
+    lane_drop_queued(lane);
+    destination_give_probe(lane->destination, lane);
+}
+
 void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struct lane_now *now)
 {
     CHECK_MAGIC(lane, LANE_MAGIC);
@@ -251,14 +260,18 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         return;
     }
     enum lane_mode mode = lane_mode(lane);
-    bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING;
+    bool is_next_try = mode == LANE_SHUT && c->manual && lane->in_flight == 0;
+    bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING || is_next_try;
     if (!wanted || room <= 0 || lane->in_ram >= FRESH_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);
         callback_free(c);
         return;
     }
+    if (is_next_try)
+        make_way(lane);
     lane_remember(lane, c, HELD_QUEUED);
     callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
+    lane->probe_ready = lane->probe_is_resend = is_next_try;
 }
 
 static void drop(struct lane *lane, struct callback *c)
@@ -273,7 +286,7 @@ void lane_drop_queued(struct lane *lane)
     while ((c = callback_queue_pop(&lane->fresh)) || (c = callback_queue_pop(&lane->due)) ||
            (c = retries_pop(&lane->retries)))
         drop(lane, c);
-    lane->probe_ready = false;
+    lane->probe_ready = lane->probe_is_resend = false;
 }
 
 static int64_t no_later(int64_t ms, const struct lane_now *now)
@@ -352,7 +365,7 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
         i = 0; /* the heap has moved */
     }
     if (lane_queued(lane) == 0)
-        lane->probe_ready = false;
+        lane->probe_ready = lane->probe_is_resend = false;
     return count;
 }
 
@@ -403,7 +416,7 @@ struct callback *lane_take(struct lane *lane)
     struct callback *c = callback_queue_pop(fresh ? &lane->fresh : &lane->due);
     ASSERT(c);
     lane->took_fresh = fresh;
-    lane->probe_ready = false;
+    lane->probe_ready = lane->probe_is_resend = false;
     held_find(&lane->held, c->event_no)->place = HELD_IN_FLIGHT;
     lane->in_flight++;
     return c;

@@ -75,8 +75,9 @@ struct lane {
     bool gone;       /* disabled by 410s; true until the directory knows */
     bool took_fresh; /* queues take turns: the last one came from `fresh` */
     bool page_asked;
-    bool page_is_stale; /* read before something was erased: not to be used */
-    bool probe_ready;   /* shut: the one in `due` is the next try */
+    bool page_is_stale;   /* read before something was erased: not to be used */
+    bool probe_ready;     /* shut: the one that is queued is the next try */
+    bool probe_is_resend; /* and need not wait for the time of the next try */
     uint8_t page_kind;
     uint8_t empty_scans;
     uint32_t lingering; /* held entries that only wait for the page under way */

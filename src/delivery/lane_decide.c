@@ -138,7 +138,7 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
                                         const struct lane_means *means)
 {
     int64_t probe_at = start_mono_ms(lane, now);
-    if (lane->window.suspended)
+    if (lane->window.suspended && !lane->probe_is_resend)
         probe_at = later(probe_at, lane->window.probe_mono_ms);
     if (lane->probe_ready)
         return decide_probe(lane, now, means, probe_at);

@@ -130,7 +130,8 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     if (lane->window.suspended && l->under_way > 0)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %d at once", no,
                   l->under_way + 1);
-    bool hurried = l->moved_ms >= l->judged_ms || host->reached_ms >= l->judged_ms;
+    bool resent = t->callback->manual; /* at once, whatever the spacing */
+    bool hurried = resent || l->moved_ms >= l->judged_ms || host->reached_ms >= l->judged_ms;
     if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
                   (long long)(l->next_ms - sim->mono_ms));
@@ -140,7 +141,8 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     if (sim->mono_ms < l->paused_ms && is_paused_on(sim, l, loop))
         sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
                   (long long)(l->paused_ms - sim->mono_ms));
-    if (t->destination->dead && (host->probes > 0 || sim->mono_ms < host->dead_next_ms))
+    if (t->destination->dead &&
+        (host->probes > 0 || (!resent && sim->mono_ms < host->dead_next_ms)))
         sim_found(sim, CHECK_DEAD_HOST, "host %d is dead: %d tries under way, the next in %lld ms",
                   url_host(t->x.url), host->probes, (long long)(host->dead_next_ms - sim->mono_ms));
 }
@@ -175,7 +177,8 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
     l->under_way++;
     if (l->under_way > sim->most_at_once)
         sim->most_at_once = l->under_way;
-    l->try_is_probe = t->lane->window.suspended;
+    bool early = t->callback->manual && sim->mono_ms < l->next_ms; /* changes no spacing */
+    l->try_is_probe = t->lane->window.suspended && !early;
     sim->hosts[url_host(t->x.url)].probes += t->is_probe;
 }
 

@@ -336,6 +336,39 @@ static void resends(void)
     world_close(w);
 }
 
+/* Whoever asks for it wants to see whether the receiver works again: neither the spacing of the
+ * tries nor what has waited longer comes before it. */
+static void a_resend_is_the_next_try_of_what_is_down(void)
+{
+    struct world_answer (*const down[])(struct world *, const struct exchange *,
+                                        uint32_t) = {world_always_500, world_refused};
+    for (size_t i = 0; i < ARRAY_LEN(down); i++) {
+        struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h");
+        w->answer = down[i];
+        world_set_app(w, 1, 1);
+        world_accept_many(w, 1, 1, 200);
+        world_run(w, 1 * MINUTE);
+        struct world_row *asked = &w->rows[150], *later = &w->rows[160];
+        CHECK_EQ_INT(asked->attempts, 0);
+        int64_t starts = w->starts;
+        world_resend(w, asked);
+        world_run(w, 500);
+        CHECK_EQ_INT(asked->attempts, 1);
+        CHECK_EQ_INT(w->starts, starts + 1);
+        w->answer = world_slow;
+        w->in_flight_max = 0;
+        world_resend(w, later);
+        world_resend(w, &w->rows[170]); /* one at a time all the same */
+        world_run(w, 200);
+        CHECK_EQ_INT(w->in_flight_max, 1);
+        world_run(w, 10 * SECOND);
+        CHECK_EQ_INT(later->state, CALLBACK_DELIVERED);
+        world_run(w, 2 * HOUR);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
+        world_close(w);
+    }
+}
+
 static struct world_answer slowly(enum attempt_class class, int status)
 {
     return (struct world_answer){class, status, 300, -1};
@@ -474,6 +507,7 @@ int main(void)
     RUN(concurrency_and_rate_are_kept);
     RUN(keeps_few_of_many_headers);
     RUN(resends);
+    RUN(a_resend_is_the_next_try_of_what_is_down);
     RUN(resends_of_what_is_being_tried);
     return check_done("delivery");
 }
