@@ -1,6 +1,6 @@
 """The five reports against a second computation of their own: exact decimals over random events.
 
-The model below is written from the contract alone. Money is compared as printed text, so that a
+The model, model/, is written from the contract alone. Money is compared as printed text, so that a
 rounding or a missing zero is seen; events arrive in batches of every kind, from several clients
 and partners at once, with duplicates and refused items among them.
 """
@@ -8,112 +8,21 @@ import csv
 import json
 import random
 import threading
-from collections import defaultdict
 from datetime import date, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 
-from checks import UTC, Raw, assert_problem, encode, now, spell
+from checks import UTC, assert_problem, encode, now, spell
 from harness import Account
+from model.money import D
+from model.reports import REPORTS, Books
+from model.spellings import negated, random_amount, random_moment, random_time_text
+from model.terms import Terms
 
-D = Decimal
 EVENTS_PER_APP = 7000
-REPORTS = {
-    "earnings": ["Earnings"],
-    "arpdau": ["Earnings", "ActivePanelists", "Arpdau"],
-    "survey-attempts": ["SurveyAttempts"],
-    "conversions": ["Conversions"],
-    "active-panelist": ["ActivePanelists"],
-}
 KINDS = (["survey_started"] * 6 + ["survey_completed"] * 5 + ["survey_disqualified"] * 4 +
          ["profiler_completed", "ad_hoc", "offer_clicked"] + ["offer_completed"] * 3 +
          ["offer_completion_reversed"] * 2)
-
-
-def printed(amount):
-    """At least 2 fractional digits, no further trailing zeros."""
-    whole, _, fraction = format(abs(amount), ".6f").partition(".")
-    fraction = fraction.rstrip("0").ljust(2, "0")
-    return ("-" if amount < 0 else "") + whole + "." + fraction
-
-
-def half_away(amount, digits):
-    return amount.quantize(D(1).scaleb(-digits), rounding=ROUND_HALF_UP)
-
-
-class App:
-    """What one app's settings make of events, by the contract's section 2."""
-
-    def __init__(self, account, currency, decimals, fee, cap, negative):
-        self.account, self.currency, self.decimals = account, D(currency), decimals
-        self.fee, self.cap, self.negative = D(fee), cap, negative
-        self.paid = defaultdict(list)
-        self.originals = {}
-        self.reversed = set()
-
-    def reward(self, e, at, revenue):
-        if "Reward" in e:
-            return D(str(e["Reward"]).strip('"'))
-        if e["Type"] == "survey_disqualified":
-            if e.get("IsTest"):
-                return self.fee
-            times = self.paid[e["PanelistId"]] + [at]
-            day = timedelta(days=1)
-            if any(start <= at < start + day and sum(start <= t < start + day for t in times) > self.cap
-                   for start in times):
-                return D(0)
-            self.paid[e["PanelistId"]] = times
-            return self.fee
-        return half_away(revenue * self.currency, self.decimals)
-
-
-class Cell:
-    def __init__(self):
-        self.money = {"survey": D(0), "offer": D(0)}
-        self.conversions = {"survey": 0, "offer": 0}
-        self.attempts = 0
-        self.panelists = set()
-
-
-class Books:
-    """Rows by (day, client), with and without test events."""
-
-    def __init__(self):
-        self.cells = {False: defaultdict(Cell), True: defaultdict(Cell)}
-        self.lock = threading.Lock()
-
-    def add(self, e, at, revenue, reward, is_test):
-        product = "offer" if e["Type"].startswith("offer_") else "survey"
-        with self.lock:
-            for with_tests in (False, True):
-                if is_test and not with_tests:
-                    continue
-                cell = self.cells[with_tests][at.date().isoformat(), e["ClientId"]]
-                cell.money[product] += revenue
-                cell.conversions[product] += reward > 0 and revenue > 0
-                if e["Type"] == "survey_started":
-                    cell.attempts += 1
-                    cell.panelists.add(e["PanelistId"])
-
-    def rows(self, report, start, end, clients, product=None, with_tests=False):
-        products = [product] if product else ["survey", "offer"]
-        rows = []
-        for (day, client), cell in sorted(self.cells[with_tests].items()):
-            if not start <= day <= end or client not in clients:
-                continue
-            money, active = sum(cell.money[p] for p in products), len(cell.panelists)
-            row = {"Day": day, "ClientId": client}
-            for field in REPORTS[report]:
-                row[field] = {
-                    "Earnings": printed(money),
-                    "ActivePanelists": str(active),
-                    "Arpdau": printed(half_away(money / active, 6)) if active else None,
-                    "SurveyAttempts": str(cell.attempts),
-                    "Conversions": str(sum(cell.conversions[p] for p in products)),
-                }[field]
-            rows.append(row)
-        return rows
 
 
 class Traffic:
@@ -127,28 +36,8 @@ class Traffic:
 
     def moment(self, oldest_days):
         r = self.random
-        day = self.today - timedelta(days=r.choice((1, 1, 2, 3, 5, 8, r.randint(1, oldest_days))))
-        if r.random() < 0.4:  # within seconds of the border between two UTC days
-            at = datetime(day.year, day.month, day.day, tzinfo=UTC)
-            return at + timedelta(milliseconds=r.choice((-1, 0, 1, r.randint(-3000, 3000))))
-        return datetime(day.year, day.month, day.day, tzinfo=UTC) + timedelta(
-            milliseconds=r.randrange(86400000))
-
-    def time_text(self, at):
-        text = spell(at, self.random.choice((0, 0, 60, -60, 330, -570, 840, -720, 1439, -1439)))
-        if self.random.random() < 0.2:  # finer than is kept: cut, never rounded up
-            text = text[:23] + "9999" + text[23:]
-        return text
-
-    def amount(self, most):
-        """An exact decimal and one of its spellings."""
-        r = self.random
-        value = r.choice((D(0), D(r.randint(1, 9999)) / 100, D(r.randint(0, 10 ** 6)) / 10 ** 6,
-                          D(r.randint(0, most * 10 ** 6)) / 10 ** 6, D(1) / 10 ** 6))
-        plain = format(value, ".6f")
-        spelling = r.choice((plain, plain.rstrip("0").rstrip(".") or "0", format(value * 10 ** 6, ".0f") + "e-6",
-                             format(value / 100, ".8f") + "E+2"))
-        return value, (spelling if r.random() < 0.5 else Raw(spelling))
+        return random_moment(r, self.today - timedelta(
+            days=r.choice((1, 1, 2, 3, 5, 8, r.randint(1, oldest_days)))))
 
     def make(self, imported):
         """One new event and its entry in the books; None where no original is left to reverse."""
@@ -170,20 +59,20 @@ class Traffic:
             e["PanelistId"], revenue, reward = panelist, -value, -paid
         elif kind in ("survey_completed", "offer_completed") or (
                 kind in ("profiler_completed", "ad_hoc", "survey_disqualified") and r.random() < 0.7):
-            revenue, e["RevenueAmount"] = self.amount(200)
+            revenue, e["RevenueAmount"] = random_amount(r, 200)
             if kind == "ad_hoc" and app.negative and r.random() < 0.5 and revenue:
                 revenue, text = -revenue, e["RevenueAmount"]
-                e["RevenueAmount"] = type(text)("-" + text)
+                e["RevenueAmount"] = negated(text)
                 e["Reason"] = "found in reconciliation"
         if kind == "ad_hoc" or (kind not in ("survey_started", "offer_clicked", "offer_completion_reversed")
                                 and r.random() < 0.1):
-            value, text = self.amount(1000)
-            e["Reward"] = type(text)("-" + text) if revenue < 0 and value else text
+            value, text = random_amount(r, 1000)
+            e["Reward"] = negated(text) if revenue < 0 and value else text
         if kind in ("offer_completed", "offer_clicked"):
             e.update(OfferId=r.randint(1, 99), OfferTitle="Offer")
         if is_test:
             e["IsTest"] = True
-        e["Timestamp"] = self.time_text(at)
+        e["Timestamp"] = random_time_text(r, at)
         if kind not in ("survey_started", "offer_clicked", "offer_completion_reversed"):
             reward = app.reward(e, at, revenue)
         if kind == "offer_completed":
@@ -253,9 +142,9 @@ def world(daemon):
     other = Account(daemon, clients=("sdk", "iframe"), currency="1000000", RewardDecimals=6)
     books = {first.partner_id: Books(), other.partner_id: Books()}
     today = now().date()
-    traffics = [Traffic(1, App(first, "72.5", 2, "0.75", 2, True), books[first.partner_id], today),
-                Traffic(2, App(second, "0.333333", 0, "3", 6, False), books[first.partner_id], today),
-                Traffic(3, App(other, "1000000", 6, "0", 6, False), books[other.partner_id], today)]
+    traffics = [Traffic(1, Terms(first, "72.5", 2, "0.75", 2, True), books[first.partner_id], today),
+                Traffic(2, Terms(second, "0.333333", 0, "3", 6, False), books[first.partner_id], today),
+                Traffic(3, Terms(other, "1000000", 6, "0", 6, False), books[other.partner_id], today)]
     failures = []
 
     def run(traffic):
