@@ -37,6 +37,11 @@
  * LIMIT_HEADER_DEADLINE_MS, then 503. Strangers are answered 503 while the part is full. */
 #define LIMIT_REQUEST_BUFFERS_BYTES (64 << 20)
 #define LIMIT_SMALL_BODY_BYTES (64 << 10)
+/* What a client sends behind an answer that closes its connection is read and dropped up to here,
+ * so that it can read the answer; then the connection is closed, and reset. */
+#define LIMIT_LINGER_BYTES (64 << 10)
+#define LIMIT_LINGER_KNOWN_BYTES (2 * LIMIT_REQUEST_BODY_BYTES) /* known by key or session */
+#define LIMIT_LINGER_MS 2000
 #define LIMIT_HEADER_DEADLINE_MS 10000
 #define LIMIT_REQUEST_DEADLINE_MS 60000
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */

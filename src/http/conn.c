@@ -7,8 +7,6 @@
 
 #include "base/alloc.h"
 
-#define LINGER_MS 2000
-
 static int64_t now_mono_ms(const struct conn *c)
 {
     return loop_mono_ms(c->request.loop);
@@ -70,7 +68,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_HEAD: c->phase_deadline = now + o->header_deadline_ms; break;
     case CONN_IDLE: c->phase_deadline = now + o->idle_ms; break;
     case CONN_BODY: c->phase_deadline = now + o->request_deadline_ms; break;
-    case CONN_LINGER: c->phase_deadline = now + LINGER_MS; break;
+    case CONN_LINGER: c->phase_deadline = now + LIMIT_LINGER_MS; break;
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
@@ -159,6 +157,7 @@ static void flushed(struct conn *c)
         return;
     }
     stream_finish_writing(&c->stream);
+    c->linger_left = c->known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
     conn_begin_phase(c, CONN_LINGER);
 }
 
@@ -195,6 +194,14 @@ static void ended(struct conn *c)
         conn_process(c);
 }
 
+/* A refused body is not read for nothing: a stranger could keep the loop busy with it. */
+static void drop_bytes(struct conn *c, size_t n)
+{
+    c->linger_left -= (int64_t)n;
+    if (c->linger_left <= 0)
+        conn_drop(c);
+}
+
 static void receive(struct conn *c)
 {
     char *p;
@@ -210,9 +217,11 @@ static void receive(struct conn *c)
         return;
     if (result == STREAM_OK && c->phase != CONN_LINGER)
         conn_received(c, got);
+    else if (result == STREAM_OK)
+        drop_bytes(c, got);
     else if (result == STREAM_CLOSED)
         ended(c);
-    else if (result != STREAM_OK)
+    else
         conn_drop(c);
 }
 

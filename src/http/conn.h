@@ -9,7 +9,7 @@
  *   HANDLING  deadline (http_respond_by) -> 503 in `out`, still HANDLING
  *             answered -> IDLE, or FLUSHING when the connection is to close
  *   FLUSHING  all written -> LINGER when the client may still be sending, else closed
- *   LINGER    reads and drops until the client's end or a deadline -> closed
+ *   LINGER    reads and drops until the client's end, a number of bytes or a deadline -> closed
  *
  * A request refused at any point goes to FLUSHING. A connection that is lost while HANDLING stays
  * in memory, closed, until the handler has answered. */
@@ -71,6 +71,7 @@ struct conn {
     size_t head_bytes, used_bytes; /* of `in`: the head; the whole request */
     struct buf body;               /* unless it stands whole in `in` */
     int64_t body_left;
+    int64_t linger_left; /* LINGER: bytes that are still read and dropped */
     struct buf ahead; /* what came while `in` must not move: the request points into it */
     struct buf out;
     size_t out_at;

@@ -143,6 +143,50 @@ static void sizes_are_bounded(void)
     host_stop();
 }
 
+/* The head, then as much of a body as the server takes; how much that was. */
+static size_t push(struct str head, size_t most)
+{
+    static const char piece[65536];
+    int fd = dial();
+    put(fd, head);
+    size_t sent = 0;
+    ssize_t n = 1;
+    while (sent < most && n > 0) {
+        n = send(fd, piece, sizeof piece, MSG_NOSIGNAL);
+        sent += n > 0 ? (size_t)n : 0;
+    }
+    buf_clear(&answer);
+    (void)get_all(fd, &answer); /* it may be lost */
+    close(fd);
+    return sent;
+}
+
+static void refused_bodies_are_not_read(void)
+{
+    REQUIRE(host_start((struct http_server_options){.body_max_bytes = 1000}));
+    /* More than the buffers of both sockets have room for. */
+    size_t much = 256 << 20;
+    CHECK(push(STR(P "Content-Length: 999999999\r\n\r\n"), much) < much);
+    CHECK(push(STR("POST /secret HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"),
+               much) < much);
+    CHECK(push(STR("POST /known HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"),
+               much) < much);
+    /* Who sends a little more than it may is told so; a known client may send much more. */
+    struct buf b = {0};
+    buf_add_c(&b, P "Content-Length: 60000\r\n\r\n");
+    add_body(&b, 0, 60000);
+    CHECK(talk(buf_str(&b)));
+    CHECK_EQ_INT(status(), 413);
+    buf_clear(&b);
+    buf_add_c(&b, "POST /known HTTP/1.1\r\nHost: h\r\nContent-Length: 9000000\r\n\r\n");
+    add_body(&b, 0, 9000000);
+    CHECK(talk(buf_str(&b)));
+    CHECK_EQ_INT(status(), 413);
+    CHECK_EQ_INT(host.handled, 0);
+    buf_free(&b);
+    host_stop();
+}
+
 static void bodies_arrive_whole(void)
 {
     REQUIRE(host_start((struct http_server_options){0}));
@@ -268,6 +312,7 @@ int main(void)
     RUN(simple_requests);
     RUN(malformed_requests_are_refused);
     RUN(sizes_are_bounded);
+    RUN(refused_bodies_are_not_read);
     RUN(bodies_arrive_whole);
     RUN(pipelined_requests_are_answered_in_order);
     RUN(expectations_are_met);
