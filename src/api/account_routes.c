@@ -5,6 +5,7 @@
 #include "api/cursor.h"
 #include "api/internal.h"
 #include "api/query.h"
+#include "api/slices.h"
 
 #define LIST_DEFAULT 50
 
@@ -56,24 +57,47 @@ static void print_next(struct call *c, struct json_writer *w, bool more, uint32_
     buf_free(&next);
 }
 
+struct entry_listing {
+    struct call *c;
+    struct slices slices;
+    list_printer *print;
+    struct buf body;
+    struct json_writer w;
+    uint32_t last_no; /* of what is printed; at first: where to begin */
+};
+
+static bool list_print(struct slices *slices, size_t most)
+{
+    struct entry_listing *l = CONTAINER_OF(slices, struct entry_listing, slices);
+    return l->print(l->c, &l->w, l->last_no, most, &l->last_no);
+}
+
+static void list_end(struct slices *slices, bool more)
+{
+    struct entry_listing *l = CONTAINER_OF(slices, struct entry_listing, slices);
+    json_end_array(&l->w);
+    print_next(l->c, &l->w, more, l->last_no);
+    json_end_object(&l->w);
+    struct buf body = l->body; /* l ends with its call */
+    call_answer_json(l->c, 200, &body);
+    buf_free(&body);
+}
+
 void answer_list(struct call *c, list_printer *print)
 {
-    uint32_t before, last_no = 0;
-    size_t limit;
-    if (!list_position(c, &before, &limit)) {
+    struct entry_listing *l = call_alloc(c, sizeof *l);
+    if (!list_position(c, &l->last_no, &l->slices.left)) {
         call_answer_invalid_query(c);
         return;
     }
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key(&w, "Items");
-    json_array(&w);
-    bool more = print(c, &w, before, limit, &last_no);
-    json_end_array(&w);
-    print_next(c, &w, more, last_no);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    l->c = c;
+    l->print = print;
+    l->slices.executor = call_executor(c);
+    l->slices.print = list_print;
+    l->slices.end = list_end;
+    json_write_to(&l->w, &l->body);
+    json_object(&l->w);
+    json_key(&l->w, "Items");
+    json_array(&l->w);
+    slices_begin(&l->slices);
 }

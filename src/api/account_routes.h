@@ -15,7 +15,7 @@ void keys_warn_of_person(struct api *api, struct str user_id);
 /* Answers one entry with its ETag. */
 void answer_entry(struct call *c, const struct buf *body, uint64_t version);
 
-#define LIST_MOST 500
+#define LIST_MOST 500 /* printed by slices (slices.h) */
 
 /* Prints at most `limit` entries of one kind with numbers below before_no (0: from the newest on),
  * newest first, and gives the number of the last one. True: there are more. */

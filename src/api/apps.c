@@ -3,6 +3,7 @@
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "api/slices.h"
 #include "base/log.h"
 
 static enum change_result create(struct mutation *m)
@@ -135,7 +136,7 @@ void app_secret_get(struct call *c)
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                         uint32_t *ret_last_no)
 {
-    struct app *found[LIST_MOST + 1];
+    struct app *found[SLICE_ITEMS + 1];
     size_t count =
         directory_list_apps(c->api->options.directory, c->account_no, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {

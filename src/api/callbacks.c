@@ -6,6 +6,7 @@
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
+#include "api/slices.h"
 #include "domain/clock.h"
 
 #include <stdlib.h>
@@ -17,47 +18,75 @@ struct listing {
     struct call *c;
     struct delivery_tried tried;
     struct callback_list list;
+    struct slices slices;
+    size_t printed; /* of the list's rows */
+    struct buf body;
+    struct json_writer w;
 };
 
-/* {"Items":[...],"Next":...}; a feed always says where to go on from, a list ends with null. */
-static void answer_items(struct listing *l)
+static bool print_rows(struct slices *slices, size_t most)
 {
-    struct call *c = l->c;
-    bool feed = l->list.order == LIST_OLDEST_FIRST;
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key(&w, "Items");
-    json_array(&w);
-    for (size_t i = 0; i < l->list.count; i++) {
-        if (feed)
-            render_reward(c, &w, &l->list.rows[i]);
+    struct listing *l = CONTAINER_OF(slices, struct listing, slices);
+    for (size_t i = 0; i < most && l->printed < l->list.count; i++) {
+        const struct callback_row *row = &l->list.rows[l->printed++];
+        if (l->list.order == LIST_OLDEST_FIRST)
+            render_reward(l->c, &l->w, row);
         else
-            render_callback(c, &w, &l->list.rows[i], false);
+            render_callback(l->c, &l->w, row, false);
     }
-    json_end_array(&w);
-    json_key(&w, "Next");
+    return l->printed < l->list.count;
+}
+
+/* A feed always says where to go on from, a list ends with null. */
+static void print_next(struct listing *l)
+{
+    bool feed = l->list.order == LIST_OLDEST_FIRST;
     uint64_t last =
         l->list.count ? l->list.rows[l->list.count - 1].event.event_no : l->list.after_event_no;
     struct buf next = {0};
-    cursor_print(&next, c->account_no, last);
-    json_string(&w, feed || l->list.more ? buf_str(&next) : STR_NONE);
-    json_end_object(&w);
+    cursor_print(&next, l->c->account_no, last);
+    json_key(&l->w, "Next");
+    json_string(&l->w, feed || l->list.more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
 }
 
+static void list_end(struct slices *slices, bool more)
+{
+    struct listing *l = CONTAINER_OF(slices, struct listing, slices);
+    ASSERT(!more);
+    json_end_array(&l->w);
+    print_next(l);
+    json_end_object(&l->w);
+    /* l ends with its call. */
+    struct buf body = l->body;
+    struct arena arena = l->list.arena;
+    uint64_t *tried = l->tried.event_nos;
+    call_answer_json(l->c, 200, &body);
+    buf_free(&body);
+    arena_free(&arena);
+    free(tried);
+}
+
+/* {"Items":[...],"Next":...} */
 static void list_done(struct task *task)
 {
     struct listing *l = CONTAINER_OF(task, struct listing, list.done);
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
-    if (call_store_ok(l->c, l->list.status))
-        answer_items(l);
-    arena_free(&arena);
-    free(tried);
+    if (!call_store_ok(l->c, l->list.status)) {
+        arena_free(&arena);
+        free(tried);
+        return;
+    }
+    l->slices.executor = call_executor(l->c);
+    l->slices.left = LIST_MOST;
+    l->slices.print = print_rows;
+    l->slices.end = list_end;
+    json_write_to(&l->w, &l->body);
+    json_object(&l->w);
+    json_key(&l->w, "Items");
+    json_array(&l->w);
+    slices_begin(&l->slices);
 }
 
 /* What is being tried is known before the store is asked: a filter may be about it. */

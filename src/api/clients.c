@@ -3,6 +3,7 @@
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "api/slices.h"
 
 static enum change_result create(struct mutation *m)
 {
@@ -45,7 +46,7 @@ void client_get(struct call *c)
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                         uint32_t *ret_last_no)
 {
-    struct client *found[LIST_MOST + 1];
+    struct client *found[SLICE_ITEMS + 1];
     size_t count = directory_list_clients(c->api->options.directory, c->account_no, c->app->app_no,
                                           before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {

@@ -3,6 +3,7 @@
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "api/slices.h"
 #include "base/log.h"
 #include "people/people.h"
 
@@ -82,7 +83,7 @@ void keys_warn_of_person(struct api *api, struct str user_id)
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                         uint32_t *ret_last_no)
 {
-    struct api_key *found[LIST_MOST + 1];
+    struct api_key *found[SLICE_ITEMS + 1];
     size_t count =
         directory_list_keys(c->api->options.directory, c->account_no, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {

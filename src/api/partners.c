@@ -3,6 +3,7 @@
 #include "api/account_routes.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "api/slices.h"
 #include "base/log.h"
 
 static enum change_result create(struct mutation *m)
@@ -128,7 +129,7 @@ void partner_operations_secret_get(struct call *c)
 static bool print_items(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                         uint32_t *ret_last_no)
 {
-    struct partner *found[LIST_MOST + 1];
+    struct partner *found[SLICE_ITEMS + 1];
     size_t count = directory_list_partners(c->api->options.directory, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {
         if (i < limit) {

@@ -5,6 +5,7 @@
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"
+#include "api/slices.h"
 
 #include <sodium.h>
 
@@ -165,7 +166,7 @@ static bool print_items(struct call *c, struct json_writer *w, uint32_t before_n
                         uint32_t *ret_last_no)
 {
     struct str email = call_parameter(c, "email");
-    struct user *found[LIST_MOST + 1];
+    struct user *found[SLICE_ITEMS + 1];
     if (email.p)
         return print_one(c, w, email);
     size_t count =

@@ -23,7 +23,7 @@ struct people *people_new(const struct people_options *options)
     p->parser = json_parser_new();
     pthread_mutex_init(&p->lock, NULL);
     env_random(options->env, &p->users.secret, sizeof p->users.secret);
-    p->sessions.secret = p->tokens.secret = p->users.secret;
+    p->sessions.secret = p->tokens.secret = p->by_account.secret = p->users.secret;
     return p;
 }
 
@@ -33,11 +33,23 @@ static void unref_all(struct index *ix)
         entry_unref(ix->slots[i].entry);
 }
 
+static void free_by_account(struct people *p)
+{
+    for (size_t i = 0; i < p->by_account.capacity; i++) {
+        struct account_users *a = p->by_account.slots[i].entry;
+        if (a)
+            free(a->users);
+        free(a);
+    }
+    index_free(&p->by_account);
+}
+
 void people_free(struct people *p)
 {
     CHECK_MAGIC(p, PEOPLE_MAGIC);
     unref_all(&p->users);
     unref_all(&p->sessions);
+    free_by_account(p);
     index_free(&p->users);
     index_free(&p->sessions);
     index_free(&p->tokens);
@@ -159,31 +171,63 @@ struct session *people_session_by_token(struct people *p, struct str token, int6
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-/* Puts it where it belongs among the newest, latest first; the oldest of a full list goes. */
-static size_t insert(struct user **newest, size_t n, size_t limit, struct user *u)
+static struct account_users *users_of(const struct people *p, uint32_t account_no)
 {
-    if (n == limit && u->user_no < newest[n - 1]->user_no)
-        return n;
-    size_t at = n < limit ? n++ : n - 1;
-    for (; at > 0 && newest[at - 1]->user_no < u->user_no; at--)
-        newest[at] = newest[at - 1];
-    newest[at] = u;
-    return n;
+    return index_find(&p->by_account, (struct str){(const char *)&account_no, sizeof account_no});
 }
 
-/* Every loop waits for this lock at each request with a session: it is one pass, however many. */
+/* How many of the account's users have a number below this one. */
+static size_t count_below(const struct account_users *a, uint32_t user_no)
+{
+    size_t low = 0, high = a->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (a->users[middle]->user_no < user_no)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void list_user(struct people *p, struct user *u)
+{
+    struct account_users *a = users_of(p, u->account_no);
+    if (!a) {
+        a = xcalloc(1, sizeof *a);
+        a->account_no = u->account_no;
+        index_put(&p->by_account, (struct str){(const char *)&a->account_no, sizeof a->account_no},
+                  a);
+    }
+    size_t at = count_below(a, u->user_no);
+    a->users = xgrow(a->users, &a->capacity, a->count + 1, sizeof(struct user *));
+    memmove(a->users + at + 1, a->users + at, (a->count - at) * sizeof(struct user *));
+    a->users[at] = u;
+    a->count++;
+}
+
+static void unlist_user(struct people *p, const struct user *u)
+{
+    struct account_users *a = users_of(p, u->account_no);
+    ASSERT(a);
+    size_t at = count_below(a, u->user_no);
+    while (at < a->count && a->users[at] != u)
+        at++; /* a damaged store may have a number twice */
+    ASSERT(at < a->count);
+    a->count--;
+    memmove(a->users + at, a->users + at + 1, (a->count - at) * sizeof(struct user *));
+}
+
+/* Every loop waits for this lock at each request with a session: it looks at no others. */
 size_t people_list_users(struct people *p, uint32_t account_no, uint32_t before_no,
                          struct user **ret, size_t limit)
 {
     size_t n = 0;
     lock(p);
-    for (size_t i = 0; limit && i < p->users.capacity; i++) {
-        struct user *u = p->users.slots[i].entry;
-        if (u && u->account_no == account_no && (!before_no || u->user_no < before_no))
-            n = insert(ret, n, limit, u);
-    }
-    for (size_t i = 0; i < n; i++)
-        entry_ref(ret[i]);
+    const struct account_users *a = users_of(p, account_no);
+    size_t at = !a ? 0 : before_no ? count_below(a, before_no) : a->count;
+    while (n < limit && at > 0)
+        ret[n++] = entry_ref(a->users[--at]);
     unlock(p);
     return n;
 }
@@ -316,8 +360,10 @@ uint32_t people_next_no(struct people *p)
 void people_put_user(struct people *p, struct user *u)
 {
     lock(p);
-    struct user *was = index_find(&p->users, u->id);
-    index_put(&p->users, u->id, u);
+    struct user *was = index_put(&p->users, u->id, u);
+    if (was)
+        unlist_user(p, was);
+    list_user(p, u);
     if (u->user_no > p->last_no)
         p->last_no = u->user_no;
     unlock(p);
@@ -344,6 +390,8 @@ void people_remove_user(struct people *p, struct str id)
 {
     lock(p);
     struct user *was = index_remove(&p->users, id);
+    if (was)
+        unlist_user(p, was);
     unlock(p);
     entry_unref(was);
 }

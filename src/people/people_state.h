@@ -17,12 +17,20 @@ struct pending_factor {
     uint8_t secret[TOTP_SECRET_BYTES];
 };
 
+/* The users of one account by their number; never freed while there is a registry. */
+struct account_users {
+    uint32_t account_no;
+    struct user **users; /* references are those of `users` below */
+    size_t count, capacity;
+};
+
 struct people {
     uint32_t magic;
     struct people_options options;
     struct json_parser *parser; /* of the start */
     pthread_mutex_t lock;       /* everything below */
     struct index users, sessions, tokens;
+    struct index by_account; /* by the bytes of its number: struct account_users */
     uint32_t last_no;
     bool users_left_out; /* at the start: somebody is there all the same */
     uint8_t set_up_hash[32];

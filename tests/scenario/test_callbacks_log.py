@@ -467,6 +467,29 @@ def test_cursors_survive_a_restart(own_daemon):
     assert [i["RewardId"] for i in log["Items"] + rest] == ["r-%d" % i for i in range(9, -1, -1)]
 
 
+def test_long_lists_are_whole(daemon):
+    """They are printed in slices, between which the daemon does other things."""
+    account = Account(daemon)
+    names = ["r-%03d" % i for i in range(230)]
+    assert daemon.api().events([account.event(n) for n in names])["Accepted"] == len(names)
+    query = {"partnerId": account.partner_id, "limit": 500}
+    assert [i["RewardId"] for i in daemon.api().get("/api/v1/rewards", query=query).json["Items"]] == names
+    whole = daemon.api().get("/api/v1/callbacks", query=query).json
+    assert [i["RewardId"] for i in whole["Items"]] == names[::-1] and whole["Next"] is None
+    some = daemon.api().get("/api/v1/callbacks", query=dict(query, limit=101)).json
+    assert [i["RewardId"] for i in some["Items"]] == names[::-1][:101] and some["Next"]
+    users = []
+    for i in range(120):
+        answer = daemon.api().post("/api/v1/users", {"Email": "u%d@long.example" % i, "Role": "analyst"},
+                                   query={"partnerId": account.partner_id})
+        users.append(answer.json["User"]["UserId"])
+    whole = daemon.api().get("/api/v1/users", query=query).json
+    assert [u["UserId"] for u in whole["Items"]] == users[::-1] and whole["Next"] is None
+    some = daemon.api().get("/api/v1/users", query=dict(query, limit=101)).json
+    rest = daemon.api().get("/api/v1/users", query=dict(query, limit=19, after=some["Next"])).json
+    assert [u["UserId"] for u in some["Items"] + rest["Items"]] == users[::-1] and rest["Next"] is None
+
+
 # --- endpoints, erasing ----------------------------------------------------------------------
 
 def endpoints(daemon, account):

@@ -5,6 +5,7 @@
 #include "api/query.h"
 #include "api/rate_limit.h"
 #include "api/route.h"
+#include "api/slices.h"
 
 #include "check.h"
 
@@ -114,8 +115,76 @@ static void headers_are_shown_by_name_and_bounded(void)
     buf_free(&out);
 }
 
+/* Printed: what `slices` below say. */
+struct printing {
+    struct slices slices;
+    size_t items, printed, calls, ends;
+    bool more;
+};
+
+static bool print_some(struct slices *slices, size_t most)
+{
+    struct printing *p = CONTAINER_OF(slices, struct printing, slices);
+    CHECK(most <= SLICE_ITEMS);
+    size_t left = p->items - p->printed;
+    p->printed += left < most ? left : most;
+    p->calls++;
+    return p->printed < p->items;
+}
+
+static void count_end(struct slices *slices, bool more)
+{
+    struct printing *p = CONTAINER_OF(slices, struct printing, slices);
+    p->ends++;
+    p->more = more;
+}
+
+static struct task *posted;
+
+static void keep_task(struct executor *executor, struct task *task)
+{
+    (void)executor;
+    CHECK(posted == NULL);
+    posted = task;
+}
+
+/* The number of times that others had their turn. */
+static size_t print_all(struct printing *p, size_t items, size_t limit)
+{
+    struct executor executor = {keep_task};
+    size_t turns = 0;
+    *p = (struct printing){
+        .slices = {.executor = &executor, .left = limit, .print = print_some, .end = count_end},
+        .items = items};
+    slices_begin(&p->slices);
+    for (; posted; turns++) {
+        struct task *task = posted;
+        posted = NULL;
+        CHECK_EQ_UINT(p->ends, 0);
+        task->run(task);
+    }
+    CHECK_EQ_UINT(p->ends, 1);
+    CHECK_EQ_UINT(p->calls, turns + 1);
+    return turns;
+}
+
+static void others_have_their_turn_between_slices(void)
+{
+    struct printing p;
+    CHECK_EQ_UINT(print_all(&p, 0, 500), 0);
+    CHECK_EQ_UINT(print_all(&p, SLICE_ITEMS, 500), 0);
+    CHECK(p.printed == SLICE_ITEMS && !p.more);
+    CHECK_EQ_UINT(print_all(&p, SLICE_ITEMS + 1, 500), 1);
+    CHECK(p.printed == SLICE_ITEMS + 1 && !p.more);
+    CHECK_EQ_UINT(print_all(&p, 1000, 2 * SLICE_ITEMS + 7), 2);
+    CHECK(p.printed == 2 * SLICE_ITEMS + 7 && p.more);
+    CHECK_EQ_UINT(print_all(&p, 1000, 2 * SLICE_ITEMS), 1);
+    CHECK(p.printed == 2 * SLICE_ITEMS && p.more);
+}
+
 int main(void)
 {
+    RUN(others_have_their_turn_between_slices);
     RUN(headers_are_shown_by_name_and_bounded);
     RUN(cursors_come_back_and_are_bound_to_their_account);
     RUN(decodes_percent_strictly);

@@ -277,6 +277,15 @@ static void lists_are_in_pages(void)
     }
     CHECK_EQ_UINT(before, 1);
     CHECK_EQ_UINT(people_list_users(p, 4, 0, found, ARRAY_LEN(found)), 0);
+    /* One is changed and another removed. */
+    add_user(p, 39, 3);
+    struct people_change change = {.user = people_user(p, STR("u_38")), .remove_user = true};
+    people_change_apply(p, &change);
+    people_change_free(&change);
+    CHECK_EQ_UINT(people_list_users(p, 3, 0, found, 2), 2);
+    CHECK(found[0]->user_no == 39 && found[1]->user_no == 37);
+    user_unref(found[0]);
+    user_unref(found[1]);
     people_free(p);
 }
 

@@ -1,0 +1,22 @@
+/* A long answer is printed in slices of SLICE_ITEMS, and what else waits at the loop has its turn
+ * between two of them: 500 callbacks in one piece would hold it for more than a millisecond. */
+#pragma once
+
+#include "base/executor.h"
+
+#include <stdbool.h>
+
+#define SLICE_ITEMS 50
+
+struct slices {
+    struct task task;
+    struct executor *executor; /* of the loop whose thread calls slices_begin */
+    size_t left;               /* items that may still be printed */
+    /* Prints at most `most` items. True: there are more, and it is called again unless none may be
+     * printed any more; false: there are none. */
+    bool (*print)(struct slices *s, size_t most);
+    void (*end)(struct slices *s, bool more); /* once, behind the last slice; may free s */
+};
+
+/* The first slice at once. */
+void slices_begin(struct slices *s);
