@@ -142,6 +142,7 @@ static bool use_judge(struct people_job *job)
     next.version++;
     next.password = str_of(job->new_hash);
     next.link = LINK_NONE;
+    next.link_by = STR_NONE;
     next.last_sign_in_ms = env_wall_ms(c->api->options.env);
     if (job->name.p)
         next.name = job->name;

@@ -44,6 +44,7 @@ static void make_link(struct people_job *job, struct user *next)
     next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
     next->link_until_ms =
         env_wall_ms(c->api->options.env) + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
+    next->link_by = c->person.user_id;
     token_make(c->api->options.env, token, next->link_hash);
     person_print_base_url(&text, c);
     buf_printf(&text, "/link#%s", token);

@@ -131,8 +131,10 @@ struct user *people_user_by_link(struct people *p, const uint8_t hash[32], int64
     lock(p);
     for (size_t i = 0; i < p->users.capacity; i++) {
         struct user *u = p->users.slots[i].entry;
-        if (u && u->link != LINK_NONE && u->enabled && now_ms < u->link_until_ms &&
-            sodium_memcmp(u->link_hash, hash, 32) == 0)
+        if (!u || u->link == LINK_NONE || sodium_memcmp(u->link_hash, hash, 32) != 0)
+            continue;
+        const struct user *maker = u->link_by.p ? index_find(&p->users, u->link_by) : NULL;
+        if (user_link_is_good(u, maker, now_ms))
             found = entry_ref(u);
     }
     unlock(p);

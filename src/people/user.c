@@ -15,6 +15,7 @@ struct user *user_pack(const struct user *from)
         offsetof(struct user, id),       offsetof(struct user, email),
         offsetof(struct user, name),     offsetof(struct user, password),
         offsetof(struct user, recovery), offsetof(struct user, totp_secret),
+        offsetof(struct user, link_by),
     };
     return entry_pack(from, sizeof *from, USER_MAGIC, texts, ARRAY_LEN(texts));
 }
@@ -49,6 +50,15 @@ const char *link_kind_name(enum link_kind kind)
     case LINK_SET_UP: return "set_up";
     }
     UNREACHABLE();
+}
+
+bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms)
+{
+    if (u->link == LINK_NONE || !u->enabled || now_ms >= u->link_until_ms)
+        return false;
+    if (!u->link_by.p)
+        return true;
+    return maker && maker->enabled && role_scopes(maker->role) & SCOPE_PEOPLE_WRITE;
 }
 
 static void print_token(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1])

@@ -39,6 +39,7 @@ struct user {
     enum link_kind link;    /* the one-time link that is out */
     uint8_t link_hash[32];
     int64_t link_until_ms;
+    struct str link_by; /* UserId of who made it; absent: no person did */
 };
 
 struct session {
@@ -61,6 +62,10 @@ void user_unref(struct user *u); /* NULL: nothing */
 void session_unref(struct session *s);
 
 const char *link_kind_name(enum link_kind kind); /* of the wire */
+/* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
+ * disabled or may no longer invite has no way back in by a link made before. maker: the user
+ * link_by; NULL: there is none. */
+bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms);
 
 /* A session's or a link's token: its text, and what is kept of it. */
 void token_make(struct env *env, char ret_text[TOKEN_BYTES + 1], uint8_t ret_hash[32]);

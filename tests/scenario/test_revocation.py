@@ -11,7 +11,7 @@ import pytest
 
 from checks import all_pages
 from harness import Account
-from people import invite, person
+from people import PASSWORD, invite, person
 from test_people_rights import Stream
 
 SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase", "apps:read", "apps:write", "keys:write", "people:write",
@@ -210,6 +210,32 @@ def test_what_somebody_made_is_flagged_when_they_are_gone(daemon, revocation):
     assert flags(owner) == flags(daemon.api()) == wanted
     warned = [json.loads(line) for line in daemon.log_text().splitlines() if '"keys_of_person_remain"' in line]
     assert [(line["user"], line["keys"]) for line in warned if line["user"] == developer.user_id] == [(developer.user_id, 2)]
+
+
+@pytest.mark.parametrize("revocation", ["removed", "disabled", "another role"])
+@pytest.mark.parametrize("role", ["owner", "admin"])
+def test_links_end_with_who_made_them(daemon, role, revocation):
+    """Invitations, and links by which somebody sets a new password."""
+    world = World(daemon)
+    person(daemon, "admin"), person(daemon, "owner", world.account.partner_id)  # no one is the last
+    partner_id = None if role == "admin" else world.account.partner_id
+    leaver, other = person(daemon, role, partner_id), person(daemon, role, partner_id)
+    leaver.operator = role == "admin"
+    tokens = {}
+    for n, maker in enumerate((leaver, other)):
+        made = [maker.post("/api/v1/users", {"Email": "by-%d@%s.example" % (n, maker.user_id[2:].lower()), "Role": role})]
+        made.append(maker.post("/api/v1/users/%s/link" % other.user_id) if maker is leaver else
+                    maker.post("/api/v1/users/%s/link" % made[0].json["User"]["UserId"]))
+        tokens[maker] = [m.json["Link"].split("#")[1] for m in made]
+
+    def statuses(route, maker, **body):
+        return [daemon.api().post("/api/v1/links/" + route, dict(body, Token=t), key=None).status for t in tokens[maker]]
+
+    assert (statuses("check", leaver), statuses("check", other)) == ([200, 200], [404, 200])
+    assert REVOCATIONS[revocation](daemon.api(), world, leaver).status in (200, 204)
+    assert statuses("check", leaver) == statuses("use", leaver, Password=PASSWORD) == [404, 404]
+    assert statuses("check", other) == [404, 200]
+    assert statuses("use", other, Password=PASSWORD) == [404, 200]
 
 
 @pytest.mark.parametrize("revocation", ["key", "partner disabled", "removed"])

@@ -182,7 +182,8 @@ static void users_survive_their_documents(void)
                      .recovery = STR("0123456789abcdef0123456789abcdef"),
                      .link = LINK_RESET,
                      .link_hash = {9},
-                     .link_until_ms = 14};
+                     .link_until_ms = 14,
+                     .link_by = STR("u_2")};
     user_print_document(&text, &u, &vault, env_real());
     CHECK(!strstr(buf_c(&text), "12345678901234567890"));
     struct json *v = NULL;
@@ -196,6 +197,7 @@ static void users_survive_their_documents(void)
     CHECK(str_eq(read->password, u.password) && str_eq(read->totp_secret, u.totp_secret));
     CHECK(read->totp_step == 13 && str_eq(read->recovery, u.recovery));
     CHECK(read->link == LINK_RESET && read->link_hash[0] == 9 && read->link_until_ms == 14);
+    CHECK(str_eq(read->link_by, u.link_by));
     CHECK(!read->under_second_key);
     user_unref(read);
     CHECK(!user_read_document(&arena, v, &other, &read, &why));
