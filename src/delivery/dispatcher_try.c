@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/check.h"
 #include "delivery/request.h"
+#include "domain/signature.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -375,6 +376,18 @@ static void finish_test(struct dispatcher *d, struct try *t)
     executor_post(test->reply_to, &test->done);
 }
 
+/* Before anybody is told of the answer, so that no log, stream or message has it. */
+static void hide_sig(struct exchange *x)
+{
+    char hex[SIG_HEX_BYTES];
+    if (x->body.n < BODY_SIG_OFFSET + sizeof hex)
+        return;
+    memcpy(hex, x->body.p + BODY_SIG_OFFSET, sizeof hex);
+    signature_hide_sig(x->detail, strlen(x->detail), hex);
+    signature_hide_sig(x->response_headers.p, x->response_headers.n, hex);
+    signature_hide_sig(x->response_body.p, x->response_body.n, hex);
+}
+
 static void done(struct exchange *x)
 {
     struct try *t = CONTAINER_OF(x, struct try, x);
@@ -382,6 +395,7 @@ static void done(struct exchange *x)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     list_remove(&d->tries, &t->link);
     list_push(&d->finished, &t->link);
+    hide_sig(x);
     if (t->test)
         finish_test(d, t);
     else

@@ -17,6 +17,11 @@
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES]);
 
+/* Puts asterisks in place of that Sig wherever a receiver has echoed it: its digits in either case,
+ * the base64 of its bytes in either alphabet, and the beginning of one at the text's end, where the
+ * rest was cut off. */
+void signature_hide_sig(char *text, size_t n, const char hex[SIG_HEX_BYTES]);
+
 #define SECRET_BYTES_MIN 8
 #define SECRET_BYTES_MAX 256
 /* The key of webhook-signature: the base64-decoded bytes after "whsec_", else the secret's own.

@@ -2,11 +2,13 @@
 amount, and for every PanelistId and RewardId that make the same text when they are put together."""
 import json
 import subprocess
+from base64 import b64encode
+from contextlib import closing
 
 import pytest
 
 from checks import assert_problem, counts, refusals
-from harness import BINARY, Account, Receiver, sig
+from harness import BINARY, Account, Receiver, eventually, sig
 from people import person
 
 TEST = {"RewardType": "survey_completed", "PanelistId": "me"}
@@ -75,6 +77,36 @@ def test_the_log_hides_it_from_who_may_not_see_the_secret(daemon, receiver):
         assert [[right in text for text in texts] for right in rights] == (
             [[True, True, False], [True, False, True]] if (who, query) in shown else [[False] * 3] * 2)
         assert all(HIDDEN in text for text in texts) == ((who, query) in hidden)
+
+
+def test_what_a_receiver_echoes_hides_it(daemon):
+    """In whatever spelling and place; the end of what is kept of a body may cut it in two."""
+    def echo(request):
+        it = request.json["Sig"]
+        base64 = b64encode(bytes.fromhex(it)).decode()
+        text = "%s %s %s %s" % (request.body.decode(), it.upper(), base64, base64.replace("+", "-").replace("/", "_"))
+        headers = {"X-Echo": it, "Location": "/callback?sig=" + it}
+        return (302 if request.json["PanelistId"] == "moved" else 200), headers, (text + "." * (4076 - len(text)) + it).encode()
+    with closing(Receiver(echo)) as receiver:
+        account = Account(daemon, receiver.url)
+        daemon.api().events([account.event("echo-1"), account.event("echo-2", PanelistId="moved")])
+        daemon.api().wait_state("echo-1", account.partner_id, "delivered")
+        answers = [daemon.api().post("/api/v1/apps/%s/test-callback" % account.app_id, TEST)]
+        eventually(lambda: daemon.api().callback("echo-2", account.partner_id)["Attempts"])
+        reader = daemon.api(account.key("callbacks:read", "apps:read"))
+        answers += [reader.get(path) for path in ("/api/v1/callbacks/echo-1", "/api/v1/callbacks/echo-2",
+                                                  "/api/v1/apps/%s/endpoints" % account.app_id)]
+        sent = {r.json["RewardId"]: r.json["Sig"] for r in receiver.requests}
+        assert len(sent) == 3
+        for answer in answers[1:]:
+            for it in sent.values():
+                base64 = b64encode(bytes.fromhex(it)).decode()[:22]
+                for spelling in (it, it.upper(), it[:16], base64, base64.replace("+", "-").replace("/", "_")):
+                    assert spelling not in answer.text, (spelling, answer)
+        for attempt in (answers[0].json, answers[1].json["Attempts"][0], answers[2].json["Attempts"][0]):
+            assert attempt["ResponseHeaders"]["X-Echo"] == HIDDEN
+            assert '{"Sig":"%s"' % HIDDEN in attempt["ResponseBody"] and attempt["ResponseBody"].endswith("." + "*" * 20)
+        assert HIDDEN in answers[2].json["Attempts"][0]["Detail"]
 
 
 def test_verify_says_that_it_is_a_test(daemon, receiver):

@@ -177,6 +177,41 @@ static void judges_given_secrets(void)
     CHECK_CSTR(text, want);
 }
 
+static void hides_a_sig_in_what_is_echoed(void)
+{
+#define HEX "68814bd5ca811bc95364ba60868977a8"
+#define STARS_22 "**********************"
+    static const struct {
+        const char *text, *want;
+    } cases[] = {
+        {"", ""},
+        {"ok", "ok"},
+        {"68814bd", "68814bd"}, /* too short to be the beginning of one */
+        {"68814bd5", "********"},
+        {"68814BD5CA81", "************"},
+        {"a68814bd5ca811bc95364ba60868977a", "a" STARS_22 "*********"},
+        {"68814bd5 ", "68814bd5 "},
+        {HEX HEX, STARS_22 "**********" STARS_22 "**********"},
+        {"\"" HEX "\"", "\"" STARS_22 "**********\""},
+        {"78814bd5ca811bc95364ba60868977a8", "78814bd5ca811bc95364ba60868977a8"},
+        {"aIFL1cqBG8lTZLpghol3qA==", STARS_22 "=="},
+        {"x=aIFL1cqBG8lTZLpghol3qA&y", "x=" STARS_22 "&y"},
+        {"aifl1cqbg8ltzlpghol3qa", "aifl1cqbg8ltzlpghol3qa"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        char text[80];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        signature_hide_sig(text, strlen(text), HEX);
+        CHECK_CSTR(text, cases[i].want);
+    }
+    /* 0xfb 0xff ... has both letters that the alphabets differ in */
+    char plain[] = "+/8AAAAAAAAAAAAAAAAAAA", url[] = "-_8AAAAAAAAAAAAAAAAAAA";
+    signature_hide_sig(plain, sizeof plain - 1, "fbff0000000000000000000000000000");
+    signature_hide_sig(url, sizeof url - 1, "fbff0000000000000000000000000000");
+    CHECK_CSTR(plain, STARS_22);
+    CHECK_CSTR(url, STARS_22);
+}
+
 int main(void)
 {
     RUN(sig_matches_the_vectors);
@@ -186,5 +221,6 @@ int main(void)
     RUN(threads_sign_side_by_side);
     RUN(makes_secrets_it_accepts);
     RUN(judges_given_secrets);
+    RUN(hides_a_sig_in_what_is_echoed);
     return check_done("signature");
 }

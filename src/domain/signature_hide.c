@@ -1,0 +1,50 @@
+/* Takes a Sig out of what a receiver answered. Whoever has a Sig can make another body for which it
+ * is right, and the log of attempts is read by more people than the Callback Secret is. */
+#include "domain/signature.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#define BASE64_BYTES 22 /* of 16 bytes, without the padding */
+#define CUT_LEAST 8     /* of a Sig that goes on behind the text's end; fewer say next to nothing */
+
+static char fold_hex(char c)
+{
+    return c >= 'A' && c <= 'F' ? (char)(c - 'A' + 'a') : c;
+}
+
+static char fold_base64(char c)
+{
+    return c == '-' ? '+' : c == '_' ? '/' : c;
+}
+
+static size_t same(const char *text, size_t n, const char *wanted, char (*fold)(char))
+{
+    size_t at = 0;
+    while (at < n && fold(text[at]) == wanted[at])
+        at++;
+    return at;
+}
+
+static void hide(char *text, size_t n, const char *wanted, size_t wanted_n, char (*fold)(char))
+{
+    for (size_t at = 0; at + CUT_LEAST <= n; at++) {
+        size_t most = n - at < wanted_n ? n - at : wanted_n;
+        if (same(text + at, most, wanted, fold) == most)
+            memset(text + at, '*', most);
+    }
+}
+
+void signature_hide_sig(char *text, size_t n, const char hex[SIG_HEX_BYTES])
+{
+    unsigned char bytes[SIG_HEX_BYTES / 2];
+    char base64[BASE64_BYTES + 3];
+    size_t length;
+    if (n < CUT_LEAST ||
+        sodium_hex2bin(bytes, sizeof bytes, hex, SIG_HEX_BYTES, NULL, &length, NULL) != 0)
+        return;
+    sodium_bin2base64(base64, sizeof base64, bytes, sizeof bytes,
+                      sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    hide(text, n, hex, SIG_HEX_BYTES, fold_hex);
+    hide(text, n, base64, BASE64_BYTES, fold_base64);
+}
