@@ -19,7 +19,7 @@ static struct str place_text(char **at, struct str text)
     return (struct str){p, text.n};
 }
 
-struct callback *callback_new(const struct event *e)
+struct callback *callback_new(const struct event *e, const struct callback_status *status)
 {
     ASSERT(e->lane != LANE_NONE);
     size_t bytes =
@@ -38,7 +38,10 @@ struct callback *callback_new(const struct event *e)
         .original_no = e->original_no,
         .occurred_ms = e->occurred_ms,
         .accepted_ms = e->accepted_ms,
-        .place = {.due_ms = e->accepted_ms},
+        .place = status->place,
+        .attempts_made = status->attempts > 0 ? status->attempts : 0,
+        .manual = status->manual,
+        .was_delivered = status->state == CALLBACK_DELIVERED,
     };
     char *at = (char *)(c + 1);
     c->event_id = place_text(&at, e->event_id);

@@ -3,9 +3,8 @@
  * only the lane touches (marked). */
 #pragma once
 
+#include "domain/callback_life.h"
 #include "domain/carried.h"
-#include "domain/event.h"
-#include "domain/schedule.h"
 
 #define CALLBACK_MAGIC 0xCA11BAC1u
 
@@ -34,5 +33,5 @@ struct callback {
 };
 
 /* Copies the texts into the callback's own allocation; the caller's. */
-struct callback *callback_new(const struct event *e);
+struct callback *callback_new(const struct event *e, const struct callback_status *status);
 void callback_free(struct callback *c);

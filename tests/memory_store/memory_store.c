@@ -39,12 +39,8 @@ struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64
 
 struct callback *memory_callback(const struct entry *e)
 {
-    struct callback *c = callback_new(&e->event);
-    c->place = e->status.place;
-    c->attempts_made = e->status.attempts;
-    c->manual = e->status.manual;
+    struct callback *c = callback_new(&e->event, &e->status);
     c->resend_no = e->resend_no;
-    c->was_delivered = e->status.state == CALLBACK_DELIVERED;
     return c;
 }
 

@@ -14,8 +14,10 @@ static inline struct world_row *world_add_row(struct world *w, uint32_t app_no, 
     *row = (struct world_row){
         .event_no = event_no,
         .lane = lane_of(app_no, LANE_SUCCESS),
-        .state = CALLBACK_PENDING,
-        .place = {.due_ms = world_wall(&w->loops[0].outside)},
+        .status = {.lane = lane_of(app_no, LANE_SUCCESS),
+                   .state = CALLBACK_PENDING,
+                   .wait = WAIT_DUE,
+                   .place = {.due_ms = world_wall(&w->loops[0].outside)}},
     };
     return row;
 }
@@ -255,7 +257,7 @@ static inline size_t world_count(const struct world *w, enum callback_state stat
 {
     size_t n = 0;
     for (size_t i = 0; i < w->row_count; i++)
-        n += w->rows[i].state == state;
+        n += w->rows[i].status.state == state;
     return n;
 }
 

@@ -21,14 +21,11 @@
 struct world_row {
     uint64_t event_no;
     lane_no lane;
-    enum callback_state state;
-    enum callback_reason reason;
-    struct schedule_place place;
-    int32_t attempts, oks, resends;
+    struct callback_status status;
+    int32_t oks, resends;
     uint64_t resend_no;   /* 0: answered */
     const char *panelist; /* NULL: "p" */
-    bool erased;
-    bool was_delivered, manual;
+    bool is_erased;
     int64_t last_try_wall_ms, first_try_wall_ms;
     enum attempt_class last_class;
     size_t last_header_bytes; /* of the answer, as logged */

@@ -25,17 +25,13 @@ static inline struct callback *world_callback(const struct world_row *row)
         .event_no = row->event_no,
         .type = EVENT_SURVEY_COMPLETED,
         .lane = (enum lane_kind)(row->lane % LANE_KINDS),
-        .accepted_ms = row->place.due_ms,
+        .accepted_ms = row->status.place.due_ms,
         .occurred_ms = WORLD_START_WALL_MS,
         .event_id = str_of(id),
         .panelist_id = str_of(panelist),
         .body = str_of(body),
     };
-    struct callback *c = callback_new(&e);
-    c->place = row->place;
-    c->attempts_made = row->attempts;
-    c->was_delivered = row->was_delivered;
-    c->manual = row->manual;
+    struct callback *c = callback_new(&e, &row->status);
     c->resend_no = row->resend_no;
     return c;
 }
@@ -47,17 +43,16 @@ static inline void world_hand_over(struct world *w, const struct world_row *row)
     sink->owed(sink, &c, 1);
 }
 
-/* What the contract of the store says of a resend; the row of a delivered one that is owed a try
- * is pending here, and says was_delivered. */
 static inline void world_owe_resend(struct world *w, struct world_row *row)
 {
-    row->was_delivered |= row->state == CALLBACK_DELIVERED;
-    if (row->state != CALLBACK_PENDING)
-        row->place = (struct schedule_place){0};
-    row->state = CALLBACK_PENDING;
-    row->manual = true;
-    row->place.due_ms = world_wall(&w->loops[0].outside);
+    life_resend(&row->status, world_wall(&w->loops[0].outside), NULL);
     world_hand_over(w, row);
+}
+
+static inline void world_erase_row(struct world_row *row)
+{
+    row->is_erased = true;
+    life_erase(&row->status);
 }
 
 static inline void world_apply(struct world *w, struct outcome_batch *batch)
@@ -72,21 +67,17 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
         struct world_row *row = world_row(w, (uint32_t)(o->lane / LANE_KINDS), o->event_no);
         ASSERT(row);
         if (o->has_attempt) {
-            row->attempts++;
             row->oks += o->attempt.class == ATTEMPT_OK;
             if (!row->first_try_wall_ms)
                 row->first_try_wall_ms = o->attempt.at_ms;
             row->last_try_wall_ms = o->attempt.at_ms;
             row->last_class = o->attempt.class;
             row->last_header_bytes = o->attempt.response_headers.n;
-            ASSERT(o->attempt.number == row->attempts);
+            ASSERT(o->attempt.number == row->status.attempts + 1);
         }
-        row->state = row->erased && o->state == CALLBACK_PENDING ? CALLBACK_SKIPPED : o->state;
-        row->reason = o->reason;
-        row->place = o->place;
-        row->manual = false;
-        if (o->state == CALLBACK_DELIVERED)
-            row->was_delivered = false;
+        struct callback_decision d = outcome_decision(o);
+        d.is_erased = row->is_erased;
+        life_decide(&row->status, &d);
         if (row->resend_no > o->resend_no)
             world_owe_resend(w, row);
         else
@@ -98,14 +89,15 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
 
 static inline bool world_behind(const struct world_row *a, int64_t due_ms, uint64_t event_no)
 {
-    return a->place.due_ms > due_ms || (a->place.due_ms == due_ms && a->event_no > event_no);
+    return a->status.place.due_ms > due_ms ||
+           (a->status.place.due_ms == due_ms && a->event_no > event_no);
 }
 
 static inline int world_compare(const void *a, const void *b)
 {
     const struct world_row *x = *(struct world_row *const *)a, *y = *(struct world_row *const *)b;
-    if (x->place.due_ms != y->place.due_ms)
-        return x->place.due_ms < y->place.due_ms ? -1 : 1;
+    if (x->status.place.due_ms != y->status.place.due_ms)
+        return x->status.place.due_ms < y->status.place.due_ms ? -1 : 1;
     return x->event_no < y->event_no ? -1 : x->event_no > y->event_no;
 }
 
@@ -119,11 +111,11 @@ static inline void world_read(struct world *w, struct due_page *p)
     size_t n = 0;
     for (size_t i = 0; i < w->row_count; i++) {
         struct world_row *row = &w->rows[i];
-        if (row->lane != p->lane || row->state != CALLBACK_PENDING)
+        if (row->lane != p->lane || row->status.wait != WAIT_DUE)
             continue;
-        if (row->place.due_ms > p->due_until_ms) {
-            if (row->place.due_ms < p->next_due_ms)
-                p->next_due_ms = row->place.due_ms;
+        if (row->status.place.due_ms > p->due_until_ms) {
+            if (row->status.place.due_ms < p->next_due_ms)
+                p->next_due_ms = row->status.place.due_ms;
         } else if (world_behind(row, p->after_due_ms, p->after_event_no)) {
             found[n++] = row;
         }
@@ -135,7 +127,7 @@ static inline void world_read(struct world *w, struct due_page *p)
     for (size_t i = 0; i < p->count; i++)
         p->items[i] = world_callback(found[i]);
     if (p->count) {
-        p->last_due_ms = found[p->count - 1]->place.due_ms;
+        p->last_due_ms = found[p->count - 1]->status.place.due_ms;
         p->last_event_no = found[p->count - 1]->event_no;
     }
     free(found);

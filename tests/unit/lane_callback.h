@@ -10,10 +10,13 @@ static inline struct callback *callback_numbered(uint64_t event_no, int64_t acce
         .app_no = 1,
         .event_no = event_no,
         .lane = LANE_SUCCESS,
+        .state = CALLBACK_PENDING,
         .accepted_ms = accepted_ms,
+        .due_ms = accepted_ms,
         .event_id = STR("e-1"),
         .panelist_id = STR("p"),
         .body = STR("{\"Sig\":\"00000000000000000000000000000000\"}"),
     };
-    return callback_new(&e);
+    struct callback_status status = life_accept(&e, NULL);
+    return callback_new(&e, &status);
 }

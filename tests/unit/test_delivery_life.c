@@ -41,7 +41,7 @@ static void fresh_ones_do_not_keep_out_what_waits(void)
         world_run(w, 1 * SECOND);
     }
     for (size_t i = 0; i < 40; i++)
-        CHECK_EQ_INT(w->rows[i].state, CALLBACK_DELIVERED);
+        CHECK_EQ_INT(w->rows[i].status.state, CALLBACK_DELIVERED);
     CHECK(world_count(w, CALLBACK_PENDING) > 3000);
     world_close(w);
 }
@@ -109,7 +109,7 @@ static void stopping_has_an_end(void)
     CHECK(!w->stopped);
     world_run(w, 2 * SECOND);
     CHECK(w->stopped);
-    CHECK_EQ_INT(w->rows[0].state, CALLBACK_PENDING);
+    CHECK_EQ_INT(w->rows[0].status.state, CALLBACK_PENDING);
     world_close(w);
 }
 
@@ -366,10 +366,8 @@ static void what_was_erased_is_not_sent(void)
     CHECK(w->in_flight > 0);
     /* What the store does first: it has nothing to send any more. */
     for (size_t i = 0; i < w->row_count; i++)
-        if (strcmp(w->rows[i].panelist, "erase-me") == 0) {
-            w->rows[i].erased = true;
-            w->rows[i].state = CALLBACK_SKIPPED;
-        }
+        if (strcmp(w->rows[i].panelist, "erase-me") == 0)
+            world_erase_row(&w->rows[i]);
     struct delivery_erase erase = {
         .done = {.run = answer_came},
         .reply_to = &w->loops[0].executor,

@@ -158,8 +158,9 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
     while (any && carry_next(&rest, &e)) {
         e.account_no = (uint32_t)pg_int(r, row, HEARD_ACCOUNT);
         e.lane = (enum lane_kind)(lane % LANE_KINDS);
-        struct callback *c = callback_new(&e);
-        c->place.due_ms = e.due_ms;
+        e.state = CALLBACK_PENDING;
+        struct callback_status status = life_accept(&e, NULL);
+        struct callback *c = callback_new(&e, &status);
         c->word = (struct carried_word){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
         owe(h, c);
     }

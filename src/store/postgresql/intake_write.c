@@ -208,13 +208,6 @@ static void write_reports(struct intake *in)
 
 /* --- callbacks -------------------------------------------------------------------------------- */
 
-static void owe(struct intake *in, const struct event *e)
-{
-    struct callback *c = callback_new(e);
-    c->place.due_ms = e->due_ms;
-    pg_side_owe(in->side, c);
-}
-
 static int by_lane(const void *a, const void *b)
 {
     const struct event *x = *(const struct event *const *)a, *y = *(const struct event *const *)b;
@@ -261,7 +254,7 @@ static void write_callbacks(struct intake *in)
         if (item->status.wait != WAIT_DUE)
             continue;
         if (leases_have(&in->s->nodes.leases, lane_of(e->app_no, e->lane)))
-            owe(in, e);
+            pg_side_owe(in->side, callback_new(e, &item->status));
         else
             elsewhere[elsewhere_count++] = e;
     }

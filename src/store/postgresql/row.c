@@ -53,11 +53,7 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
 
 struct callback *pg_row_callback(const struct row *row)
 {
-    struct callback *c = callback_new(&row->event);
-    c->place = row->standing.status.place;
-    c->attempts_made = row->standing.status.attempts;
-    c->manual = row->standing.status.manual;
-    c->was_delivered = row->standing.status.state == CALLBACK_DELIVERED;
+    struct callback *c = callback_new(&row->event, &row->standing.status);
     c->resend_no = row->standing.resend_waits ? row->standing.resend_no : 0;
     return c;
 }

@@ -15,13 +15,8 @@ struct handout {
 
 static void add(struct handout *out, const struct event *e, const struct callback_status *status)
 {
-    struct callback *c = callback_new(e);
-    c->place = status->place;
-    c->attempts_made = status->attempts > 0 ? status->attempts : 0;
-    c->manual = status->manual;
-    c->was_delivered = status->state == CALLBACK_DELIVERED;
     out->items = xgrow(out->items, &out->capacity, out->count + 1, sizeof(struct callback *));
-    out->items[out->count++] = c;
+    out->items[out->count++] = callback_new(e, status);
 }
 
 static void add_new_events(struct sqlite_store *s, struct handout *out)

@@ -80,14 +80,17 @@ static struct callback *callback_of(sqlite3_stmt *s, uint64_t id, struct str bod
         .panelist_id = sql_str(s, 12),
         .body = body,
     };
-    struct callback *c = callback_new(&e);
-    c->was_delivered = sql_int(s, 13) == CALLBACK_DELIVERED;
-    c->manual = sql_int(s, 14) != 0;
-    c->place = (struct schedule_place){.failed_attempts = (int32_t)sql_int(s, 15),
-                                       .slot = (int32_t)sql_int(s, 16),
-                                       .due_ms = sql_int(s, 0)};
-    c->attempts_made = (int32_t)sql_int(s, 17);
-    return c;
+    struct callback_status status = {
+        .lane = lane_of(e.app_no, e.lane),
+        .state = (enum callback_state)sql_int(s, 13),
+        .wait = WAIT_DUE,
+        .manual = sql_int(s, 14) != 0,
+        .attempts = (int32_t)sql_int(s, 17),
+        .place = {.failed_attempts = (int32_t)sql_int(s, 15),
+                  .slot = (int32_t)sql_int(s, 16),
+                  .due_ms = sql_int(s, 0)},
+    };
+    return callback_new(&e, &status);
 }
 
 static void read_one(struct lookup *l, sqlite3_stmt *s, struct page_work *w, uint64_t id)
