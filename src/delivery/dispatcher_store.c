@@ -239,14 +239,8 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
     *o = *outcome;
     if (d->delivery->leases)
         o->fence = dispatcher_find(d, o->lane)->fence;
-    if (o->has_attempt) {
-        struct attempt *a = &o->attempt;
-        a->url = arena_str(&b->arena, a->url);
-        a->detail = arena_str(&b->arena, a->detail);
-        a->request_headers = arena_str(&b->arena, a->request_headers);
-        a->response_headers = arena_str(&b->arena, a->response_headers);
-        a->response_body = arena_str(&b->arena, a->response_body);
-    }
+    if (o->has_attempt)
+        attempt_keep(&o->attempt, &b->arena);
     if (b->count >= DISPATCHER_OUTCOMES)
         dispatcher_submit(d);
 }

@@ -367,11 +367,7 @@ static void finish_test(struct dispatcher *d, struct try *t)
         buf_clear(&url);
         a->url = url_masked(test->url, &url);
     }
-    a->url = arena_str(&test->arena, a->url);
-    a->detail = arena_str(&test->arena, a->detail);
-    a->request_headers = arena_str(&test->arena, a->request_headers);
-    a->response_headers = arena_str(&test->arena, a->response_headers);
-    a->response_body = arena_str(&test->arena, a->response_body);
+    attempt_keep(a, &test->arena);
     buf_free(&url);
     executor_post(test->reply_to, &test->done);
 }

@@ -1,5 +1,5 @@
-/* Names of the domain's enums. One table each, so that a new value cannot be forgotten in one
- * direction only. */
+/* Names of the domain's enums, one table each, so that a new value cannot be forgotten in one
+ * direction only; and the texts of an event. */
 #include "domain/event.h"
 
 #include "base/check.h"
@@ -110,4 +110,23 @@ const char *lane_kind_name(enum lane_kind kind)
     };
     ASSERT((unsigned)kind < LANE_KINDS);
     return names[kind];
+}
+
+void event_keep(struct event *e, struct arena *arena)
+{
+    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
+                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
+                           &e->reason,   &e->original_reward_id, &e->body};
+    size_t bytes = 0;
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+        bytes += texts[i]->n;
+    char *at = arena_alloc(arena, bytes + 1);
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+        if (!texts[i]->p)
+            continue;
+        if (texts[i]->n > 0)
+            memcpy(at, texts[i]->p, texts[i]->n);
+        texts[i]->p = at;
+        at += texts[i]->n;
+    }
 }

@@ -5,6 +5,7 @@
  * callback's own memory, as the holder says. */
 #pragma once
 
+#include "base/arena.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/limits.h"
@@ -155,6 +156,9 @@ static inline struct key128 event_key(const struct hash_secret *secret, uint32_t
         memcpy(bytes + 4, event_id.p, event_id.n);
     return hash_key128(secret, bytes, 4 + event_id.n);
 }
+
+/* Copies what the event borrows into an arena. */
+void event_keep(struct event *e, struct arena *arena);
 
 const char *event_type_name(enum event_type type); /* "survey_completed" */
 bool event_type_parse(struct str name, enum event_type *ret_type);

@@ -67,6 +67,9 @@ struct attempt {
     struct str response_body;                     /* first 4 KiB, raw bytes */
 };
 
+/* Copies its texts into the arena. */
+void attempt_keep(struct attempt *a, struct arena *arena);
+
 /* What becomes of one callback, after an attempt or without one. Replaces its stored state.
  *
  * A resend that was accepted after this was decided is not lost: resend_no, which the store gives
@@ -395,6 +398,19 @@ struct callback_row {
     struct attempt *log;     /* only in store_callback_get: oldest first, log_count of them */
     size_t log_count;
 };
+
+/* Borrows the event's texts. For stores. */
+static inline struct callback_row callback_row_of(const struct event *e,
+                                                  const struct callback_status *s)
+{
+    return (struct callback_row){
+        .event = *e,
+        .state = s->state,
+        .reason = s->reason,
+        .next_attempt_ms = s->state == CALLBACK_PENDING ? s->place.due_ms : 0,
+        .attempts = s->attempts,
+    };
+}
 
 /* A pending one that is being tried: shown as `delivering`, and no other try is in sight. */
 static inline void callback_row_set_tried(struct callback_row *row)

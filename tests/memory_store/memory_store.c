@@ -119,15 +119,6 @@ static void print_body(struct memory_store *m, const struct candidate *c, struct
     buf_free(&body);
 }
 
-static void keep_texts(struct memory_store *m, struct event *e)
-{
-    struct str *texts[] = {&e->event_id, &e->panelist_id,       &e->session_id,
-                           &e->mid,      &e->offer_title,       &e->offer_goal_id,
-                           &e->reason,   &e->original_reward_id};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(&m->arena, *texts[i]);
-}
-
 /* The original's callback of a reversal; NULL: the event reverses none. */
 static const struct callback_status *find_original(struct memory_store *m, const struct event *e)
 {
@@ -140,7 +131,7 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
 {
     struct entry *e = xcalloc(1, sizeof *e);
     e->event = *event;
-    keep_texts(m, &e->event);
+    event_keep(&e->event, &m->arena);
     m->entries = xgrow(m->entries, &m->capacity, m->count + 1, sizeof(struct entry *));
     m->entries[m->count++] = e;
     memory_index(m, e);
@@ -213,11 +204,7 @@ static void erase_texts(struct attempt *a)
 static void keep_attempt(struct memory_store *m, struct entry *e, const struct attempt *attempt)
 {
     struct attempt a = *attempt;
-    a.url = arena_str(&m->arena, a.url);
-    a.detail = arena_str(&m->arena, a.detail);
-    a.request_headers = arena_str(&m->arena, a.request_headers);
-    a.response_headers = arena_str(&m->arena, a.response_headers);
-    a.response_body = arena_str(&m->arena, a.response_body);
+    attempt_keep(&a, &m->arena);
     if (!e->event.body.p) /* erased during the attempt */
         erase_texts(&a);
     e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);

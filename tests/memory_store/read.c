@@ -138,25 +138,10 @@ void memory_report(struct store *s, struct report_query *q)
 
 /* --- the log of callbacks ------------------------------------------------------------------- */
 
-static void copy_event(struct arena *a, struct event *e)
-{
-    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
-                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
-                           &e->reason,   &e->original_reward_id, &e->body};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(a, *texts[i]);
-}
-
 static struct callback_row make_row(struct arena *a, const struct entry *e)
 {
-    struct callback_row row = {
-        .event = e->event,
-        .state = e->status.state,
-        .reason = e->status.reason,
-        .next_attempt_ms = e->status.state == CALLBACK_PENDING ? e->status.place.due_ms : 0,
-        .attempts = e->status.attempts,
-    };
-    copy_event(a, &row.event);
+    struct callback_row row = callback_row_of(&e->event, &e->status);
+    event_keep(&row.event, a);
     return row;
 }
 
@@ -165,13 +150,8 @@ static void copy_log(struct arena *a, const struct entry *e, struct callback_row
     row->log_count = e->log_count;
     row->log = arena_alloc(a, e->log_count * sizeof *row->log);
     for (size_t i = 0; i < e->log_count; i++) {
-        struct attempt at = e->log[i];
-        at.url = arena_str(a, at.url);
-        at.detail = arena_str(a, at.detail);
-        at.request_headers = arena_str(a, at.request_headers);
-        at.response_headers = arena_str(a, at.response_headers);
-        at.response_body = arena_str(a, at.response_body);
-        row->log[i] = at;
+        row->log[i] = e->log[i];
+        attempt_keep(&row->log[i], a);
     }
 }
 

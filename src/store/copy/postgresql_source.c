@@ -145,19 +145,11 @@ static void take_row(const PGresult *r, int at, struct copy_chunk *c)
     *to = (struct copied_event){
         .event = row.event,
         .period = row.period,
-        .wait = (enum copied_wait)row.standing.status.wait,
-        .manual = row.standing.status.manual,
+        .status = row.standing.status,
         .erased = row.erased,
-        .place = row.standing.status.place,
-        .attempts = row.standing.status.attempts,
         .counted = row.standing.counted,
     };
-    struct event *e = &to->event;
-    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
-                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
-                           &e->reason,   &e->original_reward_id, &e->body};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(&c->arena, *texts[i]);
+    event_keep(&to->event, &c->arena);
 }
 
 /* Goes on in the period, or begins the next one there is. *ret_at: the statement; -1: none is left.
@@ -291,21 +283,8 @@ static void take_attempts(struct copy_chunk *c, const PGresult *r)
     for (int i = 0; i < PQntuples(r); i++) {
         struct copied_event *e =
             find_event(c, (uint32_t)pg_int(r, i, 0), (uint64_t)pg_int(r, i, 1));
-        if (!e)
-            continue;
-        e->log[e->log_count++] = (struct attempt){
-            .number = (int32_t)pg_int(r, i, 2),
-            .manual = pg_int(r, i, 3) != 0,
-            .at_ms = pg_int(r, i, 4),
-            .duration_ms = (int32_t)pg_int(r, i, 5),
-            .status = (int32_t)pg_int(r, i, 6),
-            .class = (enum attempt_class)pg_int(r, i, 7),
-            .url = arena_str(&c->arena, pg_str(r, i, 8)),
-            .detail = arena_str(&c->arena, pg_str(r, i, 9)),
-            .request_headers = arena_str(&c->arena, pg_str(r, i, 10)),
-            .response_headers = arena_str(&c->arena, pg_str(r, i, 11)),
-            .response_body = arena_str(&c->arena, pg_str(r, i, 12)),
-        };
+        if (e)
+            e->log[e->log_count++] = pg_attempt_read(r, i, 2, &c->arena);
     }
     for (size_t i = 0; i < c->count; i++)
         copied_event_sort_log(&c->events[i]);

@@ -114,24 +114,14 @@ static void write_books(struct postgresql_target *t, const struct copy_chunk *c)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static enum callback_wait wait_of(enum copied_wait wait)
-{
-    switch (wait) {
-    case COPIED_WAITS_NOT: return WAIT_NOT;
-    case COPIED_IS_DUE: return WAIT_DUE;
-    case COPIED_IS_HELD: return WAIT_HELD;
-    }
-    UNREACHABLE();
-}
-
 static void add_event(struct pg_column *to, const struct copied_event *from)
 {
-    struct pg_column *c = rows_add_first(to, &from->event, from->period, wait_of(from->wait));
-    column_int(c++, from->manual);
-    column_int(c++, from->place.failed_attempts);
-    column_int(c++, from->place.slot);
-    column_int(c++, from->place.due_ms);
-    column_int(c++, from->attempts);
+    struct pg_column *c = rows_add_first(to, &from->event, from->period, from->status.wait);
+    column_int(c++, from->status.manual);
+    column_int(c++, from->status.place.failed_attempts);
+    column_int(c++, from->status.place.slot);
+    column_int(c++, from->status.place.due_ms);
+    column_int(c++, from->status.attempts);
     column_int(c++, from->counted);
     column_int(c++, from->erased);
 }
@@ -268,11 +258,9 @@ static void write_standing(struct postgresql_target *t, const struct copy_chunk 
         const struct copied_event *e = &c->events[i];
         struct standing delivered = {.status.state = CALLBACK_DELIVERED};
         struct standing dead = {.status.state = CALLBACK_DEAD};
-        struct callback_status now = {
-            .state = e->event.state, .wait = wait_of(e->wait), .place = e->place};
-        if (now.wait != WAIT_NOT)
-            changes_wait(ch, &e->event, e->period, &now);
-        if (now.state == CALLBACK_PENDING)
+        if (e->status.wait != WAIT_NOT)
+            changes_wait(ch, &e->event, e->period, &e->status);
+        if (e->status.state == CALLBACK_PENDING)
             changes_pending(ch, e->event.account_no, 1);
         if (e->counted & COUNTED_DELIVERED)
             changes_count_final(ch, e->event.account_no, &delivered);

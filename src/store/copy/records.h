@@ -23,16 +23,11 @@ struct copied_object {
     struct str id, document;
 };
 
-/* Stored by both: append only. */
-enum copied_wait { COPIED_WAITS_NOT = 0, COPIED_IS_DUE = 1, COPIED_IS_HELD = 2 };
-
 struct copied_event {
-    struct event event; /* whole, with key, content, and the present state; body: as far as kept */
+    struct event event; /* whole, with key and content; body: as far as kept */
+    struct callback_status status;
     int32_t period;
-    enum copied_wait wait;
-    bool manual, erased;
-    struct schedule_place place;
-    int32_t attempts;
+    bool erased;
     unsigned counted; /* bits: 1 in the total of delivered ones, 2 of dead ones */
     struct attempt *log;
     size_t log_count;

@@ -238,11 +238,8 @@ static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct r
     *to = (struct copied_event){
         .event = row->event,
         .period = (int32_t)s->at.n[0],
-        .wait = (enum copied_wait)row->status.wait,
-        .manual = row->status.manual,
+        .status = row->status,
         .erased = row->segment == 0,
-        .place = row->status.place,
-        .attempts = row->status.attempts,
         .counted = (unsigned)sql_int(rows, ROW_COUNTED_COLUMN),
     };
     event_keep(e, &c->arena);

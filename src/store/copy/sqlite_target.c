@@ -101,16 +101,7 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
                    (unsigned long long)e->event_no, e->account_no);
         return false;
     }
-    struct callback_status status = {
-        .lane = lane_of(e->app_no, e->lane),
-        .state = e->state,
-        .reason = e->reason_skipped,
-        .wait = (enum callback_wait)from->wait,
-        .manual = from->manual,
-        .place = from->place,
-        .attempts = from->attempts,
-    };
-    memtable_add_event(m, e, &status,
+    memtable_add_event(m, e, &from->status,
                        panelist_key(&t->apply.secret, e->account_no, e->panelist_id).hi);
     struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
     entry->counted = from->counted;

@@ -67,12 +67,7 @@ static void keep_row(struct fetched *f, const PGresult *r, int at, struct arena 
 {
     struct row *row = &f->rows[f->count++];
     pg_row_read(r, at, row);
-    struct event *e = &row->event;
-    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
-                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
-                           &e->reason,   &e->original_reward_id, &e->body};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(arena, *texts[i]);
+    event_keep(&row->event, arena);
 }
 
 static size_t drop_doubles(struct fetch_key *keys, size_t count)

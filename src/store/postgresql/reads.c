@@ -104,19 +104,7 @@ static void read_log(const PGresult *r, struct callback_get *get)
     get->row.log_count = (size_t)PQntuples(r);
     get->row.log = arena_alloc(&get->arena, get->row.log_count * sizeof *get->row.log + 1);
     for (int i = 0; i < PQntuples(r); i++)
-        get->row.log[i] = (struct attempt){
-            .number = (int32_t)pg_int(r, i, 0),
-            .manual = pg_int(r, i, 1) != 0,
-            .at_ms = pg_int(r, i, 2),
-            .duration_ms = (int32_t)pg_int(r, i, 3),
-            .status = (int32_t)pg_int(r, i, 4),
-            .class = (enum attempt_class)pg_int(r, i, 5),
-            .url = arena_str(&get->arena, pg_str(r, i, 6)),
-            .detail = arena_str(&get->arena, pg_str(r, i, 7)),
-            .request_headers = arena_str(&get->arena, pg_str(r, i, 8)),
-            .response_headers = arena_str(&get->arena, pg_str(r, i, 9)),
-            .response_body = arena_str(&get->arena, pg_str(r, i, 10)),
-        };
+        get->row.log[i] = pg_attempt_read(r, i, 0, &get->arena);
 }
 
 /* Where an EventId leads to. */

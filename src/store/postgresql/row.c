@@ -58,22 +58,29 @@ struct callback *pg_row_callback(const struct row *row)
     return c;
 }
 
+struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena)
+{
+    int c = column;
+    struct attempt a = {0};
+    a.number = (int32_t)pg_int(r, at, c++);
+    a.manual = pg_int(r, at, c++) != 0;
+    a.at_ms = pg_int(r, at, c++);
+    a.duration_ms = (int32_t)pg_int(r, at, c++);
+    a.status = (int32_t)pg_int(r, at, c++);
+    a.class = (enum attempt_class)pg_int(r, at, c++);
+    a.url = pg_str(r, at, c++);
+    a.detail = pg_str(r, at, c++);
+    a.request_headers = pg_str(r, at, c++);
+    a.response_headers = pg_str(r, at, c++);
+    a.response_body = pg_str(r, at, c);
+    attempt_keep(&a, arena);
+    return a;
+}
+
 void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret)
 {
-    *ret = (struct callback_row){
-        .event = row->event,
-        .state = row->standing.status.state,
-        .reason = row->standing.status.reason,
-        .next_attempt_ms =
-            row->standing.status.state == CALLBACK_PENDING ? row->standing.status.place.due_ms : 0,
-        .attempts = row->standing.status.attempts,
-    };
-    struct event *e = &ret->event;
-    struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,
-                           &e->mid,      &e->offer_title,        &e->offer_goal_id,
-                           &e->reason,   &e->original_reward_id, &e->body};
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        *texts[i] = arena_str(arena, *texts[i]);
+    *ret = callback_row_of(&row->event, &row->standing.status);
+    event_keep(&ret->event, arena);
 }
 
 /* --- new rows --------------------------------------------------------------------------------- */

@@ -42,6 +42,9 @@ struct row {
 void pg_row_read(const PGresult *r, int at, struct row *ret);
 /* The callback that it owes, for the sink or a page; the caller's. */
 struct callback *pg_row_callback(const struct row *row);
+/* An attempt's columns from `column` on: number, manual, at_ms, duration_ms, status, class, url,
+ * detail, request_headers, response_headers, response_body; texts copied into the arena. */
+struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena);
 /* As the log shows it; texts copied into the arena. */
 void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret);
 

@@ -215,26 +215,6 @@ static struct mem_entry *new_entry(struct memtable *m, uint64_t id)
     return e;
 }
 
-static void copy_event(struct memtable *m, struct event *to, const struct event *from)
-{
-    *to = *from;
-    struct str *texts[] = {&to->event_id, &to->panelist_id,        &to->session_id,
-                           &to->mid,      &to->offer_title,        &to->offer_goal_id,
-                           &to->reason,   &to->original_reward_id, &to->body};
-    size_t bytes = 0;
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        bytes += texts[i]->n;
-    char *at = arena_alloc(&m->arena, bytes + 1);
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        if (!texts[i]->p)
-            continue;
-        if (texts[i]->n > 0)
-            memcpy(at, texts[i]->p, texts[i]->n);
-        texts[i]->p = at;
-        at += texts[i]->n;
-    }
-}
-
 static void add_payment(struct memtable *m, const struct event *e, uint64_t id,
                         uint64_t panelist_hash)
 {
@@ -257,7 +237,8 @@ void memtable_add_event(struct memtable *m, const struct event *e,
 {
     uint64_t id = event_id_of(e->account_no, e->event_no);
     m->events = xgrow(m->events, &m->event_capacity, m->event_count + 1, sizeof *m->events);
-    copy_event(m, &m->events[m->event_count], e);
+    m->events[m->event_count] = *e;
+    event_keep(&m->events[m->event_count], &m->arena);
     struct mem_entry *entry = new_entry(m, id);
     entry->event = (int64_t)m->event_count;
     entry->status = *status;
@@ -293,11 +274,7 @@ void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt 
     struct mem_attempt *to = &m->attempts[m->attempt_count++];
     const struct mem_entry *entry = memtable_entry(m, id);
     *to = (struct mem_attempt){id, entry ? entry->event : -1, *attempt};
-    to->attempt.url = arena_str(&m->arena, attempt->url);
-    to->attempt.detail = arena_str(&m->arena, attempt->detail);
-    to->attempt.request_headers = arena_str(&m->arena, attempt->request_headers);
-    to->attempt.response_headers = arena_str(&m->arena, attempt->response_headers);
-    to->attempt.response_body = arena_str(&m->arena, attempt->response_body);
+    attempt_keep(&to->attempt, &m->arena);
     m->operations++;
 }
 

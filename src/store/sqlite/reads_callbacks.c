@@ -21,13 +21,7 @@ static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
 {
     event_keep(&row->event, arena);
     row->event.body = lookup_body(l, row->id, row->segment, arena);
-    *ret = (struct callback_row){
-        .event = row->event,
-        .state = row->status.state,
-        .reason = row->status.reason,
-        .next_attempt_ms = row->status.state == CALLBACK_PENDING ? row->status.place.due_ms : 0,
-        .attempts = row->status.attempts,
-    };
+    *ret = callback_row_of(&row->event, &row->status);
 }
 
 /* --- one -------------------------------------------------------------------------------------- */

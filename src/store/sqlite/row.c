@@ -84,19 +84,6 @@ void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t s
     }
 }
 
-void event_keep(struct event *e, struct arena *arena)
-{
-    e->event_id = arena_str(arena, e->event_id);
-    e->panelist_id = arena_str(arena, e->panelist_id);
-    e->session_id = arena_str(arena, e->session_id);
-    e->mid = arena_str(arena, e->mid);
-    e->offer_title = arena_str(arena, e->offer_title);
-    e->offer_goal_id = arena_str(arena, e->offer_goal_id);
-    e->original_reward_id = arena_str(arena, e->original_reward_id);
-    e->reason = arena_str(arena, e->reason);
-    e->body = arena_str(arena, e->body);
-}
-
 void status_read(sqlite3_stmt *s, struct callback_status *ret)
 {
     *ret = (struct callback_status){

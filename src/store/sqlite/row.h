@@ -25,8 +25,6 @@ void row_read(sqlite3_stmt *s, struct row *ret);
 /* The value of one of ROW_COLUMNS. */
 void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
               const struct callback_status *status, unsigned counted);
-/* Copies what an event borrows into an arena. */
-void event_keep(struct event *e, struct arena *arena);
 
 /* Just the state: what most look-ups need. */
 #define STATUS_COLUMNS                                                                             \
