@@ -8,7 +8,7 @@ import time
 
 import nodes
 import pytest
-from harness import OPERATOR_KEY, PATIENCE, Receiver, eventually
+from harness import OPERATOR_KEY, PATIENCE, Account, Receiver, eventually
 from postgresql import Session, sql
 from test_revocation import Held
 
@@ -269,6 +269,36 @@ def test_what_could_not_be_read_of_others_is_read_later(cluster, database):
     eventually(lambda: "read_failed" in b.log_text(), 20)
     sql(database, "GRANT SELECT ON object_log TO other")
     eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 401, 20)
+
+
+def test_a_node_that_was_away_for_days_learns_what_has_changed(cluster, database):
+    """Objects that others have made, changed often and removed; it goes on with all that."""
+    a, b = cluster.start("a"), cluster.start("b")
+    known, = cluster.accounts(1, None, a)
+    keys = "/api/v1/partners/%s/keys" % known.partner_id
+    made = a.api().post(keys, {"Name": "k", "Scopes": ["callbacks:read"]}).json
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 20)
+    b.process.send_signal(signal.SIGSTOP)
+    try:
+        assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
+        for i in range(5):
+            known.patch(Name="name %d" % i)
+        new = Account(a, None)
+        key = new.key("callbacks:read")
+        new.patch(Name="new")
+        eventually(lambda: a.metrics()["postbackd_nodes"] == 1, 60)
+        sql(database, "UPDATE object_log SET at=at-interval '3 days'")
+        a.restart()  # which keeps house
+        of_app = "SELECT count(*) FROM object_log WHERE kind=2 AND id='%s'" % known.app_id
+        eventually(lambda: int(sql(database, of_app)) <= 2, 60, what="the log is shortened")
+    finally:
+        b.process.send_signal(signal.SIGCONT)
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 401, 30)
+    eventually(lambda: b.api(key).get("/api/v1/callbacks").status == 200, 30)
+    for account, name in ((known, "name 4"), (new, "new")):
+        assert b.api().get("/api/v1/apps/" + account.app_id).json["Name"] == name
+    assert b.api().events([new.event("at-b")])["Accepted"] == 1
+    assert "object_not_read" not in b.log_text()
 
 
 def test_what_one_node_erases_leaves_the_memory_of_all(cluster):

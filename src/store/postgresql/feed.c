@@ -143,7 +143,7 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
     struct object_feed *feed = object_feed;
     int64_t known = atomic_load(&s->revision_known);
     pg_begin_snapshot(pg);
-    int at = pg_exec(pg, "SELECT revision,trimmed FROM revision WHERE name='object'");
+    int at = pg_exec(pg, "SELECT revision FROM revision WHERE name='object'");
     args_int(pg_args(pg), PG_INT8, known);
     args_int(&pg->args, PG_INT8, (int64_t)s->nodes.member.self);
     int rows = pg_query_f(pg,
@@ -154,11 +154,6 @@ enum pg_fate pg_read_feed(struct postgresql_store *s, struct pg *pg, void *objec
     enum pg_fate fate = pg_end_read(pg);
     if (fate != PG_FINE)
         return fate;
-    if (pg_int(pg_result(pg, at), 0, 1) > known) {
-        pg_store_fail(s, "this node was away for so long that it no longer knows what others have"
-                         " changed: start it again");
-        return PG_REFUSED;
-    }
     arena_free(&feed->arena);
     feed->revision = read_rows(s, feed, pg_result(pg, rows), pg_int(pg_result(pg, at), 0, 0));
     atomic_store(&s->revision_known, feed->revision);

@@ -16,7 +16,8 @@
 #define KEEPER_HEARD_TIMES 3
 #define KEEPER_HOUSE_MS 3600000
 #define KEEPER_HOUSE_AGAIN_MS 60000 /* behind one that failed: it may be what makes room */
-#define LOG_KEPT_S (2 * 24 * 3600)
+#define LOG_WHOLE_S (2 * 24 * 3600)
+#define LOG_SESSIONS_S (30 * 24 * 3600) /* more than twice a session's longest life */
 
 /* The oldest: by account, the first that waits. */
 static const char numbers_query[] =
@@ -59,16 +60,22 @@ static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32
     return fate;
 }
 
-/* What other nodes have changed is known to all within a second: whoever was away for longer than
- * this starts again. */
-static enum pg_fate trim_log(struct pg *pg)
+/* What other nodes have changed is known to all within a second. Whoever was away for longer than
+ * the whole log is kept must not have missed anything either: of each object its first entry stays,
+ * so that objects are met in the order in which they were made, and its last one, behind which it
+ * is read as it is now, or found to be gone. Sessions have long ended by themselves. */
+static enum pg_fate shorten_log(struct pg *pg)
 {
     pg_begin(pg, false);
     pg_exec_f(pg,
-              "UPDATE revision SET trimmed=greatest(trimmed,(SELECT coalesce(max(revision),0)"
-              " FROM object_log WHERE at<now()-interval '%d s')) WHERE name='object'",
-              LOG_KEPT_S);
-    pg_exec_f(pg, "DELETE FROM object_log WHERE at<now()-interval '%d s'", LOG_KEPT_S);
+              "DELETE FROM object_log l WHERE at<now()-interval '%d s'"
+              " AND EXISTS(SELECT FROM object_log WHERE kind=l.kind AND id=l.id"
+              " AND (revision,number)<(l.revision,l.number))"
+              " AND EXISTS(SELECT FROM object_log WHERE kind=l.kind AND id=l.id"
+              " AND (revision,number)>(l.revision,l.number))",
+              LOG_WHOLE_S);
+    pg_exec_f(pg, "DELETE FROM object_log WHERE kind=%d AND at<now()-interval '%d s'",
+              OBJECT_SESSION, LOG_SESSIONS_S);
     pg_exec(pg, "DELETE FROM question WHERE asked_at<clock_timestamp()-interval '1 min'");
     pg_commit(pg);
     return pg_sync(pg);
@@ -144,7 +151,7 @@ static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores 
     if (fate == PG_FINE && first)
         fate = purge(s, pg, &c->retention, mono_ms);
     if (fate == PG_FINE && first)
-        fate = trim_log(pg);
+        fate = shorten_log(pg);
     if (fate != PG_FINE)
         log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
     return fate == PG_FINE;

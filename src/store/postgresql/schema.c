@@ -95,9 +95,8 @@ static const char *const version_1[] = {
     "CREATE INDEX handover_shard ON handover(shard)",
     /* It has no key: logical replication tells by whole rows which of them are gone. */
     "ALTER TABLE handover REPLICA IDENTITY FULL",
-    "CREATE TABLE revision(name text PRIMARY KEY, revision bigint NOT NULL,"
-    " trimmed bigint NOT NULL)",
-    "INSERT INTO revision VALUES('object',0,0)",
+    "CREATE TABLE revision(name text PRIMARY KEY, revision bigint NOT NULL)",
+    "INSERT INTO revision VALUES('object',0)",
     /* From a node to the one that has the app's shard. */
     "CREATE TABLE question(id bigint PRIMARY KEY, shard smallint NOT NULL, app_no bigint NOT NULL,"
     " scope smallint NOT NULL, asker bigint NOT NULL, taken bool NOT NULL DEFAULT false,"
@@ -106,6 +105,7 @@ static const char *const version_1[] = {
     "CREATE TABLE object_log(revision bigint, number int, kind smallint NOT NULL,"
     " id text COLLATE \"C\" NOT NULL, node bigint NOT NULL,"
     " at timestamptz NOT NULL DEFAULT clock_timestamp(), PRIMARY KEY(revision,number))",
+    "CREATE INDEX object_log_object ON object_log(kind,id,revision,number)",
     NULL,
 };
 
