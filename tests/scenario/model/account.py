@@ -21,6 +21,7 @@ class App(Terms):
         self.is_enabled = True
         self.url = dict.fromkeys(("success", "failure", "offer"), url)
         self.disabled_lanes = set()
+        self.final_statuses = []
         self.settings = {"LegacyFields": False, "ExtendedFields": False}
 
 

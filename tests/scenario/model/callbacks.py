@@ -83,6 +83,8 @@ class Callback:
                 self.end("delivered")
             elif status == 410:
                 self.end("dead", "gone")
+            elif status in self.app.final_statuses:
+                self.end("dead", "final_status")
             elif self.failed == tries:
                 self.end("dead", "attempts")
             if self.is_final():

@@ -91,6 +91,9 @@ class History:
         if self.random.random() < 0.5 and not app.disabled_lanes:
             app.is_enabled = not app.is_enabled
             self.client.patch("/api/v1/apps/" + app.id, Enabled=app.is_enabled)
+        elif self.random.random() < 0.5:
+            app.final_statuses = self.random.choice(([], [403], [400, 404]))
+            self.client.patch("/api/v1/apps/" + app.id, FinalStatuses=app.final_statuses)
         else:
             name = self.random.choice(sorted(app.settings))
             app.settings[name] = not app.settings[name]

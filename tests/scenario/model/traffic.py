@@ -11,7 +11,8 @@ KINDS = (["survey_started"] * 3 + ["survey_completed"] * 5 + ["survey_disqualifi
          ["offer_completion_reversed"] * 4)
 # What a receiver answers to the first, second ... try; the last one from then on. None: it hangs up.
 SCRIPTS = ([[200]] * 10 + [[404, 200], [400, 404, 200], [404], [302, 404, 403, 200], [404, 404, 404, 200],
-                           [404, 404, 404, 404, 404, 500, 200], [200, 404], [200, 500], [200, 410, 200]])
+                           [404, 404, 404, 404, 404, 403, 200], [200, 404], [200, 403], [200, 410, 200]])
+# As a sick receiver would; three in a row would suspend the lane, and time would decide.
 STRAINS = ([500, 200], [None, 200], [503, 404, 200], [429, 404, 404, 200], [404, None, 200], [408, 200])
 GONE = ([410, 200], [404, 410, 200])
 TEXTS = ("", "plain", "ü/<&>", 'quo"te\\', "tab\t\x01\x1f\n", "s" * 300, "\u2028\U0001f600\x7f")
