@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "sim_inside.h"
+#include "store/sqlite/page_sum.h"
 #include "turns.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ struct vfs_file {
     struct sim_file *file;
     int fd;
     int level; /* of the lock: SQLITE_LOCK_... */
-    bool is_mapped, sync_directory, delete_on_close;
+    bool is_mapped, sync_directory, delete_on_close, is_database;
     unsigned shm_shared; /* bits: slots this connection holds shared */
     char *path;
 };
@@ -74,6 +75,12 @@ static int vfs_read(sqlite3_file *file, void *to, int n, sqlite3_int64 offset)
 static int vfs_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 offset)
 {
     struct vfs_file *f = of(file);
+    char page[PAGE_BYTES];
+    if (f->is_database && n == PAGE_BYTES) { /* as sqlite/paced.c */
+        memcpy(page, from, sizeof page);
+        page_seal(page, (uint32_t)(offset / PAGE_BYTES + 1));
+        from = page;
+    }
     ssize_t put = sim_write_at(&f->disk->disk, f->fd, from, (size_t)n, offset);
     if (put == -ENOSPC)
         return SQLITE_FULL;
@@ -356,6 +363,7 @@ static int vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int 
     f->disk = s;
     f->fd = fd;
     f->path = xstrdup(name);
+    f->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     f->delete_on_close = (flags & SQLITE_OPEN_DELETEONCLOSE) != 0;
     f->sync_directory = is_new && (flags & (SQLITE_OPEN_MAIN_JOURNAL | SQLITE_OPEN_WAL)) != 0;
     pthread_mutex_lock(&s->lock);

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "store/sqlite/page_sum.h"
 #include "store/sqlite/schema.h"
 
 /* Of SQLite's file format: 1 where the database has no WAL, 2 where it has. */
@@ -54,7 +55,7 @@ static int64_t look_at(struct disk *disk, const char *path, char *to, size_t n)
 bool identity_check_files(struct disk *disk, const char *database, const char *journal_directory,
                           char **ret_why)
 {
-    char head[READ_VERSION_AT + 1] = {0};
+    char head[PAGE_RESERVED_AT + 1] = {0};
     char *wal = xprintf("%s-wal", database);
     int64_t bytes = look_at(disk, database, head, sizeof head);
     int64_t wal_bytes = look_at(disk, wal, NULL, 0);
@@ -64,7 +65,12 @@ bool identity_check_files(struct disk *disk, const char *database, const char *j
                            strerror((int)-(bytes < 0 ? bytes : wal_bytes)));
     else if (bytes == 0)
         good = journal_is_of(disk, journal_directory, 0, ret_why);
-    else if (wal_bytes > 0 && head[READ_VERSION_AT] == READ_VERSION_WITHOUT_WAL) {
+    else if (head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) {
+        good = false;
+        *ret_why = xprintf("%s has no checksums in its pages: no postbackd has made it; put back "
+                           "the store's own database; nothing has been changed",
+                           database);
+    } else if (wal_bytes > 0 && head[READ_VERSION_AT] == READ_VERSION_WITHOUT_WAL) {
         good = false;
         *ret_why = xprintf("%s is another database's: %s was restored from a backup; " ADVICE, wal,
                            database);

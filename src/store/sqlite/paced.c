@@ -7,14 +7,17 @@
 #include "store/sqlite/paced.h"
 
 #include "base/check.h"
+#include "store/sqlite/page_sum.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
+#include <string.h>
 
 struct slice {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *below;
     int unsynced_bytes;
+    bool is_database, has_sums; /* the main file; its pages have room for checksums */
 };
 
 static sqlite3_vfs *below, paced;
@@ -24,10 +27,27 @@ static struct slice *slice_of(sqlite3_file *file)
     return (struct slice *)(void *)((char *)file + paced.szOsFile - (int)sizeof(struct slice));
 }
 
+static bool has_room_for_sums(const char *head)
+{
+    return head[PAGE_RESERVED_AT] == PAGE_SUM_BYTES;
+}
+
+static int write_sealed(struct slice *s, sqlite3_file *file, const void *from, sqlite3_int64 at)
+{
+    char page[PAGE_BYTES];
+    memcpy(page, from, sizeof page);
+    page_seal(page, (uint32_t)(at / PAGE_BYTES + 1));
+    return s->below->xWrite(file, page, sizeof page, at);
+}
+
 static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int64 at)
 {
     struct slice *s = slice_of(file);
-    int code = s->below->xWrite(file, from, n, at);
+    bool is_page = s->is_database && n == PAGE_BYTES;
+    if (is_page && at == 0)
+        s->has_sums = has_room_for_sums(from);
+    int code = is_page && s->has_sums ? write_sealed(s, file, from, at)
+                                      : s->below->xWrite(file, from, n, at);
     if (code != SQLITE_OK)
         return code;
     s->unsynced_bytes += n;
@@ -38,6 +58,13 @@ static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int6
     return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
+/* A new file gets checksums: sql_open asks for room in each page. */
+static bool file_has_sums(const struct slice *s, sqlite3_file *file)
+{
+    char head[PAGE_RESERVED_AT + 1];
+    return s->below->xRead(file, head, sizeof head, 0) != SQLITE_OK || has_room_for_sums(head);
+}
+
 static int paced_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, int flags,
                       int *ret_flags)
 {
@@ -46,7 +73,9 @@ static int paced_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, in
     if (code != SQLITE_OK || !(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
         return code;
     struct slice *s = slice_of(file);
-    *s = (struct slice){*file->pMethods, file->pMethods, 0};
+    *s = (struct slice){.methods = *file->pMethods, .below = file->pMethods};
+    s->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
+    s->has_sums = s->is_database && file_has_sums(s, file);
     s->methods.xWrite = paced_write;
     file->pMethods = &s->methods;
     return SQLITE_OK;

@@ -1,7 +1,9 @@
 /* SQLite's writing in slices: what goes to the database file or its WAL is synced every so many
  * bytes, on the thread that writes it, instead of in one go at the end of a checkpoint. A disk
  * serves one after the other: a commit of the journal then waits for one slice at most, not for
- * the whole checkpoint. More syncs than SQLite asks for take nothing away from what it promises. */
+ * the whole checkpoint. More syncs than SQLite asks for take nothing away from what it promises.
+ *
+ * It also gives each page of the database its checksum (page_sum.h). */
 #pragma once
 
 #define PACED_SLICE_BYTES (256 << 10)

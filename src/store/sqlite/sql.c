@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "store/sqlite/paced.h"
+#include "store/sqlite/page_sum.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -39,6 +40,9 @@ bool sql_open(struct sql *q, const char *path, const char *vfs, bool write, char
         /* Closing must not checkpoint, least of all after a failed sync: checkpoint.c does. */
         code = sqlite3_db_config(q->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
         ASSERT(code == SQLITE_OK);
+        int reserved = PAGE_SUM_BYTES; /* where the database is yet to be made */
+        if (write)
+            (void)sqlite3_file_control(q->db, "main", SQLITE_FCNTL_RESERVE_BYTES, &reserved);
         return true;
     }
     *ret_why = xprintf("%s cannot be opened: %s", path,
