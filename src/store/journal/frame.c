@@ -13,7 +13,7 @@
 #define SEGMENT_MAGIC 0x47455350u /* "PSEG" */
 #define FRAME_MAGIC 0x4d524650u   /* "PFRM" */
 #define FORMAT 1u
-#define CRC_FROM 8u
+#define CRC_FROM FRAME_SUM_FROM
 
 static void put32(char *at, uint32_t v)
 {
@@ -85,6 +85,11 @@ bool frame_head_read(const char *block, struct frame_head *ret)
         .length = get32(block + 40),
     };
     return true;
+}
+
+uint32_t frame_sum(const char *block)
+{
+    return get32(block + 4);
 }
 
 bool frame_is_whole(const char *frame, const struct frame_head *head)

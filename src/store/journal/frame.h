@@ -38,5 +38,9 @@ MUST_CHECK bool segment_head_read(const char *block, struct segment_head *ret);
 void frame_seal(char *frame, const struct frame_head *head);
 /* False where no frame begins. The checksum is not looked at: frame_is_whole does. */
 MUST_CHECK bool frame_head_read(const char *block, struct frame_head *ret);
+/* The checksum of a frame that is read in pieces: go on from 0 with all bytes from FRAME_SUM_FROM
+ * to the end of its records; it must become what its head says. */
+#define FRAME_SUM_FROM 8u
+uint32_t frame_sum(const char *block);
 /* `frame`: frame_bytes(head->length) bytes. */
 MUST_CHECK bool frame_is_whole(const char *frame, const struct frame_head *head);

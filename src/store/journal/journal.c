@@ -25,6 +25,7 @@ struct journal {
     struct disk *disk;
     char *directory;
     uint64_t id;
+    uint64_t replayed_from; /* the segment; what is left of older ones nobody has read */
     struct segment current;
     uint64_t offset, sequence; /* of the next group */
     struct segment_maker *maker;
@@ -36,6 +37,10 @@ struct journal {
     pthread_mutex_t lock;      /* guards what follows: release comes from another thread */
     struct live_segment *live; /* oldest first; the last one is current */
     size_t live_count, live_capacity;
+
+    /* A lock of its own: a release holds the other one while it unlinks files. */
+    pthread_mutex_t durable_lock;
+    struct journal_position durable; /* behind the last group */
 };
 
 static void add_live(struct journal *j, uint64_t number, uint64_t bytes)
@@ -44,6 +49,13 @@ static void add_live(struct journal *j, uint64_t number, uint64_t bytes)
     j->live = xgrow(j->live, &j->live_capacity, j->live_count + 1, sizeof *j->live);
     j->live[j->live_count++] = (struct live_segment){number, bytes};
     pthread_mutex_unlock(&j->lock);
+}
+
+static void note_durable(struct journal *j)
+{
+    pthread_mutex_lock(&j->durable_lock);
+    j->durable = (struct journal_position){j->current.number, j->offset};
+    pthread_mutex_unlock(&j->durable_lock);
 }
 
 static void reserve_frame(struct journal *j, size_t n)
@@ -203,8 +215,10 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
     j->directory = xstrdup(o->directory);
     j->current.fd = -1;
     ASSERT(pthread_mutex_init(&j->lock, NULL) == 0);
+    ASSERT(pthread_mutex_init(&j->durable_lock, NULL) == 0);
     j->id = o->id;
     j->dropped = end.dropped;
+    j->replayed_from = from.segment;
     j->maker =
         segment_maker_new(o->disk, o->directory, j->id, o->segment_bytes, o->single_threaded);
     result = end.empty ? open_new(j) : open_existing(j, o, &end);
@@ -214,6 +228,7 @@ struct journal *journal_open(const struct journal_options *o, struct journal_pos
     else
         good = replay_visit_last(&end, o->directory, visit, context, ret_why);
     free(end.last_frame);
+    note_durable(j);
     if (!good) {
         journal_close(j);
         return NULL;
@@ -276,6 +291,7 @@ bool journal_commit(struct journal *j, struct str records, struct journal_positi
         return die(j, "sync", result);
     j->offset += n;
     j->sequence++;
+    note_durable(j);
     *ret_end = (struct journal_position){j->current.number, j->offset};
     return true;
 }
@@ -318,6 +334,35 @@ uint64_t journal_live_bytes(struct journal *j)
     return bytes;
 }
 
+struct journal_extent journal_get_extent(struct journal *j)
+{
+    CHECK_MAGIC(j, JOURNAL_MAGIC);
+    pthread_mutex_lock(&j->lock);
+    pthread_mutex_lock(&j->durable_lock);
+    struct journal_extent extent = {
+        .segments = xmalloc(j->live_count * sizeof *extent.segments),
+        .end_offset = j->durable.offset_bytes,
+        .journal_id = j->id,
+        .disk = j->disk,
+        .directory = j->directory,
+    };
+    for (size_t i = 0; i < j->live_count; i++)
+        if (j->live[i].number >= j->replayed_from && j->live[i].number <= j->durable.segment)
+            extent.segments[extent.count++] = j->live[i].number;
+    pthread_mutex_unlock(&j->durable_lock);
+    pthread_mutex_unlock(&j->lock);
+    return extent;
+}
+
+bool journal_is_live(struct journal *j, uint64_t segment)
+{
+    CHECK_MAGIC(j, JOURNAL_MAGIC);
+    pthread_mutex_lock(&j->lock);
+    bool is_live = j->live_count > 0 && j->live[0].number <= segment;
+    pthread_mutex_unlock(&j->lock);
+    return is_live;
+}
+
 struct journal_position journal_end(const struct journal *j)
 {
     CHECK_MAGIC(j, JOURNAL_MAGIC);
@@ -345,6 +390,7 @@ void journal_close(struct journal *j)
     if (j->current.fd >= 0)
         j->disk->close(j->disk, j->current.fd);
     pthread_mutex_destroy(&j->lock);
+    pthread_mutex_destroy(&j->durable_lock);
     free(j->live);
     free(j->frame);
     free(j->directory);

@@ -60,7 +60,20 @@ bool journal_ready(struct journal *journal, size_t records_bytes);
 /* Everything before `position` is durable elsewhere, power cuts included: its segments may be
  * reused. Any thread. */
 void journal_release(struct journal *journal, struct journal_position position);
-uint64_t journal_live_bytes(struct journal *journal);               /* any thread */
+uint64_t journal_live_bytes(struct journal *journal); /* any thread */
+
+/* What has been durable at one moment, for who checks it (check.h). Any thread. */
+struct journal_extent {
+    uint64_t *segments; /* malloc'ed: numbers, oldest first; the last one is written to */
+    size_t count;
+    uint64_t end_offset; /* of the groups in the last one */
+    uint64_t journal_id;
+    struct disk *disk;
+    const char *directory; /* the journal's */
+};
+struct journal_extent journal_get_extent(struct journal *journal);
+bool journal_is_live(struct journal *journal, uint64_t segment);
+
 struct journal_position journal_end(const struct journal *journal); /* behind the last group */
 const char *journal_error(const struct journal *journal);           /* a sentence once dead */
 void journal_close(struct journal *journal);
