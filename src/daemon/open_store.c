@@ -29,8 +29,8 @@ static struct store *open_postgresql(const struct daemon_options *o, struct env 
                                 : postgresql_store_open(&options.each, ret_why);
 }
 
-/* Tests of the whole daemon set it, "BYTES,PAGES", to see many segments and checkpoints in seconds.
- */
+/* Tests of the whole daemon set it, "BYTES,PAGES" or "BYTES,PAGES,MS", to see many segments,
+ * checkpoints and passes of the scrub in seconds. */
 static void read_test_sizes(struct sqlite_store_options *options)
 {
     const char *text = getenv("POSTBACKD_TEST_SIZES");
@@ -38,7 +38,8 @@ static void read_test_sizes(struct sqlite_store_options *options)
     if (!text)
         return;
     options->journal_segment_bytes = (size_t)strtoull(text, &rest, 10);
-    options->checkpoint_pages = *rest == ',' ? (int)strtoul(rest + 1, NULL, 10) : 0;
+    options->checkpoint_pages = *rest == ',' ? (int)strtoul(rest + 1, &rest, 10) : 0;
+    options->scrub_interval_ms = *rest == ',' ? (int64_t)strtoul(rest + 1, NULL, 10) : 0;
 }
 
 static struct store *open_sqlite(const struct daemon_options *o, struct env *env, char **ret_why)

@@ -38,6 +38,8 @@ enum store_replica {
 };
 const char *store_replica_name(enum store_replica replica); /* "behind" */
 
+#define SCRUB_EXAMPLE_BYTES 400
+
 struct store_numbers { /* for metrics and health; exact at some moment of the last seconds */
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
@@ -69,6 +71,12 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     enum store_replica replica;
     int64_t replica_lag_ms;                         /* behind, as of the last look */
     int64_t replica_reads, replica_reads_passed_on; /* answered by it; by the primary instead */
-    bool accepting;                                 /* false: busy or failed */
+    /* Where the store checks itself what its disk has (sqlite/scrub.h). */
+    bool scrub_runs;
+    int64_t scrub_ended_ms;                 /* the last whole pass; 0: none yet */
+    int64_t scrub_read_bytes, scrub_passes; /* since the start */
+    int64_t scrub_damaged; /* places; known until a whole pass has not found them */
+    char scrub_example[SCRUB_EXAMPLE_BYTES]; /* one of them, as a sentence */
+    bool accepting;                          /* false: busy or failed */
     bool failed; /* the disk refused a write or a sync: the process must end */
 };

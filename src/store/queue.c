@@ -98,6 +98,7 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_APPLIED:
     case REQUEST_APPLIER_FAILED:
     case REQUEST_APPLY:
+    case REQUEST_CHECKPOINT:
     case REQUEST_STOP: UNREACHABLE();
     }
 #undef ANSWER

@@ -26,7 +26,8 @@ enum request_kind {
     REQUEST_FEED,
     REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
     REQUEST_APPLIER_FAILED,
-    REQUEST_APPLY, /* to the applier */
+    REQUEST_APPLY,      /* to the applier */
+    REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
     REQUEST_STOP,
 };
 

@@ -13,6 +13,7 @@ struct sqlite_store_options {
     /* 0: the defaults. Small ones let a test see many segments, groups and so on in a moment. */
     size_t journal_segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
+    int64_t scrub_interval_ms; /* and the first pass begins at once */
     /* Beyond these, events are refused; 0: the defaults (sqlite/bounds.c, base/limits.h). */
     int64_t disk_reserve_bytes, journal_most_bytes, waiting_most;
 };

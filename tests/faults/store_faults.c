@@ -53,6 +53,7 @@ static struct store *open_store(struct subject *subject)
         .retention = {.bodies_days = 90, .attempts_days = 30, .panelists_days = 91},
         .journal_segment_bytes = r->segment_bytes,
         .checkpoint_pages = 40,
+        .scrub_interval_ms = 1000,
     };
     char *why = NULL;
     struct store *store = sqlite_store_open(&o, &why);
@@ -95,6 +96,17 @@ static void settle_erasures(struct run *r)
     }
 }
 
+/* Whatever a crash has left: it is no damage. */
+static void expect_undamaged(struct run *r)
+{
+    struct store_numbers numbers;
+    store_get_numbers(r->store.store, &numbers);
+    while (numbers.scrub_passes == 0 && turns_sleep_us(1000))
+        store_get_numbers(r->store.store, &numbers);
+    if (!expect(r, numbers.scrub_damaged == 0, "the scrub takes for damage what is none"))
+        printf("  %s\n", numbers.scrub_example);
+}
+
 /* The store's text, opened with nothing arranged against it; it stays open. */
 static void compare_with_oracle(struct run *r)
 {
@@ -119,6 +131,7 @@ static void compare_with_oracle(struct run *r)
         !r->quiet)
         state_print_difference(&got, &first);
     settle_erasures(r);
+    expect_undamaged(r);
     for (size_t i = 0; i < r->in_doubt_count; i++)
         op_free(r->in_doubt[i]);
     r->in_doubt_count = 0;

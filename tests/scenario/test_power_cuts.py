@@ -11,14 +11,16 @@ from collections import Counter
 
 import pytest
 
+from harness import eventually
 from load import World, assert_feed, assert_reports, check
 from power import PowerSupply
 
 CUTS_PER_SEED = 20
 CUTS = int(os.environ.get("POSTBACKD_CUTS", str(CUTS_PER_SEED)))
 SEED = int(os.environ.get("POSTBACKD_SEED", str(random.SystemRandom().randrange(1 << 32))))
-# Journal segments of 128 KiB and a checkpoint every 64 pages: all of it happens in each life.
-SIZES = {"POSTBACKD_TEST_SIZES": "131072,64"}
+# Journal segments of 128 KiB, a checkpoint every 64 pages and a scrub every 200 ms: all of it happens
+# in each life.
+SIZES = {"POSTBACKD_TEST_SIZES": "131072,64,200"}
 THREADS = 4
 pytestmark = pytest.mark.sqlite("its files on a disk that loses power")
 
@@ -61,6 +63,12 @@ def end_life(world, supply, r, style=None):
     return end
 
 
+def assert_undamaged(d):
+    """What a cut has torn is not what the scrub calls damage."""
+    eventually(lambda: d.metrics()["postbackd_scrub_passes_total"] > 0, 60, what="a pass")
+    assert d.metrics()["postbackd_scrub_damaged"] == 0, d.api().get("/healthz").text
+
+
 def one_store(directory, seed):
     r = random.Random(seed)
     supply = PowerSupply(directory)
@@ -73,6 +81,7 @@ def one_store(directory, seed):
             cuts.append(one_life(world, supply, r))
         world.daemon.start()
         world.finish()
+        assert_undamaged(world.daemon)
         stored, duplicates, _ = check(world)
         assert world.daemon.stop() == 0
         supply.cut(r)  # what an orderly stop leaves is durable

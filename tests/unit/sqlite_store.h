@@ -155,6 +155,7 @@ static inline int test_sync_file(struct disk *disk, int fd)
 /* 0: as it is without. */
 static size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
 static int test_checkpoint_pages; /* 0: as it is without */
+static int64_t test_scrub_interval_ms;
 
 static inline struct store *open_store(char **ret_why)
 {
@@ -169,6 +170,7 @@ static inline struct store *open_store(char **ret_why)
         .retention = {90, 30, 91},
         .journal_segment_bytes = test_segment_bytes,
         .checkpoint_pages = test_checkpoint_pages,
+        .scrub_interval_ms = test_scrub_interval_ms,
         .group_bytes = test_group_bytes,
         .memtable_bytes = test_memtable_bytes,
     };

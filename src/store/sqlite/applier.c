@@ -32,7 +32,7 @@ void applier_publish_numbers(struct sqlite_store *s)
 
 /* A complete checkpoint makes the journal's part up to the applied position superfluous: SQLite has
  * it, power cuts included. */
-void applier_checkpoint(struct sqlite_store *s, bool all)
+bool applier_checkpoint(struct sqlite_store *s, bool all)
 {
     struct sql *q = &s->apply.sql;
     struct journal_position position = meta_get_position(q);
@@ -43,6 +43,7 @@ void applier_checkpoint(struct sqlite_store *s, bool all)
         journal_release(s->journal, position);
     else if (result == CHECKPOINT_FAILED)
         log_error("checkpoint_failed", LOG_C("why", q->why));
+    return result == CHECKPOINT_COMPLETE;
 }
 
 static int count_wal_pages(void *pages, sqlite3 *db, const char *name, int count)
@@ -114,11 +115,16 @@ void *applier_main(void *arg)
             free(r);
             break;
         }
+        if (r && r->kind == REQUEST_CHECKPOINT) {
+            bool is_complete = !sql_failed(&s->apply.sql) && applier_checkpoint(s, false);
+            scrub_checkpoint_done(s->scrub, r, is_complete);
+            r = NULL;
+        }
         if (r)
             apply_one(s, r->what);
         free(r);
         if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)
-            applier_checkpoint(s, false);
+            (void)applier_checkpoint(s, false);
         tell_failure(s);
     }
     sqlite3_wal_hook(s->apply.sql.db, NULL, NULL);

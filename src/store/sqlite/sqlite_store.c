@@ -149,6 +149,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };
+    scrub_get_numbers(s->scrub, ret);
     for (size_t i = 0; i < STORE_TIMINGS; i++)
         timing_get(&n->timings[i], &ret->timings[i]);
     const struct timing_numbers *commit = &ret->timings[STORE_TIME_COMMIT];
@@ -263,6 +264,7 @@ static void sqlite_start(struct store *store, struct owed_sink *sink)
     ASSERT(pthread_create(&s->reads_thread, NULL, reads_main, s) == 0);
     for (size_t i = 0; i < SCANNERS; i++)
         ASSERT(pthread_create(&s->scanners[i].thread, NULL, scans_main, &s->scanners[i]) == 0);
+    scrub_start(s->scrub);
 }
 
 static void stop_thread(struct queue *queue, pthread_t thread)
@@ -289,6 +291,7 @@ static void free_store(struct sqlite_store *s)
     lookup_close(&s->reads);
     for (size_t i = 0; i < SCANNERS; i++)
         lookup_close(&s->scanners[i].lookup);
+    scrub_free(s->scrub);
     buf_free(&s->writer.group);
     buf_free(&s->writer.body);
     arena_free(&s->writer.scratch);
@@ -312,13 +315,14 @@ static void sqlite_close(struct store *store)
     struct sqlite_store *s = sqlite_store_of(store);
     if (s->started) {
         atomic_store(&s->closing, true);
+        scrub_stop(s->scrub);
         stop_thread(&s->to_writer, s->writer_thread);
         stop_thread(&s->to_applier, s->applier_thread);
         stop_thread(&s->to_pages, s->pages_thread);
         stop_thread(&s->to_reads, s->reads_thread);
         stop_scanners(s);
-        if (!atomic_load(&s->numbers.failed))
-            applier_checkpoint(s, true);
+        if (!atomic_load(&s->numbers.failed) && applier_checkpoint(s, true))
+            scrub_note_clean(s->scrub);
     }
     free_store(s);
 }
@@ -387,6 +391,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         s->scanners[i].number = i;
         scans_configure(&s->scanners[i].lookup);
     }
+    s->scrub = scrub_new(s, options->scrub_interval_ms);
     applier_publish_numbers(s);
     return &s->store;
 }

@@ -8,6 +8,7 @@
  *   report, get, list ----> writer (read barrier) ----> reader ----> the asker
  *   statement, count -----> writer (read barrier) ----> scans reader ----> the asker
  *   check of books -----------------------------------> scans reader ----> the asker
+ *   checkpoint of the scrub ---------> applier ----> the scrub (scrub.h)
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
  * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
@@ -16,6 +17,7 @@
 
 #include "store/queue.h"
 #include "store/sqlite/apply.h"
+#include "store/sqlite/scrub.h"
 #include "store/sqlite/view.h"
 #include "store/store_open.h"
 
@@ -111,6 +113,7 @@ struct sqlite_store {
     size_t segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
     struct owed_sink *sink;
+    struct scrub *scrub;
 
     struct journal *journal; /* the writer's */
     struct view view;        /* the writer's */
@@ -166,7 +169,8 @@ void request_answer(struct sqlite_store *s, struct request *r, enum store_status
 /* applier.c */
 void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
-void applier_checkpoint(struct sqlite_store *s, bool all);
+/* True: it was complete. */
+bool applier_checkpoint(struct sqlite_store *s, bool all);
 /* purge.c: by the retention clock, which it moves on */
 void purge_run(struct apply *a, const struct store_retention *keep, struct retention_clock *clock,
                int64_t wall_ms, int64_t mono_ms);
