@@ -80,6 +80,24 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
         print_metric(to, &metrics[i]);
 }
 
+static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t now_ms)
+{
+    const struct metric metrics[] = {
+        {"postbackd_scrub_damaged", "gauge",
+         "Places where the store's files are damaged; the log and /healthz name them.",
+         n->scrub_damaged},
+        {"postbackd_scrub_age_seconds", "gauge",
+         "Time since the store's files were last checked whole; -1: not yet.",
+         n->scrub_ended_ms ? (now_ms - n->scrub_ended_ms) / 1000 : -1},
+        {"postbackd_scrub_passes_total", "counter",
+         "Checks of all of the store's files that ended.", n->scrub_passes},
+        {"postbackd_scrub_read_bytes_total", "counter", "Bytes that these checks have read.",
+         n->scrub_read_bytes},
+    };
+    for (size_t i = 0; n->scrub_runs && i < ARRAY_LEN(metrics); i++)
+        print_metric(to, &metrics[i]);
+}
+
 static void print_database(struct buf *to, const struct store_numbers *n)
 {
     const struct metric metrics[] = {
@@ -373,6 +391,7 @@ static void measured(struct task *task)
                                          atomic_load(&c->api->events_rejected)});
     print_nodes(&body, &store);
     print_database(&body, &store);
+    print_scrub(&body, &store, call_now_ms(c));
     print_replica(&body, &store);
     print_clusters(&body, &store);
     print_delivery(&body, &delivery);

@@ -40,6 +40,17 @@ static void warn_refusing(struct json_writer *w, const struct store_numbers *n)
     buf_free(&text);
 }
 
+static void warn_damaged(struct json_writer *w, const struct store_numbers *n)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "The store's files are damaged at %lld places, so %s. Look at the disk; the "
+               "operators' page scrub.md says what to do.",
+               (long long)n->scrub_damaged, n->scrub_example);
+    check(w, "store_damaged", buf_str(&text));
+    buf_free(&text);
+}
+
 /* What is not wrong yet, but will be in days; and what is wrong for a part of the requests. */
 static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
@@ -52,7 +63,7 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     int64_t disabled = directory_count_disabled_endpoints(c->api->options.directory);
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
     if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
-        !is_refusing(n))
+        !is_refusing(n) && n->scrub_damaged == 0)
         return;
     json_key(w, "Warnings");
     json_array(w);
@@ -94,6 +105,8 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     }
     if (is_refusing(n))
         warn_refusing(w, n);
+    if (n->scrub_damaged > 0)
+        warn_damaged(w, n);
     json_end_array(w);
     buf_free(&text);
 }
