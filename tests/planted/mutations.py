@@ -105,6 +105,27 @@ plant("synchronous_off", "sqlite", "SQLite syncs nothing at a checkpoint",
       "src/store/sqlite/schema.c", "PRAGMA synchronous=NORMAL", "PRAGMA synchronous=OFF",
       "unit paced")
 
+# --- the scrub -----------------------------------------------------------------------------------
+
+C = "src/store/sqlite/scrub.c"
+plant("runs_not_scrubbed", "scrub", "one page in sixteen is not compared with its checksum", C,
+      "code < 0 || !page_is_whole(", "code < 0 || i % 16 == 2 ? code < 0 : !page_is_whole(",
+      "unit scrub")
+plant("journal_not_scrubbed", "scrub", "the journal's groups are not read again", C,
+      "(!is_new || journal_check(&check))", "(!is_new || check.journal)", "unit scrub")
+plant("read_error_not_told", "scrub", "pages that cannot be read count as whole", C,
+      "if ((code == 0 && page_is_whole(", "if ((code < 0 || page_is_whole(", "unit scrub")
+plant("released_segment_told", "scrub", "a segment that was given up counts as damaged",
+      "src/store/journal/check.c",
+      "!c->stopped && journal_is_live(c->check->journal, segment)", "!c->stopped && segment > 0",
+      "unit scrub")
+plant("found_is_forgotten", "scrub", "a restart forgets what was found", C,
+      "bool is_known = scrub_state_read(", "bool is_known = false && scrub_state_read(",
+      "unit scrub")
+plant("page_number_not_summed", "scrub", "a page written to another place counts as whole",
+      "src/store/sqlite/page_sum.c", "(struct page_sum){number, hash_crc32c(crc, &number, sizeof number)}",
+      "(struct page_sum){0, number ? crc : 0}", "unit scrub")
+
 # --- the applier ---------------------------------------------------------------------------------
 
 A = "src/store/sqlite/apply.c"
