@@ -230,8 +230,8 @@ static void end_pass(struct scrub *s)
         s->state.example[0] = '\0';
     pthread_mutex_lock(&s->lock);
     s->passes++;
+    s->shown = s->state;
     pthread_mutex_unlock(&s->lock);
-    show(s);
     save(s);
     if (s->state.found > 0)
         log_error("scrub_ended", LOG_INT("damaged", s->state.found),
