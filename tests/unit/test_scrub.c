@@ -133,15 +133,23 @@ static char *segment(int number)
     return xprintf("%s/journal/journal-%016x", directory, number);
 }
 
-/* Several segments of which only the first event is applied, and so none is released. A new store
- * applies its first events at once, by itself. */
+static int oldest, newest; /* of the segments that are live */
+
+/* Several segments that are not applied and so not released. The store may apply some events all
+ * the same: the first ones at once, and what is there when it has to wait for a segment. */
 static void begin_with_segments(void)
 {
+    int groups = 0, live;
     mono_stands_still = true;
     begin_scrubbed();
-    submit_some(1000, 1);
-    (void)report(false);
-    submit_some(0, 63); /* a block each, 15 to a segment */
+    do {
+        int count = groups ? 15 : 18; /* a block each, 15 to a segment */
+        submit_some(groups, count);
+        groups += count;
+        live = (int)(wait_for_pass().journal_bytes / SEGMENT);
+    } while (live < 3);
+    newest = (groups + 14) / 15;
+    oldest = newest - live + 1;
 }
 
 static void end_with_segments(void)
@@ -167,21 +175,21 @@ static void damage_of_each_segment_is_found(void)
 {
     begin_with_segments();
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, 0);
-    for (int number = 1; number <= 5; number++) {
+    for (int number = oldest; number <= newest; number++) {
         check_damage_is_found(number, 20);             /* its head */
         check_damage_is_found(number, 4096 + 1);       /* a group's head */
         check_damage_is_found(number, 2 * 4096 + 100); /* its records */
     }
-    check_damage_is_found(1, 15 * 4096 + 10); /* the last group of one that is closed */
-    char *oldest = segment(1), *newest = segment(5);
-    flip(oldest, 4096 + 100);
-    flip(newest, 4096 + 100);
+    check_damage_is_found(oldest, 15 * 4096 + 10); /* the last group of one that is closed */
+    char *first = segment(oldest), *last = segment(newest);
+    flip(first, 4096 + 100);
+    flip(last, 4096 + 100);
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, 2);
-    flip(oldest, 4096 + 100);
+    flip(first, 4096 + 100);
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, 1);
-    flip(newest, 4096 + 100);
-    free(newest);
-    free(oldest);
+    flip(last, 4096 + 100);
+    free(last);
+    free(first);
     end_with_segments();
 }
 
@@ -201,8 +209,8 @@ static void check_missing_is_found(char *path)
 static void files_that_are_gone_are_missed(void)
 {
     begin_with_segments();
-    check_missing_is_found(segment(2));
-    check_missing_is_found(segment(5));
+    check_missing_is_found(segment(oldest + 1));
+    check_missing_is_found(segment(newest));
     check_missing_is_found(database_path());
     end_with_segments();
 }
@@ -236,7 +244,7 @@ static void what_cannot_be_read_is_told(void)
     CHECK_EQ_INT(n.scrub_damaged, 1);
     CHECK(strstr(n.scrub_example, "postbackd.db at byte 12288: Input/output error") != NULL);
     failing_fd = 1;
-    CHECK_EQ_INT(wait_for_pass().scrub_damaged, 5); /* of each segment */
+    CHECK_EQ_INT(wait_for_pass().scrub_damaged, newest - oldest + 1); /* of each segment */
     failing_fd = -1;
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, 0);
     test_disk.read_at = disk_real()->read_at;
@@ -263,14 +271,15 @@ static void what_is_being_written_and_released_is_no_damage(void)
 }
 
 static atomic_int
-    held; /* 1: hold the next reader of the first segment; 2: it is held; 0: it may go */
+    held; /* 1: hold the next reader of the oldest segment; 2: it is held; 0: it may go */
 
 static ssize_t holding_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
 {
     (void)disk;
     char link[64], path[512] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
-    if (readlink(link, path, sizeof path - 1) > 0 && strstr(path, "journal-0000000000000001")) {
+    if (readlink(link, path, sizeof path - 1) > 0 &&
+        (int)strtoul(path + strlen(path) - 4, NULL, 16) == oldest && strstr(path, "/journal-")) {
         int wanted = 1;
         if (atomic_compare_exchange_strong(&held, &wanted, 2))
             while (held != 0)
@@ -288,12 +297,12 @@ static void a_segment_released_while_it_is_read_is_no_damage(void)
     while (held != 2)
         usleep(1000);
     int64_t before = numbers().journal_bytes;
-    for (int i = 100; numbers().journal_bytes >= before; i++) {
+    for (int i = 5000; numbers().journal_bytes >= before; i++) {
         submit_some(i, 1);
         (void)report(false); /* applies it; a checkpoint follows, and another one where a reader was
                                 in the way of the last */
     }
-    char *path = segment(1);
+    char *path = segment(oldest);
     int fd = open(path, O_RDWR); /* it is kept to be used again, or is that already */
     free(path);
     if (fd >= 0)
