@@ -185,10 +185,12 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
         .content = {a, b},
     };
     c.key = event_key(&l->secret, c.terms->account_no, c.event_id);
-    struct verdict v = rules_decide(&c, 0, NULL, false, now_ms, ret);
+    uint64_t *last_event_no = &l->last_event_no[c.terms->account_no];
+    struct rules_facts facts = {
+        .received_ms = now_ms, .accepted_ms = now_ms, .last_event_no = *last_event_no};
+    struct verdict v = rules_decide(&c, &facts, ret);
     ASSERT(v.kind == VERDICT_ACCEPTED && ret->state == CALLBACK_PENDING);
-    ret->event_no = ++l->last_event_no[ret->account_no];
-    ret->due_ms = now_ms;
+    *last_event_no = ret->event_no;
 }
 
 static void add_event(struct loop *l, const struct event *e, int32_t period)

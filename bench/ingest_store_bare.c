@@ -190,12 +190,13 @@ static void bare_event(struct bare *b, const struct candidate *c)
 {
     struct sql *q = &b->sql;
     struct event e;
-    const struct payments none = {0};
-    struct verdict v = rules_decide(c, &none, NULL, false, c->occurred_ms, &e);
+    uint64_t *last_event_no = &b->event_no[c->terms->account_no];
+    struct rules_facts facts = {.accepted_ms = c->occurred_ms, .last_event_no = *last_event_no};
+    struct verdict v = rules_decide(c, &facts, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
-    e.event_no = ++b->event_no[e.account_no];
+    *last_event_no = e.event_no;
     int64_t id = (int64_t)event_id_of(e.account_no, e.event_no);
-    struct payload_options options = {.client_id = c->client_id, .integration = c->integration};
+    struct payload_options options = payload_options_of(c);
     sql_bind_int(b->add_key, 1, (int64_t)e.key.hi);
     sql_bind_int(b->add_key, 2, (int64_t)e.key.lo);
     sql_bind_int(b->add_key, 3, (int64_t)e.content.hi);

@@ -10,6 +10,16 @@ struct payload_options {
     enum integration integration;
 };
 
+static inline struct payload_options payload_options_of(const struct candidate *c)
+{
+    return (struct payload_options){
+        .client_id = c->client_id,
+        .legacy_fields = c->terms->legacy_fields,
+        .extended_fields = c->terms->extended_fields,
+        .integration = c->integration,
+    };
+}
+
 /* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from
  * the body's first byte, of Signature's digits (0 where the body has none). */
 uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);

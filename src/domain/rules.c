@@ -1,8 +1,9 @@
 /* What an event is worth and what becomes of it.
  *
  * One function per kind of decision; rules_decide walks them in the order a verdict is looked
- * for: what intake refuses, original, then amounts, then where the callback stands. Everything that
- * decides is an argument, so the same candidate on the same facts is the same event for ever. */
+ * for: repeated, refused by intake, original, then amounts, then where the callback stands.
+ * Everything that decides is an argument, so the same candidate on the same facts is the same event
+ * for ever. */
 #include "domain/rules.h"
 
 #include "domain/money.h"
@@ -125,15 +126,23 @@ static void set_state(struct event *e, const struct candidate *c)
         e->state = CALLBACK_PENDING;
 }
 
-struct verdict rules_decide(const struct candidate *c, const struct payments *paid,
-                            const struct event *original, bool original_reversed,
-                            int64_t accepted_ms, struct event *ret_event)
+static struct verdict judge_repeated(const struct candidate *c, const struct rules_facts *facts)
 {
+    if (!key128_eq(facts->known_content, c->content))
+        return refuse(VERDICT_CONFLICT, NULL);
+    return (struct verdict){.kind = VERDICT_DUPLICATE, .event_no = facts->known_event_no};
+}
+
+struct verdict rules_decide(const struct candidate *c, const struct rules_facts *facts,
+                            struct event *ret_event)
+{
+    if (facts->is_known)
+        return judge_repeated(c, facts);
     if (c->refused)
         return refuse(VERDICT_REFUSED, NULL);
     bool reversal = c->type == EVENT_OFFER_COMPLETION_REVERSED;
     if (reversal) {
-        struct verdict v = judge_original(c, original, original_reversed);
+        struct verdict v = judge_original(c, facts->original, facts->is_original_reversed);
         if (v.kind != VERDICT_ACCEPTED)
             return v;
     }
@@ -147,7 +156,9 @@ struct verdict rules_decide(const struct candidate *c, const struct payments *pa
         .is_test = c->is_test,
         .reward_decimals = c->terms->reward_decimals,
         .occurred_ms = c->occurred_ms,
-        .accepted_ms = accepted_ms,
+        .event_no = facts->last_event_no + 1,
+        .accepted_ms = facts->accepted_ms,
+        .due_ms = facts->received_ms,
         .event_id = c->event_id,
         .original_reward_id = c->original_reward_id,
         .reason = c->reason,
@@ -155,7 +166,7 @@ struct verdict rules_decide(const struct candidate *c, const struct payments *pa
         .content = c->content,
     };
     if (reversal) {
-        take_from_original(&e, original);
+        take_from_original(&e, facts->original);
     } else {
         e.panelist_id = c->panelist_id;
         e.session_id = c->session_id;
@@ -164,9 +175,9 @@ struct verdict rules_decide(const struct candidate *c, const struct payments *pa
         e.offer_title = c->offer_title;
         /* A click is not yet about any goal of the offer. */
         e.offer_goal_id = c->type == EVENT_OFFER_CLICKED ? STR_NONE : c->offer_goal_id;
-        set_amounts(&e, c, paid);
+        set_amounts(&e, c, &facts->paid);
     }
     set_state(&e, c);
     *ret_event = e;
-    return (struct verdict){.kind = VERDICT_ACCEPTED};
+    return (struct verdict){.kind = VERDICT_ACCEPTED, .event_no = e.event_no};
 }

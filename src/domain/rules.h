@@ -6,17 +6,26 @@
 #include "domain/cap.h"
 #include "domain/event.h"
 
-/* Fills everything of `ret_event` but account-local facts the store assigns (event_no). Text is
- * borrowed from the candidate (and `original`); body is left absent, see payload.h.
- *
- * paid: disqualification payments of this (app, panelist) that count for the cap, see cap.h;
- * looked up only when rules_needs_payments() says so, else empty.
- * original: the event named by OriginalRewardId on a reversal (NULL: not found), and whether it
- * has been reversed already. */
+/* What a store has looked up for a candidate. */
+struct rules_facts {
+    int64_t received_ms, accepted_ms;
+    uint64_t last_event_no; /* of the account */
+    /* An event has the candidate's key: nothing below known_event_no is looked up then. */
+    bool is_known;
+    struct key128 known_content;
+    uint64_t known_event_no;
+    /* Disqualification payments of this (app, panelist) that count for the cap, see cap.h: where
+     * rules_needs_payments() says so. */
+    struct payments paid;
+    const struct event *original; /* of a reversal, by OriginalRewardId; NULL: not found */
+    bool is_original_reversed;    /* already */
+};
+
 bool rules_needs_payments(const struct candidate *c);
-struct verdict rules_decide(const struct candidate *c, const struct payments *paid,
-                            const struct event *original, bool original_reversed,
-                            int64_t accepted_ms, struct event *ret_event);
+/* Fills `ret_event` where the verdict is VERDICT_ACCEPTED. Text is borrowed from the candidate (and
+ * `original`); body is left absent, see payload.h. */
+struct verdict rules_decide(const struct candidate *c, const struct rules_facts *facts,
+                            struct event *ret_event);
 
 /* The reward an item would get by the app's ratio or its own Reward; false: out of range, or an
  * ad_hoc without one. Used at intake, which refuses such an item (rules_decide asserts

@@ -97,22 +97,17 @@ static bool is_reversed(const struct memory_store *m, const struct event *origin
     return false;
 }
 
-static uint64_t next_event_no(const struct memory_store *m, uint32_t account_no)
+static uint64_t last_event_no(const struct memory_store *m, uint32_t account_no)
 {
     for (size_t i = m->count; i > 0; i--)
         if (m->entries[i - 1]->event.account_no == account_no)
-            return m->entries[i - 1]->event.event_no + 1;
-    return 1;
+            return m->entries[i - 1]->event.event_no;
+    return 0;
 }
 
 static void print_body(struct memory_store *m, const struct candidate *c, struct event *e)
 {
-    struct payload_options o = {
-        .client_id = c->client_id,
-        .legacy_fields = c->terms->legacy_fields,
-        .extended_fields = c->terms->extended_fields,
-        .integration = c->integration,
-    };
+    struct payload_options o = payload_options_of(c);
     struct buf body = {0};
     e->signature_offset = payload_print(&body, e, &o);
     e->body = arena_str(&m->arena, buf_str(&body));
@@ -146,26 +141,27 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
                               int64_t received_ms, int64_t accepted_ms, struct owed_list *owed)
 {
     uint32_t account_no = c->terms->account_no;
-    const struct entry *same = memory_find(m, account_no, c->event_id);
-    if (same) {
-        bool equal = key128_eq(same->event.content, c->content);
-        return (struct verdict){.kind = equal ? VERDICT_DUPLICATE : VERDICT_CONFLICT,
-                                .event_no = equal ? same->event.event_no : 0};
-    }
-    const struct entry *original = NULL;
+    const struct entry *same = memory_find(m, account_no, c->event_id), *original = NULL;
     if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
         original = memory_find(m, account_no, c->original_reward_id);
     size_t paid_count = 0;
     int64_t *paid_at_ms = rules_needs_payments(c) ? find_payments(m, c, &paid_count) : NULL;
-    struct payments paid = {paid_at_ms, paid_count};
+    struct rules_facts facts = {
+        .received_ms = received_ms,
+        .accepted_ms = accepted_ms,
+        .last_event_no = last_event_no(m, account_no),
+        .is_known = same != NULL,
+        .known_content = same ? same->event.content : (struct key128){0},
+        .known_event_no = same ? same->event.event_no : 0,
+        .paid = {paid_at_ms, paid_count},
+        .original = original ? &original->event : NULL,
+        .is_original_reversed = original && is_reversed(m, &original->event),
+    };
     struct event e;
-    struct verdict v = rules_decide(c, &paid, original ? &original->event : NULL,
-                                    original && is_reversed(m, &original->event), accepted_ms, &e);
+    struct verdict v = rules_decide(c, &facts, &e);
     free(paid_at_ms);
     if (v.kind != VERDICT_ACCEPTED)
         return v;
-    v.event_no = e.event_no = next_event_no(m, account_no);
-    e.due_ms = received_ms;
     m->last_accepted_ms = accepted_ms;
     if (e.lane != LANE_NONE)
         print_body(m, c, &e);

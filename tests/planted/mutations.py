@@ -217,8 +217,8 @@ plant("merge_loses_a_key", "keys", "a merge of runs leaves out one key in a thou
       "if (m.inputs[0].next_id % 1000 != 1)\n            "
       "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);", "unit runs")
 plant("content_not_compared", "keys", "another event under a known EventId counts as the same",
-      "src/store/sqlite/intake.c", "bool same = key128_eq(found.content, c->content);",
-      "bool same = true;", CONFORMANCE)
+      "src/domain/rules.c", "if (!key128_eq(facts->known_content, c->content))",
+      "if (c->type == 0)", "unit rules")
 
 # --- fences --------------------------------------------------------------------------------------
 

@@ -54,7 +54,7 @@ static struct candidate candidate_of(enum event_type type)
     return c;
 }
 
-static const struct payments nothing_paid = {0};
+static const struct rules_facts nothing_found = {.accepted_ms = ACCEPTED_MS, .last_event_no = 8};
 
 /* With so many payments at the time of the event. */
 static struct event accept(const struct candidate *c, uint32_t payments)
@@ -63,10 +63,35 @@ static struct event accept(const struct candidate *c, uint32_t payments)
     int64_t at_ms[100];
     for (uint32_t i = 0; i < payments; i++)
         at_ms[i] = c->occurred_ms;
-    struct payments paid = {at_ms, payments};
-    struct verdict v = rules_decide(c, &paid, NULL, false, ACCEPTED_MS, &e);
+    struct rules_facts facts = nothing_found;
+    facts.paid = (struct payments){at_ms, payments};
+    struct verdict v = rules_decide(c, &facts, &e);
     CHECK_EQ_INT(v.kind, VERDICT_ACCEPTED);
     return e;
+}
+
+static void an_event_known_by_its_key_is_repeated(void)
+{
+    struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
+    struct event untouched = {.event_no = 4242};
+    struct rules_facts facts = {.is_known = true, .known_content = {3, 4}, .known_event_no = 41};
+    c.refused = true; /* what would be refused now was accepted then */
+    struct verdict v = rules_decide(&c, &facts, &untouched);
+    CHECK(v.kind == VERDICT_DUPLICATE && v.event_no == 41);
+    facts.known_content.lo = 5;
+    v = rules_decide(&c, &facts, &untouched);
+    CHECK(v.kind == VERDICT_CONFLICT && v.event_no == 0);
+    CHECK_EQ_UINT(untouched.event_no, 4242);
+}
+
+static void an_accepted_event_has_the_next_number(void)
+{
+    struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
+    struct event e;
+    struct rules_facts facts = {.received_ms = 5, .accepted_ms = 6, .last_event_no = 8};
+    struct verdict v = rules_decide(&c, &facts, &e);
+    CHECK(v.kind == VERDICT_ACCEPTED && v.event_no == 9);
+    CHECK(e.event_no == 9 && e.due_ms == 5 && e.accepted_ms == 6);
 }
 
 static void copies_what_was_reported(void)
@@ -79,7 +104,7 @@ static void copies_what_was_reported(void)
     CHECK_EQ_UINT(e.account_no, 3);
     CHECK_EQ_UINT(e.app_no, 7);
     CHECK_EQ_UINT(e.client_no, 11);
-    CHECK_EQ_UINT(e.event_no, 0); /* the store's to assign */
+    CHECK_EQ_UINT(e.event_no, 9);
     CHECK_EQ_INT(e.type, EVENT_OFFER_COMPLETED);
     CHECK_EQ_INT(e.lane, LANE_OFFER);
     CHECK_EQ_INT(e.occurred_ms, ACCEPTED_MS - 5000);
@@ -260,7 +285,10 @@ static struct candidate reversal(void)
 static struct verdict decide(const struct candidate *c, const struct event *original, bool reversed)
 {
     struct event untouched = {.event_no = 4242};
-    struct verdict v = rules_decide(c, &nothing_paid, original, reversed, ACCEPTED_MS, &untouched);
+    struct rules_facts facts = nothing_found;
+    facts.original = original;
+    facts.is_original_reversed = reversed;
+    struct verdict v = rules_decide(c, &facts, &untouched);
     if (v.kind != VERDICT_ACCEPTED)
         CHECK_EQ_UINT(untouched.event_no, 4242);
     return v;
@@ -273,8 +301,8 @@ static void a_reversal_negates_its_original(void)
     c.reason = STR("chargeback");
     c.session_id = STR("s-1"); /* given and equal */
     terms.currency_micros = 1; /* today's ratio changes no past reward */
-    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
-                 VERDICT_ACCEPTED);
+    struct rules_facts facts = {.accepted_ms = ACCEPTED_MS, .original = &original};
+    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK_EQ_INT(e.revenue_micros, -1234567);
     CHECK_EQ_INT(e.reward_micros, -123460000);
     CHECK_EQ_UINT(e.original_no, 41);
@@ -357,16 +385,15 @@ static void the_reversal_of_a_test_is_a_test(void)
     struct candidate c = reversal();
     struct event original = original_of(&c), e = {0};
     original.is_test = true;
-    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
-                 VERDICT_ACCEPTED);
+    struct rules_facts facts = {.accepted_ms = ACCEPTED_MS, .original = &original};
+    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK(e.is_test);
     c.has_is_test = true; /* it says that it is none */
     struct verdict v = decide(&c, &original, false);
     CHECK_EQ_INT(v.kind, VERDICT_MISMATCH);
     CHECK_CSTR(v.field, "IsTest");
     c.is_test = true;
-    CHECK_EQ_INT(rules_decide(&c, &nothing_paid, &original, false, ACCEPTED_MS, &e).kind,
-                 VERDICT_ACCEPTED);
+    CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK(e.is_test);
 }
 
@@ -408,6 +435,8 @@ static void the_callback_starts_where_it_can_go(void)
 
 int main(void)
 {
+    RUN(an_event_known_by_its_key_is_repeated);
+    RUN(an_accepted_event_has_the_next_number);
     RUN(copies_what_was_reported);
     RUN(pays_by_the_ratio);
     RUN(starts_and_clicks_pay_nothing);

@@ -158,12 +158,7 @@ static struct original find_original(struct intake *in, const struct intake_item
 
 static struct str print_body(struct intake *in, const struct candidate *c, struct event *e)
 {
-    struct payload_options o = {
-        .client_id = c->client_id,
-        .legacy_fields = c->terms->legacy_fields,
-        .extended_fields = c->terms->extended_fields,
-        .integration = c->integration,
-    };
+    struct payload_options o = payload_options_of(c);
     struct buf body = {0};
     e->signature_offset = payload_print(&body, e, &o);
     struct str kept = arena_str(in->arena, buf_str(&body));
@@ -171,26 +166,22 @@ static struct str print_body(struct intake *in, const struct candidate *c, struc
     return kept;
 }
 
-static bool decide_known(struct intake *in, struct intake_item *item)
+static struct found_key find_known(struct intake *in, const struct intake_item *item)
 {
-    struct verdict before = *item->verdict; /* where this group was tried before */
-    struct found_key known = item->key;
+    if (item->key.found)
+        return item->key;
     const struct intake_item *earlier =
-        known.found ? NULL : earlier_with_key(in, item->c->terms->account_no, item->c->key);
-    if (earlier)
-        known = (struct found_key){true, earlier->event.content, earlier->event.event_no, 0};
-    if (!known.found)
-        return false;
-    bool same = key128_eq(known.content, item->c->content);
-    item->own = in->side->unknown && same && !earlier && before.kind == VERDICT_ACCEPTED &&
-                before.event_no == known.event_no;
-    *item->verdict = (struct verdict){
-        .kind = item->own ? VERDICT_ACCEPTED
-                : same    ? VERDICT_DUPLICATE
-                          : VERDICT_CONFLICT,
-        .event_no = same ? known.event_no : 0,
-    };
-    return true;
+        earlier_with_key(in, item->c->terms->account_no, item->c->key);
+    if (!earlier)
+        return (struct found_key){0};
+    return (struct found_key){true, earlier->event.content, earlier->event.event_no, 0};
+}
+
+/* Whether a try of this very group has accepted it, whose commit was in doubt, and happened. */
+static bool is_own(const struct intake *in, const struct intake_item *item, struct verdict before)
+{
+    return in->side->unknown && item->key.found && item->verdict->kind == VERDICT_DUPLICATE &&
+           before.kind == VERDICT_ACCEPTED && before.event_no == item->key.event_no;
 }
 
 static int64_t accepted_at(const struct intake_item *item)
@@ -209,8 +200,7 @@ static void accept(struct intake *in, struct intake_item *item, const struct ori
     struct intake_account *a = item->account;
     size_t index = (size_t)(item - in->items);
     item->accepted = true;
-    e->event_no = item->verdict->event_no = ++a->last_event_no;
-    e->due_ms = item->received_ms;
+    a->last_event_no = e->event_no;
     a->last_accepted_ms = e->accepted_ms;
     int32_t period = pg_period_of_day(clock_day(e->accepted_ms));
     if (period > a->period)
@@ -232,17 +222,30 @@ static void accept(struct intake *in, struct intake_item *item, const struct ori
 static void decide(struct intake *in, struct intake_item *item)
 {
     const struct candidate *c = item->c;
-    if (decide_known(in, item))
-        return;
+    struct verdict before = *item->verdict; /* where this group was tried before */
+    struct found_key known = find_known(in, item);
     struct original original = {0};
-    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
-        original = find_original(in, item);
-    struct payments paid = {0};
-    if (rules_needs_payments(c))
-        paid = find_payments(in, item);
-    *item->verdict =
-        rules_decide(c, &paid, original.event, original.reversed, accepted_at(item), &item->event);
-    if (item->verdict->kind == VERDICT_ACCEPTED)
+    struct rules_facts facts = {
+        .received_ms = item->received_ms,
+        .last_event_no = item->account->last_event_no,
+        .is_known = known.found,
+        .known_content = known.content,
+        .known_event_no = known.event_no,
+    };
+    if (!known.found) {
+        facts.accepted_ms = accepted_at(item);
+        if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+            original = find_original(in, item);
+        if (rules_needs_payments(c))
+            facts.paid = find_payments(in, item);
+    }
+    facts.original = original.event;
+    facts.is_original_reversed = original.reversed;
+    *item->verdict = rules_decide(c, &facts, &item->event);
+    item->own = is_own(in, item, before);
+    if (item->own)
+        item->verdict->kind = VERDICT_ACCEPTED;
+    else if (item->verdict->kind == VERDICT_ACCEPTED)
         accept(in, item, &original);
 }
 

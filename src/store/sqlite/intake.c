@@ -32,12 +32,7 @@ static void find_original(struct sqlite_store *s, const struct candidate *c, str
 
 static struct str print_body(struct sqlite_store *s, const struct candidate *c, struct event *e)
 {
-    struct payload_options options = {
-        .client_id = c->client_id,
-        .legacy_fields = c->terms->legacy_fields,
-        .extended_fields = c->terms->extended_fields,
-        .integration = c->integration,
-    };
+    struct payload_options options = payload_options_of(c);
     buf_clear(&s->writer.body);
     e->signature_offset = payload_print(&s->writer.body, e, &options);
     return buf_str(&s->writer.body);
@@ -47,30 +42,31 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
                              int64_t accepted_ms)
 {
     struct view *v = &s->view;
-    struct key_found found;
-    if (view_key(v, c->key, &found)) {
-        bool same = key128_eq(found.content, c->content);
-        return (struct verdict){
-            .kind = same ? VERDICT_DUPLICATE : VERDICT_CONFLICT,
-            .event_no = same ? event_no_of_id(found.id) : 0,
-        };
-    }
+    struct key_found found = {0};
     struct original original = {0};
-    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
-        find_original(s, c, &original);
-    struct payments paid = {0};
-    if (rules_needs_payments(c))
-        paid = view_payments(v, c);
     struct event e;
-    struct verdict verdict = rules_decide(c, &paid, original.found ? &original.event : NULL,
-                                          original.reversed, accepted_ms, &e);
+    bool is_known = view_key(v, c->key, &found);
+    struct rules_facts facts = {
+        .received_ms = received_ms,
+        .accepted_ms = accepted_ms,
+        .is_known = is_known,
+        .known_content = found.content,
+        .known_event_no = event_no_of_id(found.id),
+    };
+    if (!is_known) {
+        facts.last_event_no = view_last_event_no(v, c->terms->account_no);
+        if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+            find_original(s, c, &original);
+        if (rules_needs_payments(c))
+            facts.paid = view_payments(v, c);
+    }
+    facts.original = original.found ? &original.event : NULL;
+    facts.is_original_reversed = original.reversed;
+    struct verdict verdict = rules_decide(c, &facts, &e);
     if (verdict.kind != VERDICT_ACCEPTED)
         return verdict;
-    e.due_ms = received_ms;
-    e.event_no = view_last_event_no(v, e.account_no) + 1;
     if (sql_failed(&v->lookup.sql))
         return verdict; /* what was looked up is worth nothing; the group stops the store */
-    verdict.event_no = e.event_no;
     if (e.lane != LANE_NONE)
         e.body = print_body(s, c, &e);
     record_add_event(&s->writer.group, &e);
