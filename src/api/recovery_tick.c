@@ -8,7 +8,7 @@
 
 #define PAGE_ROWS 200
 #define LANE_ROOM 16            /* besides its window: how many may wait in a lane */
-#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often, as its next try */
+#define LANE_SHUT_EVERY_MS 5000 /* a lane that is suspended gets one so often at most */
 
 static bool read_page(struct recoveries *all, const struct recovery *r,
                       const struct recovery_part *part, struct part_page *page)
@@ -89,8 +89,10 @@ static int64_t ask_room(struct tick *t, lane_no lane)
         int64_t room = LANE_ROOM + (int64_t)h->window - h->waiting_in_ram;
         return room > 0 ? room : 0;
     }
+    /* A resend is tried at once, suspended or not: it must not come before the lane's own time. */
     int64_t now_ms = env_mono_ms(t->all->env);
-    if (now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
+    if (h->next_try_ms > env_wall_ms(t->all->env) ||
+        now_ms - t->at->shut_mono_ms < LANE_SHUT_EVERY_MS)
         return 0;
     t->at->shut_mono_ms = now_ms;
     return 1;

@@ -159,6 +159,8 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         return true;
     }
     lane_count_start(lane, &now);
+    if (shut && c->manual)
+        lane_count_resend(lane, &now);
     if (shut)
         (void)schedule_pass(&d->delivery->schedule, &c->place, now.wall_ms);
     struct request_source from = {

@@ -238,7 +238,9 @@ static bool is_owed(struct lane *lane, const struct callback *c)
 
 /* A resend of what is down is its next try, at once: whoever asks for it wants to see whether the
  * receiver works again. It comes before what would have been tried next, and whether it succeeds or
- * not, the spacing of the other tries stays as it is. */
+ * not, the spacing of the other tries stays as it is. Such tries are LANE_RESENDS_APART_MS apart,
+ * so that nobody can hammer a receiver that is down: one waits here for its time and for the try
+ * under way, and those that come meanwhile wait in the store like everything else that is due. */
 static void make_way(struct lane *lane)
 {
     lane_drop_queued(lane);
@@ -260,7 +262,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         return;
     }
     enum lane_mode mode = lane_mode(lane);
-    bool is_next_try = mode == LANE_SHUT && c->manual && lane->in_flight == 0;
+    bool is_next_try = mode == LANE_SHUT && c->manual && !lane->probe_is_resend;
     bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING || is_next_try;
     if (!wanted || room <= 0 || lane->in_ram >= FRESH_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);
@@ -434,6 +436,11 @@ void lane_count_start(struct lane *lane, const struct lane_now *now)
     if (lane->rate_next_micros < earliest)
         lane->rate_next_micros = earliest;
     lane->rate_next_micros += apart;
+}
+
+void lane_count_resend(struct lane *lane, const struct lane_now *now)
+{
+    lane->resend_mono_ms = now->mono_ms + LANE_RESENDS_APART_MS;
 }
 
 void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,

@@ -22,7 +22,8 @@
 #define LANE_MAGIC 0x1A4E1A4Eu
 #define LANE_RETRY_IN_RAM_MS 10000 /* a retry due within that may wait in memory */
 #define LANE_QUIET_MS 1000 /* tries under way and no answer for so long: it may be hanging */
-#define LANE_IDLE_MS 60000 /* nothing in hand, nothing waiting: forgotten after that */
+#define LANE_RESENDS_APART_MS 1000 /* shut: between the starts of tries that resends ask for */
+#define LANE_IDLE_MS 60000         /* nothing in hand, nothing waiting: forgotten after that */
 #define LANE_IDLE_SUSPENDED_MS 600000
 #define LANE_IDLE_GONE_MS (24 * 3600 * 1000) /* while it counts 410s */
 #define LANE_ROOM_ALWAYS 16                  /* what a lane gets even when memory is nearly full */
@@ -77,7 +78,7 @@ struct lane {
     bool page_asked;
     bool page_is_stale;   /* read before something was erased: not to be used */
     bool probe_ready;     /* shut: the one that is queued is the next try */
-    bool probe_is_resend; /* and need not wait for the time of the next try */
+    bool probe_is_resend; /* and waits for resend_mono_ms, not for the time of the next try */
     uint8_t page_kind;
     uint8_t empty_scans;
     uint32_t lingering; /* held entries that only wait for the page under way */
@@ -119,6 +120,7 @@ struct lane {
 
     int64_t page_not_before_mono_ms;
     int64_t paused_until_mono_ms; /* Retry-After */
+    int64_t resend_mono_ms;       /* shut: the next resend is tried then at the earliest */
     int64_t rate_next_micros;     /* monotonic: when the rate allows the next start */
     int64_t touched_mono_ms;
     int64_t heard_mono_ms; /* when it last answered, or when its first try since then began */
@@ -185,6 +187,8 @@ bool lane_gives_up(const struct lane *lane, const struct schedule *s, const stru
 /* The next to try (or to skip); in flight until lane_finish. */
 struct callback *lane_take(struct lane *lane);
 void lane_count_start(struct lane *lane, const struct lane_now *now); /* towards the rate */
+/* A shut lane starts the try of a resend: the next one keeps its distance. */
+void lane_count_resend(struct lane *lane, const struct lane_now *now);
 enum lane_finish {
     LANE_FINISH_FINAL,   /* recorded: delivered, dead or skipped */
     LANE_FINISH_WAITING, /* recorded: pending; kept in memory when its time is near */

@@ -111,16 +111,25 @@ static bool destination_allows(const struct lane *lane, const struct lane_now *n
     return to->dead ? destination_grants_probe(to, lane, now->mono_ms) : destination_has_seat(to);
 }
 
-/* The one try that is ready: it starts, waits for a seat, or is no longer wanted. */
+/* The one try that is ready: it starts, waits (for a seat; a resend also for the try under way and
+ * its distance from the resend before), or is no longer wanted. */
 static struct lane_decision decide_probe(const struct lane *lane, const struct lane_now *now,
                                          const struct lane_means *means, int64_t probe_at)
 {
-    if (probe_at > now->mono_ms || lane->in_flight > 0 || !destination_allows(lane, now))
+    int64_t patience_ms = lane->probe_is_resend ? LANE_RESENDS_APART_MS : 0;
+    bool is_alone = lane->in_flight == 0;
+    if (probe_at > now->mono_ms + patience_ms || !destination_allows(lane, now) ||
+        (!is_alone && !lane->probe_is_resend))
         return act(LANE_DROP);
-    if (means->seat)
-        return act(LANE_START);
     struct lane_decision d = act(LANE_WAIT);
-    d.needs = LANE_NEEDS_SEAT;
+    if (probe_at > now->mono_ms)
+        wake_by(&d, probe_at);
+    else if (!is_alone)
+        ; /* looked at again when it ends */
+    else if (means->seat)
+        return act(LANE_START);
+    else
+        d.needs = LANE_NEEDS_SEAT;
     return d;
 }
 
@@ -138,7 +147,9 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
                                         const struct lane_means *means)
 {
     int64_t probe_at = start_mono_ms(lane, now);
-    if (lane->window.suspended && !lane->probe_is_resend)
+    if (lane->probe_is_resend)
+        probe_at = later(probe_at, lane->resend_mono_ms);
+    else if (lane->window.suspended)
         probe_at = later(probe_at, lane->window.probe_mono_ms);
     if (lane->probe_ready)
         return decide_probe(lane, now, means, probe_at);

@@ -233,3 +233,28 @@ def test_what_may_be_asked_and_by_whom(quick):
     quick.api().events([a.event("recover")])
     assert api.get(path).status == 405
     assert api.get("/api/v1/callbacks/%72ecover").json["RewardId"] == "recover"
+
+
+def test_recoveries_wait_for_the_next_try_of_what_is_down(tmp_path):
+    """One resend by hand is tried at once; many at a time keep to the endpoint's own spacing."""
+    tried = []
+    receiver = Receiver(lambda request: tried.append(datetime.now(timezone.utc)) or 500)
+    daemon = Daemon(tmp_path, schedule="10m,1h").start()
+    try:
+        account = Account(daemon, receiver.url)
+        path = "/api/v1/apps/%s/endpoints" % account.app_id
+        daemon.api().events([account.event("down-%d" % i) for i in range(12)])
+
+        def suspended():
+            endpoint = daemon.api().get(path).json["Endpoints"][0]
+            return endpoint["State"] == "suspended" and endpoint["InFlight"] == 0 and endpoint
+
+        next_try = datetime.fromisoformat(eventually(suspended)["NextTryAt"].replace("Z", "+00:00"))
+        before = len(tried)
+        for _ in range(5):
+            recover(daemon, account, states=["pending"], rate=100)
+        eventually(lambda: len(tried) > before, what="the next try")
+        assert tried[before] >= next_try - timedelta(milliseconds=100), (tried, next_try)
+    finally:
+        daemon.stop()
+        receiver.close()

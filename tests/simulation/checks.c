@@ -135,6 +135,12 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     if (lane->window.suspended && !hurried && sim->mono_ms < l->next_ms)
         sim_found(sim, CHECK_SUSPENDED, "lane %llu is suspended and tries %lld ms too soon", no,
                   (long long)(l->next_ms - sim->mono_ms));
+    bool early = sim->mono_ms < l->next_ms || sim->mono_ms < host->dead_next_ms;
+    bool known = l->resent_ms > sim->life_began_ms && l->resent_ms > l->moved_ms;
+    if (t->is_shut && resent && early && known &&
+        sim->mono_ms < l->resent_ms + LANE_RESENDS_APART_MS)
+        sim_found(sim, CHECK_SUSPENDED, "lane %llu is shut and tries a resend %lld ms too soon", no,
+                  (long long)(l->resent_ms + LANE_RESENDS_APART_MS - sim->mono_ms));
     const struct app_choice *choice = &sim->choices[lane->no / LANE_KINDS - 1];
     if (choice->disabled[lane->no % LANE_KINDS] && choice->changed_ms < sim->mono_ms)
         sim_found(sim, CHECK_GONE, "lane %llu is tried though it is disabled", no);
@@ -177,8 +183,10 @@ void checks_starting(struct sim *sim, const struct try *t, int loop)
     l->under_way++;
     if (l->under_way > sim->most_at_once)
         sim->most_at_once = l->under_way;
-    bool early = t->callback->manual && sim->mono_ms < l->next_ms; /* changes no spacing */
-    l->try_is_probe = t->lane->window.suspended && !early;
+    l->try_is_probe = t->lane->window.suspended;
+    l->probe_ms = t->lane->window.probe_mono_ms;
+    if (t->is_shut && t->callback->manual)
+        l->resent_ms = sim->mono_ms;
     sim->hosts[url_host(t->x.url)].probes += t->is_probe;
 }
 
@@ -268,7 +276,7 @@ static void follow_lane(struct sim *sim, const struct ending *e)
         l->size_most += 1 / l->size_most;
     if (suspended && !e->was_suspended)
         l->wait_ms = WINDOW_SUSPEND_FIRST_MS;
-    else if (suspended && l->try_is_probe && e->counts)
+    else if (suspended && l->try_is_probe && e->counts && sim->mono_ms >= l->probe_ms)
         l->wait_ms = next_wait(l->wait_ms);
     else
         return;

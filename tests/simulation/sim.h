@@ -86,11 +86,14 @@ struct witness {
 
 struct lane_witness {
     int32_t under_way;
-    double size_most;                  /* no window can be wider, by the successes so far */
-    bool try_is_probe;                 /* the last one began while the lane was suspended */
-    int64_t wait_ms, next_ms;          /* suspended: spacing of the tries */
-    int64_t judged_ms;                 /* when that was last moved */
-    int64_t moved_ms;                  /* its URL */
+    double size_most;         /* no window can be wider, by the successes so far */
+    bool try_is_probe;        /* the last one began while the lane was suspended */
+    int64_t wait_ms, next_ms; /* suspended: spacing of the tries */
+    int64_t probe_ms;  /* the lane's own time, as that try began: a resend that ends before that
+                          changes no spacing */
+    int64_t judged_ms; /* when that was last moved */
+    int64_t moved_ms;  /* its URL */
+    int64_t resent_ms; /* when a resend was last tried while it was shut */
     int64_t paused_ms, pause_asked_ms; /* Retry-After */
     int64_t asked_until_ms;            /* by it, in whichever life */
     int paused_loop;

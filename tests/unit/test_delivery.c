@@ -360,11 +360,46 @@ static void a_resend_is_the_next_try_of_what_is_down(void)
         w->in_flight_max = 0;
         world_resend(w, later);
         world_resend(w, &w->rows[170]); /* one at a time all the same */
-        world_run(w, 200);
+        world_run(w, 1 * SECOND);
         CHECK_EQ_INT(w->in_flight_max, 1);
         world_run(w, 10 * SECOND);
         CHECK_EQ_INT(later->status.state, CALLBACK_DELIVERED);
         world_run(w, 2 * HOUR);
+        CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
+        world_close(w);
+    }
+}
+
+/* Whoever asks for a resend ten times a second must not hammer what is down: at most one try a
+ * second is made for that, and none beside another. */
+static void resends_of_what_is_down_are_spaced(void)
+{
+    struct world_answer (*const down[])(struct world *, const struct exchange *,
+                                        uint32_t) = {world_always_500, world_refused};
+    for (size_t i = 0; i < ARRAY_LEN(down); i++) {
+        struct world *w = world_open(1, "5s,1m,5m,15m,30m,1h");
+        w->answer = down[i];
+        world_set_app(w, 1, 1);
+        world_accept_many(w, 1, 1, 200);
+        world_run(w, 5 * MINUTE); /* its own tries are a minute apart by now */
+        int64_t starts = w->starts;
+        w->in_flight_max = 0;
+        for (size_t k = 0; k < 10; k++) /* all at once */
+            world_resend(w, &w->rows[100 + k]);
+        world_run(w, 900);
+        CHECK_EQ_INT(w->starts, starts + 1);
+        starts = w->starts;
+        for (size_t k = 0; k < 100; k++) {
+            world_resend(w, &w->rows[k]);
+            world_run(w, 100);
+        }
+        CHECK(w->starts - starts >= 9 && w->starts - starts <= 12);
+        CHECK_EQ_INT(w->in_flight_max, 1);
+        starts = w->starts;
+        world_run(w, 20 * SECOND); /* nobody asks: its own spacing holds again */
+        CHECK(w->starts - starts <= 2);
+        w->answer = world_slow;
+        world_run(w, 3 * HOUR);
         CHECK_EQ_UINT(world_count(w, CALLBACK_DELIVERED), 200);
         world_close(w);
     }
@@ -511,6 +546,7 @@ int main(void)
     RUN(keeps_few_of_many_headers);
     RUN(resends);
     RUN(a_resend_is_the_next_try_of_what_is_down);
+    RUN(resends_of_what_is_down_are_spaced);
     RUN(resends_of_what_is_being_tried);
     return check_done("delivery");
 }

@@ -227,6 +227,56 @@ static void a_suspended_lane_tries_one_at_a_time(void)
     bench_close(&b);
 }
 
+static bool offer_resend(struct bench *b, uint64_t event_no, int64_t ms)
+{
+    struct lane_now now = after(ms);
+    struct callback *c = callback_no(event_no);
+    int32_t before = b->lane->in_ram;
+    c->manual = true;
+    lane_offer(b->lane, c, 100, &now);
+    return b->lane->in_ram > before;
+}
+
+static void end_resend(struct bench *b, uint64_t event_no, int64_t begin_ms, int64_t end_ms)
+{
+    struct lane_now begin = after(begin_ms), end = after(end_ms);
+    CHECK_EQ_INT(decide(b, begin_ms), LANE_START);
+    struct callback *c = lane_take(b->lane);
+    CHECK_EQ_UINT(c->event_no, event_no);
+    lane_count_resend(b->lane, &begin);
+    CHECK_EQ_INT(decide(b, end_ms), LANE_WAIT);
+    lane_finish(b->lane, c, LANE_FINISH_CANCELLED, 10, &end);
+}
+
+/* The first one waits for the try under way, and for its distance from the resend before; those
+ * that come meanwhile wait in the store. */
+static void resends_of_a_shut_lane_are_next_one_at_a_time(void)
+{
+    struct bench b;
+    bench_open(&b);
+    while (!window_failed(&b.lane->window, start.mono_ms, &b.rng))
+        ;
+    CHECK(offer_resend(&b, 1, 0));
+    CHECK_EQ_INT(decide(&b, 0), LANE_START);
+    struct callback *first = lane_take(b.lane);
+    lane_count_resend(b.lane, &start);
+    CHECK(offer_resend(&b, 2, 100)); /* while it is tried */
+    CHECK(!offer_resend(&b, 3, 150));
+    CHECK_EQ_INT(wake_after(&b, 200), 1000);
+    CHECK_EQ_INT(decide(&b, 1200), LANE_WAIT); /* the first hangs */
+    CHECK_EQ_INT(b.lane->in_ram, 2);
+    struct lane_now now = after(1300);
+    lane_finish(b.lane, first, LANE_FINISH_CANCELLED, 10, &now);
+    end_resend(&b, 2, 1300, 1350);
+    CHECK(offer_resend(&b, 4, 1400));
+    CHECK_EQ_INT(wake_after(&b, 1400), 2300);
+    end_resend(&b, 4, 2300, 2310);
+    b.lane->paused_until_mono_ms = start.mono_ms + 60000;
+    CHECK(offer_resend(&b, 5, 4000));
+    CHECK_EQ_INT(decide(&b, 4000), LANE_DROP); /* it was asked to wait: due behind that */
+    bench_close(&b);
+}
+
 /* A callback that is being recorded, or that a page asked for earlier may still show, is not
  * taken from that page. */
 static void pages_leave_out_what_is_in_hand(void)
@@ -364,6 +414,7 @@ int main(void)
     RUN(modes_follow_the_settings);
     RUN(five_410s_last_until_the_directory_knows);
     RUN(a_suspended_lane_tries_one_at_a_time);
+    RUN(resends_of_a_shut_lane_are_next_one_at_a_time);
     RUN(pages_leave_out_what_is_in_hand);
     RUN(what_leaves_during_a_scan_is_scanned_again);
     RUN(an_empty_scan_does_not_spin);
