@@ -27,7 +27,7 @@ bool fields_check(const struct fields *f, const struct field_rule *rules, size_t
     }
     uint64_t seen = 0;
     ASSERT(count <= 64);
-    for (const struct json *m = f->body->first; m && !problems_full(f->faults); m = m->next) {
+    for (const struct json *m = f->body->first; m; m = m->next) {
         const struct field_rule *rule = rule_of(rules, count, m->name);
         if (!rule || (!rule->create && !rule->patch)) {
             problem_add(f->faults, m->name, "unknown_field", "there is no such field");

@@ -184,6 +184,8 @@ static void print_errors(struct json_writer *w, const struct call *c, bool of_qu
         json_end_object(w);
     }
     json_end_array(w);
+    if (c->problems.left_out > 0)
+        json_key_int(w, "moreErrors", (int64_t)c->problems.left_out);
 }
 
 static void answer_problem(struct call *c, int status, struct str detail, bool of_query,

@@ -15,8 +15,10 @@
 #define LIMIT_EVENT_AGE_DAYS 90
 #define LIMIT_EVENT_FUTURE_MS (5 * 60 * 1000)
 
-/* What is wrong with one input is listed up to here; the rest of it is not told. */
+/* What is wrong with one input is listed up to here, the rest is counted; of all events of a
+ * request together up to the second, then one of each. */
 #define LIMIT_PROBLEMS 20
+#define LIMIT_PROBLEMS_OF_REQUEST 2000
 #define LIMIT_PROBLEM_TEXT_BYTES 1024 /* of each problem's field and of its detail: cut */
 
 /* HTTP in: 431 / 414 / 408 / 503 beyond. */

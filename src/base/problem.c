@@ -4,6 +4,11 @@
 
 #include "base/buf.h"
 
+static bool is_full(const struct problems *problems)
+{
+    return problems->count >= (problems->most ? problems->most : LIMIT_PROBLEMS);
+}
+
 static void append(struct problems *to, struct problem *p)
 {
     if (to->last)
@@ -17,8 +22,10 @@ static void append(struct problems *to, struct problem *p)
 void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
                  ...)
 {
-    if (problems_full(to))
+    if (is_full(to)) {
+        to->left_out++;
         return;
+    }
     struct buf text = {0};
     va_list ap;
     va_start(ap, detail_fmt);
@@ -36,9 +43,13 @@ void problem_add(struct problems *to, struct str field, const char *code, const 
 void problems_join(struct problems *to, struct problems *more)
 {
     struct problem *next;
-    for (struct problem *p = more->first; p && !problems_full(to); p = next) {
+    to->left_out += more->left_out;
+    for (struct problem *p = more->first; p; p = next) {
         next = p->next;
         p->next = NULL;
-        append(to, p);
+        if (is_full(to))
+            to->left_out++;
+        else
+            append(to, p);
     }
 }

@@ -16,20 +16,17 @@ struct problem {
     struct problem *next;
 };
 
-/* A list in the order of finding, of LIMIT_PROBLEMS entries at most; all memory is the arena's. */
+/* A list in the order of finding; all memory is the arena's. */
 struct problems {
     struct arena *arena;
     struct problem *first, *last;
     size_t count;
+    size_t most;     /* entries that it may have; 0: LIMIT_PROBLEMS */
+    size_t left_out; /* found beyond */
 };
 
-/* Beyond the limits: leaves the problem out, and cuts its texts. */
+/* Beyond the limits: counts the problem as left out, and cuts its texts. */
 void problem_add(struct problems *to, struct str field, const char *code, const char *detail_fmt,
                  ...) PRINTF_LIKE(4, 5);
-/* Whether more would be left out: who looks for problems in a long input may end. */
-static inline bool problems_full(const struct problems *problems)
-{
-    return problems->count >= LIMIT_PROBLEMS;
-}
 /* Puts `more` behind what `to` has, as far as there is room; its entries are then `to`'s. */
 void problems_join(struct problems *to, struct problems *more);

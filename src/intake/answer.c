@@ -27,23 +27,25 @@ static void begin_rejection(struct json_writer *w, uint32_t index, struct str ev
     json_array(w);
 }
 
-static void end_rejection(struct json_writer *w)
+static void end_rejection(struct json_writer *w, const struct problems *faults)
 {
     json_end_array(w);
+    if (faults->left_out > 0)
+        json_key_int(w, "MoreErrors", (int64_t)faults->left_out);
     json_end_object(w);
 }
 
-static void errors(struct json_writer *w, const struct problem *first)
+static void errors(struct json_writer *w, const struct problems *faults)
 {
-    for (const struct problem *p = first; p; p = p->next)
+    for (const struct problem *p = faults->first; p; p = p->next)
         error(w, p->field, p->code, p->detail);
 }
 
 static void by_intake(struct json_writer *w, const struct intake_rejection *r)
 {
     begin_rejection(w, r->index, r->event_id);
-    errors(w, r->errors);
-    end_rejection(w);
+    errors(w, &r->faults);
+    end_rejection(w, &r->faults);
 }
 
 static void by_store(struct json_writer *w, const struct intake_items *items, size_t i,
@@ -57,7 +59,7 @@ static void by_store(struct json_writer *w, const struct intake_items *items, si
         error(w, STR("EventId"), "conflict",
               STR("an event with this EventId and other content was accepted before"));
         break;
-    case VERDICT_REFUSED: errors(w, items->refusals[i]); break;
+    case VERDICT_REFUSED: errors(w, &items->refusals[i]); break;
     case VERDICT_ORIGINAL_NOT_FOUND:
         error(w, STR("OriginalRewardId"), "original_not_found",
               STR("the app has no offer_completed event with this id"));
@@ -76,7 +78,7 @@ static void by_store(struct json_writer *w, const struct intake_items *items, si
                   "(statement_refused)"));
         break;
     }
-    end_rejection(w);
+    end_rejection(w, &items->refusals[i]);
 }
 
 static bool is_rejected(const struct verdict *v)

@@ -34,6 +34,7 @@ struct reading {
     const struct app_terms *terms[TERMS_CACHE];
     struct intake_items out;
     uint32_t next_index;
+    size_t listed; /* problems of all items so far */
 };
 
 struct intake *intake_new(struct directory *directory, const struct hash_secret *secret)
@@ -135,15 +136,19 @@ static void keep_texts(struct reading *r, struct candidate *c)
 }
 
 static void reject(struct reading *r, uint32_t index, struct str event_id,
-                   const struct problem *errors)
+                   const struct problems *faults)
 {
     r->out.rejected[r->out.rejected_count++] =
-        (struct intake_rejection){.index = index, .event_id = keep(r, event_id), .errors = errors};
+        (struct intake_rejection){.index = index, .event_id = keep(r, event_id), .faults = *faults};
 }
 
 static void read_item(struct reading *r, const struct json *object)
 {
-    struct item_faults faults = {.own.arena = r->arena, .of_now.arena = r->arena};
+    size_t most = r->listed < LIMIT_PROBLEMS_OF_REQUEST ? LIMIT_PROBLEMS : 1;
+    struct item_faults faults = {
+        .own = {.arena = r->arena, .most = most},
+        .of_now = {.arena = r->arena, .most = most},
+    };
     struct item item;
     struct item_client client = {0};
     struct str client_id = STR_NONE;
@@ -154,13 +159,14 @@ static void read_item(struct reading *r, const struct json *object)
         find_client(r, item.field[FIELD_CLIENT_ID], &faults, &client, &client_id);
         item_judge(&item, &client, r->request->now_ms, r->request->imported, &faults, c);
     }
+    r->listed += faults.own.count + faults.of_now.count;
     if (faults.own.count) {
         problems_join(&faults.own, &faults.of_now);
-        reject(r, index, item_event_id(&item), faults.own.first);
+        reject(r, index, item_event_id(&item), &faults.own);
         return;
     }
     c->refused = faults.of_now.count > 0;
-    r->out.refusals[r->out.count] = faults.of_now.first;
+    r->out.refusals[r->out.count] = faults.of_now;
     c->client_id = client_id;
     c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
     c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
@@ -172,7 +178,7 @@ static void make_room(struct reading *r, size_t items)
 {
     r->out.items = arena_alloc(r->arena, items * sizeof *r->out.items);
     r->out.indexes = arena_alloc(r->arena, items * sizeof *r->out.indexes);
-    r->out.refusals = arena_alloc(r->arena, items * sizeof(struct problem *));
+    r->out.refusals = arena_alloc(r->arena, items * sizeof *r->out.refusals);
     r->out.rejected = arena_alloc(r->arena, items * sizeof *r->out.rejected);
 }
 
@@ -226,7 +232,7 @@ static void read_line(struct reading *r, struct str line)
     }
     struct problems faults = {.arena = r->arena};
     problem_add(&faults, STR(""), "invalid", "the line is not JSON: %.*s", STR_ARG(why));
-    reject(r, r->next_index++, STR_NONE, faults.first);
+    reject(r, r->next_index++, STR_NONE, &faults);
 }
 
 static enum intake_result read_ndjson(struct reading *r)

@@ -32,13 +32,13 @@ struct intake_request {
 struct intake_rejection {
     uint32_t index;      /* in the request, from 0 */
     struct str event_id; /* absent: none that could be shown */
-    const struct problem *errors;
+    struct problems faults;
 };
 
 struct intake_items {
     struct candidate *items;
-    uint32_t *indexes;               /* of the items, ascending */
-    const struct problem **refusals; /* of the items that are `refused`: why; else NULL */
+    uint32_t *indexes;         /* of the items, ascending */
+    struct problems *refusals; /* of the items that are `refused`: why; else empty */
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;

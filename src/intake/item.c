@@ -35,7 +35,7 @@ void item_find(const struct json *object, struct problems *faults, struct item *
         problem_add(faults, STR(""), "invalid", "an event must be a JSON object");
         return;
     }
-    for (const struct json *m = object->first; m && !problems_full(faults); m = m->next) {
+    for (const struct json *m = object->first; m; m = m->next) {
         int field = field_of(m->name);
         if (!field)
             problem_add(faults, m->name, "unknown_field", "events have no such field");
@@ -49,7 +49,7 @@ void item_find(const struct json *object, struct problems *faults, struct item *
 bool item_find_unusable(const struct json *object, struct problems *faults)
 {
     bool found = false;
-    for (const struct json *m = object->first; m && !problems_full(faults); m = m->next) {
+    for (const struct json *m = object->first; m; m = m->next) {
         if (m->unusable)
             problem_add(faults, m->name, "invalid", "%s", m->unusable);
         found |= m->unusable != NULL;

@@ -90,7 +90,7 @@ static void check_items(const struct intake_items *items, struct arena *arena)
             check_candidate(&items->items[i++]);
         } else {
             ASSERT(r < items->rejected_count && items->rejected[r].index == index);
-            ASSERT(items->rejected[r++].errors != NULL);
+            ASSERT(items->rejected[r++].faults.count > 0);
         }
     }
     struct verdict *verdicts = arena_zalloc(arena, (items->count + 1) * sizeof *verdicts);

@@ -17,6 +17,28 @@ def account(daemon):
 
 # --- what is answered ----------------------------------------------------------------------------
 
+def test_an_events_errors_are_bounded_and_counted(daemon, account):
+    many = {"x%d" % i: 1 for i in range(50000)}
+    found, = daemon.api().post("/api/v1/events", dict(many, **account.event("many"))).json["Rejected"]
+    assert (found["EventId"], len(found["Errors"]), found["MoreErrors"]) == ("many", 20, 50000 - 20)
+    found, = daemon.api().post("/api/v1/events", account.event("few", X=1)).json["Rejected"]
+    assert len(found["Errors"]) == 1 and "MoreErrors" not in found
+
+
+@pytest.mark.parametrize("ndjson", (False, True))
+def test_the_errors_of_a_request_are_bounded(daemon, account, ndjson):
+    """Each rejected event is listed, and why; what else is wrong with it is counted."""
+    item = json.dumps({c: 1 for c in "abcdefghijklmnopqrstuvwxyz"})
+    body = "\n".join([item] * 10000) if ndjson else "[" + ",".join([item] * 10000) + "]"
+    answer = daemon.api().post("/api/v1/events", body, headers={
+        "Content-Type": "application/x-ndjson" if ndjson else "application/json"})
+    found = answer.json["Rejected"]
+    assert [r["Index"] for r in found] == list(range(10000))
+    assert [len(r["Errors"]) for r in found] == [20] * 100 + [1] * 9900
+    assert {len(r["Errors"]) + r["MoreErrors"] for r in found} == {26 + 3}  # three that are required
+    assert len(answer.body) < len(body)
+
+
 UNKNOWN = json.dumps({"field%05d" % i: 1 for i in range(900)})
 
 
@@ -28,7 +50,7 @@ def test_a_list_of_problems_is_bounded(daemon, account, path):
     path %= {"app": account.app_id, "partner": account.partner_id}
     found = daemon.api().post(path, UNKNOWN)
     assert found.status == 400
-    assert 1 <= len(found.json["errors"]) <= 20
+    assert len(found.json["errors"]) == 20 and found.json["moreErrors"] >= 880
 
 
 def test_the_texts_of_a_problem_are_bounded(daemon, account):

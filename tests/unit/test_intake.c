@@ -57,7 +57,8 @@ static struct str faults_of(const char *body)
     struct buf text = {0};
     if (take(str_of(body), INTAKE_JSON) != INTAKE_READ || items.count + items.rejected_count != 1)
         return STR("not read");
-    const struct problem *p = items.rejected_count ? items.rejected[0].errors : items.refusals[0];
+    const struct problem *p =
+        items.rejected_count ? items.rejected[0].faults.first : items.refusals[0].first;
     for (; p; p = p->next)
         buf_printf(&text, "%s%.*s %s", text.n ? ", " : "", STR_ARG(p->field), p->code);
     struct str s = arena_str(&f.arena, buf_str(&text));
@@ -163,7 +164,7 @@ static void escaped_texts_stay(void)
     CHECK_EQ_INT(take(STR("{\"EventId\":\"\\u0065\",\"\\u0058\":1}"), INTAKE_JSON), INTAKE_READ);
     REQUIRE(items.rejected_count == 1);
     CHECK_STR(items.rejected[0].event_id, "e");
-    CHECK_STR(items.rejected[0].errors->field, "X");
+    CHECK_STR(items.rejected[0].faults.first->field, "X");
     CHECK_EQ_INT(take(STR("[\"\\x\"]"), INTAKE_JSON), INTAKE_UNREADABLE);
     CHECK_STR(why, "an unknown escape at byte 2");
     close_world();
@@ -294,7 +295,7 @@ static void lengths_are_bounded(void)
         buf_add_c(&body, "\xc3\xbc");
     buf_add_c(&body, "\":1}");
     CHECK(take(buf_str(&body), INTAKE_JSON) == INTAKE_READ && items.rejected_count == 1);
-    CHECK_EQ_UINT(items.rejected[0].errors->field.n, LIMIT_TEXT_BYTES);
+    CHECK_EQ_UINT(items.rejected[0].faults.first->field.n, LIMIT_TEXT_BYTES);
     buf_free(&body);
     close_world();
 }
@@ -380,7 +381,7 @@ static void an_account_sees_only_its_clients(void)
         .account_no = 2};
     REQUIRE(intake_read(intake, &request, &f.arena, &items, &why) == INTAKE_READ);
     REQUIRE(items.rejected_count == 1);
-    CHECK_CSTR(items.rejected[0].errors->code, "unknown_client");
+    CHECK_CSTR(items.rejected[0].faults.first->code, "unknown_client");
     request.account_no = 1;
     REQUIRE(intake_read(intake, &request, &f.arena, &items, &why) == INTAKE_READ);
     CHECK_EQ_UINT(items.count, 1);

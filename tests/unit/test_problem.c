@@ -26,10 +26,9 @@ static int listed(const struct problems *of)
 static void more_than_the_limit_is_left_out(void)
 {
     struct problems found = {.arena = &arena};
-    CHECK(!problems_full(&found));
     add_many(&found, LIMIT_PROBLEMS + 5, 'a');
     CHECK_EQ_INT(listed(&found), LIMIT_PROBLEMS);
-    CHECK(problems_full(&found));
+    CHECK_EQ_INT((int)found.left_out, 5);
     CHECK_STR(found.first->field, "a");
     CHECK_STR(found.first->detail, "detail 0");
 }
@@ -42,8 +41,13 @@ static void joined_lists_have_the_same_limit(void)
     problems_join(&found, &more);
     CHECK_EQ_INT(listed(&found), LIMIT_PROBLEMS);
     CHECK_STR(found.last->field, "B");
-    problems_join(&found, &(struct problems){.arena = &arena});
+    CHECK_EQ_INT((int)found.left_out, 3);
+    problems_join(&found, &(struct problems){.arena = &arena, .left_out = 4});
     CHECK_EQ_INT(listed(&found), LIMIT_PROBLEMS);
+    CHECK_EQ_INT((int)found.left_out, 7);
+    struct problems one = {.arena = &arena, .most = 1};
+    add_many(&one, 3, 'a');
+    CHECK(listed(&one) == 1 && one.left_out == 2);
 }
 
 static void texts_are_cut_between_characters(void)
