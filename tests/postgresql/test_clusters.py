@@ -330,6 +330,48 @@ def mark_in(database):
     return sql(database, "SELECT document FROM object WHERE kind=12")
 
 
+def test_parts_that_are_refused_for_ever_are_given_up_and_bounded(split, receiver):
+    """The other parts are stored, so nobody is told that nothing is; and others are not held up for long."""
+    node = split.start("a")
+    (first,), (second,) = split.accounts(node, receiver.url, count=1)
+    sql(split.databases[1], """
+CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.panelist_id='poison' THEN RAISE EXCEPTION 'not this one' USING ERRCODE='XX000'; END IF;
+  RETURN NEW;
+END $$;
+CREATE TRIGGER refuse BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION refuse();""")
+
+    def mixed(n):
+        events = [first.event("%d-%d" % (n, i)) for i in range(9000)]  # in memory more than as text
+        return events + [second.event("p-%d" % n, PanelistId="poison")]
+    outbox, answers = [], []
+
+    def ask(n):
+        answers.append(post(node, *mixed(n)))
+
+    def full():
+        if not any(a.status == 429 for a in answers):
+            outbox.append(threading.Thread(target=ask, args=(len(outbox),), daemon=True))
+            outbox[-1].start()
+        return any(a.status == 429 for a in answers)
+    eventually(full, 30, 0.5, what="no more of them are held")
+    assert 1 < len(outbox) < 20
+    before = node.resident_kib()
+    for n in range(100, 110):
+        answer = post(node, *mixed(n))
+        assert answer.status == 429 and int(answer.headers["Retry-After"]) > 0, (n, answer)
+    node.check_grown(before, 16 << 10)
+    assert stored(post(node, second.event("alone")))  # of one cluster
+    eventually(lambda: stored(post(node, first.event("x"), second.event("y"))), 60, 1, what="they are given up")
+    for thread in outbox:
+        thread.join(60)
+    sql(split.databases[1], "DROP FUNCTION refuse CASCADE")
+    eventually(lambda: stored(post(node, *mixed(0))), 60, 1)
+    found = post(node, *mixed(0)).json
+    assert (found["Accepted"], found["Duplicates"]) == (0, 9001), found
+
+
 def test_a_mark_never_goes_back(split, receiver):
     a = split.start("a")
     (first,), _ = split.accounts(a, receiver.url, 1)

@@ -56,6 +56,7 @@ struct clusters {
     atomic_llong changed, told, heard;
     bool started;
     atomic_bool stopping;
+    atomic_llong split_bytes;   /* of requests with events of several that are not done */
     pthread_mutex_t lock;       /* of what follows */
     struct piece *again;        /* parts of requests that must be tried again */
     bool keeper_over;           /* nobody tries any more */

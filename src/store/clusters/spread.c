@@ -4,12 +4,17 @@
  * A request with events of several clusters is taken whole or refused whole: it is refused when one
  * of them does not take events. One that stops taking them in between is asked again until it does,
  * so that nobody is told that nothing is stored when something is; who asked is told meanwhile that
- * it is not known yet, as of any commit in doubt (docs/operators/postgresql.md). */
+ * it is not known yet, as of any commit in doubt (docs/operators/postgresql.md). Once they have
+ * been told so a part is given up: it may be refused for ever, and whoever sends the request again
+ * brings it along. What all such requests hold is bounded, too. */
 #include "store/clusters/clusters.h"
 
 #include "base/alloc.h"
 
 #include <stdlib.h>
+
+/* Longer than who asked waits for the end (docs/operators/limits.md). */
+#define SPLIT_MS 40000
 
 /* --- events ----------------------------------------------------------------------------------- */
 
@@ -24,6 +29,7 @@ struct piece {
 struct split {
     struct clusters *all;
     struct intake_batch *whole;
+    int64_t give_up_mono_ms;
     atomic_int left; /* pieces under way */
     size_t count;
     struct piece pieces[];
@@ -52,6 +58,7 @@ static void end_split(struct split *split, enum store_status status)
     for (size_t i = 0; i < split->count; i++)
         arena_free(&split->pieces[i].batch.arena);
     whole->status = status;
+    atomic_fetch_sub(&split->all->split_bytes, (long long)whole->bytes);
     executor_post(whole->reply_to, &whole->done);
     free(split);
 }
@@ -70,7 +77,8 @@ static void judge_split(struct split *split)
         refused += is_refused(&split->pieces[i]);
         failed += split->pieces[i].batch.status == STORE_FAILED;
     }
-    bool over = atomic_load(&split->all->stopping);
+    bool over =
+        atomic_load(&split->all->stopping) || env_mono_ms(env_real()) >= split->give_up_mono_ms;
     if (failed > 0 || (over && refused > 0 && refused < split->count)) {
         end_split(split, STORE_FAILED);
         return;
@@ -137,6 +145,7 @@ static struct split *split_up(struct clusters *c, struct intake_batch *whole, co
     struct piece *of[CLUSTERS_MOST];
     split->all = c;
     split->whole = whole;
+    split->give_up_mono_ms = env_mono_ms(env_real()) + SPLIT_MS;
     for (uint32_t i = 0; i < c->count; i++) {
         if (!in[i])
             continue;
@@ -147,7 +156,20 @@ static struct split *split_up(struct clusters *c, struct intake_batch *whole, co
     }
     for (size_t i = 0; i < whole->count; i++)
         add_item(of[cluster_map_get(c->accounts, whole->items[i].terms->account_no)], whole, i);
+    for (size_t i = 0; i < split->count; i++)
+        split->pieces[i].batch.bytes = whole->bytes * split->pieces[i].batch.count / whole->count;
     return split;
+}
+
+/* One alone is taken whatever its size. */
+static bool take_room(struct clusters *c, const struct intake_batch *batch)
+{
+    long long bytes = (long long)batch->bytes;
+    long long before = atomic_fetch_add(&c->split_bytes, bytes);
+    if (before == 0 || before + bytes <= LIMIT_STORE_QUEUED_BYTES)
+        return true;
+    atomic_fetch_sub(&c->split_bytes, bytes);
+    return false;
 }
 
 static void refuse(struct intake_batch *batch)
@@ -179,6 +201,10 @@ void clusters_submit(struct store *s, struct intake_batch *batch)
             refuse(batch);
             return;
         }
+    }
+    if (!take_room(c, batch)) {
+        refuse(batch);
+        return;
     }
     struct split *split = split_up(c, batch, in);
     size_t count = split->count; /* the last one that is done frees it */
