@@ -20,11 +20,11 @@
 #include "daemon/listener.h"
 #include "daemon/load_objects.h"
 #include "daemon/master_key.h"
+#include "daemon/notify_operations.h"
 #include "daemon/open_store.h"
 #include "daemon/set_up.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
-#include "daemon/told.h"
 #include "daemon/watch.h"
 #include "net/tls.h"
 #include "people/people.h"
@@ -168,24 +168,24 @@ static bool make_senders(struct daemon *d, char **ret_why)
     return operations_prepare(d->operations, &options, ret_why);
 }
 
-static void lane_told(void *context, const struct lane_notice *notice)
+static void on_lane_state(void *context, const struct lane_notice *notice)
 {
     struct daemon *d = context;
     live_endpoint(d->live, notice->app->terms.account_no, notice->app->app_no);
-    told_lane(d->operations, notice);
+    notify_lane(d->operations, notice);
 }
 
 static void certificate_told(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon)
 {
     struct daemon *d = context;
-    told_certificate(d->operations, app, kind, expires_ms, soon);
+    notify_certificate(d->operations, app, kind, expires_ms, soon);
 }
 
 static void books_told(void *context, bool wrong, const char *example)
 {
     struct daemon *d = context;
-    told_books(d->operations, wrong, example, env_wall_ms(d->env));
+    notify_books(d->operations, wrong, example, env_wall_ms(d->env));
 }
 
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
@@ -251,7 +251,7 @@ static void make_delivery(struct daemon *d)
         .schedule = d->options.schedule,
         .allowance_total = LIMIT_EXCHANGES_PER_LOOP,
         .disable_lane = disable_lane,
-        .lane_told = lane_told,
+        .on_lane_state = on_lane_state,
         .certificate_told = certificate_told,
         .outcomes_told = outcomes_told,
         .context = d,

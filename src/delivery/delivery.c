@@ -70,7 +70,7 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
     delivery->directory = options->directory;
     delivery->schedule = options->schedule;
     delivery->disable_lane = options->disable_lane;
-    delivery->lane_told = options->lane_told;
+    delivery->on_lane_state = options->on_lane_state;
     delivery->certificate_told = options->certificate_told;
     delivery->outcomes_told = options->outcomes_told;
     delivery->context = options->context;

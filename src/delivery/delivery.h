@@ -39,7 +39,7 @@ struct delivery_options {
      * it, delivery_gone_settled follows. Called on a loop. */
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
     /* Whoever wants to know; must not block. On a loop. NULL: nobody. */
-    void (*lane_told)(void *context, const struct lane_notice *notice);
+    void (*on_lane_state)(void *context, const struct lane_notice *notice);
     /* The receiver's certificate expires soon, once a day; or does not (any more): said once. */
     void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon);

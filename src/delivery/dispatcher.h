@@ -115,7 +115,7 @@ struct delivery {
     struct directory *directory;
     struct schedule schedule;
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
-    void (*lane_told)(void *context, const struct lane_notice *notice);
+    void (*on_lane_state)(void *context, const struct lane_notice *notice);
     void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
                              int64_t expires_ms, bool soon);
     void (*outcomes_told)(void *context, const struct outcome *items, size_t count);

@@ -120,8 +120,8 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
                  LOG_C("detail", notice.detail),
                  LOG_C("fix", failed ? attempt_fix(notice.class, notice.status) : ""),
                  LOG_INT("waiting_in_memory", lane->in_ram));
-    if (d->delivery->lane_told)
-        d->delivery->lane_told(d->delivery->context, &notice);
+    if (d->delivery->on_lane_state)
+        d->delivery->on_lane_state(d->delivery->context, &notice);
 }
 
 static void tell_with_app(struct dispatcher *d, struct lane *lane, enum lane_state before)

@@ -177,7 +177,7 @@ static inline void world_disable(void *context, uint32_t app_no, enum lane_kind 
     w->disables_asked++;
 }
 
-static inline void world_lane_told(void *context, const struct lane_notice *notice)
+static inline void world_on_lane_state(void *context, const struct lane_notice *notice)
 {
     struct world *w = context;
     if (w->notice_count < (int64_t)ARRAY_LEN(w->notices)) {
@@ -220,7 +220,7 @@ static inline struct world *world_open(size_t loops, const char *schedule)
         .store = &w->store,
         .allowance_total = 64,
         .disable_lane = world_disable,
-        .lane_told = world_lane_told,
+        .on_lane_state = world_on_lane_state,
         .context = w,
     };
     const char *why = "";

@@ -1,8 +1,8 @@
-/* Partners are told of an endpoint that stopped working and of one that works again; a pause they
- * have asked for, and an app they have switched off, are no news to them. */
-#include "daemon/told.h"
+/* Partners get a message when an endpoint stops working, and when it works again. A pause that they
+ * asked for, and an app that they switched off, make none. */
+#include "daemon/notify_operations.h"
 
-void told_lane(struct operations *operations, const struct lane_notice *notice)
+void notify_lane(struct operations *operations, const struct lane_notice *notice)
 {
     struct operations_event event = {
         .account_no = notice->app->terms.account_no,
@@ -30,8 +30,8 @@ void told_lane(struct operations *operations, const struct lane_notice *notice)
     operations_tell(operations, &event);
 }
 
-void told_certificate(struct operations *operations, const struct app *app, enum lane_kind kind,
-                      int64_t expires_ms, bool soon)
+void notify_certificate(struct operations *operations, const struct app *app, enum lane_kind kind,
+                        int64_t expires_ms, bool soon)
 {
     operations_tell(operations, &(struct operations_event){
                                     .topic = OPERATIONS_OF_CERTIFICATE,
@@ -43,7 +43,7 @@ void told_certificate(struct operations *operations, const struct app *app, enum
                                 });
 }
 
-void told_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)
+void notify_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)
 {
     operations_tell(operations, &(struct operations_event){
                                     .topic = OPERATIONS_OF_BOOKS,
