@@ -16,12 +16,12 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/waiter.h"
-#include "daemon/elsewhere.h"
 #include "daemon/listener.h"
 #include "daemon/load_objects.h"
 #include "daemon/master_key.h"
 #include "daemon/notify_operations.h"
 #include "daemon/open_store.h"
+#include "daemon/peer_changes.h"
 #include "daemon/set_up.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
@@ -76,7 +76,7 @@ struct daemon {
     int listen_fd;
     struct lap *laps;
     size_t lap_count;
-    struct elsewhere elsewhere;
+    struct peer_changes peer_changes;
     struct waiter waiter; /* the main thread's, one thing after the other */
     struct task delivery_stopped;
 };
@@ -209,12 +209,12 @@ static void app_changed(void *context, uint32_t app_no)
 static void refresh_object(void *context, struct arena *arena, const struct object_part *object)
 {
     struct daemon *d = context;
-    elsewhere_refresh(&d->elsewhere, arena, object);
+    peer_changes_refresh(&d->peer_changes, arena, object);
 }
 
 static void watch_store(struct daemon *d)
 {
-    d->elsewhere = (struct elsewhere){
+    d->peer_changes = (struct peer_changes){
         .api = d->api,
         .executor = loop_executor(d->laps[0].loop),
         .directory = d->directory,
@@ -225,7 +225,7 @@ static void watch_store(struct daemon *d)
         .recoveries = d->recoveries,
         .operations = d->operations,
     };
-    elsewhere_watch(&d->elsewhere, d->store);
+    peer_changes_watch(&d->peer_changes, d->store);
 }
 
 static void outcomes_told(void *context, const struct outcome *items, size_t count)

@@ -1,4 +1,4 @@
-/* What other nodes on the same store do, passed on to the parts of this one. */
+/* Changes by other nodes on the same store, passed on to the parts of this one. */
 #pragma once
 
 #include "api/control.h"
@@ -7,7 +7,7 @@
 #include "operations/operations.h"
 #include "people/people.h"
 
-struct elsewhere {
+struct peer_changes {
     struct store_watcher watcher;
     struct api *api;
     struct executor *executor; /* a loop's */
@@ -21,6 +21,7 @@ struct elsewhere {
 };
 
 /* Until store_watch with another. */
-void elsewhere_watch(struct elsewhere *e, struct store *store);
+void peer_changes_watch(struct peer_changes *e, struct store *store);
 /* Takes in one object; on the control thread. */
-void elsewhere_refresh(struct elsewhere *e, struct arena *arena, const struct object_part *object);
+void peer_changes_refresh(struct peer_changes *e, struct arena *arena,
+                          const struct object_part *object);

@@ -1,41 +1,42 @@
-/* The store's threads tell, the loops and the control thread are told. */
-#include "daemon/elsewhere.h"
+/* Forwards the store's notifications of other nodes' changes, which come on the store's threads, to
+ * delivery, the control thread, recoveries and operations. */
+#include "daemon/peer_changes.h"
 
 #include "base/log.h"
 
-static struct elsewhere *elsewhere_of(struct store_watcher *w)
+static struct peer_changes *peer_changes_of(struct store_watcher *w)
 {
-    return CONTAINER_OF(w, struct elsewhere, watcher);
+    return CONTAINER_OF(w, struct peer_changes, watcher);
 }
 
 static void leases_changed(struct store_watcher *w)
 {
-    delivery_leases_changed(elsewhere_of(w)->delivery);
+    delivery_leases_changed(peer_changes_of(w)->delivery);
 }
 
 static void lanes_waiting(struct store_watcher *w, const struct lane_backlog *lanes, size_t count)
 {
-    delivery_recover(elsewhere_of(w)->delivery, lanes, count);
+    delivery_recover(peer_changes_of(w)->delivery, lanes, count);
 }
 
 static void panelist_erased(struct store_watcher *w, uint32_t account_no)
 {
-    delivery_erased_elsewhere(elsewhere_of(w)->delivery, account_no);
+    delivery_erased_elsewhere(peer_changes_of(w)->delivery, account_no);
 }
 
 static void objects_changed(struct store_watcher *w)
 {
-    control_refresh(elsewhere_of(w)->control);
+    control_refresh(peer_changes_of(w)->control);
 }
 
 static void asked(struct store_watcher *w, int64_t question, uint32_t app_no,
                   enum question_scope scope)
 {
-    struct elsewhere *e = elsewhere_of(w);
+    struct peer_changes *e = peer_changes_of(w);
     api_answer_question(e->api, e->executor, question, app_no, scope);
 }
 
-void elsewhere_watch(struct elsewhere *e, struct store *store)
+void peer_changes_watch(struct peer_changes *e, struct store *store)
 {
     e->watcher = (struct store_watcher){
         .leases = leases_changed,
@@ -47,7 +48,7 @@ void elsewhere_watch(struct elsewhere *e, struct store *store)
     store_watch(store, &e->watcher);
 }
 
-static void refresh_app(struct elsewhere *e, struct str id)
+static void refresh_app(struct peer_changes *e, struct str id)
 {
     struct app *app = directory_app(e->directory, id);
     if (!app)
@@ -56,7 +57,8 @@ static void refresh_app(struct elsewhere *e, struct str id)
     app_unref(app);
 }
 
-void elsewhere_refresh(struct elsewhere *e, struct arena *arena, const struct object_part *object)
+void peer_changes_refresh(struct peer_changes *e, struct arena *arena,
+                          const struct object_part *object)
 {
     struct str why = STR_NONE;
     bool good = true;
