@@ -157,7 +157,7 @@ void audit_list(struct call *c)
     json_key(&a->w, "Items");
     json_array(&a->w);
     a->list.kind = OBJECT_AUDIT;
-    a->list.account_no = scope_no;
+    a->list.account_no = c->account_no; /* its cluster, and the first one: the others may be away */
     a->list.limit = PAGE_ROWS;
     a->list.reply_to = call_executor(c);
     a->list.done.run = on_rows;
