@@ -37,7 +37,8 @@ static bool start_child(struct demo *d, struct str listen)
     if (d->child < 0)
         return false;
     if (d->child == 0) {
-        if (!freopen(d->log, "a", stderr))
+        /* Its standard output is no terminal: there it would offer a link for the first admin. */
+        if (!freopen(d->log, "a", stderr) || !freopen("/dev/null", "w", stdout))
             _exit(127);
         execl("/proc/self/exe", "postbackd", "serve", "--listen", listen.p, "--store", store,
               "--allow-destination", "127.0.0.0/8", "--log-format", "json", "--reads-per-minute",
@@ -45,6 +46,26 @@ static bool start_child(struct demo *d, struct str listen)
         _exit(127);
     }
     return true;
+}
+
+/* Whether nobody listens there. */
+static bool is_free(struct str listen)
+{
+    struct endpoint at;
+    int error = 0, fd = endpoint_parse(listen, &at) ? socket_listen(&at, &error) : -1;
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+/* Where the daemon listens: as asked for, else the usual port, else any that is free. */
+static struct str choose_listen(const struct settings *s)
+{
+    struct str listen = settings_text(s, OPTION_LISTEN);
+    if (s->of[OPTION_LISTEN].count || is_free(listen))
+        return listen;
+    printf("%.*s is in use: the demo takes another port.\n", STR_ARG(listen));
+    return STR("127.0.0.1:0");
 }
 
 /* The address that the child says it listens on. */
@@ -173,6 +194,7 @@ static int run(struct demo *d, int64_t seconds)
     struct client_session *c = client_open(str_of(d->world.api_url), str_of(d->world.operator_key));
     struct rng rng;
     rng_seed(&rng, (uint64_t)d->world.started_ms);
+    demo_print_step("Making three partners with six apps, and people who may sign in.");
     bool good = demo_make_accounts(&d->world, c) && demo_make_people(&d->world, c) &&
                 demo_make_history(&d->world, c, &rng);
     client_close(c);
@@ -198,11 +220,13 @@ int command_demo(struct settings *s)
     demo_world_init(&d.world, env_real());
     daemon_block_signals();
     int status = 1;
+    demo_print_step("Starting a receiver and a daemon.");
+    struct str listen = choose_listen(s);
     if (!start_receiver(&d))
         command_fail(1, "demo: the receiver cannot listen.");
-    else if (!start_child(&d, settings_text(s, OPTION_LISTEN)) || !find_address(&d))
+    else if (!start_child(&d, listen) || !find_address(&d))
         command_fail(1, "demo: the daemon did not start; is %.*s in use? Its log is %s",
-                     STR_ARG(settings_text(s, OPTION_LISTEN)), d.log);
+                     STR_ARG(listen), d.log);
     else
         status = run(&d, seconds);
     stop_child(&d);

@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 
 #define DEMO_APPS 6
+/* Behind the AppId in a receiver's path: there an app that is broken takes its callbacks, too. */
+#define DEMO_FIXED_PATH "fixed"
 
 /* How an app's receiver behaves. */
 enum demo_mood { MOOD_GOOD, MOOD_COMES_AND_GOES, MOOD_BROKEN };
@@ -48,6 +50,10 @@ struct str demo_secret_of(void *context, struct str path);
 int demo_status_of(void *context, struct str path, int64_t *ret_delay_ms);
 void demo_received(void *context, const struct received *r);
 
+/* What the demo does now, before it can be used. */
+void demo_print_step(const char *sentence);
+/* How far the history is: that many of its days. */
+void demo_print_progress(const struct demo_world *w, int days, int days_in_all);
 void demo_print_welcome(const struct demo_world *w);
 /* The live table, redrawn in place on a terminal. */
 void demo_print_summary(struct demo_world *w, struct client_session *c, bool redraw);

@@ -6,15 +6,47 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+void demo_print_step(const char *sentence)
+{
+    printf("%s\n", sentence);
+    fflush(stdout);
+}
+
+#define DAYS_A_LINE 10 /* where lines cannot be drawn again */
+
+void demo_print_progress(const struct demo_world *w, int days, int days_in_all)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    if (!terminal && days % DAYS_A_LINE != 0)
+        return;
+    printf("%sMaking a month of history: day %d of %d, %ld events%s", terminal ? "\r" : "",
+           days + 1, days_in_all, atomic_load(&w->events_sent),
+           terminal && days + 1 < days_in_all ? "" : "\n");
+    fflush(stdout);
+}
+
+/* Where the broken app's callbacks are taken. */
+static void print_how_to_fix(const struct demo_world *w)
+{
+    for (size_t i = 0; i < DEMO_APPS; i++) {
+        const struct demo_app *a = &w->apps[i];
+        if (a->mood == MOOD_BROKEN)
+            printf("  The receiver of %s answers 500. To fix it, sign in as its owner, open Apps, "
+                   "%s,\n  Postback, and save as its URLs\n\n    %s/%s/" DEMO_FIXED_PATH "\n\n",
+                   a->app_id, a->name, w->receiver_url, a->app_id);
+    }
+}
+
 void demo_print_welcome(const struct demo_world *w)
 {
-    printf("postbackd demo\n\n"
+    printf("\npostbackd demo\n\n"
            "  Open %s/ and sign in:\n\n"
            "    owner@%s.example   a partner: four apps, one broken, one that comes and goes\n"
            "    operator@demo.example       the operator: all partners, and how the system does\n"
            "    Password of both            %s\n\n"
            "  A receiver at %s verifies both signatures of every callback.\n\n",
            w->api_url, w->apps[0].partner_id, w->password, w->receiver_url);
+    print_how_to_fix(w);
     printf("In another terminal, with the keys of %s and of the operator:\n\n"
            "  URL=%s\n  KEY=%s\n  OPERATOR=%s\n\n",
            w->apps[0].partner_name, w->api_url, w->partner_key, w->operator_key);
@@ -48,7 +80,7 @@ static const char *line_end(void)
 static const char *mood_text(const struct demo_app *a, int status)
 {
     if (a->mood == MOOD_BROKEN)
-        return "always answers 500";
+        return "answers 500 but at /" DEMO_FIXED_PATH;
     if (a->mood == MOOD_COMES_AND_GOES)
         return status == 200 ? "up (down for 20 s a minute)" : "DOWN, comes back";
     return "up";

@@ -180,8 +180,10 @@ bool demo_make_history(struct demo_world *w, struct client_session *c, struct rn
     struct batch b = {.world = w, .rng = rng};
     int32_t today = clock_day(w->started_ms);
     bool good = true;
-    for (int32_t day = today - HISTORY_DAYS; good && day <= today; day++)
+    for (int32_t day = today - HISTORY_DAYS; good && day <= today; day++) {
+        demo_print_progress(w, day - today + HISTORY_DAYS, HISTORY_DAYS + 1);
         good = add_day(&b, c, day, today);
+    }
     good = good && (!b.count || post(&b, c, "/api/v1/events?deliver=false"));
     buf_free(&b.text);
     return good;

@@ -198,8 +198,11 @@ int demo_status_of(void *context, struct str path, int64_t *ret_delay_ms)
     *ret_delay_ms = 0;
     if (!a)
         return 404;
+    struct str rest = path;
+    str_cut(&rest, '/');
+    str_cut(&rest, '/');
     if (a->mood == MOOD_BROKEN)
-        return 500;
+        return str_is(rest, DEMO_FIXED_PATH) ? 200 : 500;
     return a->mood == MOOD_COMES_AND_GOES && second >= 20 && second < 40 ? 503 : 200;
 }
 
