@@ -226,12 +226,25 @@ static bool is_masked_form_of(struct str given, struct str current)
     return same;
 }
 
+/* Names that always mean the machine itself (RFC 6761, 6.3). */
+static bool is_localhost(struct str host)
+{
+    static const char suffix[] = ".localhost";
+    size_t n = sizeof suffix - 1;
+    if (host.n > 0 && host.p[host.n - 1] == '.')
+        host.n--;
+    return str_is(host, "localhost") || (host.n > n && memcmp(host.p + host.n - n, suffix, n) == 0);
+}
+
 /* Why callbacks cannot go to the address that the URL writes out; NULL: they can. */
 static const char *address_problem(const struct fields *f, const struct url *url)
 {
-    if (!url->host_is_address)
+    struct address address = {.family = AF_INET, .bytes = {127, 0, 0, 1}};
+    if (url->host_is_address)
+        address = url->address;
+    else if (!is_localhost(url->host))
         return NULL;
-    switch (destination_judge(f->rules, &url->address)) {
+    switch (destination_judge(f->rules, &address)) {
     case DESTINATION_NOT_PUBLIC:
         return "the address is not public; callbacks are only sent to public addresses";
     case DESTINATION_DENIED:

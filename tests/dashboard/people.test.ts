@@ -1,5 +1,6 @@
 // Who gets in: invitations, passwords, the second factor, sessions that end.
 import assert from 'node:assert/strict';
+import { request } from 'node:http';
 import { Window } from './browser';
 import { Daemon, until } from './daemon';
 import { test } from './runner';
@@ -234,4 +235,33 @@ test('people: an owner invites, changes a role and takes somebody out again', as
   await window.see('This is you');
   await window.close();
   await other.close();
+});
+
+/** Signs in as a program that does not say which it is. */
+function signInWithoutAgent(daemon: Daemon, email: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(
+      `${daemon.url}/api/v1/session`,
+      { method: 'POST', headers: { 'Content-Type': 'application/json' } },
+      answer => {
+        answer.resume();
+        answer.on('end', () => resolve(answer.statusCode!));
+      },
+    );
+    asked.on('error', reject);
+    asked.end(JSON.stringify({ Email: email, Password: password }));
+  });
+}
+
+test('people: a session without a User-Agent is in the list, too', async () => {
+  const { daemon } = await theStage();
+  const window = await freshWindow('agentless@sunny.example', 'owner', 'sunny-games');
+  assert.equal(await signInWithoutAgent(daemon, 'agentless@sunny.example'), 200);
+  await window.go('/account');
+  await window.shows(async () => {
+    const names = (await window.rows('Sessions')).map(row => row[0]);
+    assert.equal(names.length, 2);
+    assert.ok(names.includes('Unknown program'), String(names));
+  });
+  await window.close();
 });

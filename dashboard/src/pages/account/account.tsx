@@ -65,7 +65,8 @@ function PasswordCard() {
 }
 
 /** "Firefox on Linux" from what browsers say of themselves; the whole where it is unknown. */
-export function browserName(agent: string): string {
+export function browserName(agent: string | null): string {
+  if (!agent) return 'Unknown program';
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(
     agent.includes('Chrome/')
       ? agent.replace(/Safari\/\S+/, '').replace(/Chrome\/(?=.*(?:Edg|OPR)\/)/, '')
@@ -104,7 +105,7 @@ function SessionsCard() {
               title: 'Browser',
               cell: entry => (
                 <span class="row">
-                  <span title={entry.UserAgent}>{browserName(entry.UserAgent)}</span>
+                  <span title={entry.UserAgent ?? undefined}>{browserName(entry.UserAgent)}</span>
                   {entry.Current && <Badge tone="good">this one</Badge>}
                 </span>
               ),

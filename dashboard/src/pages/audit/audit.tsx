@@ -96,7 +96,8 @@ function Who({ entry }: { entry: AuditEntry }) {
 /** What it was about, unless it was about the one who did it. */
 function About({ entry }: { entry: AuditEntry }) {
   const { Object: about, Actor } = entry;
-  if (!about || about.Id === Actor.Id || about.Kind === 'session') return null;
+  // An erased panelist has no id any more.
+  if (!about?.Id || about.Id === Actor.Id || about.Kind === 'session') return null;
   const known = (entry.After ?? entry.Before ?? {}) as Record<string, unknown>;
   const email = typeof known['Email'] === 'string' ? known['Email'] : null;
   return (
