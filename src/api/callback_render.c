@@ -181,17 +181,44 @@ void render_reward(struct call *c, struct json_writer *w, const struct callback_
     app_unref(app);
 }
 
+/* Of a list's row, in short; null: there was none, it is no longer kept, or it was delivered. */
+static void render_last_attempt(struct json_writer *w, const struct callback_row *row)
+{
+    json_key(w, "LastAttempt");
+    if (row->log_count == 0) {
+        json_null(w);
+        return;
+    }
+    const struct attempt *a = &row->log[row->log_count - 1];
+    json_object(w);
+    json_key_int(w, "Number", a->number);
+    json_key_time(w, "At", a->at_ms);
+    json_key_int(w, "DurationMs", a->duration_ms);
+    json_key(w, "Status");
+    if (a->status)
+        json_int(w, a->status);
+    else
+        json_null(w);
+    key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
+    key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
+    json_end_object(w);
+}
+
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
                      bool with_attempts)
 {
     struct app *app = app_of(c, row);
     json_object(w);
     render_facts(c, w, row, app);
+    key_c(w, "Endpoint", lane_kind_name(row->event.lane));
     masked_url(w, app, row->event.lane);
     render_body(c, w, &row->event, app);
     json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
         key_string(w, "ReasonGiven", row->event.reason);
+    json_key_int(w, "AttemptCount", row->attempts);
+    if (!with_attempts)
+        render_last_attempt(w, row);
     if (with_attempts) {
         json_key(w, "Attempts");
         json_array(w);

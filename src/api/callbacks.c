@@ -181,6 +181,7 @@ void callbacks_list(struct call *c)
     if (!parameter_app(c, &l->list))
         return;
     l->list.order = LIST_NEWEST_FIRST;
+    l->list.last_attempts = true;
     l->list.event_id = call_parameter(c, "rewardId");
     l->list.panelist_id = call_parameter(c, "panelistId");
     l->list.state = parameter_state(c);

@@ -284,6 +284,27 @@ enum callback_state callback_list_state(const struct callback_list *list, uint64
     return at ? CALLBACK_DELIVERING : stored;
 }
 
+void callback_row_keep_last(struct callback_row *row, struct arena *arena)
+{
+    const struct attempt *last = NULL;
+    for (size_t i = 0; i < row->log_count; i++) {
+        const struct attempt *a = &row->log[i];
+        if (!last || a->number > last->number ||
+            (a->number == last->number && a->at_ms > last->at_ms))
+            last = a;
+    }
+    row->log_count = last != NULL;
+    if (!last) {
+        row->log = NULL;
+        return;
+    }
+    struct attempt *kept = arena_alloc(arena, sizeof *kept);
+    *kept = *last;
+    kept->request_headers = kept->response_headers = kept->response_body = STR_NONE;
+    attempt_keep(kept, arena);
+    row->log = kept;
+}
+
 static const struct {
     const char *name, *text;
 } refusals[STORE_REFUSALS] = {

@@ -343,7 +343,9 @@ struct callback_row {
     enum callback_reason reason;
     int64_t next_attempt_ms; /* pending: when due; else 0 */
     int32_t attempts;        /* made so far */
-    struct attempt *log;     /* only in store_callback_get: oldest first, log_count of them */
+    /* In store_callback_get: all that are kept, oldest first. In a list: the last one without its
+     * headers and bodies, where last_attempts asks for it. */
+    struct attempt *log;
     size_t log_count;
 };
 
@@ -399,6 +401,7 @@ struct callback_list {
      * them that are pending are `delivering`, for the filter and in the rows. */
     const uint64_t *tried;
     size_t tried_count;
+    bool last_attempts; /* of those that are not delivered */
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */
     uint32_t limit;
@@ -408,6 +411,15 @@ struct callback_list {
     bool more;
 };
 
+/* Whether a row's last attempt is read. For stores. */
+static inline bool callback_list_wants_attempt(const struct callback_list *list,
+                                               const struct callback_row *row)
+{
+    return list->last_attempts && row->attempts > 0 && row->state != CALLBACK_DELIVERED;
+}
+
+/* Of a row's log keeps what a list shows: the last attempt, copied into the arena. For stores. */
+void callback_row_keep_last(struct callback_row *row, struct arena *arena);
 /* The state to show and to filter by. For stores. */
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
                                         enum callback_state stored);

@@ -40,7 +40,7 @@ test('callbacks: the search finds by id, panelist, type and state', async () => 
   await window.go('/callbacks?rewardType=profiler_completed');
   await window.shows(async () => {
     assert.ok((await column(0)).includes('find-2'));
-    assert.deepEqual([...new Set(await column(2))], ['Profiler completed']);
+    for (const cell of await column(3)) assert.match(cell!, /Profiler completed$/);
   });
   await window.go('/callbacks?rewardId=never-was');
   await window.see('No callback matches');
@@ -90,8 +90,8 @@ test('callbacks: several that were picked are sent again', async () => {
   await reach(stage, 'delivered', ...ids);
   const window = await windowOf('developer', 'sunny-games');
   await window.go('/callbacks');
-  await window.field('Pick pick-1').check();
-  await window.field('Pick pick-3').check();
+  await window.field('Select pick-1').check();
+  await window.field('Select pick-3').check();
   await window.button('Resend 2').click();
   await window.said('2 sent again.');
   const times = (id: string) =>
@@ -109,8 +109,8 @@ test('callbacks: what is no longer stored is named, and the others are sent agai
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 409/);
   await window.go('/callbacks');
-  await window.field('Pick erased-1').check();
-  await window.field('Pick kept-1').check();
+  await window.field('Select erased-1').check();
+  await window.field('Select kept-1').check();
   await stage.daemon.good('POST', '/api/v1/panelists/erase?partnerId=sunny-games', {
     PanelistId: 'of-erased-1',
   });
@@ -148,5 +148,42 @@ test('callbacks: a range is sent again, with its progress', async () => {
   await window.page.reload();
   await window.see('The range has been sent again');
   await window.button('Dismiss').click();
+  await window.close();
+});
+
+test('callbacks: the list says what fails, why, and what waits behind an endpoint', async () => {
+  const stage = await theStage();
+  await stage.daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'listed-app',
+    Name: 'Listed App',
+    CurrencyValue: 100,
+    SuccessCallbackUrl: `${stage.broken.url}/listed-app/success`,
+  });
+  const client = { ClientId: 'listed-sdk', Integration: 'sdk' };
+  await stage.daemon.good('POST', '/api/v1/apps/listed-app/clients', client);
+  for (let n = 0; n < 12; n++) await send(stage, `listed-${n}`, { ClientId: 'listed-sdk' });
+  await until('its endpoint is down', async () => {
+    const path = '/api/v1/apps/listed-app/endpoints';
+    const { Endpoints } = await stage.daemon.good('GET', path);
+    return Endpoints[0].State === 'suspended';
+  });
+  for (let n = 0; n < 6; n++) await send(stage, `late-${n}`, { ClientId: 'listed-sdk' });
+  const window = await windowOf('analyst', 'sunny-games');
+  await window.go('/callbacks?appId=listed-app');
+  await window.shows(async () => {
+    const rows = await window.rows('Callbacks');
+    const failing = rows.find(row => /^Failing\s+\d+ attempts?$/.test(row[1]!));
+    assert.ok(failing, 'some were tried');
+    assert.match(
+      failing[2]!,
+      /^Answered 500[^]*(ago|just now) · next try when the endpoint answers/,
+    );
+    assert.match(failing[3]!, /^Listed App/);
+    const waiting = rows.find(row => row[1] === 'Waiting');
+    assert.ok(waiting, 'some wait for the endpoint');
+    assert.match(waiting[2]!, /^No attempt yet: Answered 500[^]*Endpoint: Down since/);
+  });
+  await window.link('Endpoint: Down').first().click();
+  await window.heading('Listed App').waitFor();
   await window.close();
 });

@@ -208,6 +208,11 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
         *row = make_row(&l->arena, e);
         if (callback_list_state(l, e->event.event_no, e->status.state) == CALLBACK_DELIVERING)
             callback_row_set_tried(row);
+        if (callback_list_wants_attempt(l, row)) {
+            row->log = e->log;
+            row->log_count = e->log_count;
+            callback_row_keep_last(row, &l->arena);
+        }
     }
     pthread_mutex_unlock(&m->lock);
     l->status = STORE_OK;

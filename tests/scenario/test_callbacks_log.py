@@ -10,6 +10,7 @@ import pytest
 
 from checks import DEAD_URL, all_pages, assert_problem, encode, now, spell
 from harness import Account, Receiver, assert_signed, eventually
+from schema import faults
 
 serial = itertools.count(1)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
@@ -488,6 +489,40 @@ def test_long_lists_are_whole(daemon):
     some = daemon.api().get("/api/v1/users", query=dict(query, limit=101)).json
     rest = daemon.api().get("/api/v1/users", query=dict(query, limit=19, after=some["Next"])).json
     assert [u["UserId"] for u in some["Items"] + rest["Items"]] == users[::-1] and rest["Next"] is None
+
+
+def test_a_list_says_how_often_each_was_tried_and_what_came_of_it(own_daemon):
+    daemon = own_daemon
+    daemon.schedule = "1s,600s"
+    daemon.start()
+    says = {"status": 200}
+    receiver = Receiver(answer=lambda r: says["status"])
+    try:
+        a = Account(daemon, receiver.url)
+        daemon.api().events([a.event("taken")])
+        daemon.api().wait_state("taken", a.partner_id, "delivered")
+        says["status"] = 404
+        daemon.api().events([a.event("refused", kind="offer_completed")])
+
+        def rows():
+            answer = daemon.api().get("/api/v1/callbacks", query={"partnerId": a.partner_id})
+            assert answer.status == 200, answer
+            document = daemon.api(None).get("/openapi.json").json
+            assert faults(answer.json, document["components"]["schemas"]["CallbackList"], document) == []
+            return {row["RewardId"]: row for row in answer.json["Items"]}
+
+        found = eventually(lambda: rows()["refused"]["AttemptCount"] == 2 and rows())
+        last = found["refused"]["LastAttempt"]
+        assert (last["Number"], last["Class"], last["Status"]) == (2, "status", 404)
+        assert "404" in last["Detail"] and last["At"] >= found["refused"]["CreatedAt"]
+        assert (found["refused"]["Endpoint"], found["refused"]["State"]) == ("offer", "pending")
+        assert found["refused"]["NextAttemptAt"]
+        assert (found["taken"]["AttemptCount"], found["taken"]["LastAttempt"]) == (1, None)
+        assert found["taken"]["Endpoint"] == "success"
+        one = daemon.api().callback("refused", a.partner_id)
+        assert (one["AttemptCount"], len(one["Attempts"])) == (2, 2)
+    finally:
+        receiver.close()
 
 
 # --- endpoints, erasing ----------------------------------------------------------------------

@@ -70,7 +70,8 @@ export interface SessionEntry {
   LastUsedAt: string;
   ExpiresAt: string;
   Address: string;
-  UserAgent: string;
+  /** Null: the program that signed in sent none. */
+  UserAgent: string | null;
 }
 
 export interface App {
@@ -142,6 +143,11 @@ export interface Attempt {
   ResponseBody: string | null;
 }
 
+export type LastAttempt = Pick<
+  Attempt,
+  'Number' | 'At' | 'DurationMs' | 'Status' | 'Class' | 'Detail'
+>;
+
 export interface Callback {
   RewardId: string;
   AppId: string;
@@ -155,10 +161,14 @@ export interface Callback {
   IsTest: boolean;
   Timestamp: string;
   CreatedAt: string;
+  Endpoint: Endpoint['Endpoint'];
   OriginalRewardId?: string;
   Url: string | null;
   Body: string | null;
   NextAttemptAt: string | null;
+  AttemptCount: number;
+  /** In lists; null: there was none, or the callback is delivered. */
+  LastAttempt?: LastAttempt | null;
   ReasonGiven?: string;
   Attempts?: Attempt[];
 }

@@ -43,7 +43,7 @@ interface Scale {
 
 function scaleFor(least: bigint, most: bigint, height: number, whole: boolean): Scale {
   const reach = most > -least ? most : -least;
-  const step = stepFor(reach > 0n ? reach : 1n, whole);
+  const step = stepFor(reach > 0n ? reach : 1_000_000n, whole);
   const top = ((most + step - 1n) / step) * step || step;
   const bottom = least < 0n ? -((-least + step - 1n) / step) * step : 0n;
   const ticks: bigint[] = [];

@@ -315,8 +315,22 @@ static void list_by_panelist(struct lookup *l, const struct hash_secret *secret,
     sql_finalize(s);
 }
 
-enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
-                            struct callback_list *list)
+/* Only the last attempt of each row outlives the reading. */
+static void read_last_attempts(struct lookup *l, struct callback_list *list)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        struct callback_row *row = &list->rows[i];
+        if (!callback_list_wants_attempt(list, row))
+            continue;
+        struct arena arena = {0};
+        read_attempts(l, event_id_of(list->account_no, row->event.event_no), &arena, row);
+        callback_row_keep_last(row, &list->arena);
+        arena_free(&arena);
+    }
+}
+
+static enum store_status list_rows(struct lookup *l, const struct hash_secret *secret, uint64_t id,
+                                   struct callback_list *list)
 {
     struct row row;
     struct range range = {1, 0};
@@ -343,4 +357,13 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
         (void)list_by_range(l, list, range);
     }
     return STORE_OK;
+}
+
+enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
+                            struct callback_list *list)
+{
+    enum store_status status = list_rows(l, secret, id, list);
+    if (status == STORE_OK && list->last_attempts)
+        read_last_attempts(l, list);
+    return status;
 }

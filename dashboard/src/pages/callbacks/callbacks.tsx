@@ -1,12 +1,17 @@
 // The log of callbacks: search, and sending again what did not arrive.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { useList, everyItem, useRead } from '../../app/resource';
+import { useList, everyItem, useRead, useResource } from '../../app/resource';
 import { query, setQuery } from '../../app/router';
 import { may, partnerId } from '../../app/session';
 import { Problem, path, post, type Query } from '../../lib/http';
-import { callbackStates, rewardTypes, type App, type Callback } from '../../lib/types';
 import {
-  Badge,
+  callbackStates,
+  rewardTypes,
+  type AccountEndpoints,
+  type App,
+  type Callback,
+} from '../../lib/types';
+import {
   Button,
   Card,
   Empty,
@@ -23,7 +28,8 @@ import { say } from '../../ui/overlay';
 import { Table, type Column } from '../../ui/table';
 import { callbackPage, callbackPath } from './paths';
 import { RecoverDialog, RecoveryProgress } from './recover';
-import { stateTones, typeTitles } from './words';
+import { heldBy, Progress, Result } from './progress';
+import { typeTitles } from './words';
 
 const filterNames = [
   'rewardId',
@@ -197,7 +203,17 @@ function ResendPicked({ picked, onDone }: { picked: string[]; onDone: () => void
   );
 }
 
-function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): Column<Callback>[] {
+interface Picking {
+  picked: string[];
+  pick: (id: string, on: boolean) => void;
+}
+
+function columnsFor(
+  { picked, pick }: Picking,
+  apps: App[],
+  health: AccountEndpoints | null,
+): Column<Callback>[] {
+  const nameOf = (id: string) => apps.find(app => app.AppId === id)?.Name || id;
   const columns: Column<Callback>[] = [
     {
       title: 'RewardId',
@@ -211,14 +227,21 @@ function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): 
     {
       title: 'State',
       tight: true,
+      cell: row => <Progress row={row} held={heldBy(row, health)} />,
+    },
+    {
+      title: 'Last result',
+      cell: row => <Result row={row} held={heldBy(row, health)} />,
+    },
+    {
+      title: 'App and type',
       cell: row => (
-        <span class="row">
-          <Badge tone={stateTones[row.State]}>{row.State}</Badge>
-          {row.IsTest && <Badge>test</Badge>}
-        </span>
+        <>
+          <div>{nameOf(row.AppId)}</div>
+          <div class="small quiet">{typeTitles[row.RewardType]}</div>
+        </>
       ),
     },
-    { title: 'Type', tight: true, cell: row => typeTitles[row.RewardType] },
     { title: 'PanelistId', cell: row => <span class="mono">{row.PanelistId}</span> },
     { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
     { title: 'Accepted', tight: true, cell: row => <Time at={row.CreatedAt} short /> },
@@ -226,12 +249,12 @@ function columnsFor(picked: string[], pick: (id: string, on: boolean) => void): 
   if (!may('callbacks:write')) return columns;
   return [
     {
-      title: 'Pick',
+      title: 'Select',
       tight: true,
       cell: row => (
         <input
           type="checkbox"
-          aria-label={`Pick ${row.RewardId}`}
+          aria-label={`Select ${row.RewardId}`}
           checked={picked.includes(row.RewardId)}
           onChange={event => pick(row.RewardId, event.currentTarget.checked)}
         />
@@ -246,6 +269,7 @@ export function CallbacksPage() {
   const filtered = filterNames.some(name => query.value.get(name));
   const list = useList<Callback>('/api/v1/callbacks', filters, { live: true });
   const apps = useApps();
+  const health = useResource<AccountEndpoints>('/api/v1/endpoints', {}, { everyMs: 10_000 });
   const [picked, setPicked] = useState<string[]>([]);
   const [recovering, setRecovering] = useState(false);
   const pick = (id: string, on: boolean) =>
@@ -306,7 +330,7 @@ export function CallbacksPage() {
             label="Callbacks"
             rows={list.data}
             rowKey={row => row.RewardId}
-            columns={columnsFor(picked, pick)}
+            columns={columnsFor({ picked, pick }, apps, health.data)}
           />
         )}
         {list.more && (

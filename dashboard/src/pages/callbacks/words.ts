@@ -79,6 +79,10 @@ const givenUp: Record<string, string> = {
   final_status: 'It was given up: your server gave one of the answers that the app calls final.',
 };
 
+/** Why a callback was not sent. */
+export const skipReason = (callback: Callback): string =>
+  reasons[callback.Reason ?? ''] ?? 'It was not sent.';
+
 /** Due for so long that not the schedule but its endpoint holds it back. */
 export function isHeldBack(callback: Callback, now: Date): boolean {
   const due = callback.NextAttemptAt;
@@ -95,7 +99,7 @@ export function standing(callback: Callback, now: Date): string {
     case 'dead':
       return `${givenUp[callback.Reason ?? ''] ?? `It was given up after ${attempts}.`} Fix the cause, then resend it.`;
     case 'skipped':
-      return reasons[callback.Reason ?? ''] ?? 'It was not sent.';
+      return skipReason(callback);
     case 'delivering':
       return 'An attempt is under way.';
     case 'pending':

@@ -1,0 +1,114 @@
+// Where a callback of the list stands: its state in one word, and why it has not arrived. What is
+// failing is not merely pending, and what waits behind an endpoint that is down says so.
+import { serverNow } from '../../app/session';
+import { relative, utcDayTime } from '../../lib/dates';
+import { path } from '../../lib/http';
+import type { AccountEndpoints, Callback, EndpointHealth } from '../../lib/types';
+import { Badge, type Tone } from '../../ui/basics';
+import { healthWords, tabOf } from '../../ui/health';
+import { count } from '../../ui/money';
+import { isHeldBack, skipReason, stateTones } from './words';
+
+/** While an endpoint is so, its callbacks wait for it whatever their schedule says. */
+const holding: EndpointHealth[] = ['disabled', 'suspended', 'host_down', 'paused', 'app_disabled'];
+
+interface Held {
+  health: EndpointHealth;
+  since: string | null;
+  error: string | null;
+}
+
+/** What holds the callback's endpoint; null: nothing that is known. */
+export function heldBy(row: Callback, health: AccountEndpoints | null): Held | null {
+  if (row.State !== 'pending' || !health) return null;
+  const found = health.NotHealthy.find(
+    one => one.AppId === row.AppId && one.Endpoint.Endpoint === row.Endpoint,
+  )?.Endpoint;
+  if (!found || !holding.includes(found.Health)) return null;
+  return { health: found.Health, since: found.Since, error: found.LastError?.Detail ?? null };
+}
+
+function stateOf(row: Callback, held: Held | null): { tone: Tone; title: string } {
+  if (row.State === 'pending' && row.AttemptCount > 0) return { tone: 'warn', title: 'failing' };
+  if (held) return { tone: 'warn', title: 'waiting' };
+  return { tone: stateTones[row.State], title: row.State };
+}
+
+const attempts = (n: number): string => (n === 1 ? '1 attempt' : `${count(n)} attempts`);
+
+/** The state, and how often it was tried. */
+export function Progress({ row, held }: { row: Callback; held: Held | null }) {
+  const { tone, title } = stateOf(row, held);
+  return (
+    <>
+      <span class="row">
+        <Badge tone={tone}>{title}</Badge>
+        {row.IsTest && <Badge>test</Badge>}
+      </span>
+      {row.AttemptCount > 0 && <div class="small quiet">{attempts(row.AttemptCount)}</div>}
+    </>
+  );
+}
+
+/** How long ago; when exactly is what one sees who points at it. */
+function Ago({ at }: { at: string }) {
+  const time = new Date(at);
+  return (
+    <time dateTime={at} title={utcDayTime(time)}>
+      {relative(time, serverNow())}
+    </time>
+  );
+}
+
+function EndpointLink({ row, held }: { row: Callback; held: Held }) {
+  return (
+    <div class="small">
+      <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`}>
+        Endpoint: {healthWords[held.health].title}
+      </a>
+      {held.since && (
+        <>
+          {' '}
+          since <Ago at={held.since} />
+        </>
+      )}
+    </div>
+  );
+}
+
+function nextTry(row: Callback, held: Held | null) {
+  if (held?.health === 'disabled' || held?.health === 'app_disabled')
+    return 'next try when it is enabled';
+  if (held || isHeldBack(row, serverNow())) return 'next try when the endpoint answers';
+  if (!row.NextAttemptAt) return null;
+  return (
+    <>
+      next try <Ago at={row.NextAttemptAt} />
+    </>
+  );
+}
+
+/** The last status or error in words; before the first attempt, what keeps it from being made. */
+function whatCame(row: Callback, held: Held | null): string {
+  const last = row.LastAttempt;
+  if (last) return last.Detail ?? `Answered ${last.Status}`;
+  if (row.AttemptCount) return 'The last attempt is no longer stored';
+  return held?.error ? `No attempt yet: ${held.error}` : 'No attempt yet';
+}
+
+export function Result({ row, held }: { row: Callback; held: Held | null }) {
+  if (row.State === 'delivered') return <span class="quiet">Your server took it</span>;
+  if (row.State === 'skipped') return <>{skipReason(row)}</>;
+  const next = row.State === 'pending' ? nextTry(row, held) : null;
+  return (
+    <>
+      <div>{whatCame(row, held)}</div>
+      <div class="small quiet">
+        {row.LastAttempt?.At && <Ago at={row.LastAttempt.At} />}
+        {row.LastAttempt?.At && next && ' · '}
+        {next}
+      </div>
+      {held && <EndpointLink row={row} held={held} />}
+    </>
+  );
+}
