@@ -188,8 +188,8 @@ class Daemon:
         return (int(f[11]) + int(f[12])) / os.sysconf("SC_CLK_TCK")
 
     def settle(self):
-        """Waits until everything acknowledged is in SQLite: a report sees it all."""
-        self.request("GET", "/api/v1/reports/earnings?partnerId=bench_p0&startDate=2020-01-01&endDate=2020-01-01")
+        """Waits until everything acknowledged is in SQLite: the audit log waits for all accounts."""
+        self.request("GET", "/api/v1/audit?limit=1")
 
     def stop(self):
         if self.process.poll() is None:

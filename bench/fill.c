@@ -304,12 +304,12 @@ static void report_done(struct task *task)
     pthread_mutex_unlock(&fill.mutex);
 }
 
+/* A report of no account waits until what there is of all accounts is in SQLite. */
 static void wait_applied(void)
 {
     struct report_query query = {
         .done = {.run = report_done},
         .reply_to = &fill.executor,
-        .account_no = 1,
         .after_day = INT32_MIN,
         .limit = 1,
     };

@@ -218,12 +218,11 @@ static void report_done(struct task *task)
     pthread_mutex_unlock(&run.mutex);
 }
 
-/* A report sees everything, so after it everything is in SQLite. */
+/* A report of no account waits until what there is of all accounts is in SQLite. */
 static void wait_applied(void)
 {
     struct asked a = {.query = {.done = {.run = report_done},
                                 .reply_to = &run.executor,
-                                .account_no = 1,
                                 .first_day = 1,
                                 .last_day = 1,
                                 .after_day = INT32_MIN,

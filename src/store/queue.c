@@ -112,6 +112,7 @@ uint32_t request_account(const struct request *r)
     case REQUEST_INTRADAY: return ((const struct intraday_query *)r->what)->account_no;
     case REQUEST_STATEMENT: return ((const struct statement_query *)r->what)->account_no;
     case REQUEST_COUNT: return ((const struct callback_count *)r->what)->account_no;
+    case REQUEST_WAITING: return ((const struct lane_waiting *)r->what)->account_no;
     case REQUEST_GET: return ((const struct callback_get *)r->what)->account_no;
     case REQUEST_LIST: return ((const struct callback_list *)r->what)->account_no;
     default: return 0;

@@ -7,8 +7,11 @@
 static void change_and_wait(void)
 {
     struct object_change c = {.kind = OBJECT_NOTICE, .id = STR("n"), .document = STR("{}")};
+    struct object_list l = {.kind = OBJECT_NOTICE, .from = STR("n"), .below = STR("o"), .limit = 1};
     ASK(store_change_object, store, &c);
-    (void)report(false);
+    ASK(store_list_objects, store, &l); /* behind the barrier, as reads of objects are */
+    CHECK_EQ_UINT(l.count, 1);
+    arena_free(&l.arena);
 }
 
 /* The store runs until then, and has looked at what is old. */

@@ -203,8 +203,29 @@ static void lane_count(struct memtable *m, const struct callback_status *status,
         lane->least_due_ms = status->place.due_ms;
 }
 
+static uint64_t account_bit(uint32_t account_no, size_t *ret_word)
+{
+    *ret_word = account_no / 64 % MEMTABLE_ACCOUNT_WORDS;
+    return UINT64_C(1) << account_no % 64;
+}
+
+static void note_account(struct memtable *m, uint32_t account_no)
+{
+    size_t word = 0;
+    uint64_t bit = account_bit(account_no, &word);
+    m->accounts[word] |= bit;
+}
+
+bool memtable_may_have_account(const struct memtable *m, uint32_t account_no)
+{
+    size_t word = 0;
+    uint64_t bit = account_bit(account_no, &word);
+    return (m->accounts[word] & bit) != 0;
+}
+
 static struct mem_entry *new_entry(struct memtable *m, uint64_t id)
 {
+    note_account(m, account_of_id(id));
     bool is_new = false;
     uint64_t *at = idmap_put(&m->by_id, id, &is_new);
     ASSERT(is_new);
@@ -271,6 +292,7 @@ void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt 
 {
     m->attempts =
         xgrow(m->attempts, &m->attempt_capacity, m->attempt_count + 1, sizeof *m->attempts);
+    note_account(m, account_of_id(id));
     struct mem_attempt *to = &m->attempts[m->attempt_count++];
     const struct mem_entry *entry = memtable_entry(m, id);
     *to = (struct mem_attempt){id, entry ? entry->event : -1, *attempt};
@@ -290,6 +312,7 @@ void memtable_add_object(struct memtable *m, enum object_kind kind, struct str i
 struct mem_erase *memtable_add_erase(struct memtable *m, const struct mem_erase *erase)
 {
     m->erases = xgrow(m->erases, &m->erase_capacity, m->erase_count + 1, sizeof *m->erases);
+    note_account(m, erase->account_no);
     struct mem_erase *to = &m->erases[m->erase_count++];
     *to = *erase;
     to->panelist_id = arena_str(&m->arena, erase->panelist_id);

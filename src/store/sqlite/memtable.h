@@ -61,16 +61,18 @@ struct mem_lane {
 };
 
 #define MEMTABLE_MAGIC 0x3E37AB1Eu
+#define MEMTABLE_ACCOUNT_WORDS 64
 
 struct memtable {
     uint32_t magic;
     struct arena arena;
     uint64_t generation;
-    struct journal_position end; /* behind its last group */
-    int64_t last_accepted_ms;    /* of the newest event up to here */
-    int64_t first_mono_ms;       /* when it stopped being empty */
-    int64_t last_mono_ms;        /* its latest group */
-    size_t operations;           /* 0: empty */
+    struct journal_position end;               /* behind its last group */
+    int64_t last_accepted_ms;                  /* of the newest event up to here */
+    int64_t first_mono_ms;                     /* when it stopped being empty */
+    int64_t last_mono_ms;                      /* its latest group */
+    size_t operations;                         /* 0: empty */
+    uint64_t accounts[MEMTABLE_ACCOUNT_WORDS]; /* a bit by account_no: see below */
 
     struct event *events; /* texts in the arena */
     size_t event_count, event_capacity;
@@ -106,6 +108,8 @@ size_t memtable_bytes(const struct memtable *m);
 size_t memtable_used_bytes(const struct memtable *m);
 
 struct mem_entry *memtable_entry(const struct memtable *m, uint64_t id); /* NULL: none */
+/* False: nothing here is of that account, but for objects. True may be another account's. */
+bool memtable_may_have_account(const struct memtable *m, uint32_t account_no);
 const struct event *memtable_event_by_key(const struct memtable *m, struct key128 key);
 /* The event of an entry, when it is here. */
 static inline const struct event *memtable_event(const struct memtable *m,

@@ -11,6 +11,12 @@
 #include "store/sqlite/search.h"
 
 #define READER_IDLE_MS 5000
+#define READS_CACHE_KIB 4096
+
+void reads_configure(struct lookup *l)
+{
+    sql_exec_f(&l->sql, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
+}
 
 /* --- reports ---------------------------------------------------------------------------------- */
 
@@ -160,9 +166,9 @@ enum store_status read_waiting(struct lookup *l, struct lane_waiting *w)
 
 /* --- the thread ------------------------------------------------------------------------------- */
 
-static enum store_status read_one(struct sqlite_store *s, const struct request *r)
+static enum store_status read_one(struct reader *reader, const struct request *r)
 {
-    struct lookup *l = &s->reads;
+    struct lookup *l = &reader->lookup;
     if (r->kind == REQUEST_REPORT)
         return read_report(l, r->what);
     if (r->kind == REQUEST_INTRADAY)
@@ -174,7 +180,7 @@ static enum store_status read_one(struct sqlite_store *s, const struct request *
     if (r->kind == REQUEST_WAITING)
         return read_waiting(l, r->what);
     ASSERT(r->kind == REQUEST_LIST);
-    return read_list(l, &s->view.secret, r->id, r->what);
+    return read_list(l, &reader->store->view.secret, r->id, r->what);
 }
 
 struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
@@ -191,14 +197,16 @@ struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t t
 
 void *reads_main(void *arg)
 {
-    struct sqlite_store *s = arg;
+    struct reader *reader = arg;
+    struct sqlite_store *s = reader->store;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     store_thread_begin("store-reads", READER_NICER);
-    struct sql *q = &s->reads.sql;
+    struct sql *q = &reader->lookup.sql;
+    enum cache cache = (enum cache)(CACHE_READS + reader->number);
     struct request *r;
-    while ((r = reader_next(s, &s->to_reads, 0, q, CACHE_READS))->kind != REQUEST_STOP) {
+    while ((r = reader_next(s, &s->to_reads, reader->number, q, cache))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
-        enum store_status status = read_one(s, r);
+        enum store_status status = read_one(reader, r);
         sql_exec(q, "COMMIT");
         if (sql_failed(q)) {
             status = STORE_FAILED;

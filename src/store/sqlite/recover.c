@@ -175,12 +175,12 @@ static bool open_database(struct sqlite_store *s, char **ret_why)
         *ret_why = xstrdup(q->why);
         return false;
     }
-    for (size_t i = 0; i < SCANNERS; i++)
-        if (!lookup_open(&s->scanners[i].lookup, s->database, vfs, ret_why))
+    for (size_t i = 0; i < READERS; i++)
+        if (!lookup_open(&s->readers[i].lookup, s->database, vfs, ret_why) ||
+            !lookup_open(&s->scanners[i].lookup, s->database, vfs, ret_why))
             return false;
     return lookup_open(&s->view.lookup, s->database, vfs, ret_why) &&
-           lookup_open(&s->pages, s->database, vfs, ret_why) &&
-           lookup_open(&s->reads, s->database, vfs, ret_why);
+           lookup_open(&s->pages, s->database, vfs, ret_why);
 }
 
 static void log_dropped(struct sqlite_store *s)

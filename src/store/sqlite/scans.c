@@ -91,7 +91,7 @@ static void drop_results(struct request *r)
     }
 }
 
-static enum store_status scan(struct scanner *scanner, const struct request *r)
+static enum store_status scan(struct reader *scanner, const struct request *r)
 {
     struct lookup *l = &scanner->lookup;
     if (r->kind == REQUEST_STATEMENT)
@@ -104,7 +104,7 @@ static enum store_status scan(struct scanner *scanner, const struct request *r)
 
 void *scans_main(void *arg)
 {
-    struct scanner *scanner = arg;
+    struct reader *scanner = arg;
     struct sqlite_store *s = scanner->store;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
     store_thread_begin("store-scans", APPLIER_NICER);

@@ -261,9 +261,10 @@ static void sqlite_start(struct store *store, struct owed_sink *sink)
     ASSERT(pthread_create(&s->applier_thread, NULL, applier_main, s) == 0);
     ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
     ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
-    ASSERT(pthread_create(&s->reads_thread, NULL, reads_main, s) == 0);
-    for (size_t i = 0; i < SCANNERS; i++)
+    for (size_t i = 0; i < READERS; i++) {
+        ASSERT(pthread_create(&s->readers[i].thread, NULL, reads_main, &s->readers[i]) == 0);
         ASSERT(pthread_create(&s->scanners[i].thread, NULL, scans_main, &s->scanners[i]) == 0);
+    }
     scrub_start(s->scrub);
 }
 
@@ -273,12 +274,12 @@ static void stop_thread(struct queue *queue, pthread_t thread)
     ASSERT(pthread_join(thread, NULL) == 0);
 }
 
-static void stop_scanners(struct sqlite_store *s)
+static void stop_readers(struct queue *queue, struct reader readers[READERS])
 {
-    for (size_t i = 0; i < SCANNERS; i++)
-        queue_post(&s->to_scans, request_new(REQUEST_STOP, NULL));
-    for (size_t i = 0; i < SCANNERS; i++)
-        ASSERT(pthread_join(s->scanners[i].thread, NULL) == 0);
+    for (size_t i = 0; i < READERS; i++)
+        queue_post(queue, request_new(REQUEST_STOP, NULL));
+    for (size_t i = 0; i < READERS; i++)
+        ASSERT(pthread_join(readers[i].thread, NULL) == 0);
 }
 
 static void free_store(struct sqlite_store *s)
@@ -288,9 +289,10 @@ static void free_store(struct sqlite_store *s)
     view_close(&s->view);
     apply_close(&s->apply);
     lookup_close(&s->pages);
-    lookup_close(&s->reads);
-    for (size_t i = 0; i < SCANNERS; i++)
+    for (size_t i = 0; i < READERS; i++) {
+        lookup_close(&s->readers[i].lookup);
         lookup_close(&s->scanners[i].lookup);
+    }
     scrub_free(s->scrub);
     buf_free(&s->writer.group);
     buf_free(&s->writer.body);
@@ -319,8 +321,8 @@ static void sqlite_close(struct store *store)
         stop_thread(&s->to_writer, s->writer_thread);
         stop_thread(&s->to_applier, s->applier_thread);
         stop_thread(&s->to_pages, s->pages_thread);
-        stop_thread(&s->to_reads, s->reads_thread);
-        stop_scanners(s);
+        stop_readers(&s->to_reads, s->readers);
+        stop_readers(&s->to_scans, s->scanners);
         if (!atomic_load(&s->numbers.failed) && applier_checkpoint(s, true))
             scrub_note_clean(s->scrub);
     }
@@ -386,9 +388,10 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         free_store(s);
         return NULL;
     }
-    for (size_t i = 0; i < SCANNERS; i++) {
-        s->scanners[i].store = s;
-        s->scanners[i].number = i;
+    for (size_t i = 0; i < READERS; i++) {
+        s->readers[i].store = s->scanners[i].store = s;
+        s->readers[i].number = s->scanners[i].number = i;
+        reads_configure(&s->readers[i].lookup);
         scans_configure(&s->scanners[i].lookup);
     }
     s->scrub = scrub_new(s, options->scrub_interval_ms);

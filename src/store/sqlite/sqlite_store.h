@@ -11,8 +11,9 @@
  *   checkpoint of the scrub ---------> applier ----> the scrub (scrub.h)
  *   page ------------------> page reader ----> writer (drops what is final by now) ----> the asker
  *
- * Read barrier: a read waits until everything acknowledged before it is in SQLite and then reads
- * SQLite alone, so there is one way to read anything (docs/decisions/sqlite-read-barrier.md). */
+ * Read barrier: a read waits until everything of its account that was acknowledged before it is in
+ * SQLite and then reads SQLite alone, so there is one way to read anything
+ * (docs/decisions/sqlite-read-barrier.md). */
 #pragma once
 
 #include "store/queue.h"
@@ -48,8 +49,8 @@ enum cache {
     CACHE_APPLIER,
     CACHE_WRITER,
     CACHE_PAGES,
-    CACHE_READS,
-    CACHE_SCANS, /* of the first scanner */
+    CACHE_READS, /* of the first reader */
+    CACHE_SCANS = CACHE_READS + QUEUE_TAKERS,
     CACHES = CACHE_SCANS + QUEUE_TAKERS
 };
 
@@ -91,10 +92,10 @@ struct writer {
     size_t first_event;   /* of the group, in the active memtable */
 };
 
-/* A thread of scans.c. As no account has two of them at work, one account's scans delay nobody
- * else's. */
-#define SCANNERS QUEUE_TAKERS
-struct scanner {
+/* A thread of reads.c or of scans.c. There are READERS of each: as no account has two of them at
+ * work, one account's reads delay nobody else's, and neither do its scans. */
+#define READERS QUEUE_TAKERS
+struct reader {
     struct sqlite_store *store;
     size_t number;
     struct lookup lookup;
@@ -118,12 +119,12 @@ struct sqlite_store {
     struct journal *journal; /* the writer's */
     struct view view;        /* the writer's */
     struct writer writer;
-    struct apply apply;         /* the applier's */
-    struct lookup pages, reads; /* each its reader's */
-    struct scanner scanners[SCANNERS];
+    struct apply apply;  /* the applier's */
+    struct lookup pages; /* the page reader's */
+    struct reader readers[READERS], scanners[READERS];
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
-    pthread_t writer_thread, applier_thread, pages_thread, reads_thread;
+    pthread_t writer_thread, applier_thread, pages_thread;
     bool started;
     atomic_bool closing;
     atomic_llong open_reads; /* asked and not answered */
@@ -191,8 +192,9 @@ void page_work_free(struct page_work *work); /* the callbacks that it still has 
 enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BARRIER };
 enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
-/* reads.c */
+/* reads.c; arg: a struct reader */
 void *reads_main(void *arg);
+void reads_configure(struct lookup *l);
 /* The next request of a reading thread. One that has had none for a while gives the pages that it
  * has kept back. */
 struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
@@ -210,7 +212,7 @@ enum store_status read_list(struct lookup *l, const struct hash_secret *secret, 
 enum store_status read_waiting(struct lookup *l, struct lane_waiting *waiting);
 
 /* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
- * waits for one. arg: a struct scanner */
+ * waits for one. arg: a struct reader */
 void *scans_main(void *arg);
 void scans_configure(struct lookup *l);
 /* check_books.c */

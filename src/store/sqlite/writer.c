@@ -313,6 +313,14 @@ static void take_page(struct sqlite_store *s, struct request *r)
     }
 }
 
+/* A read of an account of which SQLite has all: it waits for nobody else's events. */
+static bool is_settled_read(const struct sqlite_store *s, const struct request *r)
+{
+    uint32_t account_no = request_is_read(r->kind) ? request_account(r) : 0;
+    return account_no != 0 && !memtable_may_have_account(s->view.active, account_no) &&
+           !(s->view.frozen && memtable_may_have_account(s->view.frozen, account_no));
+}
+
 static void take_read(struct sqlite_store *s, struct request *r)
 {
     struct key_found found = {0};
@@ -324,6 +332,10 @@ static void take_read(struct sqlite_store *s, struct request *r)
         bool known = event_id.n <= LIMIT_EVENT_ID_BYTES &&
                      view_key(&s->view, event_key(&s->view.secret, account_no, event_id), &found);
         r->id = known ? found.id : 0;
+    }
+    if (is_settled_read(s, r)) {
+        dispatch(s, r);
+        return;
     }
     request_list_add(&s->writer.waiting, r);
     s->writer.hurry = true;
@@ -412,7 +424,7 @@ static bool waits_for_journal(struct sqlite_store *s, const struct request *r, s
 static bool must_stall(struct sqlite_store *s, const struct request *r)
 {
     if (has_failed(s) || r->kind == REQUEST_APPLIED || r->kind == REQUEST_APPLIER_FAILED ||
-        r->kind == REQUEST_PAGE)
+        r->kind == REQUEST_PAGE || is_settled_read(s, r))
         return false;
     if (r->kind == REQUEST_OUTCOMES && s->writer.outcomes_stalled)
         return true; /* in their order */
