@@ -78,6 +78,7 @@ int main(int argc, char **argv)
     run_erasing_tests();
     run_intraday_tests();
     run_statement_tests();
+    run_turns_tests();
     run_books_tests();
     run_fence_tests();
     run_differential_tests(first, seeds, steps);

@@ -15,6 +15,7 @@ void run_reading_tests(void);   /* reports, lists, objects, erasing, numbers, re
 void run_erasing_tests(void);   /* what comes right behind an erasure */
 void run_intraday_tests(void);  /* how a day goes, and what it is compared by */
 void run_statement_tests(void); /* statements and what happened on a day */
+void run_turns_tests(void);     /* reads of one account beside another's */
 void run_books_tests(void);     /* the ledger against the events */
 void run_fence_tests(void);     /* outcomes under fences, where there are leases */
 /* Random requests to the store and to the oracle, compared at every step. */

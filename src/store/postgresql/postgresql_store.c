@@ -258,20 +258,32 @@ static size_t pg_backlog(struct store *store, struct lane_backlog **ret_lanes)
 struct life {
     struct queue *queue;
     pthread_t *thread;
-    void *(*main)(void *store);
+    void *(*main)(void *arg);
+    void *arg;
 };
 
-/* In the order in which they end: what changes something first. */
-#define LIVES 7
+/* In the order in which they end: what changes something first. Those of one queue stand together.
+ */
+#define LIVES (5 + 2 * PG_READERS)
 static void list_lives(struct postgresql_store *s, struct life ret[LIVES])
 {
-    ret[0] = (struct life){&s->to_changes, &s->changes_thread, pg_changes_main};
-    ret[1] = (struct life){&s->to_outcomes, &s->outcomes_thread, pg_outcomes_main};
-    ret[2] = (struct life){&s->to_pages, &s->pages_thread, pg_pages_main};
-    ret[3] = (struct life){&s->to_reads, &s->reads_thread, pg_reads_main};
-    ret[4] = (struct life){&s->to_scans, &s->scans_thread, pg_scans_main};
-    ret[5] = (struct life){&s->to_keeper, &s->keeper_thread, pg_keeper_main};
-    ret[6] = (struct life){&s->to_nodes, &s->nodes_thread, pg_nodes_main};
+    *ret++ = (struct life){&s->to_changes, &s->changes_thread, pg_changes_main, s};
+    *ret++ = (struct life){&s->to_outcomes, &s->outcomes_thread, pg_outcomes_main, s};
+    *ret++ = (struct life){&s->to_pages, &s->pages_thread, pg_pages_main, s};
+    for (size_t i = 0; i < PG_READERS; i++)
+        *ret++ = (struct life){&s->to_reads, &s->reads[i].thread, pg_reader_main, &s->reads[i]};
+    for (size_t i = 0; i < PG_READERS; i++)
+        *ret++ = (struct life){&s->to_scans, &s->scans[i].thread, pg_reader_main, &s->scans[i]};
+    *ret++ = (struct life){&s->to_keeper, &s->keeper_thread, pg_keeper_main, s};
+    *ret = (struct life){&s->to_nodes, &s->nodes_thread, pg_nodes_main, s};
+}
+
+#define QUEUES 8
+static void list_queues(struct postgresql_store *s, struct queue *ret[QUEUES])
+{
+    struct queue *const all[QUEUES] = {&s->to_changes, &s->to_outcomes, &s->to_pages, &s->to_reads,
+                                       &s->to_scans,   &s->to_keeper,   &s->to_nodes, &s->nap};
+    memcpy(ret, all, sizeof all);
 }
 
 static void pg_start(struct store *store, struct owed_sink *sink)
@@ -283,7 +295,7 @@ static void pg_start(struct store *store, struct owed_sink *sink)
     s->started = true;
     list_lives(s, lives);
     for (size_t i = 0; i < LIVES; i++)
-        ASSERT(pthread_create(lives[i].thread, NULL, lives[i].main, s) == 0);
+        ASSERT(pthread_create(lives[i].thread, NULL, lives[i].main, lives[i].arg) == 0);
     pg_replica_start(s);
 }
 
@@ -301,21 +313,22 @@ static void free_side(struct pg_side *side)
 
 static void free_store(struct postgresql_store *s)
 {
-    struct life lives[LIVES];
+    struct queue *queues[QUEUES];
     free_side(&s->changes);
     free_side(&s->outcomes);
     pg_close(&s->pages);
-    pg_close(&s->reads);
-    pg_close(&s->scans);
+    for (size_t i = 0; i < PG_READERS; i++) {
+        pg_close(&s->reads[i].pg);
+        pg_close(&s->scans[i].pg);
+    }
     pg_close(&s->keeper);
     pg_close(&s->nodes.pg);
     pg_replica_free(s->replica);
     pthread_mutex_destroy(&s->nodes.watching);
     questions_free(&s->questions);
-    list_lives(s, lives);
-    for (size_t i = 0; i < LIVES; i++)
-        queue_destroy(lives[i].queue);
-    queue_destroy(&s->nap);
+    list_queues(s, queues);
+    for (size_t i = 0; i < QUEUES; i++)
+        queue_destroy(queues[i]);
     pthread_mutex_destroy(&s->numbers.mutex);
     free(s->uri);
     s->magic = s->store.magic = 0;
@@ -337,9 +350,12 @@ static void pg_close_slot(struct store *store)
     struct life lives[LIVES];
     list_lives(s, lives);
     pg_stopping(store);
-    for (size_t i = 0; s->started && i < LIVES; i++) {
-        queue_post(lives[i].queue, request_new(REQUEST_STOP, NULL));
-        ASSERT(pthread_join(*lives[i].thread, NULL) == 0);
+    /* Of threads with one queue nobody knows which one takes a stop: all of them stop together. */
+    for (size_t i = 0, end; s->started && i < LIVES; i = end) {
+        for (end = i; end < LIVES && lives[end].queue == lives[i].queue; end++)
+            queue_post(lives[end].queue, request_new(REQUEST_STOP, NULL));
+        for (size_t j = i; j < end; j++)
+            ASSERT(pthread_join(*lives[j].thread, NULL) == 0);
     }
     struct queue *const unread[] = {&s->to_keeper, &s->to_nodes};
     for (size_t i = 0; i < ARRAY_LEN(unread); i++) {
@@ -382,27 +398,33 @@ static const struct store_ops postgresql_ops = {
     .close = pg_close_slot,
 };
 
+static void init_connection(struct postgresql_store *s, struct pg *pg)
+{
+    pg_init(pg, s->uri);
+    pg->refusals = &s->numbers.refusals;
+}
+
 static void init_parts(struct postgresql_store *s)
 {
-    struct life lives[LIVES];
-    pg_init(&s->changes.pg, s->uri);
-    pg_init(&s->outcomes.pg, s->uri);
-    pg_init(&s->pages, s->uri);
-    pg_init(&s->reads, s->uri);
-    pg_init(&s->scans, s->uri);
-    pg_init(&s->keeper, s->uri);
-    pg_init(&s->nodes.pg, s->uri);
+    struct queue *queues[QUEUES];
+    init_connection(s, &s->changes.pg);
+    init_connection(s, &s->outcomes.pg);
+    init_connection(s, &s->pages);
+    init_connection(s, &s->keeper);
+    init_connection(s, &s->nodes.pg);
     s->nodes.pg.trip_ms = NODE_TRIP_MS;
-    struct pg *const all[] = {&s->changes.pg, &s->outcomes.pg, &s->pages,   &s->reads,
-                              &s->scans,      &s->keeper,      &s->nodes.pg};
-    for (size_t i = 0; i < ARRAY_LEN(all); i++)
-        all[i]->refusals = &s->numbers.refusals;
+    for (size_t i = 0; i < PG_READERS; i++) {
+        s->reads[i].store = s->scans[i].store = s;
+        s->reads[i].number = s->scans[i].number = i;
+        s->scans[i].is_scans = true;
+        init_connection(s, &s->reads[i].pg);
+        init_connection(s, &s->scans[i].pg);
+    }
     ASSERT(pthread_mutex_init(&s->nodes.watching, NULL) == 0);
     questions_init(&s->questions);
-    list_lives(s, lives);
-    for (size_t i = 0; i < LIVES; i++)
-        queue_init(lives[i].queue);
-    queue_init(&s->nap);
+    list_queues(s, queues);
+    for (size_t i = 0; i < QUEUES; i++)
+        queue_init(queues[i]);
     pthread_mutex_init(&s->numbers.mutex, NULL);
 }
 

@@ -4,8 +4,8 @@
  *   submit, objects, resend, erase --> changes thread --> one transaction per group --> the asker
  *   record -------------------------> outcomes thread --> one transaction per group --> the asker
  *   page ---------------------------> pages thread ----> the asker
- *   report, get, list, ... ---------> reads thread ----> the asker
- *   intraday, statement, count, ... -> scans thread ----> the asker
+ *   report, get, list, ... ---------> two reads threads ----> the asker
+ *   intraday, statement, count, ... -> two scans threads ----> the asker
  *   (now and then)                    keeper: numbers, handed over lanes, partitions
  *   (every second)                    nodes: the lease and the shards of this node
  *   (twice a second)                  replica, if there is one: how far behind it is
@@ -109,6 +109,17 @@ struct pg_side {
                        * number; 0: none yet */
 };
 
+/* A thread that reads, and its connection. There are two for short reads and two for scans: as no
+ * account has both of them at work, one account's reads delay nobody else's. */
+#define PG_READERS QUEUE_TAKERS
+struct pg_reader {
+    struct postgresql_store *store;
+    size_t number; /* of the two */
+    bool is_scans;
+    struct pg pg;
+    pthread_t thread;
+};
+
 struct postgresql_store {
     struct store store; /* the first member: its magic is the contract's */
     uint32_t magic;
@@ -123,11 +134,11 @@ struct postgresql_store {
     atomic_llong revision_known; /* up to where objects are: the feed's */
     struct owed_sink *sink;
     struct pg_side changes, outcomes;
-    struct pg pages, reads, scans, keeper;
+    struct pg pages, keeper;
+    struct pg_reader reads[PG_READERS], scans[PG_READERS];
     struct queue to_changes, to_outcomes, to_pages, to_reads, to_scans, to_keeper, to_nodes, nap;
     struct request_list changes_todo; /* the changes thread's: taken from its queue, not begun */
-    pthread_t changes_thread, outcomes_thread, pages_thread, reads_thread, scans_thread,
-        keeper_thread, nodes_thread;
+    pthread_t changes_thread, outcomes_thread, pages_thread, keeper_thread, nodes_thread;
     bool started;
     atomic_llong give_up_mono_ms; /* what waits for the database is given up then; 0: never */
     struct pg_numbers numbers;
@@ -197,8 +208,7 @@ void pg_changes_refuse_old(struct postgresql_store *s); /* on that thread */
 void *pg_outcomes_main(void *arg);
 /* threads.c */
 void *pg_pages_main(void *arg);
-void *pg_reads_main(void *arg);
-void *pg_scans_main(void *arg);
+void *pg_reader_main(void *arg); /* a struct pg_reader */
 /* keeper.c */
 void *pg_keeper_main(void *arg);
 MUST_CHECK enum pg_fate pg_keeper_look(struct postgresql_store *s, struct pg *pg); /* the numbers */

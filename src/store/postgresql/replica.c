@@ -21,7 +21,7 @@
 struct pg_replica {
     char *uri;
     int64_t lag_most_ms;
-    struct pg reads, scans;   /* each the thread's of that name */
+    struct pg reads[PG_READERS], scans[PG_READERS]; /* each the reader's of that number */
     struct pg watch, primary; /* the watching thread's: the replica, the primary */
     struct queue to_watch, nap;
     pthread_t thread;
@@ -44,8 +44,10 @@ struct pg_replica *pg_replica_new(const char *uri, const char *primary_uri, int6
     struct pg_replica *r = xcalloc(1, sizeof *r);
     r->uri = xstrdup(uri);
     r->lag_most_ms = lag_most_ms;
-    init_connection(&r->reads, r->uri, READ_TRIP_MS);
-    init_connection(&r->scans, r->uri, PG_TRIP_TIMEOUT_MS);
+    for (size_t i = 0; i < PG_READERS; i++) {
+        init_connection(&r->reads[i], r->uri, READ_TRIP_MS);
+        init_connection(&r->scans[i], r->uri, PG_TRIP_TIMEOUT_MS);
+    }
     init_connection(&r->watch, r->uri, WATCH_TRIP_MS);
     pg_init(&r->primary, primary_uri);
     r->primary.trip_ms = WATCH_TRIP_MS;
@@ -59,8 +61,10 @@ void pg_replica_free(struct pg_replica *r)
 {
     if (!r)
         return;
-    pg_close(&r->reads);
-    pg_close(&r->scans);
+    for (size_t i = 0; i < PG_READERS; i++) {
+        pg_close(&r->reads[i]);
+        pg_close(&r->scans[i]);
+    }
     pg_close(&r->watch);
     pg_close(&r->primary);
     queue_destroy(&r->to_watch);
@@ -177,13 +181,15 @@ static bool read_at(struct postgresql_store *s, struct pg_replica *r, struct pg 
     return fate == PG_FINE;
 }
 
-bool pg_replica_read(struct postgresql_store *s, struct pg *pg, enum request_kind kind,
-                     pg_read_work work, void *what)
+bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_work work,
+                     void *what)
 {
+    struct postgresql_store *s = reader->store;
     struct pg_replica *r = s->replica;
     if (!r || !may_serve(kind))
         return false;
-    bool good = read_at(s, r, pg, pg == &s->scans ? &r->scans : &r->reads, work, what);
+    struct pg *own = reader->is_scans ? r->scans : r->reads;
+    bool good = read_at(s, r, &reader->pg, &own[reader->number], work, what);
     atomic_fetch_add(good ? &r->served : &r->passed_on, 1);
     return good;
 }

@@ -11,6 +11,7 @@
 #include "store/queue.h"
 
 struct postgresql_store;
+struct pg_reader;
 struct pg_replica;
 
 /* NULL: none was named, which all functions here take. lag_most_ms: how long a read may wait. */
@@ -20,8 +21,8 @@ void pg_replica_start(struct postgresql_store *s);
 void pg_replica_stop(struct pg_replica *r);
 void pg_replica_get_numbers(struct pg_replica *r, struct store_numbers *ret);
 
-/* Does a read of that kind at the replica, for the thread whose connection to the primary `pg` is.
- * False: it is to be done at the primary, and nothing of it is done. */
+/* Does a read of that kind at the replica. False: it is to be done at the primary, and nothing of
+ * it is done. */
 typedef enum pg_fate (*pg_read_work)(struct postgresql_store *s, struct pg *pg, void *what);
-MUST_CHECK bool pg_replica_read(struct postgresql_store *s, struct pg *pg, enum request_kind kind,
-                                pg_read_work work, void *what);
+MUST_CHECK bool pg_replica_read(struct pg_reader *reader, enum request_kind kind, pg_read_work work,
+                                void *what);

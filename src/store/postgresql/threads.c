@@ -22,18 +22,20 @@ static pg_work work_of(enum request_kind kind)
     }
 }
 
-static void read_all(struct postgresql_store *s, struct queue *from, size_t taker, struct pg *pg)
+static void read_all(struct pg_reader *reader)
 {
+    struct postgresql_store *s = reader->store;
+    struct queue *from = reader->is_scans ? &s->to_scans : &s->to_reads;
     for (;;) {
-        struct request *r = queue_take_turn(from, taker, -1);
+        struct request *r = queue_take_turn(from, reader->number, -1);
         if (r->kind == REQUEST_STOP) {
             free(r);
             return;
         }
         pg_work work = work_of(r->kind);
-        enum store_status status = pg_replica_read(s, pg, r->kind, work, r->what)
+        enum store_status status = pg_replica_read(reader, r->kind, work, r->what)
                                        ? STORE_OK
-                                       : pg_try_read(s, pg, work, r->what);
+                                       : pg_try_read(s, &reader->pg, work, r->what);
         if (status == STORE_OK && r->kind == REQUEST_GET)
             status = ((struct callback_get *)r->what)->status;
         request_finish(r, status);
@@ -89,20 +91,11 @@ void *pg_pages_main(void *arg)
     return NULL;
 }
 
-void *pg_reads_main(void *arg)
+void *pg_reader_main(void *arg)
 {
-    struct postgresql_store *s = arg;
-    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-reads");
-    read_all(s, &s->to_reads, 0, &s->reads);
-    return NULL;
-}
-
-void *pg_scans_main(void *arg)
-{
-    struct postgresql_store *s = arg;
-    CHECK_MAGIC(s, POSTGRESQL_STORE_MAGIC);
-    pthread_setname_np(pthread_self(), "store-scans");
-    read_all(s, &s->to_scans, 0, &s->scans);
+    struct pg_reader *reader = arg;
+    CHECK_MAGIC(reader->store, POSTGRESQL_STORE_MAGIC);
+    pthread_setname_np(pthread_self(), reader->is_scans ? "store-scans" : "store-reads");
+    read_all(reader);
     return NULL;
 }
