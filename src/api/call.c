@@ -287,13 +287,18 @@ void call_answer_busy(struct call *c, enum store_status status)
         call_answer_problem(c, 503, "The store has stopped, and " CALL_NOT_KNOWN);
         return;
     }
-    bool less = n.refusal == STORE_TAKES || n.refusal == STORE_REFUSES_QUEUE ||
-                n.refusal == STORE_REFUSES_WAITING;
+    if (status == STORE_BUSY && n.refusal == STORE_TAKES) {
+        call_answer_problem(c, 429,
+                            "The store was busy for a moment; nothing of this request was stored. "
+                            "Send it again after Retry-After seconds.");
+        return;
+    }
+    bool less = n.refusal == STORE_REFUSES_QUEUE || n.refusal == STORE_REFUSES_WAITING;
     if (status == STORE_BUSY && less)
         call_answer_problem(c, 429,
                             "More is waiting to be recorded than the bounds allow; nothing of this "
                             "request was stored. Send it again after Retry-After seconds. %s",
-                            n.refusal == STORE_TAKES ? "" : store_refusal_text(n.refusal));
+                            store_refusal_text(n.refusal));
     else
         call_answer_problem(c, 503,
                             "The store is not taking requests; nothing of this request was stored. "

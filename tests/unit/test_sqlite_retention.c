@@ -1,6 +1,8 @@
 /* What the SQLite store lets go when it is old enough, and what it keeps. */
 #include "sqlite_store.h"
 
+#include "sqlite_sql.h"
+
 #define HOUR_MS (3600 * INT64_C(1000))
 
 /* The applier purges behind what it applies, and a read after a change waits for that. */
@@ -147,6 +149,46 @@ static void keeps_the_bodies_that_a_resend_owes(void)
     end();
 }
 
+/* A purge does not look at what is not in SQLite yet. Here it is due, and the applier is held up by
+ * somebody else's lock, while a resend is accepted that the next memtable has. */
+static void keeps_the_body_of_a_resend_that_is_not_applied_yet(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    (void)report(false);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-2", "ann"), NOW_MS + 31 * DAY_MS);
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 93 * DAY_MS);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-3", "ann"), NOW_MS + 95 * DAY_MS);
+    (void)report(false);
+    sqlite3 *other = open_database();
+    ASSERT(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
+    struct object_change c = {.kind = OBJECT_NOTICE, .id = STR("n"), .document = STR("{}")};
+    ASK(store_change_object, store, &c);
+    struct report_query q = {.account_no = terms.account_no, .limit = 1};
+    q.done.run = nothing;
+    q.reply_to = &waiter.executor;
+    store_report(store, &q); /* the applier has its turn, and is held up */
+    struct store_numbers n;
+    do
+        store_get_numbers(store, &n);
+    while (n.refusal != STORE_REFUSES_DATABASE);
+    wall_now_ms = NOW_MS + 95 * DAY_MS; /* from here on a purge is due */
+    mono_added_ms += 2 * DAY_MS;
+    CHECK_EQ_INT(resend("e-1"), STORE_OK);
+    ASSERT(sqlite3_exec(other, "COMMIT", NULL, NULL, NULL) == SQLITE_OK);
+    sqlite3_close(other);
+    await();
+    free(q.rows);
+    change_and_wait();
+    CHECK(body_bytes_of("e-1") > 50);
+    change_and_wait();
+    CHECK_EQ_INT(resend("e-1"), STORE_OK); /* it was refused as busy until the purge was over */
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 /* One start, however far ahead its clock is, and whatever it takes in. */
 static void a_start_with_a_wrong_clock_purges_nothing(void)
 {
@@ -176,5 +218,6 @@ int main(void)
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);
     RUN(keeps_the_bodies_that_a_resend_owes);
+    RUN(keeps_the_body_of_a_resend_that_is_not_applied_yet);
     return check_done("sqlite_retention");
 }

@@ -70,6 +70,7 @@ static void apply_one(struct sqlite_store *s, struct memtable *m)
         ASSERT(!none);
     }
     if (good) {
+        view_applied(&s->view, m);
         if (atomic_exchange(&s->numbers.blocked, false))
             log_info("apply_goes_on", LOG_INT("events", (int64_t)m->event_count));
         log_debug("applied", LOG_INT("events", (int64_t)m->event_count),
@@ -93,10 +94,11 @@ static void tell_failure(struct sqlite_store *s)
 static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
 {
     int64_t now_ms = env_mono_ms(s->env);
-    if (now_ms < *next_mono_ms)
-        return;
+    if (now_ms < *next_mono_ms || !view_may_drop_bodies(&s->view))
+        return; /* resends wait until then: the next memtable has the last of them */
     *next_mono_ms = now_ms + PURGE_INTERVAL_MS;
     purge_run(&s->apply, &s->retention, &s->retention_clock, env_wall_ms(s->env), now_ms);
+    view_bodies_gone(&s->view);
 }
 
 void *applier_main(void *arg)

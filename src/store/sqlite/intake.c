@@ -202,7 +202,7 @@ void writer_object(struct sqlite_store *s, struct object_change *change)
     add_parts(s, change->parts, change->part_count);
 }
 
-void writer_resend(struct sqlite_store *s, struct resend *resend)
+static void accept_resend(struct sqlite_store *s, struct resend *resend)
 {
     struct view *v = &s->view;
     struct key_found found;
@@ -226,6 +226,15 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
     resent_add(&v->resent, found.id, resend->now_ms);
     add_resend(s, &r);
     add_parts(s, resend->parts, resend->part_count);
+}
+
+void writer_resend(struct sqlite_store *s, struct resend *resend)
+{
+    resend->status = STORE_BUSY;
+    if (!view_announce_resend(&s->view))
+        return;
+    accept_resend(s, resend);
+    view_resend_judged(&s->view);
 }
 
 void writer_erase(struct sqlite_store *s, struct erase *erase)

@@ -72,6 +72,7 @@ struct memtable {
     int64_t first_mono_ms;                     /* when it stopped being empty */
     int64_t last_mono_ms;                      /* its latest group */
     size_t operations;                         /* 0: empty */
+    size_t resends;                            /* accepted since it was empty */
     uint64_t accounts[MEMTABLE_ACCOUNT_WORDS]; /* a bit by account_no: see below */
 
     struct event *events; /* texts in the arena */

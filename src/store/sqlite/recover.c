@@ -59,6 +59,7 @@ static bool replay_apply(struct replay *r)
     m->last_accepted_ms = r->view->last_accepted_ms;
     if (!apply_memtable(r->apply, m))
         return false;
+    view_applied(r->view, m);
     r->view->active = memtable_new(m->generation + 1);
     memtable_free(m);
     return true;

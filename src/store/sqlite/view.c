@@ -308,8 +308,40 @@ void view_add_resend(struct view *v, const struct record_resend *r)
     bool is_held = status.wait == WAIT_HELD;
     count_held(v, r->lane, (int)is_held - (int)was_held);
     memtable_set_status(v->active, id, &status);
+    v->active->resends++;
+    atomic_fetch_add(&v->resends_unapplied, 1);
     if (!is_held)
         wake(v, id);
+}
+
+bool view_announce_resend(struct view *v)
+{
+    atomic_fetch_add(&v->resends_unapplied, 1);
+    if (!atomic_load(&v->bodies_go))
+        return true;
+    view_resend_judged(v);
+    return false;
+}
+
+void view_resend_judged(struct view *v)
+{
+    atomic_fetch_sub(&v->resends_unapplied, 1);
+}
+
+void view_applied(struct view *v, const struct memtable *m)
+{
+    atomic_fetch_sub(&v->resends_unapplied, (long long)m->resends);
+}
+
+bool view_may_drop_bodies(struct view *v)
+{
+    atomic_store(&v->bodies_go, true);
+    return atomic_load(&v->resends_unapplied) == 0;
+}
+
+void view_bodies_gone(struct view *v)
+{
+    atomic_store(&v->bodies_go, false);
 }
 
 void view_add_erase(struct view *v, const struct record_erase *r, struct erase *request)

@@ -10,6 +10,8 @@
 #include "store/sqlite/lookup.h"
 #include "store/sqlite/resent.h"
 
+#include <stdatomic.h>
+
 struct view {
     struct memtable *active, *frozen; /* frozen: NULL, none */
     struct lookup lookup;
@@ -26,6 +28,11 @@ struct view {
     /* Of this process's life: when it begins, nobody has decided anything about a callback without
      * knowing of all resends that are stored. Replaying needs none, its resends stand in order. */
     struct resent resent;
+    /* Two threads agree here, and neither waits: the writer announces a resend before it looks for
+     * the body, the applier announces that bodies go before it looks for resends. Whoever comes
+     * second sees the other, and gives way. */
+    atomic_llong resends_unapplied; /* in the memtables, and the one that is being judged */
+    atomic_bool bodies_go;
 };
 
 /* After the connection is open: counts what is held back. */
@@ -52,6 +59,15 @@ uint64_t view_last_event_no(struct view *v, uint32_t account_no);
 void view_add_event(struct view *v, const struct event *e);
 void view_add_outcome(struct view *v, const struct outcome *o);
 void view_add_resend(struct view *v, const struct record_resend *r);
+/* The writer: false, bodies are being dropped. Else view_resend_judged follows. */
+MUST_CHECK bool view_announce_resend(struct view *v);
+void view_resend_judged(struct view *v);
+/* The applier: SQLite has what the memtable has. */
+void view_applied(struct view *v, const struct memtable *m);
+/* The applier, before bodies are dropped. False: some may be owed to a resend that is not applied
+ * yet; no further one is accepted until view_bodies_gone. */
+MUST_CHECK bool view_may_drop_bodies(struct view *v);
+void view_bodies_gone(struct view *v);
 void view_add_erase(struct view *v, const struct record_erase *r, struct erase *request);
 void view_add_object(struct view *v, enum object_kind kind, struct str id, struct str document);
 
