@@ -164,8 +164,7 @@ static void keeps_the_body_of_a_resend_that_is_not_applied_yet(void)
     (void)report(false);
     sqlite3 *other = open_database();
     ASSERT(sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
-    struct object_change c = {.kind = OBJECT_NOTICE, .id = STR("n"), .document = STR("{}")};
-    ASK(store_change_object, store, &c);
+    (void)submit_at(make(EVENT_SURVEY_COMPLETED, "e-4", "ann"), NOW_MS + 95 * DAY_MS);
     struct report_query q = {.account_no = terms.account_no, .limit = 1};
     q.done.run = nothing;
     q.reply_to = &waiter.executor;
