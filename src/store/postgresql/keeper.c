@@ -108,7 +108,8 @@ static enum pg_fate move_clock(struct postgresql_store *s, struct pg *pg,
 }
 
 /* Bodies go four days after their limit, as a callback may take that long to become final, and
- * never while anything of their period waits. */
+ * never while anything of their period waits: looked at here, so that partitions which stay need
+ * not be locked, and again where they are dropped. */
 static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t today)
 {
     pg_begin(pg, true);

@@ -260,33 +260,62 @@ static bool read_number(struct str name, const char *table, int32_t *ret)
     return true;
 }
 
-/* Names are read here: a cast in SQL may be carried out before the join, on any table's name. */
-enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
+static int ask_partitions(struct pg *pg, const char *table)
 {
-    const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
-    struct buf drop = {0};
-    int count = 0;
-    pg_begin(pg, false);
-    /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
-    pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
-    int at = pg_exec_f(pg,
-                       "SELECT c.relname::text,c.oid::regclass::text FROM pg_inherits i"
-                       " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
-                       " AND c.relkind='r' ORDER BY c.relname",
-                       table);
-    enum pg_fate fate = pg_sync(pg);
-    if (fate != PG_FINE)
-        return fate;
-    const PGresult *r = pg_result(pg, at);
-    for (int i = 0; i < PQntuples(r) && count < DROP_MOST; i++) {
+    return pg_exec_f(pg,
+                     "SELECT c.relname::text,c.oid::regclass::text FROM pg_inherits i"
+                     " JOIN pg_class c ON c.oid=i.inhrelid WHERE i.inhparent='%s'::regclass"
+                     " AND c.relkind='r' ORDER BY c.relname",
+                     table);
+}
+
+/* Those below `first`, separated by commas; empty: none. Names are read here: a cast in SQL may be
+ * carried out before the join, on any table's name. */
+static void list_below(const PGresult *r, const char *table, int32_t first, struct buf *ret)
+{
+    ret->n = 0;
+    for (int i = 0, count = 0; i < PQntuples(r) && count < DROP_MOST; i++) {
         int32_t number;
         if (!read_number(pg_str(r, i, 0), table, &number) || number >= first)
             continue;
-        buf_printf(&drop, "%s%.*s", count++ ? "," : "DROP TABLE ", STR_ARG(pg_str(r, i, 1)));
+        buf_printf(ret, "%s%.*s", count++ ? "," : "", STR_ARG(pg_str(r, i, 1)));
     }
-    if (count > 0)
-        pg_exec(pg, buf_c(&drop));
-    buf_free(&drop);
-    pg_commit(pg);
-    return pg_sync(pg);
+}
+
+/* What waits needs its body, and a resend may have read one and not be committed yet: it is waited
+ * for by locking first, and seen by looking then. Leaves in `names` what may go. */
+static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names)
+{
+    pg_exec_f(pg, "LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", buf_c(names));
+    int waiting = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
+    int at = ask_partitions(pg, "body");
+    enum pg_fate fate = pg_sync(pg);
+    if (fate != PG_FINE)
+        return fate;
+    int64_t least = pg_int(pg_result(pg, waiting), 0, 0);
+    list_below(pg_result(pg, at), "body", first < least ? first : (int32_t)least, names);
+    return PG_FINE;
+}
+
+enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
+{
+    const char *table = kind == PARTITION_PERIOD ? "body" : "attempt";
+    struct buf names = {0};
+    pg_begin(pg, false);
+    /* Whoever wants the table waits behind this, which waits for who reads it: not for long. */
+    pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
+    int at = ask_partitions(pg, table);
+    enum pg_fate fate = pg_sync(pg);
+    if (fate == PG_FINE)
+        list_below(pg_result(pg, at), table, first, &names);
+    if (names.n > 0 && kind == PARTITION_PERIOD)
+        fate = keep_awaited(pg, first, &names);
+    if (fate == PG_FINE) {
+        if (names.n > 0)
+            pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));
+        pg_commit(pg);
+        fate = pg_sync(pg);
+    }
+    buf_free(&names);
+    return fate;
 }

@@ -1,0 +1,96 @@
+/* What goes with a partition of bodies, in the database that SCENARIO_POSTGRESQL names: nothing
+ * that waits, also where it began to wait while the partition was being dropped. */
+#include "../unit/check.h"
+
+#include "store/postgresql/schema.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define PERIOD 7
+
+static struct pg pg, other;
+
+static void connect_to(struct pg *to)
+{
+    const char *uri = getenv("SCENARIO_POSTGRESQL");
+    ASSERT(uri); /* tests/scenario/postgresql.py run ... */
+    pg_init(to, uri);
+    ASSERT(pg_connect(to));
+    pg_exec(to, "SET client_min_messages=warning");
+    ASSERT(pg_sync(to) == PG_FINE);
+}
+
+static int64_t number(struct pg *in, const char *sql)
+{
+    int at = pg_exec(in, sql);
+    return CHECK(pg_sync(in) == PG_FINE) ? pg_int(pg_result(in, at), 0, 0) : -1;
+}
+
+static int64_t partitions(void)
+{
+    return number(&pg, "SELECT count(*) FROM pg_inherits WHERE inhparent='body'::regclass");
+}
+
+static void begin(void)
+{
+    struct pg_partitions known = {0};
+    connect_to(&pg);
+    connect_to(&other);
+    pg_exec(&pg, "DROP SCHEMA public CASCADE");
+    pg_exec(&pg, "CREATE SCHEMA public");
+    ASSERT(pg_sync(&pg) == PG_FINE);
+    ASSERT(pg_migrate(&pg, &pg_schema_migration, PG_EXPAND));
+    ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, PERIOD) == PG_FINE);
+    pg_partitions_free(&known);
+    CHECK_EQ_INT(partitions(), 1);
+}
+
+static void end(void)
+{
+    pg_close(&pg);
+    pg_close(&other);
+}
+
+/* As a resend is committed by another node, once the drop waits for what that has read. */
+static void *commit_behind(void *none)
+{
+    while (number(&other, "SELECT count(*) FROM pg_locks WHERE NOT granted") == 0)
+        ;
+    pg_commit(&other);
+    ASSERT(pg_sync(&other) == PG_FINE);
+    return none;
+}
+
+static void bodies_of_a_resend_under_way_stay(void)
+{
+    pthread_t thread;
+    begin();
+    pg_begin(&other, false);
+    pg_exec(&other, "SELECT count(*) FROM body");
+    pg_exec(&other, "INSERT INTO waiting VALUES(1,1,1,1,7,1,true)");
+    ASSERT(pg_sync(&other) == PG_FINE);
+    ASSERT(pthread_create(&thread, NULL, commit_behind, NULL) == 0);
+    while (pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) != PG_FINE)
+        pg_rollback(&pg); /* it waits for half a second at most */
+    ASSERT(pthread_join(thread, NULL) == 0);
+    CHECK_EQ_INT(partitions(), 1);
+    end();
+}
+
+static void bodies_that_nothing_waits_for_go(void)
+{
+    begin();
+    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD) == PG_FINE);
+    CHECK_EQ_INT(partitions(), 1);
+    CHECK(pg_partitions_drop(&pg, PARTITION_PERIOD, PERIOD + 1) == PG_FINE);
+    CHECK_EQ_INT(partitions(), 0);
+    end();
+}
+
+int main(void)
+{
+    RUN(bodies_of_a_resend_under_way_stay);
+    RUN(bodies_that_nothing_waits_for_go);
+    return check_done("postgresql_partitions");
+}
