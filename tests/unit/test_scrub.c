@@ -294,8 +294,9 @@ static void a_segment_released_while_it_is_read_is_no_damage(void)
     begin_with_segments();
     test_disk.read_at = holding_read_at;
     held = 1;
-    while (held != 2)
+    for (int i = 0; held != 2 && i < 30000; i++)
         usleep(1000);
+    CHECK_EQ_INT(held, 2);
     int64_t before = numbers().journal_bytes;
     for (int i = 5000; numbers().journal_bytes >= before; i++) {
         submit_some(i, 1);
