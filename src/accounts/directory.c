@@ -346,11 +346,11 @@ uint32_t directory_next_no(struct directory *d, enum account_kind kind)
 
 /* --- lists ------------------------------------------------------------------------------- */
 
-struct filter {
+struct list_filter {
     uint32_t account_no, app_no; /* 0: any */
 };
 
-static bool matches(enum account_kind k, const void *entry, struct filter f)
+static bool matches(enum account_kind k, const void *entry, struct list_filter f)
 {
     switch (k) {
     case ACCOUNT_PARTNER: return true;
@@ -364,8 +364,8 @@ static bool matches(enum account_kind k, const void *entry, struct filter f)
     UNREACHABLE();
 }
 
-static size_t list(struct directory *d, enum account_kind k, struct filter f, uint32_t before_no,
-                   void **ret, size_t limit)
+static size_t list(struct directory *d, enum account_kind k, struct list_filter f,
+                   uint32_t before_no, void **ret, size_t limit)
 {
     directory_read_lock(d);
     const struct kind *kind = &d->kinds[k];
@@ -381,26 +381,28 @@ static size_t list(struct directory *d, enum account_kind k, struct filter f, ui
 size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,
                                size_t limit)
 {
-    return list(d, ACCOUNT_PARTNER, (struct filter){0}, before_no, (void **)ret, limit);
+    return list(d, ACCOUNT_PARTNER, (struct list_filter){0}, before_no, (void **)ret, limit);
 }
 
 size_t directory_list_apps(struct directory *d, uint32_t account_no, uint32_t before_no,
                            struct app **ret, size_t limit)
 {
-    return list(d, ACCOUNT_APP, (struct filter){account_no, 0}, before_no, (void **)ret, limit);
+    return list(d, ACCOUNT_APP, (struct list_filter){account_no, 0}, before_no, (void **)ret,
+                limit);
 }
 
 size_t directory_list_clients(struct directory *d, uint32_t account_no, uint32_t app_no,
                               uint32_t before_no, struct client **ret, size_t limit)
 {
-    return list(d, ACCOUNT_CLIENT, (struct filter){account_no, app_no}, before_no, (void **)ret,
-                limit);
+    return list(d, ACCOUNT_CLIENT, (struct list_filter){account_no, app_no}, before_no,
+                (void **)ret, limit);
 }
 
 size_t directory_list_keys(struct directory *d, uint32_t account_no, uint32_t before_no,
                            struct api_key **ret, size_t limit)
 {
-    return list(d, ACCOUNT_KEY, (struct filter){account_no, 0}, before_no, (void **)ret, limit);
+    return list(d, ACCOUNT_KEY, (struct list_filter){account_no, 0}, before_no, (void **)ret,
+                limit);
 }
 
 int64_t directory_count_disabled_endpoints(struct directory *d)

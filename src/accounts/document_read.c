@@ -16,7 +16,7 @@
 #define NUMBER_MAX 100000000
 
 /* A document being read; the first member that is missing or wrong is kept. */
-struct reading {
+struct document_reader {
     struct arena *arena;
     const struct json *document;
     const struct vault *vault; /* NULL: nothing sealed stands in it */
@@ -24,13 +24,13 @@ struct reading {
     const char *wrong;
 };
 
-static void wrong(struct reading *r, const char *name)
+static void wrong(struct document_reader *r, const char *name)
 {
     if (!r->wrong)
         r->wrong = name;
 }
 
-static struct str text_or_none(struct reading *r, const char *name)
+static struct str text_or_none(struct document_reader *r, const char *name)
 {
     const struct json *v = json_member(r->document, name);
     if (v && v->type != JSON_STRING)
@@ -38,7 +38,7 @@ static struct str text_or_none(struct reading *r, const char *name)
     return v && v->type == JSON_STRING ? v->text : STR_NONE;
 }
 
-static struct str text(struct reading *r, const char *name)
+static struct str text(struct document_reader *r, const char *name)
 {
     struct str s = text_or_none(r, name);
     if (!s.p)
@@ -46,13 +46,13 @@ static struct str text(struct reading *r, const char *name)
     return s;
 }
 
-static bool open_sealed(struct reading *r, struct str sealed, struct str *ret_secret)
+static bool open_sealed(struct document_reader *r, struct str sealed, struct str *ret_secret)
 {
     return vault_open(r->vault, r->arena, sealed, ret_secret, &r->under_second);
 }
 
 /* As document_print wrote it: with userinfo it is sealed. */
-static struct str url_or_none(struct reading *r, const char *name)
+static struct str url_or_none(struct document_reader *r, const char *name)
 {
     struct str s = text_or_none(r, name), opened = STR_NONE;
     if (!str_has_prefix(s, DOCUMENT_SEALED_URL))
@@ -63,7 +63,7 @@ static struct str url_or_none(struct reading *r, const char *name)
     return opened;
 }
 
-static struct str id(struct reading *r, const char *name)
+static struct str id(struct document_reader *r, const char *name)
 {
     struct str s = text(r, name);
     if (!account_id_valid(s))
@@ -71,7 +71,7 @@ static struct str id(struct reading *r, const char *name)
     return s;
 }
 
-static int64_t whole(struct reading *r, const struct json *v, const char *name)
+static int64_t whole(struct document_reader *r, const struct json *v, const char *name)
 {
     char digits[24] = "";
     if (v && v->type == JSON_NUMBER && v->text.n < sizeof digits)
@@ -86,7 +86,7 @@ static int64_t whole(struct reading *r, const struct json *v, const char *name)
     return n;
 }
 
-static int64_t number(struct reading *r, const char *name, int64_t least, int64_t most)
+static int64_t number(struct document_reader *r, const char *name, int64_t least, int64_t most)
 {
     int64_t n = whole(r, json_member(r->document, name), name);
     if (n >= least && n <= most)
@@ -95,7 +95,7 @@ static int64_t number(struct reading *r, const char *name, int64_t least, int64_
     return least;
 }
 
-static bool flag(struct reading *r, const char *name)
+static bool flag(struct document_reader *r, const char *name)
 {
     const struct json *v = json_member(r->document, name);
     if (!v || (v->type != JSON_TRUE && v->type != JSON_FALSE)) {
@@ -105,7 +105,7 @@ static bool flag(struct reading *r, const char *name)
     return v->type == JSON_TRUE;
 }
 
-static struct str money(struct reading *r, const char *name, int64_t *ret_micros)
+static struct str money(struct document_reader *r, const char *name, int64_t *ret_micros)
 {
     const struct json *v = json_member(r->document, name);
     if (!v || v->type != JSON_NUMBER || money_parse(v->text, ret_micros) != MONEY_OK) {
@@ -116,7 +116,8 @@ static struct str money(struct reading *r, const char *name, int64_t *ret_micros
 }
 
 /* Whether all was well; *ret_why names the member else. */
-static bool done(const struct reading *r, const char *kind, struct str name, struct str *ret_why)
+static bool done(const struct document_reader *r, const char *kind, struct str name,
+                 struct str *ret_why)
 {
     if (!r->wrong)
         return true;
@@ -128,7 +129,7 @@ static bool done(const struct reading *r, const char *kind, struct str name, str
     return false;
 }
 
-static void read_operations_secrets(struct reading *r, struct partner *p)
+static void read_operations_secrets(struct document_reader *r, struct partner *p)
 {
     if (!open_sealed(r, text(r, "OperationsSecret"), &p->operations_secret))
         wrong(r, "OperationsSecret (the master key is another one?)");
@@ -142,7 +143,7 @@ static void read_operations_secrets(struct reading *r, struct partner *p)
 bool document_read_partner(struct arena *arena, const struct json *document,
                            const struct vault *vault, struct partner **ret, struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document, .vault = vault};
+    struct document_reader r = {.arena = arena, .document = document, .vault = vault};
     struct partner p = {
         .account_no = (uint32_t)number(&r, "AccountNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
@@ -163,7 +164,7 @@ bool document_read_partner(struct arena *arena, const struct json *document,
     return good;
 }
 
-static void read_disabled_lanes(struct reading *r, struct app_terms *t)
+static void read_disabled_lanes(struct document_reader *r, struct app_terms *t)
 {
     const struct json *lanes = json_member(r->document, "DisabledLanes");
     if (!lanes || lanes->type != JSON_ARRAY) {
@@ -179,7 +180,7 @@ static void read_disabled_lanes(struct reading *r, struct app_terms *t)
     }
 }
 
-static void read_lane_enabled(struct reading *r, struct app *a)
+static void read_lane_enabled(struct document_reader *r, struct app *a)
 {
     const struct json *times = json_member(r->document, "LaneEnabledMs");
     const struct json *v = times && times->type == JSON_ARRAY ? times->first : NULL;
@@ -190,7 +191,7 @@ static void read_lane_enabled(struct reading *r, struct app *a)
         wrong(r, "LaneEnabledMs");
 }
 
-static void read_final_statuses(struct reading *r, struct final_statuses *ret)
+static void read_final_statuses(struct document_reader *r, struct final_statuses *ret)
 {
     const struct json *list = json_member(r->document, "FinalStatuses");
     if (!list || list->type != JSON_ARRAY) {
@@ -206,7 +207,7 @@ static void read_final_statuses(struct reading *r, struct final_statuses *ret)
     }
 }
 
-static void read_app_terms(struct reading *r, struct app *a)
+static void read_app_terms(struct document_reader *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
     t->account_no = (uint32_t)number(r, "AccountNo", 1, NUMBER_MAX);
@@ -222,7 +223,7 @@ static void read_app_terms(struct reading *r, struct app *a)
     read_lane_enabled(r, a);
 }
 
-static bool read_app_secrets(struct reading *r, struct app *a)
+static bool read_app_secrets(struct document_reader *r, struct app *a)
 {
     if (!open_sealed(r, text(r, "Secret"), &a->secret))
         return false;
@@ -233,7 +234,7 @@ static bool read_app_secrets(struct reading *r, struct app *a)
     return open_sealed(r, text(r, "OlderSecret"), &a->older_secret);
 }
 
-static bool read_app_certificate(struct reading *r, struct app *a)
+static bool read_app_certificate(struct document_reader *r, struct app *a)
 {
     struct str pem = text_or_none(r, "ClientCertificate");
     const char *why;
@@ -247,7 +248,7 @@ static bool read_app_certificate(struct reading *r, struct app *a)
 bool document_read_app(struct arena *arena, const struct json *document, const struct vault *vault,
                        struct app **ret, struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document, .vault = vault};
+    struct document_reader r = {.arena = arena, .document = document, .vault = vault};
     struct app a = {
         .app_no = (uint32_t)number(&r, "AppNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
@@ -286,7 +287,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
 bool document_read_client(struct arena *arena, const struct json *document, struct client **ret,
                           struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document};
+    struct document_reader r = {.arena = arena, .document = document};
     struct client c = {
         .client_no = (uint32_t)number(&r, "ClientNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),
@@ -308,7 +309,7 @@ bool document_read_client(struct arena *arena, const struct json *document, stru
 bool document_read_key(struct arena *arena, const struct json *document, struct api_key **ret,
                        struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document};
+    struct document_reader r = {.arena = arena, .document = document};
     struct api_key k = {
         .key_no = (uint32_t)number(&r, "KeyNo", 1, NUMBER_MAX),
         .version = (uint64_t)number(&r, "Version", 1, INT64_MAX),

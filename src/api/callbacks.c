@@ -14,7 +14,7 @@
 #define LIST_DEFAULT 50
 #define LIST_MOST 500
 
-struct listing {
+struct callbacks_request {
     struct call *c;
     struct delivery_tried tried;
     struct callback_list list;
@@ -26,7 +26,7 @@ struct listing {
 
 static bool print_rows(struct slices *slices, size_t most)
 {
-    struct listing *l = CONTAINER_OF(slices, struct listing, slices);
+    struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     for (size_t i = 0; i < most && l->printed < l->list.count; i++) {
         const struct callback_row *row = &l->list.rows[l->printed++];
         if (l->list.order == LIST_OLDEST_FIRST)
@@ -38,7 +38,7 @@ static bool print_rows(struct slices *slices, size_t most)
 }
 
 /* A feed always says where to go on from, a list ends with null. */
-static void print_next(struct listing *l)
+static void print_next(struct callbacks_request *l)
 {
     bool feed = l->list.order == LIST_OLDEST_FIRST;
     uint64_t last =
@@ -52,7 +52,7 @@ static void print_next(struct listing *l)
 
 static void list_end(struct slices *slices, bool more)
 {
-    struct listing *l = CONTAINER_OF(slices, struct listing, slices);
+    struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     ASSERT(!more);
     json_end_array(&l->w);
     print_next(l);
@@ -70,7 +70,7 @@ static void list_end(struct slices *slices, bool more)
 /* {"Items":[...],"Next":...} */
 static void list_done(struct task *task)
 {
-    struct listing *l = CONTAINER_OF(task, struct listing, list.done);
+    struct callbacks_request *l = CONTAINER_OF(task, struct callbacks_request, list.done);
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
     if (!call_store_ok(l->c, l->list.status)) {
@@ -92,7 +92,7 @@ static void list_done(struct task *task)
 /* What is being tried is known before the store is asked: a filter may be about it. */
 static void list_tried_done(struct task *task)
 {
-    struct listing *l = CONTAINER_OF(task, struct listing, tried.done);
+    struct callbacks_request *l = CONTAINER_OF(task, struct callbacks_request, tried.done);
     l->list.tried = l->tried.event_nos;
     l->list.tried_count = l->tried.count;
     store_list_callbacks(l->c->api->options.store, &l->list);
@@ -154,7 +154,7 @@ static void parameter_position(struct call *c, struct callback_list *list)
     list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
 }
 
-static void start(struct call *c, struct listing *l)
+static void start(struct call *c, struct callbacks_request *l)
 {
     if (c->problems.count) {
         call_answer_invalid_query(c);
@@ -177,7 +177,7 @@ static void start(struct call *c, struct listing *l)
 
 void callbacks_list(struct call *c)
 {
-    struct listing *l = call_alloc(c, sizeof *l);
+    struct callbacks_request *l = call_alloc(c, sizeof *l);
     if (!parameter_app(c, &l->list))
         return;
     l->list.order = LIST_NEWEST_FIRST;
@@ -194,7 +194,7 @@ void callbacks_list(struct call *c)
 
 void rewards_list(struct call *c)
 {
-    struct listing *l = call_alloc(c, sizeof *l);
+    struct callbacks_request *l = call_alloc(c, sizeof *l);
     l->list.order = LIST_OLDEST_FIRST;
     parameter_position(c, &l->list);
     struct str day = call_parameter(c, "day");

@@ -10,11 +10,11 @@
 
 #include <stdlib.h>
 
-struct asking {
+struct endpoints_request {
     struct api *api;
     struct executor *executor;
     struct app *app;
-    void (*told)(struct asking *a); /* body or status */
+    void (*told)(struct endpoints_request *a); /* body or status */
     struct buf body;
     enum store_status status;
     enum lane_kind kind;
@@ -23,7 +23,7 @@ struct asking {
     struct lane_health found[LANE_KINDS];
 };
 
-static void tell(struct asking *a)
+static void tell(struct endpoints_request *a)
 {
     struct json_writer w;
     json_write_to(&w, &a->body);
@@ -46,11 +46,11 @@ static void tell(struct asking *a)
     a->told(a);
 }
 
-static void ask_next(struct asking *a);
+static void ask_next(struct endpoints_request *a);
 
 static void health_done(struct task *task)
 {
-    struct asking *a = CONTAINER_OF(task, struct asking, query.done);
+    struct endpoints_request *a = CONTAINER_OF(task, struct endpoints_request, query.done);
     a->found[a->kind] = a->query.health;
     a->kind++;
     if (a->kind == LANE_KINDS)
@@ -59,7 +59,7 @@ static void health_done(struct task *task)
         ask_next(a);
 }
 
-static void ask_next(struct asking *a)
+static void ask_next(struct endpoints_request *a)
 {
     a->query = (struct lane_health_query){
         .done.run = health_done,
@@ -71,7 +71,7 @@ static void ask_next(struct asking *a)
 
 static void waiting_done(struct task *task)
 {
-    struct asking *a = CONTAINER_OF(task, struct asking, waiting.done);
+    struct endpoints_request *a = CONTAINER_OF(task, struct endpoints_request, waiting.done);
     a->status = a->waiting.status;
     if (a->status == STORE_OK)
         ask_next(a);
@@ -80,7 +80,8 @@ static void waiting_done(struct task *task)
 }
 
 /* Takes the reference of the app. */
-static void begin(struct asking *a, struct api *api, struct executor *executor, struct app *app)
+static void begin(struct endpoints_request *a, struct api *api, struct executor *executor,
+                  struct app *app)
 {
     a->api = api;
     a->executor = executor;
@@ -95,7 +96,7 @@ static void begin(struct asking *a, struct api *api, struct executor *executor, 
     store_lane_waiting(api->options.store, &a->waiting);
 }
 
-static void end(struct asking *a)
+static void end(struct endpoints_request *a)
 {
     app_unref(a->app);
     buf_free(&a->body);
@@ -103,16 +104,16 @@ static void end(struct asking *a)
 
 /* --- for a call ------------------------------------------------------------------------------- */
 
-struct viewing {
+struct lanes_viewing {
     struct call *c;
-    struct asking asking;
+    struct endpoints_request asking;
     struct store_question question;
 };
 
-static void told_here(struct asking *a)
+static void told_here(struct endpoints_request *a)
 {
-    struct call *c = CONTAINER_OF(a, struct viewing, asking)->c;
-    struct asking told = *a; /* the answer ends the call, and what is in its arena */
+    struct call *c = CONTAINER_OF(a, struct lanes_viewing, asking)->c;
+    struct endpoints_request told = *a; /* the answer ends the call, and what is in its arena */
     if (told.status == STORE_OK)
         call_answer_json(c, 200, &told.body);
     else
@@ -120,7 +121,7 @@ static void told_here(struct asking *a)
     end(&told);
 }
 
-static void view_here(struct viewing *v)
+static void view_here(struct lanes_viewing *v)
 {
     struct call *c = v->c;
     struct app *app = c->app;
@@ -131,7 +132,7 @@ static void view_here(struct viewing *v)
 
 static void told_elsewhere(struct task *task)
 {
-    struct viewing *v = CONTAINER_OF(task, struct viewing, question.done);
+    struct lanes_viewing *v = CONTAINER_OF(task, struct lanes_viewing, question.done);
     if (!v->question.answered) {
         arena_free(&v->question.arena);
         if (v->c->r->gone)
@@ -150,7 +151,7 @@ static void told_elsewhere(struct task *task)
 void app_endpoints(struct call *c)
 {
     struct store *store = c->api->options.store;
-    struct viewing *v = call_alloc(c, sizeof *v);
+    struct lanes_viewing *v = call_alloc(c, sizeof *v);
     v->c = c;
     if (leases_have(store_leases(store), lane_of(c->app->app_no, LANE_SUCCESS))) {
         view_here(v);
@@ -166,14 +167,14 @@ void app_endpoints(struct call *c)
 
 /* --- for another node ------------------------------------------------------------------------- */
 
-struct answering {
+struct endpoints_answer {
     int64_t question;
-    struct asking asking;
+    struct endpoints_request asking;
 };
 
-static void told_other(struct asking *a)
+static void told_other(struct endpoints_request *a)
 {
-    struct answering *w = CONTAINER_OF(a, struct answering, asking);
+    struct endpoints_answer *w = CONTAINER_OF(a, struct endpoints_answer, asking);
     if (a->status == STORE_OK && atomic_load(&a->api->accepting))
         store_answer(a->api->options.store, a->app->app_no, w->question, buf_str(&a->body));
     end(a);
@@ -190,7 +191,7 @@ void api_answer_question(struct api *api, struct executor *executor, int64_t que
         account_endpoints_answer(api, executor, question, app, scope);
         return;
     }
-    struct answering *w = xcalloc(1, sizeof *w);
+    struct endpoints_answer *w = xcalloc(1, sizeof *w);
     w->question = question;
     w->asking.told = told_other;
     begin(&w->asking, api, executor, app);

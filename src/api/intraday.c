@@ -5,7 +5,7 @@
 #include "domain/clock.h"
 #include "domain/money.h"
 
-struct asking {
+struct intraday_request {
     struct call *c;
     struct intraday_query query;
 };
@@ -31,7 +31,7 @@ static void print_slot(struct json_writer *w, const struct intraday_slot *slot, 
 
 static void query_done(struct task *task)
 {
-    struct asking *a = CONTAINER_OF(task, struct asking, query.done);
+    struct intraday_request *a = CONTAINER_OF(task, struct intraday_request, query.done);
     const struct intraday_query *q = &a->query;
     if (!call_store_ok(a->c, q->status))
         return;
@@ -62,7 +62,7 @@ static void query_done(struct task *task)
 
 void report_intraday(struct call *c)
 {
-    struct asking *a = call_alloc(c, sizeof *a);
+    struct intraday_request *a = call_alloc(c, sizeof *a);
     struct str day = call_parameter(c, "day");
     int32_t first = clock_day(call_now_ms(c)) - INTRADAY_DAYS;
     if (!day.p)

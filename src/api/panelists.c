@@ -4,7 +4,7 @@
 #include "api/route.h"
 #include "base/limits.h"
 
-struct erasing {
+struct erasure_request {
     struct call *c;
     struct erase erase;
     struct delivery_erase lanes;
@@ -13,7 +13,7 @@ struct erasing {
 
 static void lanes_done(struct task *task)
 {
-    const struct erasing *e = CONTAINER_OF(task, struct erasing, lanes.done);
+    const struct erasure_request *e = CONTAINER_OF(task, struct erasure_request, lanes.done);
     struct buf body = {0};
     buf_printf(&body, "{\"Erased\":%lld}", (long long)e->erase.erased);
     call_answer_json(e->c, 200, &body);
@@ -23,7 +23,7 @@ static void lanes_done(struct task *task)
 /* Lanes are told behind the store: what they look for then is what was erased. */
 static void erase_done(struct task *task)
 {
-    struct erasing *e = CONTAINER_OF(task, struct erasing, erase.done);
+    struct erasure_request *e = CONTAINER_OF(task, struct erasure_request, erase.done);
     noted_free(&e->noted);
     if (!call_store_ok(e->c, e->erase.status))
         return;
@@ -38,7 +38,7 @@ static void erase_done(struct task *task)
 
 static void erase_go(struct noted *n)
 {
-    struct erasing *e = CONTAINER_OF(n, struct erasing, noted);
+    struct erasure_request *e = CONTAINER_OF(n, struct erasure_request, noted);
     e->erase.parts = n->parts;
     e->erase.part_count = n->part_count;
     store_erase(e->c->api->options.store, &e->erase);
@@ -63,7 +63,7 @@ void panelist_erase(struct call *c)
         return;
     }
     ASSERT(id); /* or there was a problem */
-    struct erasing *e = call_alloc(c, sizeof *e);
+    struct erasure_request *e = call_alloc(c, sizeof *e);
     e->c = c;
     e->erase.account_no = c->account_no;
     e->erase.panelist_id = id->text;

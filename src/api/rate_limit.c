@@ -12,7 +12,7 @@
 #define WINDOW_MS 60000
 #define TABLE_SLOTS 4096u
 
-struct window {
+struct rate_window {
     char id[LIMIT_ID_BYTES];
     size_t id_n;
     int64_t began_ms;
@@ -22,7 +22,7 @@ struct window {
 struct rate_limit {
     pthread_mutex_t lock;
     int32_t per_minute;
-    struct window slots[TABLE_SLOTS];
+    struct rate_window slots[TABLE_SLOTS];
 };
 
 struct rate_limit *rate_limit_new(int32_t per_minute)
@@ -40,12 +40,12 @@ void rate_limit_free(struct rate_limit *limit)
 }
 
 /* The key's window, or one that may be taken over: free, ended, or the last looked at. */
-static struct window *find(struct rate_limit *limit, struct str id, int64_t now_ms)
+static struct rate_window *find(struct rate_limit *limit, struct str id, int64_t now_ms)
 {
     uint64_t h = hash_fast(id.p, id.n);
-    struct window *reuse = NULL;
+    struct rate_window *reuse = NULL;
     for (uint64_t i = 0; i < 16; i++) {
-        struct window *w = &limit->slots[(h + i) % TABLE_SLOTS];
+        struct rate_window *w = &limit->slots[(h + i) % TABLE_SLOTS];
         if (w->id_n == id.n && w->id_n && memcmp(w->id, id.p, id.n) == 0)
             return w;
         if (!reuse && (!w->id_n || now_ms - w->began_ms >= WINDOW_MS))
@@ -53,7 +53,7 @@ static struct window *find(struct rate_limit *limit, struct str id, int64_t now_
     }
     if (!reuse)
         reuse = &limit->slots[h % TABLE_SLOTS];
-    *reuse = (struct window){.id_n = id.n, .began_ms = now_ms};
+    *reuse = (struct rate_window){.id_n = id.n, .began_ms = now_ms};
     memcpy(reuse->id, id.p, id.n);
     return reuse;
 }
@@ -64,7 +64,7 @@ bool rate_limit_take(struct rate_limit *limit, struct str key_id, int64_t now_mo
     if (key_id.n > LIMIT_ID_BYTES)
         key_id.n = LIMIT_ID_BYTES;
     pthread_mutex_lock(&limit->lock);
-    struct window *w = find(limit, key_id, now_mono_ms);
+    struct rate_window *w = find(limit, key_id, now_mono_ms);
     if (now_mono_ms - w->began_ms >= WINDOW_MS) {
         w->began_ms = now_mono_ms;
         w->used = 0;

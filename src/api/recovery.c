@@ -88,7 +88,7 @@ bool recoveries_load(struct recoveries *all, struct str document)
 void recoveries_refresh(struct recoveries *all, struct str id, struct str document)
 {
     CHECK_MAGIC(all, RECOVERIES_MAGIC);
-    struct news *n = xcalloc(1, sizeof *n);
+    struct recovery_news *n = xcalloc(1, sizeof *n);
     n->gone = !document.p;
     if (id.n >= sizeof n->id || (!n->gone && !read_document(document, &n->r))) {
         log_error("recovery_not_read", LOG_STR("recovery", id));
@@ -243,7 +243,7 @@ static void work(struct recoveries *all)
 }
 
 /* Takes over its parts. */
-static void take_state(struct recoveries *all, struct running *at, struct news *n)
+static void take_state(struct recoveries *all, struct running *at, struct recovery_news *n)
 {
     struct recovery_part *old = at->r.parts;
     free_pages(at);
@@ -257,7 +257,7 @@ static void take_state(struct recoveries *all, struct running *at, struct news *
 }
 
 /* Whoever works through it knows better than what was written down before. */
-static void take_news(struct recoveries *all, struct news *n)
+static void take_news(struct recoveries *all, struct recovery_news *n)
 {
     pthread_mutex_lock(&all->lock);
     struct running *at = find_locked(all, str_of(n->id));
@@ -274,15 +274,15 @@ static void take_news(struct recoveries *all, struct news *n)
 }
 
 /* The oldest first. */
-static void take_all_news(struct recoveries *all, struct news *latest)
+static void take_all_news(struct recoveries *all, struct recovery_news *latest)
 {
-    struct news *oldest = NULL;
-    for (struct news *next; latest; latest = next) {
+    struct recovery_news *oldest = NULL;
+    for (struct recovery_news *next; latest; latest = next) {
         next = latest->next;
         latest->next = oldest;
         oldest = latest;
     }
-    for (struct news *next; oldest; oldest = next) {
+    for (struct recovery_news *next; oldest; oldest = next) {
         next = oldest->next;
         take_news(all, oldest);
     }
@@ -314,7 +314,7 @@ static void *run(void *arg)
     pthread_mutex_lock(&all->lock);
     while (!all->stopping || all->removals) {
         struct recovery_removal *removals = all->removals;
-        struct news *news = all->news;
+        struct recovery_news *news = all->news;
         all->removals = NULL;
         all->news = NULL;
         pthread_mutex_unlock(&all->lock);
@@ -370,7 +370,7 @@ void recoveries_free(struct recoveries *all)
         next = at->next;
         free_running(at);
     }
-    for (struct news *n = all->news, *next; n; n = next) {
+    for (struct recovery_news *n = all->news, *next; n; n = next) {
         next = n->next;
         free(n->r.parts);
         free(n);

@@ -27,8 +27,8 @@ struct running {
 };
 
 /* What another node has left of one. */
-struct news {
-    struct news *next;
+struct recovery_news {
+    struct recovery_news *next;
     char id[RECOVERY_ID_BYTES];
     bool gone;
     struct recovery r;
@@ -45,7 +45,7 @@ struct recoveries {
     struct waiter waiter;
     struct running *first;
     struct recovery_removal *removals;
-    struct news *news; /* the latest first */
+    struct recovery_news *news; /* the latest first */
     bool mine, started, stopping;
 };
 

@@ -10,23 +10,23 @@
 
 #define ROWS_PER_PAGE 5000
 
-struct stream {
+struct report_stream {
     struct call *c;
     struct report_query query;
     struct report_writer writer;
     bool begun;
 };
 
-static void ask(struct stream *s);
+static void ask(struct report_stream *s);
 
-static void finish(struct stream *s)
+static void finish(struct report_stream *s)
 {
     report_writer_free(&s->writer);
     free(s->query.rows);
 }
 
 /* In the middle it cannot be said in the status any more. */
-static void fail(struct stream *s)
+static void fail(struct report_stream *s)
 {
     finish(s);
     if (s->begun)
@@ -44,7 +44,7 @@ static void drained(struct http_request *r)
 
 static void page_done(struct task *task)
 {
-    struct stream *s = CONTAINER_OF(task, struct stream, query.done);
+    struct report_stream *s = CONTAINER_OF(task, struct report_stream, query.done);
     struct call *c = s->c;
     if (s->query.status != STORE_OK) {
         fail(s);
@@ -78,7 +78,7 @@ static void page_done(struct task *task)
     buf_free(&piece);
 }
 
-static void ask(struct stream *s)
+static void ask(struct report_stream *s)
 {
     if (s->c->r->gone) {
         finish(s);
@@ -134,7 +134,7 @@ static bool find_clients(struct call *c, struct report_query *q)
 
 static void answer_report(struct call *c, enum report_kind kind)
 {
-    struct stream *s = call_alloc(c, sizeof *s);
+    struct report_stream *s = call_alloc(c, sizeof *s);
     s->c = c;
     c->work = s;
     if (!find_clients(c, &s->query))

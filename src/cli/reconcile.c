@@ -76,10 +76,10 @@ static bool compare(struct reconciling *r, const struct json *reward)
         return false;
     const struct json *test = json_member(reward, "IsTest");
     bool counts = !test || test->type != JSON_TRUE;
-    struct record *found = records_find(&r->records, id),
-                  *end = r->records.items + r->records.count;
+    struct input_record *found = records_find(&r->records, id),
+                        *end = r->records.items + r->records.count;
     r->rewards += counts;
-    for (struct record *at = found; at && at < end && str_eq(at->reward_id, id); at++)
+    for (struct input_record *at = found; at && at < end && str_eq(at->reward_id, id); at++)
         at->matched = true;
     if (!counts)
         return true;
@@ -103,7 +103,7 @@ static bool compare(struct reconciling *r, const struct json *reward)
 
 static void say_doubled(struct reconciling *r)
 {
-    struct record *items = r->records.items;
+    struct input_record *items = r->records.items;
     for (size_t i = 1; i < r->records.count; i++) {
         if (!str_eq(items[i].reward_id, items[i - 1].reward_id))
             continue;
@@ -116,7 +116,7 @@ static void say_doubled(struct reconciling *r)
 static void say_unknown(struct reconciling *r)
 {
     for (size_t i = 0; i < r->records.count; i++) {
-        const struct record *at = &r->records.items[i];
+        const struct input_record *at = &r->records.items[i];
         if (at->matched)
             continue;
         r->unknown++;

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct reading {
+struct records_reader {
     struct records *r;
     struct json_parser *parser;
     long line;
@@ -17,9 +17,9 @@ struct reading {
     int id_column, reward_column, revenue_column; /* CSV; -1: none */
 };
 
-static bool fail(struct reading *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static bool fail(struct records_reader *in, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-static bool fail(struct reading *in, const char *fmt, ...)
+static bool fail(struct records_reader *in, const char *fmt, ...)
 {
     struct buf text = {0};
     if (in->line > 0)
@@ -33,7 +33,7 @@ static bool fail(struct reading *in, const char *fmt, ...)
     return false;
 }
 
-static bool read_amount(struct reading *in, const char *name, struct str text, int64_t *ret)
+static bool read_amount(struct records_reader *in, const char *name, struct str text, int64_t *ret)
 {
     if (money_parse(text, ret) == MONEY_OK)
         return true;
@@ -41,9 +41,9 @@ static bool read_amount(struct reading *in, const char *name, struct str text, i
 }
 
 /* Absent: not given. */
-static bool add(struct reading *in, struct str id, struct str reward, struct str revenue)
+static bool add(struct records_reader *in, struct str id, struct str reward, struct str revenue)
 {
-    struct record record = {.line = in->line, .has_revenue = revenue.p != NULL};
+    struct input_record record = {.line = in->line, .has_revenue = revenue.p != NULL};
     if (!id.n)
         return fail(in, "RewardId is missing.");
     if (!reward.p)
@@ -66,7 +66,7 @@ static struct str text_member(const struct json *object, const char *name)
     return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
 }
 
-static bool read_json_line(struct reading *in, struct str line)
+static bool read_json_line(struct records_reader *in, struct str line)
 {
     struct arena arena = {0};
     struct json *object = NULL;
@@ -90,7 +90,7 @@ static bool read_json_line(struct reading *in, struct str line)
 
 /* Cuts a line into fields, unquoting in place. A field with a line break in it is refused: no
  * RewardId and no amount has one. */
-static bool cut_fields(struct reading *in, char *line, struct str *fields, int *ret_count)
+static bool cut_fields(struct records_reader *in, char *line, struct str *fields, int *ret_count)
 {
     char *p = line;
     int count = 0;
@@ -119,7 +119,7 @@ static bool cut_fields(struct reading *in, char *line, struct str *fields, int *
     return true;
 }
 
-static bool read_csv_header(struct reading *in, const struct str *fields, int count)
+static bool read_csv_header(struct records_reader *in, const struct str *fields, int count)
 {
     in->id_column = in->reward_column = in->revenue_column = -1;
     for (int i = 0; i < count; i++) {
@@ -143,7 +143,7 @@ static struct str column(const struct str *fields, int count, int at)
     return field.n ? field : STR_NONE;
 }
 
-static bool read_csv_line(struct reading *in, char *line)
+static bool read_csv_line(struct records_reader *in, char *line)
 {
     struct str fields[COLUMNS_MAX];
     int count = 0;
@@ -159,14 +159,14 @@ static bool read_csv_line(struct reading *in, char *line)
 
 static int by_id(const void *a, const void *b)
 {
-    const struct record *x = a, *y = b;
+    const struct input_record *x = a, *y = b;
     int order = str_cmp(x->reward_id, y->reward_id);
     return order ? order : (x->line > y->line) - (x->line < y->line);
 }
 
 bool records_read(struct records *r, FILE *f, struct str *ret_why)
 {
-    struct reading in = {.r = r, .ret_why = ret_why, .parser = json_parser_new()};
+    struct records_reader in = {.r = r, .ret_why = ret_why, .parser = json_parser_new()};
     char *line = NULL;
     size_t capacity = 0;
     bool good = true, csv = false, first = true;
@@ -198,7 +198,7 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
     return good;
 }
 
-struct record *records_find(const struct records *r, struct str reward_id)
+struct input_record *records_find(const struct records *r, struct str reward_id)
 {
     size_t low = 0, high = r->count;
     while (low < high) {

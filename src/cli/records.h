@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-struct record {
+struct input_record {
     struct str reward_id;
     int64_t reward_micros, revenue_micros;
     bool has_revenue;
@@ -20,12 +20,12 @@ struct record {
 
 struct records {
     struct arena arena;
-    struct record *items; /* by RewardId, then line, once read */
+    struct input_record *items; /* by RewardId, then line, once read */
     size_t count, capacity;
 };
 
 /* False: *ret_why is a sentence in the arena that names the line. */
 MUST_CHECK bool records_read(struct records *r, FILE *f, struct str *ret_why);
 /* The first record of that RewardId; NULL: none. Others of it follow it. */
-struct record *records_find(const struct records *r, struct str reward_id);
+struct input_record *records_find(const struct records *r, struct str reward_id);
 void records_free(struct records *r);

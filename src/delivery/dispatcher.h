@@ -74,7 +74,7 @@ try {
     bool is_sick;       /* counted among the sick lanes' seats */
 };
 
-struct recording;
+struct outcomes_sent;
 
 struct dispatcher {
     uint32_t magic;
@@ -92,7 +92,7 @@ struct dispatcher {
     struct list tries;
     struct list finished; /* tries to be freed at the tick's end */
     struct list spare;    /* tries to be used again, a bounded number */
-    struct recording *gathering, *spare_recording;
+    struct outcomes_sent *gathering, *spare_recording;
     int64_t unrecorded_bytes, unrecorded_most_bytes; /* of outcomes */
     int32_t recordings;                              /* under way */
     int32_t old_recordings; /* of these, from before the clock was put back */

@@ -4,14 +4,14 @@
 #include "base/alloc.h"
 #include "base/check.h"
 
-struct erasing {
+struct lanes_erasure {
     struct dispatcher *dispatcher;
     uint32_t account_no;
     struct str panelist_id;
 };
 
 /* A page that was read before the erasure may come after it. */
-static void spoil_page(const struct erasing *e, struct lane *lane)
+static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
 {
     struct app *app =
         directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
@@ -23,7 +23,7 @@ static void spoil_page(const struct erasing *e, struct lane *lane)
 
 static void erase_in_lane(void *context, struct lookup_node *node)
 {
-    const struct erasing *e = context;
+    const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
     struct lane_now now = dispatcher_now(e->dispatcher);
     lane_doubt(lane, &now);
@@ -36,13 +36,13 @@ static void erase_in_lane(void *context, struct lookup_node *node)
 void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str panelist_id)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    struct erasing e = {d, account_no, panelist_id};
+    struct lanes_erasure e = {d, account_no, panelist_id};
     lookup_visit(&d->lanes, erase_in_lane, &e);
 }
 
 static void reread_lane(void *context, struct lookup_node *node)
 {
-    const struct erasing *e = context;
+    const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
     struct app *app =
         directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
@@ -60,7 +60,7 @@ static void reread_lane(void *context, struct lookup_node *node)
 void dispatcher_reread(struct dispatcher *d, uint32_t account_no)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    struct erasing e = {.dispatcher = d, .account_no = account_no};
+    struct lanes_erasure e = {.dispatcher = d, .account_no = account_no};
     lookup_visit(&d->lanes, reread_lane, &e);
 }
 

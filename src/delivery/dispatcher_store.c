@@ -139,7 +139,7 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
 
 #define SPARE_RECORDING_BYTES (1u << 20)
 
-struct recording {
+struct outcomes_sent {
     struct outcome_batch batch;
     struct dispatcher *dispatcher;
     size_t capacity;
@@ -147,7 +147,7 @@ struct recording {
     uint32_t clock_epoch;
 };
 
-static void recording_free(struct recording *r)
+static void recording_free(struct outcomes_sent *r)
 {
     if (!r)
         return;
@@ -157,7 +157,7 @@ static void recording_free(struct recording *r)
 }
 
 /* One is kept with its memory, unless that has grown large: each tick of a busy loop records. */
-static void recording_give(struct dispatcher *d, struct recording *r)
+static void recording_give(struct dispatcher *d, struct outcomes_sent *r)
 {
     if (d->spare_recording || r->batch.arena.total_bytes > SPARE_RECORDING_BYTES) {
         recording_free(r);
@@ -190,8 +190,8 @@ static void tell_outcomes(const struct delivery *delivery, struct outcome_batch 
 
 static void recorded(struct task *task)
 {
-    struct recording *r =
-        CONTAINER_OF(CONTAINER_OF(task, struct outcome_batch, done), struct recording, batch);
+    struct outcomes_sent *r =
+        CONTAINER_OF(CONTAINER_OF(task, struct outcome_batch, done), struct outcomes_sent, batch);
     struct dispatcher *d = r->dispatcher;
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     (void)dispatcher_store_failed(d, r->batch.status);
@@ -232,7 +232,7 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
         d->gathering->clock_epoch = d->clock_epoch;
         d->recordings++;
     }
-    struct recording *r = d->gathering;
+    struct outcomes_sent *r = d->gathering;
     struct outcome_batch *b = &r->batch;
     b->items = xgrow(b->items, &r->capacity, b->count + 1, sizeof(struct outcome));
     struct outcome *o = &b->items[b->count++];
@@ -247,7 +247,7 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
 
 void dispatcher_submit(struct dispatcher *d)
 {
-    struct recording *r = d->gathering;
+    struct outcomes_sent *r = d->gathering;
     if (!r)
         return;
     d->gathering = NULL;

@@ -12,12 +12,12 @@
 #define CHUNK_BITS 16
 #define CHUNKS (((uint64_t)UINT32_MAX + 1) * LANE_KINDS >> CHUNK_BITS)
 
-struct chunk {
+struct affinity_chunk {
     _Atomic uint8_t owner[1 << CHUNK_BITS]; /* 0: none, else the loop's index + 1 */
 };
 
 struct owners {
-    struct chunk *_Atomic *chunks;
+    struct affinity_chunk *_Atomic *chunks;
 };
 
 struct owners *owners_new(void)
@@ -38,10 +38,10 @@ void owners_free(struct owners *owners)
 static _Atomic uint8_t *slot(struct owners *owners, lane_no lane)
 {
     ASSERT(lane >> CHUNK_BITS < CHUNKS);
-    struct chunk *_Atomic *at = &owners->chunks[lane >> CHUNK_BITS];
-    struct chunk *chunk = atomic_load_explicit(at, memory_order_acquire);
+    struct affinity_chunk *_Atomic *at = &owners->chunks[lane >> CHUNK_BITS];
+    struct affinity_chunk *chunk = atomic_load_explicit(at, memory_order_acquire);
     if (!chunk) {
-        struct chunk *made = xcalloc(1, sizeof(*made));
+        struct affinity_chunk *made = xcalloc(1, sizeof(*made));
         if (atomic_compare_exchange_strong(at, &chunk, made))
             chunk = made;
         else

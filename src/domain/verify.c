@@ -16,7 +16,7 @@
     "Sig is the lower-case hex MD5 of PanelistId, RewardId and secret, in this order, "            \
     "with nothing between them"
 
-struct attempt {
+struct verification {
     const struct verify_input *in;
     char sig[SIG_HEX_BYTES]; /* in lower case */
     struct buf text;         /* what is hashed; reused */
@@ -39,21 +39,22 @@ static bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool matches(const struct attempt *a, struct str x, struct str y, struct str z)
+static bool matches(const struct verification *a, struct str x, struct str y, struct str z)
 {
     char hex[SIG_HEX_BYTES];
     signature_sig(x, y, z, hex);
     return CRYPTO_memcmp(hex, a->sig, sizeof hex) == 0;
 }
 
-static enum verify_cause found(struct attempt *a, enum verify_cause cause, const char *sentence)
+static enum verify_cause found(struct verification *a, enum verify_cause cause,
+                               const char *sentence)
 {
     buf_add_c(a->why, sentence);
     return cause;
 }
 
 /* VERIFY_OK from here on means: this is not it. */
-static enum verify_cause try_orders(struct attempt *a)
+static enum verify_cause try_orders(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
     const struct {
@@ -73,7 +74,7 @@ static enum verify_cause try_orders(struct attempt *a)
     return VERIFY_OK;
 }
 
-static enum verify_cause try_parts_and_separators(struct attempt *a)
+static enum verify_cause try_parts_and_separators(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
     if (matches(a, p, r, STR_NONE))
@@ -99,7 +100,7 @@ static enum verify_cause try_parts_and_separators(struct attempt *a)
     return VERIFY_OK;
 }
 
-static bool hmac_matches(const struct attempt *a, struct str key, struct str text)
+static bool hmac_matches(const struct verification *a, struct str key, struct str text)
 {
     static const char hex[] = "0123456789abcdef";
     unsigned char mac[EVP_MAX_MD_SIZE];
@@ -115,7 +116,7 @@ static bool hmac_matches(const struct attempt *a, struct str key, struct str tex
     return CRYPTO_memcmp(given, a->sig, sizeof given) == 0;
 }
 
-static enum verify_cause try_secret_forms(struct attempt *a)
+static enum verify_cause try_secret_forms(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
     uint8_t bytes[SECRET_BYTES_MAX];
@@ -156,7 +157,7 @@ static struct str trimmed(struct str s)
     return s;
 }
 
-static enum verify_cause try_white_space(struct attempt *a)
+static enum verify_cause try_white_space(struct verification *a)
 {
     static const char *const ends[] = {"\n", "\r\n", " ", "\t"};
     const struct str parts[3] = {a->in->panelist_id, a->in->reward_id, a->in->secret};
@@ -224,7 +225,7 @@ static bool all_digits(struct str s)
     return s.n > 0;
 }
 
-static enum verify_cause try_changed_ids(struct attempt *a)
+static enum verify_cause try_changed_ids(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
     static const char kept[] = "; ids are strings and are signed byte for byte";
@@ -264,7 +265,7 @@ static enum verify_cause try_changed_ids(struct attempt *a)
     return found(a, VERIFY_ID_CHANGED, kept);
 }
 
-static enum verify_cause judge_shape(struct attempt *a)
+static enum verify_cause judge_shape(struct verification *a)
 {
     struct str sig = a->in->sig;
     bool hex = true;
@@ -291,7 +292,7 @@ static enum verify_cause judge_shape(struct attempt *a)
     return found(a, VERIFY_NOT_MD5_HEX, RULE);
 }
 
-static enum verify_cause judge_fields(struct attempt *a)
+static enum verify_cause judge_fields(struct verification *a)
 {
     const struct verify_input *in = a->in;
     if (!in->panelist_id.p)
@@ -309,10 +310,10 @@ static enum verify_cause judge_fields(struct attempt *a)
 
 enum verify_cause verify_sig(const struct verify_input *in, struct buf *why)
 {
-    static enum verify_cause (*const tries[])(struct attempt *) = {
+    static enum verify_cause (*const tries[])(struct verification *) = {
         try_orders, try_secret_forms, try_parts_and_separators, try_white_space, try_changed_ids,
     };
-    struct attempt a = {.in = in, .why = why};
+    struct verification a = {.in = in, .why = why};
     enum verify_cause cause = judge_fields(&a);
     if (cause == VERIFY_OK)
         cause = judge_shape(&a);

@@ -23,7 +23,7 @@ struct json_parser {
     struct structure *structure;
 };
 
-struct walk {
+struct json_walk {
     struct arena *arena;
     struct str text;
     const uint32_t *places;
@@ -55,20 +55,20 @@ void json_parser_free(struct json_parser *parser)
     free(parser);
 }
 
-static bool fault(struct walk *w, const char *why, size_t at)
+static bool fault(struct json_walk *w, const char *why, size_t at)
 {
     w->why = why;
     w->why_at = at;
     return false;
 }
 
-static size_t place(const struct walk *w)
+static size_t place(const struct json_walk *w)
 {
     return w->next < w->count ? w->places[w->next] : w->text.n;
 }
 
 /* The byte the next token begins with; NUL at the end (and for a NUL, which begins no token). */
-static char peek(const struct walk *w)
+static char peek(const struct json_walk *w)
 {
     size_t at = place(w);
     return at < w->text.n ? w->text.p[at] : '\0';
@@ -79,7 +79,7 @@ static bool is_space(char c)
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static struct str token(const struct walk *w)
+static struct str token(const struct json_walk *w)
 {
     size_t from = place(w);
     size_t to = w->next + 1 < w->count ? w->places[w->next + 1] : w->text.n;
@@ -88,7 +88,7 @@ static struct str token(const struct walk *w)
     return (struct str){w->text.p + from, to - from};
 }
 
-static struct json *new_node(struct walk *w)
+static struct json *new_node(struct json_walk *w)
 {
     if (w->nodes_left == 0) {
         w->nodes = arena_alloc(w->arena, NODES_AT_ONCE * sizeof *w->nodes);
@@ -100,7 +100,7 @@ static struct json *new_node(struct walk *w)
     return node;
 }
 
-static bool walk_text(struct walk *w, struct json *node, struct str *ret)
+static bool walk_text(struct json_walk *w, struct json *node, struct str *ret)
 {
     struct str quoted = token(w);
     size_t at = 0;
@@ -118,7 +118,7 @@ static bool walk_text(struct walk *w, struct json *node, struct str *ret)
     return true;
 }
 
-static bool walk_word(struct walk *w, struct json *node, enum json_type type, const char *word)
+static bool walk_word(struct json_walk *w, struct json *node, enum json_type type, const char *word)
 {
     if (!str_is(token(w), word))
         return fault(w, "not a JSON value", place(w));
@@ -127,7 +127,7 @@ static bool walk_word(struct walk *w, struct json *node, enum json_type type, co
     return true;
 }
 
-static bool walk_number(struct walk *w, struct json *node)
+static bool walk_number(struct json_walk *w, struct json *node)
 {
     node->type = JSON_NUMBER;
     node->text = token(w);
@@ -137,9 +137,9 @@ static bool walk_number(struct walk *w, struct json *node)
     return true;
 }
 
-static bool walk_value(struct walk *w, struct json *node, int depth);
+static bool walk_value(struct json_walk *w, struct json *node, int depth);
 
-static bool walk_member_name(struct walk *w, struct json *node)
+static bool walk_member_name(struct json_walk *w, struct json *node)
 {
     if (peek(w) != '"')
         return fault(w, "a member's name in quotes is missing", place(w));
@@ -152,7 +152,7 @@ static bool walk_member_name(struct walk *w, struct json *node)
 }
 
 /* What stands between the brackets of an array or object, and the closing one. */
-static bool walk_inside(struct walk *w, struct json *parent, char close, int depth)
+static bool walk_inside(struct json_walk *w, struct json *parent, char close, int depth)
 {
     if (depth > LIMIT_JSON_DEPTH)
         return fault(w, "nested too deeply", place(w));
@@ -183,7 +183,7 @@ static bool walk_inside(struct walk *w, struct json *parent, char close, int dep
     }
 }
 
-static bool walk_value(struct walk *w, struct json *node, int depth)
+static bool walk_value(struct json_walk *w, struct json *node, int depth)
 {
     switch (peek(w)) {
     case '{': node->type = JSON_OBJECT; return walk_inside(w, node, '}', depth + 1);
@@ -215,7 +215,7 @@ static bool parse(struct json_parser *parser, struct arena *arena, struct str te
                   bool marks_unusable, struct json **ret_value, struct str *ret_why)
 {
     CHECK_MAGIC(parser, PARSER_MAGIC);
-    struct walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
+    struct json_walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
     enum structure_fault f = structure_find(parser->structure, text, &w.places, &w.count);
     if (f != STRUCTURE_OK) {
         *ret_why = str_of(structure_sentence(f));

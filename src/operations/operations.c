@@ -44,7 +44,7 @@ struct operations {
     atomic_llong known; /* endpoints not well, and news of such on their way */
 };
 
-struct news {
+struct endpoint_news {
     struct task task;
     struct operations *operations;
     struct operations_event event;
@@ -399,7 +399,7 @@ static void take_news(struct operations *o, const struct operations_event *e)
 
 static void news_came(struct task *task)
 {
-    struct news *news = CONTAINER_OF(task, struct news, task);
+    struct endpoint_news *news = CONTAINER_OF(task, struct endpoint_news, task);
     struct operations *o = news->operations;
     if (!o->stopping)
         take_news(o, &news->event);
@@ -415,7 +415,7 @@ void operations_tell(struct operations *o, const struct operations_event *event)
         return;
     if (event->state != OPERATIONS_WELL)
         atomic_fetch_add(&o->known, 1); /* so that news of its recovery is not dropped */
-    struct news *news = xcalloc(1, sizeof *news);
+    struct endpoint_news *news = xcalloc(1, sizeof *news);
     news->task.run = news_came;
     news->operations = o;
     news->event = *event;

@@ -84,24 +84,24 @@ void session_print_document(struct buf *to, const struct session *s)
 /* --- in --------------------------------------------------------------------------------------- */
 
 /* A document being read; the first member that is missing or wrong is kept. */
-struct reading {
+struct person_reader {
     struct arena *arena;
     const struct json *document;
     const char *wrong;
 };
 
-static void wrong(struct reading *r, const char *name)
+static void wrong(struct person_reader *r, const char *name)
 {
     if (!r->wrong)
         r->wrong = name;
 }
 
-static bool has(const struct reading *r, const char *name)
+static bool has(const struct person_reader *r, const char *name)
 {
     return json_member(r->document, name) != NULL;
 }
 
-static struct str read_text(struct reading *r, const char *name)
+static struct str read_text(struct person_reader *r, const char *name)
 {
     const struct json *v = json_member(r->document, name);
     if (v && v->type == JSON_STRING)
@@ -110,7 +110,7 @@ static struct str read_text(struct reading *r, const char *name)
     return STR("");
 }
 
-static int64_t read_number(struct reading *r, const char *name, int64_t least, int64_t most)
+static int64_t read_number(struct person_reader *r, const char *name, int64_t least, int64_t most)
 {
     const struct json *v = json_member(r->document, name);
     char digits[24] = "";
@@ -126,7 +126,7 @@ static int64_t read_number(struct reading *r, const char *name, int64_t least, i
 }
 
 /* Bytes in the arena; their number is a multiple of 32. */
-static struct str read_hashes(struct reading *r, const char *name)
+static struct str read_hashes(struct person_reader *r, const char *name)
 {
     struct str hex = read_text(r, name);
     unsigned char *bytes = arena_alloc(r->arena, hex.n / 2 + 1);
@@ -137,7 +137,7 @@ static struct str read_hashes(struct reading *r, const char *name)
     return (struct str){(const char *)bytes, n};
 }
 
-static void read_hash(struct reading *r, const char *name, uint8_t ret_hash[32])
+static void read_hash(struct person_reader *r, const char *name, uint8_t ret_hash[32])
 {
     struct str bytes = read_hashes(r, name);
     if (bytes.n == 32)
@@ -146,7 +146,8 @@ static void read_hash(struct reading *r, const char *name, uint8_t ret_hash[32])
         wrong(r, name);
 }
 
-static bool done(const struct reading *r, const char *kind, struct str name, struct str *ret_why)
+static bool done(const struct person_reader *r, const char *kind, struct str name,
+                 struct str *ret_why)
 {
     if (!r->wrong)
         return true;
@@ -158,7 +159,7 @@ static bool done(const struct reading *r, const char *kind, struct str name, str
     return false;
 }
 
-static void read_second_factor(struct reading *r, struct user *u, const struct vault *vault)
+static void read_second_factor(struct person_reader *r, struct user *u, const struct vault *vault)
 {
     if (!vault_open(vault, r->arena, read_text(r, "TotpSecret"), &u->totp_secret,
                     &u->under_second_key) ||
@@ -171,7 +172,7 @@ static void read_second_factor(struct reading *r, struct user *u, const struct v
 bool user_read_document(struct arena *arena, const struct json *document, const struct vault *vault,
                         struct user **ret, struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document};
+    struct person_reader r = {.arena = arena, .document = document};
     const struct json *enabled = json_member(document, "Enabled");
     struct user u = {
         .user_no = (uint32_t)read_number(&r, "UserNo", 1, NUMBER_MAX),
@@ -210,7 +211,7 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
 bool session_read_document(struct arena *arena, const struct json *document, struct session **ret,
                            struct str *ret_why)
 {
-    struct reading r = {.arena = arena, .document = document};
+    struct person_reader r = {.arena = arena, .document = document};
     struct session s = {
         .id = read_text(&r, "SessionId"),
         .user_id = read_text(&r, "UserId"),

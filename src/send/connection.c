@@ -92,7 +92,7 @@ void connection_close(struct connection *c)
 {
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     struct sender *s = c->sender;
-    struct destination *d = c->destination;
+    struct host_pool *d = c->destination;
     owe_no_more(c);
     if (c->state == CONNECTION_IDLE)
         idle_remove(c);
@@ -170,7 +170,7 @@ static void shake_hands(struct connection *c)
 {
     enum stream_result result = stream_handshake(&c->stream);
     if (result == STREAM_OK) {
-        struct destination *d = c->destination;
+        struct host_pool *d = c->destination;
         struct job *job = c->job;
         c->certificate_expires_ms = tls_peer_expires_ms(c->stream.tls);
         d->http1_only = !tls_chose_http2(c->stream.tls);
@@ -187,7 +187,7 @@ static void shake_hands(struct connection *c)
 void connection_open(struct job *job, int fd, const struct address *address)
 {
     struct sender *s = job->sender;
-    struct destination *d = job->destination;
+    struct host_pool *d = job->destination;
     struct ssl_st *tls = NULL;
     struct connection *c = xcalloc(1, sizeof *c);
     c->magic = CONNECTION_MAGIC;

@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static struct destination **bucket_of(struct sender *s, bool https, struct str host, uint16_t port)
+static struct host_pool **bucket_of(struct sender *s, bool https, struct str host, uint16_t port)
 {
     struct key128 key = hash_key128(&s->secret, host.p, host.n);
     return &s->destinations[(key.lo ^ port ^ (https ? 0x8000u : 0)) % DESTINATION_BUCKETS];
@@ -24,18 +24,18 @@ static const uint8_t *identity_of(const struct exchange *x)
     return x->url->https && x->identity ? x->identity->sha256 : nobody;
 }
 
-struct destination *destination_get(struct sender *s, const struct exchange *x)
+struct host_pool *destination_get(struct sender *s, const struct exchange *x)
 {
     const struct url *url = x->url;
     const uint8_t *identity = identity_of(x);
-    struct destination **bucket = bucket_of(s, url->https, url->host, url->port);
-    for (struct destination *d = *bucket; d; d = d->bucket_next) {
+    struct host_pool **bucket = bucket_of(s, url->https, url->host, url->port);
+    for (struct host_pool *d = *bucket; d; d = d->bucket_next) {
         if (d->https == url->https && d->port == url->port && d->host_bytes == url->host.n &&
             memcmp(d->host, url->host.p, url->host.n) == 0 &&
             memcmp(d->identity, identity, sizeof d->identity) == 0)
             return d;
     }
-    struct destination *d = xcalloc(1, sizeof *d + url->host.n + 1);
+    struct host_pool *d = xcalloc(1, sizeof *d + url->host.n + 1);
     d->https = url->https;
     d->port = url->port;
     d->host_is_address = url->host_is_address;
@@ -53,11 +53,11 @@ struct destination *destination_get(struct sender *s, const struct exchange *x)
     return d;
 }
 
-void destination_drop_if_unused(struct sender *s, struct destination *d)
+void destination_drop_if_unused(struct sender *s, struct host_pool *d)
 {
     if (d->exchanges > 0 || d->connections > 0)
         return;
-    struct destination **at = bucket_of(s, d->https, (struct str){d->host, d->host_bytes}, d->port);
+    struct host_pool **at = bucket_of(s, d->https, (struct str){d->host, d->host_bytes}, d->port);
     while (*at != d)
         at = &(*at)->bucket_next;
     *at = d->bucket_next;
@@ -69,7 +69,7 @@ void destination_drop_if_unused(struct sender *s, struct destination *d)
 void idle_remove(struct connection *c)
 {
     struct sender *s = c->sender;
-    struct destination *d = c->destination;
+    struct host_pool *d = c->destination;
     *(c->older ? &c->older->newer : &s->idle_oldest) = c->newer;
     *(c->newer ? &c->newer->older : &s->idle_newest) = c->older;
     *(c->shallower ? &c->shallower->deeper : &d->idle_newest) = c->deeper;
@@ -80,7 +80,7 @@ void idle_remove(struct connection *c)
     s->idle--;
 }
 
-struct connection *idle_take(struct sender *s, struct destination *d)
+struct connection *idle_take(struct sender *s, struct host_pool *d)
 {
     struct connection *c = d->idle_newest;
     if (!c)
@@ -94,7 +94,7 @@ struct connection *idle_take(struct sender *s, struct destination *d)
 void idle_give(struct connection *c)
 {
     struct sender *s = c->sender;
-    struct destination *d = c->destination;
+    struct host_pool *d = c->destination;
     if (d->idle >= (uint32_t)s->options.idle_per_destination) {
         connection_close(c);
         return;

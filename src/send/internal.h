@@ -30,8 +30,8 @@ struct opening;
 struct sessions;
 struct ssl_ctx_st;
 
-struct destination {
-    struct destination *bucket_next;
+struct host_pool {
+    struct host_pool *bucket_next;
     struct connection *idle_newest;         /* used last, taken first */
     struct connection *shared;              /* HTTP/2, with streams; linked by deeper */
     struct job *pioneer;                    /* opens a connection that may turn out to be shared, */
@@ -68,7 +68,7 @@ struct job {
     enum job_phase phase;
     struct sender *sender;
     struct exchange *x;
-    struct destination *destination;
+    struct host_pool *destination;
     struct opening *opening;
     struct connection *connection;
     struct multiplexed *stream; /* of the connection, HTTP/2 */
@@ -93,7 +93,7 @@ struct connection {
     enum connection_state state;
     struct stream stream;
     struct sender *sender;
-    struct destination *destination;
+    struct host_pool *destination;
     struct job *job; /* HANDSHAKE, BUSY */
     struct address address;
     int64_t opened_mono_ms, idle_mono_ms;
@@ -145,14 +145,14 @@ struct sender {
     struct timer line_timer;
     struct buf request; /* scratch */
     int64_t exchanges, connections, idle, opened, reused;
-    struct destination *destinations[DESTINATION_BUCKETS];
+    struct host_pool *destinations[DESTINATION_BUCKETS];
     char input[INPUT_BYTES]; /* scratch */
 };
 
 /* destination.c: the table, and who is idle. */
-struct destination *destination_get(struct sender *s, const struct exchange *x);
-void destination_drop_if_unused(struct sender *s, struct destination *d);
-struct connection *idle_take(struct sender *s, struct destination *d); /* NULL: none */
+struct host_pool *destination_get(struct sender *s, const struct exchange *x);
+void destination_drop_if_unused(struct sender *s, struct host_pool *d);
+struct connection *idle_take(struct sender *s, struct host_pool *d); /* NULL: none */
 void idle_give(struct connection *c);
 void idle_remove(struct connection *c);
 bool idle_close_oldest(struct sender *s); /* false: none is idle */
@@ -163,7 +163,7 @@ void job_start(struct sender *s, struct exchange *x);
 void job_go(struct job *job);         /* on a connection there is, or a fresh one */
 void job_open_fresh(struct job *job); /* or waits in line */
 /* The pioneer has a connection: who waits for it goes on. */
-void joiners_release(struct destination *d);
+void joiners_release(struct host_pool *d);
 /* The outcome; `done` follows from the loop unless job_finish is called first. */
 void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...) PRINTF_LIKE(3, 4);
 void job_settle_by_status(struct job *job, const char *but); /* but: what went wrong after, or "" */
@@ -190,8 +190,8 @@ void connection_print_tls_why(struct buf *to, const struct connection *c,
                               enum stream_result result); /* a clause behind "host port n" */
 
 /* multiplex.c: exchanges that share an HTTP/2 connection. */
-struct connection *shared_take(struct destination *d); /* one with room, NULL: none */
-void multiplex_begin(struct connection *c);            /* the handshake chose HTTP/2 */
+struct connection *shared_take(struct host_pool *d); /* one with room, NULL: none */
+void multiplex_begin(struct connection *c);          /* the handshake chose HTTP/2 */
 void multiplex_send(struct connection *c, struct job *job);
 void multiplex_leave(struct job *job);      /* the exchange is over, the connection goes on */
 void multiplex_read(struct connection *c);  /* until the peer is gone */
@@ -209,8 +209,8 @@ enum multiplex_stage multiplex_stage(const struct job *job);
 /* sessions.c: TLS sessions to resume, kept beyond connections and destinations. */
 struct sessions *sessions_new(struct sender *s);
 void sessions_free(struct sessions *sessions);
-struct ssl_session_st *sessions_find(struct sessions *sessions, const struct destination *d);
-void sessions_put(struct sessions *sessions, const struct destination *d,
+struct ssl_session_st *sessions_find(struct sessions *sessions, const struct host_pool *d);
+void sessions_put(struct sessions *sessions, const struct host_pool *d,
                   struct ssl_session_st *session, bool resumed); /* takes the reference */
 
 /* certificate.c: what is wrong with a receiver's certificate, in words. */

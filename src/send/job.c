@@ -39,7 +39,7 @@ void line_poke(struct sender *s)
 
 static bool is_worth_joining(const struct job *job)
 {
-    const struct destination *d = job->destination;
+    const struct host_pool *d = job->destination;
     return d->pioneer && !d->http1_only && job->sender->options.http2 && !d->no_http2 &&
            (job->join_deadline_mono_ms == 0 ||
             job->join_deadline_mono_ms > loop_mono_ms(job->sender->loop));
@@ -47,7 +47,7 @@ static bool is_worth_joining(const struct job *job)
 
 static void join(struct job *job)
 {
-    struct destination *d = job->destination;
+    struct host_pool *d = job->destination;
     if (job->join_deadline_mono_ms == 0) {
         int64_t wait_ms = job->x->connect_timeout_ms / 2;
         job->join_deadline_mono_ms =
@@ -61,13 +61,13 @@ static void join(struct job *job)
 
 static void join_leave(struct job *job)
 {
-    struct destination *d = job->destination;
+    struct host_pool *d = job->destination;
     *(job->prev ? &job->prev->next : &d->joiner_first) = job->next;
     *(job->next ? &job->next->prev : &d->joiner_last) = job->prev;
     job->prev = job->next = NULL;
 }
 
-void joiners_release(struct destination *d)
+void joiners_release(struct host_pool *d)
 {
     struct job *last = d->joiner_last, *job;
     d->pioneer = NULL;
@@ -80,7 +80,7 @@ void joiners_release(struct destination *d)
 }
 
 /* The pioneer has failed: the next one tries, the others go on waiting. */
-static void pioneer_leave(struct destination *d)
+static void pioneer_leave(struct host_pool *d)
 {
     struct job *job = d->joiner_first;
     d->pioneer = NULL;
@@ -136,7 +136,7 @@ void job_open_fresh(struct job *job)
     struct sender *s = job->sender;
     job->x->reused_connection = false;
     if (make_room(s)) {
-        struct destination *d = job->destination;
+        struct host_pool *d = job->destination;
         job->connect_deadline_mono_ms = loop_mono_ms(s->loop) + connect_timeout_ms(job->x);
         if (d->https && !d->pioneer)
             d->pioneer = job;
@@ -148,7 +148,7 @@ void job_open_fresh(struct job *job)
 
 static bool has_connection_for(const struct job *job)
 {
-    struct destination *d = job->destination;
+    struct host_pool *d = job->destination;
     return d->idle_newest || (d->shared && shared_take(d)) || is_worth_joining(job);
 }
 
@@ -204,7 +204,7 @@ void job_set_phase(struct job *job, enum job_phase phase)
 
 void job_print_where(struct buf *to, const struct job *job)
 {
-    const struct destination *d = job->destination;
+    const struct host_pool *d = job->destination;
     buf_add_c(to, d->host);
     if (!d->host_is_address && job->address.family != 0) {
         buf_add_c(to, " (");
@@ -407,7 +407,7 @@ void job_settle_by_status(struct job *job, const char *but)
 static void job_release(struct job *job)
 {
     struct sender *s = job->sender;
-    struct destination *d = job->destination;
+    struct host_pool *d = job->destination;
     ASSERT(!job->opening && !job->connection);
     loop_timer_clear(s->loop, &job->timer);
     if (d->pioneer == job)

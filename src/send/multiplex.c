@@ -34,7 +34,7 @@ struct multiplexed {
 static void shared_link(struct connection *c)
 {
     struct sender *s = c->sender;
-    struct destination *d = c->destination;
+    struct host_pool *d = c->destination;
     c->state = CONNECTION_SHARED;
     c->older = NULL;
     c->newer = s->shared;
@@ -64,7 +64,7 @@ static bool takes_more(const struct connection *c)
     return !c->retired && !c->write_failed && h2_room(c->h2) > 0 && !connection_is_old(c);
 }
 
-struct connection *shared_take(struct destination *d)
+struct connection *shared_take(struct host_pool *d)
 {
     struct connection *c = d->shared;
     while (c && !takes_more(c))

@@ -287,7 +287,7 @@ static void on_resolved(struct dns_query *query)
 void opening_start(struct job *job)
 {
     struct sender *s = job->sender;
-    const struct destination *d = job->destination;
+    const struct host_pool *d = job->destination;
     struct opening *opening = xcalloc(1, sizeof *opening);
     opening->job = job;
     opening->query.done = on_resolved;

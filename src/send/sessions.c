@@ -36,7 +36,7 @@ static struct session_entry **bucket_of(struct sessions *sessions, const char *h
     return &sessions->buckets[(key.lo ^ port) % SESSION_BUCKETS];
 }
 
-static struct session_entry **place_of(struct sessions *sessions, const struct destination *d)
+static struct session_entry **place_of(struct sessions *sessions, const struct host_pool *d)
 {
     struct session_entry **at = bucket_of(sessions, d->host, d->host_bytes, d->port);
     while (*at && ((*at)->port != d->port || (*at)->host_bytes != d->host_bytes ||
@@ -81,7 +81,7 @@ void sessions_free(struct sessions *sessions)
     free(sessions);
 }
 
-struct ssl_session_st *sessions_find(struct sessions *sessions, const struct destination *d)
+struct ssl_session_st *sessions_find(struct sessions *sessions, const struct host_pool *d)
 {
     struct session_entry **at = place_of(sessions, d);
     if (!*at)
@@ -93,7 +93,7 @@ struct ssl_session_st *sessions_find(struct sessions *sessions, const struct des
     return (*at)->session;
 }
 
-void sessions_put(struct sessions *sessions, const struct destination *d,
+void sessions_put(struct sessions *sessions, const struct host_pool *d,
                   struct ssl_session_st *session, bool resumed)
 {
     int64_t since = loop_mono_ms(sessions->sender->loop);

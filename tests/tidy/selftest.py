@@ -27,7 +27,7 @@ CLEAN = {
     "src/base/meson.build": "sources = files('alloc.c')",
     "src/store/meson.build": "sources = files('rows.c', 'sqlite/db.c')",
     "tests/unit/meson.build": "'rows',",
-    "src/base/alloc.h": "#pragma once\nvoid *xmalloc(int n);\n",
+    "src/base/alloc.h": "#pragma once\nstruct shape {\n    struct shape *next;\n};\nvoid *xmalloc(int n);\n",
     "src/base/alloc.c": '/* Memory. */\n#include "alloc.h"\n'
                         "void *xmalloc(int n)\n{\n    return malloc(n);\n}\n",
     "src/store/rows.c": '/* Rows; strcpy() is banned. */\n'
@@ -74,6 +74,7 @@ PLANTED = [
     ("pure", "src/domain/x.h", "#pragma once\n# include <time.h>\n", 2),
     ("exact", ROWS, "/* Rows. */\nint x; double y;\n", 2),
     ("exact", "src/domain/x.h", "#pragma once\nint f(float y);\n", 2),
+    ("type-once", ROWS, "/* Rows. */\n\nstruct shape {\n    int x;\n};\n", 3),
     ("leftover", ROWS, "/* Rows. */\n/* TO" + "DO: all */\n", 2),
     ("leftover", "docs/notes.md", "Notes\n\nFIX" + "ME later\n", 3),
     ("leftover", ROWS, "/* Rows. */\n    // ASSERT(x > 0);\n", 2),

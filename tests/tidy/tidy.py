@@ -255,6 +255,21 @@ def check_exact(texts, _root):
                 yield Finding(text.path, number, "exact", f"{word} where money passes", word)
 
 
+def check_type_once(texts, _root):
+    """A type's name is used once in src/: a search for it, or a debugger, answers once."""
+    first = {}
+    for text in texts:
+        if text.folder is None:
+            continue
+        for number, line in enumerate(text.code, 1):
+            match = re.match(r"(?:typedef )?((?:struct|enum|union) \w+)\s*\{", line)
+            if match and match.group(1) in first:
+                what = f"{match.group(1)} is in {first[match.group(1)]}, too"
+                yield Finding(text.path, number, "type-once", what, match.group(1).split()[1])
+            elif match:
+                first[match.group(1)] = text.path
+
+
 def check_leftovers(texts, _root):
     for text in texts:
         for number, line in enumerate(text.lines, 1):
@@ -329,6 +344,7 @@ RULES = {
     "banned-call": check_banned_calls,
     "pure": check_pure,
     "exact": check_exact,
+    "type-once": check_type_once,
     "leftover": check_leftovers,
     "listed": check_listed,
     "link": check_links,

@@ -32,7 +32,7 @@ static void callbacks_as_they_came_are_records(void)
                   "{\"Reward\":-1e-06,\"RewardId\":\"a\"}",
                   &r, &why));
     CHECK_EQ_UINT(r.count, 2);
-    const struct record *b = records_find(&r, STR("b")), *a = records_find(&r, STR("a"));
+    const struct input_record *b = records_find(&r, STR("b")), *a = records_find(&r, STR("a"));
     REQUIRE(a && b);
     CHECK_EQ_INT(b->reward_micros, 72500000);
     CHECK_EQ_INT(b->revenue_micros, 350000);
@@ -53,7 +53,7 @@ static void csv_is_read_by_the_names_of_its_columns(void)
                       "x,2,r-1\n",
                       &r, &why));
     CHECK_EQ_UINT(r.count, 3);
-    const struct record *first = records_find(&r, STR("r-1"));
+    const struct input_record *first = records_find(&r, STR("r-1"));
     REQUIRE(first);
     CHECK(first->reward_micros == 72000000 && first->revenue_micros == 350000 && first->line == 2);
     CHECK(str_is(first[1].reward_id, "r-1") && first[1].line == 4 && !first[1].has_revenue);

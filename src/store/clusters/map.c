@@ -9,12 +9,12 @@
 
 #define CHUNK_BITS 16
 
-struct chunk {
+struct map_chunk {
     _Atomic uint8_t cluster[1 << CHUNK_BITS];
 };
 
 struct cluster_map {
-    struct chunk *_Atomic chunks[1 << (32 - CHUNK_BITS)];
+    struct map_chunk *_Atomic chunks[1 << (32 - CHUNK_BITS)];
 };
 
 struct cluster_map *cluster_map_new(void)
@@ -33,7 +33,7 @@ void cluster_map_free(struct cluster_map *map)
 void cluster_map_set(struct cluster_map *map, uint32_t no, uint32_t cluster)
 {
     ASSERT(cluster <= UINT8_MAX);
-    struct chunk *chunk = atomic_load(&map->chunks[no >> CHUNK_BITS]);
+    struct map_chunk *chunk = atomic_load(&map->chunks[no >> CHUNK_BITS]);
     if (!chunk && cluster == 0)
         return;
     if (!chunk) {
@@ -45,7 +45,7 @@ void cluster_map_set(struct cluster_map *map, uint32_t no, uint32_t cluster)
 
 uint32_t cluster_map_get(const struct cluster_map *map, uint32_t no)
 {
-    const struct chunk *chunk =
+    const struct map_chunk *chunk =
         atomic_load_explicit(&map->chunks[no >> CHUNK_BITS], memory_order_acquire);
     return chunk ? atomic_load_explicit(&chunk->cluster[no & ((1 << CHUNK_BITS) - 1)],
                                         memory_order_acquire)

@@ -216,28 +216,28 @@ void clusters_submit(struct store *s, struct intake_batch *batch)
 /* --- the audit log ------------------------------------------------------------------------------
  */
 
-struct gathering;
+struct list_fanout;
 
-struct listing {
+struct fanout_part {
     struct object_list list;
-    struct gathering *gathering;
+    struct list_fanout *gathering;
     size_t taken; /* of its rows */
 };
 
-struct gathering {
+struct list_fanout {
     struct object_list *asker;
     atomic_int left;
     size_t count;
-    struct listing of[CLUSTERS_MOST];
+    struct fanout_part of[CLUSTERS_MOST];
 };
 
 /* The one whose next row is the highest; NULL: one is at its end and has more behind it, or all
  * are. */
-static struct listing *highest(struct gathering *g)
+static struct fanout_part *highest(struct list_fanout *g)
 {
-    struct listing *best = NULL;
+    struct fanout_part *best = NULL;
     for (size_t i = 0; i < g->count; i++) {
-        struct listing *l = &g->of[i];
+        struct fanout_part *l = &g->of[i];
         if (l->taken == l->list.count && l->list.more)
             return NULL;
         if (l->taken < l->list.count &&
@@ -247,10 +247,10 @@ static struct listing *highest(struct gathering *g)
     return best;
 }
 
-static void merge(struct gathering *g)
+static void merge(struct list_fanout *g)
 {
     struct object_list *to = g->asker;
-    struct listing *from;
+    struct fanout_part *from;
     to->rows = arena_alloc(&to->arena, to->limit * sizeof *to->rows);
     to->count = 0;
     while (to->count < to->limit && (from = highest(g)) != NULL) {
@@ -265,8 +265,9 @@ static void merge(struct gathering *g)
 
 static void list_done(struct task *task)
 {
-    struct gathering *g =
-        CONTAINER_OF(CONTAINER_OF(task, struct object_list, done), struct listing, list)->gathering;
+    struct list_fanout *g =
+        CONTAINER_OF(CONTAINER_OF(task, struct object_list, done), struct fanout_part, list)
+            ->gathering;
     if (atomic_fetch_sub(&g->left, 1) != 1)
         return;
     struct object_list *asker = g->asker;
@@ -287,13 +288,13 @@ void clusters_list_objects(struct store *s, struct object_list *list)
 {
     struct clusters *c = clusters_of(s);
     struct store *to[CLUSTERS_MOST] = {0};
-    struct gathering *g = xcalloc(1, sizeof *g);
+    struct list_fanout *g = xcalloc(1, sizeof *g);
     uint32_t own = cluster_map_get(c->accounts, list->account_no);
     g->asker = list;
     for (uint32_t i = 0; i < c->count; i++) {
         if (i != 0 && i != own && list->account_no != 0)
             continue;
-        struct listing *l = &g->of[g->count];
+        struct fanout_part *l = &g->of[g->count];
         to[g->count++] = clusters_reach(c, i);
         l->gathering = g;
         l->list = (struct object_list){
@@ -322,7 +323,7 @@ void clusters_list_objects(struct store *s, struct object_list *list)
  * A check goes on in the next cluster where one is at its end, as long as something still fits: so
  * a position is just the last account and day, and the cluster is that of the account. */
 
-struct checking {
+struct books_fanout {
     struct books_check check;
     struct books_check *asker;
     struct clusters *all;
@@ -355,7 +356,7 @@ static void take_checked(struct books_check *to, struct books_check *from)
 
 static void check_done(struct task *task);
 
-static void ask_check(struct checking *k)
+static void ask_check(struct books_fanout *k)
 {
     struct store *to = clusters_reach(k->all, k->cluster);
     const struct books_check *asker = k->asker;
@@ -377,8 +378,8 @@ static void ask_check(struct checking *k)
 
 static void check_done(struct task *task)
 {
-    struct checking *k =
-        CONTAINER_OF(CONTAINER_OF(task, struct books_check, done), struct checking, check);
+    struct books_fanout *k =
+        CONTAINER_OF(CONTAINER_OF(task, struct books_check, done), struct books_fanout, check);
     struct books_check *asker = k->asker;
     bool good = k->check.status == STORE_OK, last = k->cluster + 1 == k->all->count;
     take_checked(asker, &k->check);
@@ -398,7 +399,7 @@ static void check_done(struct task *task)
 void clusters_check_books(struct store *s, struct books_check *check)
 {
     struct clusters *c = clusters_of(s);
-    struct checking *k = xcalloc(1, sizeof *k);
+    struct books_fanout *k = xcalloc(1, sizeof *k);
     k->asker = check;
     k->all = c;
     k->cluster = cluster_map_get(c->accounts, check->after_account_no);

@@ -9,7 +9,7 @@
 _Static_assert(COPY_DIGEST_BYTES == crypto_generichash_BYTES, "BLAKE2b (RFC 7693), 256 bits");
 
 /* A store, a row at a time. */
-struct reading {
+struct compared_store {
     struct copy_source *source;
     struct copy_chunk chunk;
     size_t row;
@@ -18,7 +18,7 @@ struct reading {
     crypto_generichash_state digest;
 };
 
-static bool begin_section(struct reading *r, enum copy_section section)
+static bool begin_section(struct compared_store *r, enum copy_section section)
 {
     struct copy_position start = {.section = section};
     r->chunk.count = r->row = 0;
@@ -26,7 +26,7 @@ static bool begin_section(struct reading *r, enum copy_section section)
     return r->source->ops->seek(r->source, &start);
 }
 
-static bool next_row(struct reading *r)
+static bool next_row(struct compared_store *r)
 {
     buf_clear(&r->bytes);
     if (r->ended)
@@ -56,7 +56,7 @@ static void count_row(const struct copy_chunk *c, size_t row, struct copy_counts
     counts->attempts += (int64_t)c->events[row].log_count;
 }
 
-static void note_difference(struct reading sides[2], struct copy_result *ret)
+static void note_difference(struct compared_store sides[2], struct copy_result *ret)
 {
     struct buf text = {0};
     for (int i = 0; i < 2; i++) {
@@ -77,8 +77,9 @@ static bool same(const struct buf *a, const struct buf *b)
     return a->n == b->n && (a->n == 0 || memcmp(a->p, b->p, a->n) == 0);
 }
 
-static enum copy_end compare_section(const struct copy_options *options, struct reading sides[2],
-                                     enum copy_section section, struct copy_result *ret)
+static enum copy_end compare_section(const struct copy_options *options,
+                                     struct compared_store sides[2], enum copy_section section,
+                                     struct copy_result *ret)
 {
     struct copy_progress at = {.comparing = true, .of = sides[0].source->events};
     for (int i = 0; i < 2; i++)
@@ -103,7 +104,7 @@ static enum copy_end compare_section(const struct copy_options *options, struct 
 enum copy_end copy_compare(const struct copy_options *options, struct copy_source *sources[2],
                            struct copy_result *ret)
 {
-    struct reading sides[2] = {{.source = sources[0]}, {.source = sources[1]}};
+    struct compared_store sides[2] = {{.source = sources[0]}, {.source = sources[1]}};
     enum copy_end end = COPY_EQUAL;
     for (int i = 0; i < 2; i++) {
         const struct hash_secret *secret = &sources[i]->secret;

@@ -139,7 +139,7 @@ static bool read_books(struct postgresql_source *s, struct copy_chunk *c)
 
 static void take_row(const PGresult *r, int at, struct copy_chunk *c)
 {
-    struct row row;
+    struct pg_row row;
     struct copied_event *to = &c->events[c->count++];
     pg_row_read(r, at, &row);
     *to = (struct copied_event){

@@ -32,7 +32,7 @@ struct account_place {
 struct sqlite_source {
     struct copy_source source;
     int lock;
-    struct lookup lookup;
+    struct event_lookup lookup;
     struct copy_position at;
     struct account_place *accounts;
     size_t account_count, account_capacity, account; /* the one that is being read */
@@ -229,7 +229,7 @@ static bool next_place(struct sqlite_source *s)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct row *row,
+static bool take_row(struct sqlite_source *s, sqlite3_stmt *rows, const struct event_row *row,
                      struct copy_chunk *c)
 {
     struct copied_event *to = &c->events[c->count++];
@@ -264,7 +264,7 @@ static void read_account(struct sqlite_source *s, struct copy_chunk *c)
     sql_bind_int(s->rows, 2, (int64_t)event_id_of(a->account_no, EVENT_NO_LAST));
     a->next_period = NEVER;
     while (sql_row(q, s->rows)) {
-        struct row row;
+        struct event_row row;
         row_read(s->rows, &row);
         int32_t period = period_of(row.event.accepted_ms);
         if (period > s->at.n[0] || c->count == COPY_CHUNK_ROWS) {

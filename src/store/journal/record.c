@@ -213,13 +213,13 @@ void record_add_erase(struct buf *to, const struct record_erase *r)
 /* --- reading ------------------------------------------------------------------------------ */
 
 /* What is left of a record's bytes. Once something did not fit, `bad` stays and zeros are read. */
-struct reader {
+struct record_reader {
     const unsigned char *at;
     size_t left;
     bool bad;
 };
 
-static uint64_t get(struct reader *r, size_t bytes)
+static uint64_t get(struct record_reader *r, size_t bytes)
 {
     if (r->left < bytes) {
         r->bad = true;
@@ -233,23 +233,23 @@ static uint64_t get(struct reader *r, size_t bytes)
     return v;
 }
 
-static uint32_t get_u32(struct reader *r)
+static uint32_t get_u32(struct record_reader *r)
 {
     return (uint32_t)get(r, 4);
 }
 
-static int32_t get_i32(struct reader *r)
+static int32_t get_i32(struct record_reader *r)
 {
     return (int32_t)get_u32(r);
 }
 
-static int64_t get_i64(struct reader *r)
+static int64_t get_i64(struct record_reader *r)
 {
     return (int64_t)get(r, 8);
 }
 
 /* A number from least to most, both included. */
-static unsigned get_range(struct reader *r, unsigned least, unsigned most)
+static unsigned get_range(struct record_reader *r, unsigned least, unsigned most)
 {
     unsigned v = (unsigned)get(r, 1);
     if (v < least || v > most) {
@@ -259,12 +259,12 @@ static unsigned get_range(struct reader *r, unsigned least, unsigned most)
     return v;
 }
 
-static bool get_bool(struct reader *r)
+static bool get_bool(struct record_reader *r)
 {
     return get_range(r, 0, 1) == 1;
 }
 
-static struct key128 get_key(struct reader *r)
+static struct key128 get_key(struct record_reader *r)
 {
     struct key128 key;
     key.hi = get(r, 8);
@@ -272,7 +272,7 @@ static struct key128 get_key(struct reader *r)
     return key;
 }
 
-static struct str get_str(struct reader *r)
+static struct str get_str(struct record_reader *r)
 {
     uint32_t n = get_u32(r);
     if (r->bad || n == ABSENT)
@@ -287,14 +287,14 @@ static struct str get_str(struct reader *r)
     return s;
 }
 
-static enum callback_state get_state(struct reader *r, unsigned least)
+static enum callback_state get_state(struct record_reader *r, unsigned least)
 {
     unsigned state = get_range(r, least, CALLBACK_SKIPPED);
     r->bad |= state == CALLBACK_DELIVERING;
     return (enum callback_state)state;
 }
 
-static void get_event(struct reader *r, struct event *e)
+static void get_event(struct record_reader *r, struct event *e)
 {
     e->account_no = get_u32(r);
     e->app_no = get_u32(r);
@@ -330,7 +330,7 @@ static void get_event(struct reader *r, struct event *e)
     r->bad |= e->signature_offset != 0 && (size_t)e->signature_offset + 32 > e->body.n;
 }
 
-static void get_attempt(struct reader *r, struct attempt *a)
+static void get_attempt(struct record_reader *r, struct attempt *a)
 {
     a->number = get_i32(r);
     a->manual = get_bool(r);
@@ -345,7 +345,7 @@ static void get_attempt(struct reader *r, struct attempt *a)
     a->response_body = get_str(r);
 }
 
-static void get_outcome(struct reader *r, struct outcome *o)
+static void get_outcome(struct record_reader *r, struct outcome *o)
 {
     o->account_no = get_u32(r);
     o->event_no = get(r, 8);
@@ -361,7 +361,7 @@ static void get_outcome(struct reader *r, struct outcome *o)
     r->bad |= !callback_reason_fits(o->state, o->reason);
 }
 
-static void get_body(struct reader *r, struct record *ret)
+static void get_body(struct record_reader *r, struct record *ret)
 {
     switch (ret->kind) {
     case RECORD_EVENT: get_event(r, &ret->event); break;
@@ -391,10 +391,10 @@ bool record_next(struct str *rest, struct record *ret, bool *ret_bad)
 {
     if (rest->n == 0)
         return false;
-    struct reader head = {(const unsigned char *)rest->p, rest->n, false};
+    struct record_reader head = {(const unsigned char *)rest->p, rest->n, false};
     struct record record = {.kind = (enum record_kind)get(&head, 1)};
     uint32_t n = get_u32(&head);
-    struct reader body = {head.at, n, head.bad || n > head.left};
+    struct record_reader body = {head.at, n, head.bad || n > head.left};
     if (!body.bad)
         get_body(&body, &record);
     if (body.bad || body.left != 0) {

@@ -19,7 +19,7 @@
 
 #define SEARCH_BYTES (256u << 10)
 
-struct walk {
+struct replay_walk {
     struct disk *disk;
     const char *directory;
     uint64_t id;
@@ -35,7 +35,7 @@ struct walk {
     uint64_t offset;
     uint64_t sequence; /* expected next; 0: not known before the first group was seen */
 
-    struct window window;
+    struct journal_window window;
     struct ahead *ahead; /* who visits is another thread; NULL: this one */
     char *frame;         /* aligned; the frame read last */
     size_t frame_capacity;
@@ -48,7 +48,7 @@ struct walk {
     struct buf why;
 };
 
-static void reserve_frame(struct walk *w, size_t want)
+static void reserve_frame(struct replay_walk *w, size_t want)
 {
     if (want <= w->frame_capacity)
         return;
@@ -59,7 +59,7 @@ static void reserve_frame(struct walk *w, size_t want)
     w->frame_capacity = want;
 }
 
-static bool fail_disk(struct walk *w, const char *what, uint64_t number, int error)
+static bool fail_disk(struct replay_walk *w, const char *what, uint64_t number, int error)
 {
     buf_clear(&w->why);
     buf_printf(&w->why, "cannot %s journal segment %" PRIu64 " in %s: %s", what, number,
@@ -84,7 +84,7 @@ static void describe_foreign(struct buf *why, const char *directory, uint64_t nu
 }
 
 /* The file, with its head in *ret; -EBADMSG: the head is damaged. */
-static int open_head(struct walk *w, uint64_t number, struct segment_head *ret)
+static int open_head(struct replay_walk *w, uint64_t number, struct segment_head *ret)
 {
     char *path = segment_path(w->directory, number);
     int fd = w->disk->open(w->disk, path, false, true);
@@ -102,7 +102,8 @@ static int open_head(struct walk *w, uint64_t number, struct segment_head *ret)
     return result;
 }
 
-static bool open_segment(struct walk *w, uint64_t number, int *ret_fd, struct segment_head *ret)
+static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
+                         struct segment_head *ret)
 {
     struct segment_head head;
     int fd = open_head(w, number, &head);
@@ -140,7 +141,7 @@ static bool is_head_of(const struct frame_head *head, const struct segment_head 
 }
 
 /* The frame at `offset` into w->frame, if a whole one of this journal and place is there. */
-static enum found read_frame(struct walk *w, int fd, const struct segment_head *segment,
+static enum found read_frame(struct replay_walk *w, int fd, const struct segment_head *segment,
                              uint64_t offset, struct frame_head *ret)
 {
     if (offset + JOURNAL_BLOCK_BYTES > segment->segment_bytes)
@@ -171,7 +172,7 @@ static enum found read_frame(struct walk *w, int fd, const struct segment_head *
 
 /* Any whole group with the expected sequence, or any part of a later one, in the segment from
  * `offset`? A group is written only after the one before it was synced. */
-static enum found search_segment(struct walk *w, int fd, const struct segment_head *segment,
+static enum found search_segment(struct replay_walk *w, int fd, const struct segment_head *segment,
                                  uint64_t offset)
 {
     enum found found = FOUND_NONE;
@@ -200,7 +201,7 @@ static enum found search_segment(struct walk *w, int fd, const struct segment_he
     return found;
 }
 
-static enum found search_later(struct walk *w)
+static enum found search_later(struct replay_walk *w)
 {
     enum found found = search_segment(w, w->fd, &w->head, w->offset);
     for (size_t i = w->index + 1; found == FOUND_NONE && i < w->count; i++) {
@@ -233,7 +234,7 @@ static bool visit_group(const char *frame, struct journal_position end, const ch
     return false;
 }
 
-static bool hand_on(struct walk *w)
+static bool hand_on(struct replay_walk *w)
 {
     if (w->ahead)
         return ahead_put(w->ahead, &w->held);
@@ -241,7 +242,7 @@ static bool hand_on(struct walk *w)
 }
 
 /* Takes the whole group in w->frame: it is held now, the one held before is not the last one. */
-static bool take_group(struct walk *w, const struct frame_head *head)
+static bool take_group(struct replay_walk *w, const struct frame_head *head)
 {
     struct journal_position start = {w->head.segment, w->offset};
     struct journal_position end = {w->head.segment, w->offset + frame_bytes(head->length)};
@@ -267,7 +268,7 @@ static bool take_group(struct walk *w, const struct frame_head *head)
     return true;
 }
 
-static bool fail_damaged(struct walk *w)
+static bool fail_damaged(struct replay_walk *w)
 {
     buf_clear(&w->why);
     buf_printf(&w->why,
@@ -279,7 +280,7 @@ static bool fail_damaged(struct walk *w)
 }
 
 /* Whether the group at (fd, head, offset) is the expected one; into w->frame. */
-static enum found read_expected(struct walk *w, int fd, const struct segment_head *segment,
+static enum found read_expected(struct replay_walk *w, int fd, const struct segment_head *segment,
                                 uint64_t offset, struct frame_head *ret)
 {
     enum found found = read_frame(w, fd, segment, offset, ret);
@@ -289,7 +290,7 @@ static enum found read_expected(struct walk *w, int fd, const struct segment_hea
 }
 
 /* The expected group here, or at the head of the next segment, which is then the current one. */
-static enum found find_group(struct walk *w, struct frame_head *ret)
+static enum found find_group(struct replay_walk *w, struct frame_head *ret)
 {
     enum found found = read_expected(w, w->fd, &w->head, w->offset, ret);
     if (found != FOUND_NONE || w->index + 1 == w->count || w->sequence == 0)
@@ -312,7 +313,8 @@ static enum found find_group(struct walk *w, struct frame_head *ret)
 }
 
 /* The journal ends here: whether the expected group has begun at this place. */
-static void note_torn(struct walk *w, int fd, const struct segment_head *segment, uint64_t offset)
+static void note_torn(struct replay_walk *w, int fd, const struct segment_head *segment,
+                      uint64_t offset)
 {
     const char *block;
     struct frame_head head;
@@ -323,7 +325,7 @@ static void note_torn(struct walk *w, int fd, const struct segment_head *segment
         w->dropped = (struct journal_dropped){{segment->segment, offset}, frame_bytes(head.length)};
 }
 
-static void note_dropped(struct walk *w)
+static void note_dropped(struct replay_walk *w)
 {
     int fd;
     struct segment_head head;
@@ -335,7 +337,7 @@ static void note_dropped(struct walk *w)
     w->disk->close(w->disk, fd);
 }
 
-static bool walk_groups(struct walk *w)
+static bool walk_groups(struct replay_walk *w)
 {
     for (;;) {
         struct frame_head head;
@@ -359,7 +361,7 @@ static bool walk_groups(struct walk *w)
 }
 
 /* Drops what is before the first segment needed; false where one is missing. */
-static bool choose_segments(struct walk *w)
+static bool choose_segments(struct replay_walk *w)
 {
     size_t skip = 0;
     if (w->from.segment != 0) {
@@ -395,7 +397,7 @@ static bool choose_segments(struct walk *w)
 
 /* Where a whole group stands at the position, what is before it need not be read. Else the walk
  * begins at the segment's head, to tell the journal's end from a wrong position. */
-static bool choose_start(struct walk *w)
+static bool choose_start(struct replay_walk *w)
 {
     struct frame_head head;
     enum found found = FOUND_NONE;
@@ -413,7 +415,7 @@ static bool choose_start(struct walk *w)
     return found != FOUND_ERROR;
 }
 
-static bool walk_all(struct walk *w)
+static bool walk_all(struct replay_walk *w)
 {
     if (!open_segment(w, w->numbers[0], &w->fd, &w->head))
         return false;
@@ -431,14 +433,14 @@ static bool walk_all(struct walk *w)
 
 static void *walk_ahead(void *walk)
 {
-    struct walk *w = walk;
+    struct replay_walk *w = walk;
     w->good = walk_all(w);
     ahead_end(w->ahead);
     return NULL;
 }
 
 /* Reads on a thread of its own, visits on this one. */
-static bool visit_all(struct walk *w)
+static bool visit_all(struct replay_walk *w)
 {
     pthread_t reader;
     struct buf why = {0};
@@ -460,7 +462,7 @@ static bool visit_all(struct walk *w)
     return false;
 }
 
-static void take_end(struct walk *w, struct replay_end *ret)
+static void take_end(struct replay_walk *w, struct replay_end *ret)
 {
     *ret = (struct replay_end){
         .segment = w->head.segment,
@@ -480,7 +482,7 @@ bool journal_replay(struct disk *disk, const char *directory, uint64_t id,
                     struct journal_position from, bool single_threaded, journal_visitor visit,
                     void *context, struct replay_end *ret_end, char **ret_why)
 {
-    struct walk w = {
+    struct replay_walk w = {
         .disk = disk,
         .directory = directory,
         .id = id,
@@ -529,7 +531,7 @@ bool replay_visit_last(const struct replay_end *end, const char *directory, jour
 
 bool journal_is_of(struct disk *disk, const char *directory, uint64_t id, char **ret_why)
 {
-    struct walk w = {.disk = disk, .directory = directory, .id = id};
+    struct replay_walk w = {.disk = disk, .directory = directory, .id = id};
     struct buf why = {0};
     int result = segments_list(disk, directory, false, &w.numbers, &w.count);
     bool good = result == 0 || result == -ENOENT;

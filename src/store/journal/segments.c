@@ -40,7 +40,7 @@ static char *unfinished_path(const char *directory, uint64_t number)
 
 /* --- listing ------------------------------------------------------------------------------ */
 
-struct listing {
+struct segment_names {
     uint64_t *numbers;
     size_t count, capacity;
     uint64_t *unfinished;
@@ -49,7 +49,7 @@ struct listing {
 
 static void list_visit(void *context, const char *name)
 {
-    struct listing *l = context;
+    struct segment_names *l = context;
     struct str s = str_of(name);
     if (!str_has_prefix(s, NAME_PREFIX) || s.n < strlen(NAME_PREFIX) + NAME_DIGITS)
         return;
@@ -81,7 +81,7 @@ static int compare_numbers(const void *a, const void *b)
 int segments_list(struct disk *disk, const char *directory, bool remove_unfinished,
                   uint64_t **ret_numbers, size_t *ret_count)
 {
-    struct listing l = {0};
+    struct segment_names l = {0};
     int result = disk->list(disk, directory, list_visit, &l);
     for (size_t i = 0; result == 0 && remove_unfinished && i < l.unfinished_count; i++) {
         char *path = unfinished_path(directory, l.unfinished[i]);

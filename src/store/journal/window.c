@@ -7,19 +7,19 @@
 
 #define STEP_BYTES (1u << 20)
 
-void window_drop(struct window *w)
+void window_drop(struct journal_window *w)
 {
     w->count = 0;
 }
 
-void window_free(struct window *w)
+void window_free(struct journal_window *w)
 {
     free(w->bytes);
     w->bytes = NULL;
     w->capacity = w->count = 0;
 }
 
-static void make_room(struct window *w, size_t want)
+static void make_room(struct journal_window *w, size_t want)
 {
     if (want <= w->capacity)
         return;
@@ -34,7 +34,7 @@ static void make_room(struct window *w, size_t want)
 }
 
 /* Keeps what is there of it, at the front. */
-static void move_to(struct window *w, uint64_t segment, uint64_t offset)
+static void move_to(struct journal_window *w, uint64_t segment, uint64_t offset)
 {
     size_t kept = 0;
     if (w->segment == segment && offset >= w->offset && offset < w->offset + w->count)
@@ -45,7 +45,7 @@ static void move_to(struct window *w, uint64_t segment, uint64_t offset)
     w->count = kept;
 }
 
-static int fill(struct window *w, int fd, size_t want)
+static int fill(struct journal_window *w, int fd, size_t want)
 {
     while (w->count < want) {
         ssize_t got = w->disk->read_at(w->disk, fd, w->bytes + w->count, want - w->count,
@@ -59,13 +59,13 @@ static int fill(struct window *w, int fd, size_t want)
     return 0;
 }
 
-static bool has(const struct window *w, uint64_t segment, uint64_t offset, size_t count)
+static bool has(const struct journal_window *w, uint64_t segment, uint64_t offset, size_t count)
 {
     return w->segment == segment && offset >= w->offset && offset + count <= w->offset + w->count;
 }
 
-int window_read(struct window *w, int fd, const struct segment_head *segment, uint64_t offset,
-                size_t count, const char **ret_bytes)
+int window_read(struct journal_window *w, int fd, const struct segment_head *segment,
+                uint64_t offset, size_t count, const char **ret_bytes)
 {
     if (!has(w, segment->segment, offset, count)) {
         uint64_t left = segment->segment_bytes > offset ? segment->segment_bytes - offset : 0;

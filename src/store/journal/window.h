@@ -4,7 +4,7 @@
 #include "store/disk.h"
 #include "store/journal/frame.h"
 
-struct window {
+struct journal_window {
     struct disk *disk;
     char *bytes; /* aligned */
     size_t capacity;
@@ -14,8 +14,8 @@ struct window {
 
 /* `count` bytes at `offset`, both multiples of a block; valid until the next call. 0 or -errno;
  * -ENODATA: the file ends before. */
-MUST_CHECK int window_read(struct window *w, int fd, const struct segment_head *segment,
+MUST_CHECK int window_read(struct journal_window *w, int fd, const struct segment_head *segment,
                            uint64_t offset, size_t count, const char **ret_bytes);
 /* Forgets what was read: a live writer may have gone on. */
-void window_drop(struct window *w);
-void window_free(struct window *w);
+void window_drop(struct journal_window *w);
+void window_free(struct journal_window *w);

@@ -89,7 +89,7 @@ void changes_count_final(struct changes *ch, uint32_t account_no, struct standin
     }
 }
 
-void changes_row(struct changes *ch, const struct row *row, const struct standing *now)
+void changes_row(struct changes *ch, const struct pg_row *row, const struct standing *now)
 {
     const struct event *e = &row->event;
     const struct standing *was = &row->standing;

@@ -43,6 +43,6 @@ void changes_pending(struct changes *ch, uint32_t account_no, int64_t more);
 /* A callback that has become final so goes into the totals, once whatever becomes of it later. */
 void changes_count_final(struct changes *ch, uint32_t account_no, struct standing *now);
 /* The row comes to stand like that. Once per row and transaction. */
-void changes_row(struct changes *ch, const struct row *row, const struct standing *now);
+void changes_row(struct changes *ch, const struct pg_row *row, const struct standing *now);
 /* Puts the statements into the pipeline. */
 void changes_send(struct changes *ch, struct pg *pg);

@@ -74,7 +74,7 @@ static enum pg_fate end_without(struct pg *pg, struct resend *resend, enum store
 }
 
 /* The original of a reversal; `ret` stays empty where it reverses none. */
-static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const struct row *row,
+static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const struct pg_row *row,
                                    struct fetched *ret)
 {
     struct fetch_key key = {row->event.account_no, row->event.original_no, FETCH_PERIOD_UNKNOWN};
@@ -86,7 +86,7 @@ static enum pg_fate fetch_original(struct pg *pg, struct pg_side *side, const st
 
 /* Into the lane, at once where it is this node's; and what is kept with it. */
 static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct resend *resend,
-                               const struct row *row)
+                               const struct pg_row *row)
 {
     struct pg_side *side = &s->changes;
     bool due = row->standing.status.wait == WAIT_DUE;
@@ -102,7 +102,7 @@ static enum pg_fate end_resend(struct postgresql_store *s, struct pg *pg, struct
 }
 
 static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct resend *resend,
-                               struct row *row)
+                               struct pg_row *row)
 {
     struct pg_side *side = &s->changes;
     struct standing now = row->standing;
@@ -125,7 +125,7 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
 
 /* By a try whose commit was in doubt; or by another node's meanwhile, which does as well. The row
  * is locked, so it is over. */
-static bool is_resent(const struct pg_side *side, const struct row *row)
+static bool is_resent(const struct pg_side *side, const struct pg_row *row)
 {
     return side->own_no != 0 && row->standing.resend_no >= (uint64_t)side->own_no;
 }
@@ -152,7 +152,7 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
     fate = fetch_rows(pg, &key, 1, FETCH_FOR_UPDATE, true, &s->changes.scratch, &rows);
     if (fate != PG_FINE)
         return fate;
-    struct row *row = rows.count == 1 ? &rows.rows[0] : NULL;
+    struct pg_row *row = rows.count == 1 ? &rows.rows[0] : NULL;
     if (row && is_resent(&s->changes, row))
         return end_resend(s, pg, resend, row);
     if (s->changes.only_looks) {
@@ -186,7 +186,7 @@ static void stop_waiting(struct changes *ch, const PGresult *r)
 {
     changes_begin(ch);
     for (int i = 0; i < PQntuples(r); i++) {
-        struct row row;
+        struct pg_row row;
         pg_row_read(r, i, &row);
         struct standing now = row.standing;
         life_erase(&now.status);

@@ -16,7 +16,7 @@ static int by_place(const void *a, const void *b)
     return (x->event_no > y->event_no) - (x->event_no < y->event_no);
 }
 
-static int compare_row(const struct row *row, uint32_t account_no, uint64_t event_no)
+static int compare_row(const struct pg_row *row, uint32_t account_no, uint64_t event_no)
 {
     if (row->event.account_no != account_no)
         return row->event.account_no < account_no ? -1 : 1;
@@ -25,7 +25,7 @@ static int compare_row(const struct row *row, uint32_t account_no, uint64_t even
 
 static int by_number(const void *a, const void *b)
 {
-    const struct row *y = b;
+    const struct pg_row *y = b;
     return compare_row(a, y->event.account_no, y->event.event_no);
 }
 
@@ -65,7 +65,7 @@ static enum pg_fate find_periods(struct pg *pg, struct fetch_key *keys, size_t c
 
 static void keep_row(struct fetched *f, const PGresult *r, int at, struct arena *arena)
 {
-    struct row *row = &f->rows[f->count++];
+    struct pg_row *row = &f->rows[f->count++];
     pg_row_read(r, at, row);
     event_keep(&row->event, arena);
 }
@@ -135,7 +135,7 @@ enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count, enu
     return PG_FINE;
 }
 
-struct row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no)
+struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no)
 {
     size_t first = 0, end = f->count;
     while (first < end) {

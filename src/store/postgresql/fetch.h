@@ -11,7 +11,7 @@ struct fetch_key {
 #define FETCH_PERIOD_UNKNOWN INT32_MIN
 
 struct fetched {
-    struct row *rows; /* in the arena, with their texts, by (account, number) */
+    struct pg_row *rows; /* in the arena, with their texts, by (account, number) */
     size_t count;
 };
 
@@ -23,4 +23,4 @@ enum fetch_lock { FETCH_UNLOCKED, FETCH_SHARED, FETCH_FOR_UPDATE };
 MUST_CHECK enum pg_fate fetch_rows(struct pg *pg, struct fetch_key *keys, size_t count,
                                    enum fetch_lock lock, bool with_body, struct arena *arena,
                                    struct fetched *ret);
-struct row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no);
+struct pg_row *fetched_find(const struct fetched *f, uint32_t account_no, uint64_t event_no);

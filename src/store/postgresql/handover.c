@@ -45,7 +45,7 @@ void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_
     add(t, account_no, lane, due_ms, 0, 0, STR_NONE);
 }
 
-void handover_callback(struct pg_table *t, const struct row *row)
+void handover_callback(struct pg_table *t, const struct pg_row *row)
 {
     const struct event *e = &row->event;
     add(t, e->account_no, lane_of(e->app_no, e->lane), row->standing.status.place.due_ms,

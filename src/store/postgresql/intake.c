@@ -50,7 +50,7 @@ size_t pg_intake_first(const struct idmap *map, uint64_t hash)
     return first ? (size_t)*first : 0;
 }
 
-static struct intake_item *earlier_with_key(struct intake *in, uint32_t account_no,
+static struct intake_item *earlier_with_key(struct pg_intake *in, uint32_t account_no,
                                             struct key128 key)
 {
     for (size_t at = pg_intake_first(&in->by_key, spread(key.hi, key.lo)); at;
@@ -69,7 +69,7 @@ static bool is_near(int64_t paid_ms, int64_t at_ms)
 
 /* The payments that matter to an item: the database's, and those of items before it. Valid until
  * the next call. */
-static struct payments find_payments(struct intake *in, const struct intake_item *item)
+static struct payments find_payments(struct pg_intake *in, const struct intake_item *item)
 {
     const struct candidate *c = item->c;
     size_t most = cap_payments_most(c->terms->disqualification_cap), n = 0;
@@ -89,7 +89,7 @@ static struct payments find_payments(struct intake *in, const struct intake_item
     return (struct payments){in->paid_at_ms, n};
 }
 
-static bool reversed_earlier(struct intake *in, const struct event *original)
+static bool reversed_earlier(struct pg_intake *in, const struct event *original)
 {
     for (size_t at =
              pg_intake_first(&in->by_reversal, spread(original->account_no, original->event_no));
@@ -102,7 +102,7 @@ static bool reversed_earlier(struct intake *in, const struct event *original)
 }
 
 /* Whether a start is the first of its panelist, at its client on its day. */
-static void note_start(struct intake *in, struct intake_item *item)
+static void note_start(struct pg_intake *in, struct intake_item *item)
 {
     const struct event *e = &item->event;
     bool live = item->started_live, test = item->started_test;
@@ -124,39 +124,40 @@ static void note_start(struct intake *in, struct intake_item *item)
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-struct original {
+struct pg_original {
     const struct event *event; /* NULL: there is none */
     const struct callback_status *status;
     bool reversed;
 };
 
-static struct original find_original(struct intake *in, const struct intake_item *item)
+static struct pg_original find_original(struct pg_intake *in, const struct intake_item *item)
 {
     const struct candidate *c = item->c;
     uint32_t account_no = c->terms->account_no;
     if (item->original.found) {
-        const struct row *row = fetched_find(&in->originals, account_no, item->original.event_no);
+        const struct pg_row *row =
+            fetched_find(&in->originals, account_no, item->original.event_no);
         ASSERT(row);
-        return (struct original){
+        return (struct pg_original){
             .event = &row->event,
             .reversed = in->reversed[row - in->originals.rows] || reversed_earlier(in, &row->event),
             .status = &row->standing.status,
         };
     }
     if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
-        return (struct original){0};
+        return (struct pg_original){0};
     const struct intake_item *earlier = earlier_with_key(
         in, account_no, event_key(&in->s->secret, account_no, c->original_reward_id));
     if (!earlier)
-        return (struct original){0};
-    return (struct original){
+        return (struct pg_original){0};
+    return (struct pg_original){
         .event = &earlier->event,
         .reversed = reversed_earlier(in, &earlier->event),
         .status = &earlier->status,
     };
 }
 
-static struct str print_body(struct intake *in, const struct candidate *c, struct event *e)
+static struct str print_body(struct pg_intake *in, const struct candidate *c, struct event *e)
 {
     struct payload_options o = payload_options_of(c);
     struct buf body = {0};
@@ -166,7 +167,7 @@ static struct str print_body(struct intake *in, const struct candidate *c, struc
     return kept;
 }
 
-static struct found_key find_known(struct intake *in, const struct intake_item *item)
+static struct found_key find_known(struct pg_intake *in, const struct intake_item *item)
 {
     if (item->key.found)
         return item->key;
@@ -178,7 +179,8 @@ static struct found_key find_known(struct intake *in, const struct intake_item *
 }
 
 /* Whether a try of this very group has accepted it, whose commit was in doubt, and happened. */
-static bool is_own(const struct intake *in, const struct intake_item *item, struct verdict before)
+static bool is_own(const struct pg_intake *in, const struct intake_item *item,
+                   struct verdict before)
 {
     return in->side->unknown && item->key.found && item->verdict->kind == VERDICT_DUPLICATE &&
            before.kind == VERDICT_ACCEPTED && before.event_no == item->key.event_no;
@@ -194,7 +196,8 @@ static int64_t accepted_at(const struct intake_item *item)
     return accepted_ms;
 }
 
-static void accept(struct intake *in, struct intake_item *item, const struct original *original)
+static void accept(struct pg_intake *in, struct intake_item *item,
+                   const struct pg_original *original)
 {
     struct event *e = &item->event;
     struct intake_account *a = item->account;
@@ -219,12 +222,12 @@ static void accept(struct intake *in, struct intake_item *item, const struct ori
                         &item->next_reversal);
 }
 
-static void decide(struct intake *in, struct intake_item *item)
+static void decide(struct pg_intake *in, struct intake_item *item)
 {
     const struct candidate *c = item->c;
     struct verdict before = *item->verdict; /* where this group was tried before */
     struct found_key known = find_known(in, item);
-    struct original original = {0};
+    struct pg_original original = {0};
     struct rules_facts facts = {
         .received_ms = item->received_ms,
         .last_event_no = item->account->last_event_no,
@@ -257,13 +260,13 @@ static int by_account(const void *a, const void *b)
     return (x->account_no > y->account_no) - (x->account_no < y->account_no);
 }
 
-static struct intake_account *account_of(struct intake *in, uint32_t account_no)
+static struct intake_account *account_of(struct pg_intake *in, uint32_t account_no)
 {
     struct intake_account key = {.account_no = account_no};
     return bsearch(&key, in->accounts, in->account_count, sizeof key, by_account);
 }
 
-static void find_accounts(struct intake *in)
+static void find_accounts(struct pg_intake *in)
 {
     in->accounts = arena_alloc(in->arena, in->count * sizeof *in->accounts);
     for (size_t i = 0; i < in->count; i++)
@@ -277,7 +280,7 @@ static void find_accounts(struct intake *in)
         in->items[i].account = account_of(in, in->items[i].c->terms->account_no);
 }
 
-static void gather(struct intake *in, const struct pg_intake_group *group)
+static void gather(struct pg_intake *in, const struct pg_intake_group *group)
 {
     size_t most = 0;
     for (const struct request *r = group->batches->first; r; r = r->next)
@@ -295,7 +298,7 @@ static void gather(struct intake *in, const struct pg_intake_group *group)
 }
 
 /* Periods that are accepted into, made outside of the transaction. */
-static enum pg_fate make_partitions(struct intake *in)
+static enum pg_fate make_partitions(struct pg_intake *in)
 {
     enum pg_fate fate = PG_FINE;
     for (size_t i = 0; fate == PG_FINE && i < in->count; i++)
@@ -306,7 +309,7 @@ static enum pg_fate make_partitions(struct intake *in)
 }
 
 /* What an earlier try of this group has committed without knowing it was handed to nobody. */
-static enum pg_fate owe_own(struct intake *in)
+static enum pg_fate owe_own(struct pg_intake *in)
 {
     struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
     struct fetched rows;
@@ -322,7 +325,7 @@ static enum pg_fate owe_own(struct intake *in)
     return fate;
 }
 
-static bool has_own(const struct intake *in)
+static bool has_own(const struct pg_intake *in)
 {
     size_t i = 0;
     while (i < in->count && !in->items[i].own)
@@ -330,7 +333,7 @@ static bool has_own(const struct intake *in)
     return i < in->count;
 }
 
-static enum pg_fate end_trial(struct intake *in)
+static enum pg_fate end_trial(struct pg_intake *in)
 {
     enum pg_fate fate = pg_sync(in->pg);
     if (fate == PG_FINE)
@@ -339,7 +342,7 @@ static enum pg_fate end_trial(struct intake *in)
     return fate;
 }
 
-static enum pg_fate take_in(struct intake *in, bool is_trial)
+static enum pg_fate take_in(struct pg_intake *in, bool is_trial)
 {
     enum pg_fate fate = make_partitions(in);
     if (fate != PG_FINE)
@@ -376,7 +379,7 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_
 {
     const struct pg_intake_group *group = intake_group;
     struct pg_side *side = &s->changes;
-    struct intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
+    struct pg_intake in = {.s = s, .pg = pg, .side = side, .arena = &side->scratch};
     gather(&in, group);
     enum pg_fate fate = in.count > 0 ? take_in(&in, group->is_trial) : PG_FINE;
     idmap_free(&in.by_key);

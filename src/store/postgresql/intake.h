@@ -44,7 +44,7 @@ struct intake_item {
     size_t next_question;                          /* the same, of those that are looked up */
 };
 
-struct intake {
+struct pg_intake {
     struct postgresql_store *s;
     struct pg *pg;
     struct pg_side *side;
@@ -67,10 +67,10 @@ size_t pg_intake_first(const struct idmap *map, uint64_t hash);
 uint64_t pg_intake_panelist_hash(uint32_t account_no, struct str panelist_id);
 
 /* Puts the statements of the first trip into the pipeline, and reads their results. */
-void pg_intake_ask(struct intake *in);
-void pg_intake_read(struct intake *in);
+void pg_intake_ask(struct pg_intake *in);
+void pg_intake_read(struct pg_intake *in);
 /* Originals of reversals that the database has: locked, so that what is decided about their
  * reversals stays true. More trips, where there are any. */
-MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct intake *in);
+MUST_CHECK enum pg_fate pg_intake_fetch_originals(struct pg_intake *in);
 /* Statements that write all that was accepted (pg_intake_write.c). */
-void pg_intake_write(struct intake *in);
+void pg_intake_write(struct pg_intake *in);

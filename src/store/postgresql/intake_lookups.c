@@ -13,7 +13,7 @@
  * account's period never goes back. */
 #define AHEAD_DAYS 2
 
-static void ask_accounts(struct intake *in)
+static void ask_accounts(struct pg_intake *in)
 {
     struct pg_table t = {0};
     table_begin(&t, "i");
@@ -37,7 +37,7 @@ static bool names_original(const struct candidate *c)
 }
 
 /* Of each item, then of its original: which of the two is the number's lowest bit. */
-static void ask_keys(struct intake *in)
+static void ask_keys(struct pg_intake *in)
 {
     struct pg_table t = {0};
     table_begin(&t, "liu");
@@ -77,7 +77,7 @@ static bool is_same_question(const struct candidate *a, const struct candidate *
 }
 
 /* Thousands of items of one panelist ask once: else each would read all of the others. */
-static bool is_asked_already(struct intake *in, size_t index)
+static bool is_asked_already(struct pg_intake *in, size_t index)
 {
     struct intake_item *item = &in->items[index];
     uint64_t hash = pg_intake_panelist_hash(item->c->terms->account_no, item->c->panelist_id);
@@ -91,7 +91,7 @@ static bool is_asked_already(struct intake *in, size_t index)
 }
 
 /* The first item of those that ask about the same payments asks for all of them. */
-static void join_questions(struct intake *in)
+static void join_questions(struct pg_intake *in)
 {
     for (size_t i = 0; i < in->count; i++) {
         struct intake_item *item = &in->items[i];
@@ -111,7 +111,7 @@ static void join_questions(struct intake *in)
     }
 }
 
-static void ask_payments(struct intake *in)
+static void ask_payments(struct pg_intake *in)
 {
     struct pg_table t = {0};
     int64_t first_ms = INT64_MAX;
@@ -142,7 +142,7 @@ static void ask_payments(struct intake *in)
     table_free(&t);
 }
 
-static void ask_starts(struct intake *in)
+static void ask_starts(struct pg_intake *in)
 {
     struct pg_table t = {0};
     int32_t first_day = INT32_MAX;
@@ -174,7 +174,7 @@ static void ask_starts(struct intake *in)
     table_free(&t);
 }
 
-void pg_intake_ask(struct intake *in)
+void pg_intake_ask(struct pg_intake *in)
 {
     in->at_payments = in->at_starts = -1;
     ask_accounts(in);
@@ -185,7 +185,7 @@ void pg_intake_ask(struct intake *in)
 
 /* --- what came back --------------------------------------------------------------------------- */
 
-static void read_accounts(struct intake *in)
+static void read_accounts(struct pg_intake *in)
 {
     const PGresult *r = pg_result(in->pg, in->at_accounts);
     ASSERT((size_t)PQntuples(r) == in->account_count); /* both are in order */
@@ -199,7 +199,7 @@ static void read_accounts(struct intake *in)
 }
 
 /* By item, then time. */
-static void read_payments(struct intake *in, const PGresult *r)
+static void read_payments(struct pg_intake *in, const PGresult *r)
 {
     size_t n = (size_t)PQntuples(r);
     int64_t *at_ms = arena_alloc(in->arena, n * sizeof *at_ms + 1);
@@ -211,7 +211,7 @@ static void read_payments(struct intake *in, const PGresult *r)
     }
 }
 
-void pg_intake_read(struct intake *in)
+void pg_intake_read(struct pg_intake *in)
 {
     read_accounts(in);
     const PGresult *r = pg_result(in->pg, in->at_keys);
@@ -246,7 +246,7 @@ void pg_intake_read(struct intake *in)
     }
 }
 
-static enum pg_fate find_reversed(struct intake *in)
+static enum pg_fate find_reversed(struct pg_intake *in)
 {
     struct pg_table t = {0};
     table_begin(&t, "il");
@@ -264,7 +264,7 @@ static enum pg_fate find_reversed(struct intake *in)
     return fate;
 }
 
-enum pg_fate pg_intake_fetch_originals(struct intake *in)
+enum pg_fate pg_intake_fetch_originals(struct pg_intake *in)
 {
     struct fetch_key *keys = arena_alloc(in->arena, in->count * sizeof *keys);
     size_t n = 0;

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-static void write_events(struct intake *in)
+static void write_events(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
     rows_insert_begin(t);
@@ -17,7 +17,7 @@ static void write_events(struct intake *in)
     rows_insert_send(in->pg, t);
 }
 
-static void write_bodies(struct intake *in)
+static void write_bodies(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
     table_begin(t, "ilit");
@@ -36,7 +36,7 @@ static void write_bodies(struct intake *in)
     pg_query_kept(in->pg, "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)");
 }
 
-static void write_keys(struct intake *in)
+static void write_keys(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
     table_begin(t, "iuuli");
@@ -56,7 +56,7 @@ static void write_keys(struct intake *in)
     pg_query_kept(in->pg, "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5)");
 }
 
-static void write_reversals(struct intake *in)
+static void write_reversals(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
     table_begin(t, "illi");
@@ -78,7 +78,7 @@ static void write_reversals(struct intake *in)
 /* --- accounts --------------------------------------------------------------------------------- */
 
 /* Numbers, and from which number on its events are in another period; and whose apps are whose. */
-static void write_accounts(struct intake *in)
+static void write_accounts(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
     table_begin(t, "illi");
@@ -182,7 +182,7 @@ static const char report_upsert[] =
 #undef ADD
 /* clang-format on */
 
-static void write_reports(struct intake *in)
+static void write_reports(struct pg_intake *in)
 {
     struct report_delta *d = arena_alloc(in->arena, in->count * sizeof *d);
     size_t n = 0;
@@ -218,7 +218,7 @@ static int by_lane(const void *a, const void *b)
 }
 
 /* Those in lanes of other nodes, lane by lane. */
-static void hand_over(struct intake *in, const struct event **events, size_t count)
+static void hand_over(struct pg_intake *in, const struct event **events, size_t count)
 {
     struct pg_table *t = &in->side->handover;
     handover_begin(t);
@@ -234,7 +234,7 @@ static void hand_over(struct intake *in, const struct event **events, size_t cou
     handover_send(in->s, in->pg, t);
 }
 
-static void write_callbacks(struct intake *in)
+static void write_callbacks(struct pg_intake *in)
 {
     struct changes *ch = &in->side->changes;
     const struct event **elsewhere = arena_alloc(in->arena, in->count * sizeof(struct event *));
@@ -262,7 +262,7 @@ static void write_callbacks(struct intake *in)
     hand_over(in, elsewhere, elsewhere_count);
 }
 
-void pg_intake_write(struct intake *in)
+void pg_intake_write(struct pg_intake *in)
 {
     write_accounts(in);
     write_events(in);

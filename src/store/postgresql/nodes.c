@@ -20,7 +20,7 @@
 #define UNTIL_US(until) "(extract(epoch FROM " until " AT TIME ZONE 'UTC')*1000000)::bigint"
 
 /* What a turn saw: the pure view, and what it leaves out. */
-struct view {
+struct nodes_seen {
     struct shards_seen seen;
     uint64_t nodes[NODES_MOST];
     uint64_t alive[NODES_MOST]; /* those that are leaving, too; ascending */
@@ -33,7 +33,7 @@ struct view {
 
 /* --- looking ---------------------------------------------------------------------------------- */
 
-static bool is_alive(const struct view *v, uint64_t node)
+static bool is_alive(const struct nodes_seen *v, uint64_t node)
 {
     for (size_t i = 0; i < v->alive_count; i++)
         if (v->alive[i] == node)
@@ -41,7 +41,7 @@ static bool is_alive(const struct view *v, uint64_t node)
     return false;
 }
 
-static void read_nodes(struct view *v, const PGresult *r)
+static void read_nodes(struct nodes_seen *v, const PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         uint64_t node = (uint64_t)pg_int(r, i, 0);
@@ -60,7 +60,7 @@ static void read_nodes(struct view *v, const PGresult *r)
     }
 }
 
-static void read_shards(struct view *v, const PGresult *r)
+static void read_shards(struct nodes_seen *v, const PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         int64_t shard = pg_int(r, i, 0);
@@ -72,11 +72,11 @@ static void read_shards(struct view *v, const PGresult *r)
     }
 }
 
-static enum pg_fate look(struct pg_nodes *n, struct view *v)
+static enum pg_fate look(struct pg_nodes *n, struct nodes_seen *v)
 {
     struct pg *pg = &n->pg;
     int64_t sent_mono_ms = env_mono_ms(env_real());
-    *v = (struct view){.seen.nodes = v->nodes};
+    *v = (struct nodes_seen){.seen.nodes = v->nodes};
     pg_begin(pg, false);
     args_int(pg_args(pg), PG_INT8, (int64_t)n->member.self);
     args_str(&pg->args, PG_TEXT, str_of(n->name));
@@ -148,7 +148,7 @@ static int put_claim(struct pg *pg, uint64_t self, const struct shards_todo *tod
 }
 
 /* One that has renewed its lease since the look is back. */
-static void put_forget(struct pg *pg, const struct view *v)
+static void put_forget(struct pg *pg, const struct nodes_seen *v)
 {
     struct pg_column gone = {.type = PG_INT8}, until = {.type = PG_INT8};
     for (size_t i = 0; i < v->gone_count; i++) {
@@ -163,7 +163,7 @@ static void put_forget(struct pg *pg, const struct view *v)
     buf_free(&until.bytes);
 }
 
-static void take_claimed(struct pg_nodes *n, const struct view *v, const PGresult *r)
+static void take_claimed(struct pg_nodes *n, const struct nodes_seen *v, const PGresult *r)
 {
     for (int i = 0; i < PQntuples(r); i++) {
         uint32_t shard = (uint32_t)pg_int(r, i, 0);
@@ -172,7 +172,8 @@ static void take_claimed(struct pg_nodes *n, const struct view *v, const PGresul
     }
 }
 
-static enum pg_fate act(struct pg_nodes *n, const struct view *v, const struct shards_todo *todo)
+static enum pg_fate act(struct pg_nodes *n, const struct nodes_seen *v,
+                        const struct shards_todo *todo)
 {
     struct pg *pg = &n->pg;
     int claimed = -1;
@@ -260,8 +261,8 @@ void pg_nodes_tell_asked(struct pg_nodes *n, int64_t question, uint32_t app_no,
     pthread_mutex_unlock(&n->watching);
 }
 
-static void note_turn(struct pg_nodes *n, const struct view *v, const struct shards_todo *todo,
-                      size_t held_before)
+static void note_turn(struct pg_nodes *n, const struct nodes_seen *v,
+                      const struct shards_todo *todo, size_t held_before)
 {
     size_t held = member_held(&n->member);
     atomic_fetch_add(&n->lost, (long long)todo->lost);
@@ -281,7 +282,7 @@ static void read_busy(struct pg_nodes *n, int32_t busy[SHARDS])
 
 static enum pg_fate turn(struct pg_nodes *n)
 {
-    struct view v;
+    struct nodes_seen v;
     struct shards_todo todo;
     int32_t busy[SHARDS];
     size_t held_before = member_held(&n->member);

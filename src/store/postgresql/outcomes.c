@@ -16,12 +16,12 @@
 
 /* A row that the group is about, and as the outcomes leave it. */
 struct touched {
-    const struct row *row;
+    const struct pg_row *row;
     struct standing now;
     bool changed, owed;
 };
 
-struct recording {
+struct outcomes_recording {
     struct postgresql_store *s;
     struct pg *pg;
     struct pg_side *side;
@@ -34,15 +34,15 @@ struct recording {
     struct touched *touched, *released;
 };
 
-static struct touched *touched_of(struct recording *rec, const struct outcome *o)
+static struct touched *touched_of(struct outcomes_recording *rec, const struct outcome *o)
 {
-    const struct row *row = fetched_find(&rec->rows, o->account_no, o->event_no);
+    const struct pg_row *row = fetched_find(&rec->rows, o->account_no, o->event_no);
     return row ? &rec->touched[row - rec->rows.rows] : NULL;
 }
 
 /* --- deciding --------------------------------------------------------------------------------- */
 
-static void take_touched(struct recording *rec)
+static void take_touched(struct outcomes_recording *rec)
 {
     rec->touched = arena_zalloc(rec->arena, rec->rows.count * sizeof *rec->touched + 1);
     for (size_t i = 0; i < rec->rows.count; i++)
@@ -54,7 +54,7 @@ static void take_touched(struct recording *rec)
                                             .now = rec->reversals.rows[i].standing};
 }
 
-static void let_go_reversal(struct recording *rec, const struct event *original,
+static void let_go_reversal(struct outcomes_recording *rec, const struct event *original,
                             const struct outcome *o)
 {
     for (size_t i = 0; i < rec->reversals.count; i++) {
@@ -69,10 +69,10 @@ static void let_go_reversal(struct recording *rec, const struct event *original,
 
 /* The original's callback of a reversal, as the group leaves it or as it is; NULL: it reverses
  * none. */
-static const struct callback_status *find_original(const struct recording *rec,
+static const struct callback_status *find_original(const struct outcomes_recording *rec,
                                                    const struct event *e)
 {
-    const struct row *row = fetched_find(&rec->rows, e->account_no, e->original_no);
+    const struct pg_row *row = fetched_find(&rec->rows, e->account_no, e->original_no);
     if (row)
         return &rec->touched[row - rec->rows.rows].now.status;
     row = fetched_find(&rec->originals, e->account_no, e->original_no);
@@ -80,14 +80,14 @@ static const struct callback_status *find_original(const struct recording *rec,
 }
 
 /* A resend that was accepted after the outcome had been decided takes effect behind it. */
-static void resend_again(const struct recording *rec, struct touched *t)
+static void resend_again(const struct outcomes_recording *rec, struct touched *t)
 {
     struct callback_status *status = &t->now.status;
     life_resend(status, t->now.resend_due_ms, find_original(rec, &t->row->event));
     t->owed = status->wait == WAIT_DUE;
 }
 
-static void take_outcome(struct recording *rec, const struct outcome *o)
+static void take_outcome(struct outcomes_recording *rec, const struct outcome *o)
 {
     struct touched *t = touched_of(rec, o);
     if (!t)
@@ -112,7 +112,7 @@ static void take_outcome(struct recording *rec, const struct outcome *o)
 
 /* --- attempts --------------------------------------------------------------------------------- */
 
-static void write_attempts(struct recording *rec)
+static void write_attempts(struct outcomes_recording *rec)
 {
     struct pg_table *t = &rec->side->table;
     table_begin(t, "iliilbiisyyyyy");
@@ -150,7 +150,7 @@ static void write_attempts(struct recording *rec)
 
 /* --- the group -------------------------------------------------------------------------------- */
 
-static void gather(struct recording *rec, const struct pg_outcome_slice *slice)
+static void gather(struct outcomes_recording *rec, const struct pg_outcome_slice *slice)
 {
     rec->count = slice->count;
     rec->items = arena_alloc(rec->arena, rec->count * sizeof(struct outcome *) + 1);
@@ -158,7 +158,7 @@ static void gather(struct recording *rec, const struct pg_outcome_slice *slice)
         rec->items[i] = slice->items[i].outcome;
 }
 
-static void put_fences(struct recording *rec)
+static void put_fences(struct outcomes_recording *rec)
 {
     struct pg_column shards = {.type = PG_INT2};
     bool asked[SHARDS] = {false};
@@ -173,7 +173,7 @@ static void put_fences(struct recording *rec)
 
 /* Begins the transaction. A node that was stopped for longer than its lease, and was followed by
  * another, finds that out here, for whatever it still has. */
-static enum pg_fate refuse_lost(struct recording *rec)
+static enum pg_fate refuse_lost(struct outcomes_recording *rec)
 {
     int64_t fences[SHARDS] = {0};
     size_t kept = 0;
@@ -199,7 +199,7 @@ static enum pg_fate refuse_lost(struct recording *rec)
 }
 
 /* Weeks that attempts were made in, outside of the transaction. */
-static enum pg_fate make_partitions(struct recording *rec)
+static enum pg_fate make_partitions(struct outcomes_recording *rec)
 {
     enum pg_fate fate = PG_FINE;
     for (size_t i = 0; fate == PG_FINE && i < rec->count; i++)
@@ -210,7 +210,7 @@ static enum pg_fate make_partitions(struct recording *rec)
 }
 
 /* The rows of the group's callbacks, locked. */
-static enum pg_fate fetch_touched(struct recording *rec)
+static enum pg_fate fetch_touched(struct outcomes_recording *rec)
 {
     struct fetch_key *keys = arena_alloc(rec->arena, rec->count * sizeof *keys);
     for (size_t i = 0; i < rec->count; i++)
@@ -220,7 +220,7 @@ static enum pg_fate fetch_touched(struct recording *rec)
 }
 
 /* Reversals held back by one of them: only what has been reversed while it was pending. */
-static enum pg_fate fetch_reversals(struct recording *rec)
+static enum pg_fate fetch_reversals(struct outcomes_recording *rec)
 {
     struct pg_table *t = &rec->side->table;
     table_begin(t, "il");
@@ -250,12 +250,12 @@ static enum pg_fate fetch_reversals(struct recording *rec)
 }
 
 /* Whether a reversal that is to be sent again must wait for its original. */
-static enum pg_fate fetch_originals(struct recording *rec)
+static enum pg_fate fetch_originals(struct outcomes_recording *rec)
 {
     struct fetch_key *keys = arena_alloc(rec->arena, rec->rows.count * sizeof *keys + 1);
     size_t n = 0;
     for (size_t i = 0; i < rec->rows.count; i++) {
-        const struct row *row = &rec->rows.rows[i];
+        const struct pg_row *row = &rec->rows.rows[i];
         if (row->event.original_no && row->standing.resend_waits)
             keys[n++] = (struct fetch_key){row->event.account_no, row->event.original_no,
                                            FETCH_PERIOD_UNKNOWN};
@@ -264,14 +264,14 @@ static enum pg_fate fetch_originals(struct recording *rec)
 }
 
 /* A row may be both: a reversal whose own outcome came, and one that an original lets go. */
-static bool is_changed(const struct recording *rec, const struct touched *t)
+static bool is_changed(const struct outcomes_recording *rec, const struct touched *t)
 {
     const struct event *e = &t->row->event;
     bool released = t >= rec->released && t < rec->released + rec->reversals.count;
     return t->changed && !(released && fetched_find(&rec->rows, e->account_no, e->event_no));
 }
 
-static size_t change_all(struct recording *rec, struct touched *touched, size_t count,
+static size_t change_all(struct outcomes_recording *rec, struct touched *touched, size_t count,
                          struct fetch_key *owed)
 {
     size_t n = 0;
@@ -288,14 +288,14 @@ static size_t change_all(struct recording *rec, struct touched *touched, size_t 
 }
 
 /* What goes to the sink is read with its body, and stands as it is left. */
-static enum pg_fate owe(struct recording *rec, struct fetch_key *keys, size_t count)
+static enum pg_fate owe(struct outcomes_recording *rec, struct fetch_key *keys, size_t count)
 {
     struct fetched full;
     enum pg_fate fate = fetch_rows(rec->pg, keys, count, FETCH_UNLOCKED, true, rec->arena, &full);
     for (size_t i = 0; fate == PG_FINE && i < full.count; i++) {
-        struct row *row = &full.rows[i];
+        struct pg_row *row = &full.rows[i];
         uint32_t account_no = row->event.account_no;
-        const struct row *at = fetched_find(&rec->rows, account_no, row->event.event_no);
+        const struct pg_row *at = fetched_find(&rec->rows, account_no, row->event.event_no);
         if (at)
             row->standing = rec->touched[at - rec->rows.rows].now;
         else if ((at = fetched_find(&rec->reversals, account_no, row->event.event_no)))
@@ -306,7 +306,7 @@ static enum pg_fate owe(struct recording *rec, struct fetch_key *keys, size_t co
     return fate;
 }
 
-static enum pg_fate write_all(struct recording *rec)
+static enum pg_fate write_all(struct outcomes_recording *rec)
 {
     struct fetch_key *owed =
         arena_alloc(rec->arena, (rec->rows.count + rec->reversals.count) * sizeof *owed + 1);
@@ -320,7 +320,7 @@ static enum pg_fate write_all(struct recording *rec)
     return pg_sync_commit(rec->s, rec->pg);
 }
 
-static enum pg_fate record(struct recording *rec)
+static enum pg_fate record(struct outcomes_recording *rec)
 {
     enum pg_fate fate = make_partitions(rec);
     if (fate != PG_FINE)
@@ -347,7 +347,8 @@ static enum pg_fate record(struct recording *rec)
 
 enum pg_fate pg_record(struct postgresql_store *s, struct pg *pg, void *outcome_slice)
 {
-    struct recording rec = {.s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
+    struct outcomes_recording rec = {
+        .s = s, .pg = pg, .side = &s->outcomes, .arena = &s->outcomes.scratch};
     gather(&rec, outcome_slice);
     enum pg_fate fate = rec.count > 0 ? record(&rec) : PG_FINE;
     if (fate == PG_FINE && rec.refused > 0) {

@@ -233,7 +233,7 @@ static void take_rows(struct callback_list *l, const PGresult *r)
             l->more = true;
             return;
         }
-        struct row row;
+        struct pg_row row;
         pg_row_read(r, i, &row);
         struct callback_row *shown = &l->rows[l->count++];
         pg_row_show(&row, &l->arena, shown);

@@ -3,10 +3,10 @@
 
 #include "domain/clock.h"
 
-void pg_row_read(const PGresult *r, int at, struct row *ret)
+void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
 {
     int c = 0;
-    *ret = (struct row){0};
+    *ret = (struct pg_row){0};
     struct event *e = &ret->event;
     struct standing *s = &ret->standing;
     e->account_no = (uint32_t)pg_int(r, at, c++);
@@ -51,7 +51,7 @@ void pg_row_read(const PGresult *r, int at, struct row *ret)
     e->body = pg_str(r, at, c);
 }
 
-struct callback *pg_row_callback(const struct row *row)
+struct callback *pg_row_callback(const struct pg_row *row)
 {
     struct callback *c = callback_new(&row->event, &row->standing.status);
     c->resend_no = row->standing.resend_waits ? row->standing.resend_no : 0;
@@ -77,7 +77,7 @@ struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct are
     return a;
 }
 
-void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret)
+void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret)
 {
     *ret = callback_row_of(&row->event, &row->standing.status);
     event_keep(&ret->event, arena);

@@ -18,7 +18,7 @@ struct standing {
     int64_t resend_due_ms; /* when it was asked for */
 };
 
-struct row {
+struct pg_row {
     struct event event; /* texts are the result's; body: only where it was asked for */
     struct standing standing;
     int32_t period;
@@ -39,14 +39,14 @@ struct row {
     " LEFT JOIN body b ON b.account_no=e.account_no AND b.event_no=e.event_no AND b.period="
 #define ROW_WITHOUT_BODY ROW_COLUMNS ",NULL::text"
 
-void pg_row_read(const PGresult *r, int at, struct row *ret);
+void pg_row_read(const PGresult *r, int at, struct pg_row *ret);
 /* The callback that it owes, for the sink or a page; the caller's. */
-struct callback *pg_row_callback(const struct row *row);
+struct callback *pg_row_callback(const struct pg_row *row);
 /* An attempt's columns from `column` on: number, manual, at_ms, duration_ms, status, class, url,
  * detail, request_headers, response_headers, response_body; texts copied into the arena. */
 struct attempt pg_attempt_read(const PGresult *r, int at, int column, struct arena *arena);
 /* As the log shows it; texts copied into the arena. */
-void pg_row_show(const struct row *row, struct arena *arena, struct callback_row *ret);
+void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_row *ret);
 
 /* The first columns of a row that is written, and their types (arrays.h); returns where the next
  * one goes. */

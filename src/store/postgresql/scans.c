@@ -13,7 +13,7 @@
 
 static void add_to_statement(void *context, const PGresult *r)
 {
-    struct row row;
+    struct pg_row row;
     pg_row_read(r, 0, &row);
     statement_add(context, &row.event, row.standing.status.state);
 }
@@ -122,7 +122,7 @@ enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *call
 
 static void add_to_day(void *context, const PGresult *r)
 {
-    struct row row;
+    struct pg_row row;
     pg_row_read(r, 0, &row);
     books_day_event(context, &row.event, row.standing.status.state);
 }

@@ -18,7 +18,7 @@
 /* Events looked up at a time: few times for many, and 1 MiB. */
 #define ERASED_AT_ONCE 65536
 
-struct erasing {
+struct erasure_slices {
     const struct mem_erase *what;
     struct key128 before, after; /* panelist keys */
     sqlite3_stmt *clear;
@@ -33,7 +33,8 @@ static bool table_exists(struct sql *q, const char *kind, int64_t number)
     return found;
 }
 
-static void erase_active(struct apply *a, const struct erasing *e, int64_t day, int64_t client_no)
+static void erase_active(struct apply *a, const struct erasure_slices *e, int64_t day,
+                         int64_t client_no)
 {
     if (!table_exists(&a->sql, "active", day))
         return;
@@ -44,7 +45,8 @@ static void erase_active(struct apply *a, const struct erasing *e, int64_t day, 
                (int64_t)e->before.lo);
 }
 
-static void erase_callback(struct apply *a, const struct erasing *e, uint64_t id, uint32_t segment)
+static void erase_callback(struct apply *a, const struct erasure_slices *e, uint64_t id,
+                           uint32_t segment)
 {
     struct sql *q = &a->sql;
     struct callback_status before;
@@ -134,8 +136,8 @@ static void erase_attempts(struct apply *a, uint64_t id)
     sql_finalize(s);
 }
 
-static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, uint32_t segment,
-                        bool has_bodies)
+static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_t id,
+                        uint32_t segment, bool has_bodies)
 {
     struct sql *q = &a->sql;
     sql_bind_str(e->clear, 1, e->what->replacement);
@@ -153,7 +155,7 @@ static void erase_event(struct apply *a, const struct erasing *e, uint64_t id, u
 
 /* The events of the panelist in one segment; the hash may be another's too, so the row's own
  * text decides. */
-static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t segment,
+static void erase_in_segment(struct apply *a, const struct erasure_slices *e, uint32_t segment,
                              bool has_bodies)
 {
     uint64_t upto = event_id_of(e->what->account_no, e->what->upto_event_no);
@@ -174,7 +176,7 @@ static void erase_in_segment(struct apply *a, const struct erasing *e, uint32_t 
 
 static void apply_erase(struct apply *a, const struct mem_erase *what)
 {
-    struct erasing e = {
+    struct erasure_slices e = {
         .what = what,
         .before = panelist_key(&a->secret, what->account_no, what->panelist_id),
         .after = panelist_key(&a->secret, what->account_no, what->replacement),

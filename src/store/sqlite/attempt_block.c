@@ -212,7 +212,7 @@ static void text_places(struct attempt *a, struct str *ret_places[TEXTS])
 }
 
 /* Whose attempts are asked for, and what is known of their events. */
-struct reading {
+struct attempts_query {
     unsigned low;                      /* ATTEMPT_BLOCK_IDS: everybody's */
     const struct attempt_facts *facts; /* of one, or of each */
     struct arena *arena;
@@ -220,7 +220,7 @@ struct reading {
     void *context;
 };
 
-static void read_chunk(struct chunk_walk *w, const struct reading *reading)
+static void read_chunk(struct chunk_walk *w, const struct attempts_query *reading)
 {
     struct attempt a;
     struct buf text = {0};
@@ -248,7 +248,7 @@ static struct piece_reader reader_of(struct str block)
     return (struct piece_reader){at, at + block.n, false};
 }
 
-static void read_block(struct str block, const struct reading *reading)
+static void read_block(struct str block, const struct attempts_query *reading)
 {
     struct piece_reader all = reader_of(block);
     struct chunk_walk walk;
@@ -272,13 +272,14 @@ void attempt_block_read(struct str block, uint64_t id, const struct attempt_fact
                         struct arena *arena, attempt_visitor visit, void *context)
 {
     struct visiting_one one = {visit, context};
-    read_block(block, &(struct reading){id % ATTEMPT_BLOCK_IDS, facts, arena, visit_one, &one});
+    read_block(block,
+               &(struct attempts_query){id % ATTEMPT_BLOCK_IDS, facts, arena, visit_one, &one});
 }
 
 void attempt_block_read_all(struct str block, const struct attempt_facts facts[ATTEMPT_BLOCK_IDS],
                             struct arena *arena, attempt_of_visitor visit, void *context)
 {
-    read_block(block, &(struct reading){ATTEMPT_BLOCK_IDS, facts, arena, visit, context});
+    read_block(block, &(struct attempts_query){ATTEMPT_BLOCK_IDS, facts, arena, visit, context});
 }
 
 /* --- erasing ---------------------------------------------------------------------------------- */

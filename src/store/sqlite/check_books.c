@@ -13,7 +13,7 @@
 #define ROWS_BETWEEN_LOOKS 4096
 #define PAUSE_MS 5
 
-struct checking {
+struct books_scan {
     struct sqlite_store *store;
     struct sql *sql;
     struct books_day day;
@@ -79,7 +79,7 @@ static bool next_day(struct sql *q, const struct books_check *check, uint32_t *r
     return false;
 }
 
-static void read_ledger(struct checking *c)
+static void read_ledger(struct books_scan *c)
 {
     sqlite3_stmt *s = sql_prepare(
         c->sql, "SELECT app_no,lane,is_test,state,count,reward_high,reward_low,revenue_high,"
@@ -103,7 +103,7 @@ static void read_ledger(struct checking *c)
 
 #define COLUMNS "app_no,client_no,lane,is_test,state,reward_micros,revenue_micros"
 
-static void read_events(struct checking *c)
+static void read_events(struct books_scan *c)
 {
     struct range range = accepted_on(c->sql, c->day.account_no, c->day.day);
     sqlite3_stmt *s = sql_prepare(
@@ -136,7 +136,7 @@ static void read_events(struct checking *c)
     sql_finalize(s);
 }
 
-static void read_earnings(struct checking *c)
+static void read_earnings(struct books_scan *c)
 {
     sqlite3_stmt *s = sql_prepare(c->sql, "SELECT * FROM report WHERE account_no=? AND day=?");
     sql_bind_int(s, 1, c->day.account_no);
@@ -153,7 +153,7 @@ static void read_earnings(struct checking *c)
 
 enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check)
 {
-    struct checking c = {.store = s, .sql = q};
+    struct books_scan c = {.store = s, .sql = q};
     int64_t began_ms = env_mono_ms(s->env);
     uint32_t account_no;
     int32_t day;

@@ -9,9 +9,9 @@
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/run.h"
 
-bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret_why)
+bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char **ret_why)
 {
-    *l = (struct lookup){0};
+    *l = (struct event_lookup){0};
     if (!sql_open(&l->sql, path, vfs, false, ret_why))
         return false;
     schema_configure(&l->sql, false, SCHEMA_CACHE_KIB_READER);
@@ -23,7 +23,7 @@ bool lookup_open(struct lookup *l, const char *path, const char *vfs, char **ret
     return false;
 }
 
-void lookup_prepare(struct lookup *l)
+void lookup_prepare(struct event_lookup *l)
 {
     l->row = sql_prepare(&l->sql, "SELECT " ROW_COLUMNS " FROM event WHERE id=?");
     l->status = sql_prepare(&l->sql, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
@@ -34,13 +34,13 @@ void lookup_prepare(struct lookup *l)
     l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
 }
 
-void lookup_close(struct lookup *l)
+void lookup_close(struct event_lookup *l)
 {
     for (size_t i = 0; i < l->segment_count; i++)
         filter_free(&l->segments[i].filter);
     free(l->segments);
     sql_close(&l->sql);
-    *l = (struct lookup){0};
+    *l = (struct event_lookup){0};
 }
 
 /* --- keys ----------------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static size_t segment_capacity(void)
     return LIMIT_KEYS_PER_SEGMENT + 4 * LIMIT_MEMTABLE_EVENTS;
 }
 
-struct key_segment *lookup_segment(struct lookup *l, uint32_t no)
+struct key_segment *lookup_segment(struct event_lookup *l, uint32_t no)
 {
     lookup_load_segments(l);
     for (size_t i = l->segment_count; i > 0; i--) {
@@ -81,7 +81,7 @@ void lookup_fill_filter(struct sql *q, uint32_t segment, struct filter *filter)
     sql_finalize(s);
 }
 
-void lookup_load_segments(struct lookup *l)
+void lookup_load_segments(struct event_lookup *l)
 {
     if (l->segments_loaded)
         return;
@@ -101,7 +101,7 @@ void lookup_load_segments(struct lookup *l)
     sql_release_cache(&l->sql); /* a million keys were read, and will not be again */
 }
 
-int64_t lookup_filter_bytes(const struct lookup *l)
+int64_t lookup_filter_bytes(const struct event_lookup *l)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < l->segment_count; i++)
@@ -109,7 +109,7 @@ int64_t lookup_filter_bytes(const struct lookup *l)
     return (int64_t)bytes;
 }
 
-static bool find_record(struct lookup *l, struct key_segment *segment, struct key128 key,
+static bool find_record(struct event_lookup *l, struct key_segment *segment, struct key128 key,
                         struct key_found *ret)
 {
     struct key_record record;
@@ -121,7 +121,7 @@ static bool find_record(struct lookup *l, struct key_segment *segment, struct ke
     return true;
 }
 
-bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
+bool lookup_key(struct event_lookup *l, struct key128 key, struct key_found *ret)
 {
     lookup_load_segments(l);
     for (size_t i = l->segment_count; i > 0; i--) {
@@ -134,7 +134,7 @@ bool lookup_key(struct lookup *l, struct key128 key, struct key_found *ret)
 
 /* --- events --------------------------------------------------------------------------------- */
 
-bool lookup_row(struct lookup *l, uint64_t id, struct row *ret)
+bool lookup_row(struct event_lookup *l, uint64_t id, struct event_row *ret)
 {
     sql_reset(l->row);
     sql_bind_int(l->row, 1, (int64_t)id);
@@ -144,7 +144,7 @@ bool lookup_row(struct lookup *l, uint64_t id, struct row *ret)
     return true;
 }
 
-bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret)
+bool lookup_status(struct event_lookup *l, uint64_t id, struct callback_status *ret)
 {
     sql_bind_int(l->status, 1, (int64_t)id);
     if (!sql_row(&l->sql, l->status))
@@ -155,7 +155,7 @@ bool lookup_status(struct lookup *l, uint64_t id, struct callback_status *ret)
 }
 
 /* The place of its statement in l->bodies; -1: it has no bodies. */
-static int body_statement(struct lookup *l, uint32_t segment)
+static int body_statement(struct event_lookup *l, uint32_t segment)
 {
     for (int i = 0; i < BODY_STATEMENTS; i++) {
         if (l->bodies[i].find && l->bodies[i].segment == segment)
@@ -176,13 +176,13 @@ static int body_statement(struct lookup *l, uint32_t segment)
     return at;
 }
 
-void lookup_end_bodies(struct lookup *l)
+void lookup_end_bodies(struct event_lookup *l)
 {
     sql_reset(l->body_block.s);
     l->body_block.s = NULL;
 }
 
-struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment)
+struct str lookup_next_body(struct event_lookup *l, uint64_t id, uint32_t segment)
 {
     uint64_t block = id >> BODY_BLOCK_BITS;
     if (l->body_block.s && l->body_block.segment == segment && l->body_block.block == block)
@@ -205,14 +205,14 @@ struct str lookup_next_body(struct lookup *l, uint64_t id, uint32_t segment)
     return body_block_find(l->body_block.bytes, id);
 }
 
-struct str lookup_body(struct lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
+struct str lookup_body(struct event_lookup *l, uint64_t id, uint32_t segment, struct arena *arena)
 {
     struct str body = arena_str(arena, lookup_next_body(l, id, segment));
     lookup_end_bodies(l);
     return body;
 }
 
-uint64_t lookup_reversal(struct lookup *l, uint64_t original_id)
+uint64_t lookup_reversal(struct event_lookup *l, uint64_t original_id)
 {
     uint64_t id = 0;
     sql_bind_int(l->reversal, 1, (int64_t)original_id);
@@ -223,7 +223,7 @@ uint64_t lookup_reversal(struct lookup *l, uint64_t original_id)
     return id;
 }
 
-void lookup_payments(struct lookup *l, struct payment_search *search)
+void lookup_payments(struct event_lookup *l, struct payment_search *search)
 {
     sqlite3_stmt *s = l->payments;
     sql_bind_int(s, 1, search->app_no);
@@ -237,7 +237,7 @@ void lookup_payments(struct lookup *l, struct payment_search *search)
     sql_reset(s);
 }
 
-bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id)
+bool lookup_has_object(struct event_lookup *l, enum object_kind kind, struct str id)
 {
     sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT 1 FROM object WHERE kind=? AND id=?");
     sql_bind_int(s, 1, kind);
@@ -247,7 +247,7 @@ bool lookup_has_object(struct lookup *l, enum object_kind kind, struct str id)
     return found;
 }
 
-uint64_t lookup_last_event_no(struct lookup *l, uint32_t account_no)
+uint64_t lookup_last_event_no(struct event_lookup *l, uint32_t account_no)
 {
     uint64_t last = 0;
     sql_bind_int(l->last_no, 1, (int64_t)event_id_of(account_no, 0));

@@ -52,7 +52,7 @@ void page_work_free(struct page_work *w)
 
 /* What each page asks, prepared once. */
 struct page_reader {
-    struct lookup *lookup;
+    struct event_lookup *lookup;
     sqlite3_stmt *begin, *generation, *lane_id, *due, *commit;
 };
 
@@ -93,7 +93,7 @@ static struct callback *callback_of(sqlite3_stmt *s, uint64_t id, struct str bod
     return callback_new(&e, &status);
 }
 
-static void read_one(struct lookup *l, sqlite3_stmt *s, struct page_work *w, uint64_t id)
+static void read_one(struct event_lookup *l, sqlite3_stmt *s, struct page_work *w, uint64_t id)
 {
     struct str body = STR_NONE;
     if (!w->page->brief)
@@ -119,7 +119,7 @@ static int64_t position_id(struct page_reader *r, const struct page_work *w)
 static void read_due(struct page_reader *r, struct page_work *w)
 {
     struct due_page *page = w->page;
-    struct lookup *l = r->lookup;
+    struct event_lookup *l = r->lookup;
     sqlite3_stmt *due = r->due;
     size_t seen = w->count;
     sql_bind_int(due, 1, (int64_t)page->lane);
@@ -173,7 +173,7 @@ static void page_read(struct page_reader *r, struct page_work *w)
         sql_recover(q);
 }
 
-static struct page_reader reader_on(struct lookup *l)
+static struct page_reader reader_on(struct event_lookup *l)
 {
     struct sql *q = &l->sql;
     return (struct page_reader){

@@ -12,7 +12,7 @@
  */
 
 /* All blocks that have some of what is asked for, the latest run's first. */
-struct walk {
+struct panelist_walk {
     struct sql *q;
     const struct panelist_query *of;
     sqlite3_stmt *runs, *blocks;
@@ -25,9 +25,9 @@ struct walk {
 
 /* A block that has an id below that of the hash begins before it, so the last of them may have the
  * first of its records. */
-static void walk_begin(struct walk *w, struct sql *q, const struct panelist_query *of)
+static void walk_begin(struct panelist_walk *w, struct sql *q, const struct panelist_query *of)
 {
-    *w = (struct walk){.q = q, .of = of};
+    *w = (struct panelist_walk){.q = q, .of = of};
     w->runs = sql_prepare_f(q,
                             "SELECT no,(SELECT max(id) FROM panelists_%u WHERE id>=no<<%d"
                             " AND id<(no<<%d)+?) FROM run WHERE segment=%u ORDER BY no DESC",
@@ -37,7 +37,7 @@ static void walk_begin(struct walk *w, struct sql *q, const struct panelist_quer
     sql_bind_int(w->runs, 1, run_block_id(0, of->hash));
 }
 
-static bool next_run(struct walk *w)
+static bool next_run(struct panelist_walk *w)
 {
     if (!sql_row(w->q, w->runs))
         return false;
@@ -51,7 +51,7 @@ static bool next_run(struct walk *w)
 }
 
 /* The next block of the run that has any. */
-static bool next_block(struct walk *w)
+static bool next_block(struct panelist_walk *w)
 {
     const struct panelist_query *of = w->of;
     while (sql_row(w->q, w->blocks)) {
@@ -71,7 +71,7 @@ static bool next_block(struct walk *w)
     return false;
 }
 
-static bool walk_next(struct walk *w)
+static bool walk_next(struct panelist_walk *w)
 {
     for (;;) {
         if (w->in_run && next_block(w))
@@ -81,7 +81,7 @@ static bool walk_next(struct walk *w)
     }
 }
 
-static void walk_end(struct walk *w)
+static void walk_end(struct panelist_walk *w)
 {
     sql_finalize(w->blocks);
     sql_finalize(w->runs);
@@ -111,7 +111,7 @@ static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t 
 size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *ids, size_t most)
 {
     size_t count = 0;
-    struct walk w;
+    struct panelist_walk w;
     for (walk_begin(&w, q, of); walk_next(&w);) {
         if (w.end - w.first > most && of->newest_first)
             w.first = w.end - most;
@@ -129,7 +129,7 @@ size_t panelist_ids(struct sql *q, const struct panelist_query *of, uint64_t *id
 /* --- forgetting ---------------------------------------------------------------------------------
  */
 
-static void write_rest(struct walk *w)
+static void write_rest(struct panelist_walk *w)
 {
     size_t width = run_width(RUN_PANELISTS);
     struct buf rest = {0};
@@ -150,7 +150,7 @@ static void write_rest(struct walk *w)
 void panelist_forget(struct sql *q, const struct panelist_query *of)
 {
     bool more = true;
-    struct walk w;
+    struct panelist_walk w;
     for (walk_begin(&w, q, of); more && walk_next(&w);) {
         write_rest(&w);
         more = of->range.first < of->range.last; /* an event is in one run */

@@ -13,7 +13,7 @@
 #define READER_IDLE_MS 5000
 #define READS_CACHE_KIB 4096
 
-void reads_configure(struct lookup *l)
+void reads_configure(struct event_lookup *l)
 {
     sql_exec_f(&l->sql, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
 }
@@ -57,7 +57,7 @@ static struct report_row report_row_of(const struct report_query *q, sqlite3_stm
     return row;
 }
 
-enum store_status read_report(struct lookup *l, struct report_query *q)
+enum store_status read_report(struct event_lookup *l, struct report_query *q)
 {
     size_t capacity = 0;
     q->rows = NULL;
@@ -88,7 +88,7 @@ enum store_status read_report(struct lookup *l, struct report_query *q)
     return STORE_OK;
 }
 
-enum store_status read_intraday(struct lookup *l, struct intraday_query *q)
+enum store_status read_intraday(struct event_lookup *l, struct intraday_query *q)
 {
     q->complete = meta_get_int(&l->sql, META_INTRADAY_FROM_DAY, INT32_MIN) <= q->day;
     sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT slot,survey_starts,conversions,active_panelists,"
@@ -113,7 +113,7 @@ enum store_status read_intraday(struct lookup *l, struct intraday_query *q)
 
 /* --- objects ---------------------------------------------------------------------------------- */
 
-static enum store_status read_objects(struct lookup *l, struct object_list *list)
+static enum store_status read_objects(struct event_lookup *l, struct object_list *list)
 {
     size_t capacity = list->limit;
     list->rows = arena_alloc(&list->arena, capacity * sizeof *list->rows);
@@ -137,16 +137,17 @@ static enum store_status read_objects(struct lookup *l, struct object_list *list
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-static int64_t oldest_waiting(struct lookup *l, const struct lane_waiting *w, enum lane_kind kind)
+static int64_t oldest_waiting(struct event_lookup *l, const struct lane_waiting *w,
+                              enum lane_kind kind)
 {
-    struct row row;
+    struct event_row row;
     uint64_t id = search_first_waiting(l, w->account_no, w->app_no, kind);
     int64_t ms = id != 0 && lookup_row(l, id, &row) ? row.event.accepted_ms : 0;
     sql_reset(l->row);
     return ms;
 }
 
-enum store_status read_waiting(struct lookup *l, struct lane_waiting *w)
+enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *w)
 {
     sqlite3_stmt *s =
         sql_prepare(&l->sql, "SELECT lane,sum(count) FROM book INDEXED BY book_waiting"
@@ -168,7 +169,7 @@ enum store_status read_waiting(struct lookup *l, struct lane_waiting *w)
 
 static enum store_status read_one(struct reader *reader, const struct request *r)
 {
-    struct lookup *l = &reader->lookup;
+    struct event_lookup *l = &reader->lookup;
     if (r->kind == REQUEST_REPORT)
         return read_report(l, r->what);
     if (r->kind == REQUEST_INTRADAY)

@@ -16,7 +16,7 @@
 /* Rows that a list reads in a row, whether or not it shows them. */
 #define ROWS_BEFORE_SEARCH 8192
 
-static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
+static void fill_row(struct event_lookup *l, struct event_row *row, struct arena *arena,
                      struct callback_row *ret)
 {
     event_keep(&row->event, arena);
@@ -27,7 +27,7 @@ static void fill_row(struct lookup *l, struct row *row, struct arena *arena,
 /* --- one -------------------------------------------------------------------------------------- */
 
 struct log_reading {
-    struct lookup *lookup;
+    struct event_lookup *lookup;
     struct arena *arena;
     struct callback_row *row;
     size_t capacity;
@@ -65,7 +65,7 @@ static int compare_attempts(const void *a, const void *b)
 
 /* All days are looked at, few as they are: a clock that was put back has attempts on days before
  * the one of acceptance. */
-static void read_attempts(struct lookup *l, uint64_t id, struct arena *arena,
+static void read_attempts(struct event_lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
     struct log_reading reading = {.lookup = l, .arena = arena, .row = row, .id = id};
@@ -83,9 +83,9 @@ static void read_attempts(struct lookup *l, uint64_t id, struct arena *arena,
     row->log = kept;
 }
 
-enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get)
+enum store_status read_callback(struct event_lookup *l, uint64_t id, struct callback_get *get)
 {
-    struct row row;
+    struct event_row row;
     if (id == 0 || !lookup_row(l, id, &row))
         return STORE_NOT_FOUND;
     bool owes = row.event.lane != LANE_NONE;
@@ -100,7 +100,7 @@ enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_g
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-static struct range list_range(struct lookup *l, const struct callback_list *list)
+static struct range list_range(struct event_lookup *l, const struct callback_list *list)
 {
     uint64_t low = 1, high = lookup_last_event_no(l, list->account_no);
     if (list->has_from || list->has_to) {
@@ -122,7 +122,7 @@ static struct range list_range(struct lookup *l, const struct callback_list *lis
     return (struct range){event_id_of(list->account_no, low), event_id_of(list->account_no, high)};
 }
 
-static bool is_listed(const struct callback_list *list, const struct row *row)
+static bool is_listed(const struct callback_list *list, const struct event_row *row)
 {
     const struct event *e = &row->event;
     return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
@@ -136,7 +136,7 @@ static bool is_listed(const struct callback_list *list, const struct row *row)
 }
 
 /* False: the list is full. */
-static bool add_row(struct lookup *l, struct callback_list *list, struct row *row)
+static bool add_row(struct event_lookup *l, struct callback_list *list, struct event_row *row)
 {
     if (!is_listed(list, row))
         return true;
@@ -165,10 +165,10 @@ static struct range range_behind(const struct callback_list *list, struct range 
     return range;
 }
 
-static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3_stmt *s)
+static bool list_statement(struct event_lookup *l, struct callback_list *list, sqlite3_stmt *s)
 {
     bool more = true;
-    struct row row;
+    struct event_row row;
     while (more && sql_row(&l->sql, s)) {
         row_read(s, &row);
         more = add_row(l, list, &row);
@@ -178,11 +178,11 @@ static bool list_statement(struct lookup *l, struct callback_list *list, sqlite3
 }
 
 /* False: the list is full. */
-static bool add_found(struct lookup *l, struct callback_list *list, const uint64_t *ids,
+static bool add_found(struct event_lookup *l, struct callback_list *list, const uint64_t *ids,
                       size_t count)
 {
     bool more = true;
-    struct row row;
+    struct event_row row;
     for (size_t i = 0; more && i < count; i++)
         more = !lookup_row(l, ids[i], &row) || add_row(l, list, &row);
     sql_reset(l->row);
@@ -191,7 +191,7 @@ static bool add_found(struct lookup *l, struct callback_list *list, const uint64
 
 /* By app, type or state. What is found may be left out for its time of acceptance, or since it is
  * being tried: then more is asked for. */
-static bool list_by_search(struct lookup *l, struct callback_list *list, struct range range)
+static bool list_by_search(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
@@ -208,7 +208,7 @@ static bool list_by_search(struct lookup *l, struct callback_list *list, struct 
 
 /* Everything: the first rows are what is asked for, and mostly lie side by side. Where they do not,
  * since millions of events owe no callback, the index knows those that do. */
-static bool list_by_range(struct lookup *l, struct callback_list *list, struct range range)
+static bool list_by_range(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)
         return true;
@@ -220,7 +220,7 @@ static bool list_by_range(struct lookup *l, struct callback_list *list, struct r
     sql_bind_int(s, 2, (int64_t)range.last);
     sql_bind_int(s, 3, ROWS_BEFORE_SEARCH);
     bool more = true;
-    struct row row = {0};
+    struct event_row row = {0};
     int seen = 0;
     for (; more && sql_row(&l->sql, s); seen++) {
         row_read(s, &row);
@@ -238,7 +238,7 @@ static bool list_by_range(struct lookup *l, struct callback_list *list, struct r
     "SELECT " ROW_COLUMNS " FROM event INDEXED BY event_late WHERE id>>40=?"                       \
     " AND " SCHEMA_EVENT_DAY "=? AND " SCHEMA_EVENT_IS_LATE " AND id>=? AND id<=? ORDER BY id"
 
-static bool list_late(struct lookup *l, struct callback_list *list, struct range range)
+static bool list_late(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)
         return true;
@@ -252,7 +252,7 @@ static bool list_late(struct lookup *l, struct callback_list *list, struct range
     return list_statement(l, list, s);
 }
 
-static void list_by_day(struct lookup *l, struct callback_list *list, struct range range)
+static void list_by_day(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     struct range day = accepted_on(&l->sql, list->account_no, list->day);
     struct range before = {range.first, day.first - 1 < range.last ? day.first - 1 : range.last};
@@ -268,10 +268,10 @@ static void list_by_day(struct lookup *l, struct callback_list *list, struct ran
 }
 
 /* They are few, and none is stored as being delivered. */
-static void list_tried(struct lookup *l, struct callback_list *list, struct range range)
+static void list_tried(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     bool more = true;
-    struct row row;
+    struct event_row row;
     for (size_t i = 0; more && i < list->tried_count; i++) {
         size_t at = list->order == LIST_NEWEST_FIRST ? list->tried_count - 1 - i : i;
         uint64_t id = event_id_of(list->account_no, list->tried[at]);
@@ -281,7 +281,8 @@ static void list_tried(struct lookup *l, struct callback_list *list, struct rang
     sql_reset(l->row);
 }
 
-static bool list_segment(struct lookup *l, struct callback_list *list, struct panelist_query left)
+static bool list_segment(struct event_lookup *l, struct callback_list *list,
+                         struct panelist_query left)
 {
     size_t most = list->limit + 1, found = most;
     uint64_t *ids = xmalloc(2 * most * sizeof *ids);
@@ -296,7 +297,7 @@ static bool list_segment(struct lookup *l, struct callback_list *list, struct pa
     return more;
 }
 
-static void list_by_panelist(struct lookup *l, const struct hash_secret *secret,
+static void list_by_panelist(struct event_lookup *l, const struct hash_secret *secret,
                              struct callback_list *list, struct range range)
 {
     if (list->panelist_id.n > LIMIT_PANELIST_ID_BYTES)
@@ -316,7 +317,7 @@ static void list_by_panelist(struct lookup *l, const struct hash_secret *secret,
 }
 
 /* Only the last attempt of each row outlives the reading. */
-static void read_last_attempts(struct lookup *l, struct callback_list *list)
+static void read_last_attempts(struct event_lookup *l, struct callback_list *list)
 {
     for (size_t i = 0; i < list->count; i++) {
         struct callback_row *row = &list->rows[i];
@@ -329,10 +330,10 @@ static void read_last_attempts(struct lookup *l, struct callback_list *list)
     }
 }
 
-static enum store_status list_rows(struct lookup *l, const struct hash_secret *secret, uint64_t id,
-                                   struct callback_list *list)
+static enum store_status list_rows(struct event_lookup *l, const struct hash_secret *secret,
+                                   uint64_t id, struct callback_list *list)
 {
-    struct row row;
+    struct event_row row;
     struct range range = {1, 0};
     if (list->account_no > 0 && list->account_no <= ACCOUNT_NO_LAST)
         range = list_range(l, list);
@@ -359,7 +360,7 @@ static enum store_status list_rows(struct lookup *l, const struct hash_secret *s
     return STORE_OK;
 }
 
-enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
+enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list)
 {
     enum store_status status = list_rows(l, secret, id, list);

@@ -1,12 +1,12 @@
 /* Between rows of the event table and struct event. The order of columns is ROW_COLUMNS. */
 #include "store/sqlite/row.h"
 
-void row_read(sqlite3_stmt *s, struct row *ret)
+void row_read(sqlite3_stmt *s, struct event_row *ret)
 {
     int at = 0;
     struct event *e = &ret->event;
     struct callback_status *status = &ret->status;
-    *ret = (struct row){.id = (uint64_t)sql_int(s, at++)};
+    *ret = (struct event_row){.id = (uint64_t)sql_int(s, at++)};
     e->account_no = account_of_id(ret->id);
     e->event_no = event_no_of_id(ret->id);
     e->app_no = (uint32_t)sql_int(s, at++);

@@ -13,7 +13,7 @@
     "segment,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,"                      \
     "counted"
 #define ROW_COUNTED_COLUMN 32
-struct row {
+struct event_row {
     uint64_t id;
     struct event event; /* no key, content or body; state and reason are those at present */
     uint32_t segment;
@@ -21,7 +21,7 @@ struct row {
 };
 
 /* The texts are borrowed from the statement, until its next step. */
-void row_read(sqlite3_stmt *s, struct row *ret);
+void row_read(sqlite3_stmt *s, struct event_row *ret);
 /* The value of one of ROW_COLUMNS. */
 void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t segment,
               const struct callback_status *status, unsigned counted);

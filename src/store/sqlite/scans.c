@@ -14,7 +14,7 @@
 
 #define SCANS_CACHE_KIB 8192
 
-void scans_configure(struct lookup *l)
+void scans_configure(struct event_lookup *l)
 {
     sql_exec_f(&l->sql, "PRAGMA cache_size=-%d", SCANS_CACHE_KIB);
     sql_exec(&l->sql, "PRAGMA temp_store=FILE");
@@ -23,7 +23,7 @@ void scans_configure(struct lookup *l)
 #define COLUMNS "app_no,event_id,type,reward_decimals,reward_micros,revenue_micros,state"
 #define IN_STATEMENT SCHEMA_EVENT_DAY "=?4 AND lane<>0 AND is_test=0"
 
-static enum store_status read_statement(struct lookup *l, struct statement_query *query)
+static enum store_status read_statement(struct event_lookup *l, struct statement_query *query)
 {
     struct range day = accepted_on(&l->sql, query->account_no, query->day);
     struct statement_maker maker;
@@ -56,7 +56,7 @@ static enum store_status read_statement(struct lookup *l, struct statement_query
     return STORE_OK;
 }
 
-static enum store_status read_count(struct lookup *l, struct callback_count *c)
+static enum store_status read_count(struct event_lookup *l, struct callback_count *c)
 {
     c->apps = NULL;
     c->count = 0;
@@ -93,7 +93,7 @@ static void drop_results(struct request *r)
 
 static enum store_status scan(struct reader *scanner, const struct request *r)
 {
-    struct lookup *l = &scanner->lookup;
+    struct event_lookup *l = &scanner->lookup;
     if (r->kind == REQUEST_STATEMENT)
         return read_statement(l, r->what);
     if (r->kind == REQUEST_BOOKS)

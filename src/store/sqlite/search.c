@@ -40,7 +40,7 @@ static sqlite3_stmt *prepare_next_app(struct sql *q)
 
 /* --- lists ------------------------------------------------------------------------------------ */
 
-struct gathering {
+struct search_result {
     struct sql *sql;
     sqlite3_stmt *find;
     const struct callback_list *list;
@@ -60,13 +60,13 @@ static int descending(const void *x, const void *y)
     return ascending(y, x);
 }
 
-static bool is_newest_first(const struct gathering *g)
+static bool is_newest_first(const struct search_result *g)
 {
     return g->list->order == LIST_NEWEST_FIRST;
 }
 
 /* Keeps the first ones; nothing behind them is of interest any more. */
-static void keep_first(struct gathering *g)
+static void keep_first(struct search_result *g)
 {
     if (g->count > 0)
         qsort(g->ids, g->count, sizeof *g->ids, is_newest_first(g) ? descending : ascending);
@@ -79,7 +79,7 @@ static void keep_first(struct gathering *g)
         g->range.last = g->ids[g->most - 1];
 }
 
-static void gather(struct gathering *g, uint32_t app_no, enum event_type type,
+static void gather(struct search_result *g, uint32_t app_no, enum event_type type,
                    enum callback_state state)
 {
     sqlite3_stmt *s = g->find;
@@ -93,7 +93,7 @@ static void gather(struct gathering *g, uint32_t app_no, enum event_type type,
         keep_first(g);
 }
 
-static void gather_app(struct gathering *g, uint32_t app_no)
+static void gather_app(struct search_result *g, uint32_t app_no)
 {
     const struct callback_list *list = g->list;
     for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
@@ -105,11 +105,11 @@ static void gather_app(struct gathering *g, uint32_t app_no)
     }
 }
 
-size_t search_ids(struct lookup *l, const struct callback_list *list, struct range range,
+size_t search_ids(struct event_lookup *l, const struct callback_list *list, struct range range,
                   uint64_t *ids, size_t most)
 {
     struct sql *q = &l->sql;
-    struct gathering g = {.sql = q, .list = list, .range = range, .ids = ids, .most = most};
+    struct search_result g = {.sql = q, .list = list, .range = range, .ids = ids, .most = most};
     g.find =
         sql_prepare_f(q, "SELECT id" IN_INDEX "=?1 AND id>=?2 AND id<=?3 ORDER BY id %s LIMIT ?4",
                       is_newest_first(&g) ? "DESC" : "ASC");
@@ -151,7 +151,7 @@ static int64_t count_in(struct sql *q, sqlite3_stmt *s)
     return count;
 }
 
-void search_count(struct lookup *l, struct callback_count *c, enum callback_state state,
+void search_count(struct event_lookup *l, struct callback_count *c, enum callback_state state,
                   struct range range, size_t *capacity)
 {
     struct sql *q = &l->sql;
@@ -179,7 +179,7 @@ void search_count(struct lookup *l, struct callback_count *c, enum callback_stat
 
 /* --- what waits ------------------------------------------------------------------------------- */
 
-uint64_t search_first_waiting(struct lookup *l, uint32_t account_no, uint32_t app_no,
+uint64_t search_first_waiting(struct event_lookup *l, uint32_t account_no, uint32_t app_no,
                               enum lane_kind kind)
 {
     struct sql *q = &l->sql;

@@ -98,7 +98,7 @@ struct writer {
 struct reader {
     struct sqlite_store *store;
     size_t number;
-    struct lookup lookup;
+    struct event_lookup lookup;
     pthread_t thread;
 };
 
@@ -119,8 +119,8 @@ struct sqlite_store {
     struct journal *journal; /* the writer's */
     struct view view;        /* the writer's */
     struct writer writer;
-    struct apply apply;  /* the applier's */
-    struct lookup pages; /* the page reader's */
+    struct apply apply;        /* the applier's */
+    struct event_lookup pages; /* the page reader's */
     struct reader readers[READERS], scanners[READERS];
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
@@ -194,7 +194,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c; arg: a struct reader */
 void *reads_main(void *arg);
-void reads_configure(struct lookup *l);
+void reads_configure(struct event_lookup *l);
 /* The next request of a reading thread. One that has had none for a while gives the pages that it
  * has kept back. */
 struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
@@ -203,18 +203,18 @@ static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum 
 {
     atomic_store_explicit(&s->numbers.cache_bytes[which], sql_cache_bytes(q), memory_order_relaxed);
 }
-enum store_status read_report(struct lookup *l, struct report_query *query);
-enum store_status read_intraday(struct lookup *l, struct intraday_query *query);
-enum store_status read_callback(struct lookup *l, uint64_t id, struct callback_get *get);
-enum store_status read_list(struct lookup *l, const struct hash_secret *secret, uint64_t id,
+enum store_status read_report(struct event_lookup *l, struct report_query *query);
+enum store_status read_intraday(struct event_lookup *l, struct intraday_query *query);
+enum store_status read_callback(struct event_lookup *l, uint64_t id, struct callback_get *get);
+enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
 
-enum store_status read_waiting(struct lookup *l, struct lane_waiting *waiting);
+enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *waiting);
 
 /* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
  * waits for one. arg: a struct reader */
 void *scans_main(void *arg);
-void scans_configure(struct lookup *l);
+void scans_configure(struct event_lookup *l);
 /* check_books.c */
 enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check);
 

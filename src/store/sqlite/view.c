@@ -84,7 +84,7 @@ bool view_is_erased(struct view *v, uint64_t id)
     const struct event *e = event_in_memory(v, id);
     if (e)
         return find_erasure(v, e) != NULL;
-    struct row row;
+    struct event_row row;
     if (!lookup_row(&v->lookup, id, &row))
         return false;
     bool erased = row.segment == 0 || find_erasure(v, &row.event) != NULL;
@@ -128,7 +128,7 @@ bool view_event(struct view *v, uint64_t id, struct arena *arena, struct event *
         event_keep(ret, arena);
         return view_status(v, id, ret_status);
     }
-    struct row row;
+    struct event_row row;
     if (!lookup_row(&v->lookup, id, &row))
         return false;
     *ret = row.event;

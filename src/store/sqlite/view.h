@@ -14,7 +14,7 @@
 
 struct view {
     struct memtable *active, *frozen; /* frozen: NULL, none */
-    struct lookup lookup;
+    struct event_lookup lookup;
     struct hash_secret secret;
     struct idmap last_event_no; /* account -> last number given */
     struct idmap held;          /* lane -> reversals held back in it, erased ones maybe too */
