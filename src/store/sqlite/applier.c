@@ -14,6 +14,7 @@
 #define LOCKED_MS 1000
 #define RETRY_MS 1000
 #define PURGE_INTERVAL_MS (60 * 60 * 1000)
+#define PURGE_AGAIN_MS 100 /* where resends are to be applied first */
 
 void applier_publish_numbers(struct sqlite_store *s)
 {
@@ -94,11 +95,18 @@ static void tell_failure(struct sqlite_store *s)
 static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
 {
     int64_t now_ms = env_mono_ms(s->env);
-    if (now_ms < *next_mono_ms || !view_may_drop_bodies(&s->view))
-        return; /* resends wait until then: the next memtable has the last of them */
-    *next_mono_ms = now_ms + PURGE_INTERVAL_MS;
-    purge_run(&s->apply, &s->retention, &s->retention_clock, env_wall_ms(s->env), now_ms);
-    view_bodies_gone(&s->view);
+    if (now_ms < *next_mono_ms)
+        return;
+    bool is_done = purge_run(&s->apply, &s->view, &s->retention, &s->retention_clock,
+                             env_wall_ms(s->env), now_ms);
+    *next_mono_ms = now_ms + (is_done ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS);
+}
+
+/* Until a purge is due. */
+static int64_t idle_ms(struct sqlite_store *s, int64_t next_purge_mono_ms)
+{
+    int64_t left_ms = next_purge_mono_ms - env_mono_ms(s->env);
+    return left_ms > PURGE_AGAIN_MS ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS;
 }
 
 void *applier_main(void *arg)
@@ -112,7 +120,7 @@ void *applier_main(void *arg)
     sqlite3_busy_timeout(s->apply.sql.db, LOCKED_MS);
     for (;;) {
         purge_when_due(s, &next_purge_mono_ms);
-        struct request *r = queue_take(&s->to_applier, PURGE_INTERVAL_MS);
+        struct request *r = queue_take(&s->to_applier, idle_ms(s, next_purge_mono_ms));
         if (r && r->kind == REQUEST_STOP) {
             free(r);
             break;

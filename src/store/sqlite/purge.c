@@ -74,7 +74,20 @@ static void drop_intraday(struct sql *q, int64_t before_day)
     sql_exec(q, "COMMIT");
 }
 
-static void purge_until(struct apply *a, const struct store_retention *keep, int64_t now_ms)
+/* False: resends may owe some of them and are to be applied first. */
+static bool purge_bodies(struct apply *a, struct view *v, int64_t before_ms)
+{
+    int64_t no = find_old_bodies(a, before_ms);
+    if (no > 0 && !view_may_drop_bodies(v))
+        return false;
+    for (; no > 0 && !sql_failed(&a->sql); no = find_old_bodies(a, before_ms))
+        drop_bodies(a, no);
+    view_bodies_gone(v);
+    return true;
+}
+
+static bool purge_until(struct apply *a, struct view *v, const struct store_retention *keep,
+                        int64_t now_ms)
 {
     struct sql *q = &a->sql;
     int64_t today = clock_day(now_ms);
@@ -85,9 +98,7 @@ static void purge_until(struct apply *a, const struct store_retention *keep, int
         ;
     idmap_free(&a->active.touched);
     drop_intraday(q, today - INTRADAY_DAYS);
-    int64_t bodies_before_ms = now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS;
-    for (int64_t no; (no = find_old_bodies(a, bodies_before_ms)) > 0 && !sql_failed(q);)
-        drop_bodies(a, no);
+    return purge_bodies(a, v, now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS);
 }
 
 /* Moves the retention clock; the time to purge by. */
@@ -104,15 +115,16 @@ static int64_t move_clock(struct apply *a, struct retention_clock *clock, int64_
     return retention_now_ms(clock, wall_ms);
 }
 
-void purge_run(struct apply *a, const struct store_retention *keep, struct retention_clock *clock,
-               int64_t wall_ms, int64_t mono_ms)
+bool purge_run(struct apply *a, struct view *v, const struct store_retention *keep,
+               struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms)
 {
     struct sql *q = &a->sql;
     if (sql_failed(q))
-        return;
-    purge_until(a, keep, move_clock(a, clock, wall_ms, mono_ms));
+        return true;
+    bool is_done = purge_until(a, v, keep, move_clock(a, clock, wall_ms, mono_ms));
     if (sql_failed(q) && apply_passing(a)) {
         log_warning("purge_failed", LOG_C("why", q->why));
         apply_recover(a);
     }
+    return is_done;
 }

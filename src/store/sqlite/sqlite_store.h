@@ -172,9 +172,11 @@ void *applier_main(void *arg);
 void applier_publish_numbers(struct sqlite_store *s);
 /* True: it was complete. */
 bool applier_checkpoint(struct sqlite_store *s, bool all);
-/* purge.c: by the retention clock, which it moves on */
-void purge_run(struct apply *a, const struct store_retention *keep, struct retention_clock *clock,
-               int64_t wall_ms, int64_t mono_ms);
+/* purge.c: by the retention clock, which it moves on. False: bodies are old, and resends that are
+ * not applied yet may owe some; it is to be called again soon, and meanwhile no resend is accepted.
+ */
+MUST_CHECK bool purge_run(struct apply *a, struct view *v, const struct store_retention *keep,
+                          struct retention_clock *clock, int64_t wall_ms, int64_t mono_ms);
 
 /* bounds.c */
 void bounds_look(struct sqlite_store *s);
