@@ -22,12 +22,19 @@ struct document_reader {
     const struct vault *vault; /* NULL: nothing sealed stands in it */
     bool under_second;         /* the vault's second key has opened something */
     const char *wrong;
+    bool is_sealed; /* and the vault has not opened it */
 };
 
 static void wrong(struct document_reader *r, const char *name)
 {
     if (!r->wrong)
         r->wrong = name;
+}
+
+static void cannot_be_opened(struct document_reader *r, const char *name)
+{
+    r->is_sealed |= !r->wrong;
+    wrong(r, name);
 }
 
 static struct str text_or_none(struct document_reader *r, const char *name)
@@ -59,7 +66,7 @@ static struct str url_or_none(struct document_reader *r, const char *name)
         return s;
     const size_t n = strlen(DOCUMENT_SEALED_URL);
     if (!open_sealed(r, (struct str){s.p + n, s.n - n}, &opened))
-        wrong(r, name);
+        cannot_be_opened(r, name);
     return opened;
 }
 
@@ -122,8 +129,9 @@ static bool done(const struct document_reader *r, const char *kind, struct str n
     if (!r->wrong)
         return true;
     struct buf why = {0};
-    buf_printf(&why, "the document of %s %.*s: %s is missing or wrong", kind, STR_ARG(name),
-               r->wrong);
+    buf_printf(&why, "the document of %s %.*s: %s %s", kind, STR_ARG(name), r->wrong,
+               r->is_sealed ? "cannot be opened: the master key is another one, or it is damaged"
+                            : "is missing or wrong");
     *ret_why = arena_str(r->arena, buf_str(&why));
     buf_free(&why);
     return false;
@@ -132,11 +140,11 @@ static bool done(const struct document_reader *r, const char *kind, struct str n
 static void read_operations_secrets(struct document_reader *r, struct partner *p)
 {
     if (!open_sealed(r, text(r, "OperationsSecret"), &p->operations_secret))
-        wrong(r, "OperationsSecret (the master key is another one?)");
+        cannot_be_opened(r, "OperationsSecret");
     if (!json_member(r->document, "OlderOperationsSecret"))
         return;
     if (!open_sealed(r, text(r, "OlderOperationsSecret"), &p->older_operations_secret))
-        wrong(r, "OlderOperationsSecret");
+        cannot_be_opened(r, "OlderOperationsSecret");
     p->older_operations_secret_until_ms = number(r, "OlderOperationsSecretUntilMs", 0, INT64_MAX);
 }
 

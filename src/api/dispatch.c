@@ -213,7 +213,6 @@ int api_headers_in(void *context, struct http_request *r)
         return !(c->route->flags & ROUTE_PROBE) && refuse_stranger(c);
     if (!judge_caller(c) || !take_rate(c))
         return 1;
-    r->known = true;
     if (!find_account(c) || !find_subject(c)) {
         call_answer_problem(c, 404, "There is no such object in this account.");
         return 1;

@@ -42,8 +42,9 @@ static void make_link(struct people_job *job, struct user *next)
     char token[TOKEN_BYTES + 1];
     struct buf text = {0};
     next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
+    next->link_made_ms = env_wall_ms(c->api->options.env);
     next->link_until_ms =
-        env_wall_ms(c->api->options.env) + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
+        next->link_made_ms + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
     next->link_by = c->person.user_id;
     token_make(c->api->options.env, token, next->link_hash);
     person_print_base_url(&text, c);
@@ -232,6 +233,8 @@ static bool patch_judge(struct people_job *job)
     if (loses && !may_lose(job))
         return false;
     next.version++;
+    if (loses)
+        next.links_from_ms = env_wall_ms(job->c->api->options.env) + 1;
     job->change.user = user_pack(&next);
     if (loses)
         people_end_sessions(job->people, &job->change, next.id, STR_NONE);

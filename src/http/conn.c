@@ -157,7 +157,8 @@ static void flushed(struct conn *c)
         return;
     }
     stream_finish_writing(&c->stream);
-    c->linger_left = c->known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
+    bool known = c->known || c->request.known;
+    c->linger_left = known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
     conn_begin_phase(c, CONN_LINGER);
 }
 

@@ -59,8 +59,10 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         json_key_int(&w, "Link", u->link);
         print_hex(&w, "LinkSha256", (struct str){(const char *)u->link_hash, 32});
         json_key_int(&w, "LinkUntilMs", u->link_until_ms);
+        json_key_int(&w, "LinkMadeMs", u->link_made_ms);
         print_text(&w, "LinkBy", u->link_by);
     }
+    json_key_int(&w, "LinksFromMs", u->links_from_ms);
     json_end_object(&w);
     buf_free(&sealed);
 }
@@ -200,8 +202,10 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
         u.link = (enum link_kind)read_number(&r, "Link", LINK_INVITATION, LINK_RESET);
         read_hash(&r, "LinkSha256", u.link_hash);
         u.link_until_ms = read_number(&r, "LinkUntilMs", 0, INT64_MAX);
+        u.link_made_ms = read_number(&r, "LinkMadeMs", 0, INT64_MAX);
         u.link_by = has(&r, "LinkBy") ? read_text(&r, "LinkBy") : STR_NONE;
     }
+    u.links_from_ms = read_number(&r, "LinksFromMs", 0, INT64_MAX);
     if (!done(&r, "user", u.id, ret_why))
         return false;
     *ret = user_pack(&u);

@@ -58,7 +58,8 @@ bool user_link_is_good(const struct user *u, const struct user *maker, int64_t n
         return false;
     if (!u->link_by.p)
         return true;
-    return maker && maker->enabled && role_scopes(maker->role) & SCOPE_PEOPLE_WRITE;
+    return maker && maker->enabled && role_scopes(maker->role) & SCOPE_PEOPLE_WRITE &&
+           u->link_made_ms >= maker->links_from_ms;
 }
 
 static void print_token(const uint8_t bytes[32], char ret_text[TOKEN_BYTES + 1])

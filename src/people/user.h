@@ -39,7 +39,9 @@ struct user {
     enum link_kind link;    /* the one-time link that is out */
     uint8_t link_hash[32];
     int64_t link_until_ms;
-    struct str link_by; /* UserId of who made it; absent: no person did */
+    int64_t link_made_ms;
+    struct str link_by;    /* UserId of who made it; absent: no person did */
+    int64_t links_from_ms; /* links that this person has made before it are over; 0: none */
 };
 
 struct session {
@@ -63,7 +65,8 @@ void session_unref(struct session *s);
 
 const char *link_kind_name(enum link_kind kind); /* of the wire */
 /* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
- * disabled or may no longer invite has no way back in by a link made before. maker: the user
+ * disabled or may no longer invite has no way back in by a link made before, nor has who was that
+ * and is enabled again. maker: the user
  * link_by; NULL: there is none. */
 bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms);
 

@@ -276,6 +276,7 @@ class Seen:
     def __init__(self, request):
         self.headers, self.raw = request["headers"], request["body"].encode()
         self.body, self.json = self.raw, json.loads(self.raw)
+        self.at = time.time()
 
     def header(self, name):
         return self.headers.get(name.lower())

@@ -238,6 +238,28 @@ def test_links_end_with_who_made_them(daemon, role, revocation):
     assert statuses("use", other, Password=PASSWORD) == [404, 200]
 
 
+@pytest.mark.parametrize("revocation, back", [("disabled", {"Enabled": True}), ("another role", {"Role": "owner"})])
+def test_links_stay_ended_when_who_made_them_is_back(own_daemon, revocation, back):
+    daemon = own_daemon.start()
+    world = World(daemon)
+    person(daemon, "owner", world.account.partner_id)  # no one is the last
+    maker = person(daemon, "owner", world.account.partner_id)
+    maker.operator = False
+
+    def link(email):
+        return maker.post("/api/v1/users", {"Email": email, "Role": "owner"}).json["Link"].split("#")[1]
+
+    def use(token):
+        return daemon.api().post("/api/v1/links/use", {"Token": token, "Password": PASSWORD}, key=None).status
+
+    before = link("before@example.org")
+    assert REVOCATIONS[revocation](daemon.api(), world, maker).status == 200
+    assert daemon.api().patch(world.user_path(maker), back).status == 200
+    assert use(before) == 404
+    assert maker.sign_in(maker.email).status == 200
+    assert use(link("after@example.org")) == 200
+
+
 @pytest.mark.parametrize("revocation", ["key", "partner disabled", "removed"])
 def test_live_streams_end(daemon, revocation):
     world = World(daemon)
