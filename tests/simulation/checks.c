@@ -54,6 +54,8 @@ void checks_accepted(struct sim *sim, const struct entry *e)
         .state = e->status.state,
         .panelist = event->panelist_id.n == 2 ? (uint8_t)(event->panelist_id.p[1] - '0') : 0,
     };
+    if (event->original_no)
+        sim_witness(sim, event->account_no, event->original_no)->reversal_no = event->event_no;
 }
 
 void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,
@@ -367,6 +369,12 @@ static void check_given_up(struct sim *sim, const struct outcome *o, const struc
         sim_found(sim, CHECK_GIVEN_UP, "account %u event %llu is given up after %lld ms",
                   o->account_no, number(o->event_no), (long long)took_ms);
     bool tells = !w->run_resent && !sim->clock.set_ms;
+    int64_t stored_ms = late_store_entry(sim, o->account_no, o->event_no)->status.place.due_ms;
+    if (tells && w->due_ms != stored_ms)
+        sim_found(sim, CHECK_GIVEN_UP,
+                  "account %u event %llu is given up; it was due %lld ms later than the checkers "
+                  "know",
+                  o->account_no, number(o->event_no), (long long)(stored_ms - w->due_ms));
     if (tells && w->last_start_ms < l->reopened_at_ms && w->due_ms <= l->reopened_ms)
         sim_found(sim, CHECK_GIVEN_UP,
                   "account %u event %llu is given up; it was due when its lane "
@@ -466,6 +474,12 @@ void checks_durable(struct sim *sim, const struct outcome *o)
     }
     if (!anew)
         w->resend_no = 0;
+}
+
+void checks_released(struct sim *sim, uint32_t account_no, uint64_t event_no, int64_t due_ms)
+{
+    sim_watch(sim, account_no, event_no, "its original is final");
+    sim_witness(sim, account_no, event_no)->due_ms = due_ms;
 }
 
 /* --- a crash --------------------------------------------------------------------------------- */

@@ -50,8 +50,14 @@ static void apply_outcome(struct sim *sim, struct outcome *o)
 {
     struct outcome_batch one = {
         .done = {.run = run_nothing}, .reply_to = &nobody, .items = o, .count = 1};
+    uint64_t reversal_no = sim_witness(sim, o->account_no, o->event_no)->reversal_no;
+    const struct entry *reversal =
+        reversal_no ? late_store_entry(sim, o->account_no, reversal_no) : NULL;
+    bool was_held = reversal && reversal->status.wait == WAIT_HELD;
     store_record(sim->shards[o->account_no - 1].store, &one);
     checks_durable(sim, o);
+    if (was_held && reversal->status.wait == WAIT_DUE)
+        checks_released(sim, o->account_no, reversal_no, reversal->status.place.due_ms);
 }
 
 static void apply(struct job *job)

@@ -61,7 +61,7 @@ const char *behaviour_name(enum behaviour b);
 /* One accepted event that owes a callback, seen from outside. */
 struct witness {
     lane_no lane;
-    uint64_t original_no;
+    uint64_t original_no, reversal_no;      /* what it reverses; what reverses it */
     int64_t accepted_ms, accepted_mono_ms;  /* the first by the wall clock */
     int64_t due_ms;                         /* wall: no try before that, unless asked for by hand */
     int64_t not_before_ms;                  /* wall: its last try's Retry-After */
@@ -371,6 +371,8 @@ void checks_ended(struct sim *sim, const struct ending *e);
 void checks_disabling(struct sim *sim, lane_no lane);           /* delivery asks for it */
 void checks_recorded(struct sim *sim, const struct outcome *o); /* delivery says so */
 void checks_durable(struct sim *sim, const struct outcome *o);  /* the store has it */
+/* Its original is final, and the store dates it anew. */
+void checks_released(struct sim *sim, uint32_t account_no, uint64_t event_no, int64_t due_ms);
 void checks_resent(struct sim *sim, uint32_t account_no, uint64_t event_no, bool was_final,
                    bool was_delivered);
 void checks_crashed(struct sim *sim); /* what delivery forgot, the checkers forget */
