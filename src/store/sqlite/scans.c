@@ -6,18 +6,57 @@
 #include "store/sqlite/sqlite_store.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/search.h"
 #include "store/statement.h"
 
-#define SCANS_CACHE_KIB 8192
+/* What is sorted at a time, too: giving way is not possible meanwhile. */
+#define SCANS_CACHE_KIB 1024
 
-void scans_configure(struct event_lookup *l)
+/* A scan gives way to one that began later: so a short one, of somebody else, does not wait for a
+ * long one, although both have the same priority and perhaps one core. */
+#define STEPS_BETWEEN_LOOKS 1000 /* of SQLite's machine: some 50 us */
+#define RUN_US 250
+#define REST_US 500
+#define BEGINS_US 5000 /* after it was asked for */
+
+static bool is_younger_at_work(const struct reader *scanner)
 {
-    sql_exec_f(&l->sql, "PRAGMA cache_size=-%d", SCANS_CACHE_KIB);
-    sql_exec(&l->sql, "PRAGMA temp_store=FILE");
+    const struct sqlite_store *s = scanner->store;
+    long long begun_us = atomic_load(&scanner->begun_us);
+    for (size_t i = 0; i < READERS; i++)
+        if (atomic_load(&s->scanners[i].begun_us) > begun_us)
+            return true;
+    return false;
+}
+
+/* It may be waiting for this core. */
+static bool is_one_to_begin(const struct reader *scanner)
+{
+    long long asked_us = atomic_load(&scanner->store->scan_asked_us);
+    return asked_us > atomic_load(&scanner->begun_us) && timing_now_us() - asked_us < BEGINS_US;
+}
+
+static int give_way(void *context)
+{
+    struct reader *scanner = context;
+    if (timing_now_us() - scanner->gave_way_us < RUN_US)
+        return 0;
+    if (is_younger_at_work(scanner) || is_one_to_begin(scanner))
+        (void)usleep(REST_US);
+    scanner->gave_way_us = timing_now_us();
+    return 0; /* anything else would interrupt the statement */
+}
+
+void scans_configure(struct reader *scanner)
+{
+    struct sql *q = &scanner->lookup.sql;
+    sql_exec_f(q, "PRAGMA cache_size=-%d", SCANS_CACHE_KIB);
+    sql_exec(q, "PRAGMA temp_store=FILE");
+    sqlite3_progress_handler(q->db, STEPS_BETWEEN_LOOKS, give_way, scanner);
 }
 
 #define COLUMNS "app_no,event_id,type,reward_decimals,reward_micros,revenue_micros,state"
@@ -112,9 +151,12 @@ void *scans_main(void *arg)
     enum cache cache = (enum cache)(CACHE_SCANS + scanner->number);
     struct request *r;
     while ((r = reader_next(s, &s->to_scans, scanner->number, q, cache))->kind != REQUEST_STOP) {
+        scanner->gave_way_us = timing_now_us();
+        atomic_store(&scanner->begun_us, scanner->gave_way_us);
         sql_exec(q, "BEGIN");
         enum store_status status = scan(scanner, r);
         sql_exec(q, "COMMIT");
+        atomic_store(&scanner->begun_us, 0);
         if (sql_failed(q)) {
             drop_results(r);
             status = STORE_FAILED;

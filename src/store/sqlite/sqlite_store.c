@@ -392,7 +392,7 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
         s->readers[i].store = s->scanners[i].store = s;
         s->readers[i].number = s->scanners[i].number = i;
         reads_configure(&s->readers[i].lookup);
-        scans_configure(&s->scanners[i].lookup);
+        scans_configure(&s->scanners[i]);
     }
     s->scrub = scrub_new(s, options->scrub_interval_ms);
     applier_publish_numbers(s);

@@ -100,6 +100,9 @@ struct reader {
     size_t number;
     struct event_lookup lookup;
     pthread_t thread;
+    /* Of scans: when the one at work began (0: none is), and when it last gave way. */
+    atomic_llong begun_us;
+    int64_t gave_way_us;
 };
 
 struct sqlite_store {
@@ -122,6 +125,7 @@ struct sqlite_store {
     struct apply apply;        /* the applier's */
     struct event_lookup pages; /* the page reader's */
     struct reader readers[READERS], scanners[READERS];
+    atomic_llong scan_asked_us; /* the latest */
 
     struct queue to_writer, to_applier, to_pages, to_reads, to_scans, nap;
     pthread_t writer_thread, applier_thread, pages_thread;
@@ -216,7 +220,7 @@ enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *wait
 /* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
  * waits for one. arg: a struct reader */
 void *scans_main(void *arg);
-void scans_configure(struct event_lookup *l);
+void scans_configure(struct reader *scanner);
 /* check_books.c */
 enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check);
 

@@ -97,8 +97,11 @@ static void dispatch(struct sqlite_store *s, struct request *r)
         request_answer(s, r, STORE_OK);
     else if (r->kind == REQUEST_PAGE)
         queue_post(&s->to_pages, r);
-    else
-        queue_post(request_is_scan(r->kind) ? &s->to_scans : &s->to_reads, r);
+    else if (request_is_scan(r->kind)) {
+        atomic_store(&s->scan_asked_us, timing_now_us());
+        queue_post(&s->to_scans, r);
+    } else
+        queue_post(&s->to_reads, r);
 }
 
 static void drop_spare(struct sqlite_store *s)
