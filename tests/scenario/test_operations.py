@@ -190,12 +190,14 @@ def test_rotation(own_daemon):
 
 def test_an_operations_url_that_hangs_or_is_refused_hurts_nobody(own_daemon):
     here = "127.0.0.2"
-    own_daemon.allow = (here + "/32",)
+    own_daemon.allow = ("127.0.0.0/8",)
     daemon = start(own_daemon)
     hanging = socket.create_server((here, 0), backlog=50)  # connects, never answers
     port = hanging.getsockname()[1]
     p = Partner(daemon, {"callback": 200}, "http://%s:%d/" % (here, port), here)
-    q = Partner(daemon, {"callback": 200}, "http://localhost:%d/" % port, here)  # resolves to what is not allowed
+    q = Partner(daemon, {"callback": 200}, "http://localhost:%d/" % port, here)
+    own_daemon.allow = (here + "/32",)  # localhost resolves to what is no longer allowed
+    daemon.restart()
     ops = Receiver(address=here)
     r = Partner(daemon, {"callback": 200}, ops.url, here)
     for partner in (p, q, r):

@@ -281,7 +281,6 @@ static void *scrub_main(void *arg)
     struct scrub *s = arg;
     CHECK_MAGIC(s, SCRUB_MAGIC);
     store_thread_begin("store-scrub", APPLIER_NICER);
-    load(s);
     s->next_us = timing_now_us() + until_first_ms(s) * 1000;
     while (wait_ms(s, (s->next_us - timing_now_us()) / 1000)) {
         s->next_us = timing_now_us() + s->interval_ms * 1000;
@@ -313,6 +312,7 @@ struct scrub *scrub_new(struct sqlite_store *store, int64_t interval_ms)
 void scrub_start(struct scrub *s)
 {
     CHECK_MAGIC(s, SCRUB_MAGIC);
+    load(s); /* before anything is taken in: a kill from here on is no end in order */
     ASSERT(pthread_create(&s->thread, NULL, scrub_main, s) == 0);
 }
 
