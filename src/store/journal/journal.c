@@ -146,12 +146,12 @@ static int open_existing(struct journal *j, const struct journal_options *o,
     j->sequence = end->next_sequence;
     result = settle_tail(j, end);
     bool adopted = false;
-    for (size_t i = 0; result == 0 && i < count; i++) {
-        if (numbers[i] > end->segment) {
-            result = adopt_later(j, numbers[i], o->segment_bytes);
-            adopted |= numbers[i] == end->segment + 1;
-            continue;
-        }
+    /* The last one first: a power cut in between leaves no gap in the numbers. */
+    for (size_t i = count; result == 0 && i-- > 0 && numbers[i] > end->segment;) {
+        result = adopt_later(j, numbers[i], o->segment_bytes);
+        adopted |= numbers[i] == end->segment + 1;
+    }
+    for (size_t i = 0; result == 0 && i < count && numbers[i] <= end->segment; i++) {
         struct segment old = j->current;
         if (numbers[i] != end->segment) {
             result = open_file(j, numbers[i], &old);
