@@ -106,6 +106,28 @@ static void a_failed_try_of_an_erased_one_is_its_end(struct subject *s)
     }
 }
 
+/* A lane that knows nothing of an erasure yet tries again what it has made skipped. */
+static void an_outcome_behind_an_erasure_and_another_one_counts(struct subject *s)
+{
+    for (int round = 0; round < ROUNDS; round++) {
+        char panelist[16], id[16];
+        snprintf(id, sizeof id, "t-%d", round);
+        struct candidate c = item(EVENT_OFFER_COMPLETED, id);
+        struct verdict v = submit_one(s, item_of_round(c, panelist, round));
+        struct erase erase = {.account_no = ACCOUNT_A, .panelist_id = str_of(panelist)};
+        subject_start_erase(s, &erase);
+        for (int try = 1; try <= 3; try++) {
+            struct outcome o =
+                outcome_of(ACCOUNT_A, v.event_no, LANE_OFFER, APP_A1, try,
+                           try < 3 ? CALLBACK_PENDING : CALLBACK_DELIVERED, BASE_MS + 5 * try);
+            CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
+        }
+        subject_wait(s, &erase.done);
+        CHECK(!is_due(s, v.event_no));
+        CHECK_EQ_INT(row_of(s, ACCOUNT_A, id).state, CALLBACK_DELIVERED);
+    }
+}
+
 /* Nothing is left to send, applied or not; whoever asks is told why. */
 static void a_resend_right_behind_an_erasure_is_refused(struct subject *s)
 {
@@ -160,6 +182,7 @@ void run_erasing_tests(void)
 {
     RUN_FRESH(a_reversal_right_behind_an_erasure_is_due);
     RUN_FRESH(a_failed_try_of_an_erased_one_is_its_end);
+    RUN_FRESH(an_outcome_behind_an_erasure_and_another_one_counts);
     RUN_FRESH(a_resend_right_behind_an_erasure_is_refused);
     RUN_FRESH(payments_of_an_erased_panelist_count_no_more);
 }

@@ -95,7 +95,9 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     struct standing *now = &t->now;
     struct callback_decision d = outcome_decision(o);
     d.is_erased = t->row->erased;
-    d.is_again = rec->side->unknown;
+    /* It may be: after a commit in doubt, also where its group was cut up since; and a callback
+     * that was handed over late has been tried twice. */
+    d.is_again = true;
     life_decide(&now->status, &d);
     t->changed = true;
     t->owed = false;

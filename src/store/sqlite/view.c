@@ -284,7 +284,11 @@ void view_add_outcome(struct view *v, const struct outcome *o)
     int was_held = before && before->status.wait == WAIT_HELD;
     struct callback_status status = before ? before->status : view_handed_out(o->lane);
     struct callback_decision d = outcome_decision(o);
-    life_decide(&status, &d); /* decide_outcome has looked for erasures */
+    /* decide_outcome has looked for erasures. Until one is applied, its callbacks' lanes know
+     * nothing of it and go on: what it made skipped may be tried again. */
+    d.is_erased = status.state == CALLBACK_SKIPPED;
+    d.is_again = true;
+    life_decide(&status, &d);
     count_held(v, o->lane, -was_held);
     memtable_set_status(v->active, id, &status);
     if (o->has_attempt)
