@@ -286,7 +286,8 @@ static void list_below(const PGresult *r, const char *table, int32_t first, stru
  * for by locking first, and seen by looking then. Leaves in `names` what may go. */
 static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names)
 {
-    pg_exec_f(pg, "LOCK TABLE %s IN ACCESS EXCLUSIVE MODE", buf_c(names));
+    /* The parent, as everybody locks it before its partitions. */
+    pg_exec(pg, "LOCK TABLE ONLY body IN ACCESS EXCLUSIVE MODE");
     int waiting = pg_exec(pg, "SELECT coalesce(min(period),2147483647) FROM waiting");
     int at = ask_partitions(pg, "body");
     enum pg_fate fate = pg_sync(pg);

@@ -65,7 +65,8 @@ bool identity_check_files(struct disk *disk, const char *database, const char *j
                            strerror((int)-(bytes < 0 ? bytes : wal_bytes)));
     else if (bytes == 0)
         good = journal_is_of(disk, journal_directory, 0, ret_why);
-    else if (head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) {
+    else if (str_has_prefix((struct str){head, sizeof head}, "SQLite format 3") &&
+             head[PAGE_RESERVED_AT] != PAGE_SUM_BYTES) { /* else SQLite says what it is */
         good = false;
         *ret_why = xprintf("%s has no checksums in its pages: no postbackd has made it; put back "
                            "the store's own database; nothing has been changed",
