@@ -94,7 +94,7 @@ bool destination_failed(struct destination *d, bool was_probe, int64_t now_mono_
     if (d->failed_run < INT_MAX)
         d->failed_run++;
     if (d->dead) {
-        if (was_probe)
+        if (was_probe && now_mono_ms >= d->probe_mono_ms) /* else a resend's, before its time */
             wait_for_probe(d, d->probe_wait_ms * 2, now_mono_ms, rng);
         return false;
     }

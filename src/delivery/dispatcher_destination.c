@@ -161,5 +161,7 @@ void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
     }
     if (!to->dead)
         dispatcher_wake_blocked(d, to);
+    else if (t->lane && t->lane->destination == to && t->lane->probe_is_resend)
+        destination_give_probe(to, t->lane); /* it has waited for this try to end */
     schedule_probe(d, to);
 }

@@ -301,6 +301,8 @@ void dispatcher_fill_briefs(struct dispatcher *d, struct delivery_briefs *briefs
     struct lane_now now = dispatcher_now(d);
     for (size_t i = 0; i < briefs->count; i++) {
         struct lane_brief *to = &briefs->items[i];
+        if (owners_get(d->delivery->owners, to->lane) != d->index)
+            continue; /* what is remembered of a lane that has moved says nothing any more */
         const struct lane *lane = dispatcher_find(d, to->lane);
         const struct health *h = dispatcher_find_health(d, to->lane);
         if (lane) {

@@ -286,6 +286,14 @@ static void follow_lane(struct sim *sim, const struct ending *e)
     l->judged_ms = sim->mono_ms;
 }
 
+/* Or a resend's, before the time of the next try, which stays: by up to a twentieth of the wait
+ * only the destination itself tells. */
+static bool was_next_try(const struct sim *sim, const struct host *host, const struct ending *e)
+{
+    return sim->mono_ms >= host->dead_next_ms &&
+           e->destination->probe_mono_ms - sim->mono_ms >= host->dead_wait_ms;
+}
+
 static void follow_host(struct sim *sim, const struct ending *e)
 {
     struct host *host = &sim->hosts[e->host];
@@ -295,7 +303,7 @@ static void follow_host(struct sim *sim, const struct ending *e)
     }
     if (e->destination->dead && !e->was_dead)
         host->dead_wait_ms = DESTINATION_PROBE_FIRST_MS;
-    else if (e->was_dead && e->is_probe && !e->answered)
+    else if (e->was_dead && e->is_probe && !e->answered && was_next_try(sim, host, e))
         host->dead_wait_ms = next_wait(host->dead_wait_ms);
     else if (e->was_dead && e->answered)
         host->reached_ms = sim->mono_ms;
