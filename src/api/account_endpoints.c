@@ -126,8 +126,15 @@ static void waiting_done(struct task *task)
     delivery_get_health(g->api->options.delivery, &g->query);
 }
 
+/* Nobody waits for this where another node has asked: so it ends by itself before the store does.
+ */
 static void look_at_next(struct gathering *g)
 {
+    if (!atomic_load(&g->api->accepting)) {
+        g->status = STORE_BUSY;
+        g->done(g);
+        return;
+    }
     if (g->at == g->unhealthy_count || g->at == ACCOUNT_HEALTH_LISTED) {
         g->found.more = g->at < g->unhealthy_count;
         g->done(g);

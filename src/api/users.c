@@ -87,6 +87,7 @@ static bool create_judge(struct people_job *job)
         .enabled = true,
         .created_ms = env_wall_ms(c->api->options.env),
     };
+    next.links_from_ms = next.created_ms + 1; /* somebody of that UserId may have been removed */
     read_role(job, c->account_no, &next.role);
     fields_id(&job->fields, "UserId", &next.id);
     sign_in_email(job, "Email", &next.email);

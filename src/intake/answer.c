@@ -27,11 +27,11 @@ static void begin_rejection(struct json_writer *w, uint32_t index, struct str ev
     json_array(w);
 }
 
-static void end_rejection(struct json_writer *w, const struct problems *faults)
+static void end_rejection(struct json_writer *w, size_t left_out)
 {
     json_end_array(w);
-    if (faults->left_out > 0)
-        json_key_int(w, "MoreErrors", (int64_t)faults->left_out);
+    if (left_out > 0)
+        json_key_int(w, "MoreErrors", (int64_t)left_out);
     json_end_object(w);
 }
 
@@ -45,7 +45,7 @@ static void by_intake(struct json_writer *w, const struct intake_rejection *r)
 {
     begin_rejection(w, r->index, r->event_id);
     errors(w, &r->faults);
-    end_rejection(w, &r->faults);
+    end_rejection(w, r->faults.left_out);
 }
 
 static void by_store(struct json_writer *w, const struct intake_items *items, size_t i,
@@ -78,7 +78,7 @@ static void by_store(struct json_writer *w, const struct intake_items *items, si
                   "(statement_refused)"));
         break;
     }
-    end_rejection(w, &items->refusals[i]);
+    end_rejection(w, v->kind == VERDICT_REFUSED ? items->refusals[i].left_out : 0);
 }
 
 static bool is_rejected(const struct verdict *v)

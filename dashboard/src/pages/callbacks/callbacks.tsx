@@ -159,7 +159,7 @@ function Filters({ apps }: { apps: App[] }) {
 
 /** Sends those that were picked again, one after the other, and says how far it is. One that cannot
  * be sent any more (409: its body is gone) stops none of the others. */
-function ResendPicked({ picked, onDone }: { picked: string[]; onDone: () => void }) {
+function ResendPicked({ picked, onDone }: { picked: string[]; onDone: (unsent: string[]) => void }) {
   const [done, setDone] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [gone, setGone] = useState<string[]>([]);
@@ -183,7 +183,7 @@ function ResendPicked({ picked, onDone }: { picked: string[]; onDone: () => void
     setDone(null);
     setGone(unsent);
     say(`${picked.length - unsent.length} sent again.`);
-    if (!unsent.length) onDone();
+    onDone(unsent); /* those that were sent are not picked any more */
   };
   return (
     <>
@@ -296,8 +296,8 @@ export function CallbacksPage() {
           stillThere.length > 0 && (
             <ResendPicked
               picked={stillThere}
-              onDone={() => {
-                setPicked([]);
+              onDone={unsent => {
+                setPicked(unsent);
                 list.reload();
               }}
             />
