@@ -9,7 +9,7 @@
  *    still was: after a long stop, or when the wall clock was wrong, nobody can tell which. Whoever
  *    set the clock wrong has a day to set it right.
  * It never goes back; nothing is purged by more than the wall clock, however far ahead it is.
- * docs/operators/README.md tells operators. */
+ * docs/operators/reference.md tells operators. */
 #pragma once
 
 #include <stdint.h>

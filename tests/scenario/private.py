@@ -76,13 +76,20 @@ def private_network(*addresses):
 
 
 @contextlib.contextmanager
+def private_mounts():
+    """What is mounted meanwhile is seen here only."""
+    with _apart(CLONE_NEWNS, "mnt"):
+        _keep_mounts_here()
+        yield
+
+
+@contextlib.contextmanager
 def private_disk(directory, size):
     """A small file system of its own at `directory`; yields what gives it another size."""
     def resize(size, flags=MS_REMOUNT):
         must(libc.mount(b"tmpfs", bytes(directory), b"tmpfs", flags, b"size=%d" % size), "mount")
 
     directory.mkdir(parents=True, exist_ok=True)
-    with _apart(CLONE_NEWNS, "mnt"):
-        _keep_mounts_here()
+    with private_mounts():
         resize(size, 0)
         yield resize

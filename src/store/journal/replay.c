@@ -80,7 +80,7 @@ static void describe_foreign(struct buf *why, const char *directory, uint64_t nu
                    " has the id %016" PRIx64 ", the database's is %016" PRIx64 ")",
                    directory, number, id, wanted);
     buf_printf(why, ": put back the database that the journal belongs to, or move the journal away "
-                    "(docs/operators/README.md, Backup and restore); nothing has been changed");
+                    "(docs/operators/reference.md, Backup and restore); nothing has been changed");
 }
 
 /* The file, with its head in *ret; -EBADMSG: the head is damaged. */

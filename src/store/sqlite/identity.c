@@ -17,8 +17,8 @@
 #define READ_VERSION_WITHOUT_WAL 1
 
 #define ADVICE                                                                                     \
-    "put back the database that it belongs to, or move it away (docs/operators/README.md, Backup " \
-    "and restore); nothing has been changed"
+    "put back the database that it belongs to, or move it away (docs/operators/reference.md, "     \
+    "Backup and restore); nothing has been changed"
 
 uint64_t identity_journal_id(struct sql *q)
 {
