@@ -205,21 +205,22 @@ static void render_last_attempt(struct json_writer *w, const struct callback_row
 }
 
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
-                     bool with_attempts)
+                     enum callback_shown shown)
 {
     struct app *app = app_of(c, row);
     json_object(w);
     render_facts(c, w, row, app);
     key_c(w, "Endpoint", lane_kind_name(row->event.lane));
     masked_url(w, app, row->event.lane);
-    render_body(c, w, &row->event, app);
+    if (shown != SHOW_ITEM)
+        render_body(c, w, &row->event, app);
     json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
         key_string(w, "ReasonGiven", row->event.reason);
     json_key_int(w, "AttemptCount", row->attempts);
-    if (!with_attempts)
+    if (shown != SHOW_WHOLE) {
         render_last_attempt(w, row);
-    if (with_attempts) {
+    } else {
         json_key(w, "Attempts");
         json_array(w);
         for (size_t i = 0; i < row->log_count; i++)

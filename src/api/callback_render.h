@@ -3,8 +3,11 @@
 
 #include "api/call.h"
 
+/* In a list, with its last attempt; or alone, with its body and all attempts. */
+enum callback_shown { SHOW_ITEM, SHOW_ITEM_WITH_BODY, SHOW_WHOLE };
+
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
-                     bool with_attempts);
+                     enum callback_shown shown);
 void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row);
 void render_attempt(struct json_writer *w, const struct attempt *a);
 void render_attempt_members(struct json_writer *w, const struct attempt *a);

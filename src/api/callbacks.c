@@ -14,46 +14,90 @@
 #define LIST_DEFAULT 50
 #define LIST_MOST 500
 
+/* What a request by class or status looks through at most: the stores have no index of what came of
+ * attempts. An answer may so be shorter than its limit, and its Next leads on. */
+#define LOOKED_AT_MOST 5000
+
 struct callbacks_request {
     struct call *c;
     struct delivery_tried tried;
     struct callback_list list;
     struct slices slices;
-    size_t printed; /* of the list's rows */
+    /* By what came of the last attempt: the store lists what is not delivered, and what is meant is
+     * picked here. */
+    bool picks;
+    enum attempt_class class; /* ATTEMPT_OK: any failure */
+    int status;               /* 0: any */
+    uint32_t limit, shown;
+    size_t at; /* of the list's rows, looked at */
+    size_t looked_at;
+    uint64_t last_event_no; /* looked at */
+    bool full;              /* the limit is reached, and there is one more */
     struct buf body;
     struct json_writer w;
 };
 
+static bool is_meant(const struct callbacks_request *l, const struct callback_row *row)
+{
+    if (!l->picks)
+        return true;
+    if (row->log_count == 0)
+        return false;
+    const struct attempt *last = &row->log[row->log_count - 1];
+    return last->class != ATTEMPT_OK && (!l->class || l->class == last->class) &&
+           (!l->status || l->status == last->status);
+}
+
 static bool print_rows(struct slices *slices, size_t most)
 {
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
-    for (size_t i = 0; i < most && l->printed < l->list.count; i++) {
-        const struct callback_row *row = &l->list.rows[l->printed++];
-        if (l->list.order == LIST_OLDEST_FIRST)
+    for (size_t i = 0; i < most && l->at < l->list.count; i++) {
+        const struct callback_row *row = &l->list.rows[l->at];
+        bool meant = is_meant(l, row);
+        l->full = meant && l->shown == l->limit;
+        if (l->full)
+            return false;
+        l->at++;
+        l->last_event_no = row->event.event_no;
+        l->shown += meant;
+        if (meant && l->list.order == LIST_OLDEST_FIRST)
             render_reward(l->c, &l->w, row);
-        else
-            render_callback(l->c, &l->w, row, false);
+        else if (meant)
+            render_callback(l->c, &l->w, row, l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
     }
-    return l->printed < l->list.count;
+    return l->at < l->list.count;
 }
 
 /* A feed always says where to go on from, a list ends with null. */
 static void print_next(struct callbacks_request *l)
 {
     bool feed = l->list.order == LIST_OLDEST_FIRST;
-    uint64_t last =
-        l->list.count ? l->list.rows[l->list.count - 1].event.event_no : l->list.after_event_no;
     struct buf next = {0};
-    cursor_print(&next, l->c->account_no, last);
+    cursor_print(&next, l->c->account_no, l->last_event_no);
     json_key(&l->w, "Next");
-    json_string(&l->w, feed || l->list.more ? buf_str(&next) : STR_NONE);
+    json_string(&l->w, feed || l->full || l->list.more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
+}
+
+/* Gives other requests of the store their turn between two pages. */
+static void look_on(struct callbacks_request *l)
+{
+    arena_free(&l->list.arena);
+    l->list.arena = (struct arena){0};
+    l->list.after_event_no = l->last_event_no;
+    l->at = 0;
+    store_list_callbacks(l->c->api->options.store, &l->list);
 }
 
 static void list_end(struct slices *slices, bool more)
 {
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     ASSERT(!more);
+    l->looked_at += l->list.count;
+    if (l->picks && !l->full && l->list.more && l->looked_at < LOOKED_AT_MOST && !l->c->r->gone) {
+        look_on(l);
+        return;
+    }
     json_end_array(&l->w);
     print_next(l);
     json_end_object(&l->w);
@@ -71,9 +115,11 @@ static void list_end(struct slices *slices, bool more)
 static void list_done(struct task *task)
 {
     struct callbacks_request *l = CONTAINER_OF(task, struct callbacks_request, list.done);
+    struct buf body = l->body;
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
     if (!call_store_ok(l->c, l->list.status)) {
+        buf_free(&body);
         arena_free(&arena);
         free(tried);
         return;
@@ -82,10 +128,12 @@ static void list_done(struct task *task)
     l->slices.left = LIST_MOST;
     l->slices.print = print_rows;
     l->slices.end = list_end;
-    json_write_to(&l->w, &l->body);
-    json_object(&l->w);
-    json_key(&l->w, "Items");
-    json_array(&l->w);
+    if (l->body.n == 0) {
+        json_write_to(&l->w, &l->body);
+        json_object(&l->w);
+        json_key(&l->w, "Items");
+        json_array(&l->w);
+    }
     slices_begin(&l->slices);
 }
 
@@ -154,6 +202,29 @@ static void parameter_position(struct call *c, struct callback_list *list)
     list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
 }
 
+static enum attempt_class parameter_class(struct call *c)
+{
+    struct str text = call_parameter(c, "class");
+    for (int i = ATTEMPT_OK + 1; text.p && i < ATTEMPT_CLASSES; i++)
+        if (str_is(text, attempt_class_name((enum attempt_class)i)))
+            return (enum attempt_class)i;
+    if (text.p && !str_is(text, "any"))
+        call_add_parameter_problem(c, "class", "invalid", "A Class of an attempt, or any.");
+    return ATTEMPT_OK;
+}
+
+static void parameter_attempt(struct call *c, struct callbacks_request *l)
+{
+    l->class = parameter_class(c);
+    l->status = (int)query_int(c, "status", 100, 599, 0);
+    l->picks = call_parameter(c, "class").p || call_parameter(c, "status").p;
+    if (!l->picks)
+        return;
+    if (l->list.state == CALLBACK_DELIVERED)
+        call_add_parameter_problem(c, "state", "invalid", "What is delivered has not failed.");
+    l->list.undelivered = true;
+}
+
 static void start(struct call *c, struct callbacks_request *l)
 {
     if (c->problems.count) {
@@ -161,6 +232,10 @@ static void start(struct call *c, struct callbacks_request *l)
         return;
     }
     l->c = c;
+    l->limit = l->list.limit;
+    if (l->picks)
+        l->list.limit = LIST_MOST;
+    l->last_event_no = l->list.after_event_no;
     l->list.account_no = c->account_no;
     l->list.done.run = list_done;
     l->list.reply_to = call_executor(c);
@@ -186,6 +261,8 @@ void callbacks_list(struct call *c)
     l->list.panelist_id = call_parameter(c, "panelistId");
     l->list.state = parameter_state(c);
     parameter_type(c, &l->list);
+    parameter_attempt(c, l);
+    l->list.no_bodies = !query_bool(c, "bodies", true);
     l->list.has_from = parameter_time(c, "from", &l->list.accepted_from_ms);
     l->list.has_to = parameter_time(c, "to", &l->list.accepted_to_ms);
     parameter_position(c, &l->list);
@@ -218,7 +295,7 @@ static void answer_one(struct getting *g)
     struct buf body = {0};
     struct json_writer w;
     json_write_to(&w, &body);
-    render_callback(g->c, &w, &g->get.row, true);
+    render_callback(g->c, &w, &g->get.row, SHOW_WHOLE);
     call_answer_json(g->c, 200, &body);
     buf_free(&body);
     arena_free(&arena);

@@ -17,6 +17,7 @@
 struct recovering {
     struct call *c;
     struct recovery r;
+    bool dry_run; /* only counted */
     struct callback_count count;
     struct object_change change;
     struct buf document;
@@ -79,6 +80,14 @@ static int32_t read_rate(struct call *c, const struct json *body)
     return rate;
 }
 
+static bool read_dry_run(struct call *c, const struct json *body)
+{
+    const struct json *m = json_member(body, "DryRun");
+    if (m && m->type != JSON_TRUE && m->type != JSON_FALSE)
+        problem_add(&c->problems, STR("DryRun"), "invalid", "true or false.");
+    return m && m->type == JSON_TRUE;
+}
+
 /* False: 404 was answered. */
 static bool read_app(struct call *c, const struct json *body, struct recovery *r)
 {
@@ -102,7 +111,7 @@ static bool read_app(struct call *c, const struct json *body, struct recovery *r
 
 static void judge_members(struct call *c, const struct json *body)
 {
-    static const char *const known[] = {"AppId", "From", "To", "States", "RatePerSecond"};
+    static const char *const known[] = {"AppId", "From", "To", "States", "RatePerSecond", "DryRun"};
     for (const struct json *m = body->first; m; m = m->next) {
         bool found = false;
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -169,19 +178,20 @@ static void print_asked(struct call *c, const struct recovery *r, struct buf *to
 
 /* --- POST ------------------------------------------------------------------------------------- */
 
-static void answer_made(struct recovering *g)
+static void answer(struct recovering *g, int status, struct str id)
 {
     struct buf body = {0}, headers = {0};
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
     json_key(&w, "RecoveryId");
-    json_c(&w, g->r.id);
+    json_string(&w, id);
     json_key(&w, "Matched");
     json_int(&w, g->r.matched);
     json_end_object(&w);
-    buf_printf(&headers, "Location: /api/v1/recoveries/%s\r\n", g->r.id);
-    call_answer_json_with(g->c, 202, buf_str(&headers), &body);
+    if (id.p)
+        buf_printf(&headers, "Location: /api/v1/recoveries/%.*s\r\n", STR_ARG(id));
+    call_answer_json_with(g->c, status, buf_str(&headers), &body);
     buf_free(&body);
     buf_free(&headers);
 }
@@ -198,7 +208,7 @@ static void kept(struct task *task)
     log_info("recovery_made", LOG_C("recovery", g->r.id), LOG_STR("by", g->c->key_id),
              LOG_INT("matched", g->r.matched), LOG_INT("rate_per_second", g->r.rate_per_second));
     recoveries_add(g->c->api->options.recoveries, &g->r);
-    answer_made(g);
+    answer(g, 202, str_of(g->r.id));
 }
 
 static void keep_go(struct noted *n)
@@ -233,6 +243,11 @@ static void counted(struct task *task)
     }
     make_parts(&g->r, &g->count);
     free(g->count.apps);
+    if (g->dry_run) {
+        free(g->r.parts);
+        answer(g, 200, STR_NONE);
+        return;
+    }
     recovery_print(&g->document, &g->r);
     g->change = (struct object_change){
         .done.run = kept,
@@ -266,13 +281,15 @@ void callbacks_recover(struct call *c)
     r->to_ms = read_time(c, body, "To");
     r->states = read_states(c, body);
     r->rate_per_second = read_rate(c, body);
+    g->dry_run = read_dry_run(c, body);
     if (!c->problems.count && r->from_ms > r->to_ms)
         problem_add(&c->problems, STR("From"), "invalid", "From lies after To.");
     if (c->problems.count) {
         call_answer_invalid(c);
         return;
     }
-    if (recoveries_running(c->api->options.recoveries, c->account_no) >= RECOVERIES_RUNNING_MOST) {
+    if (!g->dry_run &&
+        recoveries_running(c->api->options.recoveries, c->account_no) >= RECOVERIES_RUNNING_MOST) {
         call_answer_problem(c, 409,
                             "%d recoveries of this account are running; wait for one, or "
                             "delete one.",

@@ -392,6 +392,7 @@ struct callback_list {
     struct str event_id, panelist_id;
     enum event_type type;
     enum callback_state state;
+    bool undelivered; /* of any state but delivered */
     uint32_t app_no;
     bool has_from, has_to;                    /* whether the next two are asked for */
     int64_t accepted_from_ms, accepted_to_ms; /* from inclusive, to exclusive */
@@ -402,6 +403,7 @@ struct callback_list {
     const uint64_t *tried;
     size_t tried_count;
     bool last_attempts; /* of those that are not delivered */
+    bool no_bodies;     /* events without their bodies */
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */
     uint32_t limit;

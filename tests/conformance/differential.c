@@ -175,6 +175,8 @@ static void step_list(struct run *r)
         .limit = 1 + (uint32_t)below(r, 50),
         .order = below(r, 2) ? LIST_NEWEST_FIRST : LIST_OLDEST_FIRST,
         .last_attempts = below(r, 2) == 0,
+        .no_bodies = below(r, 2) == 0,
+        .undelivered = below(r, 3) == 0,
     };
     if (below(r, 3) == 0)
         q.panelist_id = str_of(panelist);

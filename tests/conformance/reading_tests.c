@@ -230,6 +230,10 @@ static void check_lists(struct subject *s)
     CHECK_CSTR(list_text(s, (struct callback_list){.type = EVENT_OFFER_COMPLETED}), "o-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.state = CALLBACK_SKIPPED}), "t-1 p-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.state = CALLBACK_DELIVERED}), "r-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.undelivered = true}),
+               "t-1 p-1 c-1 d-1 x-1 o-1");
+    CHECK_CSTR(list_text(s, (struct callback_list){.undelivered = true, .state = CALLBACK_SKIPPED}),
+               "t-1 p-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.app_no = APP_A2}), "t-1 p-1");
     CHECK_CSTR(list_text(s, (struct callback_list){.app_no = APP_A1,
                                                    .state = CALLBACK_PENDING,

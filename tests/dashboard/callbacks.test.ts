@@ -1,6 +1,6 @@
 // Why a callback never came, and how it comes after all.
 import assert from 'node:assert/strict';
-import { until } from './daemon';
+import { Receiver, until } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf, type Stage } from './stage';
 
@@ -186,4 +186,62 @@ test('callbacks: the list says what fails, why, and what waits behind an endpoin
   await window.link('Endpoint: Down').first().click();
   await window.heading('Listed App').waitFor();
   await window.close();
+});
+
+test('callbacks: the log is searched by error, and all that match are sent again', async () => {
+  const stage = await theStage();
+  const receiver = await Receiver.start();
+  receiver.status = 404;
+  await stage.daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'match-app',
+    Name: 'Match App',
+    CurrencyValue: 100,
+    SuccessCallbackUrl: `${receiver.url}/success`,
+    FailureCallbackUrl: 'http://127.0.0.1:9/failure',
+  });
+  const client = { ClientId: 'match-sdk', Integration: 'sdk' };
+  await stage.daemon.good('POST', '/api/v1/apps/match-app/clients', client);
+  const ids = ['match-1', 'match-2', 'match-3'];
+  for (const id of ids) await send(stage, id, { ClientId: 'match-sdk' });
+  await send(stage, 'match-refused', { ClientId: 'match-sdk', Type: 'survey_disqualified' });
+  await until('all have failed', async () => {
+    const path = '/api/v1/callbacks?partnerId=sunny-games&appId=match-app&class=any';
+    return (await stage.daemon.good('GET', path)).Items.length === 4;
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/callbacks?appId=match-app');
+  const found = async () => {
+    const all = await window.page.locator('[aria-label="Callbacks"] tbody a.mono').allInnerTexts();
+    return all.filter(text => text.startsWith('match-')).sort();
+  };
+  await window.field('State').selectOption('failing');
+  await window.shows(async () => assert.deepEqual(await found(), [...ids, 'match-refused']));
+  await window.link('match-refused').click();
+  await window.page.locator('.page-head .badge', { hasText: 'failing' }).waitFor();
+  await window.page.goBack();
+  await window.field('Last error').selectOption('refused');
+  await window.shows(async () => assert.deepEqual(await found(), ['match-refused']));
+  await window.field('Last error').selectOption('');
+  await window.field('Last status').fill('404');
+  await window.shows(async () => assert.deepEqual(await found(), ids));
+  await window.button('Select the 3 shown').click();
+  await window.button('Resend 3').waitFor();
+  await window.button('Clear the selection').click();
+  receiver.status = 200;
+  await window.button('Resend all that match').click();
+  await window.see('3 callbacks match');
+  await window.button('Resend 3').click();
+  await window.said('3 sent again.');
+  await reach(stage, 'delivered', ...ids);
+  const path = '/api/v1/apps/match-app';
+  await stage.daemon.good('PATCH', path, { FailureCallbackUrl: `${receiver.url}/failure` });
+  await window.go('/callbacks?appId=match-app&state=pending');
+  await window.button('Resend all that match').click();
+  await window.see('1 callback matches');
+  await window.button('Resend 1').click();
+  await window.see('The range has been sent again');
+  await window.button('Dismiss').click();
+  await reach(stage, 'delivered', 'match-refused');
+  await window.close();
+  await receiver.stop();
 });

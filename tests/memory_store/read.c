@@ -182,6 +182,7 @@ static bool is_listed(const struct callback_list *l, const struct entry *entry)
            (!l->panelist_id.p || str_eq(l->panelist_id, e->panelist_id)) &&
            (!l->type || l->type == e->type) &&
            (!l->state || l->state == callback_list_state(l, e->event_no, entry->status.state)) &&
+           !(l->undelivered && entry->status.state == CALLBACK_DELIVERED) &&
            (!l->app_no || l->app_no == e->app_no) &&
            (!l->of_day || l->day == clock_day(e->occurred_ms)) &&
            (!l->has_from || e->accepted_ms >= l->accepted_from_ms) &&
@@ -206,6 +207,8 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
         }
         struct callback_row *row = &l->rows[l->count++];
         *row = make_row(&l->arena, e);
+        if (l->no_bodies)
+            row->event.body = STR_NONE;
         if (callback_list_state(l, e->event.event_no, e->status.state) == CALLBACK_DELIVERING)
             callback_row_set_tried(row);
         if (callback_list_wants_attempt(l, row)) {

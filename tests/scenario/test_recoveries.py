@@ -53,6 +53,21 @@ def recover(daemon, account, states=("dead",), rate=50, begin=-600, end=600, **m
     return answer.json["RecoveryId"], answer.json["Matched"]
 
 
+def test_a_dry_run_counts_and_sends_nothing(quick, partner):
+    account = Account(quick, partner.url)
+    make_dead(quick, account, 3)
+    api = quick.api(account.key("callbacks:read", "callbacks:write"))
+    body = {"From": when(-600), "To": when(600), "States": ["dead"], "DryRun": True}
+    before = len(partner.receiver.requests)
+    for _ in range(25):  # more than may run at a time: none does
+        answer = api.post("/api/v1/callbacks/recover", body)
+        assert (answer.status, answer.json) == (200, {"RecoveryId": None, "Matched": 3}), answer
+        assert "Location" not in answer.headers
+    assert api.post("/api/v1/callbacks/recover", {**body, "DryRun": 1}).status == 400
+    states = [quick.api().callback("r-%d" % i, account.partner_id)["State"] for i in range(3)]
+    assert states == ["dead"] * 3 and len(partner.receiver.requests) == before
+
+
 def look(daemon, recovery_id):
     answer = daemon.api().get("/api/v1/recoveries/" + recovery_id)
     assert answer.status == 200, answer

@@ -164,6 +164,7 @@ export interface Callback {
   Endpoint: Endpoint['Endpoint'];
   OriginalRewardId?: string;
   Url: string | null;
+  /** Absent in lists that were asked for without. */
   Body: string | null;
   NextAttemptAt: string | null;
   AttemptCount: number;

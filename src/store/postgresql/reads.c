@@ -173,6 +173,8 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_add_c(sql, " AND e.state=1 AND e.event_no<>ALL($11)");
     else if (l->state)
         buf_printf(sql, " AND e.state=%d", (int)l->state);
+    if (l->undelivered)
+        buf_printf(sql, " AND e.state<>%d", (int)CALLBACK_DELIVERED);
     /* Few wait, however many do not: they have rows of their own. */
     if (l->state == CALLBACK_DELIVERING || l->state == CALLBACK_PENDING)
         buf_add_c(sql, " AND e.event_no IN(SELECT w.event_no FROM waiting w"
@@ -182,8 +184,9 @@ static void add_state(struct buf *sql, const struct callback_list *l)
 static void add_filters(struct buf *sql, const struct callback_list *l)
 {
     bool newest = l->order == LIST_NEWEST_FIRST;
-    buf_add_c(sql, "SELECT " ROW_WITH_BODY " FROM event e" ROW_BODY_JOIN "$2"
-                   " WHERE e.account_no=$1 AND e.period=$2 AND e.lane<>0");
+    buf_add_c(sql, l->no_bodies ? "SELECT " ROW_WITHOUT_BODY " FROM event e"
+                                : "SELECT " ROW_WITH_BODY " FROM event e" ROW_BODY_JOIN "$2");
+    buf_add_c(sql, " WHERE e.account_no=$1 AND e.period=$2 AND e.lane<>0");
     if (l->after_event_no)
         buf_add_c(sql, newest ? " AND e.event_no<$3" : " AND e.event_no>$3");
     if (l->event_id.p)

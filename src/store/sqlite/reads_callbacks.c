@@ -16,11 +16,12 @@
 /* Rows that a list reads in a row, whether or not it shows them. */
 #define ROWS_BEFORE_SEARCH 8192
 
-static void fill_row(struct event_lookup *l, struct event_row *row, struct arena *arena,
-                     struct callback_row *ret)
+static void fill_row(struct event_lookup *l, struct event_row *row, bool with_body,
+                     struct arena *arena, struct callback_row *ret)
 {
     event_keep(&row->event, arena);
-    row->event.body = lookup_body(l, row->id, row->segment, arena);
+    if (with_body)
+        row->event.body = lookup_body(l, row->id, row->segment, arena);
     *ret = callback_row_of(&row->event, &row->status);
 }
 
@@ -42,17 +43,32 @@ static void keep_attempt(void *context, const struct attempt *a)
     row->log[row->log_count++] = *a;
 }
 
-static void read_blocks_of_day(struct log_reading *reading, struct str table)
+/* All days are looked at, few as they are: a clock that was put back has attempts on days before
+ * the one of acceptance. */
+static sqlite3_stmt *prepare_days(struct sql *q)
 {
-    struct sql *q = &reading->lookup->sql;
+    return sql_prepare(q, "SELECT name FROM sqlite_schema WHERE type='table'"
+                          " AND name GLOB 'attempts_*'");
+}
+
+/* The next day's blocks, the caller's to finalize; NULL: there are no more days. */
+static sqlite3_stmt *next_day(struct sql *q, sqlite3_stmt *days)
+{
+    if (!sql_row(q, days))
+        return NULL;
+    struct str table = sql_str(days, 0);
+    return sql_prepare_f(q, "SELECT attempts FROM %.*s WHERE block=?", STR_ARG(table));
+}
+
+static void read_day(struct log_reading *reading, sqlite3_stmt *day)
+{
     const struct event *e = &reading->row->event;
     struct attempt_facts facts = {e->event_id, e->occurred_ms};
-    sqlite3_stmt *s = sql_prepare_f(q, "SELECT attempts FROM %.*s WHERE block=?", STR_ARG(table));
-    sql_bind_int(s, 1, (int64_t)(reading->id >> ATTEMPT_BLOCK_BITS));
-    if (sql_row(q, s))
-        attempt_block_read(sql_str(s, 0), reading->id, &facts, reading->arena, keep_attempt,
+    sql_bind_int(day, 1, (int64_t)(reading->id >> ATTEMPT_BLOCK_BITS));
+    if (sql_row(&reading->lookup->sql, day))
+        attempt_block_read(sql_str(day, 0), reading->id, &facts, reading->arena, keep_attempt,
                            reading);
-    sql_finalize(s);
+    sql_reset(day);
 }
 
 static int compare_attempts(const void *a, const void *b)
@@ -63,17 +79,16 @@ static int compare_attempts(const void *a, const void *b)
     return x->at_ms < y->at_ms ? -1 : x->at_ms > y->at_ms;
 }
 
-/* All days are looked at, few as they are: a clock that was put back has attempts on days before
- * the one of acceptance. */
 static void read_attempts(struct event_lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
     struct log_reading reading = {.lookup = l, .arena = arena, .row = row, .id = id};
-    sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT name FROM sqlite_schema WHERE type='table'"
-                                           " AND name GLOB 'attempts_*'");
-    while (sql_row(&l->sql, s))
-        read_blocks_of_day(&reading, sql_str(s, 0));
-    sql_finalize(s);
+    sqlite3_stmt *days = prepare_days(&l->sql), *day;
+    while ((day = next_day(&l->sql, days)) != NULL) {
+        read_day(&reading, day);
+        sql_finalize(day);
+    }
+    sql_finalize(days);
     struct attempt *kept = arena_alloc(arena, row->log_count * sizeof *kept + 1);
     if (row->log_count > 0) {
         memcpy(kept, row->log, row->log_count * sizeof *kept);
@@ -90,7 +105,7 @@ enum store_status read_callback(struct event_lookup *l, uint64_t id, struct call
         return STORE_NOT_FOUND;
     bool owes = row.event.lane != LANE_NONE;
     if (owes)
-        fill_row(l, &row, &get->arena, &get->row);
+        fill_row(l, &row, true, &get->arena, &get->row);
     sql_reset(l->row);
     if (!owes)
         return STORE_NOT_FOUND;
@@ -128,6 +143,7 @@ static bool is_listed(const struct callback_list *list, const struct event_row *
     return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
            (!list->state ||
             list->state == callback_list_state(list, e->event_no, row->status.state)) &&
+           !(list->undelivered && row->status.state == CALLBACK_DELIVERED) &&
            (!list->app_no || list->app_no == e->app_no) &&
            (!list->has_from || e->accepted_ms >= list->accepted_from_ms) &&
            (!list->has_to || e->accepted_ms < list->accepted_to_ms) &&
@@ -144,7 +160,7 @@ static bool add_row(struct event_lookup *l, struct callback_list *list, struct e
     if (list->more)
         return false;
     struct callback_row *to = &list->rows[list->count++];
-    fill_row(l, row, &list->arena, to);
+    fill_row(l, row, !list->no_bodies, &list->arena, to);
     if (callback_list_state(list, to->event.event_no, to->state) == CALLBACK_DELIVERING)
         callback_row_set_tried(to);
     return true;
@@ -316,18 +332,40 @@ static void list_by_panelist(struct event_lookup *l, const struct hash_secret *s
     sql_finalize(s);
 }
 
-/* Only the last attempt of each row outlives the reading. */
+/* Keeps the day's last attempt of a row where it is later than what other days had. */
+static void read_last_of_day(struct event_lookup *l, struct callback_list *list,
+                             struct callback_row *row, sqlite3_stmt *day)
+{
+    struct arena arena = {0};
+    struct callback_row found = *row;
+    uint64_t id = event_id_of(list->account_no, row->event.event_no);
+    struct log_reading reading = {.lookup = l, .arena = &arena, .row = &found, .id = id};
+    found.log = NULL;
+    found.log_count = 0;
+    read_day(&reading, day);
+    struct attempt *all = found.log;
+    if (found.log_count > 0) {
+        if (row->log_count > 0)
+            keep_attempt(&reading, row->log);
+        all = found.log;
+        callback_row_keep_last(&found, &list->arena);
+        row->log = found.log;
+        row->log_count = found.log_count;
+    }
+    free(all);
+    arena_free(&arena);
+}
+
 static void read_last_attempts(struct event_lookup *l, struct callback_list *list)
 {
-    for (size_t i = 0; i < list->count; i++) {
-        struct callback_row *row = &list->rows[i];
-        if (!callback_list_wants_attempt(list, row))
-            continue;
-        struct arena arena = {0};
-        read_attempts(l, event_id_of(list->account_no, row->event.event_no), &arena, row);
-        callback_row_keep_last(row, &list->arena);
-        arena_free(&arena);
+    sqlite3_stmt *days = prepare_days(&l->sql), *day;
+    while ((day = next_day(&l->sql, days)) != NULL) {
+        for (size_t i = 0; i < list->count; i++)
+            if (callback_list_wants_attempt(list, &list->rows[i]))
+                read_last_of_day(l, list, &list->rows[i], day);
+        sql_finalize(day);
     }
+    sql_finalize(days);
 }
 
 static enum store_status list_rows(struct event_lookup *l, const struct hash_secret *secret,
@@ -352,7 +390,7 @@ static enum store_status list_rows(struct event_lookup *l, const struct hash_sec
         list_by_panelist(l, secret, list, range);
     } else if (list->of_day) {
         list_by_day(l, list, range);
-    } else if (list->type || list->state || list->app_no) {
+    } else if (list->type || list->state || list->undelivered || list->app_no) {
         (void)list_by_search(l, list, range);
     } else {
         (void)list_by_range(l, list, range);

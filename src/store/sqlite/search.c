@@ -100,7 +100,8 @@ static void gather_app(struct search_result *g, uint32_t app_no)
         if (list->type && list->type != t)
             continue;
         for (size_t i = 0; i < ARRAY_LEN(stored_states); i++)
-            if (!list->state || list->state == stored_states[i])
+            if ((!list->state || list->state == stored_states[i]) &&
+                !(list->undelivered && stored_states[i] == CALLBACK_DELIVERED))
                 gather(g, app_no, t, stored_states[i]);
     }
 }

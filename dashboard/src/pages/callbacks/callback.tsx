@@ -23,7 +23,8 @@ import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { say } from '../../ui/overlay';
 import { callbackPage, callbackPath } from './paths';
-import { isHeldBack, standing, stateTones, typeTitles, whatToDo } from './words';
+import { stateOf } from './progress';
+import { isHeldBack, standing, typeTitles, whatToDo } from './words';
 
 function headerText(headers: Record<string, string> | null): string {
   return Object.entries(headers ?? {})
@@ -224,6 +225,11 @@ function Body({ callback }: { callback: Callback }) {
   );
 }
 
+function State({ callback }: { callback: Callback }) {
+  const { tone, title } = stateOf(callback, null);
+  return <Badge tone={tone}>{title}</Badge>;
+}
+
 export function CallbackPage({ params }: PageProps) {
   const id = params['RewardId']!;
   const { data, problem, reload } = useResource<Callback>(callbackPath(id), {}, { live: true });
@@ -241,7 +247,7 @@ export function CallbackPage({ params }: PageProps) {
         crumb={{ href: '/callbacks', title: 'Callbacks' }}
         text={data ? standing(data, serverNow()) : undefined}
       >
-        {data && <Badge tone={stateTones[data.State]}>{data.State}</Badge>}
+        {data && <State callback={data} />}
         {data?.IsTest && <Badge>test</Badge>}
         {data && may('callbacks:write') && (
           <Button kind="primary" busy={sending.busy} onClick={resend}>

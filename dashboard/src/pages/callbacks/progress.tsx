@@ -28,7 +28,8 @@ export function heldBy(row: Callback, health: AccountEndpoints | null): Held | n
   return { health: found.Health, since: found.Since, error: found.LastError?.Detail ?? null };
 }
 
-function stateOf(row: Callback, held: Held | null): { tone: Tone; title: string } {
+/** The state in one word. */
+export function stateOf(row: Callback, held: Held | null): { tone: Tone; title: string } {
   if (row.State === 'pending' && row.AttemptCount > 0) return { tone: 'warn', title: 'failing' };
   if (held) return { tone: 'warn', title: 'waiting' };
   return { tone: stateTones[row.State], title: row.State };

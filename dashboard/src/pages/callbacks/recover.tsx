@@ -12,10 +12,13 @@ import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Dialog } from '../../ui/overlay';
 
+/** How fast, unless somebody says otherwise. */
+export const ratePerSecond = 10;
+
 const storedName = () => `recovery ${partnerId()}`;
 const running = signal<string | null>(null);
 
-function follow(id: string | null): void {
+export function follow(id: string | null): void {
   running.value = id;
   if (id) sessionStorage.setItem(storedName(), id);
   else sessionStorage.removeItem(storedName());
@@ -40,7 +43,7 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
   const [from, setFrom] = useState(minuteOf(new Date(now.getTime() - dayMs)));
   const [to, setTo] = useState(minuteOf(new Date(now.getTime() + 60_000)));
   const [states, setStates] = useState<CallbackState[]>(['dead']);
-  const [rate, setRate] = useState('10');
+  const [rate, setRate] = useState(String(ratePerSecond));
   const sending = useSending();
   const send = () =>
     sending.run(async () => {

@@ -21,6 +21,21 @@ export const typeTitles: Record<RewardType, string> = {
   offer_completion_reversed: 'Offer reversed',
 };
 
+/** The classes of errors, as one chooses among them. */
+export const errorTitles: Record<string, string> = {
+  status: 'Error status',
+  timeout: 'No answer in time',
+  refused: 'Connection refused',
+  connect_timeout: 'No connection in time',
+  reset: 'Connection closed',
+  tls: 'TLS or certificate',
+  dns: 'Host name not found',
+  destination_refused: 'Address not public',
+  protocol: 'Not a web server',
+  redirect: 'Redirect',
+  gone: 'Gone (410)',
+};
+
 const byClass: Record<string, string> = {
   dns: 'Check the spelling of the host name, and that all your public name servers answer for it.',
   destination_refused:
