@@ -1,5 +1,5 @@
-/* What goes with a partition of bodies, in the database that SCENARIO_POSTGRESQL names: nothing
- * that waits, also where it began to wait while the partition was being dropped. */
+/* What goes with a partition of bodies or attempts, in the database that SCENARIO_POSTGRESQL names:
+ * nothing that waits, also where it began to wait while the partition was being dropped. */
 #include "../unit/check.h"
 
 #include "store/postgresql/schema.h"
@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #define PERIOD 7
+#define WEEK 30
+#define WEEKS 10 /* more than are dropped at once */
+#define WEEK_MS (7 * 86400000LL)
 
 static struct pg pg, other;
 
@@ -42,6 +45,8 @@ static void begin(void)
     ASSERT(pg_sync(&pg) == PG_FINE);
     ASSERT(pg_migrate(&pg, &pg_schema_migration, PG_EXPAND));
     ASSERT(pg_partition_make(&pg, &known, PARTITION_PERIOD, PERIOD) == PG_FINE);
+    for (int32_t week = WEEK; week < WEEK + WEEKS; week++)
+        ASSERT(pg_partition_make(&pg, &known, PARTITION_WEEK, week) == PG_FINE);
     pg_partitions_free(&known);
     CHECK_EQ_INT(partitions(), 1);
 }
@@ -88,9 +93,69 @@ static void bodies_that_nothing_waits_for_go(void)
     end();
 }
 
+static void add_attempt(int event_no, int week, int number)
+{
+    pg_exec_f(&pg,
+              "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,false,5,500,3,'http://x/','why','h',NULL,"
+              "'body')",
+              event_no, week, number, week * WEEK_MS + number);
+    ASSERT(pg_sync(&pg) == PG_FINE);
+}
+
+static void add_waiting(int event_no, int64_t accepted_ms, bool pending)
+{
+    pg_exec_f(&pg, "INSERT INTO waiting VALUES(1,4,9,%d,7,%lld,%s)", event_no,
+              (long long)accepted_ms, pending ? "true" : "false");
+    ASSERT(pg_sync(&pg) == PG_FINE);
+}
+
+#define ATTEMPTS_OF "SELECT count(*) FROM attempt WHERE account_no=1 AND event_no="
+
+/* 1 is pending, 2 final, 3 final and owes a resend's try, 4 pending and accepted later. */
+static void attempts_of_what_is_not_final_stay(void)
+{
+    begin();
+    for (int event_no = 1; event_no <= 3; event_no++)
+        for (int week = WEEK; week < WEEK + WEEKS; week++)
+            add_attempt(event_no, week, week);
+    add_attempt(4, WEEK + WEEKS - 1, 1);
+    add_waiting(1, WEEK * WEEK_MS, true);
+    add_waiting(3, WEEK * WEEK_MS, false);
+    add_waiting(4, (WEEK + WEEKS - 1) * WEEK_MS + 5, true);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS); /* each once, whether moved or not */
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), WEEKS - 8);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1 AND response_body='body'"), WEEKS);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "2"), 0);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "3"), 0);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "4"), 1);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + WEEKS) == PG_FINE);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), WEEKS);
+    end();
+}
+
+/* With the next week that goes. */
+static void kept_attempts_go_when_nothing_waits_for_them(void)
+{
+    begin();
+    add_attempt(1, WEEK, 1);
+    add_waiting(1, WEEK * WEEK_MS, true);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 1) == PG_FINE);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 1);
+    pg_exec(&pg, "DELETE FROM waiting");
+    ASSERT(pg_sync(&pg) == PG_FINE);
+    CHECK(pg_partitions_drop(&pg, PARTITION_WEEK, WEEK + 2) == PG_FINE);
+    CHECK_EQ_INT(number(&pg, ATTEMPTS_OF "1"), 0);
+    end();
+}
+
 int main(void)
 {
     RUN(bodies_of_a_resend_under_way_stay);
     RUN(bodies_that_nothing_waits_for_go);
+    RUN(attempts_of_what_is_not_final_stay);
+    RUN(kept_attempts_go_when_nothing_waits_for_them);
     return check_done("postgresql_partitions");
 }

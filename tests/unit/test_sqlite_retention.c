@@ -93,6 +93,49 @@ static enum store_status resend(const char *event_id)
     return r.status;
 }
 
+/* Of 64 events in a row, and for as long as it takes: what is not final is never purged. */
+static void keeps_the_attempts_of_what_is_not_final(void)
+{
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-2", "ann");
+    (void)submit_new(EVENT_OFFER_COMPLETED, "o-3", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5, 1);
+    record(2, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    record(3, LANE_OFFER, CALLBACK_PENDING, NOW_MS + 5, 1);
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-4", "ann");
+    record(4, LANE_SUCCESS, CALLBACK_DELIVERED, 0, (int)DAY_MS); /* a day later */
+    live_until(NOW_MS + HOUR_MS);
+    live_until(NOW_MS + 30 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-2"), 1);
+    live_until(NOW_MS + 31 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-2"), 0);
+    CHECK_EQ_UINT(attempts_of("e-4"), 1);
+    struct callback_get g = get("e-1");
+    if (CHECK_EQ_UINT(g.row.log_count, 1)) {
+        CHECK_EQ_INT(g.row.log[0].at_ms, NOW_MS + 1);
+        CHECK_STR(g.row.log[0].detail, "it said 500");
+        CHECK_EQ_UINT(g.row.log[0].response_body.n, 7);
+    }
+    arena_free(&g.arena);
+    record(3, LANE_OFFER, CALLBACK_DEAD, 0, 2);
+    record(1, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5, (int)DAY_MS + 2);
+    change_and_wait();
+    live_until(NOW_MS + 32 * DAY_MS); /* another day goes, and with it what is final by now */
+    CHECK_EQ_UINT(attempts_of("e-4"), 0);
+    CHECK_EQ_UINT(attempts_of("o-3"), 0);
+    CHECK_EQ_UINT(attempts_of("e-1"), 2);
+    reopen();
+    CHECK_EQ_UINT(attempts_of("e-1"), 2);
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, (int)DAY_MS + 3);
+    change_and_wait();
+    live_until(NOW_MS + 33 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-1"), 0);
+    CHECK_EQ_INT(sql_number("SELECT count(*) FROM sqlite_schema WHERE name='attempts_kept'"), 0);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 /* A segment that is sealed loses its bodies whole, when all are old and none is waited for. */
 static void drops_the_bodies_of_a_sealed_segment(void)
 {
@@ -218,6 +261,7 @@ int main(void)
 {
     RUN(a_start_with_a_wrong_clock_purges_nothing);
     RUN(purges_what_is_old);
+    RUN(keeps_the_attempts_of_what_is_not_final);
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);
     RUN(keeps_the_bodies_that_a_resend_owes);

@@ -5,6 +5,7 @@
 #include "store/postgresql/schema.h"
 
 #include "base/alloc.h"
+#include "domain/clock.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ static const char *const version_1[] = {
     " manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL, class smallint NOT NULL,"
     " url bytea, detail bytea, request_headers bytea, response_headers bytea, response_body bytea,"
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
+    /* Older ones, of what is not final: of no week that a partition's name has room for. */
+    "CREATE TABLE attempt_kept PARTITION OF attempt FOR VALUES FROM (MINVALUE) TO (-100000)",
     /* lane: app_no * 4 + kind; negative: a reversal held back. pending: else a resend's extra try.
      */
     "CREATE TABLE waiting(account_no int, lane bigint, due_ms bigint, event_no bigint,"
@@ -269,17 +272,20 @@ static int ask_partitions(struct pg *pg, const char *table)
                      table);
 }
 
-/* Those below `first`, separated by commas; empty: none. Names are read here: a cast in SQL may be
- * carried out before the join, on any table's name. */
-static void list_below(const PGresult *r, const char *table, int32_t first, struct buf *ret)
+/* Those below `first`, separated by commas; empty: none. Returns the last one's number. Names are
+ * read here: a cast in SQL may be carried out before the join, on any table's name. */
+static int32_t list_below(const PGresult *r, const char *table, int32_t first, struct buf *ret)
 {
+    int32_t last = INT32_MIN;
     ret->n = 0;
     for (int i = 0, count = 0; i < PQntuples(r) && count < DROP_MOST; i++) {
         int32_t number;
         if (!read_number(pg_str(r, i, 0), table, &number) || number >= first)
             continue;
         buf_printf(ret, "%s%.*s", count++ ? "," : "", STR_ARG(pg_str(r, i, 1)));
+        last = number;
     }
+    return last;
 }
 
 /* What waits needs its body, and a resend may have read one and not be committed yet: it is waited
@@ -294,8 +300,24 @@ static enum pg_fate keep_awaited(struct pg *pg, int32_t first, struct buf *names
     if (fate != PG_FINE)
         return fate;
     int64_t least = pg_int(pg_result(pg, waiting), 0, 0);
-    list_below(pg_result(pg, at), "body", first < least ? first : (int32_t)least, names);
+    (void)list_below(pg_result(pg, at), "body", first < least ? first : (int32_t)least, names);
     return PG_FINE;
+}
+
+/* What is not final is never purged: its attempts move on, up to this week. Those go that moved
+ * before and are of what is final by now. */
+static void keep_attempts(struct pg *pg, int32_t last)
+{
+    pg_exec(pg, "DELETE FROM attempt_kept k WHERE NOT EXISTS(SELECT FROM waiting w WHERE w.pending"
+                " AND w.account_no=k.account_no AND w.event_no=k.event_no)");
+    pg_exec_f(pg,
+              "INSERT INTO attempt_kept SELECT a.account_no,a.event_no,%d,number,at_ms,manual,"
+              "duration_ms,status,class,url,detail,request_headers,response_headers,response_body"
+              " FROM waiting w JOIN attempt a ON a.account_no=w.account_no"
+              " AND a.event_no=w.event_no AND a.week BETWEEN %d AND %d"
+              " WHERE w.pending AND w.accepted_ms<%" PRId64 " ON CONFLICT DO NOTHING",
+              -PG_PARTITION_NAME - 1, -PG_PARTITION_NAME, last,
+              (last + 1) * PG_WEEK_DAYS * DAY_MS);
 }
 
 enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
@@ -307,10 +329,11 @@ enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t f
     pg_exec(pg, "SELECT set_config('lock_timeout','500',true)");
     int at = ask_partitions(pg, table);
     enum pg_fate fate = pg_sync(pg);
-    if (fate == PG_FINE)
-        list_below(pg_result(pg, at), table, first, &names);
+    int32_t last = fate == PG_FINE ? list_below(pg_result(pg, at), table, first, &names) : 0;
     if (names.n > 0 && kind == PARTITION_PERIOD)
         fate = keep_awaited(pg, first, &names);
+    else if (names.n > 0)
+        keep_attempts(pg, last);
     if (fate == PG_FINE) {
         if (names.n > 0)
             pg_exec_f(pg, "DROP TABLE %s", buf_c(&names));

@@ -48,5 +48,5 @@ void pg_partitions_free(struct pg_partitions *p);
 /* Makes the partition where it is not there; a trip of its own, in no transaction. */
 MUST_CHECK enum pg_fate pg_partition_make(struct pg *pg, struct pg_partitions *known,
                                           enum pg_partition kind, int32_t number);
-/* Drops the partitions of bodies or of attempts below `first`, whole. */
+/* Drops the partitions of bodies or of attempts below `first`, whole, but for what is not final. */
 MUST_CHECK enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first);

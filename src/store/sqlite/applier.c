@@ -24,11 +24,7 @@ void applier_publish_numbers(struct sqlite_store *s)
     atomic_store(&n->delivered, c->delivered);
     atomic_store(&n->dead, c->dead);
     atomic_store(&n->pending, c->pending);
-    atomic_store(&n->oldest_pending_ms,
-                 sql_get_int(&s->apply.sql,
-                             "SELECT min((SELECT accepted_ms FROM waiting WHERE segment=no"
-                             " ORDER BY accepted_ms LIMIT 1)) FROM segment",
-                             0));
+    atomic_store(&n->oldest_pending_ms, apply_waiting_oldest_ms(&s->apply, 0));
 }
 
 /* A complete checkpoint makes the journal's part up to the applied position superfluous: SQLite has

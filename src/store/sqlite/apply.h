@@ -149,6 +149,8 @@ void apply_count(struct apply *a, enum callback_state before, enum callback_stat
                  unsigned counted);
 /* So many more wait of those that were accepted then and lie in this segment. */
 void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by);
+/* When the oldest one that waits was accepted; `otherwise`: none does. */
+int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise);
 /* Adds the books to the rows of their days, by a statement of books_prepare; sorts them. */
 sqlite3_stmt *books_prepare(struct sql *q);
 void books_write(struct sql *q, sqlite3_stmt *add, struct books *books);

@@ -7,6 +7,7 @@
 #include "domain/clock.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "store/sqlite/schema.h"
@@ -23,14 +24,12 @@ static void open_day(struct apply *a, int64_t day)
 {
     if (a->attempt.add && a->attempt.day == day)
         return;
+    char table[32];
+    snprintf(table, sizeof table, "attempts_%" PRId64, day);
     sql_finalize(a->attempt.add);
     a->attempt.day = day;
-    schema_create_attempt_day(&a->sql, day);
-    a->attempt.add = sql_prepare_f(
-        &a->sql,
-        "INSERT INTO attempts_%" PRId64 " SELECT c0,c1 FROM feed WHERE true"
-        " ON CONFLICT(block) DO UPDATE SET attempts=CAST(attempts||excluded.attempts AS BLOB)",
-        day);
+    schema_create_attempts(&a->sql, table);
+    a->attempt.add = schema_prepare_attempts(&a->sql, table, "SELECT c0,c1 FROM feed WHERE true");
 }
 
 struct day_rows {

@@ -58,3 +58,11 @@ void apply_waiting(struct apply *a)
     }
     a->waiting_count = 0;
 }
+
+int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise)
+{
+    return sql_get_int(&a->sql,
+                       "SELECT min((SELECT accepted_ms FROM waiting WHERE segment=no"
+                       " ORDER BY accepted_ms LIMIT 1)) FROM segment",
+                       otherwise);
+}

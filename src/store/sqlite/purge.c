@@ -1,6 +1,7 @@
 /* What is too old goes whole: a day of attempts, a day's set of active panelists, a segment's
- * bodies. Nothing is deleted row by row. What is not final is never purged. A purge that finds no
- * room on the disk is tried again in an hour; another failure stays the connection's. */
+ * bodies. Nothing is deleted row by row. What is not final is never purged: attempts of what waits
+ * are copied to a table of their own first. A purge that finds no room on the disk is tried again
+ * in an hour; another failure stays the connection's. */
 #include "store/sqlite/sqlite_store.h"
 
 #include "base/log.h"
@@ -14,30 +15,111 @@
 /* The last try of a callback is at most about 73 h after its acceptance. */
 #define SCHEDULE_DAYS 4
 
-/* Drops the first table NAME_<day> older than before_day, but for those of `kept`; true: dropped
- * one, ask again. */
-static bool drop_day(struct apply *a, const char *name, int64_t before_day,
-                     const struct idmap *kept)
+/* The first table NAME_<day> older than before_day, but for those of `kept`. */
+struct old_day {
+    char table[64]; /* empty: there is none */
+    int64_t day;
+};
+
+static struct old_day find_day(struct apply *a, const char *name, int64_t before_day,
+                               const struct idmap *kept)
 {
     struct sql *q = &a->sql;
+    struct old_day found = {0};
     sqlite3_stmt *s =
         sql_prepare_f(q,
                       "SELECT name,CAST(substr(name, %zu) AS INT) AS day FROM sqlite_schema"
-                      " WHERE type='table' AND name GLOB '%s_*' AND day < %" PRId64,
+                      " WHERE type='table' AND name GLOB '%s_[-0-9]*' AND day < %" PRId64,
                       strlen(name) + 2, name, before_day);
-    char table[64] = "";
-    while (!table[0] && sql_row(q, s))
-        if (!kept || !idmap_find(kept, apply_day_key(sql_int(s, 1))))
-            snprintf(table, sizeof table, "%.*s", STR_ARG(sql_str(s, 0)));
+    while (!found.table[0] && sql_row(q, s)) {
+        found.day = sql_int(s, 1);
+        if (!kept || !idmap_find(kept, apply_day_key(found.day)))
+            snprintf(found.table, sizeof found.table, "%.*s", STR_ARG(sql_str(s, 0)));
+    }
     sql_finalize(s);
-    if (!table[0])
-        return false;
-    apply_drop_cached(a);
-    sql_exec_f(q, "DROP TABLE \"%s\"", table);
-    if (!sql_failed(q))
-        log_debug("purged", LOG_C("table", table));
-    return !sql_failed(q);
+    return found;
 }
+
+static void drop_day(struct apply *a, const struct old_day *old)
+{
+    apply_drop_cached(a);
+    sql_exec_f(&a->sql, "DROP TABLE \"%s\"", old->table);
+    if (!sql_failed(&a->sql))
+        log_debug("purged", LOG_C("table", old->table));
+}
+
+/* --- attempts: those of a callback that is not final move on to attempts_kept ------------------
+ */
+
+struct keeping {
+    struct attempt_chunk *chunk;
+    uint64_t id;
+    const struct attempt_facts *facts;
+    size_t count;
+};
+
+static void keep_attempt(void *context, const struct attempt *attempt)
+{
+    struct keeping *k = context;
+    attempt_chunk_add(k->chunk, k->id, attempt, k->facts);
+    k->count++;
+}
+
+/* Of one event in a block, as a block of its own. */
+static void keep_event(struct apply *a, sqlite3_stmt *add, sqlite3_stmt *from)
+{
+    struct arena arena = {0};
+    struct attempt_facts facts = {sql_str(from, 1), sql_int(from, 2)};
+    struct keeping k = {a->attempt.chunk, (uint64_t)sql_int(from, 0), &facts, 0};
+    buf_clear(&k.chunk->out);
+    attempt_chunk_begin(k.chunk);
+    attempt_block_read(sql_str(from, 3), k.id, &facts, &arena, keep_attempt, &k);
+    attempt_chunk_end(k.chunk);
+    if (k.count > 0) {
+        sql_bind_int(add, 1, (int64_t)(k.id >> ATTEMPT_BLOCK_BITS));
+        sql_bind_blob(add, 2, buf_str(&k.chunk->out));
+        sql_run(&a->sql, add);
+    }
+    arena_free(&arena);
+}
+
+/* What waits leads to its blocks, so a purge costs what is kept, not what the day had. */
+static void keep_waiting(struct apply *a, const char *table)
+{
+    struct sql *q = &a->sql;
+    sqlite3_stmt *add = schema_prepare_attempts(q, "attempts_next", "VALUES(?,?)");
+    sqlite3_stmt *s =
+        sql_prepare_f(q,
+                      "SELECT e.id,e.event_id,e.occurred_ms,t.attempts FROM"
+                      " (SELECT id FROM due UNION ALL SELECT id FROM event WHERE queue=2) AS w"
+                      " CROSS JOIN event AS e ON e.id=w.id AND e.state=%d AND e.attempts>0"
+                      " CROSS JOIN \"%s\" AS t ON t.block=e.id>>%d",
+                      CALLBACK_PENDING, table, ATTEMPT_BLOCK_BITS);
+    while (sql_row(q, s))
+        keep_event(a, add, s);
+    sql_finalize(s);
+    sql_finalize(add);
+}
+
+static void drop_attempts(struct apply *a, const struct old_day *old)
+{
+    struct sql *q = &a->sql;
+    bool any = apply_waiting_oldest_ms(a, INT64_MAX) < (old->day + 1) * DAY_MS;
+    sql_exec(q, "BEGIN IMMEDIATE");
+    if (any) {
+        schema_create_attempts(q, "attempts_kept");
+        schema_create_attempts(q, "attempts_next");
+        keep_waiting(a, "attempts_kept");
+        keep_waiting(a, old->table);
+    }
+    drop_day(a, old);
+    sql_exec(q, "DROP TABLE IF EXISTS attempts_kept");
+    if (any)
+        sql_exec(q, "ALTER TABLE attempts_next RENAME TO attempts_kept");
+    sql_exec(q, "COMMIT");
+}
+
+/* --- bodies ----------------------------------------------------------------------------------- */
 
 /* The first segment whose bodies nobody needs; 0: none. The open one is never. */
 static int64_t find_old_bodies(struct apply *a, int64_t before_ms)
@@ -91,11 +173,13 @@ static bool purge_until(struct apply *a, struct view *v, const struct store_rete
 {
     struct sql *q = &a->sql;
     int64_t today = clock_day(now_ms);
-    while (drop_day(a, "attempts", today - keep->attempts_days, NULL))
-        ;
+    struct old_day old;
+    while (old = find_day(a, "attempts", today - keep->attempts_days, NULL), old.table[0])
+        drop_attempts(a, &old);
     /* A set can be made again from the events, but not for every memtable of a long import. */
-    while (drop_day(a, "active", today - keep->panelists_days, &a->active.touched))
-        ;
+    while (old = find_day(a, "active", today - keep->panelists_days, &a->active.touched),
+           old.table[0])
+        drop_day(a, &old);
     idmap_free(&a->active.touched);
     drop_intraday(q, today - INTRADAY_DAYS);
     return purge_bodies(a, v, now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS);

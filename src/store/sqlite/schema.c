@@ -160,12 +160,19 @@ void schema_create_segment(struct sql *q, uint32_t segment)
                segment);
 }
 
-void schema_create_attempt_day(struct sql *q, int64_t day)
+void schema_create_attempts(struct sql *q, const char *table)
 {
     sql_exec_f(q,
-               "CREATE TABLE IF NOT EXISTS attempts_%" PRId64
-               "(block INTEGER PRIMARY KEY, attempts BLOB NOT NULL)",
-               day);
+               "CREATE TABLE IF NOT EXISTS %s(block INTEGER PRIMARY KEY, attempts BLOB NOT NULL)",
+               table);
+}
+
+sqlite3_stmt *schema_prepare_attempts(struct sql *q, const char *table, const char *rows)
+{
+    return sql_prepare_f(q,
+                         "INSERT INTO %s %s ON CONFLICT(block) DO UPDATE SET"
+                         " attempts=CAST(attempts||excluded.attempts AS BLOB)",
+                         table, rows);
 }
 
 void schema_create_active_day(struct sql *q, int64_t day)

@@ -43,7 +43,10 @@ void meta_get_secret(struct sql *q, struct hash_secret *ret);
 void meta_make_secret(struct sql *q, const struct hash_secret *fresh);
 struct journal_position meta_get_position(struct sql *q);
 
-/* Tables that come and go: one set per segment of keys, one table per day. */
+/* Tables that come and go: one set per segment of keys, one table per day; and the attempts that
+ * are kept for longer. */
 void schema_create_segment(struct sql *q, uint32_t segment);
-void schema_create_attempt_day(struct sql *q, int64_t day);
+void schema_create_attempts(struct sql *q, const char *table);
+/* Adds rows (block, chunk) to such a table, behind what it has of the block. */
+sqlite3_stmt *schema_prepare_attempts(struct sql *q, const char *table, const char *rows);
 void schema_create_active_day(struct sql *q, int64_t day);
