@@ -22,6 +22,7 @@ interface Picture extends Shown {
 
 const pressed: Record<string, { title: string; of: string; press: string }> = {
   recover: { title: 'Callbacks: resend a range', of: 'callbacks', press: 'Resend a range' },
+  resent: { title: 'Callback: resent, with its answer', of: 'callback', press: 'Resend' },
   'console-sent': { title: 'Test console: what was sent', of: 'console', press: 'Send' },
   invite: { title: 'People: an invitation', of: 'people', press: 'Invite somebody' },
   'second-factor': { title: 'My account: second factor', of: 'account', press: 'Switch on' },
@@ -55,6 +56,7 @@ async function takePage(picture: Picture, look: (typeof looks)[number]): Promise
   if (picture.press) {
     await window.button(picture.press).first().click();
     await window.page.locator('dialog, .notice, .code').first().waitFor();
+    if (picture.name === 'resent') await window.see(/after \d+/);
   }
   // Its rates are differences between two answers.
   if (picture.name === 'system') await window.page.waitForTimeout(3500);
@@ -98,7 +100,8 @@ await theStage();
 await mkdir(out, { recursive: true });
 for (const look of looks) if (wanted('set-up')) await takeDoor('set-up', look);
 const tried = await triedOften();
-for (const picture of pictures) if (picture.name === 'callback') picture.path = tried;
+for (const picture of pictures)
+  if (['callback', 'resent'].includes(picture.name)) picture.path = tried;
 for (const look of looks) {
   for (const picture of pictures) if (wanted(picture.name)) await takePage(picture, look);
   if (wanted('sign-in')) await takeDoor('sign-in', look);

@@ -1,4 +1,5 @@
 // One callback: where it stands, every attempt, and what to do.
+import { useState } from 'preact/hooks';
 import type { PageProps } from '../../app/routes';
 import { useResource } from '../../app/resource';
 import { may, serverNow } from '../../app/session';
@@ -21,7 +22,7 @@ import {
 } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
-import { say } from '../../ui/overlay';
+import { ResendAnswer, type Resent } from './answer';
 import { callbackPage, callbackPath } from './paths';
 import { stateOf } from './progress';
 import { isHeldBack, standing, typeTitles, whatToDo } from './words';
@@ -234,10 +235,12 @@ export function CallbackPage({ params }: PageProps) {
   const id = params['RewardId']!;
   const { data, problem, reload } = useResource<Callback>(callbackPath(id), {}, { live: true });
   const sending = useSending();
-  const resend = () =>
+  const [resent, setResent] = useState<Resent | null>(null);
+  const resend = (before: number) =>
     sending.run(async () => {
+      setResent(null);
       await post(`${callbackPath(id)}/resend`);
-      say('It is sent again now.');
+      setResent({ rewardId: id, before });
       reload();
     });
   return (
@@ -250,12 +253,13 @@ export function CallbackPage({ params }: PageProps) {
         {data && <State callback={data} />}
         {data?.IsTest && <Badge>test</Badge>}
         {data && may('callbacks:write') && (
-          <Button kind="primary" busy={sending.busy} onClick={resend}>
+          <Button kind="primary" busy={sending.busy} onClick={() => resend(data.AttemptCount)}>
             Resend
           </Button>
         )}
       </PageHead>
       <ProblemNotice problem={problem ?? sending.problem} retry={problem ? reload : undefined} />
+      {resent && <ResendAnswer resent={resent} />}
       {!data && !problem && <Loading />}
       {data && (
         <div class="grid-aside">

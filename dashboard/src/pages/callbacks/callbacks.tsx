@@ -8,6 +8,7 @@ import { Button, Card, Empty, Loading, PageHead, ProblemNotice, Time } from '../
 import { Amount } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
 import { asked, clearFilters, Filters, isFiltered } from './filters';
+import { ResendAnswers, type Resent } from './answer';
 import { callbackPage } from './paths';
 import { RecoverDialog, RecoveryProgress } from './recover';
 import { heldBy, Progress, Result } from './progress';
@@ -103,13 +104,14 @@ function Actions(props: {
   rows: Callback[];
   picked: string[];
   setPicked: (ids: string[]) => void;
-  onSent: () => void;
+  onSent: (resent: Resent[]) => void;
 }) {
   const { rows, picked, setPicked, onSent } = props;
   const [matching, setMatching] = useState(false);
-  const resending = useResending(unsent => {
+  const resending = useResending((unsent, sent) => {
     setPicked(unsent);
-    onSent();
+    const before = new Map(rows.map(row => [row.RewardId, row.AttemptCount]));
+    onSent(sent.map(rewardId => ({ rewardId, before: before.get(rewardId) ?? 0 })));
   });
   if (!may('callbacks:write') || !rows.length) return null;
   return (
@@ -139,7 +141,7 @@ function Actions(props: {
           </Button>
         </>
       )}
-      {matching && <ResendMatching onClose={() => setMatching(false)} onDone={onSent} />}
+      {matching && <ResendMatching onClose={() => setMatching(false)} onDone={() => onSent([])} />}
     </>
   );
 }
@@ -153,6 +155,7 @@ export function CallbacksPage() {
   const apps = useApps();
   const health = useResource<AccountEndpoints>('/api/v1/endpoints', {}, { everyMs: 10_000 });
   const [picked, setPicked] = useState<string[]>([]);
+  const [resent, setResent] = useState<Resent[]>([]);
   const [recovering, setRecovering] = useState(false);
   const pick = (id: string, on: boolean) =>
     setPicked(old => (on ? [...old, id] : old.filter(other => other !== id)));
@@ -179,10 +182,14 @@ export function CallbacksPage() {
             rows={rows}
             picked={picked.filter(id => shown.has(id))}
             setPicked={setPicked}
-            onSent={list.reload}
+            onSent={sent => {
+              setResent(sent);
+              list.reload();
+            }}
           />
         }
       >
+        <ResendAnswers resent={resent} onClose={() => setResent([])} />
         {!list.data && list.loading && <Loading what="Reading the log" />}
         {list.data && !rows.length && !list.more && <NoRows />}
         {rows.length > 0 && (

@@ -15,7 +15,7 @@ import { follow, ratePerSecond } from './recover';
 
 /** Sends each of them, one after the other. Those that cannot be sent any more (409: the body is
  * gone) stop none of the others. */
-export function useResending(onDone: (unsent: string[]) => void) {
+export function useResending(onDone: (unsent: string[], sent: string[]) => void) {
   const [done, setDone] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [gone, setGone] = useState<string[]>([]);
@@ -39,7 +39,11 @@ export function useResending(onDone: (unsent: string[]) => void) {
     setDone(null);
     setGone(unsent);
     say(`${ids.length - unsent.length} sent again.`);
-    onDone(unsent); /* those that were sent are not selected any more */
+    /* Those that were sent are not selected any more. */
+    onDone(
+      unsent,
+      ids.filter(id => !unsent.includes(id)),
+    );
   };
   return { done, problem, gone, run, busy: done !== null };
 }
