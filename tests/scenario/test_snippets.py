@@ -59,8 +59,8 @@ def build(arguments, scratch, **environment):
 
 
 def command_go(scratch):
-    build([shutil.which("go"), "build", "-o", str(scratch / "verify"), str(SNIPPETS / "verify.go")],
-          scratch, GOCACHE=str(Path(BINARY).parent / "go-cache"), GO111MODULE="off", CGO_ENABLED="0")
+    subprocess.run([shutil.which("go"), "build", "-o", str(scratch / "verify"), "./run"], cwd=SNIPPETS, check=True,
+                   timeout=300, capture_output=True, env={**os.environ, **GO})
     return [str(scratch / "verify")]
 
 
@@ -69,6 +69,7 @@ def command_java(scratch):
     return [shutil.which("java"), "-cp", str(scratch), "Verify"]
 
 
+GO = {"GOCACHE": str(Path(BINARY).parent / "go-cache"), "CGO_ENABLED": "0", "GOPROXY": "off", "GOFLAGS": "-mod=mod"}
 PROJECT = """<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup>
 <OutputType>Exe</OutputType><TargetFramework>net{major}.0</TargetFramework><Nullable>enable</Nullable>
 <AssemblyName>verify</AssemblyName></PropertyGroup></Project>

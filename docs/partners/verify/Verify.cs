@@ -3,7 +3,7 @@
 //   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
 //     dotnet run < body.json        (in a console project with this file)
 //
-// In ASP.NET, read Request.Body into bytes before binding it: what is signed are its raw bytes.
+// Or use Check() over the raw bytes of the body, as AspNetCallback.cs does.
 using System;
 using System.IO;
 using System.Linq;
@@ -75,6 +75,12 @@ public static class Verify
             ? null
             : "another secret, or an altered id, time or body";
     }
+
+    /// <summary>Null when both are right, else why not.</summary>
+    public static string? Check(
+        byte[] body, string? id, string? timestamp, string? signatures, string secret) =>
+        CheckWebhook(body, id, timestamp, signatures, secret, DateTimeOffset.UtcNow.ToUnixTimeSeconds())
+        ?? CheckSig(body, secret);
 
     static bool Report(string name, string? why)
     {

@@ -3,7 +3,7 @@
 //   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
 //     java Verify.java < body.json
 //
-// In a servlet or a Spring controller, take the body as byte[]: what is signed are its raw bytes.
+// Or use check() over the raw bytes of the body, as SpringCallback.java does.
 import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
@@ -47,7 +47,7 @@ public class Verify {
     }
 
     /** Null when Sig is right, else why not. */
-    static String checkSig(byte[] body, String secret) throws GeneralSecurityException {
+    public static String checkSig(byte[] body, String secret) throws GeneralSecurityException {
         String json = new String(body, StandardCharsets.UTF_8);
         String panelistId = member(json, "PanelistId");
         String rewardId = member(json, "RewardId");
@@ -64,8 +64,8 @@ public class Verify {
     }
 
     /** Null when one of the signatures in the header is right and fresh, else why not. */
-    static String checkWebhook(byte[] body, String id, String timestamp, String signatures,
-                               String secret, long now) throws GeneralSecurityException {
+    public static String checkWebhook(byte[] body, String id, String timestamp, String signatures,
+                                      String secret, long now) throws GeneralSecurityException {
         if (id == null || timestamp == null || signatures == null) {
             return "a webhook- header is missing";
         }
@@ -88,6 +88,14 @@ public class Verify {
             }
         }
         return "another secret, or an altered id, time or body";
+    }
+
+    /** Null when both are right, else why not. */
+    public static String check(byte[] body, String id, String timestamp, String signatures,
+                               String secret) throws GeneralSecurityException {
+        long now = Instant.now().getEpochSecond();
+        String why = checkWebhook(body, id, timestamp, signatures, secret, now);
+        return why == null ? checkSig(body, secret) : why;
     }
 
     static boolean report(String name, String why) {

@@ -3,10 +3,11 @@
 //   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
 //     node node.mjs < body.json
 //
-// In a web framework, take the raw bytes of the body (express.raw, not express.json): a body that
-// was parsed and written again is not the one that was signed.
+// Or import it: check() over the raw bytes of the body (express.raw, not express.json: a body that
+// was parsed and written again is not the one that was signed), or expressHandler().
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readFileSync, realpathSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
 
 const TOLERANCE_S = 300;
 
@@ -42,19 +43,50 @@ export function checkWebhook(body, { id, timestamp, signatures }, secret, now) {
   return good.length > 0 ? '' : 'another secret, or an altered id, time or body';
 }
 
-const body = readFileSync(0);
-const secret = process.env.CALLBACK_SECRET ?? '';
-const headers = {
-  id: process.env.WEBHOOK_ID,
-  timestamp: process.env.WEBHOOK_TIMESTAMP,
-  signatures: process.env.WEBHOOK_SIGNATURE,
-};
-const now = Number(process.env.NOW ?? Math.floor(Date.now() / 1000));
-const results = {
-  Sig: checkSig(body, secret),
-  'webhook-signature': checkWebhook(body, headers, secret, now),
-};
-for (const [name, why] of Object.entries(results)) {
-  console.log(why ? `${name} wrong: ${why}` : `${name} ok`);
+// Returns '' when both are right, else why not. `headers` by lower-case name, as Node.js has them.
+export function check(body, headers, secret, now = Math.floor(Date.now() / 1000)) {
+  const webhook = {
+    id: headers['webhook-id'],
+    timestamp: headers['webhook-timestamp'],
+    signatures: headers['webhook-signature'],
+  };
+  return checkWebhook(body, webhook, secret, now) || checkSig(body, secret);
 }
-process.exitCode = Object.values(results).some(Boolean) ? 1 : 0;
+
+// For Express: credit(callback) books one reward, once per RewardId; what it throws is answered
+// with 500, and the callback is sent again.
+//
+//   app.post('/callback', express.raw({ type: '*/*' }), expressHandler(secret, credit));
+export function expressHandler(secret, credit) {
+  return async (request, response, next) => {
+    try {
+      const why = check(request.body, request.headers, secret);
+      if (why) return response.status(400).send(why);
+      await credit(JSON.parse(request.body));
+      response.send('ok');
+    } catch (error) {
+      next(error);
+    }
+  };
+}
+
+function main() {
+  const body = readFileSync(0);
+  const secret = process.env.CALLBACK_SECRET ?? '';
+  const headers = {
+    id: process.env.WEBHOOK_ID,
+    timestamp: process.env.WEBHOOK_TIMESTAMP,
+    signatures: process.env.WEBHOOK_SIGNATURE,
+  };
+  const now = Number(process.env.NOW ?? Math.floor(Date.now() / 1000));
+  const results = {
+    Sig: checkSig(body, secret),
+    'webhook-signature': checkWebhook(body, headers, secret, now),
+  };
+  for (const [name, why] of Object.entries(results)) {
+    console.log(why ? `${name} wrong: ${why}` : `${name} ok`);
+  }
+  process.exitCode = Object.values(results).some(Boolean) ? 1 : 0;
+}
+
+if (process.argv[1] && import.meta.url === pathToFileURL(realpathSync(process.argv[1])).href) main();

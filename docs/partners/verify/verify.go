@@ -1,11 +1,10 @@
 // Verifies a postbackd callback. Go 1.18 or newer, standard library only.
 //
 //	CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
-//	  go run verify.go < body.json
+//	  go run ./run < body.json
 //
-// In a handler, read the whole body with io.ReadAll before decoding it: what is signed are its
-// raw bytes.
-package main
+// Or copy this file and import it: Check over the raw bytes of the body, or Handler.
+package verify
 
 import (
 	"crypto/hmac"
@@ -18,7 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
+	"net/http"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +29,8 @@ func equal(a, b string) bool {
 	return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1
 }
 
-func checkSig(body []byte, secret string) error {
+// CheckSig says whether Sig is right: nil, or why not.
+func CheckSig(body []byte, secret string) error {
 	var fields struct{ PanelistId, RewardId, Sig *string }
 	if json.Unmarshal(body, &fields) != nil {
 		return errors.New("the body is not JSON")
@@ -45,7 +45,8 @@ func checkSig(body []byte, secret string) error {
 	return nil
 }
 
-func checkWebhook(body []byte, id, timestamp, signatures, secret string, now int64) error {
+// CheckWebhook says whether one of the signatures is right and fresh: nil, or why not.
+func CheckWebhook(body []byte, id, timestamp, signatures, secret string, now int64) error {
 	if id == "" || timestamp == "" || signatures == "" {
 		return errors.New("a webhook- header is missing")
 	}
@@ -74,28 +75,28 @@ func checkWebhook(body []byte, id, timestamp, signatures, secret string, now int
 	return errors.New("another secret, or an altered id, time or body")
 }
 
-func main() {
-	body, err := io.ReadAll(os.Stdin)
+// Check says whether both signatures are right: nil, or why not.
+func Check(body []byte, header http.Header, secret string, now int64) error {
+	err := CheckWebhook(body, header.Get("webhook-id"), header.Get("webhook-timestamp"),
+		header.Get("webhook-signature"), secret, now)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+		return err
 	}
-	now := time.Now().Unix()
-	if text, given := os.LookupEnv("NOW"); given {
-		now, _ = strconv.ParseInt(text, 10, 64)
-	}
-	secret := os.Getenv("CALLBACK_SECRET")
-	exit := 0
-	report := func(name string, err error) {
+	return CheckSig(body, secret)
+}
+
+// Handler is for net/http: http.Handle("/callback", verify.Handler(secret, credit)). credit books
+// one reward, once per RewardId; its error is answered with 500, and the callback is sent again.
+func Handler(secret string, credit func(body []byte) error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err == nil {
-			fmt.Println(name, "ok")
-			return
+			err = Check(body, r.Header, secret, time.Now().Unix())
 		}
-		fmt.Printf("%s wrong: %v\n", name, err)
-		exit = 1
-	}
-	report("Sig", checkSig(body, secret))
-	report("webhook-signature", checkWebhook(body, os.Getenv("WEBHOOK_ID"),
-		os.Getenv("WEBHOOK_TIMESTAMP"), os.Getenv("WEBHOOK_SIGNATURE"), secret, now))
-	os.Exit(exit)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		} else if err = credit(body); err != nil {
+			http.Error(w, "not booked", http.StatusInternalServerError)
+		}
+	})
 }

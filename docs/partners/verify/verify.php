@@ -4,8 +4,7 @@
 //   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
 //     php verify.php < body.json
 //
-// On a web server the raw bytes of the body are file_get_contents('php://input'), the headers
-// $_SERVER['HTTP_WEBHOOK_ID'] and so on.
+// Or require it: checkCallback() over the raw bytes of the body, or answerCallback().
 declare(strict_types=1);
 
 const TOLERANCE_S = 300;
@@ -54,21 +53,67 @@ function checkWebhook(
     return 'another secret, or an altered id, time or body';
 }
 
-$body = stream_get_contents(STDIN);
-$secret = (string)getenv('CALLBACK_SECRET');
-$now = (int)(getenv('NOW') ?: time());
-$results = [
-    'Sig' => checkSig($body, $secret),
-    'webhook-signature' => checkWebhook(
+/** Null when both are right, else why not. `$server` is $_SERVER, or an array like it. */
+function checkCallback(string $body, array $server, string $secret, ?int $now = null): ?string
+{
+    return checkWebhook(
         $body,
-        (string)getenv('WEBHOOK_ID'),
-        (string)getenv('WEBHOOK_TIMESTAMP'),
-        (string)getenv('WEBHOOK_SIGNATURE'),
+        $server['HTTP_WEBHOOK_ID'] ?? '',
+        $server['HTTP_WEBHOOK_TIMESTAMP'] ?? '',
+        $server['HTTP_WEBHOOK_SIGNATURE'] ?? '',
         $secret,
-        $now
-    ),
-];
-foreach ($results as $name => $why) {
-    echo $why === null ? "$name ok\n" : "$name wrong: $why\n";
+        $now ?? time()
+    ) ?? checkSig($body, $secret);
 }
-exit(array_filter($results) ? 1 : 0);
+
+/**
+ * The status and the text to answer. $credit books one reward, once per RewardId; what it throws
+ * is answered with 500 by PHP, and the callback is sent again. Plain PHP:
+ *
+ *   require 'verify.php';
+ *   [$status, $text] = answerCallback(file_get_contents('php://input'), $_SERVER, $secret, $credit);
+ *   http_response_code($status);
+ *   echo $text;
+ *
+ * Laravel, in routes/api.php:
+ *
+ *   Route::post('/callback', function (Request $request) use ($secret, $credit) {
+ *       [$status, $text] = answerCallback($request->getContent(), $request->server(), $secret, $credit);
+ *       return response($text, $status);
+ *   });
+ */
+function answerCallback(string $body, array $server, string $secret, callable $credit): array
+{
+    $why = checkCallback($body, $server, $secret);
+    if ($why !== null) {
+        return [400, $why];
+    }
+    $credit(json_decode($body, true));
+    return [200, 'ok'];
+}
+
+function main(): int
+{
+    $body = stream_get_contents(STDIN);
+    $secret = (string)getenv('CALLBACK_SECRET');
+    $now = (int)(getenv('NOW') ?: time());
+    $results = [
+        'Sig' => checkSig($body, $secret),
+        'webhook-signature' => checkWebhook(
+            $body,
+            (string)getenv('WEBHOOK_ID'),
+            (string)getenv('WEBHOOK_TIMESTAMP'),
+            (string)getenv('WEBHOOK_SIGNATURE'),
+            $secret,
+            $now
+        ),
+    ];
+    foreach ($results as $name => $why) {
+        echo $why === null ? "$name ok\n" : "$name wrong: $why\n";
+    }
+    return array_filter($results) ? 1 : 0;
+}
+
+if (PHP_SAPI === 'cli' && realpath($_SERVER['SCRIPT_FILENAME']) === __FILE__) {
+    exit(main());
+}

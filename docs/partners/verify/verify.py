@@ -3,9 +3,10 @@
 #   CALLBACK_SECRET=... WEBHOOK_ID=... WEBHOOK_TIMESTAMP=... WEBHOOK_SIGNATURE=... \
 #     python3 verify.py < body.json
 #
-# In a web framework, take the raw bytes of the body (request.get_data() in Flask, request.body in
-# Django): a body that was parsed and written again is not the one that was signed.
+# Or import it: check() over the raw bytes of the body (request.body in Django: a body that was parsed
+# and written again is not the one that was signed), flask_view() or fastapi_endpoint().
 import base64
+import decimal
 import hashlib
 import hmac
 import json
@@ -50,6 +51,46 @@ def check_webhook(body, webhook_id, timestamp, signatures, secret, now):
     if not any(hmac.compare_digest(given.encode("utf-8"), want) for given in signatures.split(" ")):
         return "another secret, or an altered id, time or body"
     return None
+
+
+def check(body, headers, secret, now=None):
+    """None when both are right, else why not. `headers` is a framework's, whatever their case."""
+    webhook = [headers.get(name) for name in ("webhook-id", "webhook-timestamp", "webhook-signature")]
+    now = int(time.time()) if now is None else now
+    return check_webhook(body, *webhook, secret, now) or check_sig(body, secret)
+
+
+# credit(callback) books one reward, once per RewardId. What it raises is answered with 500, and the
+# callback is sent again. Read amounts as decimals.
+def credit_once(body, credit):
+    credit(json.loads(body, parse_float=decimal.Decimal))
+
+
+def flask_view(secret, credit):
+    """app.add_url_rule("/callback", view_func=flask_view(secret, credit), methods=["POST"])"""
+    from flask import request
+
+    def callback():
+        why = check(request.get_data(), request.headers, secret)
+        if why:
+            return why, 400
+        credit_once(request.get_data(), credit)
+        return "ok"
+    return callback
+
+
+def fastapi_endpoint(secret, credit):
+    """app.post("/callback")(fastapi_endpoint(secret, credit))"""
+    from fastapi import Request, Response
+
+    async def callback(request: Request):
+        body = await request.body()
+        why = check(body, request.headers, secret)
+        if why:
+            return Response(why, 400)
+        credit_once(body, credit)
+        return Response("ok")
+    return callback
 
 
 def main():
