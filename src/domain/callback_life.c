@@ -89,6 +89,14 @@ void life_resend(struct callback_status *s, int64_t due_ms, const struct callbac
     s->wait = s->state == CALLBACK_PENDING && is_held_back(original) ? WAIT_HELD : WAIT_DUE;
 }
 
+bool life_answer_resend(struct pending_resend *resend, uint64_t known_no, bool is_erased)
+{
+    if (resend->no > known_no && !is_erased)
+        return true;
+    *resend = (struct pending_resend){0};
+    return false;
+}
+
 void life_erase(struct callback_status *s)
 {
     check_standing(s);
@@ -99,11 +107,11 @@ void life_erase(struct callback_status *s)
     s->reason = REASON_DISABLED;
 }
 
-bool life_release(struct callback_status *s, int64_t end_ms)
+bool life_release(struct callback_status *s, const struct callback_status *original, int64_t end_ms)
 {
     check_standing(s);
-    ASSERT(s->state != CALLBACK_NONE);
-    if (s->wait != WAIT_HELD)
+    ASSERT(s->state != CALLBACK_NONE && original->state != CALLBACK_NONE);
+    if (s->wait != WAIT_HELD || is_held_back(original))
         return false;
     s->wait = WAIT_DUE;
     if (end_ms > s->place.due_ms)

@@ -32,6 +32,12 @@ struct callback_status {
     struct schedule_place place;
 };
 
+/* The latest resend of a callback that no outcome has answered yet; one for each callback. */
+struct pending_resend {
+    uint64_t no;    /* as the store numbers them; 0: none */
+    int64_t due_ms; /* when it was asked for */
+};
+
 /* What a lane has decided about a callback, with an attempt or without. */
 struct callback_decision {
     enum callback_state state; /* pending, delivered, dead or skipped */
@@ -67,8 +73,13 @@ enum resend_verdict life_judge_resend(const struct event *e, enum callback_state
                                       unsigned only_states);
 /* Of a callback whose resend was accepted. */
 void life_resend(struct callback_status *s, int64_t due_ms, const struct callback_status *original);
+/* An outcome that was decided when the resends up to known_no were known. True: a later one was
+ * accepted since, and life_resend follows, as of resend->due_ms. False: it waits no more. */
+MUST_CHECK bool life_answer_resend(struct pending_resend *resend, uint64_t known_no,
+                                   bool is_erased);
 /* Its panelist is erased, and with it the body. */
 void life_erase(struct callback_status *s);
-/* The original of a reversal has become final by an outcome whose attempt ended at end_ms
- * (INT64_MIN: without an attempt). True: the reversal was held back, and is due now. */
-bool life_release(struct callback_status *s, int64_t end_ms);
+/* An outcome, whose attempt ended at end_ms (INT64_MIN: without an attempt), has left the original
+ * of a reversal so. True: the reversal was held back, and is due now. */
+bool life_release(struct callback_status *s, const struct callback_status *original,
+                  int64_t end_ms);

@@ -112,6 +112,14 @@ const char *lane_kind_name(enum lane_kind kind)
     return names[kind];
 }
 
+void event_erase(struct event *e, struct str replacement)
+{
+    e->panelist_id = replacement;
+    e->session_id = e->mid = e->body = STR_NONE;
+    e->signature_offset = 0;
+    e->is_erased = true;
+}
+
 void event_keep(struct event *e, struct arena *arena)
 {
     struct str *texts[] = {&e->event_id, &e->panelist_id,        &e->session_id,

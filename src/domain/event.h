@@ -157,6 +157,9 @@ static inline struct key128 event_key(const struct hash_secret *secret, uint32_t
     return hash_key128(secret, bytes, 4 + event_id.n);
 }
 
+/* What is left of an event whose panelist is erased. The replacement is the same for all events of
+ * one erasure, so that days keep their counts of panelists. */
+void event_erase(struct event *e, struct str replacement);
 /* Copies what the event borrows into an arena. */
 void event_keep(struct event *e, struct arena *arena);
 

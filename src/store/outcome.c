@@ -9,3 +9,10 @@ void attempt_keep(struct attempt *a, struct arena *arena)
     a->response_headers = arena_str(arena, a->response_headers);
     a->response_body = arena_str(arena, a->response_body);
 }
+
+void attempt_erase(struct attempt *a)
+{
+    a->request_headers = a->response_headers = a->response_body = STR_NONE;
+    if (ATTEMPT_DETAILS_ERASED & 1u << a->class)
+        a->detail = STR_NONE;
+}

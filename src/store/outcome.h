@@ -18,6 +18,11 @@ struct attempt {
     struct str response_body;                     /* first 4 KiB, raw bytes */
 };
 
+/* What the receiver got and answered may repeat the id of an erased panelist, and so may the detail
+ * of these classes: a redirect's is the Location. Bits, 1 << class. */
+#define ATTEMPT_DETAILS_ERASED (1u << ATTEMPT_REDIRECT)
+void attempt_erase(struct attempt *a);
+
 /* Copies its texts into the arena. */
 void attempt_keep(struct attempt *a, struct arena *arena);
 

@@ -5,6 +5,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static void check_request(const struct store *s, const struct task *done,
@@ -154,6 +155,16 @@ void store_resend(struct store *s, struct resend *resend)
     ASSERT(resend->event_id.p != NULL);
     check_parts(resend->parts, resend->part_count);
     s->ops->resend(s, resend);
+}
+
+struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES])
+{
+    unsigned char random[12];
+    size_t n = (size_t)snprintf(text, ERASED_NAME_BYTES, "erased-");
+    env_random(env, random, sizeof random);
+    for (size_t i = 0; i < sizeof random; i++)
+        n += (size_t)snprintf(text + n, ERASED_NAME_BYTES - n, "%02x", random[i]);
+    return (struct str){text, n};
 }
 
 void store_erase(struct store *s, struct erase *erase)

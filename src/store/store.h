@@ -483,6 +483,10 @@ struct erase {
     int64_t erased; /* events */
 };
 
+/* For stores: a new PanelistId that no panelist has, into `text`. */
+#define ERASED_NAME_BYTES 32
+struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES]);
+
 struct store_retention {
     int32_t bodies_days, attempts_days, panelists_days;
 };

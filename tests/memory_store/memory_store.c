@@ -40,7 +40,7 @@ struct entry *memory_find_no(struct memory_store *m, uint32_t account_no, uint64
 struct callback *memory_callback(const struct entry *e)
 {
     struct callback *c = callback_new(&e->event, &e->status);
-    c->resend_no = e->resend_no;
+    c->resend_no = e->resend.no;
     return c;
 }
 
@@ -189,34 +189,26 @@ static void memory_submit(struct store *s, struct intake_batch *batch)
 
 /* --- outcomes ------------------------------------------------------------------------------- */
 
-/* What partners' servers answered may repeat the id of an erased panelist. */
-static void erase_texts(struct attempt *a)
-{
-    a->request_headers = a->response_headers = a->response_body = STR_NONE;
-    if (a->class == ATTEMPT_REDIRECT)
-        a->detail = STR_NONE;
-}
-
 static void keep_attempt(struct memory_store *m, struct entry *e, const struct attempt *attempt)
 {
     struct attempt a = *attempt;
     attempt_keep(&a, &m->arena);
     if (!e->event.body.p) /* erased during the attempt */
-        erase_texts(&a);
+        attempt_erase(&a);
     e->log = xgrow(e->log, &e->log_capacity, e->log_count + 1, sizeof *e->log);
     e->log[e->log_count++] = a;
 }
 
-/* The original is final: its reversal, if it was held back, is due now. */
-static void let_go_reversal(struct memory_store *m, const struct entry *original,
-                            const struct outcome *o, struct owed_list *owed)
+/* What the outcome, which has left the original so, means for its reversal. */
+static void release_reversal(struct memory_store *m, const struct entry *original,
+                             const struct outcome *o, struct owed_list *owed)
 {
     for (size_t i = 0; m->held_count > 0 && i < m->count; i++) {
         struct entry *e = m->entries[i];
         struct callback_status status = e->status;
         if (e->event.account_no != original->event.account_no ||
             e->event.original_no != original->event.event_no ||
-            !life_release(&status, outcome_end_ms(o)))
+            !life_release(&status, &original->status, outcome_end_ms(o)))
             continue;
         memory_set(m, e, &status);
         owe(owed, e);
@@ -226,7 +218,7 @@ static void let_go_reversal(struct memory_store *m, const struct entry *original
 static void resend_entry(struct memory_store *m, struct entry *e, struct owed_list *owed)
 {
     struct callback_status status = e->status;
-    life_resend(&status, e->resend_due_ms, find_original(m, &e->event));
+    life_resend(&status, e->resend.due_ms, find_original(m, &e->event));
     memory_set(m, e, &status);
     if (status.wait == WAIT_DUE)
         owe(owed, e);
@@ -244,11 +236,8 @@ static void take_outcome(struct memory_store *m, const struct outcome *o, struct
         keep_attempt(m, e, &o->attempt);
     life_decide(&status, &d);
     memory_set(m, e, &status);
-    if (life_is_final(status.state))
-        let_go_reversal(m, e, o, owed);
-    if (e->resend_no <= o->resend_no || d.is_erased)
-        e->resend_no = 0;
-    else
+    release_reversal(m, e, o, owed);
+    if (life_answer_resend(&e->resend, o->resend_no, d.is_erased))
         resend_entry(m, e, owed);
 }
 
@@ -308,8 +297,7 @@ static void memory_resend(struct store *s, struct resend *resend)
         verdict = life_judge_resend(&e->event, e->status.state, resend->only_states);
     resend->status = resend_status(verdict);
     if (verdict == RESEND_ACCEPTED) {
-        e->resend_no = ++m->resends;
-        e->resend_due_ms = resend->now_ms;
+        e->resend = (struct pending_resend){++m->resends, resend->now_ms};
         resend_entry(m, e, &owed);
         set_parts(m, resend->parts, resend->part_count);
     }
@@ -345,40 +333,22 @@ static void memory_visit_objects(struct store *s, object_visitor visit, void *co
             visit(context, m->objects[i].kind, m->objects[i].id, m->objects[i].document);
 }
 
-/* A name no panelist has, the same for all events of one erasure: days keep their counts. */
-static struct str make_replacement(struct memory_store *m)
-{
-    unsigned char random[12];
-    env_random(m->env, random, sizeof random);
-    struct buf b = {0};
-    buf_add_c(&b, "erased-");
-    for (size_t i = 0; i < sizeof random; i++)
-        buf_printf(&b, "%02x", random[i]);
-    struct str name = arena_str(&m->arena, buf_str(&b));
-    buf_free(&b);
-    return name;
-}
-
 static void erase_entry(struct memory_store *m, struct entry *e, struct str replacement)
 {
-    e->event.panelist_id = replacement;
-    e->event.session_id = STR_NONE;
-    e->event.mid = STR_NONE;
-    e->event.body = STR_NONE;
-    e->event.signature_offset = 0;
-    e->event.is_erased = true;
+    event_erase(&e->event, replacement);
     struct callback_status status = e->status;
     life_erase(&status);
     memory_set(m, e, &status);
     for (size_t i = 0; i < e->log_count; i++)
-        erase_texts(&e->log[i]);
+        attempt_erase(&e->log[i]);
 }
 
 static void memory_erase(struct store *s, struct erase *erase)
 {
     struct memory_store *m = memory_of(s);
     pthread_mutex_lock(&m->lock);
-    struct str replacement = make_replacement(m);
+    char name[ERASED_NAME_BYTES];
+    struct str replacement = arena_str(&m->arena, erased_name(m->env, name));
     erase->erased = 0;
     for (size_t i = 0; i < m->count; i++) {
         struct entry *e = m->entries[i];

@@ -11,8 +11,7 @@
 struct entry {
     struct event event; /* texts in the store's arena; as accepted, but for what was erased */
     struct callback_status status; /* memory_set says where it stands from now on */
-    uint64_t resend_no;            /* the latest one; 0: answered, or never */
-    int64_t resend_due_ms;         /* when it was asked for */
+    struct pending_resend resend;
     bool was_counted_delivered, was_counted_dead;
     struct attempt *log;
     size_t log_count, log_capacity;

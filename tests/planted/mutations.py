@@ -177,7 +177,14 @@ L = "src/domain/callback_life.c"
 plant("reversal_not_held", "life", "a reversal is sent before its original is final", L,
       "s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;", "s.wait = WAIT_DUE;", "unit callback_life")
 plant("reversal_not_released", "life", "a held reversal is never let go", L,
-      "if (s->wait != WAIT_HELD)", "if (s->wait != WAIT_HELD || end_ms > 0)", "unit callback_life")
+      "if (s->wait != WAIT_HELD || is_held_back(original))", "if (s->wait != WAIT_HELD || end_ms > 0)",
+      "unit callback_life")
+plant("released_by_a_failure", "life", "a reversal goes when its original's try fails", L,
+      "if (s->wait != WAIT_HELD || is_held_back(original))", "if (s->wait != WAIT_HELD)",
+      "unit callback_life")
+plant("outcome_answers_later_resend", "life", "an outcome undoes a resend it does not know of", L,
+      "if (resend->no > known_no && !is_erased)", "if (resend->no > known_no + 1 && !is_erased)",
+      "unit callback_life")
 plant("released_too_early", "life", "a reversal is due before its original's end", L,
       "if (end_ms > s->place.due_ms)", "if (end_ms < 0)", "unit callback_life")
 plant("erased_callback_waits_on", "life", "what was erased is still due", L,

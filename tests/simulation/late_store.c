@@ -202,7 +202,7 @@ static void resend(struct store *s, struct resend *r)
                       e->status.state == CALLBACK_DELIVERED);
     store_resend(shard, r);
     if (meant)
-        sim_witness(sim, r->account_no, e->event.event_no)->resend_no = e->resend_no;
+        sim_witness(sim, r->account_no, e->event.event_no)->resend_no = e->resend.no;
 }
 
 /* --- life

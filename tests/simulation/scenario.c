@@ -177,7 +177,7 @@ static void resend_any(struct sim *sim, uint32_t account_no, uint64_t no)
                        .now_ms = sim_wall(sim)};
     store_resend(shard->store, &r);
     ASSERT(r.status == STORE_OK);
-    sim_witness(sim, account_no, no)->resend_no = e->resend_no;
+    sim_witness(sim, account_no, no)->resend_no = e->resend.no;
     sim->resends++;
 }
 

@@ -38,7 +38,7 @@ static inline void world_accept_many(struct world *w, uint32_t app_no, uint64_t 
 static inline void world_resend(struct world *w, struct world_row *row)
 {
     row->resends++;
-    row->resend_no = ++w->resends;
+    row->resend.no = ++w->resends;
     world_owe_resend(w, row);
 }
 

@@ -23,7 +23,7 @@ struct world_row {
     lane_no lane;
     struct callback_status status;
     int32_t oks, resends;
-    uint64_t resend_no;   /* 0: answered */
+    struct pending_resend resend;
     const char *panelist; /* NULL: "p" */
     bool is_erased;
     int64_t last_try_wall_ms, first_try_wall_ms;

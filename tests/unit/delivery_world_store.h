@@ -32,7 +32,7 @@ static inline struct callback *world_callback(const struct world_row *row)
         .body = str_of(body),
     };
     struct callback *c = callback_new(&e, &row->status);
-    c->resend_no = row->resend_no;
+    c->resend_no = row->resend.no;
     return c;
 }
 
@@ -78,10 +78,8 @@ static inline void world_apply(struct world *w, struct outcome_batch *batch)
         struct callback_decision d = outcome_decision(o);
         d.is_erased = row->is_erased;
         life_decide(&row->status, &d);
-        if (row->resend_no > o->resend_no)
+        if (life_answer_resend(&row->resend, o->resend_no, row->is_erased))
             world_owe_resend(w, row);
-        else
-            row->resend_no = 0;
     }
     w->records += (int64_t)batch->count;
     batch->status = STORE_OK;
@@ -182,7 +180,7 @@ static inline void world_resend_op(struct store *s, struct resend *r)
         if (str_eq(c->event_id, r->event_id)) {
             r->status = STORE_OK;
             w->rows[i].resends++;
-            w->rows[i].resend_no = ++w->resends;
+            w->rows[i].resend.no = ++w->resends;
             world_owe_resend(w, &w->rows[i]);
         }
         callback_free(c);

@@ -35,12 +35,16 @@ static void a_reversal_is_held_back_while_its_original_is_pending(void)
         CHECK_EQ_INT(accepted(CALLBACK_PENDING, &original).wait, WAIT_DUE);
     }
     struct callback_status held = accepted(CALLBACK_PENDING, &pending);
-    CHECK(life_release(&held, NOW + 7) && held.wait == WAIT_DUE);
+    CHECK(!life_release(&held, &pending, NOW + 5) && held.wait == WAIT_HELD);
+    CHECK(life_release(&held, &delivered, NOW + 7) && held.wait == WAIT_DUE);
     CHECK_EQ_INT(held.place.due_ms, NOW + 7);
-    CHECK(!life_release(&held, NOW + 9)); /* once */
+    CHECK(!life_release(&held, &delivered, NOW + 9)); /* once */
     CHECK_EQ_INT(held.place.due_ms, NOW + 7);
-    held = accepted(CALLBACK_PENDING, &pending);
-    CHECK(life_release(&held, INT64_MIN) && held.place.due_ms == NOW);
+    for (size_t i = 0; i < ARRAY_LEN(final); i++) {
+        struct callback_status original = {.state = final[i]};
+        held = accepted(CALLBACK_PENDING, &pending);
+        CHECK(life_release(&held, &original, INT64_MIN) && held.place.due_ms == NOW);
+    }
 }
 
 static void a_decision_replaces_where_it_stood(void)
@@ -100,6 +104,17 @@ static void a_resend_starts_over_where_it_was_over(void)
     CHECK(s.state == CALLBACK_PENDING && s.wait == WAIT_HELD && s.manual);
 }
 
+static void a_resend_is_answered_by_an_outcome_that_knew_of_it(void)
+{
+    struct pending_resend none = {0}, r = {.no = 8, .due_ms = NOW};
+    CHECK(!life_answer_resend(&none, 0, false) && none.no == 0);
+    CHECK(life_answer_resend(&r, 7, false));
+    CHECK(r.no == 8 && r.due_ms == NOW); /* the next outcome answers it, or is behind it, too */
+    CHECK(!life_answer_resend(&r, 8, false) && r.no == 0);
+    r.no = 9;
+    CHECK(!life_answer_resend(&r, 3, true) && r.no == 0); /* nothing is left to send */
+}
+
 static void a_resend_is_judged_by_what_is_left(void)
 {
     struct event e = {.lane = LANE_SUCCESS, .body = STR("{}")};
@@ -122,6 +137,7 @@ int main(void)
     RUN(a_decision_replaces_where_it_stood);
     RUN(an_erased_one_is_not_tried_again);
     RUN(a_resend_starts_over_where_it_was_over);
+    RUN(a_resend_is_answered_by_an_outcome_that_knew_of_it);
     RUN(a_resend_is_judged_by_what_is_left);
     return check_done("callback_life");
 }

@@ -91,7 +91,12 @@ static void resend_early_reversal(struct callback_status *s)
 
 static void release(struct callback_status *s)
 {
-    (void)life_release(s, NOW);
+    (void)life_release(s, &(struct callback_status){.state = CALLBACK_DEAD}, NOW);
+}
+
+static void try_original_again(struct callback_status *s)
+{
+    (void)life_release(s, &(struct callback_status){.state = CALLBACK_PENDING}, NOW);
 }
 
 static const struct fact {
@@ -112,6 +117,7 @@ static const struct fact {
     {"resend of a reversal whose original is pending", resend_early_reversal},
     {"its panelist is erased", life_erase},
     {"the original of the reversal becomes final", release},
+    {"the original of the reversal failed, tries left", try_original_again},
 };
 
 /* --- the table ---------------------------------------------------------------------------------

@@ -470,7 +470,7 @@ static void resends_of_what_is_being_tried(void)
                    row->status.attempts == cases[i].attempts))
             printf("case %zu: %s after %d\n", i, callback_state_name(row->status.state),
                    row->status.attempts);
-        CHECK_EQ_UINT(row->resend_no, 0);
+        CHECK_EQ_UINT(row->resend.no, 0);
         world_close(w);
     }
 }

@@ -144,9 +144,9 @@ static void add_row(struct pg_table *t, const struct changed_row *row)
     column_int(c++, s->status.place.due_ms);
     column_int(c++, s->status.attempts);
     column_int(c++, s->counted);
-    column_int(c++, (int64_t)s->resend_no);
-    column_int(c++, s->resend_due_ms);
-    column_int(c++, s->resend_waits);
+    column_int(c++, (int64_t)s->resend_last_no);
+    column_int(c++, s->resend.due_ms);
+    column_int(c++, s->resend.no != 0);
 }
 
 /* One statement per period, on its partition by name. `period=` as a condition would say the same

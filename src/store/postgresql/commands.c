@@ -112,14 +112,12 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
         return fate;
     life_resend(&now.status, resend->now_ms,
                 original.count ? &original.rows[0].standing.status : NULL);
-    now.resend_no++;
-    now.resend_waits = true;
-    now.resend_due_ms = resend->now_ms;
+    now.resend = (struct pending_resend){++now.resend_last_no, resend->now_ms};
     changes_begin(&side->changes);
     changes_row(&side->changes, row, &now);
     changes_send(&side->changes, pg);
     row->standing = now;
-    side->own_no = (int64_t)now.resend_no;
+    side->own_no = (int64_t)now.resend_last_no;
     return end_resend(s, pg, resend, row);
 }
 
@@ -127,7 +125,7 @@ static enum pg_fate resend_row(struct postgresql_store *s, struct pg *pg, struct
  * is locked, so it is over. */
 static bool is_resent(const struct pg_side *side, const struct pg_row *row)
 {
-    return side->own_no != 0 && row->standing.resend_no >= (uint64_t)side->own_no;
+    return side->own_no != 0 && row->standing.resend_last_no >= (uint64_t)side->own_no;
 }
 
 enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
@@ -170,17 +168,6 @@ enum pg_fate pg_resend(struct postgresql_store *s, struct pg *pg, void *what)
 
 /* --- erasing a panelist ----------------------------------------------------------------------- */
 
-/* A name no panelist has, the same for all events of one erasure: days keep their counts. */
-static struct str make_replacement(struct postgresql_store *s, char text[40])
-{
-    unsigned char random[12];
-    env_random(s->env, random, sizeof random);
-    size_t n = (size_t)snprintf(text, 40, "erased-");
-    for (size_t i = 0; i < sizeof random; i++)
-        n += (size_t)snprintf(text + n, 40 - n, "%02x", random[i]);
-    return (struct str){text, n};
-}
-
 /* Those of its callbacks that wait have nothing to send any more. */
 static void stop_waiting(struct changes *ch, const PGresult *r)
 {
@@ -215,9 +202,9 @@ static void erase_texts(struct pg *pg, const struct erase *erase, struct str rep
                  " AND b.event_no=e.event_no AND b.period=e.period");
     pg_query_f(pg,
                "UPDATE attempt a SET request_headers=NULL,response_headers=NULL,"
-               "response_body=NULL,detail=CASE WHEN class=%d THEN NULL ELSE detail END"
+               "response_body=NULL,detail=CASE WHEN 1<<class&%u<>0 THEN NULL ELSE detail END"
                " FROM event e" THEIRS " AND a.account_no=$1 AND a.event_no=e.event_no",
-               ATTEMPT_REDIRECT);
+               ATTEMPT_DETAILS_ERASED);
 #undef THEIRS
     /* Last: nodes that look for what is handed over wait for this. */
     args_int(pg_args(pg), PG_INT4, erase->account_no);
@@ -229,8 +216,8 @@ enum pg_fate pg_erase(struct postgresql_store *s, struct pg *pg, void *what)
 {
     struct erase *erase = what;
     struct pg_side *side = &s->changes;
-    char text[40];
-    struct str replacement = make_replacement(s, text);
+    char text[ERASED_NAME_BYTES];
+    struct str replacement = erased_name(s->env, text);
     if (side->only_looks) /* done or not: whoever repeats it finds nothing left */
         return PG_ABSENT;
     pg_begin(pg, false);

@@ -54,16 +54,15 @@ static void take_touched(struct outcomes_recording *rec)
                                             .now = rec->reversals.rows[i].standing};
 }
 
-static void let_go_reversal(struct outcomes_recording *rec, const struct event *original,
-                            const struct outcome *o)
+/* What the outcome, which has left the original so, means for its reversal. */
+static void release_reversal(struct outcomes_recording *rec, const struct touched *original,
+                             const struct outcome *o)
 {
     for (size_t i = 0; i < rec->reversals.count; i++) {
         struct touched *t = &rec->released[i];
-        if (t->row->event.account_no != original->account_no ||
-            t->row->event.original_no != original->event_no ||
-            !life_release(&t->now.status, outcome_end_ms(o)))
-            continue;
-        t->changed = t->owed = true;
+        if (t->row->event.account_no == o->account_no && t->row->event.original_no == o->event_no &&
+            life_release(&t->now.status, &original->now.status, outcome_end_ms(o)))
+            t->changed = t->owed = true;
     }
 }
 
@@ -83,7 +82,7 @@ static const struct callback_status *find_original(const struct outcomes_recordi
 static void resend_again(const struct outcomes_recording *rec, struct touched *t)
 {
     struct callback_status *status = &t->now.status;
-    life_resend(status, t->now.resend_due_ms, find_original(rec, &t->row->event));
+    life_resend(status, t->now.resend.due_ms, find_original(rec, &t->row->event));
     t->owed = status->wait == WAIT_DUE;
 }
 
@@ -102,13 +101,8 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
     t->changed = true;
     t->owed = false;
     changes_count_final(&rec->side->changes, t->row->event.account_no, now);
-    if (life_is_final(now->status.state))
-        let_go_reversal(rec, &t->row->event, o);
-    if (!now->resend_waits)
-        return;
-    if (now->resend_no <= o->resend_no || t->row->erased)
-        now->resend_waits = false;
-    else
+    release_reversal(rec, t, o);
+    if (life_answer_resend(&now->resend, o->resend_no, t->row->erased))
         resend_again(rec, t);
 }
 
@@ -120,27 +114,27 @@ static void write_attempts(struct outcomes_recording *rec)
     table_begin(t, "iliilbiisyyyyy");
     for (size_t i = 0; i < rec->count; i++) {
         const struct outcome *o = rec->items[i];
-        const struct attempt *a = &o->attempt;
+        struct attempt a = o->attempt;
         const struct touched *touched = touched_of(rec, o);
         if (!o->has_attempt || !touched)
             continue;
-        /* What partners' servers answered may repeat the id of an erased panelist. */
-        bool erased = touched->row->erased;
+        if (touched->row->erased)
+            attempt_erase(&a);
         struct pg_column *c = t->columns;
         column_int(c++, o->account_no);
         column_int(c++, (int64_t)o->event_no);
-        column_int(c++, pg_week_of_day(clock_day(a->at_ms)));
-        column_int(c++, a->number);
-        column_int(c++, a->at_ms);
-        column_int(c++, a->manual);
-        column_int(c++, a->duration_ms);
-        column_int(c++, a->status);
-        column_int(c++, a->class);
-        column_str(c++, a->url);
-        column_str(c++, erased && a->class == ATTEMPT_REDIRECT ? STR_NONE : a->detail);
-        column_str(c++, erased ? STR_NONE : a->request_headers);
-        column_str(c++, erased ? STR_NONE : a->response_headers);
-        column_str(c++, erased ? STR_NONE : a->response_body);
+        column_int(c++, pg_week_of_day(clock_day(a.at_ms)));
+        column_int(c++, a.number);
+        column_int(c++, a.at_ms);
+        column_int(c++, a.manual);
+        column_int(c++, a.duration_ms);
+        column_int(c++, a.status);
+        column_int(c++, a.class);
+        column_str(c++, a.url);
+        column_str(c++, a.detail);
+        column_str(c++, a.request_headers);
+        column_str(c++, a.response_headers);
+        column_str(c++, a.response_body);
     }
     if (table_rows(t) == 0)
         return;
@@ -258,7 +252,7 @@ static enum pg_fate fetch_originals(struct outcomes_recording *rec)
     size_t n = 0;
     for (size_t i = 0; i < rec->rows.count; i++) {
         const struct pg_row *row = &rec->rows.rows[i];
-        if (row->event.original_no && row->standing.resend_waits)
+        if (row->event.original_no && row->standing.resend.no)
             keys[n++] = (struct fetch_key){row->event.account_no, row->event.original_no,
                                            FETCH_PERIOD_UNKNOWN};
     }

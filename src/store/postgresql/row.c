@@ -44,9 +44,10 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     s->status.place.due_ms = pg_int(r, at, c++);
     s->status.attempts = (int32_t)pg_int(r, at, c++);
     s->counted = (unsigned)pg_int(r, at, c++);
-    s->resend_no = (uint64_t)pg_int(r, at, c++);
-    s->resend_waits = !pg_is_null(r, at, c);
-    s->resend_due_ms = pg_int(r, at, c++);
+    s->resend_last_no = (uint64_t)pg_int(r, at, c++);
+    if (!pg_is_null(r, at, c))
+        s->resend = (struct pending_resend){s->resend_last_no, pg_int(r, at, c)};
+    c++;
     ret->erased = e->is_erased = pg_int(r, at, c++) != 0;
     e->body = pg_str(r, at, c);
 }
@@ -54,7 +55,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
 struct callback *pg_row_callback(const struct pg_row *row)
 {
     struct callback *c = callback_new(&row->event, &row->standing.status);
-    c->resend_no = row->standing.resend_waits ? row->standing.resend_no : 0;
+    c->resend_no = row->standing.resend.no;
     return c;
 }
 

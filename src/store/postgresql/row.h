@@ -13,9 +13,8 @@
 struct standing {
     struct callback_status status;
     unsigned counted;
-    uint64_t resend_no;    /* the latest one; 0: never */
-    bool resend_waits;     /* it has not been answered */
-    int64_t resend_due_ms; /* when it was asked for */
+    uint64_t resend_last_no; /* answered or not; 0: never resent */
+    struct pending_resend resend;
 };
 
 struct pg_row {

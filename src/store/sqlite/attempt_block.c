@@ -318,8 +318,9 @@ void attempt_block_erase(struct str block, uint64_t id, struct attempt_chunk *re
         while (get_numbers(&walk, &low, &a)) {
             put_numbers(ret, low, &a);
             bool erased = low == id % ATTEMPT_BLOCK_IDS;
+            size_t first = ATTEMPT_DETAILS_ERASED & 1u << a.class ? 1 : 2; /* texts[1]: detail */
             for (size_t i = 0; i < TEXTS; i++)
-                copy_text(&walk, ret, erased && i >= (a.class == ATTEMPT_REDIRECT ? 1u : 2u));
+                copy_text(&walk, ret, erased && i >= first);
         }
     }
     attempt_chunk_end(ret);

@@ -125,13 +125,11 @@ static void add_resend(struct sqlite_store *s, const struct record_resend *r)
 static void resend_again(struct sqlite_store *s, const struct outcome *o)
 {
     uint64_t id = event_id_of(o->account_no, o->event_no);
-    int64_t due_ms;
-    struct event e;
-    struct callback_status status;
-    if (!resent_answer(&s->view.resent, id, o->resend_no, &due_ms))
+    struct pending_resend *resend = resent_find(&s->view.resent, id);
+    if (!resend)
         return;
-    if (!view_event(&s->view, id, &s->writer.scratch, &e, &status) || !e.body.p) { /* erased */
-        (void)resent_answer(&s->view.resent, id, UINT64_MAX, &due_ms);
+    if (!life_answer_resend(resend, o->resend_no, view_is_erased(&s->view, id))) {
+        resent_remove(&s->view.resent, resend);
         return;
     }
     add_resend(s, &(struct record_resend){
@@ -139,7 +137,7 @@ static void resend_again(struct sqlite_store *s, const struct outcome *o)
                       .event_no = o->event_no,
                       .lane = o->lane,
                       .was_delivered = o->state == CALLBACK_DELIVERED,
-                      .due_ms = due_ms,
+                      .due_ms = resend->due_ms,
                   });
 }
 
@@ -239,20 +237,14 @@ void writer_resend(struct sqlite_store *s, struct resend *resend)
 
 void writer_erase(struct sqlite_store *s, struct erase *erase)
 {
-    unsigned char random[12];
-    env_random(s->env, random, sizeof random);
-    struct buf name = {0};
-    buf_add_c(&name, "erased-");
-    for (size_t i = 0; i < sizeof random; i++)
-        buf_printf(&name, "%02x", random[i]);
+    char replacement[ERASED_NAME_BYTES];
     struct record_erase r = {
         .account_no = erase->account_no,
         .panelist_id = erase->panelist_id,
-        .replacement = buf_str(&name),
+        .replacement = erased_name(s->env, replacement),
     };
     erase->erased = 0;
     record_add_erase(&s->writer.group, &r);
     view_add_erase(&s->view, &r, erase);
     add_parts(s, erase->parts, erase->part_count);
-    buf_free(&name);
 }

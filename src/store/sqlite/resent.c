@@ -40,16 +40,24 @@ void resent_add(struct resent *r, uint64_t id, int64_t due_ms)
         grow(r);
     struct resent_one *at = slot_of(r, id);
     r->count += at->id == 0;
-    *at = (struct resent_one){id, ++r->last_no, due_ms};
+    *at = (struct resent_one){{++r->last_no, due_ms}, id};
+}
+
+struct pending_resend *resent_find(const struct resent *r, uint64_t id)
+{
+    struct resent_one *at = r->count > 0 ? slot_of(r, id) : NULL;
+    return at && at->id != 0 ? &at->resend : NULL;
 }
 
 uint64_t resent_no(const struct resent *r, uint64_t id)
 {
-    return r->count > 0 ? slot_of(r, id)->no : 0;
+    const struct pending_resend *resend = resent_find(r, id);
+    return resend ? resend->no : 0;
 }
 
-static void take_out(struct resent *r, const struct resent_one *at)
+void resent_remove(struct resent *r, const struct pending_resend *found)
 {
+    const struct resent_one *at = CONTAINER_OF(found, const struct resent_one, resend);
     size_t mask = r->capacity - 1, hole = (size_t)(at - r->slots);
     for (size_t i = (hole + 1) & mask; r->slots[i].id != 0; i = (i + 1) & mask) {
         if (((i - home(r, r->slots[i].id)) & mask) >= ((i - hole) & mask)) {
@@ -64,19 +72,6 @@ static void take_out(struct resent *r, const struct resent_one *at)
         r->slots = NULL;
         r->capacity = 0;
     }
-}
-
-bool resent_answer(struct resent *r, uint64_t id, uint64_t no, int64_t *ret_due_ms)
-{
-    const struct resent_one *at = r->count > 0 ? slot_of(r, id) : NULL;
-    if (!at || at->id == 0)
-        return false;
-    if (at->no > no) {
-        *ret_due_ms = at->due_ms;
-        return true;
-    }
-    take_out(r, at);
-    return false;
 }
 
 void resent_free(struct resent *r)

@@ -111,10 +111,7 @@ static bool erase_event(const struct view *v, struct event *e)
     const struct mem_erase *what = find_erasure(v, e);
     if (!what)
         return false;
-    e->panelist_id = what->replacement;
-    e->session_id = e->mid = e->body = STR_NONE;
-    e->signature_offset = 0;
-    e->is_erased = true;
+    event_erase(e, what->replacement);
     return true;
 }
 
@@ -241,15 +238,17 @@ static void count_held(struct view *v, lane_no lane, int change)
     *count += (uint64_t)(int64_t)change;
 }
 
-/* The original has reached a final state: its reversal may go. */
-static void release_held(struct view *v, uint64_t original_id, const struct outcome *o)
+/* What the outcome, which has left the original so, means for its reversal. */
+static void release_reversal(struct view *v, uint64_t original_id,
+                             const struct callback_status *original, const struct outcome *o)
 {
     const uint64_t *held = idmap_find(&v->held, o->lane);
     if (!held || *held == 0)
         return;
     uint64_t id = view_reversal(v, original_id);
     struct callback_status status;
-    if (id == 0 || !view_status(v, id, &status) || !life_release(&status, outcome_end_ms(o)))
+    if (id == 0 || !view_status(v, id, &status) ||
+        !life_release(&status, original, outcome_end_ms(o)))
         return;
     count_held(v, o->lane, -1);
     memtable_set_status(v->active, id, &status);
@@ -293,8 +292,7 @@ void view_add_outcome(struct view *v, const struct outcome *o)
     memtable_set_status(v->active, id, &status);
     if (o->has_attempt)
         memtable_add_attempt(v->active, id, &o->attempt);
-    if (life_is_final(status.state))
-        release_held(v, id, o);
+    release_reversal(v, id, &status, o);
 }
 
 void view_add_resend(struct view *v, const struct record_resend *r)
