@@ -210,15 +210,15 @@ static void offer_again(struct lane *lane, struct held_entry *e, struct callback
 
 void lane_doubt(struct lane *lane, const struct lane_now *now)
 {
-    lane->sight.doubt_mono_ms = now->mono_ms;
+    lane->watermark.trusted_since_mono_ms = now->mono_ms;
 }
 
 void lane_note_shown(struct lane *lane, uint64_t event_no)
 {
-    if (lane->sight.shown_no >= event_no)
+    if (lane->watermark.shown_no >= event_no)
         return;
-    lane->sight.shown_no = event_no & INT64_MAX; /* the database has no higher ones */
-    lane->sight.covers = false;
+    lane->watermark.shown_no = event_no & INT64_MAX; /* the database has no higher ones */
+    lane->watermark.covers = false;
 }
 
 /* False: what another process carries here is not to be used. */
@@ -228,12 +228,12 @@ static bool is_owed(struct lane *lane, const struct callback *c)
         lane_note_shown(lane, c->event_no);
         lane->page_is_behind = lane->page_asked;
     }
-    if (c->word.since_mono_ms == 0)
+    if (c->stamp.since_mono_ms == 0)
         return true;
-    enum carried_fate fate = carried_judge(&lane->sight, lane->fence, c->word, c->event_no);
-    if (fate == CARRIED_UNSURE)
+    enum handoff_fate fate = handoff_judge(&lane->watermark, lane->fence, c->stamp, c->event_no);
+    if (fate == HANDOFF_UNSURE)
         lane_note_waiting(lane, c->place.due_ms);
-    return fate == CARRIED_OWED;
+    return fate == HANDOFF_OWED;
 }
 
 /* A resend of what is down is its next try, at once: whoever asks for it wants to see whether the

@@ -105,7 +105,7 @@ struct lane {
     int32_t in_flight, in_ram;
 
     /* What is known of the store. */
-    struct carried_sight sight;
+    struct handoff_watermark watermark;
     int64_t next_due_ms;    /* something may be due from then on; INT64_MAX: nothing */
     int64_t dropped_due_ms; /* the same, of what was dropped since the scan began */
     int64_t scan_due_ms;    /* where the scan stands */

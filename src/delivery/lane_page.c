@@ -166,7 +166,7 @@ static void scan_ended(struct lane *lane, const struct due_page *page, size_t ta
         return;
     }
     if (lane->scan_due_ms == 0 && lane->scan_event_no == 0 && !lane->page_is_behind)
-        lane->sight.covers = true;
+        lane->watermark.covers = true;
     lane->scan_due_ms = 0;
     lane->scan_event_no = 0;
     lane->next_due_ms =

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "domain/callback_life.h"
-#include "domain/carried.h"
+#include "store/nodes/handoff.h"
 
 #define CALLBACK_MAGIC 0xCA11BAC1u
 
@@ -19,7 +19,7 @@ struct callback {
     uint32_t bytes;       /* of its allocation */
     uint64_t original_no; /* a reversal's original; 0: none */
     int64_t occurred_ms, accepted_ms;
-    struct carried_word word; /* of another process: domain/carried.h says whether it is owed */
+    struct handoff_stamp stamp; /* another process's: nodes/handoff.h judges whether it is owed */
     struct str event_id, panelist_id, body; /* body with zeros for Sig; all in one allocation */
 
     /* The lane's alone once handed over. */

@@ -2,8 +2,8 @@
  * store, read by everybody at any time. A store that one process has alone has none of this
  * (store_leases gives NULL): there everything may be delivered, under fence 0.
  *
- * Shards and fences: domain/shards.h. A lane is made under the fence that its shard has then, and
- * carries it to every outcome: the store commits those only while that is still the shard's.
+ * Shards and fences: store/nodes/shards.h. A lane is made under the fence that its shard has then,
+ * and carries it to every outcome: the store commits those only while that is still the shard's.
  *
  * Where accounts are split over several clusters (store/clusters/) each has shards, nodes and
  * leases of its own: what is asked of a lane is then asked of the leases of its cluster. */
@@ -12,7 +12,7 @@
 #include "base/arena.h"
 #include "base/executor.h"
 #include "domain/event.h"
-#include "domain/shards.h"
+#include "store/nodes/shards.h"
 
 #include <stdatomic.h>
 

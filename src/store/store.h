@@ -73,8 +73,8 @@ struct outcome_batch {
  * pending and due, and are the sink's from now on. The sink may drop any of them: what it
  * drops it finds again by paging. Must not block.
  *
- * Those that carry another process's word (callback.word) may have been handed out, or have become
- * final, before: the sink judges, domain/carried.h. */
+ * Those that carry another process's stamp may have been handed out, or have become
+ * final, before: the sink judges, store/nodes/handoff.h. */
 struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
 };

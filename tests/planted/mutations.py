@@ -241,7 +241,7 @@ plant("one_refusal_refuses_all", "fences", "a refused outcome takes its batch al
 N = "src/store/postgresql/nodes.c"
 plant("claim_keeps_the_fence", "fences", "a claim does not raise the fence", N,
       "SET node=$3,fence=t.fence+1", "SET node=$3,fence=greatest(t.fence,1)", ON_POSTGRESQL)
-M = "src/domain/shards.c"
+M = "src/store/nodes/shards.c"
 plant("starts_behind_the_lease", "fences", "exchanges start when the lease is over", M,
       "return hold->state == SHARD_HELD && mono_ms < member_may_start_until(m) ? hold->fence : 0;",
       "return hold->state == SHARD_HELD && mono_ms > 0 ? hold->fence : 0;", "unit shards")

@@ -71,6 +71,10 @@ class Text(NamedTuple):
     lines: list  # as written
     code: list  # C only: without comments and the insides of literals, line by line
 
+    def room(self, rooms):
+        """Of these folders below src/ the innermost that it is in."""
+        return innermost(self.path.removeprefix("src/"), rooms)
+
     @property
     def folder(self):
         """The folder under src/, or None for a file elsewhere."""
@@ -110,6 +114,14 @@ def read_tree(root):
 
 # ---- layers
 
+def innermost(path, rooms):
+    """Of these folders the innermost that the path is in; None: none."""
+    folder = path.rpartition("/")[0]
+    while folder and folder not in rooms:
+        folder = folder.rpartition("/")[0]
+    return folder or None
+
+
 def read_layers(root):
     """{folder: set of folders it may include}, closed transitively; {} says what is written."""
     written = {}
@@ -130,23 +142,25 @@ def check_layers(texts, root):
     for text in texts:
         if text.folder is None or not text.path.endswith(C_ANY):
             continue
-        if text.folder not in closed:
+        room = text.room(closed)
+        if room is None:
             yield Finding(text.path, 1, "layers", f"src/{text.folder} is not in layers.txt", "")
             continue
         for number, line in enumerate(text.code, 1):
-            match = re.match(r'\s*#\s*include\s+"(?:([^/"]+)/)?([^"]+)"', line)
-            if not match:
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if not match or "/" not in match.group(1):
                 continue
-            target = match.group(1) or text.folder
-            if target not in closed:
+            target = innermost(match.group(1), closed)
+            top, *below = match.group(1).split("/")[:-1]
+            if target is None:
                 yield Finding(text.path, number, "layers",
-                              f'"{target}/{match.group(2)}" is not relative to src/', target)
-            elif target not in closed[text.folder]:
+                              f'"{match.group(1)}" is not relative to src/', top)
+            elif target not in closed[room]:
                 yield Finding(text.path, number, "layers",
-                              f"{text.folder} may not include {target}", target)
-            elif "/" in match.group(2) and target != text.folder:
+                              f"{room} may not include {target}", target)
+            elif below and top != text.folder:
                 yield Finding(text.path, number, "layers",
-                              f"a folder below {target} is {target}'s own", target)
+                              f"a folder below {top} is {top}'s own", top)
 
 
 def check_layers_documented(_texts, root):
@@ -155,7 +169,7 @@ def check_layers_documented(_texts, root):
     written, _ = read_layers(root)
     documented = {}
     for number, line in enumerate((root / path).read_text().splitlines(), 1):
-        match = re.match(r"\| `(\w+)/` \|.*\| ([^|]+) \|$", line)
+        match = re.match(r"\| `([\w/]+)/` \|.*\| ([^|]+) \|$", line)
         if match:
             uses = {"nothing": set(), "everything": {"*"}}.get(
                 match.group(2), set(re.split(r",\s*", match.group(2))))

@@ -167,7 +167,7 @@ static void carry(struct world *w, const struct world_row *row, int64_t fence,
 {
     struct callback *c = world_callback(row);
     struct owed_sink *sink = delivery_sink(w->delivery);
-    c->word = (struct carried_word){fence, since_mono_ms};
+    c->stamp = (struct handoff_stamp){fence, since_mono_ms};
     sink->owed(sink, &c, 1);
 }
 

@@ -1,6 +1,6 @@
 /* Shards among nodes: evenly, few moves, nobody's for long, and nothing written under a lost one.
  * A table in memory stands for the database; nodes look at it in a random order. */
-#include "domain/shards.h"
+#include "store/nodes/shards.h"
 
 #include "base/check.h"
 #include "base/env.h"

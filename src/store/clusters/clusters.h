@@ -12,7 +12,6 @@
 #pragma once
 
 #include "store/clusters/map.h"
-#include "store/postgresql/postgresql_store.h"
 #include "store/queue.h"
 #include "store/store_open.h"
 

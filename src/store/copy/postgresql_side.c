@@ -2,7 +2,7 @@
 #include "store/copy/postgresql_side.h"
 
 #include "base/alloc.h"
-#include "domain/shards.h"
+#include "store/nodes/shards.h"
 
 #include <inttypes.h>
 #include <poll.h>

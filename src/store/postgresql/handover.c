@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "store/postgresql/carry.h"
+#include "store/nodes/handoff_codec.h"
 #include "store/postgresql/fetch.h"
 
 #include <stdlib.h>
@@ -59,17 +59,17 @@ void handover_events(struct pg_table *t, const struct event *const *events, size
     struct buf row = {0};
     size_t total = 0;
     for (size_t i = 0; i < count; i++)
-        total += carry_size(events[i]);
-    if (total > CARRY_BYTES_MOST) {
+        total += handoff_bytes(events[i]);
+    if (total > HANDOFF_BYTES_MOST) {
         handover_lane(t, first->account_no, lane, first->due_ms);
         return;
     }
     for (size_t i = 0; i < count; i++) {
-        if (row.n > 0 && row.n + carry_size(events[i]) > CARRY_ROW_BYTES) {
+        if (row.n > 0 && row.n + handoff_bytes(events[i]) > HANDOFF_ROW_BYTES) {
             add(t, first->account_no, lane, first->due_ms, 0, 0, buf_str(&row));
             buf_clear(&row);
         }
-        carry_add(&row, events[i]);
+        handoff_encode(&row, events[i]);
     }
     add(t, first->account_no, lane, first->due_ms, 0, 0, buf_str(&row));
     buf_free(&row);
@@ -155,13 +155,13 @@ static bool take_carried(struct heard *h, const PGresult *r, int row)
     lane_no lane = (lane_no)pg_int(r, row, HEARD_LANE);
     struct event e;
     bool any = h->sure && rest.n > 0;
-    while (any && carry_next(&rest, &e)) {
+    while (any && handoff_decode(&rest, &e)) {
         e.account_no = (uint32_t)pg_int(r, row, HEARD_ACCOUNT);
         e.lane = (enum lane_kind)(lane % LANE_KINDS);
         e.state = CALLBACK_PENDING;
         struct callback_status status = life_accept(&e, NULL);
         struct callback *c = callback_new(&e, &status);
-        c->word = (struct carried_word){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
+        c->stamp = (struct handoff_stamp){pg_int(r, row, HEARD_FENCE), h->last->since_mono_ms};
         owe(h, c);
     }
     return any && rest.n == 0;

@@ -47,7 +47,7 @@ static void read_nodes(struct nodes_seen *v, const PGresult *r)
         uint64_t node = (uint64_t)pg_int(r, i, 0);
         bool leaving = pg_int(r, i, 1) != 0, runs = pg_int(r, i, 2) != 0,
              old = pg_int(r, i, 3) != 0;
-        bool gone = holder_is_gone(pg_str(r, i, 4));
+        bool gone = process_is_gone(pg_str(r, i, 4));
         if ((gone || old) && v->gone_count < NODES_MOST) {
             v->gone[v->gone_count] = node;
             v->gone_until[v->gone_count++] = pg_int(r, i, 5);
@@ -311,7 +311,7 @@ bool pg_nodes_join(struct postgresql_store *s)
         self >>= 1; /* the database's numbers have a sign */
     }
     member_init(&n->member, self);
-    holder_name(n->holder);
+    process_identity(n->holder);
     return pg_connect(&n->pg) && turn(n) == PG_FINE;
 }
 

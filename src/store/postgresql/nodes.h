@@ -1,13 +1,13 @@
 /* This process as one of the nodes on the database: its lease, its shards, and who else is there.
- * The decisions are domain/shards.h's; here they are made true.
+ * The decisions are store/nodes/shards.h's; here they are made true.
  *
  * A thread with a connection of its own, so that nothing that takes long holds up a renewal: once a
  * second one transaction renews the node's lease and reads who has what, and where something is to
  * be done a second one releases and claims. All times of leases are the database's. */
 #pragma once
 
+#include "store/nodes/process_identity.h"
 #include "store/postgresql/connection.h"
-#include "store/postgresql/holder.h"
 #include "store/store.h"
 
 #include <pthread.h>
@@ -17,7 +17,7 @@
 
 struct pg_nodes {
     struct pg pg;
-    char name[NODE_NAME_BYTES + 1], holder[HOLDER_BYTES];
+    char name[NODE_NAME_BYTES + 1], holder[PROCESS_IDENTITY_BYTES];
     struct member member; /* the thread's, and before that the opener's */
     struct leases leases;
     pthread_mutex_t watching;      /* held while the watcher is told something */

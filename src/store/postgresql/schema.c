@@ -87,9 +87,9 @@ static const char *const version_1[] = {
     "CREATE TABLE shard(shard smallint PRIMARY KEY, node bigint NOT NULL, fence bigint NOT NULL)"
     " WITH (fillfactor=50)",
     "INSERT INTO shard SELECT i,0,0 FROM generate_series(0,255) i",
-    /* event_no 0: the lane; else that callback. callbacks: what is in the lane, carry.h; whoever
-     * finds none looks into the lane. Not worth packing, and short-lived: rows stay whole in their
-     * pages. */
+    /* event_no 0: the lane; else that callback. callbacks: what is in the lane, by
+     * handoff_codec.h; whoever finds none looks into the lane. Not worth packing, and short-lived:
+     * rows stay whole in their pages. */
     "CREATE TABLE handover(account_no int NOT NULL, shard smallint NOT NULL, lane bigint NOT NULL,"
     " due_ms bigint NOT NULL, event_no bigint NOT NULL, period int NOT NULL, callbacks bytea)"
     " WITH (autovacuum_vacuum_scale_factor=0.02, autovacuum_vacuum_cost_delay=0,"

@@ -1,5 +1,5 @@
 /* The database: one transaction at a time, at one moment. It keeps the three rules at the head of
- * domain/shards.h; plants of bugs in them stand beside each. */
+ * store/nodes/shards.h; plants of bugs in them stand beside each. */
 #include "nodes.h"
 
 #include "base/alloc.h"

@@ -115,30 +115,30 @@ static bool lane_make(struct node *n, uint32_t no)
         return lane->there;
     lane->there = true;
     lane->fence = fence;
-    lane->sight = (struct carried_sight){.doubt_mono_ms = node_mono(n)};
+    lane->watermark = (struct handoff_watermark){.trusted_since_mono_ms = node_mono(n)};
     return true;
 }
 
 static void shown(struct lane_here *lane, size_t callback)
 {
     uint64_t event_no = callback + 1;
-    if (lane->sight.shown_no >= event_no || planted("carried_though_shown"))
+    if (lane->watermark.shown_no >= event_no || planted("carried_though_shown"))
         return;
-    lane->sight.shown_no = event_no & INT64_MAX;
-    lane->sight.covers = false;
+    lane->watermark.shown_no = event_no & INT64_MAX;
+    lane->watermark.covers = false;
 }
 
-void lanes_carried(struct node *n, const struct handover_row *row, struct carried_word word)
+void lanes_carried(struct node *n, const struct handover_row *row, struct handoff_stamp word)
 {
     struct lane_here *lane = &n->lanes[row->lane];
     if (!lane_make(n, row->lane))
         return;
     if (planted("carried_under_an_old_fence"))
-        word = (struct carried_word){lane->fence, INT64_MAX};
-    enum carried_fate fate = carried_judge(&lane->sight, lane->fence, word, row->callback + 1);
-    if (fate == CARRIED_OWED)
+        word = (struct handoff_stamp){lane->fence, INT64_MAX};
+    enum handoff_fate fate = handoff_judge(&lane->watermark, lane->fence, word, row->callback + 1);
+    if (fate == HANDOFF_OWED)
         offer(n, lane, row->callback);
-    lane->wants_page |= fate == CARRIED_UNSURE;
+    lane->wants_page |= fate == HANDOFF_UNSURE;
 }
 
 void lanes_waiting(struct node *n, uint32_t no)
@@ -218,7 +218,7 @@ static void paged(struct request *r, bool good)
         if (n->told_ms[r->found[i]] <= r->sent_ms)
             offer(n, lane, r->found[i]);
     }
-    lane->sight.covers = !lane->page_is_behind;
+    lane->watermark.covers = !lane->page_is_behind;
 }
 
 static void recorded(struct request *r, bool good)

@@ -176,7 +176,7 @@ static void tell(struct request *r, bool committed)
     struct node *n = r->node;
     for (size_t i = 0; i < r->found_count; i++) {
         const struct handover_row *row = &r->heard[i];
-        struct carried_word word = {r->heard_fence[shard_of_lane(row->lane)], n->heard_mono_ms};
+        struct handoff_stamp word = {r->heard_fence[shard_of_lane(row->lane)], n->heard_mono_ms};
         bool carried = row->callback != CARRIES_NONE && n->heard_mono_ms > 0;
         if (carried && (committed || planted("carried_before_the_commit")))
             lanes_carried(n, row, word);

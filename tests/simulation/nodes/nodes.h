@@ -1,5 +1,5 @@
 /* Many nodes that share one database, in virtual time: each makes the real decisions of
- * domain/shards.h by a clock of its own; the database is a model that keeps the rules at that
+ * store/nodes/shards.h by a clock of its own; the database is a model that keeps the rules at that
  * header's head. One seed is one run; one thread; nothing here asks the machine for time or chance.
  * docs/simulation.md says what is modelled and what is checked. */
 #pragma once
@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/env.h"
-#include "domain/carried.h"
-#include "domain/shards.h"
+#include "store/nodes/handoff.h"
+#include "store/nodes/shards.h"
 
 #include <stdbool.h>
 
@@ -138,7 +138,7 @@ enum cut { CUT_ASKING, CUT_ANSWERS, CUT_DELAYS, CUTS };
 
 struct lane_here {
     bool there, wants_page, page_asked, page_is_behind, read;
-    struct carried_sight sight;
+    struct handoff_watermark watermark;
     int64_t fence;
     int32_t under_way;
     uint16_t queue[CALLBACKS_MOST];
@@ -184,7 +184,7 @@ bool node_is_stopped(struct node *n, struct moment *m);
 void lanes_pump(struct node *n);
 void lanes_answered(struct request *r, bool good); /* page, outcome, intake, resend */
 void lanes_waiting(struct node *n, uint32_t lane);
-void lanes_carried(struct node *n, const struct handover_row *row, struct carried_word word);
+void lanes_carried(struct node *n, const struct handover_row *row, struct handoff_stamp word);
 void lanes_intake(struct node *n);
 void lanes_resend(struct node *n);
 void lanes_forget(struct node *n); /* it died */

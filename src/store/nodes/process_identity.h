@@ -5,8 +5,8 @@
 
 #include "base/str.h"
 
-#define HOLDER_BYTES 160
+#define PROCESS_IDENTITY_BYTES 160
 
-void holder_name(char ret[HOLDER_BYTES]); /* this process */
+void process_identity(char ret[PROCESS_IDENTITY_BYTES]); /* this process */
 /* Whether the holder is a process of this machine and no longer there. False: nobody knows. */
-bool holder_is_gone(struct str holder);
+bool process_is_gone(struct str holder);

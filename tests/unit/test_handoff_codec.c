@@ -1,7 +1,7 @@
 /* Callbacks as bytes between nodes: what goes in comes out, and nothing else does. */
 #include "check.h"
 
-#include "store/postgresql/carry.h"
+#include "store/nodes/handoff_codec.h"
 
 static const struct event sent[] = {
     {
@@ -36,8 +36,8 @@ static struct buf carried(void)
     struct buf b = {0};
     for (size_t i = 0; i < ARRAY_LEN(sent); i++) {
         size_t before = b.n;
-        carry_add(&b, &sent[i]);
-        CHECK_EQ_UINT(b.n - before, carry_size(&sent[i]));
+        handoff_encode(&b, &sent[i]);
+        CHECK_EQ_UINT(b.n - before, handoff_bytes(&sent[i]));
     }
     return b;
 }
@@ -48,8 +48,8 @@ static void what_goes_in_comes_out(void)
     struct str rest = buf_str(&b);
     struct event e;
     for (size_t i = 0; i < ARRAY_LEN(sent); i++)
-        CHECK(carry_next(&rest, &e) && same(&e, &sent[i]));
-    CHECK(!carry_next(&rest, &e));
+        CHECK(handoff_decode(&rest, &e) && same(&e, &sent[i]));
+    CHECK(!handoff_decode(&rest, &e));
     CHECK_EQ_UINT(rest.n, 0);
     buf_free(&b);
 }
@@ -62,10 +62,10 @@ static void what_is_cut_is_left(void)
     for (size_t n = 1; n < b.n; n++) {
         struct str rest = {b.p, n};
         size_t count = 0;
-        while (carry_next(&rest, &e))
+        while (handoff_decode(&rest, &e))
             count++;
-        CHECK_EQ_UINT(count, n >= carry_size(&sent[0]));
-        CHECK_EQ_INT(rest.n == 0, n == carry_size(&sent[0]));
+        CHECK_EQ_UINT(count, n >= handoff_bytes(&sent[0]));
+        CHECK_EQ_INT(rest.n == 0, n == handoff_bytes(&sent[0]));
     }
     buf_free(&b);
 }
@@ -76,7 +76,7 @@ static void another_layout_is_left(void)
     struct str rest = buf_str(&b);
     struct event e;
     b.p[0]++;
-    CHECK(!carry_next(&rest, &e));
+    CHECK(!handoff_decode(&rest, &e));
     CHECK_EQ_UINT(rest.n, b.n);
     buf_free(&b);
 }
@@ -86,5 +86,5 @@ int main(void)
     RUN(what_goes_in_comes_out);
     RUN(what_is_cut_is_left);
     RUN(another_layout_is_left);
-    return check_done("carry");
+    return check_done("handoff_codec");
 }

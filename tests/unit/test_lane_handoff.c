@@ -25,7 +25,7 @@ static void carry(struct lane *lane, uint64_t event_no)
 {
     struct callback *c = callback_no(event_no);
     struct lane_now now = {start.wall_ms + 1000, start.mono_ms + 1000};
-    c->word = (struct carried_word){0, now.mono_ms};
+    c->stamp = (struct handoff_stamp){0, now.mono_ms};
     lane_offer(lane, c, 100, &now);
 }
 
@@ -71,5 +71,5 @@ static void what_a_page_could_not_show_is_looked_for(void)
 int main(void)
 {
     RUN(what_a_page_could_not_show_is_looked_for);
-    return check_done("lane_carried");
+    return check_done("lane_handoff");
 }

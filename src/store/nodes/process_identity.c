@@ -1,6 +1,6 @@
 /* A process number may be another's by now: when it started tells them apart. What cannot be known
  * (a machine that does not say which it is, a process whose files are hidden) counts as alive. */
-#include "store/postgresql/holder.h"
+#include "store/nodes/process_identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,16 +54,17 @@ static void name_machine(char *to, size_t room)
     snprintf(to, room, "%s %s", boot, space);
 }
 
-void holder_name(char ret[HOLDER_BYTES])
+void process_identity(char ret[PROCESS_IDENTITY_BYTES])
 {
     char machine[130];
     name_machine(machine, sizeof machine);
-    snprintf(ret, HOLDER_BYTES, "%s %d %llu", machine, (int)getpid(), started_at((int)getpid()));
+    snprintf(ret, PROCESS_IDENTITY_BYTES, "%s %d %llu", machine, (int)getpid(),
+             started_at((int)getpid()));
 }
 
-bool holder_is_gone(struct str holder)
+bool process_is_gone(struct str holder)
 {
-    char machine[130], name[HOLDER_BYTES];
+    char machine[130], name[PROCESS_IDENTITY_BYTES];
     name_machine(machine, sizeof machine);
     size_t n = strlen(machine);
     if (machine[0] == '?')

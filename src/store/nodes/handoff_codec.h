@@ -6,13 +6,13 @@
 #include "domain/event.h"
 
 /* Of one lane and group: more is told of, and not carried. */
-#define CARRY_BYTES_MOST 65536
+#define HANDOFF_BYTES_MOST 65536
 /* Of one row, unless a single callback is larger: it is kept whole in a page of the table. */
-#define CARRY_ROW_BYTES 7500
+#define HANDOFF_ROW_BYTES 7500
 
-size_t carry_size(const struct event *e);
+size_t handoff_bytes(const struct event *e);
 /* Its callback, due at e->due_ms for the first time. The account and the lane are the row's. */
-void carry_add(struct buf *to, const struct event *e);
+void handoff_encode(struct buf *to, const struct event *e);
 /* Cuts the next one off; texts borrow. False, where there is none, or none that is understood:
  * *rest is then not empty. */
-MUST_CHECK bool carry_next(struct str *rest, struct event *ret);
+MUST_CHECK bool handoff_decode(struct str *rest, struct event *ret);

@@ -1,7 +1,7 @@
 /* Quotas differ by one at most; the odd ones go to those who have most already, so that as few
  * shards move as can. Free shards are dealt out in the order of nodes and of shards: every node
  * knows which are its own, and two that saw the same never want the same one. */
-#include "domain/shards.h"
+#include "store/nodes/shards.h"
 
 #include "base/check.h"
 

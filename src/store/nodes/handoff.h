@@ -19,23 +19,23 @@
 #include <stdint.h>
 
 /* With the callback. */
-struct carried_word {
+struct handoff_stamp {
     int64_t fence;         /* of its shard, when the row was heard of */
     int64_t since_mono_ms; /* the row was written behind that; 0: it was not carried */
 };
 
 /* With the lane. */
-struct carried_sight {
-    int64_t doubt_mono_ms;  /* it was made, or something was erased: before that nothing is sure */
-    uint64_t shown_no : 63; /* the highest number that a page or a resend has shown */
-    bool covers : 1;        /* and a whole page has shown everything up to it */
+struct handoff_watermark {
+    int64_t trusted_since_mono_ms; /* it was made then, or something was erased */
+    uint64_t shown_no : 63;        /* the highest number that a page or a resend has shown */
+    bool covers : 1;               /* and a whole page has shown everything up to it */
 };
 
-enum carried_fate {
-    CARRIED_OWED,
-    CARRIED_KNOWN,  /* shown before: nothing to do */
-    CARRIED_UNSURE, /* the lane has to look */
+enum handoff_fate {
+    HANDOFF_OWED,
+    HANDOFF_KNOWN,  /* shown before: nothing to do */
+    HANDOFF_UNSURE, /* the lane has to look */
 };
 
-enum carried_fate carried_judge(const struct carried_sight *sight, int64_t lane_fence,
-                                struct carried_word word, uint64_t event_no);
+enum handoff_fate handoff_judge(const struct handoff_watermark *watermark, int64_t lane_fence,
+                                struct handoff_stamp stamp, uint64_t event_no);

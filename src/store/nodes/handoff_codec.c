@@ -1,6 +1,6 @@
 /* One byte of layout, numbers of eight bytes, texts behind their lengths; all as on every machine
  * that this runs on: little-endian. */
-#include "store/postgresql/carry.h"
+#include "store/nodes/handoff_codec.h"
 
 #include <endian.h>
 
@@ -21,12 +21,12 @@ static void put_text(struct buf *to, struct str s)
     buf_add_str(to, s);
 }
 
-size_t carry_size(const struct event *e)
+size_t handoff_bytes(const struct event *e)
 {
     return 1 + (NUMBERS + TEXTS) * sizeof(uint64_t) + e->event_id.n + e->panelist_id.n + e->body.n;
 }
 
-void carry_add(struct buf *to, const struct event *e)
+void handoff_encode(struct buf *to, const struct event *e)
 {
     buf_add_char(to, LAYOUT);
     put_number(to, e->event_no);
@@ -67,7 +67,7 @@ static bool take_text(struct str *rest, struct str *ret)
     return true;
 }
 
-bool carry_next(struct str *rest, struct event *ret)
+bool handoff_decode(struct str *rest, struct event *ret)
 {
     uint64_t v[NUMBERS];
     struct str at = *rest, texts[TEXTS];

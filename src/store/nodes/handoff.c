@@ -1,0 +1,12 @@
+/* See handoff.h. */
+#include "store/nodes/handoff.h"
+
+enum handoff_fate handoff_judge(const struct handoff_watermark *watermark, int64_t lane_fence,
+                                struct handoff_stamp stamp, uint64_t event_no)
+{
+    if (stamp.fence != lane_fence || stamp.since_mono_ms <= watermark->trusted_since_mono_ms)
+        return HANDOFF_UNSURE;
+    if (event_no > watermark->shown_no)
+        return HANDOFF_OWED;
+    return watermark->covers ? HANDOFF_KNOWN : HANDOFF_UNSURE;
+}
