@@ -4,12 +4,12 @@
 #include "api/caller.h"
 #include "api/internal.h"
 #include "api/query.h"
-#include "api/recovery.h"
 #include "api/route.h"
 #include "api/tries.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "people/people.h"
+#include "services/recovery.h"
 #include "web/web.h"
 
 #include <stdlib.h>

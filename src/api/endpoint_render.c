@@ -1,8 +1,8 @@
 /* One endpoint as people are shown it: its state, what waits, how it has been doing, what to do. */
 #include "api/endpoint_render.h"
 
-#include "api/certificate_watch.h"
 #include "base/check.h"
+#include "services/certificate_watch.h"
 
 const char *endpoint_health_name(enum endpoint_health health)
 {

@@ -1,10 +1,10 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
-#include "api/books_watch.h"
-#include "api/certificate_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "operations/operations.h"
+#include "services/books_watch.h"
+#include "services/certificate_watch.h"
 
 struct metric {
     const char *name, *type, *help;

@@ -2,10 +2,10 @@
  *
  * Books that do not balance are a failure that restarting does not mend and that must not stop
  * delivery: both probes keep their status for them and say in Failures what is wrong. */
-#include "api/books_watch.h"
-#include "api/certificate_watch.h"
 #include "api/internal.h"
 #include "api/route.h"
+#include "services/books_watch.h"
+#include "services/certificate_watch.h"
 
 static void check(struct json_writer *w, const char *name, struct str detail)
 {

@@ -2,11 +2,11 @@
  * sent again, how far it has come, and no more of it. */
 #include "api/control.h"
 #include "api/internal.h"
-#include "api/recovery.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "domain/clock.h"
+#include "services/recovery.h"
 #include "store/acceptance.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* What GET /api/v1/system says, from numbers that have been gathered. */
 #pragma once
 
-#include "api/books_watch.h"
-#include "api/certificate_watch.h"
 #include "delivery/delivery.h"
 #include "operations/operations.h"
+#include "services/books_watch.h"
+#include "services/certificate_watch.h"
 #include "json/writer.h"
 
 /* An endpoint that somebody should look at. */

@@ -6,11 +6,8 @@
 
 #include "accounts/changes.h"
 #include "accounts/directory.h"
-#include "api/books_watch.h"
-#include "api/certificate_watch.h"
 #include "api/control.h"
 #include "api/live.h"
-#include "api/recovery.h"
 #include "api/reseal.h"
 #include "base/alloc.h"
 #include "base/limits.h"
@@ -28,6 +25,9 @@
 #include "daemon/watch.h"
 #include "net/tls.h"
 #include "people/people.h"
+#include "services/books_watch.h"
+#include "services/certificate_watch.h"
+#include "services/recovery.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "accounts/changes.h"
-#include "api/recovery.h"
 #include "operations/operations.h"
 #include "people/people.h"
+#include "services/recovery.h"
 
 struct object_owners {
     struct store *store;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "api/control.h"
-#include "api/recovery.h"
 #include "delivery/delivery.h"
 #include "operations/operations.h"
 #include "people/people.h"
+#include "services/recovery.h"
 
 struct peer_changes {
     struct store_watcher watcher;

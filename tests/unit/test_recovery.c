@@ -1,5 +1,5 @@
 /* Recoveries as documents: what is printed is read back, and what is damaged is refused. */
-#include "api/recovery.h"
+#include "services/recovery.h"
 
 #include "base/buf.h"
 

@@ -1,6 +1,6 @@
 /* One tick of one recovery: its parts take turns, one callback each, as long as their lanes have
  * room and the rate allows. */
-#include "api/recovery_state.h"
+#include "services/recovery_state.h"
 
 #include "base/alloc.h"
 

@@ -1,5 +1,5 @@
 /* The pace of checking the books, and what is said of it. */
-#include "api/books_watch.h"
+#include "services/books_watch.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"

@@ -1,7 +1,7 @@
 /* What recovery.c and recovery_tick.c share. Internal to recoveries. */
 #pragma once
 
-#include "api/recovery.h"
+#include "services/recovery.h"
 
 #include "base/waiter.h"
 

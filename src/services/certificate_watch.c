@@ -1,5 +1,5 @@
 /* Certificates of our own that expire: see certificate_watch.h. */
-#include "api/certificate_watch.h"
+#include "services/certificate_watch.h"
 
 #include "accounts/accounts.h"
 #include "base/alloc.h"

@@ -1,5 +1,5 @@
 /* A recovery as the store keeps it. */
-#include "api/recovery.h"
+#include "services/recovery.h"
 
 #include "base/alloc.h"
 #include "json/writer.h"

@@ -4,7 +4,7 @@
  * Ten times a second each recovery gets what its rate allows, and hands it out app by app in turn,
  * so that one receiver that is down does not hold up the others of the account. Only this thread
  * changes a recovery; what others may read (`resent`, the list itself) changes under the lock. */
-#include "api/recovery_state.h"
+#include "services/recovery_state.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
