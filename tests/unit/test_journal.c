@@ -4,6 +4,7 @@
  */
 #include "base/alloc.h"
 #include "check.h"
+#include "store/journal/check.h"
 #include "store/journal/frame.h"
 #include "store/journal/journal.h"
 #include "store/journal/segments.h"
@@ -235,6 +236,48 @@ static void a_torn_last_group_is_dropped(void)
     journal_close(j);
 }
 
+static bool go_on(void *context, size_t bytes)
+{
+    (void)context;
+    (void)bytes;
+    return true;
+}
+
+static void count_damage(void *context, const char *path, uint64_t offset, const char *why)
+{
+    printf("%s at %" PRIu64 ": %s\n", path, offset, why);
+    ++*(int *)context;
+}
+
+static void check_damaged(struct journal *j, int places)
+{
+    int found = 0;
+    CHECK(journal_check(&(struct journal_check){j, go_on, count_damage, &found}));
+    CHECK_EQ_INT(found, places);
+}
+
+/* The group behind a torn one has no room left in its segment: what is torn stays there. */
+static void a_torn_group_in_a_closed_segment_is_no_damage(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal *j = open_at(start, &s, &why);
+    REQUIRE(j);
+    commit(j, 1, 5000);
+    struct journal_position two = commit(j, 2, 5000), three = commit(j, 3, 9000);
+    CHECK_EQ_UINT(three.segment, 1);
+    journal_close(j);
+    scribble(1, two.offset_bytes + 4096, "x", 1);
+    REQUIRE((j = open_at(start, &s, &why)));
+    CHECK_EQ_UINT(s.last, 2);
+    check_damaged(j, 0);
+    CHECK_EQ_UINT(commit(j, 3, SEGMENT_BYTES - 12288).segment, 2);
+    check_damaged(j, 0);
+    scribble(1, two.offset_bytes - 4096, "x", 1); /* inside group 2 */
+    check_damaged(j, 1);
+    journal_close(j);
+}
+
 static void a_torn_group_at_the_head_of_a_segment_is_told(void)
 {
     struct seen s;
@@ -438,6 +481,7 @@ int main(void)
     RUN_IN_DIRECTORY(released_segments_are_used_again);
     RUN_IN_DIRECTORY(a_large_group_gets_its_own_segment);
     RUN_IN_DIRECTORY(a_torn_last_group_is_dropped);
+    RUN_IN_DIRECTORY(a_torn_group_in_a_closed_segment_is_no_damage);
     RUN_IN_DIRECTORY(a_torn_group_at_the_head_of_a_segment_is_told);
     RUN_IN_DIRECTORY(damage_before_a_torn_group_is_refused);
     RUN_IN_DIRECTORY(damage_in_the_middle_is_refused);

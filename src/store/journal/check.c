@@ -148,10 +148,10 @@ static struct fault read_groups(struct checking *c, uint64_t end, uint64_t *ret_
         } else if (group == GROUP_WHOLE && (c->sequence == 0 || frame.sequence == c->sequence)) {
             c->sequence = frame.sequence + 1;
             offset += frame_bytes(frame.length);
-        } else if (group == GROUP_BROKEN || end || has_later_group(c, offset)) {
+        } else if (end || has_later_group(c, offset)) {
             damaged = (struct fault){offset, "a group is damaged"};
         } else {
-            break; /* what is behind the last group of a closed segment is unused */
+            break; /* unused, or torn: the next segment says whether a group is missing */
         }
     }
     *ret_offset = offset;

@@ -316,8 +316,7 @@ static void keep_attempts(struct pg *pg, int32_t last)
               " FROM waiting w JOIN attempt a ON a.account_no=w.account_no"
               " AND a.event_no=w.event_no AND a.week BETWEEN %d AND %d"
               " WHERE w.pending AND w.accepted_ms<%" PRId64 " ON CONFLICT DO NOTHING",
-              -PG_PARTITION_NAME - 1, -PG_PARTITION_NAME, last,
-              (last + 1) * PG_WEEK_DAYS * DAY_MS);
+              -PG_PARTITION_NAME - 1, -PG_PARTITION_NAME, last, (last + 1) * PG_WEEK_DAYS * DAY_MS);
 }
 
 enum pg_fate pg_partitions_drop(struct pg *pg, enum pg_partition kind, int32_t first)
