@@ -1,4 +1,6 @@
-/* One line per event, one write per line, so that lines of several threads never mix.
+/* One line per event, one write per line, so that lines of several threads never mix. Nobody waits
+ * for whoever reads the log: when they have stopped, lines are lost and counted, and all else goes
+ * on.
  * Control bytes and what is not UTF-8 are escaped: what a partner chose must neither forge a line
  * nor make the log unreadable. */
 #include "base/log.h"
@@ -6,6 +8,10 @@
 #include "base/buf.h"
 #include "base/env.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <time.h>
@@ -13,6 +19,10 @@
 
 static atomic_int least_level = LOG_INFO;
 static atomic_bool as_json = false;
+
+#define PATIENCE_MS 50 /* for a reader that is behind; none until it reads again */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
+static long lost; /* lines since the last that was written; under the mutex */
 
 void log_set(enum log_level least, bool json)
 {
@@ -78,30 +88,57 @@ static void add_json_fields(struct buf *b, const struct log_field *f)
     }
 }
 
-void log_write(enum log_level level, const char *event, const struct log_field *fields)
+static void print(struct buf *line, enum log_level level, const char *event,
+                  const struct log_field *fields)
 {
     static const char *const names[] = {"debug", "info", "warning", "error"};
-    if ((int)level < atomic_load(&least_level))
-        return;
     int64_t now_ms = env_wall_ms(env_real());
     time_t seconds = (time_t)(now_ms / 1000);
     struct tm tm;
     gmtime_r(&seconds, &tm);
     char at[32];
     strftime(at, sizeof at, "%Y-%m-%dT%H:%M:%S", &tm);
-
-    struct buf line = {0};
     if (atomic_load(&as_json)) {
-        buf_printf(&line, "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"event\":\"%s\"", at,
+        buf_printf(line, "{\"time\":\"%s.%03dZ\",\"level\":\"%s\",\"event\":\"%s\"", at,
                    (int)(now_ms % 1000), names[level], event);
-        add_json_fields(&line, fields);
-        buf_add_c(&line, "}\n");
+        add_json_fields(line, fields);
+        buf_add_c(line, "}\n");
     } else {
-        buf_printf(&line, "%s.%03dZ %-7s %s", at, (int)(now_ms % 1000), names[level], event);
-        add_text_fields(&line, fields);
-        buf_add_char(&line, '\n');
+        buf_printf(line, "%s.%03dZ %-7s %s", at, (int)(now_ms % 1000), names[level], event);
+        add_text_fields(line, fields);
+        buf_add_char(line, '\n');
     }
-    ssize_t written = write(STDERR_FILENO, line.p, line.n);
-    (void)written; /* a closed stderr must not stop the daemon */
+    if (line->n > PIPE_BUF) { /* what is ready takes so much without waiting */
+        line->n = str_utf8_prefix(buf_str(line), PIPE_BUF - 1).n;
+        buf_add_char(line, '\n');
+    }
+}
+
+/* False: nobody reads. A stderr that is closed is as good as read: nothing is to be done for it. */
+static bool put(const struct buf *line)
+{
+    struct pollfd out = {.fd = STDERR_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, lost ? 0 : PATIENCE_MS) != 1)
+        return false;
+    return write(STDERR_FILENO, line->p, line->n) >= 0 || errno != EAGAIN;
+}
+
+void log_write(enum log_level level, const char *event, const struct log_field *fields)
+{
+    if ((int)level < atomic_load(&least_level))
+        return;
+    struct buf line = {0}, before = {0};
+    print(&line, level, event, fields);
+    pthread_mutex_lock(&writing);
+    if (lost) {
+        const struct log_field count[] = {LOG_INT("count", lost), {0}};
+        print(&before, LOG_WARNING, "log_lines_lost", count);
+        if (put(&before))
+            lost = 0;
+    }
+    if (lost || !put(&line))
+        lost++;
+    pthread_mutex_unlock(&writing);
     buf_free(&line);
+    buf_free(&before);
 }

@@ -2,7 +2,8 @@
  *
  *     log_info("listening", LOG_STR("address", addr), LOG_INT("port", port));
  *
- * Any thread; a line is one write(2). Never pass a secret, a key or a URL with userinfo. */
+ * Any thread; a line is one write(2) of at most PIPE_BUF bytes, and is lost and counted rather
+ * than waited for. Never pass a secret, a key or a URL with userinfo. */
 #pragma once
 
 #include "base/str.h"
