@@ -10,6 +10,7 @@
 struct client_session {
     CURL *curl;
     struct buf base, authorization;
+    struct curl_slist *headers; /* of the next request */
 };
 
 struct client_session *client_open(struct str base_url, struct str key)
@@ -26,8 +27,23 @@ struct client_session *client_open(struct str base_url, struct str key)
     return c;
 }
 
+void client_add_header(struct client_session *c, const char *name, struct str value)
+{
+    struct buf line = {0};
+    buf_printf(&line, "%s: %.*s", name, STR_ARG(value));
+    c->headers = curl_slist_append(c->headers, buf_c(&line));
+    buf_free(&line);
+}
+
+void client_add_escaped(struct buf *to, struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        buf_printf(to, "%%%02X", (unsigned char)text.p[i]);
+}
+
 void client_close(struct client_session *c)
 {
+    curl_slist_free_all(c->headers);
     curl_easy_cleanup(c->curl);
     buf_free(&c->base);
     if (c->authorization.n)
@@ -67,7 +83,7 @@ int client_request(struct client_session *c, const char *method, const char *pat
     char error[CURL_ERROR_SIZE] = "";
     buf_printf(&url, "%s%s", buf_c(&c->base), path);
     buf_printf(&type, "Content-Type: %s", content_type);
-    struct curl_slist *headers = curl_slist_append(NULL, "Expect:");
+    struct curl_slist *headers = curl_slist_append(c->headers, "Expect:");
     if (c->authorization.n)
         headers = curl_slist_append(headers, buf_c(&c->authorization));
     if (body.p)
@@ -83,6 +99,7 @@ int client_request(struct client_session *c, const char *method, const char *pat
         buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
     }
     curl_slist_free_all(headers);
+    c->headers = NULL;
     buf_free(&url);
     buf_free(&type);
     return (int)status;

@@ -10,6 +10,11 @@ struct client_session; /* keeps its connection; one thread at a time */
 struct client_session *client_open(struct str base_url, struct str key);
 void client_close(struct client_session *c);
 
+/* Goes with the next request only. */
+void client_add_header(struct client_session *c, const char *name, struct str value);
+/* As part of a path or a query: every byte as %XX. */
+void client_add_escaped(struct buf *to, struct str text);
+
 /* body absent: none is sent. Returns the HTTP status, or 0 with a sentence in ret_answer when
  * there was none. */
 int client_request(struct client_session *c, const char *method, const char *path,

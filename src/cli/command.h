@@ -28,6 +28,7 @@ void help_print_manual(void); /* roff, for man(1) */
 int command_serve(struct settings *s);
 int command_demo(struct settings *s);
 int command_receive(struct settings *s);
+int command_listen(struct settings *s);
 int command_verify(struct settings *s);
 int command_import(struct settings *s);
 int command_reconcile(struct settings *s);

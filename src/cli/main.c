@@ -16,6 +16,11 @@ const struct command_entry command_table[] = {
      "Its store is made anew and removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "",
      "Be a partner's receiver: verify each callback and print a line.", "", command_receive},
+    {COMMAND_LISTEN, "listen", "", "Copy an account's new callbacks to a server of your own.",
+     "For a server that cannot be reached from outside, such as http://localhost:3000/hook. Each "
+     "new callback is signed anew, posted to --to, and its answer printed. It counts neither as an "
+     "attempt nor as a delivery.",
+     command_listen},
     {COMMAND_VERIFY, "verify", "< body.json",
      "Say whether a callback's Sig matches and, if not, why.",
      "Reads the callback's body on standard input. Exits 0 when Sig matches.", command_verify},

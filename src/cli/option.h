@@ -21,6 +21,7 @@ enum command {
     COMMAND_USER = 1 << 7,
     COMMAND_MIGRATE = 1 << 8,
     COMMAND_COPY = 1 << 9,
+    COMMAND_LISTEN = 1 << 10,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -62,12 +63,14 @@ enum option_id {
     OPTION_STATUS,
     OPTION_DELAY,
     OPTION_FAIL_RATE,
+    OPTION_PRINT,
     OPTION_SECONDS,
     OPTION_URL,
     OPTION_DAY,
     OPTION_PARTNER,
     OPTION_FETCH_MISSING,
     OPTION_API_KEY,
+    OPTION_KEY,
     OPTION_ROLE,
     OPTION_NAME,
     OPTION_DRY_RUN,

@@ -13,6 +13,7 @@ struct receiving {
     int status;
     int64_t delay_ms;
     int64_t fail_millionths; /* of the requests */
+    bool prints;             /* headers and bodies, too */
     struct rng rng;
 };
 
@@ -31,9 +32,16 @@ static int status_of(void *context, struct str path, int64_t *ret_delay_ms)
     return fails ? 503 : r->status;
 }
 
+static void print_request(const struct http_request *r)
+{
+    for (size_t i = 0; i < r->header_count; i++)
+        printf("%.*s: %.*s\n", STR_ARG(r->headers[i].name), STR_ARG(r->headers[i].value));
+    printf("\n%.*s\n\n", STR_ARG(r->body));
+}
+
 static void print_line(void *context, const struct received *r)
 {
-    (void)context;
+    const struct receiving *receiving = context;
     if (!r->readable)
         printf("%d %.*s: the body is no callback\n", r->status, STR_ARG(r->path));
     else
@@ -41,6 +49,8 @@ static void print_line(void *context, const struct received *r)
                STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),
                r->sig_good ? "ok" : "WRONG", r->webhook_good ? "ok" : "WRONG",
                r->duplicate ? "  (came before)" : "");
+    if (receiving->prints)
+        print_request(r->request);
     fflush(stdout);
 }
 
@@ -69,6 +79,7 @@ int command_receive(struct settings *s)
     if (!parse_share(settings_text(s, OPTION_FAIL_RATE), &r.fail_millionths))
         return command_fail(EXIT_USAGE, "fail-rate: a share from 0 to 1, such as 0.2.");
     r.status = (int)status;
+    r.prints = str_is(settings_text(s, OPTION_PRINT), "true");
     uint64_t seed;
     env_random(env_real(), &seed, sizeof seed);
     rng_seed(&r.rng, seed);

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "domain/signature.h"
-#include "http/server.h"
 #include "json/reader.h"
 
 #include <openssl/crypto.h>
@@ -97,6 +96,7 @@ static void judge(struct receiver *receiver, struct http_request *r, struct rece
     struct json *body = NULL;
     struct str why;
     ret->path = r->path;
+    ret->request = r;
     if (!json_parse(receiver->parser, &r->arena, r->body, &body, &why) || body->type != JSON_OBJECT)
         return;
     ret->reward_type = text_of(body, "RewardType");

@@ -3,12 +3,14 @@
 #pragma once
 
 #include "base/check.h"
+#include "http/server.h"
 #include "net/loop.h"
 #include "net/socket.h"
 
 /* What one callback turned out to be; texts are valid during the call. */
 struct received {
     struct str path, reward_type, reward_id, reward;
+    const struct http_request *request;
     bool readable; /* the body is a JSON object with the fields a callback has */
     bool sig_good;
     bool webhook_good;

@@ -28,12 +28,6 @@ static bool is_true(const struct json *object, const char *name)
     return m && m->type == JSON_TRUE;
 }
 
-static void add_escaped(struct buf *to, struct str text)
-{
-    for (size_t i = 0; i < text.n; i++)
-        buf_printf(to, "%%%02X", (unsigned char)text.p[i]);
-}
-
 /* "/api/v1/users" + rest + "?partnerId=..." + query */
 static struct buf path_of(const struct user_call *u, struct str rest, const char *query)
 {
@@ -42,7 +36,7 @@ static struct buf path_of(const struct user_call *u, struct str rest, const char
     buf_printf(&path, "/api/v1/users%.*s?", STR_ARG(rest));
     if (partner.p) {
         buf_add_c(&path, "partnerId=");
-        add_escaped(&path, partner);
+        client_add_escaped(&path, partner);
         buf_add_char(&path, '&');
     }
     buf_add_c(&path, query);
@@ -159,7 +153,7 @@ static int find_user(struct user_call *u)
     const struct json *object;
     struct buf query = {0};
     buf_add_c(&query, "email=");
-    add_escaped(&query, u->email);
+    client_add_escaped(&query, u->email);
     int status = ask(u, "GET", path_of(u, STR(""), buf_c(&query)), STR_NONE, &object);
     const struct json *items = object ? json_member(object, "Items") : NULL;
     buf_free(&query);

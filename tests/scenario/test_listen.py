@@ -1,0 +1,128 @@
+"""`postbackd listen`: an account's new callbacks, copied to a server that cannot be reached from
+outside; and `postbackd receive --print`, which shows what verifiers need."""
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+from checks import DEAD_URL
+from harness import BINARY, Account, Daemon, Receiver, assert_signed, eventually, leave_nothing_behind
+from test_cli import Receive, assert_one_line, run
+
+
+class Listen:
+    """The command, and the lines that it has printed."""
+
+    def __init__(self, folder, daemon, key, to, **env):
+        words = [BINARY, "listen", "--url", "http://127.0.0.1:%d" % daemon.port, "--to", to]
+        if key:
+            words += ["--key", key]
+        self.out = folder / "listen"
+        with open(self.out, "wb") as out:
+            self.process = subprocess.Popen(words, stdout=out, stderr=out, env={**os.environ, **env})
+        leave_nothing_behind(self.process)
+        eventually(lambda: self.lines() or self.process.poll() is not None, what="it listens")
+
+    def lines(self):
+        return self.out.read_text(errors="replace").splitlines()
+
+    def wait_for(self, pattern):
+        return eventually(lambda: [line for line in self.lines() if re.search(pattern, line)],
+                          what="a line %s in %s" % (pattern, self.lines))[-1]
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(10)
+
+
+@pytest.fixture
+def local():
+    """A server on the partner's own machine."""
+    receiver = Receiver()
+    yield receiver
+    receiver.close()
+
+
+@pytest.mark.parametrize("before", [0, 1, 3])
+def test_new_callbacks_are_copied_and_old_ones_are_not(daemon, local, tmp_path, before):
+    a = Account(daemon)  # no URL at all: nothing can be delivered
+    for i in range(before):
+        daemon.api().events(a.event("old-%d-%d" % (before, i)))
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+    for i in range(3):
+        daemon.api().events(a.event("new-%d:%d" % (before, i), PanelistId='ü"\\', RevenueAmount="0.35"))
+    for i in range(3):
+        assert_signed(local.wait_for("new-%d:%d" % (before, i))[0], a.secret)
+    assert listen.wait_for("new-%d:2" % before).startswith("200 survey_completed new-%d:2 in " % before)
+    assert [id for id in local.ids() if id.startswith("old")] == []
+    assert daemon.api().callback("new-%d:0" % before, a.partner_id)["State"] == "skipped"
+    listen.stop()
+
+
+def test_a_copy_is_no_delivery(daemon, local, tmp_path):
+    """What the endpoint owes stays owed, and the answer of the copy is shown."""
+    a = Account(daemon, DEAD_URL)
+    local.answer = lambda request: (500, {}, b"no such\ntable")
+    listen = Listen(tmp_path, daemon, None, local.url, POSTBACKD_API_KEY=a.key("callbacks:read", "apps:write"))
+    daemon.api().events(a.event("copied-1"))
+    assert listen.wait_for("copied-1").endswith(": no such table")
+    found = daemon.api().callback("copied-1", a.partner_id)
+    assert found["State"] != "delivered"
+    assert all(attempt["Url"] == DEAD_URL for attempt in found["Attempts"])
+    assert len(local.of("copied-1")) == 1
+    listen.stop()
+
+
+def test_a_server_that_is_not_there_is_said(daemon, tmp_path):
+    a = Account(daemon)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), DEAD_URL)
+    daemon.api().events(a.event("alone-1"))
+    assert "connect" in listen.wait_for("no answer to survey_completed alone-1: ").lower()
+    listen.stop()
+
+
+def test_a_server_that_restarts_is_waited_for(local, tmp_path):
+    daemon = Daemon(tmp_path / "daemon").start()
+    a = Account(daemon)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+    daemon.stop()
+    listen.wait_for("trying again")
+    daemon.start()
+    daemon.api().events(a.event("after"))
+    local.wait_for("after")
+    listen.stop()
+    daemon.stop()
+
+
+def test_it_says_what_the_key_lacks(daemon, local, tmp_path):
+    a = Account(daemon)
+    listen = Listen(tmp_path, daemon, "no-such-key-1234567890", local.url)
+    assert listen.process.wait(10) == 1 and "401" in listen.lines()[0]
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read"), local.url)
+    daemon.api().events(a.event("secret-1"))
+    assert listen.process.wait(10) == 1
+    assert "apps:write" in listen.lines()[-1]
+    assert_one_line(run("listen", "--to", local.url), 2, "--key")
+    assert_one_line(run("listen", "--key", "k"), 2, "--to")
+    assert_one_line(run("listen", "--key", "k", "--to", "localhost:3000"), 2, "--to", "http://")
+
+
+def test_receive_prints_what_verifiers_need(daemon):
+    a = Account(daemon)
+    other = Receive("--secret", a.secret, "--print")
+    try:
+        a.patch(SuccessCallbackUrl=other.url)
+        daemon.api().events(a.event("shown-1"))
+        lines = [other.line()]
+        while lines[-1] != "\n" or "{" not in lines[-2]:
+            lines.append(other.line())
+        headers = dict(line.rstrip("\n").split(": ", 1) for line in lines[1:lines.index("\n")])
+        body = lines[-2].rstrip("\n")
+    finally:
+        assert other.stop() == 0
+    sent = eventually(lambda: daemon.api().callback("shown-1", a.partner_id)["Attempts"])[0]
+    assert headers["webhook-id"] == "shown-1"
+    assert headers["webhook-signature"] == sent["RequestHeaders"]["webhook-signature"]
+    assert body == daemon.api().callback("shown-1", a.partner_id)["Body"]
