@@ -72,6 +72,14 @@ static bool is_mapped_v4(const struct address *a)
     return a->family == AF_INET6 && memcmp(a->bytes, prefix, sizeof prefix) == 0;
 }
 
+void address_unmap(struct address *a)
+{
+    struct address v4 = {.family = AF_INET};
+    memcpy(v4.bytes, a->bytes + 12, 4);
+    if (is_mapped_v4(a))
+        *a = v4;
+}
+
 bool address_embedded_v4(const struct address *a, struct address *ret)
 {
     static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b}; /* 64:ff9b::/96, RFC 6052 */

@@ -46,6 +46,9 @@ MUST_CHECK bool address_parse(struct str text, struct address *ret); /* strict s
 void address_print(struct buf *to, const struct address *a);
 MUST_CHECK bool cidr_parse(struct str text, struct cidr *ret);
 bool cidr_covers(const struct cidr *c, const struct address *a);
+/* A socket of both families says of an IPv4 peer ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2), and so do
+ * proxies that listen on one: it becomes 192.0.2.1. */
+void address_unmap(struct address *a);
 /* The IPv4 address that packets to this IPv6 one end at: mapped, NAT64 or 6to4. False: none. */
 bool address_embedded_v4(const struct address *a, struct address *ret);
 /* Whether the address is public: not loopback, private, link-local, metadata, multicast,

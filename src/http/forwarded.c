@@ -47,6 +47,7 @@ static bool walk(struct http_request *r, struct str rest, const struct cidr *tru
         struct address a;
         if (!parse_element(cut_last(&rest), &a))
             return false;
+        address_unmap(&a);
         r->peer = a;
         if (!forwarded_trusts(trusted, count, &a))
             return false;

@@ -29,16 +29,6 @@ static socklen_t to_kernel(struct sockaddr_storage *to, const struct address *a,
     return sizeof *v6;
 }
 
-/* A socket of both families says of an IPv4 peer ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2). */
-static void from_mapped(struct address *a)
-{
-    struct address v4 = {.family = AF_INET};
-    if (a->family != AF_INET6 || !IN6_IS_ADDR_V4MAPPED((const struct in6_addr *)a->bytes))
-        return;
-    memcpy(v4.bytes, a->bytes + 12, 4);
-    *a = v4;
-}
-
 static bool from_kernel(const struct sockaddr_storage *from, struct endpoint *ret)
 {
     struct endpoint e = {0};
@@ -50,7 +40,7 @@ static bool from_kernel(const struct sockaddr_storage *from, struct endpoint *re
     } else if (from->ss_family == AF_INET6) {
         const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)from;
         memcpy(e.address.bytes, &v6->sin6_addr, 16);
-        from_mapped(&e.address);
+        address_unmap(&e.address);
         e.port = ntohs(v6->sin6_port);
     } else {
         return false;

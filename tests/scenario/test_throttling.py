@@ -56,6 +56,16 @@ def test_a_whole_network_is_one_address(proxied):
     assert links == [404] * 50 + [429]
 
 
+def test_ipv4_clients_of_a_proxy_with_both_families_are_many(proxied):
+    """Its socket takes both, so that it says ::ffff:203.0.113.7: not all of IPv4 is one network then."""
+    p = partner(proxied)
+    owner = person(proxied, "owner", p)
+    assert guess(proxied, owner.email, "::ffff:" + ATTACKER, 11) == [401] * 10 + [429]
+    assert at(proxied, "::ffff:" + HOME).sign_in(owner.email).status == 200
+    assert at(proxied, ATTACKER).sign_in(owner.email).status == 429
+    assert [e["Address"] for e in throttled(proxied, partnerId=p)] == [ATTACKER]
+
+
 def test_no_other_device_passes(proxied):
     p = partner(proxied)
     owner, colleague = person(proxied, "owner", p), person(proxied, "owner", p)

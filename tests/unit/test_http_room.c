@@ -100,6 +100,31 @@ static void a_forwarded_address_is_the_one_that_counts(void)
     host_stop();
 }
 
+/* Whoever has an IPv6 network has 2^64 addresses. */
+static void a_network_is_one_address(void)
+{
+    static const char *const from[] = {"2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:db8:0:2::1",
+                                       "::ffff:192.0.2.1", "::ffff:192.0.2.2"};
+    static const char *const says_what[] = {"200 OK", "503 ", "200 OK", "200 OK", "200 OK"};
+    struct cidr proxy;
+    REQUIRE(cidr_parse(STR("127.0.0.5/32"), &proxy));
+    REQUIRE(host_start((struct http_server_options){
+        .connections_per_address = 1, .trusted_proxies = &proxy, .trusted_proxy_count = 1}));
+    int fds[ARRAY_LEN(from)];
+    for (size_t i = 0; i < ARRAY_LEN(from); i++) {
+        struct buf request = {0};
+        buf_printf(&request, "GET /x HTTP/1.1\r\nHost: h\r\nX-Forwarded-For: %s\r\n\r\n", from[i]);
+        fds[i] = dial_from(5);
+        buf_clear(&answer);
+        put(fds[i], buf_str(&request));
+        CHECK(get_times(fds[i], says_what[i], 1));
+        buf_free(&request);
+    }
+    for (size_t i = 0; i < ARRAY_LEN(from); i++)
+        close(fds[i]);
+    host_stop();
+}
+
 static void strangers_that_idle_go_first(void)
 {
     REQUIRE(host_start((struct http_server_options){.connections_max = 3}));
@@ -267,6 +292,7 @@ int main(void)
     RUN(an_address_loses_its_own_idle_connection);
     RUN(an_address_with_nothing_idle_is_refused);
     RUN(a_forwarded_address_is_the_one_that_counts);
+    RUN(a_network_is_one_address);
     RUN(strangers_that_idle_go_first);
     RUN(the_reserve_is_for_those_who_are_known);
     RUN(a_body_waits_for_room);
