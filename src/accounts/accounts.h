@@ -104,6 +104,7 @@ struct api_key {
     uint32_t scopes;
     struct str id, name;
     struct str person;  /* UserId of who made it, or made the key that made it; absent: no person */
+    bool by_operator;   /* who is of the operator's own: not named to partners */
     int64_t expires_ms; /* 0: never */
     int64_t stored_used_ms; /* the last request, late by KEY_USED_LAG_MS at most; 0: none yet */
     atomic_llong used_ms;   /* the same, only in memory */

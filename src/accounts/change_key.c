@@ -85,13 +85,13 @@ static bool has_room_for_key(struct directory *d, uint32_t account_no)
 }
 
 enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
-                                     uint32_t maker_scopes, struct str person,
+                                     uint32_t maker_scopes, struct str person, bool by_operator,
                                      const struct json *body, struct problems *faults,
                                      struct change *ret_change)
 {
     struct fields f = accounts_fields(accounts, body, false, faults);
     struct partner *partner = directory_partner(accounts->options.directory, partner_id);
-    struct api_key k = {.version = 1, .person = person};
+    struct api_key k = {.version = 1, .person = person, .by_operator = by_operator};
     if (!partner)
         return CHANGE_NOT_FOUND;
     k.account_no = partner->account_no;

@@ -99,10 +99,10 @@ enum change_result change_create_client(struct accounts *accounts, struct str ap
 enum change_result change_patch_client(struct accounts *accounts, struct str client_id,
                                        struct str if_match, const struct json *body,
                                        struct problems *faults, struct change *ret_change);
-/* maker_scopes: of the key that asks; person: the UserId behind it, absent: none. A partner's key
- * never gets SCOPE_ADMIN. */
+/* maker_scopes: of the key that asks; person: the UserId behind it, absent: none; by_operator: that
+ * is the operator's own. A partner's key never gets SCOPE_ADMIN. */
 enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
-                                     uint32_t maker_scopes, struct str person,
+                                     uint32_t maker_scopes, struct str person, bool by_operator,
                                      const struct json *body, struct problems *faults,
                                      struct change *ret_change);
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,

@@ -160,5 +160,6 @@ void document_print_key(struct buf *to, const struct api_key *k)
     text(&w, "Sha256", str_of(hex));
     if (k->person.p)
         text(&w, "Person", k->person);
+    json_key_bool(&w, "ByOperator", k->by_operator);
     json_end_object(&w);
 }

@@ -328,6 +328,7 @@ bool document_read_key(struct arena *arena, const struct json *document, struct 
         .id = id(&r, "KeyId"),
         .name = text(&r, "Name"),
         .person = text_or_none(&r, "Person"),
+        .by_operator = flag(&r, "ByOperator"),
     };
     struct str hex = text(&r, "Sha256");
     size_t n = 0;

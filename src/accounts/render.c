@@ -98,7 +98,7 @@ static void time_if_any(struct json_writer *w, const char *name, int64_t ms)
 }
 
 void render_key(struct json_writer *w, const struct api_key *k, struct str key_text,
-                bool creator_gone)
+                struct str creator, bool creator_gone)
 {
     json_object(w);
     text(w, "KeyId", k->id);
@@ -111,8 +111,8 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
     json_end_array(w);
     time_if_any(w, "ExpiresAt", k->expires_ms);
     time_if_any(w, "LastUsedAt", atomic_load(&k->used_ms));
-    if (k->person.p)
-        text(w, "CreatedBy", k->person);
+    if (creator.p)
+        text(w, "CreatedBy", creator);
     if (creator_gone)
         json_key_bool(w, "CreatorGone", true);
     if (key_text.p)

@@ -8,9 +8,9 @@
 void render_partner(struct json_writer *w, const struct partner *p);
 void render_app(struct json_writer *w, const struct app *a, bool with_secret);
 void render_client(struct json_writer *w, const struct client *c);
-/* creator_gone: the person who made it was removed or disabled. */
+/* creator: the person who made it, absent: not said; creator_gone: was removed or disabled. */
 void render_key(struct json_writer *w, const struct api_key *k, struct str key_text,
-                bool creator_gone);
+                struct str creator, bool creator_gone);
 
 /* The ETag of a version, quotes included, and what If-Match says about it (RFC 9110, section
  * 13.1.1): "*", or a list with the same strong tag. */

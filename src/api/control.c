@@ -176,7 +176,7 @@ static void print_entry(enum account_kind kind, const void *entry, struct buf *t
     case ACCOUNT_PARTNER: render_partner(&w, entry); return;
     case ACCOUNT_APP: render_app(&w, entry, false); return;
     case ACCOUNT_CLIENT: render_client(&w, entry); return;
-    case ACCOUNT_KEY: render_key(&w, entry, STR_NONE, false); return;
+    case ACCOUNT_KEY: render_key(&w, entry, STR_NONE, STR_NONE, false); return;
     }
     UNREACHABLE();
 }

@@ -8,19 +8,30 @@
 #include "people/people.h"
 
 /* Who is behind it: the person who is signed in, or who made the key that asks. In the arena. */
-static struct str person_behind(struct call *c)
+static struct str person_behind(struct call *c, bool *ret_by_operator)
 {
+    *ret_by_operator = c->is_operator;
     if (c->person.user_id.p)
         return c->person.user_id;
     struct api_key *key = directory_key(c->api->options.directory, c->key_id);
     struct str person = key && key->person.p ? arena_str(&c->r->arena, key->person) : STR_NONE;
+    if (person.p)
+        *ret_by_operator = key->by_operator;
     api_key_unref(key);
     return person;
 }
 
+/* Which of the operators it was is not for partners. */
+static struct str creator_shown(const struct call *c, const struct api_key *k)
+{
+    return c->is_operator || !k->by_operator ? k->person : STR_NONE;
+}
+
 static enum change_result create(struct mutation *m)
 {
-    return change_create_key(m->accounts, m->c->partner->id, m->c->scopes, person_behind(m->c),
+    bool by_operator;
+    struct str person = person_behind(m->c, &by_operator);
+    return change_create_key(m->accounts, m->c->partner->id, m->c->scopes, person, by_operator,
                              m->body, &m->c->problems, &m->change);
 }
 
@@ -36,7 +47,8 @@ static enum change_result revoke(struct mutation *m)
 static void render_created(struct mutation *m, struct json_writer *w)
 {
     log_info("key_made", LOG_STR("key", m->change.key->id), LOG_STR("by", m->c->key_id));
-    render_key(w, m->change.key, str_of(m->change.key_text), false);
+    render_key(w, m->change.key, str_of(m->change.key_text), creator_shown(m->c, m->change.key),
+               false);
 }
 
 void keys_post(struct call *c)
@@ -88,7 +100,7 @@ static bool print_items(struct call *c, struct json_writer *w, uint32_t before_n
         directory_list_keys(c->api->options.directory, c->account_no, before_no, found, limit + 1);
     for (size_t i = 0; i < count; i++) {
         if (i < limit) {
-            render_key(w, found[i], STR_NONE,
+            render_key(w, found[i], STR_NONE, creator_shown(c, found[i]),
                        found[i]->person.p && is_gone(c->api->options.people, found[i]->person));
             *ret_last_no = found[i]->key_no;
         }

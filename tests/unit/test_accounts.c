@@ -376,8 +376,8 @@ static void rotating_a_secret(void)
 
 static enum change_result make_key(const char *body, uint32_t maker)
 {
-    return change_create_key(f.accounts, STR("p1"), maker, STR("u_1"), fixture_body(&f, body),
-                             &f.faults, &f.change);
+    return change_create_key(f.accounts, STR("p1"), maker, STR("u_1"), false,
+                             fixture_body(&f, body), &f.faults, &f.change);
 }
 
 static void keys(void)
@@ -394,7 +394,7 @@ static void keys(void)
     struct buf shown = {0};
     struct json_writer w;
     json_write_to(&w, &shown);
-    render_key(&w, f.change.key, STR_NONE, true);
+    render_key(&w, f.change.key, STR_NONE, f.change.key->person, true);
     CHECK_STR(shown, "{\"KeyId\":\"k1\",\"Name\":\"n\",\"Scopes\":[\"reports:read\","
                      "\"apps:read\"],\"CreatedBy\":\"u_1\",\"CreatorGone\":true}");
     buf_free(&shown);
