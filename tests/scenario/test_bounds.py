@@ -1,6 +1,7 @@
 """What one client may make the daemon hold: before anybody is known next to nothing, and later no
 more than its share."""
 import json
+import resource
 import socket
 import threading
 
@@ -134,6 +135,37 @@ def test_bodies_have_room_or_wait(own_daemon, tmp_path):
 
 
 # --- who is connected ----------------------------------------------------------------------------
+
+def test_the_last_connections_are_for_those_who_are_known_and_probes(own_daemon):
+    """Nearly all are in the middle of a request, and none is an idle stranger who could go."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 16384), hard))
+    d = own_daemon
+    d.options += ["--loops", "1"]
+    d.start()
+    busy = []
+    try:
+        begun = request("POST", "/api/v1/events", headers="Content-Length: 9\r\n", length=False) + b"["
+        for i in range(8192 - 512 - 8):
+            busy.append(socket.create_connection(("127.0.0.1", d.port), 60, ("127.0.0.%d" % (2 + i % 4), 0)))
+            busy[-1].sendall(begun)
+        eventually(lambda: d.metrics()["postbackd_http_connections"] > len(busy))
+        for _ in range(8):  # the rest, each known before the next one comes
+            busy.append(connect(d))
+            busy[-1].sendall(request("GET", "/api/v1/partners"))
+            assert answers(busy[-1])[0][0] == 200
+        for path in (b"GET /", b"GET /api/v1/session", b"GET /nowhere", b"GET /openapi.json"):
+            status, headers, body = say(d, path + b" HTTP/1.1\r\nHost: t\r\n\r\n")
+            assert status == 503 and b"kept for those who have a key" in body, (path, status, body)
+        for path in ("/healthz", "/readyz", "/metrics"):
+            assert d.api(None).get(path).status == 200, path
+        assert d.api().get("/api/v1/partners").status == 200
+    finally:
+        for s in busy:
+            s.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    eventually(lambda: say(d, b"GET / HTTP/1.1\r\nHost: t\r\n\r\n")[0] == 200)
+
 
 def test_an_address_cannot_lock_others_out(own_daemon):
     """Idle connections of one address: the oldest go, and another one is served all the while."""

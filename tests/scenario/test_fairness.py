@@ -133,6 +133,37 @@ def test_an_account_has_so_many_keys(daemon):
     b.key("apps:read")
 
 
+# --- reads ---------------------------------------------------------------------------------------
+
+def test_an_account_has_few_scans_at_once(daemon):
+    """Statements, reports and lists of the log together, whichever of its keys asks."""
+    a, b = Account(daemon), Account(daemon)
+    scopes = ("reports:read", "callbacks:read")
+    keys, other = [a.key(*scopes), a.key(*scopes)], b.key(*scopes)
+    paths = ["/api/v1/statements?day=2026-11-20", "/api/v1/callbacks", "/api/v1/rewards", "/api/v1/reports/earnings"]
+    before = limited(daemon, "scans")
+    found = together(daemon, [(keys[i % 2], "GET", paths[i % 4], {}) for i in range(80)]
+                     + [(other, "GET", path, {}) for path in paths])
+    assert set(found[:80]) == {200, 429} and found[80:] == [200] * 4
+    assert limited(daemon, "scans") == before + found.count(429)
+
+
+@pytest.mark.parametrize("path, of", [("/api/v1/apps/%s", "40 read requests"), ("/api/v1/rewards", "40 reports and lists")])
+def test_an_account_has_five_times_the_reads_of_a_key(own_daemon, path, of):
+    d = own_daemon
+    d.options += ["--reads-per-minute", "8"]
+    d.start()
+    a, b = Account(d), Account(d)
+    scopes, found = ("apps:read", "callbacks:read"), []
+    for _ in range(8):
+        key = a.key(*scopes)
+        found += [d.api(key).get(path % a.app_id if "%" in path else path) for _ in range(8)]
+    assert [f.status for f in found[:40]] == [200] * 40
+    refused = [f for f in found[40:] if f.status == 429]
+    assert refused and all(of in f.json["detail"] and int(f.headers["Retry-After"]) >= 1 for f in refused)
+    assert d.api(b.key(*scopes)).get(path % b.app_id if "%" in path else path).status == 200
+
+
 # --- recoveries ----------------------------------------------------------------------------------
 
 def test_twenty_recoveries_and_no_more(own_daemon):

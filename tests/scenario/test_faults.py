@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import socket
+import sqlite3
 import subprocess
 import time
 from pathlib import Path
@@ -83,6 +84,31 @@ def test_a_failing_journal_ends_the_process_and_loses_nothing(tmp_path, fault):
         assert d.stop() == 0
     finally:
         world.close()
+
+
+@pytest.mark.sqlite("its journal")
+def test_a_torn_last_group_is_dropped_and_told(own_daemon):
+    """What was written last cannot be told from what was being written: whoever restores wants to know of it."""
+    d = own_daemon.start()
+    a = Account(d)
+    locker = sqlite3.connect(d.directory / "store" / "postbackd.db", timeout=30, isolation_level=None)
+    locker.execute("BEGIN IMMEDIATE")  # what comes stays in the journal alone
+    for event_id in ("whole", "torn"):
+        d.api().events([a.event(event_id)])
+    d.kill()
+    locker.close()
+    at, segment = next((data.index(b"torn"), path) for path in sorted((d.directory / "store" / "journal").iterdir())
+                       if b"torn" in (data := path.read_bytes()))
+    with open(segment, "r+b") as f:
+        f.seek(at)
+        f.write(b"TORN")
+    d.start()
+    said = [json.loads(line) for line in d.log_text().splitlines() if '"journal_tail_dropped"' in line]
+    assert [(s["level"], s["offset"], s["bytes"]) for s in said] == [("warning", at // 4096 * 4096, 4096)]
+    assert [d.api().get("/api/v1/callbacks/" + e, query={"partnerId": a.partner_id}).status for e in ("whole", "torn")] == [200, 404]
+    d.api().events([a.event("over-it")])
+    d.restart()
+    assert d.log_text().count("journal_tail_dropped") == 1
 
 
 def stamp_of(rows, event_id):

@@ -57,6 +57,19 @@ static void a_new_store_has_the_version_of_today(void)
     finish();
 }
 
+/* A database without files has a journal of its own kind, as has a file system without locks. */
+static void another_journal_mode_than_asked_for_is_refused(void)
+{
+    char *why = NULL;
+    struct sql q;
+    REQUIRE(sql_open(&q, ":memory:", NULL, true, &why));
+    sql_set_journal_mode(&q, "memory");
+    CHECK(!sql_failed(&q));
+    sql_set_journal_mode(&q, "wal");
+    CHECK(sql_failed(&q) && strstr(q.why, "another mode stays"));
+    sql_close(&q);
+}
+
 static void an_older_store_gets_the_step_it_lacks(void)
 {
     begin();
@@ -99,6 +112,7 @@ static void a_step_that_fails_changes_nothing(void)
 int main(void)
 {
     RUN(a_new_store_has_the_version_of_today);
+    RUN(another_journal_mode_than_asked_for_is_refused);
     RUN(an_older_store_gets_the_step_it_lacks);
     RUN(a_newer_store_is_refused_and_left_alone);
     RUN(a_step_that_fails_changes_nothing);
