@@ -32,6 +32,11 @@ export function longDay(day: string): string {
   return `${shortDay(day)} ${day.slice(0, 4)}`;
 }
 
+/** "Nov 2026" */
+export function longMonth(day: string): string {
+  return longDay(day).split(' ').slice(1).join(' ');
+}
+
 /** "14:03:22" in UTC */
 export function utcTime(time: Date): string {
   return time.toISOString().slice(11, 19);

@@ -98,6 +98,8 @@ export interface App {
 export type Integration = 'sdk' | 'iframe' | 'monetization_api';
 
 export interface Client {
+  /** Whose it is, where several apps' are read. */
+  AppId?: string;
   ClientId: string;
   Name: string;
   Integration: Integration;

@@ -3,7 +3,7 @@
 // follows the pointer and the arrow keys; the same numbers always stand in a table nearby.
 import type { RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import { longDay, shortDay } from '../lib/dates';
+import { longDay, longMonth, shortDay } from '../lib/dates';
 import { Decimal, sum } from '../lib/decimal';
 import { formatFor } from './money';
 
@@ -24,6 +24,13 @@ interface ChartProps {
   height?: number;
   /** Of what is drawn at the end: "so far" for a day that is not over. */
   lastNote?: string;
+  /** What each of `days` stands for; it is that period's first day. */
+  step?: 'day' | 'week' | 'month';
+}
+
+function periodName(props: ChartProps, day: string): string {
+  if (props.step === 'week') return `Week of ${longDay(day)}`;
+  return props.step === 'month' ? longMonth(day) : longDay(day);
 }
 
 const margin = { top: 8, right: 4, bottom: 22, left: 56 };
@@ -203,7 +210,8 @@ function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width:
   );
 }
 
-function describe({ days, series, money, exact, kind }: ChartProps, i: number): string {
+function describe(props: ChartProps, i: number): string {
+  const { days, series, money, exact, kind } = props;
   const format = formatFor(money, exact);
   const parts = series
     .filter(s => s.values[i])
@@ -212,7 +220,7 @@ function describe({ days, series, money, exact, kind }: ChartProps, i: number): 
     kind === 'bars' && series.length > 1
       ? `, together ${format(sum(series.map(s => s.values[i] ?? Decimal.zero)))}`
       : '';
-  return `${longDay(days[i]!)}: ${parts.join(', ') || 'nothing'}${total}`;
+  return `${periodName(props, days[i]!)}: ${parts.join(', ') || 'nothing'}${total}`;
 }
 
 function Tip({
@@ -238,7 +246,7 @@ function Tip({
   return (
     <div class="tip" ref={tip} aria-hidden="true">
       <strong>
-        {longDay(props.days[at]!)}
+        {periodName(props, props.days[at]!)}
         {at === props.days.length - 1 && props.lastNote ? ` (${props.lastNote})` : ''}
       </strong>
       {shown.map(series => (
@@ -296,7 +304,7 @@ export function Chart(props: ChartProps) {
           viewBox={`0 0 ${width} ${height}`}
           role="img"
           tabIndex={0}
-          aria-label={`${title}, chart by day. Arrow keys read the days.`}
+          aria-label={`${title}, chart by ${props.step ?? 'day'}. Arrow keys read the values.`}
           aria-describedby={id}
           onKeyDown={keys}
           onBlur={() => setAt(null)}
@@ -330,7 +338,7 @@ export function Chart(props: ChartProps) {
         {cursor !== null && describe(props, cursor)}
       </div>
       {series.length > 1 && (
-        <ul class="legend-list" aria-label="Clients">
+        <ul class="legend-list" aria-label="Legend">
           {series.map((one, s) => (
             <li key={one.name}>
               <i class={`swatch s${(s % 6) + 1}`} />

@@ -42,3 +42,25 @@ export function Amount({ amount }: { amount: Decimal }) {
 export function count(n: number): string {
   return Decimal.of(n).format();
 }
+
+/** "+12 %"; null where there was nothing to grow from. */
+export function change(now: Decimal | null, then: Decimal | null): string | null {
+  if (!now || !then) return null;
+  const percent = now.minus(then).times(Decimal.of(100)).dividedBy(then, 0);
+  if (!percent || then.isNegative) return null;
+  return `${percent.isNegative || percent.isZero ? '' : '+'}${percent.format()} %`;
+}
+
+/** "▲ +12 %"; nothing where there is nothing to compare. */
+export function Change({ now, then }: { now: Decimal | null; then: Decimal | null }) {
+  const grown = change(now, then);
+  if (!grown) return null;
+  const order = now!.compare(then!);
+  const arrow = order > 0 ? '▲ ' : order < 0 ? '▼ ' : '';
+  return (
+    <span class={`nowrap ${order > 0 ? 'up' : order < 0 ? 'down' : ''}`}>
+      <span aria-hidden="true">{arrow}</span>
+      {grown}
+    </span>
+  );
+}

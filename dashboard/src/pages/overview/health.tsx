@@ -81,17 +81,29 @@ function HealthTable({ health, reload }: HealthProps) {
             </>
           ),
         },
-        { title: 'Waiting', right: true, cell: row => count(row.Endpoint.Waiting) },
-        { title: 'Delivered, 24 h', right: true, cell: row => count(row.Endpoint.Succeeded24h) },
+        {
+          title: 'Waiting',
+          right: true,
+          cell: row => count(row.Endpoint.Waiting),
+          sort: row => Decimal.of(row.Endpoint.Waiting),
+        },
+        {
+          title: 'Delivered, 24 h',
+          right: true,
+          cell: row => count(row.Endpoint.Succeeded24h),
+          sort: row => Decimal.of(row.Endpoint.Succeeded24h),
+        },
         {
           title: 'Failed, 24 h',
           right: true,
+          sort: row => Decimal.of(row.Endpoint.Failed24h),
           cell: ({ Endpoint: e }) =>
             `${count(e.Failed24h)}${e.Failed24h ? ` (${failureShare(e)?.format(1)} %)` : ''}`,
         },
         {
           title: 'p95',
           right: true,
+          sort: ({ Endpoint: e }) => Decimal.of(e.LatencyP95Ms ?? 0),
           cell: ({ Endpoint: e }) => (e.LatencyP95Ms ? duration(e.LatencyP95Ms) : '–'),
         },
         {

@@ -7,10 +7,10 @@ import { get } from '../../lib/http';
 import type { Report, ReportRow } from '../../lib/types';
 import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
 import { Chart } from '../../ui/chart';
-import { Cents, formatFor } from '../../ui/money';
+import { Cents, Change, formatFor } from '../../ui/money';
 import { byClient, byDay, together } from '../reports/data';
 import { HealthCard } from './health';
-import { change, readPace, type Pace, type PaceField } from './pace';
+import { readPace, type Pace, type PaceField } from './pace';
 
 interface Month {
   days: string[];
@@ -45,16 +45,15 @@ interface TodayProps {
   pace: Pace | null;
 }
 
-/** Today so far, and how it compares with yesterday by the same time. What is compared is shown: it
- * is a little older than the value above, and may have been on the other side of yesterday's. */
+/** Today so far, and how it compares with yesterday by the same time. What is compared is a little
+ * older than the value above: whoever points at it sees it. */
 function Today({ title, value, field, money, pace }: TodayProps) {
   const format = formatFor(money);
   const then = pace?.yesterday[field] ?? null;
   const ofToday = pace?.today[field] ?? null;
-  const grown = change(ofToday, then);
   return (
     <Metric
-      title={title}
+      title={`${title} today`}
       value={
         value || field !== 'Arpdau' ? (
           money ? (
@@ -68,18 +67,16 @@ function Today({ title, value, field, money, pace }: TodayProps) {
       }
       note={
         !pace ? (
-          'today so far'
+          'so far'
         ) : then && !then.isZero ? (
           <>
-            <span class="nowrap">
-              {ofToday ? format(ofToday) : '–'} by {pace.until}
+            <Change now={ofToday} then={then} />{' '}
+            <span
+              class="nowrap"
+              title={`Today by ${pace.until}: ${ofToday ? format(ofToday) : 'nothing'}`}
+            >
+              {format(then)} yesterday by {pace.until}
             </span>
-            {grown ? ': ' : ', '}
-            <span class="nowrap">
-              {grown && `${grown} on `}
-              {format(then)}
-            </span>{' '}
-            yesterday
           </>
         ) : (
           `nothing yesterday by ${pace.until}`

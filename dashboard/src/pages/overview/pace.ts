@@ -53,11 +53,3 @@ export async function readPace(
   );
   return paceOf(first!, second!, now);
 }
-
-/** "+12 %"; null where there was nothing to grow from. */
-export function change(now: Decimal | null, then: Decimal | null): string | null {
-  if (!now || !then) return null;
-  const percent = now.minus(then).times(Decimal.of(100)).dividedBy(then, 0);
-  if (!percent || then.isNegative) return null;
-  return `${percent.isNegative || percent.isZero ? '' : '+'}${percent.format()} %`;
-}

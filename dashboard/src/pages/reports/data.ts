@@ -1,4 +1,5 @@
 // What the five reports are called, and their rows turned into series by client.
+import { addDays } from '../../lib/dates';
 import { Decimal, sum } from '../../lib/decimal';
 import type { ReportRow } from '../../lib/types';
 import type { Series } from '../../ui/chart';
@@ -47,7 +48,7 @@ export const reports: Record<ReportName, Kind> = {
   conversions: {
     title: 'Payouts',
     field: 'Conversions',
-    text: 'Events in which a panelist was paid and you earned.',
+    text: 'Number of rewards paid: events in which a panelist was paid and you earned.',
     money: false,
     byProduct: true,
   },
@@ -76,6 +77,57 @@ export function together(rows: ReportRow[], field: Field): Decimal | null {
   }
   const given = rows.map(row => valueOf(row, field)).filter(value => value !== null);
   return given.length ? sum(given) : null;
+}
+
+export const steps = ['day', 'week', 'month'] as const;
+export type Step = (typeof steps)[number];
+
+/** The first day of the week (Monday), of the month, or the day itself. */
+export function beginOf(step: Step, day: string): string {
+  if (step === 'day') return day;
+  if (step === 'month') return `${day.slice(0, 7)}-01`;
+  return addDays(day, -((new Date(`${day}T00:00:00Z`).getUTCDay() + 6) % 7));
+}
+
+/** Rows by step and name instead of by day and client; each is what its rows come to together. */
+export function regroup(
+  rows: ReportRow[],
+  step: Step,
+  nameOf: (row: ReportRow) => string,
+): ReportRow[] {
+  const keyOf = (row: ReportRow) => `${beginOf(step, row.Day)} ${nameOf(row)}`;
+  return [...grouped(rows, keyOf)]
+    .map(([, own]) => merged(own, beginOf(step, own[0]!.Day), nameOf(own[0]!)))
+    .sort((a, b) => (`${a.Day} ${a.ClientId}` < `${b.Day} ${b.ClientId}` ? -1 : 1));
+}
+
+function merged(rows: ReportRow[], Day: string, ClientId: string): ReportRow {
+  const [first] = rows;
+  const one: ReportRow = { Day, ClientId };
+  const count = (field: 'SurveyAttempts' | 'Conversions' | 'ActivePanelists') =>
+    rows.reduce((all, row) => all + (row[field] ?? 0), 0);
+  if (first!.Earnings) one.Earnings = together(rows, 'Earnings')!;
+  if (first!.Arpdau !== undefined) one.Arpdau = together(rows, 'Arpdau');
+  if (first!.ActivePanelists !== undefined) one.ActivePanelists = count('ActivePanelists');
+  if (first!.SurveyAttempts !== undefined) one.SurveyAttempts = count('SurveyAttempts');
+  if (first!.Conversions !== undefined) one.Conversions = count('Conversions');
+  return one;
+}
+
+/** What a name has in a range and in the one before. */
+export interface Compared {
+  name: string;
+  now: Decimal | null;
+  then: Decimal | null;
+}
+
+export function compare(now: ReportRow[], then: ReportRow[], field: Field): Compared[] {
+  const [here, before] = [now, then].map(rows => grouped(rows, row => row.ClientId));
+  return [...new Set([...here!.keys(), ...before!.keys()])].sort().map(name => ({
+    name,
+    now: together(here!.get(name) ?? [], field),
+    then: together(before!.get(name) ?? [], field),
+  }));
 }
 
 const shownMost = 5;

@@ -1,12 +1,13 @@
-// The five reports: range, clients, product, test events; chart, table and CSV.
+// The five reports: range, clients, product, test events; chart, comparison with the period before,
+// table by day, week or month, and CSV.
 import { useState } from 'preact/hooks';
-import { everyItem, useRead, useResource } from '../../app/resource';
+import { useRead } from '../../app/resource';
 import { address, query, setQuery } from '../../app/router';
-import { may, partnerId, serverNow } from '../../app/session';
+import { partnerId, serverNow } from '../../app/session';
 import { addDays, dayOf, daysBetween } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
-import { getText, path, type Query } from '../../lib/http';
-import type { App, Client, Report, ReportRow } from '../../lib/types';
+import { getText, type Query } from '../../lib/http';
+import type { Client, Report, ReportRow } from '../../lib/types';
 import {
   Button,
   Card,
@@ -22,9 +23,23 @@ import {
 import { Chart } from '../../ui/chart';
 import { FilterCard } from '../../ui/filters';
 import { CheckField, SelectField, TextField, useSending } from '../../ui/forms';
-import { Cents, count, formatFor } from '../../ui/money';
+import { Cents, Change, count, formatFor } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
-import { byClient, reportNames, reports, together, valueOf, type ReportName } from './data';
+import {
+  beginOf,
+  byClient,
+  compare,
+  regroup,
+  reportNames,
+  reports,
+  steps,
+  together,
+  valueOf,
+  type Compared,
+  type ReportName,
+  type Step,
+} from './data';
+import { readPeriods, splits, useClients, type Periods, type Split } from './read';
 
 interface Asked {
   name: ReportName;
@@ -33,6 +48,8 @@ interface Asked {
   end: string;
   /** Every digit of amounts; else whole cents. */
   exact: boolean;
+  step: Step;
+  split: Split;
 }
 
 function asked(): Asked {
@@ -42,8 +59,14 @@ function asked(): Asked {
   const end = query.value.get('endDate') ?? today;
   const start = query.value.get('startDate') ?? addDays(end, -29);
   const product = reports[name].byProduct ? query.value.get('productType') : null;
+  const step = query.value.get('step') as Step | null;
+  const split = query.value.get('split') as Split | null;
+  const canSplit = split && split in splits && (split !== 'product' || reports[name].byProduct);
+  const isLong = daysBetween(start, end).length > 92;
   return {
     name,
+    step: step && steps.includes(step) ? step : isLong ? 'week' : 'day',
+    split: canSplit ? split : 'client',
     start,
     end,
     exact: query.value.get('exact') === 'true',
@@ -66,21 +89,7 @@ const ranges = [
   { value: '', title: 'Other' },
 ] as const;
 
-/** The partner's clients, for the picker; null where this role may not list apps. */
-function useClients(): Client[] | null {
-  const readable = may('apps:read');
-  const { data } = useRead(readable ? `clients ${partnerId()}` : null, async signal => {
-    const apps = await everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal);
-    const all = await Promise.all(
-      apps.map(app => everyItem<Client>(path`/api/v1/apps/${app.AppId}/clients`, {}, signal)),
-    );
-    return all.flat();
-  });
-  return data;
-}
-
-function ClientPicker({ value }: { value: string }) {
-  const clients = useClients();
+function ClientPicker({ value, clients }: { value: string; clients: Client[] | null }) {
   const [open, setOpen] = useState(false);
   const chosen = value ? value.split(',') : [];
   if (!clients?.length) return null;
@@ -108,7 +117,7 @@ function ClientPicker({ value }: { value: string }) {
   );
 }
 
-function Filters({ ask }: { ask: Asked }) {
+function Filters({ ask, clients }: { ask: Asked; clients: Client[] | null }) {
   const today = dayOf(serverNow());
   const length = String(daysBetween(ask.start, ask.end).length);
   const range = ask.end === today ? (ranges.find(one => one.value === length)?.value ?? '') : '';
@@ -137,6 +146,21 @@ function Filters({ ask }: { ask: Asked }) {
           value={ask.end}
           onChange={endDate => endDate && setQuery({ endDate })}
         />
+        <SelectField
+          label="Rows by"
+          value={ask.step}
+          items={steps.map(value => ({ value, title: stepTitles[value] }))}
+          onChange={step => setQuery({ step })}
+        />
+        <SelectField
+          label="Split by"
+          value={ask.split}
+          items={(Object.keys(splits) as Split[])
+            .filter(value => value !== 'product' || reports[ask.name].byProduct)
+            .filter(value => value !== 'app' || clients !== null)
+            .map(value => ({ value, title: splits[value] }))}
+          onChange={split => setQuery({ split })}
+        />
         {reports[ask.name].byProduct && (
           <SelectField
             label="Product"
@@ -163,7 +187,7 @@ function Filters({ ask }: { ask: Asked }) {
           />
         )}
       </div>
-      <ClientPicker value={String(ask.query['clientIds'] ?? '')} />
+      <ClientPicker clients={clients} value={String(ask.query['clientIds'] ?? '')} />
     </FilterCard>
   );
 }
@@ -195,6 +219,7 @@ function CsvButton({ ask }: { ask: Asked }) {
 }
 
 const rowsShownMost = 40;
+const stepTitles: Record<Step, string> = { day: 'Day', week: 'Week', month: 'Month' };
 
 /** An amount as it is asked for, or a count. */
 function Value({ value, money, exact }: { value: Decimal; money: boolean; exact: boolean }) {
@@ -202,55 +227,57 @@ function Value({ value, money, exact }: { value: Decimal; money: boolean; exact:
 }
 
 interface ReportTableProps {
-  name: ReportName;
+  ask: Asked;
   rows: ReportRow[];
-  exact: boolean;
 }
 
-function ReportTable({ name, rows, exact }: ReportTableProps) {
+/** Of days added up panelists are counted once a day. */
+function totalName({ name, step }: Asked): string {
+  return name === 'active-panelist' && step === 'day' ? 'Total (days added up)' : 'Total';
+}
+
+function ReportTable({ ask, rows }: ReportTableProps) {
+  const { name, exact } = ask;
   const [shown, setShown] = useState(rowsShownMost);
   const kind = reports[name];
+  const column = (title: string, field: typeof kind.field, money: boolean): Column<ReportRow> => {
+    const print = (value: Decimal | null) =>
+      value ? <Value value={value} money={money} exact={exact} /> : <span class="quiet">–</span>;
+    return {
+      title,
+      right: true,
+      cell: row => print(valueOf(row, field)),
+      sort: row => valueOf(row, field),
+      total: print(together(rows, field)),
+    };
+  };
   const columns: Column<ReportRow>[] = [
-    { title: 'Day', cell: row => <span class="nowrap">{row.Day}</span> },
-    { title: 'Client', cell: row => row.ClientId },
+    {
+      title: stepTitles[ask.step],
+      cell: row => <span class="nowrap">{row.Day}</span>,
+      sort: row => row.Day,
+      total: totalName(ask),
+    },
+    { title: splits[ask.split], cell: row => row.ClientId, sort: row => row.ClientId },
   ];
   if (name === 'arpdau') {
-    columns.push({
-      title: 'Earnings',
-      right: true,
-      cell: row => <Value value={valueOf(row, 'Earnings')!} money exact={exact} />,
-    });
-    columns.push({
-      title: 'Active panelists',
-      right: true,
-      cell: row => count(row.ActivePanelists!),
-    });
+    columns.push(column('Earnings', 'Earnings', true));
+    columns.push(column('Active panelists', 'ActivePanelists', false));
   }
-  columns.push({
-    title: kind.title,
-    right: true,
-    cell: row => {
-      const value = valueOf(row, kind.field);
-      return value ? (
-        <Value value={value} money={kind.money} exact={exact} />
-      ) : (
-        <span class="quiet">–</span>
-      );
-    },
-  });
-  const newest = [...rows].reverse();
+  columns.push(column(kind.title, kind.field, kind.money));
   return (
     <>
       <Table
         label={kind.title}
-        rows={newest.slice(0, shown)}
+        rows={[...rows].reverse()}
+        most={shown}
         rowKey={row => `${row.Day} ${row.ClientId}`}
         columns={columns}
       />
       {rows.length > shown && (
         <div class="table-foot">
           <span class="quiet">
-            {count(shown)} of {count(rows.length)} rows; the CSV has them all.
+            {count(shown)} of {count(rows.length)} rows; the CSV has every day and client.
           </span>
           <Button size="small" onClick={() => setShown(shown + 500)}>
             Show more
@@ -258,6 +285,56 @@ function ReportTable({ name, rows, exact }: ReportTableProps) {
         </div>
       )}
     </>
+  );
+}
+
+/** Each client, app or product in this period and in the one of the same length before it. */
+function Comparison({ ask, now, then }: { ask: Asked; now: ReportRow[]; then: ReportRow[] }) {
+  const kind = reports[ask.name];
+  const print = (value: Decimal | null) =>
+    value ? (
+      <Value value={value} money={kind.money} exact={ask.exact} />
+    ) : (
+      <span class="quiet">–</span>
+    );
+  const all = { now: together(now, kind.field), then: together(then, kind.field) };
+  const days = daysBetween(ask.start, ask.end).length;
+  const columns: Column<Compared>[] = [
+    {
+      title: splits[ask.split],
+      cell: row => row.name,
+      sort: row => row.name,
+      total: 'Total',
+    },
+    {
+      title: kind.title,
+      right: true,
+      cell: row => print(row.now),
+      sort: row => row.now,
+      total: print(all.now),
+    },
+    {
+      title: days === 1 ? 'The day before' : `The ${days} days before`,
+      right: true,
+      cell: row => print(row.then),
+      sort: row => row.then,
+      total: print(all.then),
+    },
+    {
+      title: 'Change',
+      right: true,
+      cell: row => <Change now={row.now} then={row.then} />,
+      sort: row => (row.now && row.then ? row.now.minus(row.then) : null),
+      total: <Change now={all.now} then={all.then} />,
+    },
+  ];
+  return (
+    <Table
+      label="Compared with the period before"
+      rows={compare(now, then, kind.field)}
+      rowKey={row => row.name}
+      columns={columns}
+    />
   );
 }
 
@@ -271,10 +348,29 @@ function Warnings({ report }: { report: Report }) {
   );
 }
 
-function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
+interface BodyProps {
+  ask: Asked;
+  periods: Periods;
+  clients: Client[] | null;
+}
+
+function ReportBody({ ask, periods, clients }: BodyProps) {
+  const { report } = periods;
   const kind = reports[ask.name];
-  const days = daysBetween(report.StartDate, report.EndDate);
-  const series = byClient(report.Rows, kind.field, days);
+  const apps = new Map(clients?.map(one => [one.ClientId, one.AppId]));
+  const nameOf = (row: ReportRow) =>
+    ask.split === 'all'
+      ? 'All'
+      : ask.split === 'app'
+        ? (apps.get(row.ClientId) ?? row.ClientId)
+        : row.ClientId;
+  const rows = regroup(report.Rows, ask.step, nameOf);
+  const days = [
+    ...new Set(daysBetween(report.StartDate, report.EndDate).map(day => beginOf(ask.step, day))),
+  ];
+  const series = byClient(rows, kind.field, days);
+  const includesToday = report.EndDate === dayOf(serverNow());
+  const splitBy = ask.split === 'all' ? '' : ` and ${splits[ask.split].toLowerCase()}`;
   const total = together(report.Rows, kind.field);
   if (!report.Rows.length) {
     return (
@@ -311,11 +407,11 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
           total && ask.name !== 'active-panelist' ? (
             <>
               <Value value={total} money={kind.money} exact={ask.exact} />{' '}
-              {ask.name === 'arpdau' ? 'over all these days and clients' : 'in all'}, by day and
-              client
+              {ask.name === 'arpdau' ? 'over all these days and clients' : 'in all'}, by {ask.step}
+              {splitBy}
             </>
           ) : (
-            'By day and client'
+            `By ${ask.step}${splitBy}`
           )
         }
       >
@@ -327,8 +423,16 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
           money={kind.money}
           exact={ask.exact}
           height={280}
-          lastNote={report.EndDate === dayOf(serverNow()) ? 'so far' : undefined}
+          lastNote={includesToday ? 'so far' : undefined}
+          step={ask.step}
         />
+      </Card>
+      <Card
+        title="Compared with the period before"
+        text={includesToday ? 'Today is not over yet.' : undefined}
+        flush
+      >
+        <Comparison ask={ask} now={rows} then={regroup(periods.before, 'day', nameOf)} />
       </Card>
       <Card
         title="Rows"
@@ -339,12 +443,7 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
         }
         flush
       >
-        <ReportTable
-          name={ask.name}
-          rows={report.Rows}
-          exact={ask.exact}
-          key={JSON.stringify(ask.query)}
-        />
+        <ReportTable ask={ask} rows={rows} key={JSON.stringify(ask)} />
       </Card>
     </>
   );
@@ -352,9 +451,10 @@ function ReportBody({ ask, report }: { ask: Asked; report: Report }) {
 
 export function ReportsPage() {
   const ask = asked();
-  const { data, problem, loading, reload } = useResource<Report>(
-    `/api/v1/reports/${ask.name}`,
-    ask.query,
+  const clients = useClients();
+  const { data, problem, loading, reload } = useRead<Periods>(
+    JSON.stringify([ask, partnerId()]),
+    signal => readPeriods(ask, signal),
     { everyMs: 60_000 },
   );
   const tab = (name: ReportName) => {
@@ -375,10 +475,10 @@ export function ReportsPage() {
           current: name === ask.name,
         }))}
       />
-      <Filters ask={ask} />
+      <Filters ask={ask} clients={clients} />
       <ProblemNotice problem={problem} retry={reload} />
       {data ? (
-        <ReportBody ask={ask} report={data} />
+        <ReportBody ask={ask} periods={data} clients={clients} />
       ) : (
         loading && !problem && <Loading what="Reading the report" />
       )}

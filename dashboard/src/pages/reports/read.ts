@@ -1,0 +1,71 @@
+// What the reports page reads: the range, and the one of the same length before it.
+import { everyItem, useRead } from '../../app/resource';
+import { may, partnerId } from '../../app/session';
+import { addDays, daysBetween } from '../../lib/dates';
+import { get, path, type Query } from '../../lib/http';
+import type { App, Client, Report, ReportRow } from '../../lib/types';
+import type { ReportName } from './data';
+
+export const splits = { client: 'Client', app: 'App', product: 'Product', all: 'Nothing' } as const;
+export type Split = keyof typeof splits;
+
+export interface Periods {
+  /** By product ClientId is the product's name. */
+  report: Report;
+  before: ReportRow[];
+}
+
+interface Question {
+  name: ReportName;
+  query: Query;
+  start: string;
+  end: string;
+  split: Split;
+}
+
+const products = { survey: 'Surveys', offer: 'Offers' } as const;
+
+async function readOne(ask: Question, range: Query, signal: AbortSignal): Promise<Report> {
+  const read = (more: Query) =>
+    get<Report>(`/api/v1/reports/${ask.name}`, { ...ask.query, ...range, ...more }, signal);
+  if (ask.split !== 'product') return read({});
+  const asked = String(ask.query['productType'] ?? '');
+  const all = await Promise.all(
+    Object.entries(products)
+      .filter(([productType]) => !asked || asked === productType)
+      .map(async ([productType, ClientId]) => {
+        const report = await read({ productType });
+        return { ...report, Rows: report.Rows.map(row => ({ ...row, ClientId })) };
+      }),
+  );
+  return { ...all[0]!, Rows: all.flatMap(one => one.Rows) };
+}
+
+export async function readPeriods(ask: Question, signal: AbortSignal): Promise<Periods> {
+  const length = daysBetween(ask.start, ask.end).length;
+  const [report, before] = await Promise.all([
+    readOne(ask, {}, signal),
+    readOne(
+      ask,
+      { startDate: addDays(ask.start, -length), endDate: addDays(ask.start, -1) },
+      signal,
+    ),
+  ]);
+  return { report: report!, before: before!.Rows };
+}
+
+/** The partner's clients; null where this role may not list apps. */
+export function useClients(): Client[] | null {
+  const readable = may('apps:read');
+  const { data } = useRead(readable ? `clients ${partnerId()}` : null, async signal => {
+    const apps = await everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal);
+    const all = await Promise.all(
+      apps.map(async ({ AppId }) => {
+        const own = await everyItem<Client>(path`/api/v1/apps/${AppId}/clients`, {}, signal);
+        return own.map(client => ({ ...client, AppId }));
+      }),
+    );
+    return all.flat();
+  });
+  return data;
+}
