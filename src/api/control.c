@@ -25,15 +25,17 @@ struct control {
     struct waiter stored;
     struct audit audit;
     struct task refresh;
-    atomic_bool refreshing; /* the task is on its way */
+    atomic_bool refreshing;    /* the task is on its way */
+    int64_t caught_up_mono_ms; /* when what others changed was last read; the worker's */
 };
 
 /* --- what other nodes change -------------------------------------------------------------------
  */
 
-void control_catch_up(struct control *control)
+static enum store_status catch_up(struct control *control)
 {
     struct object_feed feed = {.more = store_leases(control->options.store) != NULL};
+    int64_t now_mono_ms = env_mono_ms(control->options.env);
     while (feed.more) {
         feed = (struct object_feed){.done.run = waiter_wake, .reply_to = &control->stored.executor};
         store_feed(control->options.store, &feed);
@@ -44,6 +46,19 @@ void control_catch_up(struct control *control)
         arena_free(&feed.arena);
         feed.more = good && feed.more;
     }
+    if (feed.status == STORE_OK)
+        control->caught_up_mono_ms = now_mono_ms;
+    return feed.status;
+}
+
+void control_catch_up(struct control *control)
+{
+    (void)catch_up(control);
+}
+
+enum store_status control_catch_up_since(struct control *control, int64_t asked_mono_ms)
+{
+    return control->caught_up_mono_ms > asked_mono_ms ? STORE_OK : catch_up(control);
 }
 
 bool control_begin(struct control *control, struct call *c)

@@ -13,6 +13,7 @@ struct control;
 /* Whose turn it is at the control thread: an account's number, 0 for operators; and these. */
 #define OWNER_DAEMON UINT32_MAX
 #define OWNER_STRANGERS (UINT32_MAX - 1) /* who sign in */
+#define OWNER_EVENTS (UINT32_MAX - 2)    /* whose clients are looked for */
 uint32_t control_owner(const struct call *c);
 
 struct control_options {
@@ -76,6 +77,9 @@ void control_post(struct control *control, struct task *task);
 MUST_CHECK bool control_begin(struct control *control, struct call *c);
 /* The same where nobody asks. */
 void control_catch_up(struct control *control);
+/* The same for who asked at `asked_mono_ms`: nothing is done where it was done since. Where the
+ * store cannot say, what it answered instead. */
+enum store_status control_catch_up_since(struct control *control, int64_t asked_mono_ms);
 /* On the control thread: waits until the parts are durable, all or none. There is at least one,
  * and the first is not the deletion of what is not there. STORE_STALE: another node was quicker;
  * catch up and judge again, CONTROL_TRIES times at most. */

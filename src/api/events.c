@@ -1,5 +1,6 @@
 /* POST /api/v1/events: judge each item, have the good ones recorded, and answer only when what is
  * called accepted is on disk. */
+#include "api/control.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
@@ -8,8 +9,12 @@
 
 struct taking {
     struct call *c;
+    struct intake_request request;
     struct intake_items items;
     struct intake_batch batch;
+    struct task catch_up;
+    int64_t asked_mono_ms; /* what other nodes have changed; 0: not asked */
+    enum store_status caught_up;
 };
 
 static void answer_taken(struct taking *t)
@@ -49,7 +54,7 @@ static bool judge_headers(struct call *c, struct intake_request *request)
     return good;
 }
 
-static void submit(struct taking *t, int64_t now_ms)
+static void submit(struct taking *t)
 {
     struct call *c = t->c;
     if (!t->items.count) {
@@ -61,10 +66,68 @@ static void submit(struct taking *t, int64_t now_ms)
     t->batch.items = t->items.items;
     t->batch.count = t->items.count;
     t->batch.bytes = c->r->body.n + t->batch.arena.total_bytes;
-    t->batch.received_ms = now_ms;
+    t->batch.received_ms = t->request.now_ms;
     t->batch.done.run = recorded;
     t->batch.reply_to = call_executor(c);
     store_submit(c->api->options.store, &t->batch);
+}
+
+static void answer_unread(struct taking *t, enum intake_result result, struct str why)
+{
+    struct arena arena = t->batch.arena;
+    if (result == INTAKE_TOO_MANY)
+        call_answer_problem(t->c, 413,
+                            "A request takes at most %d events; send the rest in further ones.",
+                            LIMIT_EVENTS_PER_REQUEST);
+    else
+        call_answer_problem(
+            t->c, 400, "The body cannot be read, and nothing of it was stored: %.*s", STR_ARG(why));
+    arena_free(&arena);
+}
+
+static void ask_others(struct taking *t);
+
+static void take(struct taking *t)
+{
+    struct call *c = t->c;
+    struct str why;
+    enum intake_result result =
+        intake_read(c->loop->intake, &t->request, &t->batch.arena, &t->items, &why);
+    if (result != INTAKE_READ)
+        answer_unread(t, result, why);
+    else if (t->items.doubt && !t->asked_mono_ms && store_leases(c->api->options.store))
+        ask_others(t);
+    else
+        submit(t);
+}
+
+/* --- clients that other nodes know ------------------------------------------------------------
+ * Who was told there that a client is made or enabled may send its events here at once, and a
+ * rejected event is not sent again. So an event is not rejected for its client before this node
+ * knows what the others have done; then the request is read anew. */
+
+static void take_anew(struct task *task)
+{
+    struct taking *t = CONTAINER_OF(task, struct taking, catch_up);
+    if (call_store_ok(t->c, t->caught_up))
+        take(t);
+}
+
+static void run_catch_up(struct task *task)
+{
+    struct taking *t = CONTAINER_OF(task, struct taking, catch_up);
+    t->caught_up = control_catch_up_since(t->c->api->options.control, t->asked_mono_ms);
+    t->catch_up.run = take_anew;
+    executor_post(call_executor(t->c), &t->catch_up);
+}
+
+static void ask_others(struct taking *t)
+{
+    arena_free(&t->batch.arena);
+    t->asked_mono_ms = env_mono_ms(t->c->api->options.env);
+    t->catch_up.run = run_catch_up;
+    t->catch_up.owner = OWNER_EVENTS;
+    control_post(t->c->api->options.control, &t->catch_up);
 }
 
 void events_post(struct call *c)
@@ -82,21 +145,7 @@ void events_post(struct call *c)
         return;
     }
     struct taking *t = call_alloc(c, sizeof *t);
-    struct str why;
     t->c = c;
-    enum intake_result result =
-        intake_read(c->loop->intake, &request, &t->batch.arena, &t->items, &why);
-    if (result == INTAKE_READ) {
-        submit(t, request.now_ms);
-        return;
-    }
-    struct arena arena = t->batch.arena;
-    if (result == INTAKE_TOO_MANY)
-        call_answer_problem(c, 413,
-                            "A request takes at most %d events; send the rest in further ones.",
-                            LIMIT_EVENTS_PER_REQUEST);
-    else
-        call_answer_problem(c, 400, "The body cannot be read, and nothing of it was stored: %.*s",
-                            STR_ARG(why));
-    arena_free(&arena);
+    t->request = request;
+    take(t);
 }

@@ -99,14 +99,17 @@ static void find_client(struct reading *r, const struct json *id, struct item_fa
     if (!client || (only && client->account_no != only)) {
         /* Clients are never removed: what was accepted before came from one that is known. */
         problem_add(&faults->own, STR("ClientId"), "unknown_client", "there is no such client");
+        r->out.doubt = true;
         return;
     }
     const struct partner *partner = directory_partner_locked(d, client->account_no);
     ASSERT(partner != NULL);
-    if (!client->enabled || !partner->enabled)
+    if (!client->enabled || !partner->enabled) {
         problem_add(&faults->of_now, STR("ClientId"), "disabled",
                     client->enabled ? "the client's partner is disabled"
                                     : "the client is disabled");
+        r->out.doubt = true;
+    }
     ret->terms = terms_of(r, client->app_no);
     ret->client_no = client->client_no;
     ret->integration = client->integration;

@@ -42,6 +42,7 @@ struct intake_items {
     size_t count;
     struct intake_rejection *rejected; /* ascending */
     size_t rejected_count;
+    bool doubt; /* an item's client is unknown or disabled here: another node may know better */
 };
 
 enum intake_result {

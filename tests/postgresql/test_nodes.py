@@ -466,3 +466,20 @@ def test_a_node_ends_while_a_recovery_is_counted(cluster, database, receiver):
         a.process.send_signal(signal.SIGTERM)
         let_go(asked)
     assert a.process.wait(60 * PATIENCE) == 0, a.log_text()[-2000:]
+
+
+def test_events_of_a_client_made_at_another_node(cluster):
+    """The sender is told at one node that the client is there, or enabled, and sends to another."""
+    a, b = (cluster.start(name) for name in "ab")
+    for i in range(5):
+        account = Account(a)
+        event = {"EventId": "e%d" % i, "Type": "survey_completed", "ClientId": account.client,
+                 "PanelistId": "u", "RevenueAmount": 1}
+        assert b.api().events(event)["Accepted"] == 1
+        lines = "\n".join(json.dumps(dict(event, EventId="n%d-%d" % (i, j))) for j in range(3))
+        a.api().patch("/api/v1/clients/" + account.client, {"Enabled": False})
+        assert a.api().patch("/api/v1/clients/" + account.client, {"Enabled": True}).status == 200
+        found = b.api().events(lines, headers={"Content-Type": "application/x-ndjson"})
+        assert found["Accepted"] == 3
+    strange = b.api().post("/api/v1/events", dict(event, EventId="x", ClientId="nobodys"))
+    assert strange.json["Rejected"][0]["Errors"][0]["Code"] == "unknown_client"
