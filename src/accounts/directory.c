@@ -354,7 +354,8 @@ static bool matches(enum account_kind k, const void *entry, struct list_filter f
 {
     switch (k) {
     case ACCOUNT_PARTNER: return true;
-    case ACCOUNT_APP: return ((const struct app *)entry)->terms.account_no == f.account_no;
+    case ACCOUNT_APP:
+        return !f.account_no || ((const struct app *)entry)->terms.account_no == f.account_no;
     case ACCOUNT_CLIENT: {
         const struct client *c = entry;
         return c->account_no == f.account_no && (!f.app_no || c->app_no == f.app_no);

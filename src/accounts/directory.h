@@ -49,7 +49,7 @@ const struct api_key *directory_key_by_no_locked(struct directory *d, uint32_t k
 size_t directory_list_partners(struct directory *d, uint32_t before_no, struct partner **ret,
                                size_t limit);
 size_t directory_list_apps(struct directory *d, uint32_t account_no, uint32_t before_no,
-                           struct app **ret, size_t limit);
+                           struct app **ret, size_t limit); /* account_no 0: of all */
 /* app_no 0: all clients of the account. */
 size_t directory_list_clients(struct directory *d, uint32_t account_no, uint32_t app_no,
                               uint32_t before_no, struct client **ret, size_t limit);

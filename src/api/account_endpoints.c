@@ -2,16 +2,18 @@
  * all accounts.
  *
  * A node knows this of the lanes that it delivers. So it looks at its own first: every lane in
- * short, then the worst ones in full, one after the other. Then it asks for the first app that is
- * another node's; that one answers for all apps it has, and so on, until every app is accounted
- * for. When one does not answer in time, the rest is counted as unknown: nothing is called healthy
- * that was not looked at. */
+ * short, a few apps at a time, then the worst ones in full, one after the other. Then it asks for
+ * the first app that is another node's; that one answers for all apps it has, and so on, until
+ * every app is accounted for. When one does not answer in time, what is left of its cluster is
+ * counted as unknown: nothing is called healthy that was not looked at. */
 #include "api/account_endpoints.h"
 
 #include "accounts/directory.h"
 #include "api/account_health.h"
 #include "api/route.h"
+#include "api/slices.h"
 #include "base/alloc.h"
+#include "store/store_open.h"
 
 #include <stdlib.h>
 
@@ -19,7 +21,7 @@
 
 /* An endpoint that is not healthy. */
 struct unhealthy {
-    struct app *app;
+    struct app *app; /* a reference */
     enum lane_kind kind;
     enum endpoint_health health;
     int64_t failed_1h;
@@ -28,27 +30,31 @@ struct unhealthy {
 struct gathering {
     struct api *api;
     struct executor *executor;
-    uint32_t account_no; /* 0: all */
-    struct app **own;    /* a reference each */
-    size_t own_count, own_capacity;
-    struct lane_brief *lanes; /* KINDS of each of them */
+    uint32_t account_no;           /* 0: all */
+    uint32_t before_no;            /* apps from here on have been looked at; 0: none */
+    struct app *some[SLICE_ITEMS]; /* that are being looked at, ours; a reference each */
+    size_t some_count;
+    bool is_last; /* no further ones */
+    struct lane_brief lanes[SLICE_ITEMS * KINDS];
     struct delivery_briefs briefs;
-    struct unhealthy *unhealthy; /* the worst first */
-    size_t unhealthy_count, unhealthy_capacity, at;
+    uint32_t *own; /* numbers of our apps */
+    size_t own_count, own_capacity;
+    struct unhealthy worst[ACCOUNT_HEALTH_LISTED];
+    size_t worst_count, at;
+    bool is_away[CLUSTERS_MOST]; /* it did not say what waits */
     struct lane_waiting waiting;
     struct lane_health_query query;
     struct account_health found;
     enum store_status status;
+    void (*is_elsewhere)(struct gathering *g, uint32_t app_no); /* NULL: nobody wants to know */
     void (*done)(struct gathering *g);
 };
 
 static void end_gathering(struct gathering *g)
 {
-    for (size_t i = 0; i < g->own_count; i++)
-        app_unref(g->own[i]);
+    for (size_t i = 0; i < g->worst_count; i++)
+        app_unref(g->worst[i].app);
     free(g->own);
-    free(g->lanes);
-    free(g->unhealthy);
     account_health_free(&g->found);
 }
 
@@ -57,22 +63,24 @@ static bool is_ours(struct gathering *g, uint32_t app_no)
     return leases_have(store_leases(g->api->options.store), lane_of(app_no, LANE_SUCCESS));
 }
 
-/* The numbers of the apps that are asked about; malloc'ed. */
-static uint32_t *list_apps(struct directory *d, uint32_t account_no, size_t *ret_count)
+static uint32_t cluster_of(struct gathering *g, uint32_t account_no)
 {
-    uint32_t *numbers = NULL;
-    size_t count = 0, capacity = 0;
-    directory_read_lock(d);
-    for (uint32_t no = 1; no < directory_end_locked(d, ACCOUNT_APP); no++) {
-        const struct app *app = directory_app_locked(d, no);
-        if (!app || (account_no != 0 && app->terms.account_no != account_no))
-            continue;
-        numbers = xgrow(numbers, &capacity, count + 1, sizeof *numbers);
-        numbers[count++] = no;
-    }
-    directory_unlock(d);
-    *ret_count = count;
-    return numbers;
+    struct partner *p = directory_partner_by_no(g->api->options.directory, account_no);
+    uint32_t cluster = p ? p->cluster : 0;
+    if (p)
+        partner_unref(p);
+    return cluster;
+}
+
+/* Nobody waits for this where another node has asked: so it ends by itself before the store does.
+ */
+static bool ends_early(struct gathering *g)
+{
+    if (atomic_load(&g->api->accepting))
+        return false;
+    g->status = STORE_BUSY;
+    g->done(g);
+    return true;
 }
 
 /* --- the worst ones in full --------------------------------------------------------------------
@@ -83,7 +91,7 @@ static void look_at_next(struct gathering *g);
 static void health_done(struct task *task)
 {
     struct gathering *g = CONTAINER_OF(task, struct gathering, query.done);
-    const struct unhealthy *u = &g->unhealthy[g->at++];
+    const struct unhealthy *u = &g->worst[g->at++];
     struct buf text = {0};
     struct json_writer w;
     json_write_to(&w, &text);
@@ -112,10 +120,10 @@ static void health_done(struct task *task)
 static void waiting_done(struct task *task)
 {
     struct gathering *g = CONTAINER_OF(task, struct gathering, waiting.done);
-    const struct unhealthy *u = &g->unhealthy[g->at];
-    g->status = g->waiting.status;
-    if (g->status != STORE_OK) {
-        g->done(g);
+    const struct unhealthy *u = &g->worst[g->at];
+    if (g->waiting.status != STORE_OK) {
+        g->is_away[cluster_of(g, u->app->terms.account_no)] = true;
+        look_at_next(g);
         return;
     }
     g->query = (struct lane_health_query){
@@ -126,21 +134,21 @@ static void waiting_done(struct task *task)
     delivery_get_health(g->api->options.delivery, &g->query);
 }
 
-/* Nobody waits for this where another node has asked: so it ends by itself before the store does.
- */
+/* What waits in a cluster that is away cannot be told: its endpoints are only counted. */
 static void look_at_next(struct gathering *g)
 {
-    if (!atomic_load(&g->api->accepting)) {
-        g->status = STORE_BUSY;
+    if (ends_early(g))
+        return;
+    while (g->at < g->worst_count &&
+           g->is_away[cluster_of(g, g->worst[g->at].app->terms.account_no)]) {
+        g->found.more = true;
+        g->at++;
+    }
+    if (g->at == g->worst_count) {
         g->done(g);
         return;
     }
-    if (g->at == g->unhealthy_count || g->at == ACCOUNT_HEALTH_LISTED) {
-        g->found.more = g->at < g->unhealthy_count;
-        g->done(g);
-        return;
-    }
-    const struct app *app = g->unhealthy[g->at].app;
+    const struct app *app = g->worst[g->at].app;
     g->waiting = (struct lane_waiting){
         .done.run = waiting_done,
         .reply_to = g->executor,
@@ -153,13 +161,32 @@ static void look_at_next(struct gathering *g)
 /* --- all in short ------------------------------------------------------------------------------
  */
 
-static int compare_unhealthy(const void *a, const void *b)
+static bool is_worse(const struct unhealthy *x, const struct unhealthy *than)
 {
-    const struct unhealthy *x = a, *y = b;
-    if (x->health != y->health)
-        return x->health < y->health ? -1 : 1;
-    return (x->failed_1h < y->failed_1h) - (x->failed_1h > y->failed_1h);
+    return x->health != than->health ? x->health < than->health : x->failed_1h > than->failed_1h;
 }
+
+/* Among the worst, the very worst first; as many as are listed. */
+static void add_unhealthy(struct gathering *g, struct unhealthy one)
+{
+    size_t at = g->worst_count;
+    one.app = directory_app_by_no(g->api->options.directory, one.app->app_no);
+    ASSERT(one.app); /* none is ever removed */
+    if (at == ACCOUNT_HEALTH_LISTED) {
+        g->found.more = true;
+        struct unhealthy *last = &g->worst[--at];
+        if (!is_worse(&one, last)) {
+            app_unref(one.app);
+            return;
+        }
+        app_unref(last->app);
+    }
+    for (g->worst_count = at + 1; at > 0 && is_worse(&one, &g->worst[at - 1]); at--)
+        g->worst[at] = g->worst[at - 1];
+    g->worst[at] = one;
+}
+
+static void look_at_some(struct gathering *g);
 
 static void briefs_done(struct task *task)
 {
@@ -167,51 +194,59 @@ static void briefs_done(struct task *task)
     for (size_t i = 0; i < g->briefs.count; i++) {
         const struct lane_brief *brief = &g->lanes[i];
         struct unhealthy one = {
-            .app = g->own[i / KINDS],
+            .app = g->some[i / KINDS],
             .kind = (enum lane_kind)(brief->lane % LANE_KINDS),
             .failed_1h = brief->failed_1h,
         };
         one.health = endpoint_health_of(one.app, one.kind, brief);
         account_health_count(&g->found, one.app, one.health, g->account_no != 0);
-        if (one.health >= ENDPOINT_HEALTHY)
-            continue;
-        g->unhealthy = xgrow(g->unhealthy, &g->unhealthy_capacity, g->unhealthy_count + 1,
-                             sizeof *g->unhealthy);
-        g->unhealthy[g->unhealthy_count++] = one;
+        if (one.health < ENDPOINT_HEALTHY)
+            add_unhealthy(g, one);
     }
-    if (g->unhealthy_count > 0)
-        qsort(g->unhealthy, g->unhealthy_count, sizeof *g->unhealthy, compare_unhealthy);
-    look_at_next(g);
+    for (size_t i = 0; i < g->some_count; i++)
+        app_unref(g->some[i]);
+    if (g->is_last)
+        look_at_next(g);
+    else
+        look_at_some(g);
 }
 
-static void add_own(struct gathering *g, uint32_t app_no)
+static void take_ours(struct gathering *g, struct app *app)
 {
-    struct app *app = directory_app_by_no(g->api->options.directory, app_no);
-    if (!app)
+    for (size_t kind = 0; kind < KINDS; kind++)
+        g->lanes[g->some_count * KINDS + kind] = (struct lane_brief){
+            .lane = lane_of(app->app_no, (enum lane_kind)(LANE_SUCCESS + kind))};
+    g->some[g->some_count++] = app;
+    g->own = xgrow(g->own, &g->own_capacity, g->own_count + 1, sizeof *g->own);
+    g->own[g->own_count++] = app->app_no;
+}
+
+/* Of the apps that were not looked at yet the newest SLICE_ITEMS: an account may have thousands,
+ * and other calls have their turn in between. */
+static void look_at_some(struct gathering *g)
+{
+    if (ends_early(g))
         return;
-    g->own = xgrow(g->own, &g->own_capacity, g->own_count + 1, sizeof(struct app *));
-    g->own[g->own_count++] = app;
-}
-
-static void take_own(struct gathering *g, const uint32_t *apps, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (is_ours(g, apps[i]))
-            add_own(g, apps[i]);
-}
-
-static void begin_gathering(struct gathering *g)
-{
-    size_t lanes = g->own_count * KINDS;
-    g->lanes = xcalloc(lanes + 1, sizeof *g->lanes);
-    for (size_t i = 0; i < lanes; i++)
-        g->lanes[i].lane =
-            lane_of(g->own[i / KINDS]->app_no, (enum lane_kind)(LANE_SUCCESS + i % KINDS));
+    struct app *apps[SLICE_ITEMS];
+    size_t count = directory_list_apps(g->api->options.directory, g->account_no, g->before_no, apps,
+                                       SLICE_ITEMS);
+    g->is_last = count < SLICE_ITEMS;
+    g->some_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        g->before_no = apps[i]->app_no;
+        if (is_ours(g, apps[i]->app_no)) {
+            take_ours(g, apps[i]);
+            continue;
+        }
+        if (g->is_elsewhere)
+            g->is_elsewhere(g, apps[i]->app_no);
+        app_unref(apps[i]);
+    }
     g->briefs = (struct delivery_briefs){
         .done.run = briefs_done,
         .reply_to = g->executor,
         .items = g->lanes,
-        .count = lanes,
+        .count = g->some_count * KINDS,
     };
     delivery_get_briefs(g->api->options.delivery, &g->briefs);
 }
@@ -226,6 +261,8 @@ struct viewing {
     uint32_t end;  /* behind the highest number */
     uint32_t next; /* none below it is left */
     struct store_question question;
+    struct slices unknown; /* of what nobody has answered for: */
+    uint32_t unknown_next, unknown_end, unknown_cluster;
 };
 
 static void answer(struct viewing *v)
@@ -253,21 +290,43 @@ static void remove_left(void *context, uint32_t app_no)
         v->is_left[app_no] = false;
 }
 
-static void count_unknown(struct viewing *v, uint32_t app_no)
+static void count_unknown(struct gathering *g, const struct app *app)
 {
-    struct gathering *g = &v->gathering;
-    struct app *app = directory_app_by_no(g->api->options.directory, app_no);
-    if (!app)
-        return;
     for (enum lane_kind kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
         enum endpoint_health health = endpoint_health_of(app, kind, &(struct lane_brief){0});
         account_health_count(&g->found, app, health == ENDPOINT_OPEN ? ENDPOINT_UNKNOWN : health,
                              g->account_no != 0);
     }
-    app_unref(app);
 }
 
 static void ask_next_node(struct viewing *v);
+
+/* A node that has said nothing has lost what is left of its cluster, or that is away; others'
+ * nodes are asked all the same. */
+static bool count_some_unknown(struct slices *slices, size_t most)
+{
+    struct viewing *v = CONTAINER_OF(slices, struct viewing, unknown);
+    struct gathering *g = &v->gathering;
+    for (; most > 0 && v->unknown_next < v->unknown_end; most--) {
+        uint32_t no = v->unknown_next++;
+        struct app *app =
+            v->is_left[no] ? directory_app_by_no(g->api->options.directory, no) : NULL;
+        bool counts = app && cluster_of(g, app->terms.account_no) == v->unknown_cluster;
+        if (counts)
+            count_unknown(g, app);
+        if (counts || !app)
+            v->is_left[no] = false;
+        if (app)
+            app_unref(app);
+    }
+    return v->unknown_next < v->unknown_end;
+}
+
+static void unknown_counted(struct slices *slices, bool more)
+{
+    (void)more;
+    ask_next_node(CONTAINER_OF(slices, struct viewing, unknown));
+}
 
 static void node_answered(struct task *task)
 {
@@ -275,22 +334,27 @@ static void node_answered(struct task *task)
     uint32_t asked_about = v->question.app_no;
     struct str part = v->question.answered ? v->question.answer : STR_NONE;
     account_health_add_part(&v->gathering.found, part, remove_left, v);
-    bool gave_up = !part.p || v->c->r->gone;
+    bool gave_up = !part.p;
     arena_free(&v->question.arena);
+    struct app *app = directory_app_by_no(v->gathering.api->options.directory, asked_about);
+    v->unknown_cluster = app ? cluster_of(&v->gathering, app->terms.account_no) : 0;
+    if (app)
+        app_unref(app);
     /* The node that answered may have lost the app meanwhile: it is not asked for again. */
-    for (uint32_t no = asked_about; no < (gave_up ? v->end : asked_about + 1); no++)
-        if (v->is_left[no]) {
-            count_unknown(v, no);
-            v->is_left[no] = false;
-        }
-    ask_next_node(v);
+    v->unknown_next = asked_about;
+    v->unknown_end = gave_up ? v->end : asked_about + 1;
+    v->unknown = (struct slices){.executor = v->gathering.executor,
+                                 .left = v->unknown_end - asked_about,
+                                 .print = count_some_unknown,
+                                 .end = unknown_counted};
+    slices_begin(&v->unknown);
 }
 
 static void ask_next_node(struct viewing *v)
 {
     while (v->next < v->end && !v->is_left[v->next])
         v->next++;
-    if (v->next == v->end) {
+    if (v->next == v->end || v->c->r->gone) {
         answer(v);
         return;
     }
@@ -312,6 +376,13 @@ static void own_done(struct gathering *g)
         answer(v);
 }
 
+static void add_left(struct gathering *g, uint32_t app_no)
+{
+    struct viewing *v = CONTAINER_OF(g, struct viewing, gathering);
+    if (app_no < v->end) /* else it was made since */
+        v->is_left[app_no] = true;
+}
+
 void account_endpoints(struct call *c)
 {
     struct viewing *v = call_alloc(c, sizeof *v);
@@ -320,19 +391,12 @@ void account_endpoints(struct call *c)
         .gathering = {.api = c->api,
                       .executor = call_executor(c),
                       .account_no = c->account_no,
+                      .is_elsewhere = add_left,
                       .done = own_done},
+        .end = directory_next_no(c->api->options.directory, ACCOUNT_APP),
     };
-    size_t count;
-    uint32_t *apps = list_apps(c->api->options.directory, c->account_no, &count);
-    v->end = count > 0 ? apps[count - 1] + 1 : 0;
     v->is_left = xcalloc(v->end + 1, sizeof *v->is_left);
-    for (size_t i = 0; i < count; i++)
-        v->is_left[apps[i]] = true;
-    take_own(&v->gathering, apps, count);
-    for (size_t i = 0; i < v->gathering.own_count; i++)
-        v->is_left[v->gathering.own[i]->app_no] = false;
-    begin_gathering(&v->gathering);
-    free(apps);
+    look_at_some(&v->gathering);
 }
 
 /* --- for another node --------------------------------------------------------------------------
@@ -370,9 +434,5 @@ void account_endpoints_answer(struct api *api, struct executor *executor, int64_
         .done = answer_node,
     };
     app_unref(app);
-    size_t count;
-    uint32_t *apps = list_apps(api->options.directory, a->gathering.account_no, &count);
-    take_own(&a->gathering, apps, count);
-    begin_gathering(&a->gathering);
-    free(apps);
+    look_at_some(&a->gathering);
 }

@@ -92,14 +92,14 @@ static void print_groups(struct buf *to, const char *what, const struct health_g
 }
 
 void account_health_print_part(struct buf *to, const struct account_health *h,
-                               struct app *const *apps, size_t app_count)
+                               const uint32_t *app_nos, size_t app_count)
 {
     for (int i = 0; i < ENDPOINT_HEALTHS; i++)
         buf_printf(to, "count %d %lld\n", i, (long long)h->counts[i]);
     print_groups(to, "app", &h->apps);
     print_groups(to, "partner", &h->partners);
     for (size_t i = 0; i < app_count; i++)
-        buf_printf(to, "about %u\n", apps[i]->app_no);
+        buf_printf(to, "about %u\n", app_nos[i]);
     for (size_t i = 0; i < h->item_count; i++) {
         const struct health_item *item = &h->items[i];
         buf_printf(to, "item %d %lld %.*s\n", (int)item->health, (long long)item->waiting,

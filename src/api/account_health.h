@@ -43,7 +43,7 @@ void account_health_list(struct account_health *h, enum endpoint_health health, 
 
 /* What one node knows, and which apps that is about. */
 void account_health_print_part(struct buf *to, const struct account_health *h,
-                               struct app *const *apps, size_t app_count);
+                               const uint32_t *app_nos, size_t app_count);
 /* Adds another node's part; is_about is called with each app's number. */
 void account_health_add_part(struct account_health *h, struct str part,
                              void (*is_about)(void *context, uint32_t app_no), void *context);

@@ -225,6 +225,41 @@ def test_one_cluster_is_down_and_the_accounts_of_the_other_are_not(split, receiv
     eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Again", 15)
 
 
+def test_endpoints_of_a_cluster_that_is_down_are_not_told_and_the_others_are(split):
+    a, b = split.start("a"), split.start("b")
+    split.wait_even("a", "b")
+    failing = Receiver(answer=lambda r: 503)
+    try:
+        up, down = split.accounts(a, failing.url, 4)  # so many are not one node's alone
+        for account in up + down:
+            assert stored(post(a, *[account.event("%s-%d" % (account.app_id, n)) for n in range(12)]))
+
+        def health(node):
+            answer = node.api().get("/api/v1/endpoints")
+            assert answer.status == 200, answer
+            assert sum(answer.json["States"].values()) == 3 * 8
+            return answer.json
+
+        def listed(found):
+            return {one["AppId"] for one in found["NotHealthy"]}
+
+        everybody = {account.app_id for account in up + down}
+        for node in (a, b):
+            eventually(lambda n=node: listed(health(n)) == everybody, 30)
+        split.servers[1].kill()
+        for node in (a, b):
+            wait_away(node, 1)
+        for node in (a, b) * 3:
+            found = health(node)
+            assert listed(found) == {account.app_id for account in up}, found
+            # Whatever is not told in full is named, and nothing of it is called healthy.
+            assert {one["PartnerId"]: one["NotHealthy"] > 0 for one in found["Partners"]} == {
+                account.partner_id: True for account in up + down}
+            assert found["More"]
+    finally:
+        failing.close()
+
+
 def test_a_node_starts_while_a_cluster_is_down(split, receiver):
     a = split.start("a")
     (first,), (second,) = split.accounts(a, receiver.url, 1)
