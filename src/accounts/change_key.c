@@ -52,16 +52,20 @@ static void key_scopes(const struct fields *f, uint32_t *scopes)
         key_scope(f, e, scopes);
 }
 
-static bool grantable(struct problems *faults, uint32_t scopes, uint32_t maker_scopes)
+static bool grantable(struct problems *faults, const struct api_key *k,
+                      const struct key_maker *maker)
 {
-    if (maker_scopes & SCOPE_ADMIN)
+    if (maker->scopes & SCOPE_ADMIN)
         return true;
     for (size_t i = 0; i < scope_count; i++)
-        if (scopes & ~maker_scopes & scope_names[i].bit)
+        if (k->scopes & ~maker->scopes & scope_names[i].bit)
             problem_add(faults, STR("Scopes"), "forbidden",
                         "the key that makes this one has not the scope %s itself",
                         scope_names[i].name);
-    return (scopes & ~maker_scopes) == 0;
+    if (maker->expires_ms && k->expires_ms > maker->expires_ms)
+        problem_add(faults, STR("ExpiresAt"), "forbidden",
+                    "the key that makes this one ends before");
+    return faults->count == 0;
 }
 
 static void make_key_text(struct accounts *accounts, char ret_text[KEY_TEXT_BYTES + 1])
@@ -85,13 +89,17 @@ static bool has_room_for_key(struct directory *d, uint32_t account_no)
 }
 
 enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
-                                     uint32_t maker_scopes, struct str person, bool by_operator,
-                                     const struct json *body, struct problems *faults,
-                                     struct change *ret_change)
+                                     const struct key_maker *maker, const struct json *body,
+                                     struct problems *faults, struct change *ret_change)
 {
     struct fields f = accounts_fields(accounts, body, false, faults);
     struct partner *partner = directory_partner(accounts->options.directory, partner_id);
-    struct api_key k = {.version = 1, .person = person, .by_operator = by_operator};
+    struct api_key k = {
+        .version = 1,
+        .person = maker->person,
+        .by_operator = maker->by_operator,
+        .expires_ms = maker->expires_ms,
+    };
     if (!partner)
         return CHANGE_NOT_FOUND;
     k.account_no = partner->account_no;
@@ -106,7 +114,7 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
     key_expiry(&f, env_wall_ms(accounts->options.env), &k.expires_ms);
     if (faults->count)
         return accounts_refusal(faults);
-    if (!grantable(faults, k.scopes, maker_scopes))
+    if (!grantable(faults, &k, maker))
         return CHANGE_FORBIDDEN;
     if (!has_room_for_key(accounts->options.directory, k.account_no))
         return CHANGE_TOO_MANY;

@@ -99,12 +99,17 @@ enum change_result change_create_client(struct accounts *accounts, struct str ap
 enum change_result change_patch_client(struct accounts *accounts, struct str client_id,
                                        struct str if_match, const struct json *body,
                                        struct problems *faults, struct change *ret_change);
-/* maker_scopes: of the key that asks; person: the UserId behind it, absent: none; by_operator: that
- * is the operator's own. A partner's key never gets SCOPE_ADMIN. */
+/* Who asks for a key, which grants no more than they have. */
+struct key_maker {
+    uint32_t scopes;
+    int64_t expires_ms; /* of the key that asks; 0: never, or a session */
+    struct str person;  /* the UserId behind it; absent: none */
+    bool by_operator;   /* the operator's own */
+};
+/* A partner's key never gets SCOPE_ADMIN. It ends with the one that asks unless told to earlier. */
 enum change_result change_create_key(struct accounts *accounts, struct str partner_id,
-                                     uint32_t maker_scopes, struct str person, bool by_operator,
-                                     const struct json *body, struct problems *faults,
-                                     struct change *ret_change);
+                                     const struct key_maker *maker, const struct json *body,
+                                     struct problems *faults, struct change *ret_change);
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
                                      struct str key_id, struct change *ret_change);
 /* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end"}, or NULL.

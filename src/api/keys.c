@@ -7,18 +7,21 @@
 #include "base/log.h"
 #include "people/people.h"
 
-/* Who is behind it: the person who is signed in, or who made the key that asks. In the arena. */
-static struct str person_behind(struct call *c, bool *ret_by_operator)
+/* The person who is signed in, or who is behind the key that asks. In the arena. */
+static struct key_maker maker_of(struct call *c)
 {
-    *ret_by_operator = c->is_operator;
-    if (c->person.user_id.p)
-        return c->person.user_id;
-    struct api_key *key = directory_key(c->api->options.directory, c->key_id);
-    struct str person = key && key->person.p ? arena_str(&c->r->arena, key->person) : STR_NONE;
-    if (person.p)
-        *ret_by_operator = key->by_operator;
+    struct key_maker maker = {
+        .scopes = c->scopes, .person = c->person.user_id, .by_operator = c->is_operator};
+    struct api_key *key =
+        maker.person.p ? NULL : directory_key(c->api->options.directory, c->key_id);
+    if (key) {
+        maker.expires_ms = key->expires_ms;
+        maker.by_operator = maker.by_operator || key->by_operator;
+        if (key->person.p)
+            maker.person = arena_str(&c->r->arena, key->person);
+    }
     api_key_unref(key);
-    return person;
+    return maker;
 }
 
 /* Which of the operators it was is not for partners. */
@@ -29,10 +32,9 @@ static struct str creator_shown(const struct call *c, const struct api_key *k)
 
 static enum change_result create(struct mutation *m)
 {
-    bool by_operator;
-    struct str person = person_behind(m->c, &by_operator);
-    return change_create_key(m->accounts, m->c->partner->id, m->c->scopes, person, by_operator,
-                             m->body, &m->c->problems, &m->change);
+    struct key_maker maker = maker_of(m->c);
+    return change_create_key(m->accounts, m->c->partner->id, &maker, m->body, &m->c->problems,
+                             &m->change);
 }
 
 static enum change_result revoke(struct mutation *m)

@@ -475,6 +475,20 @@ def test_a_key_grants_no_more_than_its_maker_has(daemon, api):
     assert len(api.get(path).json["Items"]) == 4
 
 
+def test_a_key_lasts_no_longer_than_its_maker(daemon, api):
+    """Whoever has a key for a day must not be able to make one for ever of it."""
+    path = "/api/v1/partners/%s/keys" % Account(daemon).partner_id
+    ends = ["2098-01-01T00:00:00.000Z", "2099-01-01T00:00:00.000Z", "2099-01-01T00:00:00.001Z"]
+    maker = daemon.api(api.post(path, {"Scopes": ["keys:write"], "ExpiresAt": ends[1]}).json["Key"])
+    for asked, got in (({}, ends[1]), ({"ExpiresAt": None}, ends[1]), ({"ExpiresAt": ends[0]}, ends[0]), ({"ExpiresAt": ends[1]}, ends[1])):
+        made = maker.post(path, dict(asked, Scopes=["keys:write"]))
+        assert (made.status, made.json["ExpiresAt"]) == (201, got)
+    assert_problem(maker.post(path, {"Scopes": ["keys:write"], "ExpiresAt": ends[2]}), 403, "ExpiresAt")
+    grandchild = daemon.api(made.json["Key"]).post(path, {"Scopes": ["keys:write"]})
+    assert grandchild.json["ExpiresAt"] == ends[1]
+    assert "ExpiresAt" not in api.post(path, {"Scopes": ["keys:write"], "ExpiresAt": None}).json
+
+
 def test_authorization_headers(daemon, account):
     api, key, path = daemon.api(None), account.key("apps:read"), "/api/v1/apps/" + account.app_id
     for headers in ({"Authorization": "Bearer " + key}, {"authorization": "bearer " + key}, {"X-Api-Key": key},

@@ -376,8 +376,9 @@ static void rotating_a_secret(void)
 
 static enum change_result make_key(const char *body, uint32_t maker)
 {
-    return change_create_key(f.accounts, STR("p1"), maker, STR("u_1"), false,
-                             fixture_body(&f, body), &f.faults, &f.change);
+    struct key_maker of = {.scopes = maker, .person = STR("u_1")};
+    return change_create_key(f.accounts, STR("p1"), &of, fixture_body(&f, body), &f.faults,
+                             &f.change);
 }
 
 static void keys(void)
