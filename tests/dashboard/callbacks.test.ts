@@ -1,249 +1,247 @@
 // Why a callback never came, and how it comes after all.
-import assert from "node:assert/strict";
-import { Receiver, until } from "./daemon";
-import { test } from "./runner";
-import { theStage, windowOf, type Stage } from "./stage";
+import assert from 'node:assert/strict';
+import { Receiver, until } from './daemon';
+import { test } from './runner';
+import { theStage, windowOf, type Stage } from './stage';
 
 async function send(stage: Stage, id: string, fields: Record<string, unknown> = {}): Promise<void> {
-    const { Rejected } = await stage.daemon.good("POST", "/api/v1/events", {
-        EventId: id,
-        Type: "survey_completed",
-        ClientId: "quiz-iframe",
-        PanelistId: `of-${id}`,
-        RevenueAmount: "0.35",
-        ...fields,
-    });
-    assert.deepEqual(Rejected, []);
+  const { Rejected } = await stage.daemon.good('POST', '/api/v1/events', {
+    EventId: id,
+    Type: 'survey_completed',
+    ClientId: 'quiz-iframe',
+    PanelistId: `of-${id}`,
+    RevenueAmount: '0.35',
+    ...fields,
+  });
+  assert.deepEqual(Rejected, []);
 }
 
 /** Until all of them are in that state. */
 async function reach(stage: Stage, state: string, ...ids: string[]): Promise<void> {
-    for (const id of ids)
-        await until(`${id} is ${state}`, async () => {
-            const path = `/api/v1/callbacks/${id}?partnerId=sunny-games`;
-            return (await stage.daemon.good("GET", path)).State === state;
-        });
+  for (const id of ids)
+    await until(`${id} is ${state}`, async () => {
+      const path = `/api/v1/callbacks/${id}?partnerId=sunny-games`;
+      return (await stage.daemon.good('GET', path)).State === state;
+    });
 }
 
-test("callbacks: the search finds by id, panelist, type and state", async () => {
-    const stage = await theStage();
-    await send(stage, "find-1", { ClientId: "farm-ios" });
-    await send(stage, "find-2", { ClientId: "farm-ios", Type: "profiler_completed" });
-    const window = await windowOf("analyst", "sunny-games");
-    await window.go("/callbacks");
-    const column = async (n: number) => (await window.rows("Callbacks")).map((row) => row[n]);
-    await window.field("RewardId").fill("find-1");
-    await window.shows(async () => assert.deepEqual(await column(0), ["find-1"]));
-    await window.field("RewardId").fill("");
-    await window.field("PanelistId").fill("of-find-2");
-    await window.shows(async () => assert.deepEqual(await column(0), ["find-2"]));
-    await window.go("/callbacks?rewardType=profiler_completed");
-    await window.shows(async () => {
-        assert.ok((await column(0)).includes("find-2"));
-        for (const cell of await column(3)) assert.match(cell!, /Profiler completed$/);
-    });
-    await window.go("/callbacks?rewardId=never-was");
-    await window.see("No callback matches");
-    await window.button("Clear the search").click();
-    await window.shows(async () => assert.ok((await column(0)).length > 2));
-    await window.close();
+test('callbacks: the search finds by id, panelist, type and state', async () => {
+  const stage = await theStage();
+  await send(stage, 'find-1', { ClientId: 'farm-ios' });
+  await send(stage, 'find-2', { ClientId: 'farm-ios', Type: 'profiler_completed' });
+  const window = await windowOf('analyst', 'sunny-games');
+  await window.go('/callbacks');
+  const column = async (n: number) => (await window.rows('Callbacks')).map(row => row[n]);
+  await window.field('RewardId').fill('find-1');
+  await window.shows(async () => assert.deepEqual(await column(0), ['find-1']));
+  await window.field('RewardId').fill('');
+  await window.field('PanelistId').fill('of-find-2');
+  await window.shows(async () => assert.deepEqual(await column(0), ['find-2']));
+  await window.go('/callbacks?rewardType=profiler_completed');
+  await window.shows(async () => {
+    assert.ok((await column(0)).includes('find-2'));
+    for (const cell of await column(3)) assert.match(cell!, /Profiler completed$/);
+  });
+  await window.go('/callbacks?rewardId=never-was');
+  await window.see('No callback matches');
+  await window.button('Clear the search').click();
+  await window.shows(async () => assert.ok((await column(0)).length > 2));
+  await window.close();
 });
 
-test("callbacks: a failing endpoint is diagnosed and mended", async () => {
-    const stage = await theStage();
-    // An app of its own: what is down for long is tried once a minute only.
-    await stage.daemon.good("POST", "/api/v1/partners/sunny-games/apps", {
-        AppId: "ill-app",
-        Name: "Ill App",
-        CurrencyValue: 100,
-        SuccessCallbackUrl: `${stage.broken.url}/ill-app/success`,
-    });
-    const client = { ClientId: "ill-sdk", Name: "ill-sdk", Integration: "sdk" };
-    await stage.daemon.good("POST", "/api/v1/apps/ill-app/clients", client);
-    await send(stage, "ill-1", { ClientId: "ill-sdk" });
-    const window = await windowOf("developer", "sunny-games");
-    await window.go("/");
-    const row = window.page.getByRole("row").filter({ hasText: "Ill App · Success" });
-    await row.getByText(/Down|Failing/).waitFor();
-    await window.go("/callbacks/ill-1");
-    await window.see("Answered 500");
-    await window.see("Your code failed: look for this RewardId in your logs.");
-    await window.see('{"error":"no such user"}');
-    await window.link("ill-app").click();
-    await window.link("Postback").click();
-    await window.see("Answered 500");
-    await window.field("Success Callback URL").fill(`${stage.receiver.url}/mended`);
-    await window.button("Save").first().click();
-    await window.said("Saved.");
-    await window.go("/callbacks/ill-1");
-    await window.button("Resend").click();
-    await window.see(/Your server took it after/);
-    const came = stage.receiver.received.find((one) => one.body.includes('"ill-1"'));
-    assert.equal(came?.path, "/mended");
-    await window.close();
+test('callbacks: a failing endpoint is diagnosed and mended', async () => {
+  const stage = await theStage();
+  // An app of its own: what is down for long is tried once a minute only.
+  await stage.daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'ill-app',
+    Name: 'Ill App',
+    CurrencyValue: 100,
+    SuccessCallbackUrl: `${stage.broken.url}/ill-app/success`,
+  });
+  const client = { ClientId: 'ill-sdk', Name: 'ill-sdk', Integration: 'sdk' };
+  await stage.daemon.good('POST', '/api/v1/apps/ill-app/clients', client);
+  await send(stage, 'ill-1', { ClientId: 'ill-sdk' });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/');
+  const row = window.page.getByRole('row').filter({ hasText: 'Ill App · Success' });
+  await row.getByText(/Down|Failing/).waitFor();
+  await window.go('/callbacks/ill-1');
+  await window.see('Answered 500');
+  await window.see('Your code failed: look for this RewardId in your logs.');
+  await window.see('{"error":"no such user"}');
+  await window.link('ill-app').click();
+  await window.link('Postback').click();
+  await window.see('Answered 500');
+  await window.field('Success Callback URL').fill(`${stage.receiver.url}/mended`);
+  await window.button('Save').first().click();
+  await window.said('Saved.');
+  await window.go('/callbacks/ill-1');
+  await window.button('Resend').click();
+  await window.see(/Your server took it after/);
+  const came = stage.receiver.received.find(one => one.body.includes('"ill-1"'));
+  assert.equal(came?.path, '/mended');
+  await window.close();
 });
 
-test("callbacks: several that were picked are sent again", async () => {
-    const stage = await theStage();
-    const ids = ["pick-1", "pick-2", "pick-3"];
-    for (const id of ids) await send(stage, id, { ClientId: "garden-web" });
-    await reach(stage, "delivered", ...ids);
-    const window = await windowOf("developer", "sunny-games");
-    await window.go("/callbacks");
-    await window.field("Select pick-1").check();
-    await window.field("Select pick-3").check();
-    await window.button("Resend 2").click();
-    await window.said("2 sent again.");
-    const times = (id: string) =>
-        stage.receiver.received.filter((one) => one.body.includes(`"RewardId":"${id}"`)).length;
-    await until("both came twice", async () => times("pick-1") === 2 && times("pick-3") === 2);
-    assert.equal(times("pick-2"), 1);
-    await window.close();
+test('callbacks: several that were picked are sent again', async () => {
+  const stage = await theStage();
+  const ids = ['pick-1', 'pick-2', 'pick-3'];
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'delivered', ...ids);
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/callbacks');
+  await window.field('Select pick-1').check();
+  await window.field('Select pick-3').check();
+  await window.button('Resend 2').click();
+  await window.said('2 sent again.');
+  const times = (id: string) =>
+    stage.receiver.received.filter(one => one.body.includes(`"RewardId":"${id}"`)).length;
+  await until('both came twice', async () => times('pick-1') === 2 && times('pick-3') === 2);
+  assert.equal(times('pick-2'), 1);
+  await window.close();
 });
 
-test("callbacks: what is no longer stored is named, and the others are sent again", async () => {
-    const stage = await theStage();
-    const ids = ["kept-1", "erased-1"];
-    for (const id of ids) await send(stage, id, { ClientId: "garden-web" });
-    await reach(stage, "delivered", ...ids);
-    const window = await windowOf("developer", "sunny-games");
-    window.expect(/status of 409/);
-    await window.go("/callbacks");
-    await window.field("Select erased-1").check();
-    await window.field("Select kept-1").check();
-    await stage.daemon.good("POST", "/api/v1/panelists/erase?partnerId=sunny-games", {
-        PanelistId: "of-erased-1",
-    });
-    await window.button("Resend 2").click();
-    await window.said("1 sent again.");
-    await window.see("The bodies of these are no longer stored: erased-1.");
-    await window.go("/callbacks/erased-1");
-    await window.button("Resend").click();
-    await window.see("was deleted when its panelist was erased");
-    await window.close();
+test('callbacks: what is no longer stored is named, and the others are sent again', async () => {
+  const stage = await theStage();
+  const ids = ['kept-1', 'erased-1'];
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'delivered', ...ids);
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 409/);
+  await window.go('/callbacks');
+  await window.field('Select erased-1').check();
+  await window.field('Select kept-1').check();
+  await stage.daemon.good('POST', '/api/v1/panelists/erase?partnerId=sunny-games', {
+    PanelistId: 'of-erased-1',
+  });
+  await window.button('Resend 2').click();
+  await window.said('1 sent again.');
+  await window.see('The bodies of these are no longer stored: erased-1.');
+  await window.go('/callbacks/erased-1');
+  await window.button('Resend').click();
+  await window.see('was deleted when its panelist was erased');
+  await window.close();
 });
 
-test("callbacks: a range is sent again, with its progress", async () => {
-    const stage = await theStage();
-    const ids = ["range-1", "range-2", "range-3"];
-    const minute = new Date(Date.now() - 30_000).toISOString().slice(0, 16);
-    await stage.daemon.good("PATCH", "/api/v1/apps/word-garden", { SuccessCallbackUrl: null });
-    for (const id of ids) await send(stage, id, { ClientId: "garden-web" });
-    await reach(stage, "skipped", ...ids);
-    await stage.daemon.good("PATCH", "/api/v1/apps/word-garden", {
-        SuccessCallbackUrl: `${stage.receiver.url}/word-garden/success`,
-    });
-    const window = await windowOf("developer", "sunny-games");
-    await window.go("/callbacks");
-    await window.button("Resend a range").click();
-    const dialog = window.page.getByRole("dialog", { name: "Resend a range" });
-    await dialog.getByLabel("App", { exact: true }).selectOption("word-garden");
-    await dialog.getByLabel("Dead", { exact: true }).uncheck();
-    await dialog.getByLabel("Skipped", { exact: true }).check();
-    await dialog.getByLabel("Accepted from (UTC)").fill(minute);
-    await dialog.getByLabel("At most").fill("200");
-    await dialog.getByRole("button", { name: "Resend", exact: true }).click();
-    await window.see("The range has been sent again");
-    await reach(stage, "delivered", ...ids);
-    await window.page.reload();
-    await window.see("The range has been sent again");
-    await window.button("Dismiss").click();
-    await window.close();
+test('callbacks: a range is sent again, with its progress', async () => {
+  const stage = await theStage();
+  const ids = ['range-1', 'range-2', 'range-3'];
+  const minute = new Date(Date.now() - 30_000).toISOString().slice(0, 16);
+  await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', { SuccessCallbackUrl: null });
+  for (const id of ids) await send(stage, id, { ClientId: 'garden-web' });
+  await reach(stage, 'skipped', ...ids);
+  await stage.daemon.good('PATCH', '/api/v1/apps/word-garden', {
+    SuccessCallbackUrl: `${stage.receiver.url}/word-garden/success`,
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/callbacks');
+  await window.button('Resend a range').click();
+  const dialog = window.page.getByRole('dialog', { name: 'Resend a range' });
+  await dialog.getByLabel('App', { exact: true }).selectOption('word-garden');
+  await dialog.getByLabel('Dead', { exact: true }).uncheck();
+  await dialog.getByLabel('Skipped', { exact: true }).check();
+  await dialog.getByLabel('Accepted from (UTC)').fill(minute);
+  await dialog.getByLabel('At most').fill('200');
+  await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
+  await window.see('The range has been sent again');
+  await reach(stage, 'delivered', ...ids);
+  await window.page.reload();
+  await window.see('The range has been sent again');
+  await window.button('Dismiss').click();
+  await window.close();
 });
 
-test("callbacks: the list says what fails, why, and what waits behind an endpoint", async () => {
-    const stage = await theStage();
-    await stage.daemon.good("POST", "/api/v1/partners/sunny-games/apps", {
-        AppId: "listed-app",
-        Name: "Listed App",
-        CurrencyValue: 100,
-        SuccessCallbackUrl: `${stage.broken.url}/listed-app/success`,
-    });
-    const client = { ClientId: "listed-sdk", Integration: "sdk" };
-    await stage.daemon.good("POST", "/api/v1/apps/listed-app/clients", client);
-    for (let n = 0; n < 12; n++) await send(stage, `listed-${n}`, { ClientId: "listed-sdk" });
-    await until("its endpoint is down", async () => {
-        const path = "/api/v1/apps/listed-app/endpoints";
-        const { Endpoints } = await stage.daemon.good("GET", path);
-        return Endpoints[0].State === "suspended";
-    });
-    for (let n = 0; n < 6; n++) await send(stage, `late-${n}`, { ClientId: "listed-sdk" });
-    const window = await windowOf("analyst", "sunny-games");
-    await window.go("/callbacks?appId=listed-app");
-    await window.shows(async () => {
-        const rows = await window.rows("Callbacks");
-        const failing = rows.find((row) => /^Failing\s+\d+ attempts?$/.test(row[1]!));
-        assert.ok(failing, "some were tried");
-        assert.match(
-            failing[2]!,
-            /^Answered 500[^]*(ago|just now) · next try when the endpoint answers/,
-        );
-        assert.match(failing[3]!, /^Listed App/);
-        const waiting = rows.find((row) => row[1] === "Waiting");
-        assert.ok(waiting, "some wait for the endpoint");
-        assert.match(waiting[2]!, /^No attempt yet: Answered 500[^]*Endpoint: Down since/);
-    });
-    await window.link("Endpoint: Down").first().click();
-    await window.heading("Listed App").waitFor();
-    await window.close();
+test('callbacks: the list says what fails, why, and what waits behind an endpoint', async () => {
+  const stage = await theStage();
+  await stage.daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'listed-app',
+    Name: 'Listed App',
+    CurrencyValue: 100,
+    SuccessCallbackUrl: `${stage.broken.url}/listed-app/success`,
+  });
+  const client = { ClientId: 'listed-sdk', Integration: 'sdk' };
+  await stage.daemon.good('POST', '/api/v1/apps/listed-app/clients', client);
+  for (let n = 0; n < 12; n++) await send(stage, `listed-${n}`, { ClientId: 'listed-sdk' });
+  await until('its endpoint is down', async () => {
+    const path = '/api/v1/apps/listed-app/endpoints';
+    const { Endpoints } = await stage.daemon.good('GET', path);
+    return Endpoints[0].State === 'suspended';
+  });
+  for (let n = 0; n < 6; n++) await send(stage, `late-${n}`, { ClientId: 'listed-sdk' });
+  const window = await windowOf('analyst', 'sunny-games');
+  await window.go('/callbacks?appId=listed-app');
+  await window.shows(async () => {
+    const rows = await window.rows('Callbacks');
+    const failing = rows.find(row => /^Failing\s+\d+ attempts?$/.test(row[1]!));
+    assert.ok(failing, 'some were tried');
+    assert.match(
+      failing[2]!,
+      /^Answered 500[^]*(ago|just now) · next try when the endpoint answers/,
+    );
+    assert.match(failing[3]!, /^Listed App/);
+    const waiting = rows.find(row => row[1] === 'Waiting');
+    assert.ok(waiting, 'some wait for the endpoint');
+    assert.match(waiting[2]!, /^No attempt yet: Answered 500[^]*Endpoint: Down since/);
+  });
+  await window.link('Endpoint: Down').first().click();
+  await window.heading('Listed App').waitFor();
+  await window.close();
 });
 
-test("callbacks: the log is searched by error, and all that match are sent again", async () => {
-    const stage = await theStage();
-    const receiver = await Receiver.start();
-    receiver.status = 404;
-    await stage.daemon.good("POST", "/api/v1/partners/sunny-games/apps", {
-        AppId: "match-app",
-        Name: "Match App",
-        CurrencyValue: 100,
-        SuccessCallbackUrl: `${receiver.url}/success`,
-        FailureCallbackUrl: "http://127.0.0.1:9/failure",
-    });
-    const client = { ClientId: "match-sdk", Integration: "sdk" };
-    await stage.daemon.good("POST", "/api/v1/apps/match-app/clients", client);
-    const ids = ["match-1", "match-2", "match-3"];
-    for (const id of ids) await send(stage, id, { ClientId: "match-sdk" });
-    await send(stage, "match-refused", { ClientId: "match-sdk", Type: "survey_disqualified" });
-    await until("all have failed", async () => {
-        const path = "/api/v1/callbacks?partnerId=sunny-games&appId=match-app&class=any";
-        return (await stage.daemon.good("GET", path)).Items.length === 4;
-    });
-    const window = await windowOf("developer", "sunny-games");
-    await window.go("/callbacks?appId=match-app");
-    const found = async () => {
-        const all = await window.page
-            .locator('[aria-label="Callbacks"] tbody a.mono')
-            .allInnerTexts();
-        return all.filter((text) => text.startsWith("match-")).sort();
-    };
-    await window.field("State").selectOption("failing");
-    await window.shows(async () => assert.deepEqual(await found(), [...ids, "match-refused"]));
-    await window.link("match-refused").click();
-    await window.page.locator(".page-head .badge", { hasText: "failing" }).waitFor();
-    await window.page.goBack();
-    await window.field("Last error").selectOption("refused");
-    await window.shows(async () => assert.deepEqual(await found(), ["match-refused"]));
-    await window.field("Last error").selectOption("");
-    await window.field("Last status").fill("404");
-    await window.shows(async () => assert.deepEqual(await found(), ids));
-    await window.button("Select the 3 shown").click();
-    await window.button("Resend 3").waitFor();
-    await window.button("Clear the selection").click();
-    receiver.status = 200;
-    await window.button("Resend all that match").click();
-    await window.see("3 callbacks match");
-    await window.button("Resend 3").click();
-    await window.said("3 sent again.");
-    await reach(stage, "delivered", ...ids);
-    const path = "/api/v1/apps/match-app";
-    await stage.daemon.good("PATCH", path, { FailureCallbackUrl: `${receiver.url}/failure` });
-    await window.go("/callbacks?appId=match-app&state=pending");
-    await window.button("Resend all that match").click();
-    await window.see("1 callback matches");
-    await window.button("Resend 1").click();
-    await window.see("The range has been sent again");
-    await window.button("Dismiss").click();
-    await reach(stage, "delivered", "match-refused");
-    await window.close();
-    await receiver.stop();
+test('callbacks: the log is searched by error, and all that match are sent again', async () => {
+  const stage = await theStage();
+  const receiver = await Receiver.start();
+  receiver.status = 404;
+  await stage.daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'match-app',
+    Name: 'Match App',
+    CurrencyValue: 100,
+    SuccessCallbackUrl: `${receiver.url}/success`,
+    FailureCallbackUrl: 'http://127.0.0.1:9/failure',
+  });
+  const client = { ClientId: 'match-sdk', Integration: 'sdk' };
+  await stage.daemon.good('POST', '/api/v1/apps/match-app/clients', client);
+  const ids = ['match-1', 'match-2', 'match-3'];
+  for (const id of ids) await send(stage, id, { ClientId: 'match-sdk' });
+  await send(stage, 'match-refused', { ClientId: 'match-sdk', Type: 'survey_disqualified' });
+  await until('all have failed', async () => {
+    const path = '/api/v1/callbacks?partnerId=sunny-games&appId=match-app&class=any';
+    return (await stage.daemon.good('GET', path)).Items.length === 4;
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/callbacks?appId=match-app');
+  const found = async () => {
+    const all = await window.page.locator('[aria-label="Callbacks"] tbody a.mono').allInnerTexts();
+    return all.filter(text => text.startsWith('match-')).sort();
+  };
+  await window.field('State').selectOption('failing');
+  await window.shows(async () => assert.deepEqual(await found(), [...ids, 'match-refused']));
+  await window.link('match-refused').click();
+  await window.page.locator('.page-head .badge', { hasText: 'failing' }).waitFor();
+  await window.page.goBack();
+  await window.field('Last error').selectOption('refused');
+  await window.shows(async () => assert.deepEqual(await found(), ['match-refused']));
+  await window.field('Last error').selectOption('');
+  await window.field('Last status').fill('404');
+  await window.shows(async () => assert.deepEqual(await found(), ids));
+  await window.button('Select the 3 shown').click();
+  await window.button('Resend 3').waitFor();
+  await window.button('Clear the selection').click();
+  receiver.status = 200;
+  await window.button('Resend all that match').click();
+  await window.see('3 callbacks match');
+  await window.button('Resend 3').click();
+  await window.said('3 sent again.');
+  await reach(stage, 'delivered', ...ids);
+  const path = '/api/v1/apps/match-app';
+  await stage.daemon.good('PATCH', path, { FailureCallbackUrl: `${receiver.url}/failure` });
+  await window.go('/callbacks?appId=match-app&state=pending');
+  await window.button('Resend all that match').click();
+  await window.see('1 callback matches');
+  await window.button('Resend 1').click();
+  await window.see('The range has been sent again');
+  await window.button('Dismiss').click();
+  await reach(stage, 'delivered', 'match-refused');
+  await window.close();
+  await receiver.stop();
 });
