@@ -156,16 +156,24 @@ static bool parameter_time(struct call *c, const char *name, int64_t *ret_ms)
     return text.p != NULL;
 }
 
+/* Failing: pending or being tried, after an attempt that failed. */
+static bool is_failing(const struct call *c)
+{
+    return str_is(call_parameter(c, "state"), "failing");
+}
+
 static enum callback_state parameter_state(struct call *c)
 {
     struct str text = call_parameter(c, "state");
     if (!text.p)
         return CALLBACK_NONE;
+    if (is_failing(c))
+        return CALLBACK_PENDING;
     for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
         if (str_is(text, callback_state_name((enum callback_state)s)))
             return (enum callback_state)s;
     call_add_parameter_problem(c, "state", "invalid",
-                               "pending, delivering, delivered, dead or skipped.");
+                               "pending, failing, delivering, delivered, dead or skipped.");
     return CALLBACK_NONE;
 }
 
@@ -217,7 +225,7 @@ static void parameter_attempt(struct call *c, struct callbacks_request *l)
 {
     l->class = parameter_class(c);
     l->status = (int)query_int(c, "status", 100, 599, 0);
-    l->picks = call_parameter(c, "class").p || call_parameter(c, "status").p;
+    l->picks = call_parameter(c, "class").p || call_parameter(c, "status").p || is_failing(c);
     if (!l->picks)
         return;
     if (l->list.state == CALLBACK_DELIVERED)
@@ -240,7 +248,9 @@ static void start(struct call *c, struct callbacks_request *l)
     l->list.done.run = list_done;
     l->list.reply_to = call_executor(c);
     enum callback_state state = l->list.state;
-    if (state != CALLBACK_NONE && state != CALLBACK_PENDING && state != CALLBACK_DELIVERING) {
+    bool may_be_tried =
+        state == CALLBACK_NONE || state == CALLBACK_PENDING || state == CALLBACK_DELIVERING;
+    if (!may_be_tried || is_failing(c)) { /* pending is then what is being tried, too */
         store_list_callbacks(c->api->options.store, &l->list);
         return;
     }

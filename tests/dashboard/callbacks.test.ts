@@ -172,16 +172,16 @@ test('callbacks: the list says what fails, why, and what waits behind an endpoin
   await window.go('/callbacks?appId=listed-app');
   await window.shows(async () => {
     const rows = await window.rows('Callbacks');
-    const failing = rows.find(row => /^Failing\s+\d+ attempts?$/.test(row[1]!));
+    const failing = rows.find(row => row[1] === 'Failing');
     assert.ok(failing, 'some were tried');
     assert.match(
       failing[2]!,
-      /^Answered 500[^]*(ago|just now) · next try when the endpoint answers/,
+      /^Down Answered 500[^]* · \d+ attempts? · [^]*(ago|just now) · next try when the endpoint answers/,
     );
     assert.match(failing[3]!, /^Listed App/);
     const waiting = rows.find(row => row[1] === 'Waiting');
     assert.ok(waiting, 'some wait for the endpoint');
-    assert.match(waiting[2]!, /^No attempt yet: Answered 500[^]*Endpoint: Down since/);
+    assert.match(waiting[2]!, /^Down No attempt yet: Answered 500[^]* · down since/);
   });
   await window.link('Endpoint: Down').first().click();
   await window.heading('Listed App').waitFor();

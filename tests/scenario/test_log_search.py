@@ -26,6 +26,7 @@ def test_a_list_is_searched_by_what_came_of_the_last_attempt(own_daemon):
         assert found(status=404) == of(404)
         assert found(status=422, **{"class": "status"}) == found(status=422, state="pending") == of(422)
         assert found(**{"class": "refused"}) == ["nobody"]
+        assert found(state="failing") == ["nobody"] + of(404, 422) and found(state="failing", status=404) == of(404)
         assert found(status=404, **{"class": "refused"}) == found(status=500) == found(status=404, state="dead") == []
         assert found(status=404, rewardType="offer_completed") == []
         assert found(status=404, rewardId="404-3") == ["404-3"]

@@ -18,6 +18,8 @@ interface Options {
   /** Read again whenever outcomes of callbacks come in; every 5 s where nothing tells of them. */
   live?: boolean;
   everyMs?: number;
+  /** Outcomes that come faster are read together. */
+  atMostEveryMs?: number;
 }
 
 /** When to read again: something has happened, or time has passed. */
@@ -25,9 +27,20 @@ function useBeats(options: Options, beat: (happened: boolean) => void): void {
   const tick = options.live ? outcomeTick.value : 0;
   const everyMs = options.everyMs ?? (options.live ? (liveConnected.value ? 30_000 : 5_000) : 0);
   const first = useRef(true);
+  const last = useRef(0);
   useEffect(() => {
     if (first.current) first.current = false;
-    else if (!document.hidden) beat(true);
+    else if (options.live) {
+      const inMs = last.current + (options.atMostEveryMs ?? 0) - Date.now();
+      const go = () => {
+        last.current = Date.now();
+        if (!document.hidden) beat(true);
+      };
+      if (inMs <= 0) return go();
+      const timer = setTimeout(go, inMs);
+      return () => clearTimeout(timer);
+    }
+    return;
   }, [tick]);
   useEffect(() => {
     if (!everyMs) return;
@@ -40,29 +53,31 @@ function useBeats(options: Options, beat: (happened: boolean) => void): void {
 export function useResource<T>(
   path: string | null,
   query?: Query,
-  options: Options = {},
+  options: Options & { start?: T | null } = {},
 ): Resource<T> {
   const address = path === null ? null : withQuery(path, query);
   const read = useCallback((signal: AbortSignal) => get<T>(address!, undefined, signal), [address]);
   return useRead<T>(address, address === null ? null : read, options);
 }
 
-/** The same for several requests that make one answer; `key` changes when the question does. */
+/** The same for several requests that make one answer; `key` changes when the question does.
+ * start: what is known already of the first question, which is then not asked. */
 export function useRead<T>(
   key: string | null,
   read: ((signal: AbortSignal) => Promise<T>) | null,
-  options: Options = {},
+  options: Options & { start?: T | null } = {},
 ): Resource<T> {
   const [state, setState] = useState<{
     key: string | null;
     data: T | null;
     problem: Problem | null;
   }>({
-    key: null,
-    data: null,
+    key: options.start ? key : null,
+    data: options.start ?? null,
     problem: null,
   });
-  const [loading, setLoading] = useState(key !== null);
+  const known = useRef(!!options.start);
+  const [loading, setLoading] = useState(key !== null && !options.start);
   const [round, setRound] = useState(0);
   const reload = useCallback(() => setRound(n => n + 1), []);
   const busy = useRef(false);
@@ -75,7 +90,9 @@ export function useRead<T>(
   });
 
   useEffect(() => {
-    if (key === null || !read) return;
+    const isKnown = known.current;
+    known.current = false;
+    if (key === null || !read || isKnown) return;
     const abort = new AbortController();
     let retry: ReturnType<typeof setTimeout> | undefined;
     reading.current = abort;
@@ -140,6 +157,7 @@ export async function everyItem<T>(
 
 export interface Pages<T> extends Omit<Resource<T[]>, 'take'> {
   more: boolean;
+  next: string | null;
   loadMore: () => void;
 }
 
@@ -147,7 +165,7 @@ export interface Pages<T> extends Omit<Resource<T[]>, 'take'> {
 export function useList<T>(
   path: string | null,
   query: Query = {},
-  options: Options = {},
+  options: Options & { start?: List<T> | null } = {},
 ): Pages<T> {
   const address = path === null ? null : withQuery(path, query);
   const first = useResource<List<T>>(path, query, options);
@@ -191,6 +209,7 @@ export function useList<T>(
     loading: first.loading,
     reload,
     more: next !== null,
+    next,
     loadMore,
   };
 }

@@ -16,8 +16,11 @@ function read(): Address {
 
 export const address = signal<Address>(read());
 export const query = computed(() => address.value.query);
+/** Whether somebody came back here: by the browser's button, or by the link above the heading. */
+export const cameBack = signal(false);
 
-export function navigate(to: string, replace = false): void {
+export function navigate(to: string, replace = false, back = false): void {
+  cameBack.value = back;
   if (replace) history.replaceState(null, '', to);
   else history.pushState(null, '', to);
   address.value = read();
@@ -59,11 +62,15 @@ function clicked(event: MouseEvent): void {
   if (link.origin !== window.location.origin || link.pathname === '/openapi.json') return;
   if (link.hash && link.pathname === window.location.pathname) return;
   event.preventDefault();
-  if (link.href !== window.location.href) navigate(link.pathname + link.search + link.hash);
+  if (link.href !== window.location.href)
+    navigate(link.pathname + link.search + link.hash, false, !!link.closest('.crumbs'));
 }
 
 export function startRouter(): void {
   document.addEventListener('click', clicked);
-  window.addEventListener('popstate', () => (address.value = read()));
+  window.addEventListener('popstate', () => {
+    cameBack.value = true;
+    address.value = read();
+  });
   window.addEventListener('hashchange', () => (address.value = read()));
 }

@@ -7,7 +7,7 @@ import { Button, Choices, Empty, LinkButton, PageHead } from '../ui/basics';
 import { Icon, Mark } from '../ui/icons';
 import { Toasts } from '../ui/overlay';
 import { stopActing } from './acting';
-import { address, matchPath, navigate } from './router';
+import { address, cameBack, matchPath, navigate } from './router';
 import { pages, type Page, type PageProps } from './routes';
 import { may, signOut } from './session';
 import { setTheme, theme } from './theme';
@@ -150,7 +150,7 @@ export function Shell({ who }: { who: SignedIn }) {
       return;
     }
     // A new page begins at its heading, for eyes and for screen readers alike.
-    window.scrollTo(0, 0);
+    if (!cameBack.value) window.scrollTo(0, 0);
     main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [path]);
   return (

@@ -71,9 +71,11 @@ interface TableProps<T> {
   rowKey: (row: T) => string;
   /** How many are shown, of those that are sorted. */
   most?: number;
+  /** Each row is one line on a desk, and a short card on a phone. */
+  lines?: boolean;
 }
 
-export function Table<T>({ label, columns, rows, rowKey, most }: TableProps<T>) {
+export function Table<T>({ label, columns, rows, rowKey, most, lines }: TableProps<T>) {
   const [sorting, setSorting] = useState<Sorting | null>(null);
   const heading = columns.find(column => column.heads) ?? columns[0];
   const name = (column: Column<T>) =>
@@ -81,7 +83,7 @@ export function Table<T>({ label, columns, rows, rowKey, most }: TableProps<T>) 
       .filter(Boolean)
       .join(' ');
   return (
-    <table class="table" role="table" aria-label={label}>
+    <table class={`table ${lines ? 'lines' : ''}`} role="table" aria-label={label}>
       <thead role="rowgroup">
         <tr role="row">
           {columns.map(column => (
@@ -89,6 +91,7 @@ export function Table<T>({ label, columns, rows, rowKey, most }: TableProps<T>) 
               key={column.title}
               role="columnheader"
               scope="col"
+              data-label={column.title}
               class={name(column)}
               aria-sort={
                 sorting?.title !== column.title

@@ -24,6 +24,7 @@ import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { ResendAnswer, type Resent } from './answer';
 import { callbackPage, callbackPath } from './paths';
+import { logHref } from './log';
 import { stateOf } from './progress';
 import { isHeldBack, standing, typeTitles, whatToDo } from './words';
 
@@ -247,7 +248,7 @@ export function CallbackPage({ params }: PageProps) {
     <div class="page">
       <PageHead
         title={id}
-        crumb={{ href: '/callbacks', title: 'Callbacks' }}
+        crumb={{ href: logHref(), title: 'Callbacks' }}
         text={data ? standing(data, serverNow()) : undefined}
       >
         {data && <State callback={data} />}

@@ -1,6 +1,6 @@
 // The log of callbacks: search, and sending again what did not arrive.
 import { useState } from 'preact/hooks';
-import { useList, everyItem, useRead, useResource } from '../../app/resource';
+import { everyItem, useRead, useResource } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { path } from '../../lib/http';
 import type { AccountEndpoints, App, Callback } from '../../lib/types';
@@ -9,6 +9,7 @@ import { Amount } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
 import { asked, clearFilters, Filters, isFiltered } from './filters';
 import { ResendAnswers, type Resent } from './answer';
+import { useLog, type Log } from './log';
 import { callbackPage } from './paths';
 import { RecoverDialog, RecoveryProgress } from './recover';
 import { heldBy, Progress, Result } from './progress';
@@ -38,7 +39,7 @@ function columnsFor(
       title: 'RewardId',
       heads: true,
       cell: row => (
-        <a class="mono" href={callbackPage(row.RewardId)}>
+        <a class="mono" title={row.RewardId} href={callbackPage(row.RewardId)}>
           {row.RewardId}
         </a>
       ),
@@ -55,13 +56,19 @@ function columnsFor(
     {
       title: 'App and type',
       cell: row => (
-        <>
-          <div>{nameOf(row.AppId)}</div>
-          <div class="small quiet">{typeTitles[row.RewardType]}</div>
-        </>
+        <span title={`${nameOf(row.AppId)}, ${typeTitles[row.RewardType]}`}>
+          {nameOf(row.AppId)} <span class="small quiet">{typeTitles[row.RewardType]}</span>
+        </span>
       ),
     },
-    { title: 'PanelistId', cell: row => <span class="mono">{row.PanelistId}</span> },
+    {
+      title: 'PanelistId',
+      cell: row => (
+        <span class="mono" title={row.PanelistId}>
+          {row.PanelistId}
+        </span>
+      ),
+    },
     { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
     { title: 'Accepted', tight: true, cell: row => <Time at={row.CreatedAt} short /> },
   ];
@@ -96,6 +103,17 @@ function NoRows() {
     <Empty title="No callbacks yet" action={<a href="/console">Send a test callback</a>}>
       They appear here as soon as a panelist finishes a survey or an offer.
     </Empty>
+  );
+}
+
+function Following({ log }: { log: Log }) {
+  return (
+    <span class="row" aria-live="off">
+      {log.following ? 'Live' : log.stopped === 'by hand' ? 'Paused' : 'Paused while you read'}
+      <Button kind="plain" size="small" onClick={log.following ? log.pause : log.follow}>
+        {log.following ? 'Pause' : log.stopped === 'by hand' ? 'Follow live' : 'Show the newest'}
+      </Button>
+    </span>
   );
 }
 
@@ -147,14 +165,10 @@ function Actions(props: {
 }
 
 export function CallbacksPage() {
-  const list = useList<Callback>(
-    '/api/v1/callbacks',
-    { ...asked(), bodies: false },
-    { live: true },
-  );
   const apps = useApps();
   const health = useResource<AccountEndpoints>('/api/v1/endpoints', {}, { everyMs: 10_000 });
   const [picked, setPicked] = useState<string[]>([]);
+  const list = useLog({ ...asked(), bodies: false }, picked.length > 0);
   const [resent, setResent] = useState<Resent[]>([]);
   const [recovering, setRecovering] = useState(false);
   const pick = (id: string, on: boolean) =>
@@ -176,6 +190,7 @@ export function CallbacksPage() {
       <ProblemNotice problem={list.problem} retry={list.reload} />
       <Card
         title="Log"
+        text={<Following log={list} />}
         flush
         actions={
           <Actions
@@ -193,12 +208,15 @@ export function CallbacksPage() {
         {!list.data && list.loading && <Loading what="Reading the log" />}
         {list.data && !rows.length && !list.more && <NoRows />}
         {rows.length > 0 && (
-          <Table
-            label="Callbacks"
-            rows={rows}
-            rowKey={row => row.RewardId}
-            columns={columnsFor({ picked, pick }, apps, health.data)}
-          />
+          <div {...list.reading}>
+            <Table
+              label="Callbacks"
+              lines
+              rows={rows}
+              rowKey={row => row.RewardId}
+              columns={columnsFor({ picked, pick }, apps, health.data)}
+            />
+          </div>
         )}
         {list.more && (
           <div class="table-foot">

@@ -27,14 +27,11 @@ function asTime(minute: string | null): string | null {
   return minute ? `${minute}:00Z` : null;
 }
 
-/** What the interface is asked. "failing" is this page's word for a state with an error. */
+/** What the interface is asked. */
 export function asked(): Query {
   const given = query.value;
-  const failing = given.get('state') === 'failing';
   return {
     ...Object.fromEntries(filterNames.map(name => [name, given.get(name)])),
-    state: failing ? 'pending' : given.get('state'),
-    class: given.get('class') || (failing && !given.get('status') ? 'any' : null),
     from: asTime(given.get('from')),
     to: asTime(given.get('to')),
   };

@@ -42,11 +42,7 @@ export function Progress({ row, held }: { row: Callback; held: Held | null }) {
   const { tone, title } = stateOf(row, held);
   return (
     <>
-      <span class="row">
-        <Badge tone={tone}>{title}</Badge>
-        {row.IsTest && <Badge>test</Badge>}
-      </span>
-      {row.AttemptCount > 0 && <div class="small quiet">{attempts(row.AttemptCount)}</div>}
+      <Badge tone={tone}>{title}</Badge> {row.IsTest && <Badge>test</Badge>}
     </>
   );
 }
@@ -62,18 +58,14 @@ function Ago({ at }: { at: string }) {
 }
 
 function EndpointLink({ row, held }: { row: Callback; held: Held }) {
+  const { title } = healthWords[held.health];
+  const page = path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`;
   return (
-    <div class="small">
-      <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`}>
-        Endpoint: {healthWords[held.health].title}
-      </a>
-      {held.since && (
-        <>
-          {' '}
-          since <Ago at={held.since} />
-        </>
-      )}
-    </div>
+    <>
+      <a href={page} aria-label={`Endpoint: ${title}`}>
+        {title}
+      </a>{' '}
+    </>
   );
 }
 
@@ -99,17 +91,28 @@ function whatCame(row: Callback, held: Held | null): string {
 
 export function Result({ row, held }: { row: Callback; held: Held | null }) {
   if (row.State === 'delivered') return <span class="quiet">Your server took it</span>;
-  if (row.State === 'skipped') return <>{skipReason(row)}</>;
+  if (row.State === 'skipped') return <span title={skipReason(row)}>{skipReason(row)}</span>;
   const next = row.State === 'pending' ? nextTry(row, held) : null;
   return (
     <>
-      <div>{whatCame(row, held)}</div>
-      <div class="small quiet">
-        {row.LastAttempt?.At && <Ago at={row.LastAttempt.At} />}
-        {row.LastAttempt?.At && next && ' · '}
-        {next}
-      </div>
       {held && <EndpointLink row={row} held={held} />}
+      <span title={whatCame(row, held)}>{whatCame(row, held)}</span>
+      <span class="small quiet">
+        {held?.since && (
+          <>
+            {` · ${healthWords[held.health].title.toLowerCase()} since `}
+            <Ago at={held.since} />
+          </>
+        )}
+        {row.AttemptCount > 0 && ` · ${attempts(row.AttemptCount)}`}
+        {row.LastAttempt?.At && (
+          <>
+            {' · '}
+            <Ago at={row.LastAttempt.At} />
+          </>
+        )}
+        {next && <> · {next}</>}
+      </span>
     </>
   );
 }

@@ -79,8 +79,8 @@ interface Match {
 /** What a recovery can be asked for; null: the filters say more than that. */
 function rangeOf(): Record<string, unknown> | null {
   const { rewardId, panelistId, rewardType, class: errors, status, state, ...rest } = asked();
-  if (rewardId || panelistId || rewardType || errors || status || state === 'delivering')
-    return null;
+  if (rewardId || panelistId || rewardType || errors || status) return null;
+  if (state === 'delivering' || state === 'failing') return null;
   const states: CallbackState[] = state ? [state as CallbackState] : ['pending', 'dead', 'skipped'];
   return {
     AppId: rest['appId'] || undefined,
