@@ -138,3 +138,20 @@ def test_a_recovery_leaves_nothing_out_while_the_database_is_away(server, databa
     assert daemon.api().get(path).json["Resent"] == len(ids)
     for event_id in ids:
         daemon.api().wait_state(event_id, account.partner_id, "delivered", 60)
+
+
+def test_a_page_of_what_waits_reads_no_more_than_a_page(database, database_daemon):
+    daemon = database_daemon.start()
+    account = Account(daemon, "http://127.0.0.1:9/refuses")
+    api = daemon.api(account.key("callbacks:read"))
+    daemon.api().events([account.event("w-%d" % i) for i in range(4000)])
+
+    def blocks_read():
+        return int(sql(database, "SELECT idx_blks_hit+idx_blks_read FROM pg_statio_user_tables"
+                                 " WHERE relname='waiting'"))
+    before = blocks_read()
+    for _ in range(30):
+        page = api.get("/api/v1/callbacks?state=pending&limit=100")
+        assert len(page.json["Items"]) == 100, page
+    daemon.stop()  # what it read is counted by then
+    assert blocks_read() - before < 50000  # some 25,000; 93,000 by a part of the key

@@ -175,17 +175,28 @@ static void add_state(struct buf *sql, const struct callback_list *l)
         buf_printf(sql, " AND e.state=%d", (int)l->state);
     if (l->undelivered)
         buf_printf(sql, " AND e.state<>%d", (int)CALLBACK_DELIVERED);
-    /* Few wait, however many do not: they have rows of their own. */
-    if (l->state == CALLBACK_DELIVERING || l->state == CALLBACK_PENDING)
-        buf_add_c(sql, " AND e.event_no IN(SELECT w.event_no FROM waiting w"
-                       " WHERE w.account_no=$1 AND w.pending)");
+}
+
+/* Few wait of all, or nearly all do, and the server chooses with which it begins. What waits has a
+ * row of its own, whose whole key an event has: a part of the key would be looked for in a whole
+ * lane, for each event. */
+static void add_source(struct buf *sql, const struct callback_list *l)
+{
+    buf_printf(sql, "SELECT %s FROM event e", l->no_bodies ? ROW_WITHOUT_BODY : ROW_WITH_BODY);
+    if (l->state == CALLBACK_PENDING)
+        buf_printf(sql,
+                   " JOIN waiting w ON w.account_no=e.account_no AND w.event_no=e.event_no"
+                   " AND w.due_ms=e.due_ms AND w.lane=(e.app_no*%d+e.lane)"
+                   "*CASE e.wait WHEN %d THEN -1 ELSE 1 END",
+                   LANE_KINDS, (int)WAIT_HELD);
+    if (!l->no_bodies)
+        buf_add_c(sql, ROW_BODY_JOIN "$2");
 }
 
 static void add_filters(struct buf *sql, const struct callback_list *l)
 {
     bool newest = l->order == LIST_NEWEST_FIRST;
-    buf_add_c(sql, l->no_bodies ? "SELECT " ROW_WITHOUT_BODY " FROM event e"
-                                : "SELECT " ROW_WITH_BODY " FROM event e" ROW_BODY_JOIN "$2");
+    add_source(sql, l);
     buf_add_c(sql, " WHERE e.account_no=$1 AND e.period=$2 AND e.lane<>0");
     if (l->after_event_no)
         buf_add_c(sql, newest ? " AND e.event_no<$3" : " AND e.event_no>$3");
