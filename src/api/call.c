@@ -287,6 +287,12 @@ void call_answer_busy(struct call *c, enum store_status status)
         call_answer_problem(c, 503, "The store has stopped, and " CALL_NOT_KNOWN);
         return;
     }
+    if (status == STORE_PARTLY) {
+        call_answer_problem(c, 503,
+                            "A cluster that has accounts of this request did not take its part, "
+                            "and " CALL_NOT_KNOWN);
+        return;
+    }
     if (status == STORE_BUSY && n.refusal == STORE_TAKES) {
         call_answer_problem(c, 429,
                             "The store was busy for a moment; nothing of this request was stored. "

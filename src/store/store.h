@@ -31,7 +31,8 @@ enum store_status {
     STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
     STORE_PURGED,    /* resends: retention has deleted the body that was to be sent */
     STORE_ERASED,    /* resends: the body was deleted with its panelist */
-    STORE_STALE,     /* judged by what another process has changed meanwhile: see object_feed */
+    STORE_PARTLY, /* events of several clusters: some have theirs, others refused it to the end */
+    STORE_STALE,  /* judged by what another process has changed meanwhile: see object_feed */
 };
 
 /* --- taking in ------------------------------------------------------------------------- */

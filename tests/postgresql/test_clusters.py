@@ -357,6 +357,7 @@ def test_who_asked_is_not_told_that_nothing_is_stored_when_a_part_is(split, rece
         asking.join(60)
         assert answers[0].status == 503
         assert "Duplicates" in answers[0].json["detail"], answers[0]
+        assert answers[0].json["detail"].startswith("A cluster that has accounts of this request"), answers[0]
     finally:
         proxy.close()
 

@@ -80,7 +80,7 @@ static void judge_split(struct split *split)
     bool over =
         atomic_load(&split->all->stopping) || env_mono_ms(env_real()) >= split->give_up_mono_ms;
     if (failed > 0 || (over && refused > 0 && refused < split->count)) {
-        end_split(split, STORE_FAILED);
+        end_split(split, failed > 0 ? STORE_FAILED : STORE_PARTLY);
         return;
     }
     if (refused == 0 || refused == split->count) {
