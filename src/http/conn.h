@@ -72,7 +72,7 @@ struct conn {
     struct buf body;               /* unless it stands whole in `in` */
     int64_t body_left;
     int64_t linger_left; /* LINGER: bytes that are still read and dropped */
-    struct buf ahead; /* what came while `in` must not move: the request points into it */
+    struct buf ahead;    /* what came while `in` must not move: the request points into it */
     struct buf out;
     size_t out_at;
     /* Monotonic; INT64_MAX: none. write_deadline runs while `out` waits for the client. */

@@ -167,10 +167,10 @@ static void refused_bodies_are_not_read(void)
     /* More than the buffers of both sockets have room for. */
     size_t much = 256 << 20;
     CHECK(push(STR(P "Content-Length: 999999999\r\n\r\n"), much) < much);
-    CHECK(push(STR("POST /secret HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"),
-               much) < much);
-    CHECK(push(STR("POST /known HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"),
-               much) < much);
+    CHECK(push(STR("POST /secret HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"), much) <
+          much);
+    CHECK(push(STR("POST /known HTTP/1.1\r\nHost: h\r\nContent-Length: 999999999\r\n\r\n"), much) <
+          much);
     /* Who sends a little more than it may is told so; a known client may send much more. */
     struct buf b = {0};
     buf_add_c(&b, P "Content-Length: 60000\r\n\r\n");

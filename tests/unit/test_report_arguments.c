@@ -70,9 +70,9 @@ static void refuses_what_makes_no_sense(void)
                  1);
     CHECK_EQ_INT(parse(REPORT_EARNINGS, (struct report_arguments){.product_type = STR("all")}, &r),
                  1);
-    CHECK_EQ_INT(parse(REPORT_SURVEY_ATTEMPTS,
-                       (struct report_arguments){.product_type = STR("survey")}, &r),
-                 1);
+    CHECK_EQ_INT(
+        parse(REPORT_SURVEY_ATTEMPTS, (struct report_arguments){.product_type = STR("survey")}, &r),
+        1);
     CHECK_EQ_INT(parse(REPORT_EARNINGS,
                        (struct report_arguments){.format = STR("xml"), .include_test = STR("x")},
                        &r),
