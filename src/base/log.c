@@ -21,6 +21,9 @@ static atomic_int least_level = LOG_INFO;
 static atomic_bool as_json = false;
 
 #define PATIENCE_MS 50 /* for a reader that is behind; none until it reads again */
+/* What is ready takes PIPE_BUF bytes without waiting. Texts end here; behind it is room for the
+ * names and numbers of fields that follow, so a cut line stays JSON. */
+#define TEXT_END (PIPE_BUF - 1024)
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 static long lost; /* lines since the last that was written; under the mutex */
 
@@ -32,7 +35,7 @@ void log_set(enum log_level least, bool json)
 
 static void add_escaped(struct buf *b, struct str s)
 {
-    for (size_t i = 0; i < s.n;) {
+    for (size_t i = 0; i < s.n && b->n < TEXT_END;) {
         unsigned char c = (unsigned char)s.p[i];
         size_t n = str_utf8_sequence(s, i);
         if (n > 1)
@@ -64,7 +67,7 @@ static void add_text_fields(struct buf *b, const struct log_field *f)
         buf_printf(b, " %s=", f->name);
         if (f->is_number) {
             buf_add_int(b, f->number);
-        } else if (plain(f->text)) {
+        } else if (plain(f->text) && b->n + f->text.n <= TEXT_END) {
             buf_add_str(b, f->text);
         } else {
             buf_add_char(b, '"');
@@ -106,10 +109,6 @@ static void print(struct buf *line, enum log_level level, const char *event,
     } else {
         buf_printf(line, "%s.%03dZ %-7s %s", at, (int)(now_ms % 1000), names[level], event);
         add_text_fields(line, fields);
-        buf_add_char(line, '\n');
-    }
-    if (line->n > PIPE_BUF) { /* what is ready takes so much without waiting */
-        line->n = str_utf8_prefix(buf_str(line), PIPE_BUF - 1).n;
         buf_add_char(line, '\n');
     }
 }

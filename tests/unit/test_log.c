@@ -72,6 +72,20 @@ static void a_long_line_is_cut(void)
     }
 }
 
+static void a_line_of_json_that_is_cut_is_json(void)
+{
+    static char text[1 << 20], long_text[30000];
+    memset(long_text, '\n', sizeof long_text - 1);
+    begin();
+    log_set(LOG_INFO, true);
+    log_info("long_line", LOG_C("text", long_text), LOG_INT("number", 7), LOG_C("why", "y"));
+    log_set(LOG_INFO, false);
+    read_all(text, sizeof text);
+    end();
+    CHECK(strlen(text) < PIPE_BUF);
+    CHECK(strstr(text, "\\u000a\",\"number\":7,\"why\":\"\"}\n") != NULL);
+}
+
 static void nobody_reads_any_more(void)
 {
     begin();
@@ -86,6 +100,7 @@ int main(void)
     signal(SIGPIPE, SIG_IGN); /* as the daemon does */
     RUN(a_full_pipe_keeps_nobody);
     RUN(a_long_line_is_cut);
+    RUN(a_line_of_json_that_is_cut_is_json);
     RUN(nobody_reads_any_more);
     return check_done("log");
 }
