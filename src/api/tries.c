@@ -35,13 +35,6 @@ struct bucket_of {
     const char *of; /* as the audit log names it */
 };
 
-/* A client with an IPv6 network has all its addresses: what counts is its /64. */
-static struct str client_of(const struct call *c)
-{
-    const struct address *a = &c->r->peer;
-    return (struct str){(const char *)a->bytes, a->family == AF_INET6 ? 8 : 4};
-}
-
 static struct str joined(struct people_job *job, const char *kind, struct str a, struct str b)
 {
     struct buf text = {0};
@@ -72,7 +65,7 @@ static size_t buckets_of(struct people_job *job, struct str account,
 {
     const struct call *c = job->c;
     struct api *api = c->api;
-    struct str client = client_of(c), device = known_device(job, account);
+    struct str client = address_site(&c->r->peer), device = known_device(job, account);
     if (c->person.session_id.p || device.p) {
         struct str who = device.p ? device : joined(job, "user ", account, STR_NONE);
         ret[0] = (struct bucket_of){api->device_tries, who, "device"};
@@ -129,7 +122,7 @@ void tries_forgive(struct people_job *job, struct str account)
 
 bool tries_left_of_links(struct people_job *job)
 {
-    struct str who = joined(job, "link ", client_of(job->c), STR_NONE);
+    struct str who = joined(job, "link ", address_site(&job->c->r->peer), STR_NONE);
     int64_t wait =
         throttle_wait_ms(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env));
     return refuse(job, wait, "There were too many wrong links; wait before the next one.");
@@ -137,7 +130,7 @@ bool tries_left_of_links(struct people_job *job)
 
 void tries_failed_of_links(struct people_job *job)
 {
-    struct str who = joined(job, "link ", client_of(job->c), STR_NONE);
+    struct str who = joined(job, "link ", address_site(&job->c->r->peer), STR_NONE);
     if (throttle_fail(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env)))
         log_warning("links_throttled", LOG_STR("from", job->address));
 }

@@ -25,7 +25,7 @@
 #define LIMIT_HEADER_BYTES 16384
 #define LIMIT_HEADERS 100
 #define LIMIT_TARGET_BYTES 8192
-/* Connections, per loop. An address (of IPv6: its /64) beyond its share loses the one that has been
+/* Connections, per loop. An address (of IPv6: its /48) beyond its share loses the one that has been
  * idle for longest, or gets 503. Where only a sixteenth is left the strangers' idle ones go, and
  * who takes a place of that is answered 503 unless known by key or session, or a probe. */
 #define LIMIT_CONNECTIONS_PER_LOOP 8192

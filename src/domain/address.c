@@ -80,6 +80,11 @@ void address_unmap(struct address *a)
         *a = v4;
 }
 
+struct str address_site(const struct address *a)
+{
+    return (struct str){(const char *)a->bytes, a->family == AF_INET6 ? 6 : 4};
+}
+
 bool address_embedded_v4(const struct address *a, struct address *ret)
 {
     static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b}; /* 64:ff9b::/96, RFC 6052 */

@@ -49,6 +49,9 @@ bool cidr_covers(const struct cidr *c, const struct address *a);
 /* A socket of both families says of an IPv4 peer ::ffff:192.0.2.1 (RFC 4291, 2.5.5.2), and so do
  * proxies that listen on one: it becomes 192.0.2.1. */
 void address_unmap(struct address *a);
+/* The bytes that one client cannot choose freely: an IPv4 address, or of an IPv6 one the /48 that a
+ * site is given at most (RFC 6177), with 65,536 networks in it. */
+struct str address_site(const struct address *a);
 /* The IPv4 address that packets to this IPv6 one end at: mapped, NAT64 or 6to4. False: none. */
 bool address_embedded_v4(const struct address *a, struct address *ret);
 /* Whether the address is public: not loopback, private, link-local, metadata, multicast,

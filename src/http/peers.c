@@ -32,19 +32,20 @@ void peers_free(struct peers *peers)
     free(peers);
 }
 
-static struct peer **find(struct peers *peers, const uint8_t key[9])
+static struct peer **find(struct peers *peers, const uint8_t key[PEER_KEY_BYTES])
 {
-    struct key128 hash = hash_key128(&peers->secret, key, 9);
+    struct key128 hash = hash_key128(&peers->secret, key, PEER_KEY_BYTES);
     struct peer **place = &peers->buckets[hash.lo % BUCKETS];
-    while (*place && memcmp((*place)->key, key, 9) != 0)
+    while (*place && memcmp((*place)->key, key, PEER_KEY_BYTES) != 0)
         place = &(*place)->next;
     return place;
 }
 
 struct peer *peers_enter(struct peers *peers, const struct address *address)
 {
-    uint8_t key[9] = {(uint8_t)address->family};
-    memcpy(key + 1, address->bytes, address->family == AF_INET ? 4 : 8);
+    uint8_t key[PEER_KEY_BYTES] = {(uint8_t)address->family};
+    struct str site = address_site(address);
+    memcpy(key + 1, site.p, site.n);
     struct peer **place = find(peers, key);
     if (!*place) {
         *place = xcalloc(1, sizeof **place);

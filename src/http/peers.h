@@ -1,14 +1,16 @@
 /* Who is connected to one server: client addresses with their connections. An address is what one
- * party can be expected to have to itself: a whole IPv4 address, the /64 of an IPv6 one. Of the
+ * party can be expected to have to itself: a whole IPv4 address, the /48 of an IPv6 one. Of the
  * loop's thread. */
 #pragma once
 
 #include "base/list.h"
 #include "domain/url.h"
 
+#define PEER_KEY_BYTES 7 /* family, then 4 or 6 bytes of the address */
+
 struct peer {
     struct peer *next; /* the table's */
-    uint8_t key[9];    /* family, then 4 or 8 bytes of the address */
+    uint8_t key[PEER_KEY_BYTES];
     int64_t connections;
     int64_t body_bytes; /* room that its requests' bodies have */
     struct list idle;   /* its connections that hold no request, the one idle for longest first */

@@ -100,10 +100,10 @@ static void a_forwarded_address_is_the_one_that_counts(void)
     host_stop();
 }
 
-/* Whoever has an IPv6 network has 2^64 addresses. */
-static void a_network_is_one_address(void)
+/* Whoever has an IPv6 site has 65,536 networks of 2^64 addresses each. */
+static void a_site_is_one_address(void)
 {
-    static const char *const from[] = {"2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "2001:db8:0:2::1",
+    static const char *const from[] = {"2001:db8:1:1::1", "2001:db8:1:ffff::2", "2001:db8:2:1::1",
                                        "::ffff:192.0.2.1", "::ffff:192.0.2.2"};
     static const char *const says_what[] = {"200 OK", "503 ", "200 OK", "200 OK", "200 OK"};
     struct cidr proxy;
@@ -292,7 +292,7 @@ int main(void)
     RUN(an_address_loses_its_own_idle_connection);
     RUN(an_address_with_nothing_idle_is_refused);
     RUN(a_forwarded_address_is_the_one_that_counts);
-    RUN(a_network_is_one_address);
+    RUN(a_site_is_one_address);
     RUN(strangers_that_idle_go_first);
     RUN(the_reserve_is_for_those_who_are_known);
     RUN(a_body_waits_for_room);
