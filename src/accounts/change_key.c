@@ -30,7 +30,7 @@ static void key_scope(const struct fields *f, const struct json *v, uint32_t *sc
 {
     uint32_t bit = 0;
     if (v->type != JSON_STRING || !scope_parse(v->text, &bit))
-        problem_add(f->faults, STR("Scopes"), "invalid", "'%.*s' is no scope",
+        problem_add(f->faults, STR("Scopes"), "invalid", "'%.*s' is not a scope",
                     v->text.n <= 64 ? (int)v->text.n : 0, v->text.p ? v->text.p : "");
     else if (bit == SCOPE_ADMIN)
         problem_add(f->faults, STR("Scopes"), "invalid", "a partner's key cannot have admin");

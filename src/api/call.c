@@ -322,7 +322,7 @@ bool call_store_ok(struct call *c, enum store_status status)
     if (status == STORE_OK)
         return true;
     if (status == STORE_NOT_FOUND)
-        call_answer_problem(c, 404, "There is no such object in this account.");
+        call_answer_problem(c, 404, "Not found in this account.");
     else
         call_answer_busy(c, status);
     return false;

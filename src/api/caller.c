@@ -104,7 +104,7 @@ bool caller_judge(struct call *c)
                       "may still do what. See /readyz.");
     if (!from_own_page(c))
         return refuse(c, 403,
-                      "A session needs its X-Csrf-Token here, from this daemon's own page; GET "
+                      "A session needs its X-Csrf-Token here, from this server's own page; GET "
                       "/api/v1/session tells it.");
     /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
      */

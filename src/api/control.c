@@ -301,9 +301,7 @@ static void answer_refused(struct mutation *m)
     case CHANGE_FORBIDDEN:
         call_answer_problem(c, 403, "A key can be given only scopes that its maker has.");
         return;
-    case CHANGE_NOT_FOUND:
-        call_answer_problem(c, 404, "There is no such object in this account.");
-        return;
+    case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
     case CHANGE_CONFLICT:
         call_answer_problem(c, 409,
                             "The id is taken; choose another, or leave it out to have one made.");

@@ -214,7 +214,7 @@ int api_headers_in(void *context, struct http_request *r)
     if (!judge_caller(c) || !take_rate(c))
         return 1;
     if (!find_account(c) || !find_subject(c)) {
-        call_answer_problem(c, 404, "There is no such object in this account.");
+        call_answer_problem(c, 404, "Not found in this account.");
         return 1;
     }
     /* Nobody says so when the body never comes: until it is here, nothing is held. */
@@ -273,7 +273,7 @@ void api_handle(void *context, struct http_request *r)
     if (!judge_caller(c)) /* a minute may have passed */
         return;
     if (!find_subject(c)) { /* removed while the body came */
-        call_answer_problem(c, 404, "There is no such object in this account.");
+        call_answer_problem(c, 404, "Not found in this account.");
         return;
     }
     if (!query_parse(c, c->route->parameters, c->is_operator)) {

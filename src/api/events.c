@@ -141,7 +141,7 @@ void events_post(struct call *c)
         return;
     if (!atomic_load(&c->api->accepting)) {
         call_answer_problem(
-            c, 503, "The daemon is starting or stopping; nothing of this request was stored.");
+            c, 503, "The server is starting or stopping. Nothing of this request was stored.");
         return;
     }
     struct taking *t = call_alloc(c, sizeof *t);

@@ -324,7 +324,7 @@ void recovery_get(struct call *c)
     struct recovery r;
     bool done;
     if (!recoveries_find(c->api->options.recoveries, c->ids[0], &r, &done)) {
-        call_answer_problem(c, 404, "There is no such object in this account.");
+        call_answer_problem(c, 404, "Not found in this account.");
         return;
     }
     struct buf body = {0};

@@ -191,7 +191,7 @@ const struct route api_routes[] = {
     {HTTP_GET, "/api/v1/audit", SCOPE_AUDIT_READ, SCAN, SUBJECT_SIDE, p_audit, NULL, "AuditList",
      200, "Who changed what, newest first.", audit_list},
     {HTTP_GET, "/api/v1/system", SCOPE_ADMIN, OPERATOR_READ, SUBJECT_NONE, NULL, NULL, "System",
-     200, "How the installation does: what waits, what is full, which endpoints are worst.",
+     200, "State of the installation: what waits, what is full, which endpoints are worst.",
      system_get},
 
     {HTTP_GET, "/api/v1/live", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL, NULL, 200,

@@ -64,7 +64,7 @@ static bool end_judge(struct people_job *job)
     struct session *s = people_session(job->people, c->ids[0]);
     if (!s || !str_eq(s->user_id, c->person.user_id)) {
         session_unref(s);
-        return job_refuse(job, 404, "There is no such object in this account.");
+        return job_refuse(job, 404, "Not found in this account.");
     }
     job->clears_cookie = str_eq(s->id, c->person.session_id);
     people_end_session(&job->change, s);

@@ -201,7 +201,7 @@ static bool refresh(struct people_job *job)
 {
     user_unref(job->user);
     job->user = people_user(job->people, job->name);
-    return job->user || job_refuse(job, 404, "There is no such object in this account.");
+    return job->user || job_refuse(job, 404, "Not found in this account.");
 }
 
 /* Whether it may be that this user has his role no more. */

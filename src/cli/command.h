@@ -15,7 +15,7 @@ struct command_entry {
 extern const struct command_entry command_table[];
 extern const size_t command_count;
 
-/* Exit statuses: 0 done, 1 failed (or does not match), 2 the call's words are wrong. */
+/* Exit statuses: 0 done, 1 failed (or does not match), 2 wrong usage. */
 #define EXIT_USAGE 2
 
 /* Prints one line on stderr, "postbackd: ...", and returns the status. */

@@ -181,7 +181,7 @@ static int show_until_stopped(struct demo *d, int64_t seconds)
             break;
         if (waitpid(d->child, NULL, WNOHANG) == d->child) {
             d->child = 0;
-            status = command_fail(1, "demo: the daemon ended; its log is %s", d->log);
+            status = command_fail(1, "demo: the server ended; its log is %s", d->log);
             break;
         }
     }
@@ -220,12 +220,12 @@ int command_demo(struct settings *s)
     demo_world_init(&d.world, env_real());
     daemon_block_signals();
     int status = 1;
-    demo_print_step("Starting a receiver and a daemon.");
+    demo_print_step("Starting a receiver and a server.");
     struct str listen = choose_listen(s);
     if (!start_receiver(&d))
         command_fail(1, "demo: the receiver cannot listen.");
     else if (!start_child(&d, listen) || !find_address(&d))
-        command_fail(1, "demo: the daemon did not start; is %.*s in use? Its log is %s",
+        command_fail(1, "demo: the server did not start; is %.*s in use? Its log is %s",
                      STR_ARG(listen), d.log);
     else
         status = run(&d, seconds);

@@ -42,7 +42,7 @@ void demo_print_welcome(const struct demo_world *w)
     printf("\npostbackd demo\n\n"
            "  Open %s/ and sign in:\n\n"
            "    owner@%s.example   a partner: four apps, one broken, one that comes and goes\n"
-           "    operator@demo.example       the operator: all partners, and how the system does\n"
+           "    operator@demo.example       the operator: all partners, and system health\n"
            "    Password of both            %s\n\n"
            "  A receiver at %s verifies both signatures of every callback.\n\n",
            w->api_url, w->apps[0].partner_id, w->password, w->receiver_url);

@@ -100,6 +100,6 @@ void help_print_manual(void)
         "The command line beats the environment, which beats the file.\n"
         ".SH SIGNALS\nSIGTERM and SIGINT stop taking in, let running attempts end and exit 0.\n"
         "SIGHUP reads the certificate again.\n"
-        ".SH EXIT STATUS\n0 done; 1 failed; 2 the call's words are wrong.\n");
+        ".SH EXIT STATUS\n0 done; 1 failed; 2 wrong usage.\n");
     flush_out(&text);
 }

@@ -131,7 +131,7 @@ int command_import(struct settings *s)
     if (!settings_text(s, OPTION_OPERATOR_KEY).p)
         return command_fail(
             EXIT_USAGE,
-            "import needs POSTBACKD_OPERATOR_KEY in the environment: the running daemon's.");
+            "import needs POSTBACKD_OPERATOR_KEY in the environment: the running server's.");
     const char *path = s->operands[0].p;
     FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!f)

@@ -61,7 +61,7 @@ static enum asked ask(struct listening *l, const char *path, const struct json *
     if (status != 200)
         return say_why(l, status, readable ? answer : NULL);
     if (!readable) {
-        command_fail(1, "the answer is no JSON: is a postbackd at --url?");
+        command_fail(1, "the answer is not JSON: is --url a postbackd server?");
         return ASKED_REFUSED;
     }
     l->is_away = false;

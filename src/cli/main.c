@@ -10,54 +10,52 @@
 #include <unistd.h>
 
 const struct command_entry command_table[] = {
-    {COMMAND_SERVE, "serve", "", "Run the daemon.",
+    {COMMAND_SERVE, "serve", "", "Run the server.",
      "Stops at SIGTERM or SIGINT; reads its certificate again at SIGHUP.", command_serve},
-    {COMMAND_DEMO, "demo", "", "Run a daemon with a receiver and simulated traffic, and watch.",
+    {COMMAND_DEMO, "demo", "", "Run a demo: server, receiver and simulated traffic.",
      "Its store is made anew and removed at the end.", command_demo},
-    {COMMAND_RECEIVE, "receive", "",
-     "Be a partner's receiver: verify each callback and print a line.", "", command_receive},
+    {COMMAND_RECEIVE, "receive", "", "Run a test receiver: verify each callback and print a line.",
+     "", command_receive},
     {COMMAND_LISTEN, "listen", "", "Copy an account's new callbacks to a server of your own.",
      "For a server that cannot be reached from outside, such as http://localhost:3000/hook. Each "
      "new callback is signed anew, posted to --to, and its answer printed. It counts neither as an "
      "attempt nor as a delivery.",
      command_listen},
     {COMMAND_VERIFY, "verify", "< body.json",
-     "Say whether a callback's Sig matches and, if not, why.",
+     "Check whether a callback's Sig matches and, if not, why.",
      "Reads the callback's body on standard input. Exits 0 when Sig matches.", command_verify},
-    {COMMAND_IMPORT, "import", "FILE", "Bring in the past of a network that moves here.",
+    {COMMAND_IMPORT, "import", "FILE", "Import past events from another system.",
      "FILE is NDJSON, one event a line as POST /api/v1/events takes them, of any age; - is "
      "standard "
      "input. The events are counted in the reports and never called back. Importing a file twice "
      "changes nothing.",
      command_import},
-    {COMMAND_RECONCILE, "reconcile", "FILE",
-     "Compare a partner's own records with a day's rewards.",
+    {COMMAND_RECONCILE, "reconcile", "FILE", "Compare your own records with the rewards of a day.",
      "FILE holds the records: NDJSON (bodies of callbacks will do) or CSV whose first line names "
      "the columns RewardId, Reward and, if there, RevenueAmount; - is standard input. Names what "
      "is missing, doubled, different or unknown. Exits 0 when all is equal, 1 when it is not, 2 "
      "when nothing was compared.",
      command_reconcile},
-    {COMMAND_BACKUP, "backup", "FILE", "Copy a store into one file, also while a daemon uses it.",
+    {COMMAND_BACKUP, "backup", "FILE",
+     "Back up a store into one file, also while a server uses it.",
      "FILE must not be there yet. It holds everything acknowledged when the command began, and is "
      "checked. To restore, put it as postbackd.db into a directory of its own and start with the "
      "same master key: where none is configured, copy the store's master.key too.",
      command_backup},
-    {COMMAND_MIGRATE, "migrate", "", "Bring a store's tables up to this version.",
-     "A daemon does it at its start. On PostgreSQL, beside running daemons, this makes the steps "
-     "too "
-     "that a start leaves, as older daemons cannot go on behind them: run it when the last node "
-     "has "
-     "the new version. On SQLite no daemon may run.",
+    {COMMAND_MIGRATE, "migrate", "", "Upgrade a store's tables to this version.",
+     "A server does this when it starts. On PostgreSQL, while servers run, this also makes the "
+     "changes that older servers cannot work with: run it when the last node has the new version. "
+     "On SQLite no server may run.",
      command_migrate},
     {COMMAND_COPY, "copy", "", "Move a store: from SQLite to PostgreSQL, and back.",
-     "No daemon may run on either. Everything goes over; at the end both are read anew, compared "
-     "row by row, and a digest of each is printed. When the copy was stopped or killed, the same "
-     "command goes on with it. No daemon starts on a copy that is not finished. Exits 0 when both "
-     "are equal, 1 when they are not or it failed.",
+     "No server may run on either. Everything is copied; at the end both are read again, compared "
+     "row by row, and a digest of each is printed. To continue a copy that was stopped or killed, "
+     "run the same command again. No server starts on an unfinished copy. Exits 0 when both are "
+     "equal, 1 when they are not or it failed.",
      command_copy},
-    {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and let them in again who are locked out.",
+    {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
      "VERB is add, list, reset (another password), reset-second-factor, disable, enable or remove. "
-     "add and reset print a one-time link. The running daemon is asked, with its operator key; "
+     "add and reset print a one-time link. Needs a running server, and its operator key; "
      "--partner means a partner's people, else the operator's own are meant.",
      command_user},
 };
@@ -132,7 +130,7 @@ int main(int argc, char **argv)
     const struct command_entry *c = find_command(word);
     if (!c)
         return command_fail(EXIT_USAGE, "%s%s`postbackd --help` lists the commands.", word,
-                            *word ? " is no command; " : "");
+                            *word ? " is not a command; " : "");
     if (asks_help(argc - 2, argv + 2)) {
         help_print_command(c);
         return 0;

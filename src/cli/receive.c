@@ -43,7 +43,7 @@ static void print_line(void *context, const struct received *r)
 {
     const struct receiving *receiving = context;
     if (!r->readable)
-        printf("%d %.*s: the body is no callback\n", r->status, STR_ARG(r->path));
+        printf("%d %.*s: the body is not a callback\n", r->status, STR_ARG(r->path));
     else
         printf("%d %.*s %.*s Reward %.*s  Sig %s  webhook-signature %s%s\n", r->status,
                STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),

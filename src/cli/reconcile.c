@@ -211,7 +211,7 @@ static const char *judge(struct settings *s)
     for (size_t i = 0; i < partner.n; i++)
         if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
                     partner.p[i]))
-            return "--partner is no PartnerId.";
+            return "--partner is not a PartnerId.";
     return NULL;
 }
 

@@ -37,7 +37,8 @@ static bool read_amount(struct records_reader *in, const char *name, struct str 
 {
     if (money_parse(text, ret) == MONEY_OK)
         return true;
-    return fail(in, "%s is no amount of at most 6 fractional digits: %.*s", name, STR_ARG(text));
+    return fail(in, "%s is not an amount of at most 6 fractional digits: %.*s", name,
+                STR_ARG(text));
 }
 
 /* Absent: not given. */

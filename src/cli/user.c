@@ -51,12 +51,12 @@ static int fail(const struct user_call *u, int status, struct str answer, const 
     struct str detail = text_of(object, "detail");
     const struct json *errors = object ? json_member(object, "errors") : NULL;
     if (status == 0)
-        return command_fail(1, "%.*s: %.*s (is the daemon running? --url says where)",
+        return command_fail(1, "%.*s: %.*s (is the server running? --url says where)",
                             STR_ARG(settings_text(u->s, OPTION_URL)), STR_ARG(answer));
     if (errors && errors->first)
         return command_fail(1, "%.*s: %.*s", STR_ARG(text_of(errors->first, "Field")),
                             STR_ARG(text_of(errors->first, "Detail")));
-    return command_fail(1, "%.*s", STR_ARG(detail.p ? detail : STR("this is no postbackd")));
+    return command_fail(1, "%.*s", STR_ARG(detail.p ? detail : STR("not a postbackd server")));
 }
 
 /* 0, or the exit status with its line said. The object is the arena's. */

@@ -101,7 +101,9 @@ test('apps: final answers are a list, and what is none is refused by name', asyn
   await save('422 404');
   await window.said('Saved.');
   assert.deepEqual(await stored(), [404, 422]);
-  await window.shows(async () => assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422'));
+  await window.shows(async () =>
+    assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422'),
+  );
   await save('');
   await until('none is left', async () => (await stored()).length === 0);
   await window.close();
@@ -117,7 +119,7 @@ test('apps: a change that somebody else made meanwhile is not overwritten', asyn
   await daemon.good('PATCH', '/api/v1/apps/meanwhile', { Name: 'Changed elsewhere' });
   await window.field('Name').fill('Changed here');
   await window.button('Save').first().click();
-  await window.see('Somebody else changed it while you did');
+  await window.see('Somebody else changed it at the same time');
   assert.equal((await daemon.good('GET', '/api/v1/apps/meanwhile')).Name, 'Changed elsewhere');
   await window.close();
 });
@@ -205,7 +207,7 @@ test('apps: a key is shown once, works, and is revoked', async () => {
   await window.lacks(key);
   await window.button('Revoke nightly export').click();
   await window.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-  await window.said('The key works no more.');
+  await window.said('Key revoked.');
   assert.equal((await daemon.ask('GET', '/api/v1/reports/earnings', undefined, key)).status, 401);
   await window.close();
 });

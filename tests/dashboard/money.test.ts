@@ -209,3 +209,13 @@ test('money: a year is weeks, and the period before is a number and an arrow', a
   });
   await window.close();
 });
+
+test('money: a range that is none is explained', async () => {
+  const window = await windowOf('owner', 'one-day');
+  window.expect(/status of 400/);
+  await window.go('/reports?startDate=2026-11-20&endDate=2026-11-10');
+  await window.see(/endDate|startDate|range/i);
+  await window.go('/reports?startDate=2026-99-99');
+  await window.lacks(window.text('Reading the report'));
+  await window.close();
+});

@@ -16,7 +16,7 @@ test('operator: a partner is made, and its first owner invited', async () => {
   await admin.heading('Late Bloomer').waitFor();
   await admin.button('Invite the first owner').click();
   await admin.field('E-mail').fill('lea@late.example');
-  await admin.button('Make the invitation').click();
+  await admin.button('Create invitation').click();
   const link = await admin.textOf(admin.page.getByRole('region', { name: 'Link' }));
   await admin.button('I have copied it').click();
   const owner = await Window.open(daemon.url);
@@ -119,7 +119,7 @@ test('operator: support sends a callback again, and changes nothing else', async
   await support.page.getByRole('alert').first().waitFor();
   await support.field('RewardId').fill('support-1');
   await support.button('Send again').click();
-  await support.said('support-1 is sent again now.');
+  await support.said('support-1 is being resent.');
   await until('it came again', async () => sent() === 2);
   const { Items } = await daemon.good('GET', '/api/v1/audit?object=support-1');
   assert.deepEqual(
@@ -167,7 +167,7 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   await admin.button('Pay it').click();
   await admin.page.getByRole('dialog').getByRole('alert').waitFor();
   await admin.button('Pay it').dblclick();
-  await admin.see('It had been stored already: it counts once.');
+  await admin.see('Already created earlier: it counts once.');
   await admin.see('delivered');
   const paid = await rewardsOf('lucky-1');
   assert.equal(paid.length, 1);
@@ -176,7 +176,7 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   await admin.field('Reward').fill('0.5');
   await admin.button('Preview').click();
   await admin.button('Pay it').dblclick();
-  await admin.see('It is stored.');
+  await admin.see('Reward created.');
   assert.equal((await rewardsOf('lucky-2')).length, 1);
   await admin.close();
 });
@@ -203,7 +203,7 @@ test('operator: a completed offer is looked at and reversed', async () => {
   await admin.see('unlucky-1');
   await admin.button('Reverse it').click();
   await admin.page.getByRole('dialog').getByRole('button', { name: 'Reverse it' }).click();
-  await admin.see('It is stored.');
+  await admin.see('Reward created.');
   const reversed = (await rewardsOf('unlucky-1')).filter(
     one => one.RewardType === 'offer_completion_reversed',
   );
@@ -254,11 +254,11 @@ test('operator: looks as a partner, always says so, and can change nothing', asy
   await support.button('Create my account').click();
   await support.heading('Partners').waitFor();
   await support.go('/partners/sunny-games');
-  await support.button('Look as this partner').click();
+  await support.button('View as partner').click();
   await support.heading('Overview').waitFor();
   for (const page of ['/', '/callbacks', '/apps/farm-friends/postback']) {
     await support.go(page);
-    await support.see('You look as Sunny Games.');
+    await support.see('Viewing as Sunny Games.');
     await support.lacks(support.button('Save'), support.button('Send again'));
   }
   const others = ['Test console', 'API keys', 'People', 'Audit log', 'Partners'];
@@ -273,13 +273,13 @@ test('operator: looks as a partner, always says so, and can change nothing', asy
     return answer.status;
   });
   assert.equal(refused, 403);
-  await support.button('Back to the operator’s side').click();
+  await support.button('Exit partner view').click();
   await support.heading('Sunny Games').waitFor();
-  await support.lacks(support.text('You look as'));
+  await support.lacks(support.text('Viewing as'));
   await support.close();
   const owner = await windowOf('owner', 'sunny-games');
   await owner.go('/audit?action=session.act_as_begun');
-  await owner.see('Began to look as');
+  await owner.see('Started viewing as');
   await owner.see('the operator');
   await owner.lacks(owner.text('look@operator.example'));
   await owner.close();
@@ -290,7 +290,7 @@ test('operator: support sees accounts, and neither the system nor money nor peop
   await support.go('/');
   await support.heading('Partners').waitFor();
   await support.link('Sunny Games').waitFor();
-  const pages = ['System', 'Rewards by hand', 'People'].map(name => support.link(name));
+  const pages = ['System', 'Manual rewards', 'People'].map(name => support.link(name));
   await support.lacks(support.button('New partner'), ...pages);
   await support.link('Sunny Games').click();
   await support.heading('Sunny Games').waitFor();
@@ -323,7 +323,7 @@ test('operator: partners are not shown what is the operator’s, nor each other�
   await sunny.lacks(sunny.link('ice-runner'));
   await north.lacks(north.link('farm-friends'));
   await north.go(`${log}&object=farm-friends`);
-  await north.see('Nothing of that kind');
+  await north.see('No matching entries');
   await sunny.close();
   await north.close();
   const analyst = await windowOf('analyst', 'sunny-games');

@@ -12,7 +12,7 @@ test('people: a first start leads to the first administrator', async () => {
   const window = await Window.open(daemon.url);
   window.expect(/status of 400/);
   await window.go('/');
-  await window.see('Nobody can sign in yet');
+  await window.see('No users yet');
   const link = await until('the link is said', async () =>
     /http\S+(\/link#\S+)\s/.exec(daemon.said),
   );
@@ -26,7 +26,7 @@ test('people: a first start leads to the first administrator', async () => {
   await window.button('Create my account').click();
   await window.button('Sign out').click();
   await window.heading('Sign in').waitFor();
-  await window.lacks(window.text('Nobody can sign in yet'));
+  await window.lacks(window.text('No users yet'));
   await window.close();
   await daemon.stop();
 });
@@ -194,7 +194,7 @@ test('people: two accounts side by side never meet', async () => {
   await north.link('Ice Runner').waitFor();
   await north.lacks(north.link('Farm Friends'));
   await north.go('/apps/farm-friends');
-  await north.see('There is no such object in this account');
+  await north.see('Not found in this account');
   await north.go('/callbacks?appId=farm-friends');
   await north.see('has no app of this id');
   await sunny.close();
@@ -206,13 +206,13 @@ test('people: an owner invites, changes a role and takes somebody out again', as
   const window = await windowOf('owner', 'sunny-games');
   window.expect(/status of 409/, /status of 401/);
   await window.go('/people');
-  await window.button('Invite somebody').click();
+  await window.button('Invite a person').click();
   await window.field('E-mail').fill('owner@sunny-games.example');
-  await window.button('Make the invitation').click();
+  await window.button('Create invitation').click();
   await window.page.locator('.fault, [role=alert]').first().waitFor();
   await window.field('E-mail').fill('ola@sunny.example');
   await window.field('Role').selectOption('analyst');
-  await window.button('Make the invitation').click();
+  await window.button('Create invitation').click();
   const link = await window.textOf(window.page.getByRole('region', { name: 'Link' }));
   await window.button('I have copied it').click();
   const other = await Window.open(daemon.url);
@@ -229,7 +229,7 @@ test('people: an owner invites, changes a role and takes somebody out again', as
   await other.heading('Sign in').waitFor();
   await window.button('Manage ola@sunny.example').click();
   await window.button('Remove').click();
-  await window.button('Remove for good').click();
+  await window.button('Remove permanently').click();
   await window.button('Manage ola@sunny.example').waitFor({ state: 'detached' });
   await window.button('Manage owner@sunny-games.example').click();
   await window.see('This is you');
@@ -261,7 +261,7 @@ test('people: a session without a User-Agent is in the list, too', async () => {
   await window.shows(async () => {
     const names = (await window.rows('Sessions')).map(row => row[0]);
     assert.equal(names.length, 2);
-    assert.ok(names.includes('Unknown program'), String(names));
+    assert.ok(names.includes('Unknown browser'), String(names));
   });
   await window.close();
 });

@@ -220,10 +220,10 @@ test('reading: a daemon that dies and comes back while the page is open', async 
   await window.go('/callbacks');
   await follows(daemon, window, 'before-its-death');
   await daemon.kill();
-  await window.see('The daemon does not answer');
+  await window.see('Can’t reach the server');
   await window.link('before-its-death').waitFor();
   await daemon.run();
-  await window.text('The daemon does not answer').waitFor({ state: 'detached' });
+  await window.text('Can’t reach the server').waitFor({ state: 'detached' });
   await follows(daemon, window, 'after-its-death');
   await window.close();
 });

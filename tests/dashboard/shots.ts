@@ -24,7 +24,7 @@ const pressed: Record<string, { title: string; of: string; press: string }> = {
   recover: { title: 'Callbacks: resend a range', of: 'callbacks', press: 'Resend a range' },
   resent: { title: 'Callback: resent, with its answer', of: 'callback', press: 'Resend' },
   'console-sent': { title: 'Test console: what was sent', of: 'console', press: 'Send' },
-  invite: { title: 'People: an invitation', of: 'people', press: 'Invite somebody' },
+  invite: { title: 'People: an invitation', of: 'people', press: 'Invite a person' },
   'second-factor': { title: 'My account: second factor', of: 'account', press: 'Switch on' },
 };
 

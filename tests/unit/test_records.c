@@ -76,9 +76,9 @@ static void what_is_wrong_is_said_with_its_line(void)
     check_refused("{\"RewardId\":\"a\"}\n", "line 1: Reward is missing.");
     check_refused("{\"Reward\":1}\n", "line 1: RewardId is missing.");
     check_refused("{\"RewardId\":\"a\",\"Reward\":\"0.0000001\"}\n",
-                  "line 1: Reward is no amount of at most 6 fractional digits: 0.0000001");
+                  "line 1: Reward is not an amount of at most 6 fractional digits: 0.0000001");
     check_refused("RewardId,Reward\na,1\nb,one\n",
-                  "line 3: Reward is no amount of at most 6 fractional digits: one");
+                  "line 3: Reward is not an amount of at most 6 fractional digits: one");
     check_refused("Id,Reward\n",
                   "line 1: the first line of a CSV file must name the columns RewardId and Reward "
                   "(RevenueAmount may be another).");

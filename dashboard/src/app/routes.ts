@@ -127,7 +127,7 @@ export const pages: Page[] = [
     side: 'operator',
     scope: 'events:write',
     component: RewardsPage,
-    nav: { group: '', title: 'Rewards by hand', icon: 'reward' },
+    nav: { group: '', title: 'Manual rewards', icon: 'reward' },
   },
   {
     path: '/people',

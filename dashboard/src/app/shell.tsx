@@ -97,15 +97,15 @@ function Banners({ who }: { who: SignedIn }) {
     <>
       {who.ActingAs && (
         <div class="banner" role="status">
-          You look as {who.Partner?.Name}. Nothing can be changed, and this is in the audit log.
+          Viewing as {who.Partner?.Name}. Read-only, and recorded in the audit log.
           <Button size="small" onClick={() => void stopActing()}>
-            Back to the operator’s side
+            Exit partner view
           </Button>
         </div>
       )}
       {!reachable.value && (
         <div class="banner" role="status">
-          The daemon does not answer. What you see may be old; it is asked again every few seconds.
+          Can’t reach the server. What you see may be out of date; retrying every few seconds.
         </div>
       )}
     </>
@@ -116,11 +116,8 @@ export function NotFoundPage() {
   return (
     <div class="page">
       <PageHead title="Nothing here" />
-      <Empty
-        title="There is no such page"
-        action={<LinkButton href="/">Go to the overview</LinkButton>}
-      >
-        The address may be wrong, or the page is not for your role.
+      <Empty title="Page not found" action={<LinkButton href="/">Go to the overview</LinkButton>}>
+        The address may be wrong, or your role has no access to it.
       </Empty>
     </div>
   );

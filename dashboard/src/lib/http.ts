@@ -92,8 +92,8 @@ async function send(method: string, to: string, options: Options): Promise<Respo
     reachable.value = false;
     throw new Problem(
       0,
-      'No answer',
-      'The daemon does not answer. It may be restarting, or your network may be down; this page goes on trying.',
+      'Can’t reach the server',
+      'It may be restarting, or your network may be down. Retrying every few seconds.',
     );
   }
 }

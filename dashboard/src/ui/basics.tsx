@@ -170,14 +170,14 @@ export function Loading({ what = 'Loading' }: { what?: string }) {
 }
 
 const whatToDo: Record<number, string> = {
-  0: 'It is tried again every few seconds.',
+  0: 'Retrying every few seconds.',
   401: 'Sign in again.',
-  403: 'Ask an owner of this account for another role, or sign in as somebody who may.',
+  403: 'Ask an owner of this account for access.',
   404: 'It may have been removed, or it belongs to another account. Check the address.',
-  409: 'It was changed or taken meanwhile. Reload, look, and try again.',
-  412: 'Somebody else changed it while you did. Reload, look at their change, and try again.',
-  429: 'Wait a moment; it is tried again by itself.',
-  503: 'The daemon is starting or busy; it is tried again by itself.',
+  409: 'It was changed in the meantime, or the id is taken. Reload and try again.',
+  412: 'Somebody else changed it at the same time. Reload, check their change, and try again.',
+  429: 'Wait a moment. Retrying automatically.',
+  503: 'The server is starting or busy. Retrying automatically.',
 };
 
 /** An error, what it means and how to mend it. */

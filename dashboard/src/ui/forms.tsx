@@ -180,7 +180,7 @@ export function IdField(props: {
   return (
     <TextField
       {...props}
-      hint="Letters, digits, - and _; it cannot be changed later. Empty: one is made."
+      hint="Letters, digits, - and _. Cannot be changed later. Empty: generated."
       mono
     />
   );

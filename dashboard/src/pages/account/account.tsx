@@ -36,7 +36,7 @@ function PasswordCard() {
       <Form onSend={send} label="Password">
         <div class="grid-2">
           <TextField
-            label="Present password"
+            label="Current password"
             type="password"
             autocomplete="current-password"
             value={password}
@@ -66,7 +66,7 @@ function PasswordCard() {
 
 /** "Firefox on Linux" from what browsers say of themselves; the whole where it is unknown. */
 export function browserName(agent: string | null): string {
-  if (!agent) return 'Unknown program';
+  if (!agent) return 'Unknown browser';
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\//.exec(
     agent.includes('Chrome/')
       ? agent.replace(/Safari\/\S+/, '').replace(/Chrome\/(?=.*(?:Edg|OPR)\/)/, '')
@@ -90,7 +90,7 @@ function SessionsCard() {
   return (
     <Card
       title="Where you are signed in"
-      text="End what you do not know, then change your password."
+      text="End sessions that you do not recognize, then change your password."
       flush
     >
       <ProblemNotice problem={list.problem ?? sending.problem} retry={list.reload} />

@@ -16,7 +16,7 @@ function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => voi
   return (
     <Dialog title="Your recovery codes" onClose={onClose}>
       <Notice tone="warn" title="Keep them somewhere safe now">
-        Each works once instead of a code from your app. They are shown this once.
+        Each works once instead of a code from your app. You will not see them again.
       </Notice>
       <Code title="Recovery codes" text={codes.join('\n')} />
       <div class="row end">
@@ -184,7 +184,7 @@ export function SecondFactorCard() {
         )}
       </div>
       {open === 'begin' && (
-        <Dialog title="Switch the second factor on" onClose={close}>
+        <Dialog title="Turn on the second factor" onClose={close}>
           {begun ? (
             <ConfirmStep
               begun={begun}
@@ -201,7 +201,7 @@ export function SecondFactorCard() {
       )}
       {open === 'remove' && (
         <GuardedDialog
-          title="Switch the second factor off?"
+          title="Turn off the second factor?"
           text="Your password alone will then be enough to sign in."
           action="Switch off"
           onClose={close}
@@ -216,7 +216,7 @@ export function SecondFactorCard() {
         <GuardedDialog
           title="New recovery codes"
           text="The old ones end at once."
-          action="Make new codes"
+          action="Create new codes"
           onClose={close}
           onDo={async body => {
             const answer = await post<{ RecoveryCodes: string[] }>(

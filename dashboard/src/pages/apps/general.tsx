@@ -132,7 +132,7 @@ export function GeneralTab(props: TabProps) {
           <>
             <CheckField
               label="The app is on"
-              hint="Off: its callbacks wait, and their schedules stand still."
+              hint="Off: its callbacks wait, and their retry schedules are paused."
               checked={draft.on('Enabled')}
               onChange={on => draft.set('Enabled', on)}
             />

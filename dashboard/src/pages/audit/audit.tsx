@@ -67,7 +67,7 @@ function Filtering({ operator }: { operator: boolean }) {
               setQuery(clear);
             }}
           >
-            Show everything
+            Clear filters
           </Button>
           <Button type="submit" kind="primary">
             Filter
@@ -83,7 +83,7 @@ function Who({ entry }: { entry: AuditEntry }) {
   const named =
     Name ||
     Id ||
-    (Kind === 'unknown' ? 'somebody unknown' : Kind === 'operator' ? 'the operator' : Kind);
+    (Kind === 'unknown' ? 'an unknown user' : Kind === 'operator' ? 'the operator' : Kind);
   return (
     <>
       {Kind === 'key' && 'key '}
@@ -156,17 +156,14 @@ export function AuditPage() {
   const filtered = names.some(name => query.value.get(name));
   return (
     <div class="page">
-      <PageHead
-        title="Audit log"
-        text="Every change and every sign-in, written in the same commit as what it tells of."
-      />
+      <PageHead title="Audit log" text="Every change and every sign-in." />
       <Filtering key={query.value.toString()} operator={operator} />
       <ProblemNotice problem={list.problem} retry={list.reload} />
       <Card flush>
         {!list.data && list.loading && <Loading />}
         {list.data?.length === 0 && (
-          <Empty title={filtered ? 'Nothing of that kind' : 'Nothing yet'}>
-            {filtered ? 'Take a filter away to see more.' : 'Changes appear here at once.'}
+          <Empty title={filtered ? 'No matching entries' : 'Nothing yet'}>
+            {filtered ? 'Remove a filter to see more.' : 'Changes appear here at once.'}
           </Empty>
         )}
         {list.data && list.data.length > 0 && (

@@ -101,7 +101,7 @@ function AttemptEntry(props: { attempt: Attempt; longestMs: number; newest: bool
         <div class="row">
           <h3>Attempt {attempt.Number}</h3>
           <AttemptResult attempt={attempt} />
-          {attempt.Manual && <Badge>resent by hand</Badge>}
+          {attempt.Manual && <Badge>resent manually</Badge>}
         </div>
         <div class="quiet small">
           <Time at={attempt.At} />

@@ -44,7 +44,7 @@ const byClass: Record<string, string> = {
     'Start the server or correct the port. A firewall that rejects looks the same: let our addresses in.',
   connect_timeout:
     'A firewall that drops silently, a wrong address, or a host that is down. Let our addresses in and try again.',
-  tls: 'Mend the certificate. Most often the intermediate certificate is missing: send the whole chain.',
+  tls: 'Fix the certificate. Most often the intermediate certificate is missing: send the whole chain.',
   timeout:
     'Put the callback into a queue, answer 200, then work; or raise the time-out in the app’s settings (at most 30 s). You may have credited it: the same RewardId comes again.',
   reset:

@@ -42,7 +42,7 @@ function Result({ result }: { result: TestAttempt }) {
     <Card
       title="What your server said"
       actions={<AttemptResult attempt={result} />}
-      text={`It took ${duration(result.DurationMs)}. RewardId ${result.RewardId}; tests count in no report.`}
+      text={`It took ${duration(result.DurationMs)}. RewardId ${result.RewardId}; tests are not counted in reports.`}
     >
       {result.Class === null ? (
         <Notice tone="good" title="Your server took it">
@@ -178,7 +178,7 @@ export function ConsolePage() {
     <div class="page">
       <PageHead
         title="Test console"
-        text="Try your receiver before your users do, and find out why a signature does not match."
+        text="Send test callbacks to your server, and find out why a signature does not match."
       />
       <Tabs
         label="What to test"

@@ -38,8 +38,8 @@ function EgressCard() {
           <Code title="Egress addresses" text={addresses.join('\n')} />
         ) : (
           <Notice title="No fixed address">
-            The operator has not pinned the addresses that callbacks come from. Do not filter by
-            address: verify the signature, which is the stronger check anyhow.
+            The addresses that callbacks come from are not fixed. Do not filter by address: verify
+            the signature, which is the stronger check.
           </Notice>
         ))}
     </Card>

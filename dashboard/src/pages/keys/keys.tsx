@@ -27,16 +27,16 @@ export const scopeTexts: [Scope, string][] = [
   ['panelists:erase', 'Erase a panelist'],
   ['apps:read', 'Read apps and clients'],
   ['apps:write', 'Change apps and clients, read and rotate secrets'],
-  ['keys:write', 'Make and revoke keys'],
+  ['keys:write', 'Create and revoke keys'],
   ['people:write', 'Invite people and change their roles'],
   ['audit:read', 'Read the audit log'],
 ];
 
 function Made({ made, onClose }: { made: Key; onClose: () => void }) {
   return (
-    <Dialog title="The key has been made" onClose={onClose}>
+    <Dialog title="Key created" onClose={onClose}>
       <Notice tone="warn" title="Copy it now">
-        It is shown this once; only its hash is kept.
+        You will not see it again.
       </Notice>
       <Code title="Key" text={made.Key ?? ''} />
       <div class="row end">
@@ -135,7 +135,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
       {!list.data && list.loading && <Loading />}
       {list.data?.length === 0 && (
         <Empty title="No key yet" action={create}>
-          Make a key for each program that reads reports or callbacks, with only the scopes it
+          Create a key for each program that reads reports or callbacks, with only the scopes it
           needs.
         </Empty>
       )}
@@ -150,7 +150,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
               cell: key => (
                 <span class="row">
                   {key.Name || <span class="quiet">–</span>}
-                  {key.CreatorGone && <Badge tone="warn">its maker is gone</Badge>}
+                  {key.CreatorGone && <Badge tone="warn">creator removed</Badge>}
                 </span>
               ),
             },
@@ -220,11 +220,11 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
           onClose={() => setRevoking(null)}
           onDo={async () => {
             await remove(path`/api/v1/partners/${partner}/keys/${revoking.KeyId}`);
-            say('The key works no more.');
+            say('Key revoked.');
             list.reload();
           }}
         >
-          Programs that use it get 401 from the next request on. This cannot be taken back.
+          Programs that use it get 401 from the next request on. This cannot be undone.
         </Confirm>
       )}
     </Card>

@@ -99,7 +99,7 @@ function Metrics({ month }: { month: Month }) {
         pace={pace}
       />
       <Today
-        title="Payouts"
+        title="Payouts (rewards paid)"
         field="Conversions"
         money={false}
         value={byDay(month.payouts, 'Conversions', today)[0]!}
@@ -160,7 +160,7 @@ function Charts({ month }: { month: Month }) {
         />
       </Card>
       <div class="grid-2">
-        <Card title="Payouts">
+        <Card title="Payouts" text="Number of rewards paid.">
           <Chart
             title="Payouts"
             days={days}

@@ -50,9 +50,9 @@ function LookAs({ partner }: { partner: Partner }) {
       <Button
         busy={sending.busy}
         onClick={() => void sending.run(() => actAs(partner.PartnerId))}
-        title="Read-only; it is in the audit log"
+        title="Read-only, and recorded in the audit log"
       >
-        Look as this partner
+        View as partner
       </Button>
       <ProblemNotice problem={sending.problem} />
     </>

@@ -126,12 +126,12 @@ export function PartnersPage() {
         {!data && loading && <Loading />}
         {data?.length === 0 && (
           <Empty title="No partner yet" action={create || undefined}>
-            A partner is an account with apps of its own. Make one, then invite its first owner.
+            A partner is an account with its own apps. Create one, then invite its first owner.
           </Empty>
         )}
         {found && found.length > 0 && <PartnersTable partners={found.slice(0, shownMost)} />}
         {data && data.length > 0 && found?.length === 0 && (
-          <Empty title="No partner of that name">Try fewer letters.</Empty>
+          <Empty title="No matching partner">Try fewer letters.</Empty>
         )}
         {found && found.length > shownMost && (
           <div class="table-foot">

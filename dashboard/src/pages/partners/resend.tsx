@@ -13,15 +13,15 @@ export function ResendPanel({ partner }: { partner: string }) {
   const send = () =>
     sending.run(async () => {
       await post(`${callbackPath(id.trim())}/resend`, undefined, { partnerId: partner });
-      say(`${id.trim()} is sent again now.`);
+      say(`${id.trim()} is being resent.`);
       setId('');
     });
   return (
     <Card
-      title="Send a callback again"
-      text="Same RewardId, same body. A delivered one gets one more try; it is in the audit log."
+      title="Resend a callback"
+      text="Same RewardId, same body. A delivered callback gets one more attempt. Recorded in the audit log."
     >
-      <Form onSend={send} label="Send a callback again">
+      <Form onSend={send} label="Resend a callback">
         <TextField label="RewardId" required value={id} onChange={setId} />
         <ProblemNotice problem={sending.problem} />
         <div>

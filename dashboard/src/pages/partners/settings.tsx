@@ -91,7 +91,7 @@ export function PartnerSettings(props: Props) {
             type="url"
             mono
             placeholder="https://partner.example/postbackd/operations"
-            hint="Where the partner is told when an endpoint stops working and when it works again. Empty: nobody is told."
+            hint="Receives a message when an endpoint stops working and when it works again. Empty: no messages."
             value={url}
             onChange={setUrl}
             fault={sending.fault('OperationsUrl')}

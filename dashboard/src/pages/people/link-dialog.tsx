@@ -11,10 +11,10 @@ export interface MadeLink {
 export function LinkDialog({ made, onClose }: { made: MadeLink; onClose: () => void }) {
   const address = new URL(made.link, window.location.origin).href;
   return (
-    <Dialog title={`A link for ${made.email}`} onClose={onClose}>
-      <Notice tone="warn" title="Hand it over yourself, over a channel you trust">
+    <Dialog title={`Link for ${made.email}`} onClose={onClose}>
+      <Notice tone="warn" title="Send it yourself, over a channel you trust">
         Whoever opens it first chooses the password. It works once, until{' '}
-        <Time at={made.expiresAt} />, and is shown this once.
+        <Time at={made.expiresAt} />, and is shown only once.
       </Notice>
       <Code title="Link" text={address} />
       <div class="row end">

@@ -83,7 +83,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
                   act('The second factor is off.', () => remove(`${address}/second-factor`, query))
                 }
               >
-                Switch the second factor off
+                Turn off the second factor
               </Button>
             )}
             <Button
@@ -98,7 +98,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
               disabled={sending.busy}
               onClick={() =>
                 user.Enabled
-                  ? patch('This person can no longer sign in.', { Enabled: false })
+                  ? patch('Sign-in disabled.', { Enabled: false })
                   : patch('This person can sign in again.', { Enabled: true })
               }
             >
@@ -110,7 +110,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
                 busy={sending.busy}
                 onClick={() => act('Removed.', () => remove(address, query))}
               >
-                Remove for good
+                Remove permanently
               </Button>
             ) : (
               <Button kind="danger" disabled={sending.busy} onClick={() => setRemoving(true)}>

@@ -1,4 +1,4 @@
-// Who may sign in: inviting, roles, and letting somebody in again who is locked out. The same for
+// People: inviting, roles, and letting somebody in again who is locked out. The same for
 // a partner's own people, for the operator's own, and for a partner's as the operator sees them.
 import { useState } from 'preact/hooks';
 import { useList } from '../../app/resource';
@@ -53,9 +53,9 @@ function InviteDialog({
   };
   return (
     <FormDialog
-      title="Invite somebody"
+      title="Invite a person"
       label="Invitation"
-      action="Make the invitation"
+      action="Create invitation"
       sending={sending}
       fields={['Email', 'Name', 'Role']}
       onClose={onClose}
@@ -101,12 +101,12 @@ export function PeoplePanel({ partner }: PanelProps) {
   const none = list.data?.length === 0;
   const invite = (
     <Button kind="primary" size="small" onClick={() => setInviting(true)}>
-      {none && partner ? 'Invite the first owner' : 'Invite somebody'}
+      {none && partner ? 'Invite the first owner' : 'Invite a person'}
     </Button>
   );
   return (
     <>
-      <Card title="Who may sign in" actions={list.data && !none && invite} flush>
+      <Card title="People" actions={list.data && !none && invite} flush>
         <ProblemNotice problem={list.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
         {none && (
@@ -186,7 +186,7 @@ export function PeoplePanel({ partner }: PanelProps) {
 export function PeoplePage() {
   return (
     <div class="page">
-      <PageHead title="People" text="Who may sign in here, and what they may do." />
+      <PageHead title="People" text="Who can sign in, and what they can do." />
       <PeoplePanel />
     </div>
   );

@@ -2,11 +2,11 @@
 import type { Role } from '../../lib/types';
 
 const texts: Record<Role, string> = {
-  owner: 'Everything, people too.',
-  developer: 'URLs, secrets, keys, resends and tests; no people.',
-  analyst: 'Looks at reports and callbacks; changes nothing and sees no secret.',
+  owner: 'Everything, including people.',
+  developer: 'URLs, secrets, keys, resends and tests, but not people.',
+  analyst: 'Reads reports and callbacks. Cannot change anything or see secrets.',
   admin: 'Runs the installation: everything, on every account.',
-  support: 'Looks into every account and resends callbacks; changes no setting.',
+  support: 'Reads every account and resends callbacks. Cannot change settings.',
 };
 
 export function rolesOf(side: 'partner' | 'operator'): { value: Role; title: string }[] {

@@ -17,6 +17,8 @@ type Field = 'Earnings' | 'Arpdau' | 'SurveyAttempts' | 'Conversions' | 'ActiveP
 
 interface Kind {
   title: string;
+  /** Said where the title misleads: people read money there. */
+  counts?: string;
   field: Field;
   text: string;
   money: boolean;
@@ -47,8 +49,9 @@ export const reports: Record<ReportName, Kind> = {
   },
   conversions: {
     title: 'Payouts',
+    counts: 'number of rewards paid',
     field: 'Conversions',
-    text: 'Number of rewards paid: events in which a panelist was paid and you earned.',
+    text: 'Events in which a panelist was paid and you earned.',
     money: false,
     byProduct: true,
   },

@@ -43,6 +43,8 @@ async function readOne(ask: Question, range: Query, signal: AbortSignal): Promis
 
 export async function readPeriods(ask: Question, signal: AbortSignal): Promise<Periods> {
   const length = daysBetween(ask.start, ask.end).length;
+  // A range that ends before it begins: the server says what is wrong with it.
+  if (!length) return { report: await readOne(ask, {}, signal), before: [] };
   const [report, before] = await Promise.all([
     readOne(ask, {}, signal),
     readOne(

@@ -52,12 +52,18 @@ interface Asked {
   split: Split;
 }
 
+/** Null where the address has none, or what is no day. */
+function dayGiven(name: string): string | null {
+  const text = query.value.get(name) ?? '';
+  return /^\d{4}-\d\d-\d\d$/.test(text) && Date.parse(text) ? text : null;
+}
+
 function asked(): Asked {
   const given = query.value.get('report') as ReportName | null;
   const name = given && reportNames.includes(given) ? given : 'earnings';
   const today = dayOf(serverNow());
-  const end = query.value.get('endDate') ?? today;
-  const start = query.value.get('startDate') ?? addDays(end, -29);
+  const end = dayGiven('endDate') ?? today;
+  const start = dayGiven('startDate') ?? addDays(end, -29);
   const product = reports[name].byProduct ? query.value.get('productType') : null;
   const step = query.value.get('step') as Step | null;
   const split = query.value.get('split') as Split | null;
@@ -402,7 +408,7 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
     <>
       <Warnings report={report} />
       <Card
-        title={kind.title}
+        title={kind.counts ? `${kind.title} (${kind.counts})` : kind.title}
         text={
           total && ask.name !== 'active-panelist' ? (
             <>

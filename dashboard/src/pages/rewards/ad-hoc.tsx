@@ -114,7 +114,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
           mono
           value={original}
           onChange={setOriginal}
-          hint="Optional: the reward that this one mends."
+          hint="Optional: the reward that this one corrects."
         />
       </div>
       <CheckField
@@ -153,7 +153,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
             ]}
           />
           <p class="small quiet">
-            It is paid once, however often this is pressed. A paid reward can only be taken back
+            It is paid only once, even if you click again. A paid reward can only be taken back
             where the app allows claw-backs.
           </p>
         </Confirm>
@@ -174,8 +174,8 @@ export function AdHocCard({ partner, onSent }: { partner: string; onSent: (sent:
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data?.length === 0 && (
-        <Empty title="This partner has no client that is switched on">
-          A reward belongs to a client of an app: make one, or switch one on, first.
+        <Empty title="This partner has no enabled client">
+          A reward belongs to a client of an app: create or enable one first.
         </Empty>
       )}
       {data && data.length > 0 && (

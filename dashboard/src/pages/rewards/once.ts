@@ -30,7 +30,7 @@ export async function sendOnce(event: Record<string, unknown>): Promise<boolean>
   if (refused) {
     const earlier = refused.Errors.some(error => error.Code === 'conflict');
     const why = earlier
-      ? 'An earlier try of this form got through, with other values. Look it up before you send another.'
+      ? 'This form was already submitted with other values. Look that reward up before you send another.'
       : 'The event was refused; nothing was paid.';
     throw new Problem(400, why, why, refused.Errors);
   }

@@ -72,8 +72,8 @@ function Found({ partner, callback, onSent }: Props & { callback: Callback }) {
           {what}
           <p>
             The panelist loses <Amount amount={callback.Reward} />, the partner{' '}
-            <Usd amount={callback.RevenueAmount} />, on today’s day. It cannot be taken back, and is
-            done once, however often this is pressed.
+            <Usd amount={callback.RevenueAmount} />, on today’s day. It cannot be undone, and
+            happens only once, even if you click again.
           </p>
         </Confirm>
       )}

@@ -37,7 +37,7 @@ function Outcome({ sent }: { sent: Sent }) {
   return (
     <Notice
       tone="good"
-      title={sent.fresh ? 'It is stored.' : 'It had been stored already: it counts once.'}
+      title={sent.fresh ? 'Reward created.' : 'Already created earlier: it counts once.'}
     >
       <Facts
         items={[
@@ -64,16 +64,13 @@ export function RewardsPage() {
   const part = { partner, onSent: done };
   return (
     <div class="page">
-      <PageHead
-        title="Rewards by hand"
-        text="What support promises, and what advertisers take back."
-      />
+      <PageHead title="Manual rewards" text="Grant a reward, or reverse an offer." />
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {data?.length === 0 && (
         <Card>
           <Empty title="No partner yet" action={<LinkButton href="/partners">Partners</LinkButton>}>
-            Rewards belong to a partner’s app. Make a partner first.
+            Rewards belong to a partner’s app. Create a partner first.
           </Empty>
         </Card>
       )}

@@ -9,7 +9,7 @@ import { Mark } from '../../ui/icons';
 
 function SetUpHint() {
   return (
-    <Notice title="Nobody can sign in yet">
+    <Notice title="No users yet">
       The first administrator is made with a one-time link, which stands in the terminal where
       postbackd was started. Without a terminal, run{' '}
       <code>postbackd user add EMAIL --role admin</code> on that machine: it prints the link.

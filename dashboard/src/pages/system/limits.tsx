@@ -20,10 +20,10 @@ export function bytes(n: number): string {
 const titles: Record<string, { title: string; text: string }> = {
   disk_reserve: { title: 'Free disk', text: 'Refused when no more than the reserve is free.' },
   journal: { title: 'Journal', text: 'What is committed and not yet in the database file.' },
-  waiting: { title: 'Waiting callbacks', text: 'Raise --waiting-most, or mend the endpoints.' },
+  waiting: { title: 'Waiting callbacks', text: 'Raise --waiting-most, or fix the endpoints.' },
   queue: { title: 'Events in memory', text: 'Events come faster than they are recorded.' },
   database: { title: 'Database', text: 'Refused while it cannot be written.' },
-  failed: { title: 'Disk errors', text: 'The disk refused a write: the daemon ends.' },
+  failed: { title: 'Disk errors', text: 'The disk refused a write: the server stops.' },
 };
 
 const sizeOf = (limit: Limit, n: number) => (limit.Unit === 'bytes' ? bytes(n) : count(n));

@@ -79,11 +79,7 @@ function Figures({ system }: { system: System }) {
         value={oldest ? duration(Math.max(lagMs, 0)) : '–'}
         note={oldest ? `Accepted ${relative(new Date(oldest), serverNow())}` : 'Nothing waits'}
       />
-      <Metric
-        title="Dead"
-        value={count(callbacks.Dead)}
-        note="Given up after their whole schedule"
-      />
+      <Metric title="Dead" value={count(callbacks.Dead)} note="Given up after all attempts" />
     </div>
   );
 }
@@ -144,7 +140,7 @@ function RoomCards({ system }: { system: System }) {
               'Books',
               books.WrongDays
                 ? `${count(books.WrongDays)} days are wrong`
-                : `All ${count(books.DaysChecked)} checked days hold`,
+                : `All ${count(books.DaysChecked)} checked days balance`,
             ],
             ['Last whole round', <Time at={books.RoundEndedAt} short ago />],
             ...system.Certificates.map(

@@ -31,16 +31,17 @@ function LastError({ endpoint }: { endpoint: Endpoint }) {
 
 function states(system: System): string {
   const said = Object.entries(system.EndpointStates).filter(([, n]) => n > 0);
-  if (!said.length) return 'No endpoint has anything to do.';
-  return `With something to do: ${said.map(([name, n]) => `${count(n)} ${name.replace('_', ' ')}`).join(', ')}.`;
+  if (!said.length) return 'No endpoint has pending callbacks.';
+  return `With pending callbacks: ${said.map(([name, n]) => `${count(n)} ${name.replace('_', ' ')}`).join(', ')}.`;
 }
 
 export function WorstCard({ system }: { system: System }) {
   return (
     <Card title="Worst endpoints" text={states(system)} flush>
       {system.WorstEndpoints.length === 0 ? (
-        <Empty title="All endpoints do well">
-          One that fails, stands still or falls behind is named here, with what to tell its partner.
+        <Empty title="All endpoints are healthy">
+          Endpoints that fail, are not draining or fall behind are listed here, with what to tell
+          the partner.
         </Empty>
       ) : (
         <Table<Worst>
