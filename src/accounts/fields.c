@@ -268,9 +268,9 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
     }
     if (v->type == JSON_STRING && is_masked_form_of(v->text, *ret))
         return;
-    if (v->type != JSON_STRING || !url_parse(f->faults->arena, v->text, &url, &why))
-        problem_add(f->faults, str_of(name), "invalid", "%s", why);
-    else if ((why = address_problem(f, &url)) != NULL)
+    if (v->type == JSON_STRING && url_parse(f->faults->arena, v->text, &url, &why))
+        why = address_problem(f, &url);
+    if (why)
         problem_add(f->faults, str_of(name), "invalid", "%s", why);
     else
         *ret = v->text;

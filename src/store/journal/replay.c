@@ -105,7 +105,7 @@ static int open_head(struct replay_walk *w, uint64_t number, struct segment_head
 static bool open_segment(struct replay_walk *w, uint64_t number, int *ret_fd,
                          struct segment_head *ret)
 {
-    struct segment_head head;
+    struct segment_head head = {0};
     int fd = open_head(w, number, &head);
     if (fd < 0 && fd != -EBADMSG)
         return fail_disk(w, "read", number, fd);
@@ -540,7 +540,7 @@ bool journal_is_of(struct disk *disk, const char *directory, uint64_t id, char *
     /* The last one whose head can be read tells; a damaged one is for the replay to refuse. */
     bool told = false;
     for (size_t i = w.count; good && !told && i > 0; i--) {
-        struct segment_head head;
+        struct segment_head head = {0};
         int fd = open_head(&w, w.numbers[i - 1], &head);
         told = fd >= 0;
         if (told)
