@@ -56,6 +56,11 @@ def test_it_leaves_little_open(tmp_path):
     assert analyze("security", "--offline=yes", "--threshold=%d" % EXPOSURE_MOST, unit).returncode != 0
 
 
+def test_no_core_is_kept():
+    """Before main, too, where the daemon forbids it itself."""
+    assert "LimitCORE=0" in (PACKAGING / "postbackd.service").read_text().splitlines()
+
+
 def test_it_says_what_the_daemon_knows():
     """The options of its command line, and that it speaks to systemd."""
     unit = (PACKAGING / "postbackd.service").read_text()
