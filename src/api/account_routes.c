@@ -23,7 +23,7 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
     m->render = render;
     m->status = status;
     m->location = location;
-    control_ask(c->api->options.control, m);
+    mutation_ask(c->api->options.control, m);
 }
 
 void answer_entry(struct call *c, const struct buf *body, uint64_t version)

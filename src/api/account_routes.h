@@ -1,7 +1,7 @@
 /* What the files of partners, apps, clients and keys share: asking for a change, and lists. */
 #pragma once
 
-#include "api/control.h"
+#include "api/mutation.h"
 
 /* Begins a change whose body is an object (with_body), answered with `status` and render. */
 void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct mutation *m),

@@ -123,12 +123,12 @@ void app_secret_get(struct call *c)
     log_info("secret_shown", LOG_STR("app", c->app->id), LOG_STR("key", c->key_id),
              LOG_STR("from", buf_str(&peer)));
     buf_free(&peer);
-    control_note(c,
-                 &(struct audit_note){.action = "app.secret_shown",
-                                      .account_no = c->app->terms.account_no,
-                                      .object_kind = "app",
-                                      .object_id = c->app->id},
-                 answer_secret);
+    call_note(c,
+              &(struct audit_note){.action = "app.secret_shown",
+                                   .account_no = c->app->terms.account_no,
+                                   .object_kind = "app",
+                                   .object_id = c->app->id},
+              answer_secret);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */

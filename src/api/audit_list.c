@@ -1,10 +1,10 @@
 /* GET /api/v1/audit: a range of keys read backwards, page after page, until enough of what was
  * asked for is found or enough has been looked at; Next goes on from there. */
-#include "api/audit.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "domain/clock.h"
+#include "services/audit.h"
 
 #define LIST_DEFAULT 50
 #define LIST_MOST 500

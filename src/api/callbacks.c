@@ -1,9 +1,9 @@
 /* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
  * the log of what is owed and what became of it. */
 #include "api/callback_render.h"
-#include "api/control.h"
 #include "api/cursor.h"
 #include "api/internal.h"
+#include "api/mutation.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
@@ -419,5 +419,5 @@ void callback_resend(struct call *c)
         .object_kind = "callback",
         .object_id = c->ids[0],
     };
-    control_with_note(c, &note, &s->noted, &s->resend.done);
+    call_with_note(c, &note, &s->noted, &s->resend.done);
 }

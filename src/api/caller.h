@@ -3,8 +3,8 @@
  * A request's head may come a minute before its body, and a change waits for those before it. So
  * the caller is judged three times: when the headers are in, when the body is, and on the control
  * thread right before a change is decided, on the state that the change is committed on
- * (control_begin). What has been revoked meanwhile is refused, whatever the request looked like at
- * first. */
+ * (call_judge_anew). What has been revoked meanwhile is refused, whatever the request looked like
+ * at first. */
 #pragma once
 
 #include "api/call.h"

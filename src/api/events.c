@@ -1,11 +1,11 @@
 /* POST /api/v1/events: judge each item, have the good ones recorded, and answer only when what is
  * called accepted is on disk. */
-#include "api/control.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "base/limits.h"
 #include "intake/answer.h"
+#include "services/control.h"
 
 struct taking {
     struct call *c;

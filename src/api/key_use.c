@@ -2,9 +2,9 @@
  * it, the key's next request asks again. */
 #include "api/key_use.h"
 
-#include "api/control.h"
 #include "api/internal.h"
 #include "base/alloc.h"
+#include "services/control.h"
 
 #include <stdlib.h>
 

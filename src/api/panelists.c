@@ -1,6 +1,6 @@
 /* POST /api/v1/panelists/erase: a person's right to be forgotten; the money rows stay. */
-#include "api/control.h"
 #include "api/internal.h"
+#include "api/mutation.h"
 #include "api/route.h"
 #include "base/limits.h"
 
@@ -76,5 +76,5 @@ void panelist_erase(struct call *c)
         .account_no = c->account_no,
         .object_kind = "panelist",
     };
-    control_with_note(c, &note, &e->noted, &e->erase.done);
+    call_with_note(c, &note, &e->noted, &e->erase.done);
 }

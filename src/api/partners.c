@@ -116,12 +116,12 @@ void partner_operations_secret_get(struct call *c)
 {
     log_info("operations_secret_shown", LOG_STR("partner", c->partner->id),
              LOG_STR("key", c->key_id));
-    control_note(c,
-                 &(struct audit_note){.action = "partner.secret_shown",
-                                      .account_no = c->partner->account_no,
-                                      .object_kind = "partner",
-                                      .object_id = c->partner->id},
-                 answer_secret);
+    call_note(c,
+              &(struct audit_note){.action = "partner.secret_shown",
+                                   .account_no = c->partner->account_no,
+                                   .object_kind = "partner",
+                                   .object_id = c->partner->id},
+              answer_secret);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */

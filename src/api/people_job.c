@@ -149,11 +149,12 @@ static void answer_on_loop(struct task *task)
 static void keep(struct people_job *job, struct control *control)
 {
     struct object_part parts[PEOPLE_PARTS_MAX + JOB_NOTES_MAX * AUDIT_PARTS];
+    struct actor by = call_actor(job->c);
     size_t count = 0;
     if (!job->refusal)
         count = people_change_parts(job->people, &job->change, parts);
     for (size_t i = 0; i < job->note_count; i++)
-        count += audit_parts(control_audit(control), job->c, &job->notes[i], &job->change.arena,
+        count += audit_parts(control_audit(control), &by, &job->notes[i], &job->change.arena,
                              parts + count);
     job->stored = count ? control_keep(control, parts, count) : STORE_OK;
     if (job->stored == STORE_OK && !job->refusal)
@@ -177,7 +178,7 @@ static void print_answer(struct people_job *job)
 
 static void judge_and_keep(struct people_job *job, struct control *control)
 {
-    if (!control_begin(control, job->c) && !job->refusal)
+    if (!call_judge_anew(control, job->c) && !job->refusal)
         job_refuse(job, job->c->refusal.status, job->c->refusal.detail);
     if (!job->refusal) {
         bool good = job->judge(job);
@@ -231,7 +232,7 @@ void people_job_run(struct people_job *job)
         return;
     }
     job->task.run = job->slow ? run_slow : run_on_control;
-    job->task.owner = control_owner(job->c);
+    job->task.owner = call_owner(job->c);
     if (!job->slow) {
         control_post(control, &job->task);
     } else if (!control_post_slow(control, &job->task, job->known)) {

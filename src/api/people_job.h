@@ -3,7 +3,7 @@
 #pragma once
 
 #include "accounts/fields.h"
-#include "api/control.h"
+#include "api/mutation.h"
 #include "api/person.h"
 
 #define JOB_NOTES_MAX 3

@@ -1,7 +1,7 @@
 /* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
  * sent again, how far it has come, and no more of it. */
-#include "api/control.h"
 #include "api/internal.h"
+#include "api/mutation.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
@@ -264,7 +264,7 @@ static void counted(struct task *task)
         .object_id = str_of(g->r.id),
     };
     print_asked(g->c, &g->r, &note.after);
-    control_with_note(g->c, &note, &g->noted, &g->change.done);
+    call_with_note(g->c, &note, &g->noted, &g->change.done);
 }
 
 void callbacks_recover(struct call *c)
@@ -385,5 +385,5 @@ void recovery_delete(struct call *c)
         .object_kind = "recovery",
         .object_id = c->ids[0],
     };
-    control_with_note(c, &note, &m->noted, &m->removal.done);
+    call_with_note(c, &note, &m->noted, &m->removal.done);
 }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "accounts/changes.h"
-#include "api/control.h"
 #include "people/people.h"
+#include "services/control.h"
 
 struct reseal;
 

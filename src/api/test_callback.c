@@ -1,8 +1,8 @@
 /* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline. It
  * is recorded nowhere: kept out of reports, feed, books and suspension. */
 #include "api/callback_render.h"
-#include "api/control.h"
 #include "api/internal.h"
+#include "api/mutation.h"
 #include "api/route.h"
 #include "base/limits.h"
 #include "domain/money.h"
@@ -206,7 +206,7 @@ static void write_down(struct testing *t)
     json_string(&w, buf_str(&url));
     json_end_object(&w);
     buf_free(&url);
-    control_note(c, &note, written);
+    call_note(c, &note, written);
 }
 
 void app_test_callback(struct call *c)

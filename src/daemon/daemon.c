@@ -6,7 +6,6 @@
 
 #include "accounts/changes.h"
 #include "accounts/directory.h"
-#include "api/control.h"
 #include "api/live.h"
 #include "api/reseal.h"
 #include "base/alloc.h"
@@ -27,6 +26,7 @@
 #include "people/people.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
+#include "services/control.h"
 #include "services/recovery.h"
 
 #include <errno.h>

@@ -2,6 +2,8 @@
  * delivery, the control thread, recoveries and operations. */
 #include "daemon/peer_changes.h"
 
+#include "api/api.h"
+
 #include "base/log.h"
 
 static struct peer_changes *peer_changes_of(struct store_watcher *w)

@@ -1,10 +1,10 @@
 /* Changes by other nodes on the same store, passed on to the parts of this one. */
 #pragma once
 
-#include "api/control.h"
 #include "delivery/delivery.h"
 #include "operations/operations.h"
 #include "people/people.h"
+#include "services/control.h"
 #include "services/recovery.h"
 
 struct peer_changes {

@@ -1,5 +1,5 @@
 /* All users and sessions of the installation, in memory: looked up by any thread, changed by the
- * one that makes changes (api/control.h), after the change is durable. */
+ * one that makes changes (services/control.h), after the change is durable. */
 #pragma once
 
 #include "people/user.h"

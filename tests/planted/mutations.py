@@ -287,7 +287,7 @@ plant("expired_key_let_in", "authorization", "a key works on behind its end", W,
       "if (!key || api_key_is_over(key, now_ms)) {", "if (!key) {",
       "scenario test_accounts.py::test_a_key_expires_and_says_when_it_was_used")
 plant("not_judged_again_behind_the_queue", "authorization",
-      "a change that waited is made for who may not any more", "src/api/control.c",
+      "a change that waited is made for who may not any more", "src/api/mutation.c",
       "return caller_judge(c);", "return c->magic != 0;",
       "scenario test_revocation.py::test_changes_that_wait_behind_the_revocation")
 plant("live_stream_outlives_its_key", "authorization", "a stream goes on behind a revocation",

@@ -1,7 +1,7 @@
 /* Printing entries; see audit.h. */
-#include "api/audit.h"
+#include "services/audit.h"
 
-#include "accounts/directory.h"
+#include "json/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -39,15 +39,15 @@ void audit_key(char ret_key[AUDIT_KEY_BYTES], uint32_t account_no, int64_t at_ms
 }
 
 /* hidden: who of the operators it was, and from where, is not for the partner that it concerns. */
-static void print_actor(struct json_writer *w, const struct call *c, bool hidden)
+static void print_actor(struct json_writer *w, const struct actor *by, bool hidden)
 {
-    bool person = c && c->person.user_id.p;
-    const char *kind = !c            ? "postbackd"
-                       : hidden      ? "operator"
-                       : person      ? "user"
-                       : c->key_id.p ? "key"
-                                     : "unknown";
-    struct str id = !c || hidden ? STR_NONE : person ? c->person.user_id : c->key_id;
+    bool person = by && by->user_id.p;
+    const char *kind = !by            ? "postbackd"
+                       : hidden       ? "operator"
+                       : person       ? "user"
+                       : by->key_id.p ? "key"
+                                      : "unknown";
+    struct str id = !by || hidden ? STR_NONE : person ? by->user_id : by->key_id;
     json_key(w, "Actor");
     json_object(w);
     json_key(w, "Kind");
@@ -55,17 +55,17 @@ static void print_actor(struct json_writer *w, const struct call *c, bool hidden
     json_key(w, "Id");
     json_string(w, id);
     json_key(w, "Name");
-    json_string(w, person && !hidden ? c->person.email : STR_NONE);
+    json_string(w, person && !hidden ? by->email : STR_NONE);
     json_key(w, "ActingAs");
-    json_bool(w, person && c->person.acting);
+    json_bool(w, person && by->acting);
     json_end_object(w);
     struct buf peer = {0};
-    if (c)
-        address_print(&peer, &c->r->peer);
+    if (by)
+        address_print(&peer, by->peer);
     json_key(w, "Address");
-    json_string(w, c && !hidden ? buf_str(&peer) : STR_NONE);
+    json_string(w, by && !hidden ? buf_str(&peer) : STR_NONE);
     json_key(w, "RequestId");
-    json_string(w, c ? c->r->request_id : STR_NONE);
+    json_string(w, by ? by->request_id : STR_NONE);
     buf_free(&peer);
 }
 
@@ -78,7 +78,7 @@ static void print_state(struct json_writer *w, const char *name, const struct bu
         json_null(w);
 }
 
-static struct str print_entry(struct audit *audit, const struct call *c,
+static struct str print_entry(struct audit *audit, const struct actor *by,
                               const struct audit_note *note, const char *id, bool hidden,
                               struct arena *arena)
 {
@@ -96,7 +96,7 @@ static struct str print_entry(struct audit *audit, const struct call *c,
     json_key(&w, "PartnerId");
     bool is_new = !partner && strcmp(note->object_kind, "partner") == 0; /* not applied yet */
     json_string(&w, partner ? partner->id : is_new ? note->object_id : STR_NONE);
-    print_actor(&w, c, hidden);
+    print_actor(&w, by, hidden);
     json_key(&w, "Object");
     json_object(&w);
     json_key(&w, "Kind");
@@ -124,7 +124,7 @@ static struct str key_of(struct arena *arena, uint32_t account_no, const char *i
     return kept;
 }
 
-size_t audit_parts(struct audit *audit, const struct call *c, const struct audit_note *note,
+size_t audit_parts(struct audit *audit, const struct actor *by, const struct audit_note *note,
                    struct arena *arena, struct object_part ret_parts[AUDIT_PARTS])
 {
     char id[AUDIT_ID_BYTES + 1];
@@ -132,13 +132,13 @@ size_t audit_parts(struct audit *audit, const struct call *c, const struct audit
         return 0;
     audit->now_ms = env_wall_ms(audit->env);
     make_id(audit, audit->now_ms, id);
-    struct str entry = print_entry(audit, c, note, id, false, arena);
+    struct str entry = print_entry(audit, by, note, id, false, arena);
     ret_parts[0] = (struct object_part){OBJECT_AUDIT, key_of(arena, 0, id), entry};
     if (!note->account_no)
         return 1;
-    bool by_operator = c && (c->is_operator || c->person.acting);
+    bool by_operator = by && (by->is_operator || by->acting);
     if (by_operator)
-        entry = print_entry(audit, c, note, id, true, arena);
+        entry = print_entry(audit, by, note, id, true, arena);
     ret_parts[1] = (struct object_part){OBJECT_AUDIT, key_of(arena, note->account_no, id), entry};
     return 2;
 }

@@ -1,10 +1,8 @@
 /* The control thread: a worker whose tasks wait for the store themselves, so that one change is
  * durable and applied before the next is judged. */
-#include "api/control.h"
+#include "services/control.h"
 
 #include "accounts/render.h"
-#include "api/caller.h"
-#include "api/internal.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -61,12 +59,6 @@ enum store_status control_catch_up_since(struct control *control, int64_t asked_
     return control->caught_up_mono_ms > asked_mono_ms ? STORE_OK : catch_up(control);
 }
 
-bool control_begin(struct control *control, struct call *c)
-{
-    control_catch_up(control);
-    return caller_judge(c);
-}
-
 static void run_refresh(struct task *task)
 {
     struct control *control = CONTAINER_OF(task, struct control, refresh);
@@ -117,11 +109,6 @@ static void warn_plain_urls(const struct app *app)
 
 /* --- what every change goes through ---------------------------------------------------------- */
 
-uint32_t control_owner(const struct call *c)
-{
-    return c->authenticated ? c->key_account_no : OWNER_STRANGERS;
-}
-
 void control_post(struct control *control, struct task *task)
 {
     CHECK_MAGIC(control, CONTROL_MAGIC);
@@ -148,6 +135,11 @@ void control_slow_done(struct control *control)
 struct audit *control_audit(struct control *control)
 {
     return &control->audit;
+}
+
+struct accounts *control_accounts(struct control *control)
+{
+    return control->options.accounts;
 }
 
 enum store_status control_keep(struct control *control, const struct object_part *parts,
@@ -249,10 +241,8 @@ static struct audit_note note_of(struct control *control, const struct change *c
     return note;
 }
 
-/* On the control thread: waits until the change is on disk, then applies it. c NULL: nobody asked
- * for it. */
-static enum store_status keep(struct control *control, const struct call *c, const char *action,
-                              struct change *change)
+enum store_status control_change(struct control *control, const struct actor *by,
+                                 const char *action, struct change *change)
 {
     char made[32];
     struct arena arena = {0};
@@ -262,7 +252,7 @@ static enum store_status keep(struct control *control, const struct call *c, con
         .id = change->id,
         .document = change->remove ? STR_NONE : buf_str(&change->document),
     }};
-    size_t count = 1 + audit_parts(&control->audit, c, &note, &arena, parts + 1);
+    size_t count = 1 + audit_parts(&control->audit, by, &note, &arena, parts + 1);
     enum store_status status = control_keep(control, parts, count);
     audit_note_free(&note);
     arena_free(&arena);
@@ -274,111 +264,6 @@ static enum store_status keep(struct control *control, const struct call *c, con
         warn_plain_urls(change->app);
     }
     return STORE_OK;
-}
-
-/* --- changes asked for by calls ------------------------------------------------------------- */
-
-static uint64_t version_of(const struct change *change)
-{
-    switch (change->kind) {
-    case ACCOUNT_PARTNER: return change->partner->version;
-    case ACCOUNT_APP: return change->app->version;
-    case ACCOUNT_CLIENT: return change->client->version;
-    case ACCOUNT_KEY: return change->key->version;
-    }
-    UNREACHABLE();
-}
-
-static void answer_refused(struct mutation *m)
-{
-    struct call *c = m->c;
-    if (c->refusal.status) {
-        caller_answer_refusal(c);
-        return;
-    }
-    switch (m->result) {
-    case CHANGE_INVALID: call_answer_invalid(c); return;
-    case CHANGE_FORBIDDEN:
-        call_answer_problem(c, 403, "A key can be given only scopes that its maker has.");
-        return;
-    case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
-    case CHANGE_CONFLICT:
-        call_answer_problem(c, 409,
-                            "The id is taken; choose another, or leave it out to have one made.");
-        return;
-    case CHANGE_TOO_MANY:
-        call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",
-                            LIMIT_ACCOUNT_KEYS);
-        return;
-    case CHANGE_STALE:
-        call_answer_problem(c, 412,
-                            "The object has changed since the version that If-Match names; read it "
-                            "again and repeat the change.");
-        return;
-    case CHANGE_READY: call_answer_busy(c, m->stored); return;
-    }
-    UNREACHABLE();
-}
-
-static void answer_on_loop(struct task *task)
-{
-    struct mutation *m = CONTAINER_OF(task, struct mutation, task);
-    struct buf answer = m->answer, headers = m->headers;
-    if (m->result != CHANGE_READY || m->stored != STORE_OK)
-        answer_refused(m);
-    else if (!m->render)
-        call_answer_empty(m->c, m->status);
-    else
-        call_answer_json_with(m->c, m->status, buf_str(&headers), &answer);
-    buf_free(&answer);
-    buf_free(&headers);
-}
-
-static void print_answer(struct mutation *m)
-{
-    struct json_writer w;
-    json_write_to(&w, &m->answer);
-    m->render(m, &w);
-    char tag[ETAG_MAX];
-    etag_print(tag, version_of(&m->change));
-    buf_printf(&m->headers, "ETag: %s\r\n", tag);
-    if (m->location)
-        buf_printf(&m->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
-}
-
-static void judge_and_keep(struct control *control, struct mutation *m)
-{
-    m->result = control_begin(control, m->c) ? m->judge(m) : CHANGE_FORBIDDEN;
-    if (m->result != CHANGE_READY)
-        return;
-    m->stored = keep(control, m->c, m->action, &m->change);
-    if (m->stored == STORE_OK && m->render)
-        print_answer(m);
-    change_free(control->options.accounts, &m->change);
-}
-
-static void run_mutation(struct task *task)
-{
-    struct mutation *m = CONTAINER_OF(task, struct mutation, task);
-    m->accounts = m->control->options.accounts;
-    m->stored = STORE_STALE;
-    m->result = CHANGE_READY;
-    for (int tries = 0; tries < CONTROL_TRIES && m->result == CHANGE_READY; tries++) {
-        judge_and_keep(m->control, m);
-        if (m->stored != STORE_STALE)
-            break;
-    }
-    m->task.run = answer_on_loop;
-    executor_post(call_executor(m->c), &m->task);
-}
-
-void control_ask(struct control *control, struct mutation *m)
-{
-    CHECK_MAGIC(control, CONTROL_MAGIC);
-    m->control = control;
-    m->task.run = run_mutation;
-    m->task.owner = control_owner(m->c);
-    executor_post(worker_executor(control->worker), &m->task);
 }
 
 /* --- 410 ------------------------------------------------------------------------------------- */
@@ -400,7 +285,7 @@ static enum store_status disable(struct disabling *d)
     control_catch_up(d->control);
     if (change_disable_lane(accounts, d->app_no, d->kind, d->url, &change) != CHANGE_READY)
         return STORE_OK;
-    enum store_status status = keep(d->control, NULL, "app.endpoint_disabled", &change);
+    enum store_status status = control_change(d->control, NULL, "app.endpoint_disabled", &change);
     if (status == STORE_OK)
         log_warning("lane_disabled", LOG_STR("app", change.app->id),
                     LOG_C("endpoint", lane_kind_name(d->kind)),
@@ -435,79 +320,4 @@ void control_disable_lane(struct control *control, uint32_t app_no, enum lane_ki
     d->task.run = run_disabling;
     d->task.owner = OWNER_DAEMON;
     executor_post(worker_executor(control->worker), &d->task);
-}
-
-/* --- what is only written down ---------------------------------------------------------------- */
-
-struct noting {
-    struct call *c;
-    struct task task;
-    struct control *control;
-    struct audit_note note;
-    enum store_status status;
-    void (*done)(struct call *c, enum store_status status);
-};
-
-static void noted_on_loop(struct task *task)
-{
-    struct noting *n = CONTAINER_OF(task, struct noting, task);
-    n->done(n->c, n->status);
-}
-
-static void run_noting(struct task *task)
-{
-    struct noting *n = CONTAINER_OF(task, struct noting, task);
-    struct arena arena = {0};
-    struct object_part parts[AUDIT_PARTS];
-    if (control_begin(n->control, n->c)) {
-        size_t count = audit_parts(&n->control->audit, n->c, &n->note, &arena, parts);
-        n->status = control_keep(n->control, parts, count);
-    }
-    audit_note_free(&n->note);
-    arena_free(&arena);
-    n->task.run = noted_on_loop;
-    executor_post(call_executor(n->c), &n->task);
-}
-
-void control_note(struct call *c, const struct audit_note *note,
-                  void (*done)(struct call *c, enum store_status status))
-{
-    struct noting *n = call_alloc(c, sizeof *n);
-    n->c = c;
-    n->control = c->api->options.control;
-    n->note = *note;
-    n->done = done;
-    n->task.run = run_noting;
-    n->task.owner = control_owner(c);
-    control_post(n->control, &n->task);
-}
-
-static void run_noted(struct task *task)
-{
-    struct noted *n = CONTAINER_OF(task, struct noted, task);
-    struct control *control = n->c->api->options.control;
-    bool may = control_begin(control, n->c);
-    if (may)
-        n->part_count = audit_parts(&control->audit, n->c, &n->note, &n->arena, n->parts);
-    audit_note_free(&n->note);
-    if (may)
-        n->go(n);
-    else
-        executor_post(call_executor(n->c), n->done);
-}
-
-void control_with_note(struct call *c, const struct audit_note *note, struct noted *n,
-                       struct task *done)
-{
-    n->c = c;
-    n->done = done;
-    n->note = *note;
-    n->task.run = run_noted;
-    n->task.owner = control_owner(c);
-    control_post(c->api->options.control, &n->task);
-}
-
-void noted_free(struct noted *n)
-{
-    arena_free(&n->arena);
 }

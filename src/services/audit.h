@@ -7,12 +7,22 @@
  */
 #pragma once
 
-#include "api/call.h"
+#include "accounts/directory.h"
+#include "base/env.h"
 #include "store/store.h"
 
 #define AUDIT_ID_BYTES 20
 #define AUDIT_KEY_BYTES 40
 #define AUDIT_PARTS 2 /* at most, of one note */
+
+/* Who did it; all texts are the asker's. */
+struct actor {
+    struct str user_id, email; /* of a person; absent: a key, or nobody that is known */
+    struct str key_id;
+    bool is_operator, acting; /* acting: an operator as that partner */
+    const struct address *peer;
+    struct str request_id;
+};
 
 struct audit_note {
     const char *action;  /* "app.changed"; NULL: there is nothing to write down */
@@ -31,9 +41,9 @@ struct audit {
     uint32_t count; /* within that millisecond */
 };
 
-/* The parts that write the note down; c NULL: postbackd did it by itself. Texts are the arena's.
+/* The parts that write the note down; by NULL: postbackd did it by itself. Texts are the arena's.
  * Returns how many. */
-size_t audit_parts(struct audit *audit, const struct call *c, const struct audit_note *note,
+size_t audit_parts(struct audit *audit, const struct actor *by, const struct audit_note *note,
                    struct arena *arena, struct object_part ret_parts[AUDIT_PARTS]);
 void audit_note_free(struct audit_note *note);
 

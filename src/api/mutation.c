@@ -1,0 +1,213 @@
+/* Changes that calls ask for; see mutation.h. */
+#include "api/mutation.h"
+
+#include "accounts/render.h"
+#include "api/caller.h"
+#include "api/internal.h"
+#include "base/limits.h"
+
+uint32_t call_owner(const struct call *c)
+{
+    return c->authenticated ? c->key_account_no : OWNER_STRANGERS;
+}
+
+struct actor call_actor(const struct call *c)
+{
+    return (struct actor){
+        .user_id = c->person.user_id,
+        .email = c->person.email,
+        .key_id = c->key_id,
+        .is_operator = c->is_operator,
+        .acting = c->person.acting,
+        .peer = &c->r->peer,
+        .request_id = c->r->request_id,
+    };
+}
+
+bool call_judge_anew(struct control *control, struct call *c)
+{
+    control_catch_up(control);
+    return caller_judge(c);
+}
+
+/* --- changes asked for by calls ------------------------------------------------------------- */
+
+static uint64_t version_of(const struct change *change)
+{
+    switch (change->kind) {
+    case ACCOUNT_PARTNER: return change->partner->version;
+    case ACCOUNT_APP: return change->app->version;
+    case ACCOUNT_CLIENT: return change->client->version;
+    case ACCOUNT_KEY: return change->key->version;
+    }
+    UNREACHABLE();
+}
+
+static void answer_refused(struct mutation *m)
+{
+    struct call *c = m->c;
+    if (c->refusal.status) {
+        caller_answer_refusal(c);
+        return;
+    }
+    switch (m->result) {
+    case CHANGE_INVALID: call_answer_invalid(c); return;
+    case CHANGE_FORBIDDEN:
+        call_answer_problem(c, 403, "A key can be given only scopes that its maker has.");
+        return;
+    case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
+    case CHANGE_CONFLICT:
+        call_answer_problem(c, 409,
+                            "The id is taken; choose another, or leave it out to have one made.");
+        return;
+    case CHANGE_TOO_MANY:
+        call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",
+                            LIMIT_ACCOUNT_KEYS);
+        return;
+    case CHANGE_STALE:
+        call_answer_problem(c, 412,
+                            "The object has changed since the version that If-Match names; read it "
+                            "again and repeat the change.");
+        return;
+    case CHANGE_READY: call_answer_busy(c, m->stored); return;
+    }
+    UNREACHABLE();
+}
+
+static void answer_on_loop(struct task *task)
+{
+    struct mutation *m = CONTAINER_OF(task, struct mutation, task);
+    struct buf answer = m->answer, headers = m->headers;
+    if (m->result != CHANGE_READY || m->stored != STORE_OK)
+        answer_refused(m);
+    else if (!m->render)
+        call_answer_empty(m->c, m->status);
+    else
+        call_answer_json_with(m->c, m->status, buf_str(&headers), &answer);
+    buf_free(&answer);
+    buf_free(&headers);
+}
+
+static void print_answer(struct mutation *m)
+{
+    struct json_writer w;
+    json_write_to(&w, &m->answer);
+    m->render(m, &w);
+    char tag[ETAG_MAX];
+    etag_print(tag, version_of(&m->change));
+    buf_printf(&m->headers, "ETag: %s\r\n", tag);
+    if (m->location)
+        buf_printf(&m->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
+}
+
+static void judge_and_keep(struct control *control, struct mutation *m)
+{
+    m->result = call_judge_anew(control, m->c) ? m->judge(m) : CHANGE_FORBIDDEN;
+    if (m->result != CHANGE_READY)
+        return;
+    struct actor by = call_actor(m->c);
+    m->stored = control_change(control, &by, m->action, &m->change);
+    if (m->stored == STORE_OK && m->render)
+        print_answer(m);
+    change_free(m->accounts, &m->change);
+}
+
+static void run_mutation(struct task *task)
+{
+    struct mutation *m = CONTAINER_OF(task, struct mutation, task);
+    m->accounts = control_accounts(m->control);
+    m->stored = STORE_STALE;
+    m->result = CHANGE_READY;
+    for (int tries = 0; tries < CONTROL_TRIES && m->result == CHANGE_READY; tries++) {
+        judge_and_keep(m->control, m);
+        if (m->stored != STORE_STALE)
+            break;
+    }
+    m->task.run = answer_on_loop;
+    executor_post(call_executor(m->c), &m->task);
+}
+
+void mutation_ask(struct control *control, struct mutation *m)
+{
+    m->control = control;
+    m->task.run = run_mutation;
+    m->task.owner = call_owner(m->c);
+    control_post(control, &m->task);
+}
+
+/* --- what is only written down ---------------------------------------------------------------- */
+
+struct noting {
+    struct call *c;
+    struct task task;
+    struct control *control;
+    struct audit_note note;
+    enum store_status status;
+    void (*done)(struct call *c, enum store_status status);
+};
+
+static void noted_on_loop(struct task *task)
+{
+    struct noting *n = CONTAINER_OF(task, struct noting, task);
+    n->done(n->c, n->status);
+}
+
+static void run_noting(struct task *task)
+{
+    struct noting *n = CONTAINER_OF(task, struct noting, task);
+    struct arena arena = {0};
+    struct object_part parts[AUDIT_PARTS];
+    if (call_judge_anew(n->control, n->c)) {
+        struct actor by = call_actor(n->c);
+        size_t count = audit_parts(control_audit(n->control), &by, &n->note, &arena, parts);
+        n->status = control_keep(n->control, parts, count);
+    }
+    audit_note_free(&n->note);
+    arena_free(&arena);
+    n->task.run = noted_on_loop;
+    executor_post(call_executor(n->c), &n->task);
+}
+
+void call_note(struct call *c, const struct audit_note *note,
+               void (*done)(struct call *c, enum store_status status))
+{
+    struct noting *n = call_alloc(c, sizeof *n);
+    n->c = c;
+    n->control = c->api->options.control;
+    n->note = *note;
+    n->done = done;
+    n->task.run = run_noting;
+    n->task.owner = call_owner(c);
+    control_post(n->control, &n->task);
+}
+
+static void run_noted(struct task *task)
+{
+    struct noted *n = CONTAINER_OF(task, struct noted, task);
+    struct control *control = n->c->api->options.control;
+    bool may = call_judge_anew(control, n->c);
+    struct actor by = call_actor(n->c);
+    if (may)
+        n->part_count = audit_parts(control_audit(control), &by, &n->note, &n->arena, n->parts);
+    audit_note_free(&n->note);
+    if (may)
+        n->go(n);
+    else
+        executor_post(call_executor(n->c), n->done);
+}
+
+void call_with_note(struct call *c, const struct audit_note *note, struct noted *n,
+                    struct task *done)
+{
+    n->c = c;
+    n->done = done;
+    n->note = *note;
+    n->task.run = run_noted;
+    n->task.owner = call_owner(c);
+    control_post(c->api->options.control, &n->task);
+}
+
+void noted_free(struct noted *n)
+{
+    arena_free(&n->arena);
+}
