@@ -5,10 +5,10 @@
 #pragma once
 
 #include "accounts/accounts.h"
-#include "api/account_limits.h"
 #include "api/api.h"
-#include "api/rate_limit.h"
 #include "base/problem.h"
+#include "services/account_limits.h"
+#include "services/rate_limit.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -60,7 +60,7 @@ struct call {
     void *work;        /* the handler's own, between its steps */
     bool rate_counted; /* `rate` is said in the answer's headers */
     struct rate_state rate;
-    bool uses; /* has begun a use of its account, see api/account_limits.h */
+    bool uses; /* has begun a use of its account, see services/account_limits.h */
     uint32_t used_account_no;
     enum account_use use;
     int64_t retry_after_s; /* of a 429 that is not the rate's; 0: a second */

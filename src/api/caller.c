@@ -3,9 +3,9 @@
 
 #include "accounts/directory.h"
 #include "api/internal.h"
-#include "api/key_use.h"
 #include "api/person.h"
 #include "api/route.h"
+#include "services/key_use.h"
 
 /* The key's text, from either header. False: none, or two that differ. */
 static bool key_text(struct http_request *r, struct str *ret)
@@ -53,7 +53,7 @@ static bool authenticate(struct call *c)
         return false;
     }
     if (api_key_use(key, now_ms))
-        key_note_use(c->api, key->id);
+        key_note_use(c->api->options.control, key->id);
     c->is_operator = key->account_no == 0;
     c->key_account_no = key->account_no;
     c->scopes = key->scopes;

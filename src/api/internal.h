@@ -1,11 +1,11 @@
 /* What the files of api/ share about the interface itself. */
 #pragma once
 
-#include "api/account_limits.h"
 #include "api/api.h"
-#include "api/rate_limit.h"
 #include "intake/intake.h"
 #include "people/throttle.h"
+#include "services/account_limits.h"
+#include "services/rate_limit.h"
 
 #include <stdatomic.h>
 

@@ -27,7 +27,7 @@ enum {
     ROUTE_PERSON = 32,         /* about who is signed in: no key, any role */
     ROUTE_LONG = 64,           /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
     ROUTE_PROBE = 128,         /* public, and answered however crowded it is */
-    ROUTE_SCAN = 256,          /* may look at much; api/account_limits.h for this and the next */
+    ROUTE_SCAN = 256, /* may look at much; services/account_limits.h for this and the next */
     ROUTE_TEST = 512,
     ROUTE_RECOVERY = 1024,
 };

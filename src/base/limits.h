@@ -49,7 +49,7 @@
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
 
-/* What one account may ask for, whichever of its keys and people do (api/account_limits.c): at
+/* What one account may ask for, whichever of its keys and people do (services/account_limits.c): at
  * once, in a minute. 429 with Retry-After beyond. Operators have none of these but that of
  * recoveries. */
 #define LIMIT_ACCOUNT_READS_OF_KEYS 5 /* times --reads-per-minute */

@@ -7,7 +7,6 @@
 #include "accounts/changes.h"
 #include "accounts/directory.h"
 #include "api/live.h"
-#include "api/reseal.h"
 #include "base/alloc.h"
 #include "base/limits.h"
 #include "base/log.h"
@@ -28,6 +27,7 @@
 #include "services/certificate_watch.h"
 #include "services/control.h"
 #include "services/recovery.h"
+#include "services/reseal.h"
 
 #include <errno.h>
 #include <pthread.h>

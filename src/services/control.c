@@ -241,17 +241,31 @@ static struct audit_note note_of(struct control *control, const struct change *c
     return note;
 }
 
+static struct object_part part_of(const struct change *change)
+{
+    return (struct object_part){
+        .kind = (enum object_kind)change->kind,
+        .id = change->id,
+        .document = change->remove ? STR_NONE : buf_str(&change->document),
+    };
+}
+
+enum store_status control_change_silently(struct control *control, struct change *change)
+{
+    struct object_part part = part_of(change);
+    enum store_status status = control_keep(control, &part, 1);
+    if (status == STORE_OK)
+        change_apply(control->options.accounts, change);
+    return status;
+}
+
 enum store_status control_change(struct control *control, const struct actor *by,
                                  const char *action, struct change *change)
 {
     char made[32];
     struct arena arena = {0};
     struct audit_note note = note_of(control, change, action, made);
-    struct object_part parts[1 + AUDIT_PARTS] = {{
-        .kind = (enum object_kind)change->kind,
-        .id = change->id,
-        .document = change->remove ? STR_NONE : buf_str(&change->document),
-    }};
+    struct object_part parts[1 + AUDIT_PARTS] = {part_of(change)};
     size_t count = 1 + audit_parts(&control->audit, by, &note, &arena, parts + 1);
     enum store_status status = control_keep(control, parts, count);
     audit_note_free(&note);

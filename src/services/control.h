@@ -59,6 +59,8 @@ enum store_status control_keep(struct control *control, const struct object_part
  * for it. action NULL: KIND.created, .changed or .removed. */
 enum store_status control_change(struct control *control, const struct actor *by,
                                  const char *action, struct change *change);
+/* The same of a change that nobody asked for and that is nobody's to know of: no audit entry. */
+enum store_status control_change_silently(struct control *control, struct change *change);
 struct audit *control_audit(struct control *control);       /* the control thread's */
 struct accounts *control_accounts(struct control *control); /* the same */
 

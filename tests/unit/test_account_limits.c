@@ -1,8 +1,8 @@
 /* What an account may use at once and in a minute, whoever of it asks. */
 #include "check.h"
 
-#include "api/account_limits.h"
 #include "base/limits.h"
+#include "services/account_limits.h"
 
 static struct account_refusal why;
 

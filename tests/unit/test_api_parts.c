@@ -3,9 +3,9 @@
 #include "api/callback_render.h"
 #include "api/cursor.h"
 #include "api/query.h"
-#include "api/rate_limit.h"
 #include "api/route.h"
 #include "api/slices.h"
+#include "services/rate_limit.h"
 
 #include "check.h"
 

@@ -1,6 +1,6 @@
 /* A bounded table of windows. When it is full, windows that have ended are swept; keys are few
  * (they exist in the directory), so the bound is only a guard. */
-#include "api/rate_limit.h"
+#include "services/rate_limit.h"
 
 #include "base/alloc.h"
 #include "base/hash.h"

@@ -1,6 +1,6 @@
 /* The slices of reseal.h. A slice that the store does not take is tried again at the next step: an
  * entry stays marked until its new document is durable. */
-#include "api/reseal.h"
+#include "services/reseal.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -28,14 +28,7 @@ static enum store_status reseal_account(struct reseal *r, bool *ret_found)
     *ret_found = change_reseal(r->accounts, &change);
     if (!*ret_found)
         return STORE_OK;
-    struct object_part part = {
-        .kind = (enum object_kind)change.kind,
-        .id = change.id,
-        .document = buf_str(&change.document),
-    };
-    enum store_status status = control_keep(r->control, &part, 1);
-    if (status == STORE_OK)
-        change_apply(r->accounts, &change);
+    enum store_status status = control_change_silently(r->control, &change);
     change_free(r->accounts, &change);
     return status;
 }

@@ -1,7 +1,7 @@
 /* The store learns when a key was used last; see accounts/key_use.c. */
 #pragma once
 
-#include "api/call.h"
+#include "services/control.h"
 
 /* Any thread; durable soon after. */
-void key_note_use(struct api *api, struct str key_id);
+void key_note_use(struct control *control, struct str key_id);

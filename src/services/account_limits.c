@@ -3,7 +3,7 @@
  * The number a minute is a virtual clock per account and use: each use moves it on by its part of a
  * minute, and it may be a minute ahead of the true one. An account that has rested may so use its
  * whole minute at once, and then as it refills. */
-#include "api/account_limits.h"
+#include "services/account_limits.h"
 
 #include "base/alloc.h"
 #include "base/check.h"
