@@ -36,7 +36,8 @@ enum argument {
     "id,app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"       \
     "accepted_ms,counted,occurred_ms,is_test,reward_micros,revenue_micros"
 
-/* NULL: none. Ids are asked for in their order, each as often as SQLite likes. */
+/* NULL: none. Ids are asked for in their order, each as often as SQLite likes: who has been told of
+ * one gets the same answer again. */
 static struct apply_row *find(struct apply_row **at, const struct apply_row *end,
                               sqlite3_value *value)
 {
@@ -92,9 +93,10 @@ static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **row
     ASSERT(argc == ARG_COUNT);
     struct apply *a = sqlite3_user_data(context);
     struct apply_row *at = find(&a->delivering.at, a->delivering.end, row[ARG_ID]);
-    if (!at || at->is_settled || !is_simple(row, at->entry))
+    if (!at || (!at->is_settled && !is_simple(row, at->entry)))
         return; /* NULL, so it is not */
-    count_delivered(a, row, at->id);
+    if (!at->is_settled)
+        count_delivered(a, row, at->id);
     at->is_settled = true;
     sqlite3_result_int(context, 1);
 }
