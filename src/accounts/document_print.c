@@ -11,18 +11,15 @@ static void head(struct json_writer *w, struct buf *to, const char *no_name, uin
 {
     json_write_to(w, to);
     json_object(w);
-    json_key(w, no_name);
-    json_int(w, no);
-    json_key(w, "Version");
-    json_int(w, (int64_t)version);
+    json_key_int(w, no_name, no);
+    json_key_int(w, "Version", (int64_t)version);
 }
 
 static void text(struct json_writer *w, const char *name, struct str value)
 {
     if (!value.p)
         return;
-    json_key(w, name);
-    json_string(w, value);
+    json_key_string(w, name, value);
 }
 
 static void sealed(struct json_writer *w, const char *name, const char *prefix, struct str secret,
@@ -77,8 +74,7 @@ static void app_secrets(struct json_writer *w, const struct app *a, const struct
 
 void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s)
 {
-    json_key(w, "FinalStatuses");
-    json_array(w);
+    json_key_array(w, "FinalStatuses");
     for (int32_t status = FINAL_STATUS_LEAST; status <= FINAL_STATUS_MOST; status++)
         if (final_statuses_have(s, status))
             json_int(w, status);
@@ -105,14 +101,12 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_int(&w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], vault, env);
-    json_key(&w, "DisabledLanes");
-    json_array(&w);
+    json_key_array(&w, "DisabledLanes");
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         if (t->lane_disabled[kind])
             json_int(&w, kind);
     json_end_array(&w);
-    json_key(&w, "LaneEnabledMs");
-    json_array(&w);
+    json_key_array(&w, "LaneEnabledMs");
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         json_int(&w, a->lane_enabled_ms[kind]);
     json_end_array(&w);

@@ -8,26 +8,20 @@
 #include <sodium.h>
 #include <stdio.h>
 
-static void text(struct json_writer *w, const char *name, struct str value)
-{
-    json_key(w, name);
-    json_string(w, value);
-}
-
 static void url(struct json_writer *w, const char *name, struct str value)
 {
     struct buf masked = {0};
     if (value.p)
         url_print_masked(&masked, value);
-    text(w, name, value.p ? buf_str(&masked) : STR_NONE);
+    json_key_string(w, name, value.p ? buf_str(&masked) : STR_NONE);
     buf_free(&masked);
 }
 
 void render_partner(struct json_writer *w, const struct partner *p)
 {
     json_object(w);
-    text(w, "PartnerId", p->id);
-    text(w, "Name", p->name);
+    json_key_string(w, "PartnerId", p->id);
+    json_key_string(w, "Name", p->name);
     json_key_bool(w, "Enabled", p->enabled);
     url(w, "OperationsUrl", p->operations_url);
     if (p->cluster)
@@ -40,10 +34,9 @@ static void certificate(struct json_writer *w, const struct client_certificate *
 {
     char hex[2 * sizeof c->sha256 + 1];
     sodium_bin2hex(hex, sizeof hex, c->sha256, sizeof c->sha256);
-    json_key(w, "ClientCertificate");
-    json_object(w);
-    text(w, "Subject", c->subject);
-    text(w, "Sha256", str_of(hex));
+    json_key_object(w, "ClientCertificate");
+    json_key_string(w, "Subject", c->subject);
+    json_key_string(w, "Sha256", str_of(hex));
     json_key(w, "NotAfter");
     json_time(w, c->not_after_ms);
     json_end_object(w);
@@ -53,8 +46,8 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
 {
     const struct app_terms *t = &a->terms;
     json_object(w);
-    text(w, "AppId", a->id);
-    text(w, "Name", a->name);
+    json_key_string(w, "AppId", a->id);
+    json_key_string(w, "Name", a->name);
     json_key_bool(w, "Enabled", a->enabled);
     json_key(w, "CurrencyValue");
     json_raw(w, a->currency_text);
@@ -75,16 +68,16 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)
-        text(w, "CallbackSecret", a->secret);
+        json_key_string(w, "CallbackSecret", a->secret);
     json_end_object(w);
 }
 
 void render_client(struct json_writer *w, const struct client *c)
 {
     json_object(w);
-    text(w, "ClientId", c->id);
-    text(w, "Name", c->name);
-    text(w, "Integration", str_of(integration_name(c->integration)));
+    json_key_string(w, "ClientId", c->id);
+    json_key_string(w, "Name", c->name);
+    json_key_string(w, "Integration", str_of(integration_name(c->integration)));
     json_key_bool(w, "Enabled", c->enabled);
     json_end_object(w);
 }
@@ -101,10 +94,9 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
                 struct str creator, bool creator_gone)
 {
     json_object(w);
-    text(w, "KeyId", k->id);
-    text(w, "Name", k->name);
-    json_key(w, "Scopes");
-    json_array(w);
+    json_key_string(w, "KeyId", k->id);
+    json_key_string(w, "Name", k->name);
+    json_key_array(w, "Scopes");
     for (size_t i = 0; i < scope_count; i++)
         if (k->scopes & scope_names[i].bit)
             json_c(w, scope_names[i].name);
@@ -112,11 +104,11 @@ void render_key(struct json_writer *w, const struct api_key *k, struct str key_t
     time_if_any(w, "ExpiresAt", k->expires_ms);
     time_if_any(w, "LastUsedAt", atomic_load(&k->used_ms));
     if (creator.p)
-        text(w, "CreatedBy", creator);
+        json_key_string(w, "CreatedBy", creator);
     if (creator_gone)
         json_key_bool(w, "CreatorGone", true);
     if (key_text.p)
-        text(w, "Key", key_text);
+        json_key_string(w, "Key", key_text);
     json_end_object(w);
 }
 

@@ -96,12 +96,9 @@ static void health_done(struct task *task)
     struct json_writer w;
     json_write_to(&w, &text);
     json_object(&w);
-    json_key(&w, "PartnerId");
-    json_string(&w, u->app->partner_id);
-    json_key(&w, "AppId");
-    json_string(&w, u->app->id);
-    json_key(&w, "AppName");
-    json_string(&w, u->app->name);
+    json_key_string(&w, "PartnerId", u->app->partner_id);
+    json_key_string(&w, "AppId", u->app->id);
+    json_key_string(&w, "AppName", u->app->name);
     json_key(&w, "Endpoint");
     endpoint_render(&w, &(struct endpoint_view){
                             .app = u->app,

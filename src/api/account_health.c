@@ -166,15 +166,12 @@ static void render_groups(struct json_writer *w, const char *key, const char *id
                           struct health_groups *groups)
 {
     join_groups(groups);
-    json_key(w, key);
-    json_array(w);
+    json_key_array(w, key);
     for (size_t i = 0; i < groups->count; i++) {
         const struct health_group *g = &groups->items[i];
         json_object(w);
-        json_key(w, id_key);
-        json_string(w, g->id);
-        json_key(w, "Worst");
-        json_c(w, endpoint_health_name(g->worst));
+        json_key_string(w, id_key, g->id);
+        json_key_c(w, "Worst", endpoint_health_name(g->worst));
         json_key_int(w, "NotHealthy", g->not_healthy);
         json_end_object(w);
     }
@@ -187,15 +184,13 @@ void account_health_print(struct json_writer *w, struct account_health *h)
         qsort(h->items, h->item_count, sizeof *h->items, compare_items);
     size_t listed = h->item_count < ACCOUNT_HEALTH_LISTED ? h->item_count : ACCOUNT_HEALTH_LISTED;
     json_object(w);
-    json_key(w, "States");
-    json_object(w);
+    json_key_object(w, "States");
     for (int i = 0; i < ENDPOINT_HEALTHS; i++)
         json_key_int(w, endpoint_health_name((enum endpoint_health)i), h->counts[i]);
     json_end_object(w);
     render_groups(w, "Partners", "PartnerId", &h->partners);
     render_groups(w, "Apps", "AppId", &h->apps);
-    json_key(w, "NotHealthy");
-    json_array(w);
+    json_key_array(w, "NotHealthy");
     for (size_t i = 0; i < listed; i++)
         json_raw(w, h->items[i].json);
     json_end_array(w);

@@ -52,8 +52,7 @@ static void print_next(struct call *c, struct json_writer *w, bool more, uint32_
 {
     struct buf next = {0};
     cursor_print(&next, c->account_no, last_no);
-    json_key(w, "Next");
-    json_string(w, more ? buf_str(&next) : STR_NONE);
+    json_key_string(w, "Next", more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
 }
 

@@ -52,15 +52,13 @@ static void render_plain(struct mutation *m, struct json_writer *w)
 static void print_secret(struct json_writer *w, const struct app *app)
 {
     json_object(w);
-    json_key(w, "CallbackSecret");
-    json_string(w, app->secret);
+    json_key_string(w, "CallbackSecret", app->secret);
     json_key(w, "OlderSecretUntil");
     if (app->older_secret.p)
         json_time(w, app->older_secret_until_ms);
     else
         json_null(w);
-    json_key(w, "SigUsesOlder");
-    json_bool(w, app->sig_uses_older);
+    json_key_bool(w, "SigUsesOlder", app->sig_uses_older);
     json_end_object(w);
 }
 

@@ -171,16 +171,13 @@ static const char *status_title(int status)
 /* Problems of the query are named Parameter, those of a body Field. */
 static void print_errors(struct json_writer *w, const struct call *c, bool of_query)
 {
-    json_key(w, "errors");
-    json_array(w);
+    json_key_array(w, "errors");
     for (const struct problem *p = c->problems.first; p; p = p->next) {
         json_object(w);
         json_key(w, of_query ? "Parameter" : "Field");
         json_string(w, p->field);
-        json_key(w, "Code");
-        json_c(w, p->code);
-        json_key(w, "Detail");
-        json_string(w, p->detail);
+        json_key_c(w, "Code", p->code);
+        json_key_string(w, "Detail", p->detail);
         json_end_object(w);
     }
     json_end_array(w);
@@ -195,14 +192,10 @@ static void answer_problem(struct call *c, int status, struct str detail, bool o
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "type");
-    json_c(&w, "about:blank");
-    json_key(&w, "title");
-    json_c(&w, status_title(status));
-    json_key(&w, "status");
-    json_int(&w, status);
-    json_key(&w, "detail");
-    json_string(&w, detail);
+    json_key_c(&w, "type", "about:blank");
+    json_key_c(&w, "title", status_title(status));
+    json_key_int(&w, "status", status);
+    json_key_string(&w, "detail", detail);
     if (c->problems.count)
         print_errors(&w, c, of_query);
     json_end_object(&w);

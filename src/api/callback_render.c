@@ -11,18 +11,6 @@
 #include "domain/payload.h"
 #include "domain/signature.h"
 
-static void key_string(struct json_writer *w, const char *key, struct str s)
-{
-    json_key(w, key);
-    json_string(w, s);
-}
-
-static void key_c(struct json_writer *w, const char *key, const char *s)
-{
-    json_key(w, key);
-    json_c(w, s);
-}
-
 /* A receiver may answer with thousands of short lines, which are looked at in pairs. */
 #define HEADER_LINES_SHOWN 200
 
@@ -78,29 +66,31 @@ static void json_headers(struct json_writer *w, struct str all)
     json_end_object(w);
 }
 
-void render_attempt_members(struct json_writer *w, const struct attempt *a)
+/* How it ended. */
+static void render_end(struct json_writer *w, const struct attempt *a)
 {
-    json_key(w, "Number");
-    json_int(w, a->number);
-    json_key(w, "Manual");
-    json_bool(w, a->manual);
-    json_key_time(w, "At", a->at_ms);
-    json_key(w, "DurationMs");
-    json_int(w, a->duration_ms);
-    key_string(w, "Url", a->url);
     json_key(w, "Status");
     if (a->status)
         json_int(w, a->status);
     else
         json_null(w);
-    key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
-    key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
+    json_key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
+    json_key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
+}
+
+void render_attempt_members(struct json_writer *w, const struct attempt *a)
+{
+    json_key_int(w, "Number", a->number);
+    json_key_bool(w, "Manual", a->manual);
+    json_key_time(w, "At", a->at_ms);
+    json_key_int(w, "DurationMs", a->duration_ms);
+    json_key_string(w, "Url", a->url);
+    render_end(w, a);
     json_key(w, "RequestHeaders");
     json_headers(w, a->request_headers);
     json_key(w, "ResponseHeaders");
     json_headers(w, a->response_headers);
-    json_key(w, "ResponseBody");
-    json_string(w, a->response_body);
+    json_key_string(w, "ResponseBody", a->response_body);
 }
 
 void render_attempt(struct json_writer *w, const struct attempt *a)
@@ -145,24 +135,23 @@ static void render_facts(struct call *c, struct json_writer *w, const struct cal
     const struct event *e = &row->event;
     struct client *client = directory_client_by_no(c->api->options.directory, e->client_no);
     ASSERT(client); /* clients are never deleted */
-    key_string(w, "RewardId", e->event_id);
-    key_string(w, "AppId", app->id);
-    key_string(w, "ClientId", client->id);
+    json_key_string(w, "RewardId", e->event_id);
+    json_key_string(w, "AppId", app->id);
+    json_key_string(w, "ClientId", client->id);
     client_unref(client);
-    key_string(w, "PanelistId", e->panelist_id);
-    key_c(w, "RewardType", event_type_name(e->type));
-    key_c(w, "State", callback_state_name(row->state));
-    key_c(w, "Reason", callback_reason_name(row->reason));
+    json_key_string(w, "PanelistId", e->panelist_id);
+    json_key_c(w, "RewardType", event_type_name(e->type));
+    json_key_c(w, "State", callback_state_name(row->state));
+    json_key_c(w, "Reason", callback_reason_name(row->reason));
     json_key(w, "Reward");
     json_money(w, e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
     json_key(w, "RevenueAmount");
     json_money(w, e->revenue_micros, 2);
-    json_key(w, "IsTest");
-    json_bool(w, e->is_test);
+    json_key_bool(w, "IsTest", e->is_test);
     json_key_time(w, "Timestamp", e->occurred_ms);
     json_key_time(w, "CreatedAt", e->accepted_ms);
     if (e->original_reward_id.p)
-        key_string(w, "OriginalRewardId", e->original_reward_id);
+        json_key_string(w, "OriginalRewardId", e->original_reward_id);
 }
 
 static struct app *app_of(struct call *c, const struct callback_row *row)
@@ -194,13 +183,7 @@ static void render_last_attempt(struct json_writer *w, const struct callback_row
     json_key_int(w, "Number", a->number);
     json_key_time(w, "At", a->at_ms);
     json_key_int(w, "DurationMs", a->duration_ms);
-    json_key(w, "Status");
-    if (a->status)
-        json_int(w, a->status);
-    else
-        json_null(w);
-    key_c(w, "Class", a->class == ATTEMPT_OK ? NULL : attempt_class_name(a->class));
-    key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
+    render_end(w, a);
     json_end_object(w);
 }
 
@@ -210,19 +193,18 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     struct app *app = app_of(c, row);
     json_object(w);
     render_facts(c, w, row, app);
-    key_c(w, "Endpoint", lane_kind_name(row->event.lane));
+    json_key_c(w, "Endpoint", lane_kind_name(row->event.lane));
     masked_url(w, app, row->event.lane);
     if (shown != SHOW_ITEM)
         render_body(c, w, &row->event, app);
     json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
-        key_string(w, "ReasonGiven", row->event.reason);
+        json_key_string(w, "ReasonGiven", row->event.reason);
     json_key_int(w, "AttemptCount", row->attempts);
     if (shown != SHOW_WHOLE) {
         render_last_attempt(w, row);
     } else {
-        json_key(w, "Attempts");
-        json_array(w);
+        json_key_array(w, "Attempts");
         for (size_t i = 0; i < row->log_count; i++)
             render_attempt(w, &row->log[i]);
         json_end_array(w);

@@ -388,8 +388,7 @@ static void resend_done(struct task *task)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "RewardId");
-    json_string(&w, s->resend.event_id);
+    json_key_string(&w, "RewardId", s->resend.event_id);
     json_end_object(&w);
     call_answer_json(s->c, 202, &body);
     buf_free(&body);

@@ -88,17 +88,14 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
     }
     json_object(w);
     json_key_time(w, "At", h->last_error_ms);
-    json_key(w, "Class");
-    json_c(w, attempt_class_name(h->last_class));
+    json_key_c(w, "Class", attempt_class_name(h->last_class));
     json_key(w, "Status");
     if (h->last_status)
         json_int(w, h->last_status);
     else
         json_null(w);
-    json_key(w, "Detail");
-    json_c(w, h->last_detail);
-    json_key(w, "Fix");
-    json_c(w, attempt_fix(h->last_class, h->last_status));
+    json_key_c(w, "Detail", h->last_detail);
+    json_key_c(w, "Fix", attempt_fix(h->last_class, h->last_status));
     json_end_object(w);
 }
 
@@ -125,8 +122,7 @@ static void print_warning(struct json_writer *w, const struct endpoint_view *v)
         certificate_print_expiry(&text, app->certificate.not_after_ms, now_ms);
         buf_add_c(&text, ".");
     }
-    json_key(w, "Warning");
-    json_string(w, text.n ? str_trim(buf_str(&text)) : STR_NONE);
+    json_key_string(w, "Warning", text.n ? str_trim(buf_str(&text)) : STR_NONE);
     buf_free(&text);
 }
 
@@ -138,18 +134,15 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     enum endpoint_health health = health_of(v);
     const char *state = endpoint_health_name(health == ENDPOINT_FAILING ? ENDPOINT_OPEN : health);
     json_object(w);
-    json_key(w, "Endpoint");
-    json_c(w, lane_kind_name(kind));
+    json_key_c(w, "Endpoint", lane_kind_name(kind));
     json_key(w, "Url");
     struct buf url = {0};
     if (app->url[kind].p)
         url_print_masked(&url, app->url[kind]);
     json_string(w, app->url[kind].p ? buf_str(&url) : STR_NONE);
     buf_free(&url);
-    json_key(w, "State");
-    json_c(w, state);
-    json_key(w, "Health");
-    json_c(w, endpoint_health_name(health));
+    json_key_c(w, "State", state);
+    json_key_c(w, "Health", endpoint_health_name(health));
     json_key_time(w, "Since", since_of(state, h));
     json_key_int(w, "Waiting", v->waiting);
     json_key_time(w, "OldestWaitingAt", v->oldest_waiting_ms);

@@ -28,10 +28,8 @@ static void tell(struct endpoints_request *a)
     struct json_writer w;
     json_write_to(&w, &a->body);
     json_object(&w);
-    json_key(&w, "AppId");
-    json_string(&w, a->app->id);
-    json_key(&w, "Endpoints");
-    json_array(&w);
+    json_key_string(&w, "AppId", a->app->id);
+    json_key_array(&w, "Endpoints");
     for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
         endpoint_render(&w, &(struct endpoint_view){
                                 .app = a->app,

@@ -19,12 +19,9 @@ static void print_slot(struct json_writer *w, const struct intraday_slot *slot, 
     json_time(w, from_ms);
     json_key(w, "Earnings");
     json_raw(w, buf_str(&earnings));
-    json_key(w, "Conversions");
-    json_int(w, slot->conversions);
-    json_key(w, "SurveyAttempts");
-    json_int(w, slot->survey_starts);
-    json_key(w, "ActivePanelists");
-    json_int(w, slot->active_panelists);
+    json_key_int(w, "Conversions", slot->conversions);
+    json_key_int(w, "SurveyAttempts", slot->survey_starts);
+    json_key_int(w, "ActivePanelists", slot->active_panelists);
     json_end_object(w);
     buf_free(&earnings);
 }
@@ -40,16 +37,12 @@ static void query_done(struct task *task)
     clock_print_day(&day, q->day);
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "Report");
-    json_c(&w, "intraday");
-    json_key(&w, "Day");
-    json_string(&w, buf_str(&day));
+    json_key_c(&w, "Report", "intraday");
+    json_key_string(&w, "Day", buf_str(&day));
     json_key(&w, "GeneratedAt");
     json_time(&w, call_now_ms(a->c));
-    json_key(&w, "Complete");
-    json_bool(&w, q->complete);
-    json_key(&w, "Rows");
-    json_array(&w);
+    json_key_bool(&w, "Complete", q->complete);
+    json_key_array(&w, "Rows");
     for (int i = 0; i < INTRADAY_SLOTS; i++)
         if (!intraday_slot_is_empty(&q->slots[i]))
             print_slot(&w, &q->slots[i], q->day * DAY_MS + i * INTRADAY_SLOT_MS);

@@ -49,19 +49,14 @@ static void check_render(struct people_job *job, struct json_writer *w)
 {
     const struct user *u = job->user;
     json_object(w);
-    json_key(w, "Kind");
-    json_c(w, link_kind_name(job->link_kind));
-    json_key(w, "Email");
-    json_string(w, u ? u->email : STR_NONE);
-    json_key(w, "Name");
-    json_string(w, u ? u->name : STR_NONE);
-    json_key(w, "Role");
-    json_c(w, role_name(u ? u->role : ROLE_ADMIN));
+    json_key_c(w, "Kind", link_kind_name(job->link_kind));
+    json_key_string(w, "Email", u ? u->email : STR_NONE);
+    json_key_string(w, "Name", u ? u->name : STR_NONE);
+    json_key_c(w, "Role", role_name(u ? u->role : ROLE_ADMIN));
     person_render_partner(w, job->c->api, u ? u->account_no : 0);
     json_key(w, "ExpiresAt");
     json_time(w, job->link_until_ms);
-    json_key(w, "SecondFactor");
-    json_bool(w, u && u->totp_secret.p);
+    json_key_bool(w, "SecondFactor", u && u->totp_secret.p);
     json_end_object(w);
 }
 

@@ -121,14 +121,12 @@ static void print_app(const struct live_stream *s, struct json_writer *w, uint32
     if (!app)
         return;
     json_object(w);
-    json_key(w, "AppId");
-    json_string(w, app->id);
+    json_key_string(w, "AppId", app->id);
     json_key_int(w, "Delivered", (int64_t)(now->delivered - told->delivered));
     json_key_int(w, "Failed", (int64_t)(now->failed - told->failed));
     json_key_int(w, "Dead", (int64_t)(now->dead - told->dead));
     json_key_int(w, "Skipped", (int64_t)(now->skipped - told->skipped));
-    json_key(w, "EndpointChanged");
-    json_bool(w, now->endpoint != told->endpoint);
+    json_key_bool(w, "EndpointChanged", now->endpoint != told->endpoint);
     json_end_object(w);
     app_unref(app);
 }
@@ -153,8 +151,7 @@ static void print_apps(struct live_stream *s, struct buf *to)
             continue;
         if (to && !any) {
             begin_event(to, "callbacks", &w);
-            json_key(&w, "Items");
-            json_array(&w);
+            json_key_array(&w, "Items");
         }
         any = true;
         if (to)
@@ -198,8 +195,7 @@ static void print_hello(const struct live_stream *s, struct buf *to)
     begin_event(to, "hello", &w);
     json_key(&w, "ServerTime");
     json_time(&w, call_now_ms(s->c));
-    json_key(&w, "Version");
-    json_c(&w, s->c->api->options.version);
+    json_key_c(&w, "Version", s->c->api->options.version);
     end_event(to, &w);
 }
 

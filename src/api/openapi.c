@@ -19,12 +19,9 @@ static const char *method_name(enum http_method m)
 static void print_parameter(struct json_writer *w, struct str name, const char *in, bool required)
 {
     json_object(w);
-    json_key(w, "name");
-    json_string(w, name);
-    json_key(w, "in");
-    json_c(w, in);
-    json_key(w, "required");
-    json_bool(w, required);
+    json_key_string(w, "name", name);
+    json_key_c(w, "in", in);
+    json_key_bool(w, "required", required);
     json_key(w, "schema");
     json_raw(w, STR("{\"type\":\"string\"}"));
     json_end_object(w);
@@ -32,8 +29,7 @@ static void print_parameter(struct json_writer *w, struct str name, const char *
 
 static void print_parameters(struct json_writer *w, const struct route *route)
 {
-    json_key(w, "parameters");
-    json_array(w);
+    json_key_array(w, "parameters");
     struct str rest = str_of(route->path);
     while (rest.p) {
         struct str segment = str_cut(&rest, '/');
@@ -57,10 +53,8 @@ static void print_reference(struct json_writer *w, const char *type, const char 
 
 static void print_problem(struct json_writer *w, const char *status, const char *description)
 {
-    json_key(w, status);
-    json_object(w);
-    json_key(w, "description");
-    json_c(w, description);
+    json_key_object(w, status);
+    json_key_c(w, "description", description);
     json_key(w, "content");
     print_reference(w, "application/problem+json", "Problem");
     json_end_object(w);
@@ -68,14 +62,11 @@ static void print_problem(struct json_writer *w, const char *status, const char 
 
 static void print_responses(struct json_writer *w, const struct route *route)
 {
-    json_key(w, "responses");
-    json_object(w);
+    json_key_object(w, "responses");
     char status[8] = {(char)('0' + route->status / 100), (char)('0' + route->status / 10 % 10),
                       (char)('0' + route->status % 10)};
-    json_key(w, status);
-    json_object(w);
-    json_key(w, "description");
-    json_c(w, route->summary);
+    json_key_object(w, status);
+    json_key_c(w, "description", route->summary);
     if (route->response_schema) {
         json_key(w, "content");
         print_reference(w, "application/json", route->response_schema);
@@ -96,8 +87,7 @@ static void print_responses(struct json_writer *w, const struct route *route)
 static void print_way_in(struct json_writer *w, const char *name, uint32_t scope)
 {
     json_object(w);
-    json_key(w, name);
-    json_array(w);
+    json_key_array(w, name);
     for (size_t i = 0; i < scope_count; i++)
         if (scope == scope_names[i].bit)
             json_c(w, scope_names[i].name);
@@ -107,8 +97,7 @@ static void print_way_in(struct json_writer *w, const char *name, uint32_t scope
 
 static void print_security(struct json_writer *w, const struct route *route)
 {
-    json_key(w, "security");
-    json_array(w);
+    json_key_array(w, "security");
     if (!(route->flags & (ROUTE_PUBLIC | ROUTE_PERSON))) {
         print_way_in(w, "bearer", route->scope);
         print_way_in(w, "apiKey", route->scope);
@@ -124,15 +113,12 @@ static void print_operation(struct json_writer *w, const struct route *route)
 {
     json_key(w, method_name(route->method));
     json_object(w);
-    json_key(w, "summary");
-    json_c(w, route->summary);
+    json_key_c(w, "summary", route->summary);
     print_security(w, route);
     print_parameters(w, route);
     if (route->request_schema) {
-        json_key(w, "requestBody");
-        json_object(w);
-        json_key(w, "required");
-        json_bool(w, !(route->flags & ROUTE_BODY_OPTIONAL));
+        json_key_object(w, "requestBody");
+        json_key_bool(w, "required", !(route->flags & ROUTE_BODY_OPTIONAL));
         json_key(w, "content");
         print_reference(w, "application/json", route->request_schema);
         json_end_object(w);
@@ -149,8 +135,7 @@ static bool same_path(size_t a, size_t b)
 /* All methods of one path stand together, wherever the table has them. */
 static void print_paths(struct json_writer *w)
 {
-    json_key(w, "paths");
-    json_object(w);
+    json_key_object(w, "paths");
     for (size_t i = 0; i < api_route_count; i++) {
         bool seen = false;
         for (size_t k = 0; k < i; k++)
@@ -169,29 +154,21 @@ static void print_paths(struct json_writer *w)
 
 static void print_info(struct json_writer *w, const struct api_options *o)
 {
-    json_key(w, "openapi");
-    json_c(w, "3.1.0");
-    json_key(w, "info");
-    json_object(w);
-    json_key(w, "title");
-    json_c(w, "postbackd");
-    json_key(w, "version");
-    json_c(w, o->version);
-    json_key(w, "description");
-    json_c(w, "Events in, exact rewards, signed callbacks out, five reports.");
+    json_key_c(w, "openapi", "3.1.0");
+    json_key_object(w, "info");
+    json_key_c(w, "title", "postbackd");
+    json_key_c(w, "version", o->version);
+    json_key_c(w, "description", "Events in, exact rewards, signed callbacks out, five reports.");
     json_end_object(w);
     if (o->public_url.p) {
-        json_key(w, "servers");
-        json_array(w);
+        json_key_array(w, "servers");
         json_object(w);
-        json_key(w, "url");
-        json_string(w, o->public_url);
+        json_key_string(w, "url", o->public_url);
         json_end_object(w);
         json_end_array(w);
     }
     /* Partners allow-list these; empty means whatever address the operating system picks. */
-    json_key(w, "x-egress-addresses");
-    json_array(w);
+    json_key_array(w, "x-egress-addresses");
     for (size_t i = 0; i < o->source_count; i++) {
         struct buf text = {0};
         address_print(&text, &o->sources[i]);

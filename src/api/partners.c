@@ -50,8 +50,7 @@ static void print_secret(struct json_writer *w, const struct partner *p, int64_t
     struct str live[2];
     size_t count = partner_live_secrets(p, now_ms, live);
     json_object(w);
-    json_key(w, "OperationsSecret");
-    json_string(w, live[0]);
+    json_key_string(w, "OperationsSecret", live[0]);
     json_key(w, "OlderSecretUntil");
     if (count > 1)
         json_time(w, p->older_operations_secret_until_ms);
@@ -70,8 +69,7 @@ void operator_operations_secret_get(struct call *c)
     (void)accounts_operator_secrets(c->api->options.accounts, secrets);
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "OperationsSecret");
-    json_c(&w, secrets[0]);
+    json_key_c(&w, "OperationsSecret", secrets[0]);
     json_key(&w, "OlderSecretUntil");
     json_null(&w);
     json_end_object(&w);

@@ -74,10 +74,8 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     note->object_id = arena_str(&job->change.arena, session_id);
     json_write_to(&w, &note->after);
     json_object(&w);
-    json_key(&w, "UserId");
-    json_string(&w, user_id);
-    json_key(&w, "UserAgent");
-    json_string(&w, str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
+    json_key_string(&w, "UserId", user_id);
+    json_key_string(&w, "UserAgent", str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
     json_end_object(&w);
 }
 
@@ -89,10 +87,8 @@ void job_note_throttled(struct people_job *job, const char *of)
     note->object_kind = "session";
     json_write_to(&w, &note->after);
     json_object(&w);
-    json_key(&w, "UserId");
-    json_string(&w, user ? user->id : STR_NONE);
-    json_key(&w, "Of");
-    json_c(&w, of);
+    json_key_string(&w, "UserId", user ? user->id : STR_NONE);
+    json_key_c(&w, "Of", of);
     json_end_object(&w);
 }
 

@@ -176,22 +176,14 @@ void person_render_user(struct json_writer *w, struct api *api, const struct use
 {
     struct arena arena = {0};
     json_object(w);
-    json_key(w, "UserId");
-    json_string(w, u->id);
-    json_key(w, "Email");
-    json_string(w, u->email);
-    json_key(w, "Name");
-    json_string(w, u->name);
-    json_key(w, "Role");
-    json_c(w, role_name(u->role));
-    json_key(w, "PartnerId");
-    json_string(w, partner_id_of(api, &arena, u->account_no));
-    json_key(w, "Enabled");
-    json_bool(w, u->enabled);
-    json_key(w, "SecondFactor");
-    json_bool(w, u->totp_secret.p != NULL);
-    json_key(w, "Invited");
-    json_bool(w, !u->password.p);
+    json_key_string(w, "UserId", u->id);
+    json_key_string(w, "Email", u->email);
+    json_key_string(w, "Name", u->name);
+    json_key_c(w, "Role", role_name(u->role));
+    json_key_string(w, "PartnerId", partner_id_of(api, &arena, u->account_no));
+    json_key_bool(w, "Enabled", u->enabled);
+    json_key_bool(w, "SecondFactor", u->totp_secret.p != NULL);
+    json_key_bool(w, "Invited", !u->password.p);
     json_key(w, "CreatedAt");
     json_time(w, u->created_ms);
     json_key_time(w, "LastSignInAt", u->last_sign_in_ms);
@@ -208,18 +200,15 @@ void person_render_partner(struct json_writer *w, struct api *api, uint32_t acco
         return;
     }
     json_object(w);
-    json_key(w, "PartnerId");
-    json_string(w, p->id);
-    json_key(w, "Name");
-    json_string(w, p->name);
+    json_key_string(w, "PartnerId", p->id);
+    json_key_string(w, "Name", p->name);
     json_end_object(w);
     partner_unref(p);
 }
 
 static void print_scopes(struct json_writer *w, uint32_t scopes)
 {
-    json_key(w, "Scopes");
-    json_array(w);
+    json_key_array(w, "Scopes");
     for (size_t i = 0; i < scope_count; i++)
         if (scopes & scope_names[i].bit)
             json_c(w, scope_names[i].name);
@@ -242,31 +231,24 @@ void person_render(struct json_writer *w, struct api *api, const struct user *us
                    const struct session *s, struct str token)
 {
     json_object(w);
-    json_key(w, "SignedIn");
-    json_bool(w, user != NULL);
-    json_key(w, "SetUpNeeded");
-    json_bool(w, !people_any(api->options.people));
+    json_key_bool(w, "SignedIn", user != NULL);
+    json_key_bool(w, "SetUpNeeded", !people_any(api->options.people));
     if (user) {
         char csrf[TOKEN_BYTES + 1];
         csrf_token_of(token, csrf);
         uint32_t account_no = s->acting_no ? s->acting_no : user->account_no;
-        json_key(w, "SessionId");
-        json_string(w, s->id);
+        json_key_string(w, "SessionId", s->id);
         json_key(w, "User");
         person_render_user(w, api, user);
-        json_key(w, "CsrfToken");
-        json_c(w, csrf);
-        json_key(w, "Side");
-        json_c(w, account_no ? "partner" : "operator");
+        json_key_c(w, "CsrfToken", csrf);
+        json_key_c(w, "Side", account_no ? "partner" : "operator");
         person_render_partner(w, api, account_no);
-        json_key(w, "ActingAs");
-        json_bool(w, s->acting_no != 0);
+        json_key_bool(w, "ActingAs", s->acting_no != 0);
         print_scopes(w, s->acting_no ? SCOPES_ACTING : role_scopes(user->role));
         print_times(w, s);
     }
     json_key(w, "ServerTime");
     json_time(w, env_wall_ms(api->options.env));
-    json_key(w, "Version");
-    json_c(w, api->options.version);
+    json_key_c(w, "Version", api->options.version);
     json_end_object(w);
 }

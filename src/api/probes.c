@@ -10,10 +10,8 @@
 static void check(struct json_writer *w, const char *name, struct str detail)
 {
     json_object(w);
-    json_key(w, "Check");
-    json_c(w, name);
-    json_key(w, "Detail");
-    json_string(w, detail);
+    json_key_c(w, "Check", name);
+    json_key_string(w, "Detail", detail);
     json_end_object(w);
 }
 
@@ -65,8 +63,7 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
         !is_refusing(n) && n->scrub_damaged == 0)
         return;
-    json_key(w, "Warnings");
-    json_array(w);
+    json_key_array(w, "Warnings");
     if (listener) {
         buf_add_c(&text, "The listener's certificate ");
         certificate_print_expiry(&text, s.listener_expires_ms, now_ms);
@@ -122,11 +119,9 @@ static void answer_probe(struct call *c, const char *good)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "Status");
-    json_c(&w, failing ? "failing" : good);
+    json_key_c(&w, "Status", failing ? "failing" : good);
     if (failing) {
-        json_key(&w, "Failures");
-        json_array(&w);
+        json_key_array(&w, "Failures");
         if (!n.accepting)
             check(&w, "intake", str_of(store_refusal_text(n.refusal)));
         if (books.wrong_days > 0)

@@ -135,8 +135,7 @@ static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
 
 static void print_states(struct json_writer *w, unsigned states)
 {
-    json_key(w, "States");
-    json_array(w);
+    json_key_array(w, "States");
     for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
         if (states & 1u << s)
             json_c(w, callback_state_name((enum callback_state)s));
@@ -146,8 +145,7 @@ static void print_states(struct json_writer *w, unsigned states)
 static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
 {
     struct app *app = app_no ? directory_app_by_no(c->api->options.directory, app_no) : NULL;
-    json_key(w, "AppId");
-    json_string(w, app ? app->id : STR_NONE);
+    json_key_string(w, "AppId", app ? app->id : STR_NONE);
     if (app)
         app_unref(app);
 }
@@ -161,10 +159,8 @@ static void print_request(struct call *c, struct json_writer *w, const struct re
     json_key(w, "To");
     json_time(w, r->to_ms);
     print_states(w, r->states);
-    json_key(w, "RatePerSecond");
-    json_int(w, r->rate_per_second);
-    json_key(w, "Matched");
-    json_int(w, r->matched);
+    json_key_int(w, "RatePerSecond", r->rate_per_second);
+    json_key_int(w, "Matched", r->matched);
 }
 
 static void print_asked(struct call *c, const struct recovery *r, struct buf *to)
@@ -184,10 +180,8 @@ static void answer(struct recovering *g, int status, struct str id)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "RecoveryId");
-    json_string(&w, id);
-    json_key(&w, "Matched");
-    json_int(&w, g->r.matched);
+    json_key_string(&w, "RecoveryId", id);
+    json_key_int(&w, "Matched", g->r.matched);
     json_end_object(&w);
     if (id.p)
         buf_printf(&headers, "Location: /api/v1/recoveries/%.*s\r\n", STR_ARG(id));
@@ -331,13 +325,10 @@ void recovery_get(struct call *c)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "RecoveryId");
-    json_c(&w, r.id);
-    json_key(&w, "State");
-    json_c(&w, done ? "done" : "running");
+    json_key_c(&w, "RecoveryId", r.id);
+    json_key_c(&w, "State", done ? "done" : "running");
     print_request(c, &w, &r);
-    json_key(&w, "Resent");
-    json_int(&w, r.resent);
+    json_key_int(&w, "Resent", r.resent);
     json_key_int(&w, "Purged", r.purged);
     json_key_int(&w, "Erased", r.erased);
     json_key(&w, "CreatedAt");

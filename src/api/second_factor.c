@@ -39,8 +39,7 @@ static struct str make_recovery(struct people_job *job)
 
 static void print_recovery(struct people_job *job, struct json_writer *w)
 {
-    json_key(w, "RecoveryCodes");
-    json_array(w);
+    json_key_array(w, "RecoveryCodes");
     for (size_t i = 0; i < RECOVERY_CODES; i++)
         json_c(w, job->recovery[i]);
     json_end_array(w);
@@ -83,10 +82,8 @@ static void begin_render(struct people_job *job, struct json_writer *w)
     base32_print(&text, (struct str){(const char *)secret, sizeof secret});
     totp_print_uri(&uri, (struct str){(const char *)secret, sizeof secret}, job->user->email);
     json_object(w);
-    json_key(w, "Secret");
-    json_string(w, buf_str(&text));
-    json_key(w, "OtpauthUri");
-    json_string(w, buf_str(&uri));
+    json_key_string(w, "Secret", buf_str(&text));
+    json_key_string(w, "OtpauthUri", buf_str(&uri));
     json_end_object(w);
     sodium_memzero(secret, sizeof secret);
     sodium_memzero(text.p, text.n);

@@ -9,20 +9,16 @@
 static void print_entry(struct call *c, struct json_writer *w, const struct session *s)
 {
     json_object(w);
-    json_key(w, "SessionId");
-    json_string(w, s->id);
-    json_key(w, "Current");
-    json_bool(w, str_eq(s->id, c->person.session_id));
+    json_key_string(w, "SessionId", s->id);
+    json_key_bool(w, "Current", str_eq(s->id, c->person.session_id));
     json_key(w, "SignedInAt");
     json_time(w, s->created_ms);
     json_key(w, "LastUsedAt");
     json_time(w, atomic_load(&s->used_ms));
     json_key(w, "ExpiresAt");
     json_time(w, s->created_ms + SESSION_AGE_MS);
-    json_key(w, "Address");
-    json_string(w, s->address);
-    json_key(w, "UserAgent");
-    json_string(w, s->agent);
+    json_key_string(w, "Address", s->address);
+    json_key_string(w, "UserAgent", s->agent);
     json_end_object(w);
 }
 
@@ -34,8 +30,7 @@ static void answer_sessions(struct call *c, struct str user_id)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "Items");
-    json_array(&w);
+    json_key_array(&w, "Items");
     for (size_t i = 0; i < n; i++) {
         print_entry(c, &w, found[i]);
         session_unref(found[i]);

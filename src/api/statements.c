@@ -20,8 +20,7 @@ static void add(struct statement_sums *to, const struct statement_sums *more)
 
 static void print_sums(struct json_writer *w, const struct statement_sums *sums, int reward_digits)
 {
-    json_key(w, "Count");
-    json_int(w, sums->count);
+    json_key_int(w, "Count", sums->count);
     json_key(w, "Reward");
     json_money(w, sums->reward_micros, reward_digits);
     json_key(w, "RevenueAmount");
@@ -30,17 +29,14 @@ static void print_sums(struct json_writer *w, const struct statement_sums *sums,
 
 static void print_groups(struct json_writer *w, const struct statement_app *app)
 {
-    json_key(w, "Groups");
-    json_array(w);
+    json_key_array(w, "Groups");
     for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
         for (enum callback_state s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++) {
             if (app->sums[t][s].count == 0)
                 continue;
             json_object(w);
-            json_key(w, "RewardType");
-            json_c(w, event_type_name(t));
-            json_key(w, "State");
-            json_c(w, callback_state_name(s));
+            json_key_c(w, "RewardType", event_type_name(t));
+            json_key_c(w, "State", callback_state_name(s));
             print_sums(w, &app->sums[t][s], app->reward_digits);
             json_end_object(w);
         }
@@ -53,8 +49,7 @@ static void print_digest(struct json_writer *w, const struct statement_app *app)
     struct buf hex = {0};
     for (size_t i = 0; i < STATEMENT_DIGEST_BYTES; i++)
         buf_printf(&hex, "%02x", app->digest[i]);
-    json_key(w, "Digest");
-    json_string(w, buf_str(&hex));
+    json_key_string(w, "Digest", buf_str(&hex));
     buf_free(&hex);
 }
 
@@ -76,10 +71,8 @@ static void print_app(struct call *c, struct json_writer *w, const struct statem
         add(&pending, &app->sums[t][CALLBACK_PENDING]);
     }
     json_object(w);
-    json_key(w, "AppId");
-    json_string(w, entry->id);
-    json_key(w, "Final");
-    json_bool(w, !open_day && pending.count == 0);
+    json_key_string(w, "AppId", entry->id);
+    json_key_bool(w, "Final", !open_day && pending.count == 0);
     print_sums(w, &total, app->reward_digits);
     print_digest(w, app);
     print_groups(w, app);
@@ -99,12 +92,10 @@ static void statement_done(struct task *task)
     clock_print_day(&day, s->query.day);
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "Day");
-    json_string(&w, buf_str(&day));
+    json_key_string(&w, "Day", buf_str(&day));
     json_key(&w, "GeneratedAt");
     json_time(&w, now_ms);
-    json_key(&w, "Items");
-    json_array(&w);
+    json_key_array(&w, "Items");
     for (size_t i = 0; i < s->query.count; i++)
         print_app(c, &w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
     json_end_array(&w);

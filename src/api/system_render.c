@@ -5,28 +5,19 @@
 #include "base/alloc.h"
 #include "base/limits.h"
 
-static void key_object(struct json_writer *w, const char *key)
-{
-    json_key(w, key);
-    json_object(w);
-}
-
 static void print_intake(struct json_writer *w, const struct store_numbers *n)
 {
-    json_key(w, "Accepting");
-    json_bool(w, n->accepting);
+    json_key_bool(w, "Accepting", n->accepting);
     json_key(w, "Refusal");
     if (n->accepting) {
         json_null(w);
     } else {
         json_object(w);
-        json_key(w, "Bound");
-        json_c(w, store_refusal_name(n->refusal));
-        json_key(w, "Detail");
-        json_c(w, store_refusal_text(n->refusal));
+        json_key_c(w, "Bound", store_refusal_name(n->refusal));
+        json_key_c(w, "Detail", store_refusal_text(n->refusal));
         json_end_object(w);
     }
-    key_object(w, "Events");
+    json_key_object(w, "Events");
     json_key_int(w, "Accepted", n->events_accepted);
     json_key_int(w, "Queued", n->events_queued);
     json_key_int(w, "Unapplied", n->memtable_events);
@@ -36,7 +27,7 @@ static void print_intake(struct json_writer *w, const struct store_numbers *n)
 static void print_callbacks(struct json_writer *w, const struct system_numbers *n)
 {
     int64_t pending = n->store.callbacks_pending, a_minute = n->overview->succeeded_1m;
-    key_object(w, "Callbacks");
+    json_key_object(w, "Callbacks");
     json_key_int(w, "Delivered", n->store.callbacks_delivered);
     json_key_int(w, "Dead", n->store.callbacks_dead);
     json_key_int(w, "Pending", pending);
@@ -79,15 +70,12 @@ static struct bound bound_of(enum store_refusal refusal, const struct store_numb
 
 static void print_limits(struct json_writer *w, const struct store_numbers *n)
 {
-    json_key(w, "Limits");
-    json_array(w);
+    json_key_array(w, "Limits");
     for (int r = STORE_TAKES + 1; r < STORE_REFUSALS; r++) {
         struct bound b = bound_of((enum store_refusal)r, n);
         json_object(w);
-        json_key(w, "Bound");
-        json_c(w, store_refusal_name((enum store_refusal)r));
-        json_key(w, "Unit");
-        json_c(w, b.unit);
+        json_key_c(w, "Bound", store_refusal_name((enum store_refusal)r));
+        json_key_c(w, "Unit", b.unit);
         json_key(w, "Used");
         if (b.unit)
             json_int(w, b.used);
@@ -108,12 +96,12 @@ static void print_room(struct json_writer *w, const struct store_numbers *n)
 {
     struct alloc_numbers heap;
     alloc_get_numbers(&heap);
-    key_object(w, "Disk");
+    json_key_object(w, "Disk");
     json_key_int(w, "FreeBytes", n->disk_free_bytes);
     json_key_int(w, "ReserveBytes", n->disk_reserve_bytes);
     json_key_int(w, "JournalBytes", n->journal_bytes);
     json_end_object(w);
-    key_object(w, "Memory");
+    json_key_object(w, "Memory");
     json_key_int(w, "AllocatedBytes", heap.used_bytes);
     json_key_int(w, "FreeBytes", heap.kept_bytes);
     json_key_int(w, "PageCacheBytes", n->page_cache_bytes);
@@ -124,19 +112,16 @@ static void print_room(struct json_writer *w, const struct store_numbers *n)
 
 static void print_endpoints(struct json_writer *w, const struct system_numbers *n)
 {
-    key_object(w, "EndpointStates");
+    json_key_object(w, "EndpointStates");
     for (int s = 0; s < LANE_STATES; s++)
         json_key_int(w, lane_state_name((enum lane_state)s), n->overview->lanes[s]);
     json_end_object(w);
-    json_key(w, "WorstEndpoints");
-    json_array(w);
+    json_key_array(w, "WorstEndpoints");
     for (size_t i = 0; i < n->endpoint_count; i++) {
         const struct system_endpoint *e = &n->endpoints[i];
         json_object(w);
-        json_key(w, "PartnerId");
-        json_string(w, e->app->partner_id);
-        json_key(w, "AppId");
-        json_string(w, e->app->id);
+        json_key_string(w, "PartnerId", e->app->partner_id);
+        json_key_string(w, "AppId", e->app->id);
         json_key(w, "Endpoint");
         endpoint_render(w, &(struct endpoint_view){
                                .app = e->app,
@@ -153,13 +138,12 @@ static void print_endpoints(struct json_writer *w, const struct system_numbers *
 
 static void print_books(struct json_writer *w, const struct books_state *b)
 {
-    key_object(w, "Books");
+    json_key_object(w, "Books");
     json_key_int(w, "WrongDays", b->wrong_days);
     json_key_int(w, "DaysChecked", b->days_checked);
     json_key_int(w, "CallbacksChecked", b->callbacks_checked);
     json_key_time(w, "RoundEndedAt", b->round_ended_ms);
-    json_key(w, "Example");
-    json_c(w, b->wrong_example[0] ? b->wrong_example : NULL);
+    json_key_c(w, "Example", b->wrong_example[0] ? b->wrong_example : NULL);
     json_end_object(w);
 }
 
@@ -171,17 +155,14 @@ static void print_certificates(struct json_writer *w, const struct system_number
     } kinds[] = {{"listener", n->certificates.listener_expires_ms},
                  {"clients", n->certificates.clients_expires_ms},
                  {"receivers", n->overview->certificate_expires_ms}};
-    json_key(w, "Certificates");
-    json_array(w);
+    json_key_array(w, "Certificates");
     for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
         if (kinds[i].expires_ms == 0)
             continue;
         json_object(w);
-        json_key(w, "Certificate");
-        json_c(w, kinds[i].kind);
+        json_key_c(w, "Certificate", kinds[i].kind);
         json_key_time(w, "ExpiresAt", kinds[i].expires_ms);
-        json_key(w, "Soon");
-        json_bool(w, certificate_expires_soon(kinds[i].expires_ms, n->now_ms));
+        json_key_bool(w, "Soon", certificate_expires_soon(kinds[i].expires_ms, n->now_ms));
         json_end_object(w);
     }
     json_end_array(w);
@@ -189,7 +170,7 @@ static void print_certificates(struct json_writer *w, const struct system_number
 
 static void print_messages(struct json_writer *w, const struct operations_numbers *n)
 {
-    key_object(w, "Messages");
+    json_key_object(w, "Messages");
     json_key_int(w, "Sent", n->sent);
     json_key_int(w, "Failed", n->failed);
     json_key_int(w, "GivenUp", n->given_up);
@@ -205,8 +186,7 @@ static void print_nodes(struct json_writer *w, const struct store_numbers *n)
         return;
     }
     json_object(w);
-    json_key(w, "Name");
-    json_c(w, n->node_name);
+    json_key_c(w, "Name", n->node_name);
     json_key_int(w, "Alive", n->nodes);
     json_key_int(w, "ShardsHeld", n->shards_held);
     json_key_int(w, "Shards", n->shards);
@@ -234,8 +214,7 @@ static void print_replica(struct json_writer *w, const struct store_numbers *n)
         return;
     }
     json_object(w);
-    json_key(w, "State");
-    json_c(w, store_replica_name(n->replica));
+    json_key_c(w, "State", store_replica_name(n->replica));
     json_key_int(w, "LagMs", n->replica_lag_ms);
     json_key_int(w, "Reads", n->replica_reads);
     json_key_int(w, "ReadsPassedOn", n->replica_reads_passed_on);
@@ -247,8 +226,7 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     json_object(w);
     json_key_time(w, "At", n->now_ms);
     json_key_time(w, "StartedAt", n->started_ms);
-    json_key(w, "Version");
-    json_c(w, n->version);
+    json_key_c(w, "Version", n->version);
     print_intake(w, &n->store);
     print_callbacks(w, n);
     print_limits(w, &n->store);

@@ -31,8 +31,7 @@ static void test_done(struct task *task)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "RewardId");
-    json_string(&w, t->test.event.event_id);
+    json_key_string(&w, "RewardId", t->test.event.event_id);
     render_attempt_members(&w, &t->test.attempt);
     render_body(t->c, &w, &t->test.event, t->c->app);
     json_end_object(&w);
@@ -198,12 +197,9 @@ static void write_down(struct testing *t)
     url_print_masked(&url, t->test.url.p ? t->test.url : c->app->url[e->lane]);
     json_write_to(&w, &note.after);
     json_object(&w);
-    json_key(&w, "RewardId");
-    json_string(&w, e->event_id);
-    json_key(&w, "RewardType");
-    json_c(&w, event_type_name(e->type));
-    json_key(&w, "Url");
-    json_string(&w, buf_str(&url));
+    json_key_string(&w, "RewardId", e->event_id);
+    json_key_c(&w, "RewardType", event_type_name(e->type));
+    json_key_string(&w, "Url", buf_str(&url));
     json_end_object(&w);
     buf_free(&url);
     call_note(c, &note, written);

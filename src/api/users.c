@@ -70,8 +70,7 @@ static void render_changed(struct people_job *job, struct json_writer *w)
 
 static void print_link(struct people_job *job, struct json_writer *w)
 {
-    json_key(w, "Link");
-    json_string(w, job->link);
+    json_key_string(w, "Link", job->link);
     json_key(w, "LinkExpiresAt");
     json_time(w, job->change.user->link_until_ms);
 }
@@ -278,8 +277,7 @@ static void link_render(struct people_job *job, struct json_writer *w)
 {
     json_object(w);
     print_link(job, w);
-    json_key(w, "Kind");
-    json_c(w, link_kind_name(job->change.user->link));
+    json_key_c(w, "Kind", link_kind_name(job->change.user->link));
     json_end_object(w);
 }
 

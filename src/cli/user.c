@@ -104,13 +104,10 @@ static int add(struct user_call *u)
     struct json_writer w;
     json_write_to(&w, &body);
     json_object(&w);
-    json_key(&w, "Email");
-    json_string(&w, u->email);
-    json_key(&w, "Role");
-    json_string(&w, role);
+    json_key_string(&w, "Email", u->email);
+    json_key_string(&w, "Role", role);
     if (name.p) {
-        json_key(&w, "Name");
-        json_string(&w, name);
+        json_key_string(&w, "Name", name);
     }
     json_end_object(&w);
     int status = ask(u, "POST", path_of(u, STR(""), ""), written(u, &body), &object);

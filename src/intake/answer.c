@@ -7,24 +7,18 @@
 static void error(struct json_writer *w, struct str field, const char *code, struct str detail)
 {
     json_object(w);
-    json_key(w, "Field");
-    json_string(w, field);
-    json_key(w, "Code");
-    json_c(w, code);
-    json_key(w, "Detail");
-    json_string(w, detail);
+    json_key_string(w, "Field", field);
+    json_key_c(w, "Code", code);
+    json_key_string(w, "Detail", detail);
     json_end_object(w);
 }
 
 static void begin_rejection(struct json_writer *w, uint32_t index, struct str event_id)
 {
     json_object(w);
-    json_key(w, "Index");
-    json_int(w, index);
-    json_key(w, "EventId");
-    json_string(w, event_id);
-    json_key(w, "Errors");
-    json_array(w);
+    json_key_int(w, "Index", index);
+    json_key_string(w, "EventId", event_id);
+    json_key_array(w, "Errors");
 }
 
 static void end_rejection(struct json_writer *w, size_t left_out)
@@ -104,12 +98,9 @@ struct intake_counts intake_answer(struct buf *to, const struct intake_items *it
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
-    json_key(&w, "Accepted");
-    json_int(&w, (int64_t)n.accepted);
-    json_key(&w, "Duplicates");
-    json_int(&w, (int64_t)n.duplicates);
-    json_key(&w, "Rejected");
-    json_array(&w);
+    json_key_int(&w, "Accepted", (int64_t)n.accepted);
+    json_key_int(&w, "Duplicates", (int64_t)n.duplicates);
+    json_key_array(&w, "Rejected");
     size_t of_intake = 0;
     for (size_t i = 0; i <= items->count; i++) {
         uint32_t before = i < items->count ? items->indexes[i] : UINT32_MAX;

@@ -93,6 +93,30 @@ void json_key(struct json_writer *w, const char *name)
     json_key_str(w, str_of(name));
 }
 
+void json_key_object(struct json_writer *w, const char *name)
+{
+    json_key(w, name);
+    json_object(w);
+}
+
+void json_key_array(struct json_writer *w, const char *name)
+{
+    json_key(w, name);
+    json_array(w);
+}
+
+void json_key_string(struct json_writer *w, const char *name, struct str s)
+{
+    json_key(w, name);
+    json_string(w, s);
+}
+
+void json_key_c(struct json_writer *w, const char *name, const char *s)
+{
+    json_key(w, name);
+    json_c(w, s);
+}
+
 void json_key_int(struct json_writer *w, const char *name, int64_t v)
 {
     json_key(w, name);

@@ -1,6 +1,6 @@
 /* JSON out: a small writer over a buffer that places commas and escapes strings.
  *
- *     json_object(&w); json_key(&w, "Report"); json_string(&w, s); json_end_object(&w);
+ *     json_object(&w); json_key_string(&w, "Report", s); json_end_object(&w);
  *
  * The caller balances its calls; nesting is bounded by 32 and asserted. */
 #pragma once
@@ -20,6 +20,11 @@ void json_end_object(struct json_writer *w);
 void json_array(struct json_writer *w);
 void json_end_array(struct json_writer *w);
 void json_key(struct json_writer *w, const char *name);
+/* A member: the key, and its value or the beginning of it. */
+void json_key_object(struct json_writer *w, const char *name);
+void json_key_array(struct json_writer *w, const char *name);
+void json_key_string(struct json_writer *w, const char *name, struct str s); /* absent: null */
+void json_key_c(struct json_writer *w, const char *name, const char *s);     /* NULL: null */
 void json_key_int(struct json_writer *w, const char *name, int64_t v);
 void json_key_bool(struct json_writer *w, const char *name, bool v);
 /* A time; 0 prints null. */

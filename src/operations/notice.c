@@ -81,15 +81,12 @@ void notice_print(struct buf *to, const struct notice *n)
     json_key_int(&w, "Class", n->class);
     json_key_int(&w, "Status", n->status);
     json_key_int(&w, "ErrorAt", n->error_ms);
-    json_key(&w, "Detail");
-    json_c(&w, n->detail);
+    json_key_c(&w, "Detail", n->detail);
     json_key_int(&w, "Owed", n->owed_ms);
     if (n->id[0]) {
         json_key_int(&w, "Saying", n->saying);
-        json_key(&w, "Id");
-        json_c(&w, n->id);
-        json_key(&w, "Body");
-        json_string(&w, buf_str(&n->body));
+        json_key_c(&w, "Id", n->id);
+        json_key_string(&w, "Body", buf_str(&n->body));
     }
     json_end_object(&w);
 }
@@ -176,17 +173,14 @@ static void print_error(struct json_writer *w, const struct notice *n)
     }
     json_object(w);
     json_key_time(w, "At", n->error_ms);
-    json_key(w, "Class");
-    json_c(w, attempt_class_name(n->class));
+    json_key_c(w, "Class", attempt_class_name(n->class));
     json_key(w, "Status");
     if (n->status)
         json_int(w, n->status);
     else
         json_null(w);
-    json_key(w, "Detail");
-    json_c(w, n->detail);
-    json_key(w, "Fix");
-    json_c(w, attempt_fix(n->class, n->status));
+    json_key_c(w, "Detail", n->detail);
+    json_key_c(w, "Fix", attempt_fix(n->class, n->status));
     json_end_object(w);
 }
 
@@ -209,23 +203,19 @@ static void print_endpoint(struct json_writer *w, const struct notice *n,
     struct buf url = {0};
     if (app->url[n->kind].p)
         url_print_masked(&url, app->url[n->kind]);
-    json_key(w, "PartnerId");
-    json_string(w, partner->id);
-    json_key(w, "AppId");
-    json_string(w, app->id);
-    json_key(w, "Endpoint");
-    json_c(w, lane_kind_name(n->kind));
-    json_key(w, "Url");
-    json_string(w, url.n ? buf_str(&url) : STR_NONE);
+    json_key_string(w, "PartnerId", partner->id);
+    json_key_string(w, "AppId", app->id);
+    json_key_c(w, "Endpoint", lane_kind_name(n->kind));
+    json_key_string(w, "Url", url.n ? buf_str(&url) : STR_NONE);
     buf_free(&url);
 }
 
 static void print_health(struct json_writer *w, const struct notice *n)
 {
-    json_key(w, "State");
-    json_c(w, n->is == OPERATIONS_SUSPENDED  ? "suspended"
-              : n->is == OPERATIONS_DISABLED ? "disabled"
-                                             : "open");
+    json_key_c(w, "State",
+               n->is == OPERATIONS_SUSPENDED  ? "suspended"
+               : n->is == OPERATIONS_DISABLED ? "disabled"
+                                              : "open");
     json_key_time(w, "Since", n->since_ms);
     json_key_int(w, "Waiting", n->waiting.count[n->kind]);
     json_key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
@@ -241,15 +231,12 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     buf_clear(&n->body);
     json_write_to(&w, &n->body);
     json_object(&w);
-    json_key(&w, "Type");
-    json_c(&w, notice_type(n->topic, n->is));
-    json_key(&w, "MessageId");
-    json_c(&w, n->id);
+    json_key_c(&w, "Type", notice_type(n->topic, n->is));
+    json_key_c(&w, "MessageId", n->id);
     json_key_time(&w, "Timestamp", env_wall_ms(env));
     if (n->topic == OPERATIONS_OF_BOOKS) {
         json_key_time(&w, "Since", n->since_ms);
-        json_key(&w, "Detail");
-        json_c(&w, n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
+        json_key_c(&w, "Detail", n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
     } else {
         print_endpoint(&w, n, partner, app);
     }

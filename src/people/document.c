@@ -17,8 +17,7 @@ static void print_text(struct json_writer *w, const char *name, struct str value
 {
     if (!value.p)
         return;
-    json_key(w, name);
-    json_string(w, value);
+    json_key_string(w, name, value);
 }
 
 static void print_hex(struct json_writer *w, const char *name, struct str bytes)
@@ -44,8 +43,7 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
     print_text(&w, "Email", u->email);
     print_text(&w, "Name", u->name);
     print_text(&w, "Role", str_of(role_name(u->role)));
-    json_key(&w, "Enabled");
-    json_bool(&w, u->enabled);
+    json_key_bool(&w, "Enabled", u->enabled);
     json_key_int(&w, "CreatedMs", u->created_ms);
     json_key_int(&w, "LastSignInMs", u->last_sign_in_ms);
     print_text(&w, "Password", u->password);

@@ -48,24 +48,17 @@ static void print_actor(struct json_writer *w, const struct actor *by, bool hidd
                        : by->key_id.p ? "key"
                                       : "unknown";
     struct str id = !by || hidden ? STR_NONE : person ? by->user_id : by->key_id;
-    json_key(w, "Actor");
-    json_object(w);
-    json_key(w, "Kind");
-    json_c(w, kind);
-    json_key(w, "Id");
-    json_string(w, id);
-    json_key(w, "Name");
-    json_string(w, person && !hidden ? by->email : STR_NONE);
-    json_key(w, "ActingAs");
-    json_bool(w, person && by->acting);
+    json_key_object(w, "Actor");
+    json_key_c(w, "Kind", kind);
+    json_key_string(w, "Id", id);
+    json_key_string(w, "Name", person && !hidden ? by->email : STR_NONE);
+    json_key_bool(w, "ActingAs", person && by->acting);
     json_end_object(w);
     struct buf peer = {0};
     if (by)
         address_print(&peer, by->peer);
-    json_key(w, "Address");
-    json_string(w, by && !hidden ? buf_str(&peer) : STR_NONE);
-    json_key(w, "RequestId");
-    json_string(w, by ? by->request_id : STR_NONE);
+    json_key_string(w, "Address", by && !hidden ? buf_str(&peer) : STR_NONE);
+    json_key_string(w, "RequestId", by ? by->request_id : STR_NONE);
     buf_free(&peer);
 }
 
@@ -87,22 +80,17 @@ static struct str print_entry(struct audit *audit, const struct actor *by,
     struct json_writer w;
     json_write_to(&w, &to);
     json_object(&w);
-    json_key(&w, "AuditId");
-    json_c(&w, id);
+    json_key_c(&w, "AuditId", id);
     json_key(&w, "At");
     json_time(&w, audit->now_ms);
-    json_key(&w, "Action");
-    json_c(&w, note->action);
+    json_key_c(&w, "Action", note->action);
     json_key(&w, "PartnerId");
     bool is_new = !partner && strcmp(note->object_kind, "partner") == 0; /* not applied yet */
     json_string(&w, partner ? partner->id : is_new ? note->object_id : STR_NONE);
     print_actor(&w, by, hidden);
-    json_key(&w, "Object");
-    json_object(&w);
-    json_key(&w, "Kind");
-    json_c(&w, note->object_kind);
-    json_key(&w, "Id");
-    json_string(&w, note->object_id);
+    json_key_object(&w, "Object");
+    json_key_c(&w, "Kind", note->object_kind);
+    json_key_string(&w, "Id", note->object_id);
     json_end_object(&w);
     print_state(&w, "Before", &note->before);
     print_state(&w, "After", &note->after);

@@ -27,8 +27,7 @@ void recovery_print(struct buf *to, const struct recovery *r)
     struct json_writer w;
     json_write_to(&w, to);
     json_object(&w);
-    json_key(&w, "Id");
-    json_c(&w, r->id);
+    json_key_c(&w, "Id", r->id);
     json_key_int(&w, "Account", r->account_no);
     json_key_int(&w, "App", r->app_no);
     json_key_int(&w, "From", r->from_ms);
@@ -41,8 +40,7 @@ void recovery_print(struct buf *to, const struct recovery *r)
     json_key_int(&w, "Resent", r->resent);
     json_key_int(&w, "Purged", r->purged);
     json_key_int(&w, "Erased", r->erased);
-    json_key(&w, "Parts");
-    json_array(&w);
+    json_key_array(&w, "Parts");
     for (size_t i = 0; i < r->part_count; i++) {
         json_object(&w);
         json_key_int(&w, "App", r->parts[i].app_no);
