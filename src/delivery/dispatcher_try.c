@@ -218,14 +218,20 @@ static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_no
         dispatcher_note_success(d, lane);
 }
 
+/* Of what was asked: by now the lane may have another URL. */
+static uint64_t url_hash_of(const struct try *t)
+{
+    struct str url = t->app->url[t->callback->lane];
+    return hash_fast(url.p, url.n);
+}
+
 /* How long the whole lane has to hold still, and until when (wall) this callback; 0: not asked. */
 static int64_t obey_retry_after(struct try *t, const struct lane_now *now)
 {
     if (t->x.class == ATTEMPT_OK || t->x.retry_after_ms < 0)
         return 0;
     int64_t asked_ms = schedule_retry_after_ms(t->x.retry_after_ms);
-    if (t->lane->paused_until_mono_ms < now->mono_ms + asked_ms)
-        t->lane->paused_until_mono_ms = now->mono_ms + asked_ms;
+    lane_pause(t->lane, url_hash_of(t), now->mono_ms + asked_ms);
     return now->wall_ms + asked_ms;
 }
 
@@ -257,19 +263,17 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
     return callback_end_of_attempt(&d->delivery->schedule, &c->place, &failed, d->outside->rng);
 }
 
-/* What was asked is what is gone: by now the lane may have another URL. */
 static void judge_gone(struct dispatcher *d, struct try *t)
 {
-    struct str url = t->app->url[t->callback->lane];
     if (t->x.class != ATTEMPT_GONE) {
         gone_run_end(&t->lane->gone_run);
         return;
     }
-    if (!lane_add_gone(t->lane, hash_fast(url.p, url.n), t->callback->event_no))
+    if (!lane_add_gone(t->lane, url_hash_of(t), t->callback->event_no))
         return;
     if (d->delivery->disable_lane)
         d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane,
-                                  url);
+                                  t->app->url[t->callback->lane]);
 }
 
 /* What of an answer's headers the log keeps: whole lines. A receiver that sends as many as are read

@@ -105,11 +105,18 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
         lane_drop_queued(lane);
     if (moved) { /* another receiver: it has not been down yet, nor said anything */
         lane->downtime.is_down = false;
+        lane->paused_until_mono_ms = 0;
         gone_run_end(&lane->gone_run);
     }
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;
     lane->touched_mono_ms = now->mono_ms;
+}
+
+void lane_pause(struct lane *lane, uint64_t url_hash, int64_t until_mono_ms)
+{
+    if (url_hash == lane->settings.url_hash && lane->paused_until_mono_ms < until_mono_ms)
+        lane->paused_until_mono_ms = until_mono_ms;
 }
 
 bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no)

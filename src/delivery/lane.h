@@ -152,6 +152,8 @@ int32_t lane_queued(const struct lane *lane);
 bool lane_is_idle(const struct lane *lane);
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now);
+/* This URL has asked to wait (Retry-After): nothing starts before, unless another one is set. */
+void lane_pause(struct lane *lane, uint64_t url_hash, int64_t until_mono_ms);
 /* This URL has answered a callback with 410. True when the lane is disabled by that, until
  * lane_settle_gone or another URL. */
 bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no);

@@ -110,11 +110,10 @@ static void check_callback(struct sim *sim, const struct callback *c, const stru
                   c->account_no, no, (long long)waited_ms);
 }
 
-/* A lane that left the loop has left its pause there, even if it is back by now. */
-static bool is_paused_on(const struct sim *sim, const struct lane_witness *l, int loop)
+/* A lane leaves its pause behind with its loop and with its URL, even if it is back by now. */
+static bool is_paused_on(const struct lane_witness *l, int loop)
 {
-    bool moved = sim->loop_count > 1 && l->moved_ms >= l->pause_asked_ms;
-    return l->paused_loop == loop && !moved;
+    return l->paused_loop == loop && l->moved_ms < l->pause_asked_ms;
 }
 
 static void check_lane(struct sim *sim, const struct try *t, const struct lane_witness *l, int loop)
@@ -146,7 +145,7 @@ static void check_lane(struct sim *sim, const struct try *t, const struct lane_w
     const struct app_choice *choice = &sim->choices[lane->no / LANE_KINDS - 1];
     if (choice->disabled[lane->no % LANE_KINDS] && choice->changed_ms < sim->mono_ms)
         sim_found(sim, CHECK_GONE, "lane %llu is tried though it is disabled", no);
-    if (sim->mono_ms < l->paused_ms && is_paused_on(sim, l, loop))
+    if (sim->mono_ms < l->paused_ms && is_paused_on(l, loop))
         sim_found(sim, CHECK_RETRY_AFTER, "lane %llu was asked to wait %lld ms longer", no,
                   (long long)(l->paused_ms - sim->mono_ms));
     if (t->destination->dead &&
@@ -333,15 +332,18 @@ void checks_ended(struct sim *sim, const struct ending *e)
     follow_host(sim, e);
     if (e->pause_ms < 0)
         return;
-    struct lane_witness *l = &sim->lanes[e->lane];
-    l->paused_ms =
-        at_least(is_paused_on(sim, l, e->loop) ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
-    l->paused_loop = e->loop;
-    l->pause_asked_ms = sim->mono_ms;
-    l->asked_until_ms = at_least(l->asked_until_ms, l->paused_ms);
     struct witness *w = sim_witness(sim, e->account_no, e->event_no);
     w->not_before_ms = sim_wall(sim) + e->pause_ms;
     w->asked_until_ms = sim->mono_ms + e->pause_ms;
+    const struct app_choice *c = &sim->choices[e->lane / LANE_KINDS - 1];
+    if (c->host[e->lane % LANE_KINDS] != e->host)
+        return; /* the lane has another URL */
+    struct lane_witness *l = &sim->lanes[e->lane];
+    l->paused_ms =
+        at_least(is_paused_on(l, e->loop) ? l->paused_ms : 0, sim->mono_ms + e->pause_ms);
+    l->paused_loop = e->loop;
+    l->pause_asked_ms = sim->mono_ms;
+    l->asked_until_ms = at_least(l->asked_until_ms, l->paused_ms);
 }
 
 /* --- what delivery records

@@ -277,6 +277,27 @@ static void resends_of_a_shut_lane_are_next_one_at_a_time(void)
     bench_close(&b);
 }
 
+static void another_url_did_not_ask_to_wait(void)
+{
+    struct bench b;
+    bench_open(&b);
+    struct lane_settings s = b.lane->settings;
+    offer(&b, 1);
+    b.lane->paused_until_mono_ms = start.mono_ms + HOUR;
+    CHECK_EQ_INT(wake_after(&b, 0), HOUR);
+    s.app_version++;
+    lane_set(b.lane, &s, &start);
+    CHECK_EQ_INT(wake_after(&b, 0), HOUR);
+    s.url_hash = 2;
+    lane_set(b.lane, &s, &start);
+    lane_pause(b.lane, 1, start.mono_ms + HOUR); /* a late answer of the one before */
+    CHECK_EQ_INT(decide(&b, 0), LANE_START);
+    lane_pause(b.lane, 2, start.mono_ms + HOUR);
+    lane_pause(b.lane, 2, start.mono_ms + 1000);
+    CHECK_EQ_INT(wake_after(&b, 0), HOUR);
+    bench_close(&b);
+}
+
 /* A callback that is being recorded, or that a page asked for earlier may still show, is not
  * taken from that page. */
 static void pages_leave_out_what_is_in_hand(void)
@@ -413,6 +434,7 @@ int main(void)
     RUN(a_lane_waits_for_seats);
     RUN(modes_follow_the_settings);
     RUN(five_410s_last_until_the_directory_knows);
+    RUN(another_url_did_not_ask_to_wait);
     RUN(a_suspended_lane_tries_one_at_a_time);
     RUN(resends_of_a_shut_lane_are_next_one_at_a_time);
     RUN(pages_leave_out_what_is_in_hand);
