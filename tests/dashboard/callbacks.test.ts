@@ -70,7 +70,7 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await window.see('Your code failed: look for this RewardId in your logs.');
   await window.see('{"error":"no such user"}');
   await window.link('ill-app').click();
-  await window.link('Postback').click();
+  await window.link('Postback (surveys)').click();
   await window.see('Answered 500');
   await window.field('Success Callback URL').fill(`${stage.receiver.url}/mended`);
   await window.button('Save').first().click();

@@ -13,13 +13,13 @@ import { CallbackTab, PostbackTab } from './urls';
 
 const tabs = [
   { name: '', title: 'General' },
-  { name: 'postback', title: 'Postback' },
-  { name: 'callback', title: 'Callback' },
+  { name: 'postback', title: 'Postback (surveys)' },
+  { name: 'callback', title: 'Callback (offers)' },
   { name: 'clients', title: 'Clients' },
   { name: 'keys', title: 'API keys' },
 ];
 
-function Tab({ name, ...props }: TabProps & { name: string }) {
+function Tab({ name, ...props }: TabProps & { name: string; here: string }) {
   switch (name) {
     case 'postback':
       return <PostbackTab {...props} />;
@@ -67,7 +67,9 @@ export function AppPage({ params }: PageProps) {
       />
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
-      {data && <Tab key={current} name={current} app={data.app} etag={data.etag} take={take} />}
+      {data && (
+        <Tab key={current} name={current} here={here} app={data.app} etag={data.etag} take={take} />
+      )}
     </div>
   );
 }

@@ -3,6 +3,7 @@ import { Decimal } from '../../lib/decimal';
 import { CheckField, TextField } from '../../ui/forms';
 import { usd } from '../../ui/money';
 import { Table } from '../../ui/table';
+import { UrlsCard } from './endpoints';
 import type { TabProps } from './loaded';
 import { SettingsCard } from './settings';
 
@@ -45,6 +46,7 @@ export function GeneralTab(props: TabProps) {
   const { app } = props;
   return (
     <>
+      <UrlsCard {...props} />
       <SettingsCard
         {...props}
         title="Rewards"

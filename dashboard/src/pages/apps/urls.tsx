@@ -2,7 +2,7 @@
 import { useResource } from '../../app/resource';
 import { may, me } from '../../app/session';
 import { path } from '../../lib/http';
-import type { Endpoint, Endpoints } from '../../lib/types';
+import type { App, Endpoint, Endpoints } from '../../lib/types';
 import { Badge, Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
 import { CheckField, TextField } from '../../ui/forms';
 import { endpointNames, healthWords } from '../../ui/health';
@@ -10,6 +10,7 @@ import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import type { TabProps } from './loaded';
 import { CertificateCard } from './certificate';
+import { LastFailure, OtherTab, TestButton } from './endpoints';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
 
@@ -46,7 +47,7 @@ function UrlField({
   );
 }
 
-function HealthNotice({ endpoint }: { endpoint: Endpoint }) {
+function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
   const state = healthWords[endpoint.Health];
   const error = endpoint.LastError;
   const sick = state.tone === 'bad' || state.tone === 'warn';
@@ -72,13 +73,15 @@ function HealthNotice({ endpoint }: { endpoint: Endpoint }) {
           {error.Fix}
         </Notice>
       )}
+      <LastFailure app={app} endpoint={endpoint} />
+      {may('callbacks:write') && <TestButton app={app} kind={endpoint.Endpoint} />}
     </div>
   );
 }
 
-function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }) {
+function HealthOf({ app, kinds }: { app: App; kinds: Endpoint['Endpoint'][] }) {
   const { data } = useResource<Endpoints>(
-    may('callbacks:read') ? path`/api/v1/apps/${app}/endpoints` : null,
+    may('callbacks:read') ? path`/api/v1/apps/${app.AppId}/endpoints` : null,
     {},
     { everyMs: 10_000 },
   );
@@ -91,14 +94,14 @@ function HealthOf({ app, kinds }: { app: string; kinds: Endpoint['Endpoint'][] }
       title="Health"
       actions={
         me.value?.Side === 'partner' && (
-          <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app)}`}>
+          <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app.AppId)}`}>
             Callbacks of this app
           </LinkButton>
         )
       }
     >
       {shown.map(endpoint => (
-        <HealthNotice key={endpoint.Endpoint} endpoint={endpoint} />
+        <HealthNotice key={endpoint.Endpoint} app={app} endpoint={endpoint} />
       ))}
     </Card>
   );
@@ -175,10 +178,11 @@ function AnswersCard(props: TabProps) {
   );
 }
 
-export function PostbackTab(props: TabProps) {
+export function PostbackTab(props: TabProps & { here: string }) {
   const { app } = props;
   return (
     <>
+      <OtherTab app={app} kinds={['offer']} here={props.here} />
       <SettingsCard
         {...props}
         title="Survey callbacks"
@@ -206,7 +210,7 @@ export function PostbackTab(props: TabProps) {
           </>
         )}
       </SettingsCard>
-      <HealthOf app={app.AppId} kinds={['success', 'failure']} />
+      <HealthOf app={app} kinds={['success', 'failure']} />
       <SecretCard {...props} />
       <SettingsCard
         {...props}
@@ -237,10 +241,11 @@ export function PostbackTab(props: TabProps) {
   );
 }
 
-export function CallbackTab(props: TabProps) {
+export function CallbackTab(props: TabProps & { here: string }) {
   const { app } = props;
   return (
     <>
+      <OtherTab app={app} kinds={['success', 'failure']} here={props.here} />
       <SettingsCard
         {...props}
         title="Offer callbacks"
@@ -257,7 +262,7 @@ export function CallbackTab(props: TabProps) {
           />
         )}
       </SettingsCard>
-      <HealthOf app={app.AppId} kinds={['offer']} />
+      <HealthOf app={app} kinds={['offer']} />
       <SecretCard {...props} />
       <LimitsCard {...props} />
       <AnswersCard {...props} />

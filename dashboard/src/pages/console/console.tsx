@@ -5,8 +5,9 @@ import { address, query, setQuery } from '../../app/router';
 import { may, partnerId } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { path, post, type Query } from '../../lib/http';
-import { rewardTypes, type App, type Attempt, type RewardType } from '../../lib/types';
+import { rewardTypes, type App, type RewardType } from '../../lib/types';
 import {
+  Badge,
   Button,
   Card,
   Empty,
@@ -19,13 +20,10 @@ import {
 } from '../../ui/basics';
 import { Form, SelectField, TextField, useSending } from '../../ui/forms';
 import { AttemptExchange, AttemptResult } from '../callbacks/callback';
-import { typeTitles, whatToDo } from '../callbacks/words';
-import { VerifyPanel } from './verify';
-
-interface TestAttempt extends Attempt {
-  RewardId: string;
-  Body: string;
-}
+import { typeTitles } from '../callbacks/words';
+import { TestLogCard, useTestLog } from './tests';
+import { outcomeOf, Verdict, type TestAttempt } from './verdict';
+import { VerifyPanel, type Verified } from './verify';
 
 const urlOf: Record<RewardType, keyof App> = {
   survey_completed: 'SuccessCallbackUrl',
@@ -37,22 +35,53 @@ const urlOf: Record<RewardType, keyof App> = {
   offer_completion_reversed: 'OfferCallbackUrl',
 };
 
-function Result({ result }: { result: TestAttempt }) {
+/** With the app's own secret: what the receiver should have found. */
+async function verify(app: App, result: TestAttempt): Promise<Verified | null> {
+  if (/"Sig":"\*/.test(result.Body)) return null; // hidden from this role
+  const headers = new Map(
+    Object.entries(result.RequestHeaders ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  return post<Verified>(path`/api/v1/apps/${app.AppId}/verify-callback`, {
+    Body: result.Body,
+    WebhookId: headers.get('webhook-id'),
+    WebhookTimestamp: headers.get('webhook-timestamp'),
+    WebhookSignature: headers.get('webhook-signature'),
+  });
+}
+
+function Signatures({ verified }: { verified: Verified | null }) {
+  if (!verified) return <Notice>Your role does not show Sig, so it cannot be checked here.</Notice>;
+  const both = verified.Sig.Matches && verified.WebhookSignature?.Matches;
+  return (
+    <Notice tone={both ? 'info' : 'bad'} title="Signatures of what was sent">
+      Sig {verified.Sig.Matches ? 'is right' : 'is wrong'}, webhook-signature{' '}
+      {verified.WebhookSignature?.Matches ? 'is right' : 'is wrong'} with this app’s secret. If your
+      server says otherwise, it has another secret or does not sign the raw body: paste what it
+      received under Verify.
+    </Notice>
+  );
+}
+
+interface Sent {
+  result: TestAttempt;
+  verified: Verified | null;
+}
+
+function Result({ result, verified }: Sent) {
   return (
     <Card
       title="What your server said"
-      actions={<AttemptResult attempt={result} />}
+      actions={
+        outcomeOf(result) === 'doubted' ? (
+          <Badge tone="bad">{result.Status}</Badge>
+        ) : (
+          <AttemptResult attempt={result} />
+        )
+      }
       text={`It took ${duration(result.DurationMs)}. RewardId ${result.RewardId}; tests are not counted in reports.`}
     >
-      {result.Class === null ? (
-        <Notice tone="good" title="Your server took it">
-          Check that it credited nobody: IsTest is true.
-        </Notice>
-      ) : (
-        <Notice tone="bad" title={result.Detail ?? result.Class}>
-          {whatToDo(result)}
-        </Notice>
-      )}
+      <Verdict result={result} />
+      <Signatures verified={verified} />
       <AttemptExchange attempt={result} body={result.Body} />
     </Card>
   );
@@ -64,8 +93,9 @@ function SendPanel({ app }: { app: App }) {
   const [url, setUrl] = useState('');
   const [reward, setReward] = useState('');
   const [revenue, setRevenue] = useState('');
-  const [result, setResult] = useState<TestAttempt | null>(null);
+  const [result, setResult] = useState<Sent | null>(null);
   const sending = useSending();
+  const log = useTestLog(app.AppId);
   const configured = app[urlOf[type]] as string | null;
   const isClick = type === 'offer_clicked';
   const send = () =>
@@ -78,7 +108,9 @@ function SendPanel({ app }: { app: App }) {
         Reward: isClick ? undefined : reward.trim() || undefined,
         RevenueAmount: isClick ? undefined : revenue.trim() || undefined,
       };
-      setResult(await post<TestAttempt>(path`/api/v1/apps/${app.AppId}/test-callback`, body));
+      const sent = await post<TestAttempt>(path`/api/v1/apps/${app.AppId}/test-callback`, body);
+      log.add(type, sent);
+      setResult({ result: sent, verified: await verify(app, sent) });
     });
   return (
     <>
@@ -147,7 +179,8 @@ function SendPanel({ app }: { app: App }) {
           </div>
         </Form>
       </Card>
-      <div aria-live="polite">{result && <Result result={result} />}</div>
+      <div aria-live="polite">{result && <Result {...result} />}</div>
+      <TestLogCard log={log} />
     </>
   );
 }

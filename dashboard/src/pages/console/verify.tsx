@@ -13,7 +13,7 @@ interface Finding {
   Detail: string | null;
 }
 
-interface Verified {
+export interface Verified {
   RewardId: string | null;
   Sig: Finding;
   WebhookSignature: Finding | null;

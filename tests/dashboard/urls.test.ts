@@ -1,0 +1,95 @@
+// The URLs of an app beside each other, and the console's tests of them.
+import assert from 'node:assert/strict';
+import { Receiver, until } from './daemon';
+import { test } from './runner';
+import { theStage, windowOf } from './stage';
+
+test('urls: the first page of an app shows all three, tests them, and sets them at once', async () => {
+  const { daemon } = await theStage();
+  const good = await Receiver.start();
+  const bad = await Receiver.start();
+  bad.status = 500;
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'three-app',
+    Name: 'Three App',
+    CurrencyValue: 10,
+    SuccessCallbackUrl: `${good.url}/success`,
+    OfferCallbackUrl: `${bad.url}/offers`,
+  });
+  const client = { ClientId: 'three-sdk', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/three-app/clients', client);
+  const offer = { OfferId: 1, OfferTitle: 'An offer', ClientId: 'three-sdk', PanelistId: 'p' };
+  const events = Array.from({ length: 12 }, (_, n) => ({
+    EventId: `three-${n}`,
+    Type: 'offer_clicked',
+    ...offer,
+  }));
+  await daemon.good('POST', '/api/v1/events', events);
+  await until('the offers are down', async () => {
+    const { Endpoints } = await daemon.good('GET', '/api/v1/apps/three-app/endpoints');
+    return Endpoints.some((one: { State: string }) => one.State === 'suspended');
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/apps/three-app');
+  const group = (name: string) => window.page.getByRole('group', { name, exact: true });
+  await group('Success (surveys)').getByText('Healthy').waitFor();
+  await group('Failure (surveys)').getByText('No URL: nothing is sent.').waitFor();
+  await group('Offers').getByText('Down').waitFor();
+  await group('Offers')
+    .getByText(/Last failed attempt.*Answered 500/)
+    .waitFor();
+  await window.button('Test Success (surveys)').click();
+  await group('Success (surveys)').getByText('Your server took it: answered 200').waitFor();
+  await window.button('Test Offers').click();
+  await group('Offers').getByText('Your code failed').waitFor();
+  await window.link('Postback (surveys)').click();
+  await window.see('Also of this app:');
+  await window.link('Offers').waitFor();
+  await window.button('Test Success (surveys)').waitFor();
+  await window.link('General').click();
+  await window.text('One URL for all three').click();
+  await window.field('URL for all three').fill(`${good.url}/all`);
+  await window.button('Set all three').click();
+  await window.said('Saved for all three.');
+  const app = await daemon.good('GET', '/api/v1/apps/three-app');
+  const urls = [app.SuccessCallbackUrl, app.FailureCallbackUrl, app.OfferCallbackUrl];
+  assert.deepEqual(urls, [`${good.url}/all`, `${good.url}/all`, `${good.url}/all`]);
+  await window.close();
+  await good.stop();
+  await bad.stop();
+});
+
+test('urls: a test is never green when the receiver says wrong, and tests have a log', async () => {
+  const { daemon } = await theStage();
+  const receiver = await Receiver.start();
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'console-app',
+    Name: 'Console App',
+    CurrencyValue: 10,
+    SuccessCallbackUrl: `${receiver.url}/success`,
+  });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/console?app=console-app');
+  await window.see('No test yet');
+  await window.button('Send').click();
+  await window.see('Your server took it: answered 200');
+  await window.see(/Sig is right, webhook-signature is right/);
+  receiver.answer = '{"status":"wrong signature"}';
+  await window.button('Send').click();
+  await window.see('Answered 200, but the body says something is wrong');
+  await window.lacks(window.page.locator('.notice.good, .card-head .badge.good'));
+  await window.page.reload();
+  await window.shows(async () => {
+    const rows = await window.rows('Your tests');
+    assert.deepEqual(
+      rows.map(row => row[2]),
+      ['Says it is wrong', 'Taken'],
+    );
+    assert.match(rows[0]![3]!, /wrong signature/);
+  });
+  receiver.answer = '{"ok":true,"error":null}';
+  await window.button('Send').click();
+  await window.see('Your server took it: answered 200');
+  await window.close();
+  await receiver.stop();
+});
