@@ -109,9 +109,9 @@ function NoRows() {
 function Following({ log }: { log: Log }) {
   return (
     <span class="row" aria-live="off">
-      {log.following ? 'Live' : log.stopped === 'by hand' ? 'Paused' : 'Paused while you read'}
+      {log.following ? 'Live' : log.stopped === 'button' ? 'Paused' : 'Paused while you read'}
       <Button kind="plain" size="small" onClick={log.following ? log.pause : log.follow}>
-        {log.following ? 'Pause' : log.stopped === 'by hand' ? 'Follow live' : 'Show the newest'}
+        {log.following ? 'Pause' : log.stopped === 'button' ? 'Follow live' : 'Show the newest'}
       </Button>
     </span>
   );

@@ -28,7 +28,7 @@ const pageRows = 50;
 export interface Log extends Pages<Callback> {
   following: boolean;
   /** What stopped it; null: it follows. */
-  stopped: 'by hand' | 'reading' | null;
+  stopped: 'button' | 'reading' | null;
   pause: () => void;
   follow: () => void;
   /** For the element that is read. */
@@ -75,7 +75,7 @@ export function useLog(filters: Query, selecting: boolean): Log {
   const [rows, setRows] = useState(start?.list.Items.length ?? 0);
   const scrolled = useScrolled(start?.scrollY ?? 0);
   const isRead = scrolled || pointed || selecting || rows > pageRows;
-  const stopped = paused ? 'by hand' : isRead ? 'reading' : null;
+  const stopped = paused ? 'button' : isRead ? 'reading' : null;
   const list = useList<Callback>('/api/v1/callbacks', filters, {
     live: !stopped,
     atMostEveryMs,
