@@ -65,7 +65,7 @@
 /* The store: beyond, ingest answers 429 or 503 with Retry-After. */
 /* Memory is bounded by bytes, whatever the sizes of events. A request may wait in memory as long as
  * all that wait take no more than this, or it is the only one. */
-#define LIMIT_STORE_QUEUED_BYTES (24 << 20)
+#define LIMIT_STORE_QUEUED_BYTES (12 << 20)
 /* The journal's record of one event at most, however small its request: a reversal of 90 bytes
  * copies four texts from its original and prints them again, escaped, in its body. */
 #define LIMIT_EVENT_RECORD_BYTES (32 << 10)
@@ -73,7 +73,7 @@
  * in the next group, and is answered when the last of them is durable. */
 #define LIMIT_GROUP_BYTES (4 << 20)
 #define LIMIT_MEMTABLE_EVENTS 65536
-#define LIMIT_MEMTABLE_BYTES (24 << 20) /* there are two: intake waits for the applier beyond */
+#define LIMIT_MEMTABLE_BYTES (16 << 20) /* there are two: intake waits for the applier beyond */
 #define LIMIT_APPLY_INTERVAL_MS 1000
 #define LIMIT_APPLY_INTERVAL_BUSY_MS 4000 /* from an eighth of a memtable on, */
 #define LIMIT_APPLY_QUIET_MS 200          /* or when nothing has come for so long */
@@ -86,7 +86,7 @@
 #define LIMIT_OUTCOMES_UNRECORDED_BYTES (8 << 20) /* of all loops: nothing is started or paged */
 #define LIMIT_LANE_CALLBACKS_IN_RAM 1024
 #define LIMIT_CALLBACKS_IN_RAM 65536
-#define LIMIT_CALLBACKS_IN_RAM_BYTES (24 << 20)
+#define LIMIT_CALLBACKS_IN_RAM_BYTES (14 << 20)
 #define LIMIT_CALLBACKS_HANDED_BYTES (6 << 20) /* on their way from the store to their loops */
 #define LIMIT_PAGE_CALLBACKS 256
 #define LIMIT_ATTEMPT_BODY_KEPT_BYTES 4096
