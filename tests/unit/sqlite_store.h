@@ -152,6 +152,25 @@ static inline int test_sync_file(struct disk *disk, int fd)
     return syncs_fail ? -5 /* EIO */ : disk_real()->sync_file(disk_real(), fd);
 }
 
+/* What a test puts in the way of reads and writes, while threads make them; NULL: nothing. */
+static ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
+static ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
+
+static inline ssize_t test_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
+{
+    (void)disk;
+    ssize_t (*hook)(struct disk *, int, void *, size_t, int64_t) = test_read_hook;
+    return (hook ? hook : disk_real()->read_at)(disk_real(), fd, to, n, offset);
+}
+
+static inline ssize_t test_write_at(struct disk *disk, int fd, const void *from, size_t n,
+                                    int64_t offset)
+{
+    (void)disk;
+    ssize_t (*hook)(struct disk *, int, const void *, size_t, int64_t) = test_write_hook;
+    return (hook ? hook : disk_real()->write_at)(disk_real(), fd, from, n, offset);
+}
+
 /* 0: as it is without. */
 static size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
 static int test_checkpoint_pages; /* 0: as it is without */
@@ -162,6 +181,8 @@ static inline struct store *open_store(char **ret_why)
     if (!test_disk.open) {
         test_disk = *disk_real();
         test_disk.sync_file = test_sync_file;
+        test_disk.read_at = test_read_at;
+        test_disk.write_at = test_write_at;
     }
     struct sqlite_store_options options = {
         .directory = directory,

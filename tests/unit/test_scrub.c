@@ -237,7 +237,7 @@ static ssize_t failing_read_at(struct disk *disk, int fd, void *to, size_t n, in
 static void what_cannot_be_read_is_told(void)
 {
     begin_with_segments();
-    test_disk.read_at = failing_read_at;
+    test_read_hook = failing_read_at;
     failing_from = 3 * 4096;
     failing_fd = 0;
     struct store_numbers n = wait_for_pass();
@@ -247,7 +247,7 @@ static void what_cannot_be_read_is_told(void)
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, newest - oldest + 1); /* of each segment */
     failing_fd = -1;
     CHECK_EQ_INT(wait_for_pass().scrub_damaged, 0);
-    test_disk.read_at = disk_real()->read_at;
+    test_read_hook = NULL;
     end_with_segments();
 }
 
@@ -292,7 +292,7 @@ static void a_segment_released_while_it_is_read_is_no_damage(void)
 {
     test_checkpoint_pages = 1;
     begin_with_segments();
-    test_disk.read_at = holding_read_at;
+    test_read_hook = holding_read_at;
     held = 1;
     for (int i = 0; held != 2 && i < 30000; i++)
         usleep(1000);
@@ -315,7 +315,7 @@ static void a_segment_released_while_it_is_read_is_no_damage(void)
         usleep(500);
     }
     CHECK_EQ_INT(damaged, 0);
-    test_disk.read_at = disk_real()->read_at;
+    test_read_hook = NULL;
     end_with_segments();
 }
 

@@ -174,14 +174,14 @@ static void begin_small(void)
     test_group_bytes = SMALL_GROUP;
     test_segment_bytes = SMALL_SEGMENT;
     begin();
-    test_disk.write_at = note_write;
+    test_write_hook = note_write;
     largest_write = 0;
 }
 
 static void end_small(void)
 {
     end();
-    test_disk.write_at = disk_real()->write_at;
+    test_write_hook = NULL;
     test_group_bytes = test_segment_bytes = 0;
 }
 
