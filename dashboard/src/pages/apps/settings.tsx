@@ -40,7 +40,11 @@ function wire(name: string, value: Value, props: Props): Wire {
   if (typeof value !== 'string') return value;
   const text = value.trim();
   if (text === '' && props.nullable?.includes(name)) return null;
-  if (props.lists?.includes(name)) return text.split(/[\s,;]+/).filter(Boolean).map(numberOr);
+  if (props.lists?.includes(name))
+    return text
+      .split(/[\s,;]+/)
+      .filter(Boolean)
+      .map(numberOr);
   return props.numeric?.includes(name) ? numberOr(text) : text;
 }
 
