@@ -107,7 +107,7 @@ static void forward(struct listening *l, const struct json *reward, struct str s
 
 static enum asked copy(struct listening *l, struct str reward_id)
 {
-    const struct json *reward, *secret;
+    const struct json *reward = NULL, *secret = NULL;
     struct buf path = {0};
     buf_add_c(&path, "/api/v1/callbacks/");
     client_add_escaped(&path, reward_id);
