@@ -81,7 +81,7 @@ def test_bounds_say_how_near_they_are(own_daemon):
         assert daemon.api().post("/api/v1/events", a.event("late")).status == 429
         limits = {one["Bound"]: one for one in system(daemon)["Limits"]}
         assert limits["waiting"] == {"Bound": "waiting", "Unit": "callbacks", "Used": 6, "Most": 5, "Refused": 1}
-        assert limits["queue"]["Most"] == 24 << 20
+        assert limits["queue"]["Most"] == 12 << 20
         assert limits["failed"]["Unit"] is None
         if not POSTGRESQL:  # the server's disk is not the daemon's to watch
             assert limits["disk_reserve"]["Used"] < limits["disk_reserve"]["Most"]
