@@ -146,15 +146,17 @@ static struct env test_env = {test_wall_ms, test_mono_ms, test_random_bytes};
 static _Atomic bool syncs_fail;
 static struct disk test_disk;
 
+/* What a test puts in the way of the disk's calls, while threads make them; NULL: nothing. */
+static int (*_Atomic test_sync_hook)(struct disk *, int);
+static ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
+static ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
+
 static inline int test_sync_file(struct disk *disk, int fd)
 {
     (void)disk;
-    return syncs_fail ? -5 /* EIO */ : disk_real()->sync_file(disk_real(), fd);
+    int (*hook)(struct disk *, int) = test_sync_hook;
+    return syncs_fail ? -5 /* EIO */ : (hook ? hook : disk_real()->sync_file)(disk_real(), fd);
 }
-
-/* What a test puts in the way of reads and writes, while threads make them; NULL: nothing. */
-static ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
-static ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
 
 static inline ssize_t test_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
 {

@@ -107,7 +107,7 @@ static void no_record_is_larger_than_was_reckoned(void)
 #define SMALL_GROUP (64u << 10)
 #define SMALL_SEGMENT (104u << 10) /* holds a group: what is written at once is one */
 
-static size_t largest_write;
+static _Atomic size_t largest_write;
 static _Atomic int syncs_until_failure; /* from then on all fail */
 
 static ssize_t note_write(struct disk *disk, int fd, const void *from, size_t n, int64_t offset)
@@ -220,13 +220,13 @@ static void a_request_cut_off_in_the_middle_is_asked_again(void)
 {
     begin_small();
     submit_many(EVENT_OFFER_COMPLETED, VERDICT_ACCEPTED);
-    test_disk.sync_file = sync_until;
     syncs_until_failure = 20;
+    test_sync_hook = sync_until;
     struct intake_batch b = many(EVENT_OFFER_COMPLETION_REVERSED);
     ASK(store_submit, store, &b);
     CHECK_EQ_INT(b.status, STORE_FAILED);
     arena_free(&b.arena);
-    test_disk.sync_file = test_sync_file;
+    test_sync_hook = NULL;
     reopen();
     b = many(EVENT_OFFER_COMPLETION_REVERSED);
     ASK(store_submit, store, &b);
