@@ -185,6 +185,20 @@ test('money: tables have totals, are sorted, and stand beside the period before'
   await window.close();
 });
 
+test('money: products share their panelists, so a total by product counts each once', async () => {
+  const day = await oneDay();
+  const window = await windowOf('owner', 'one-day');
+  await window.go(`/reports?report=arpdau&startDate=${day}&endDate=${day}`);
+  const totals = () => window.page.locator('tfoot tr').allInnerTexts();
+  await window.see('Compared with the period before');
+  const whole = await totals();
+  assert.equal(whole.length, 2);
+  await window.field('Split by').selectOption('product');
+  await window.page.getByRole('table', { name: 'ARPDAU' }).getByText('Surveys').waitFor();
+  assert.deepEqual(await totals(), whole);
+  await window.close();
+});
+
 test('money: a year is weeks, and the period before is a number and an arrow', async () => {
   const window = await windowOf('owner', 'sunny-games');
   await window.go('/reports');

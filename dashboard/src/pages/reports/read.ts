@@ -9,10 +9,18 @@ import type { ReportName } from './data';
 export const splits = { client: 'Client', app: 'App', product: 'Product', all: 'Nothing' } as const;
 export type Split = keyof typeof splits;
 
+/** Rows as they are split, by product with its name as ClientId, and the undivided ones: products
+ * share their panelists, so totals are these rows'. */
+export interface Divided {
+  rows: ReportRow[];
+  whole: ReportRow[];
+}
+
 export interface Periods {
-  /** By product ClientId is the product's name. */
+  /** Undivided. */
   report: Report;
-  before: ReportRow[];
+  now: Divided;
+  before: Divided;
 }
 
 interface Question {
@@ -25,35 +33,36 @@ interface Question {
 
 const products = { survey: 'Surveys', offer: 'Offers' } as const;
 
-async function readOne(ask: Question, range: Query, signal: AbortSignal): Promise<Report> {
+async function readOne(ask: Question, range: Query, signal: AbortSignal) {
   const read = (more: Query) =>
     get<Report>(`/api/v1/reports/${ask.name}`, { ...ask.query, ...range, ...more }, signal);
-  if (ask.split !== 'product') return read({});
-  const asked = String(ask.query['productType'] ?? '');
-  const all = await Promise.all(
-    Object.entries(products)
-      .filter(([productType]) => !asked || asked === productType)
-      .map(async ([productType, ClientId]) => {
-        const report = await read({ productType });
-        return { ...report, Rows: report.Rows.map(row => ({ ...row, ClientId })) };
-      }),
-  );
-  return { ...all[0]!, Rows: all.flatMap(one => one.Rows) };
+  const asked = ask.query['productType'];
+  const parts = Object.entries(products)
+    .filter(([productType]) => ask.split === 'product' && (!asked || asked === productType))
+    .map(async ([productType, ClientId]) =>
+      (await read({ productType })).Rows.map(row => ({ ...row, ClientId })),
+    );
+  const [report, ...rows] = await Promise.all([read({}), ...parts]);
+  return {
+    report,
+    divided: { rows: parts.length ? rows.flat() : report.Rows, whole: report.Rows },
+  };
 }
 
 export async function readPeriods(ask: Question, signal: AbortSignal): Promise<Periods> {
   const length = daysBetween(ask.start, ask.end).length;
   // A range that ends before it begins: the server says what is wrong with it.
-  if (!length) return { report: await readOne(ask, {}, signal), before: [] };
-  const [report, before] = await Promise.all([
+  const [{ report, divided }, before] = await Promise.all([
     readOne(ask, {}, signal),
-    readOne(
-      ask,
-      { startDate: addDays(ask.start, -length), endDate: addDays(ask.start, -1) },
-      signal,
-    ),
+    length
+      ? readOne(
+          ask,
+          { startDate: addDays(ask.start, -length), endDate: addDays(ask.start, -1) },
+          signal,
+        )
+      : null,
   ]);
-  return { report: report!, before: before!.Rows };
+  return { report, now: divided, before: before?.divided ?? { rows: [], whole: [] } };
 }
 
 /** The partner's clients; null where this role may not list apps. */

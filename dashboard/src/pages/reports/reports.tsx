@@ -39,7 +39,7 @@ import {
   type ReportName,
   type Step,
 } from './data';
-import { readPeriods, splits, useClients, type Periods, type Split } from './read';
+import { readPeriods, splits, useClients, type Divided, type Periods, type Split } from './read';
 
 interface Asked {
   name: ReportName;
@@ -235,6 +235,8 @@ function Value({ value, money, exact }: { value: Decimal; money: boolean; exact:
 interface ReportTableProps {
   ask: Asked;
   rows: ReportRow[];
+  /** What totals are made of. */
+  whole: ReportRow[];
 }
 
 /** Of days added up panelists are counted once a day. */
@@ -242,7 +244,7 @@ function totalName({ name, step }: Asked): string {
   return name === 'active-panelist' && step === 'day' ? 'Total (days added up)' : 'Total';
 }
 
-function ReportTable({ ask, rows }: ReportTableProps) {
+function ReportTable({ ask, rows, whole }: ReportTableProps) {
   const { name, exact } = ask;
   const [shown, setShown] = useState(rowsShownMost);
   const kind = reports[name];
@@ -254,7 +256,7 @@ function ReportTable({ ask, rows }: ReportTableProps) {
       right: true,
       cell: row => print(valueOf(row, field)),
       sort: row => valueOf(row, field),
-      total: print(together(rows, field)),
+      total: print(together(whole, field)),
     };
   };
   const columns: Column<ReportRow>[] = [
@@ -295,7 +297,7 @@ function ReportTable({ ask, rows }: ReportTableProps) {
 }
 
 /** Each client, app or product in this period and in the one of the same length before it. */
-function Comparison({ ask, now, then }: { ask: Asked; now: ReportRow[]; then: ReportRow[] }) {
+function Comparison({ ask, now, then }: { ask: Asked; now: Divided; then: Divided }) {
   const kind = reports[ask.name];
   const print = (value: Decimal | null) =>
     value ? (
@@ -303,7 +305,7 @@ function Comparison({ ask, now, then }: { ask: Asked; now: ReportRow[]; then: Re
     ) : (
       <span class="quiet">–</span>
     );
-  const all = { now: together(now, kind.field), then: together(then, kind.field) };
+  const all = { now: together(now.whole, kind.field), then: together(then.whole, kind.field) };
   const days = daysBetween(ask.start, ask.end).length;
   const columns: Column<Compared>[] = [
     {
@@ -337,7 +339,7 @@ function Comparison({ ask, now, then }: { ask: Asked; now: ReportRow[]; then: Re
   return (
     <Table
       label="Compared with the period before"
-      rows={compare(now, then, kind.field)}
+      rows={compare(now.rows, then.rows, kind.field)}
       rowKey={row => row.name}
       columns={columns}
     />
@@ -361,7 +363,7 @@ interface BodyProps {
 }
 
 function ReportBody({ ask, periods, clients }: BodyProps) {
-  const { report } = periods;
+  const { report, now, before } = periods;
   const kind = reports[ask.name];
   const apps = new Map(clients?.map(one => [one.ClientId, one.AppId]));
   const nameOf = (row: ReportRow) =>
@@ -370,14 +372,14 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
       : ask.split === 'app'
         ? (apps.get(row.ClientId) ?? row.ClientId)
         : row.ClientId;
-  const rows = regroup(report.Rows, ask.step, nameOf);
+  const rows = regroup(now.rows, ask.step, nameOf);
   const days = [
     ...new Set(daysBetween(report.StartDate, report.EndDate).map(day => beginOf(ask.step, day))),
   ];
   const series = byClient(rows, kind.field, days);
   const includesToday = report.EndDate === dayOf(serverNow());
   const splitBy = ask.split === 'all' ? '' : ` and ${splits[ask.split].toLowerCase()}`;
-  const total = together(report.Rows, kind.field);
+  const total = together(now.whole, kind.field);
   if (!report.Rows.length) {
     return (
       <Card>
@@ -438,7 +440,11 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
         text={includesToday ? 'Today is not over yet.' : undefined}
         flush
       >
-        <Comparison ask={ask} now={rows} then={regroup(periods.before, 'day', nameOf)} />
+        <Comparison
+          ask={ask}
+          now={{ ...now, rows }}
+          then={{ ...before, rows: regroup(before.rows, 'day', nameOf) }}
+        />
       </Card>
       <Card
         title="Rows"
@@ -449,7 +455,7 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
         }
         flush
       >
-        <ReportTable ask={ask} rows={rows} key={JSON.stringify(ask)} />
+        <ReportTable ask={ask} rows={rows} whole={now.whole} key={JSON.stringify(ask)} />
       </Card>
     </>
   );
