@@ -13,12 +13,6 @@ struct judging {
     struct json_writer w;
 };
 
-static struct str text_of(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
-}
-
 static void refuse_faults(struct call *c, const struct json *asked)
 {
     static const char *const known[] = {"Body", "Secret", "WebhookId", "WebhookTimestamp",
@@ -53,10 +47,10 @@ static void finding(struct judging *j, bool matches, const char *cause, struct s
 static struct verify_input input_of(const struct json *body, struct str secret)
 {
     return (struct verify_input){
-        .panelist_id = text_of(body, "PanelistId"),
-        .reward_id = text_of(body, "RewardId"),
-        .sig = text_of(body, "Sig"),
-        .signature = text_of(body, "Signature"),
+        .panelist_id = json_member_text(body, "PanelistId"),
+        .reward_id = json_member_text(body, "RewardId"),
+        .sig = json_member_text(body, "Sig"),
+        .signature = json_member_text(body, "Signature"),
         .secret = secret,
     };
 }
@@ -80,7 +74,7 @@ static struct str detail_of_match(const struct json *body)
  * receiver was given, which then is another app's or an old one. */
 static void judge_sig(struct judging *j, const struct json *body)
 {
-    struct str given = text_of(j->asked, "Secret");
+    struct str given = json_member_text(j->asked, "Secret");
     struct buf why = {0}, newest = {0};
     enum verify_cause cause = VERIFY_UNEXPLAINED;
     for (size_t i = 0; i < j->secret_count && cause != VERIFY_OK; i++) {
@@ -122,8 +116,9 @@ static bool webhook_matches(const struct judging *j, int64_t timestamp_s, struct
 {
     char text[WEBHOOK_SIGNATURE_BYTES];
     for (size_t i = 0; i < j->secret_count; i++) {
-        signature_webhook(j->secrets[i], text_of(j->asked, "WebhookId"), timestamp_s, body, text);
-        if (holds(text_of(j->asked, "WebhookSignature"), text))
+        signature_webhook(j->secrets[i], json_member_text(j->asked, "WebhookId"), timestamp_s, body,
+                          text);
+        if (holds(json_member_text(j->asked, "WebhookSignature"), text))
             return true;
     }
     return false;
@@ -154,11 +149,11 @@ static struct str without_space(struct str s)
 
 static void judge_webhook(struct judging *j)
 {
-    struct str body = text_of(j->asked, "Body");
+    struct str body = json_member_text(j->asked, "Body");
     int64_t timestamp_s;
-    if (!text_of(j->asked, "WebhookSignature").p)
+    if (!json_member_text(j->asked, "WebhookSignature").p)
         json_null(&j->w);
-    else if (!whole_number(str_trim(text_of(j->asked, "WebhookTimestamp")), &timestamp_s))
+    else if (!whole_number(str_trim(json_member_text(j->asked, "WebhookTimestamp")), &timestamp_s))
         finding(j, false, "timestamp",
                 STR("webhook-timestamp is missing or is not whole seconds; take it from the same "
                     "request as the signature."));
@@ -184,7 +179,7 @@ void app_verify_callback(struct call *c)
     struct json *body = NULL;
     struct str why;
     if (!c->problems.count &&
-        !json_parse(c->loop->parser, &c->r->arena, text_of(asked, "Body"), &body, &why))
+        !json_parse(c->loop->parser, &c->r->arena, json_member_text(asked, "Body"), &body, &why))
         problem_add(&c->problems, STR("Body"), "invalid", "It is not valid JSON: %.*s",
                     STR_ARG(why));
     else if (body && body->type != JSON_OBJECT)
@@ -199,7 +194,7 @@ void app_verify_callback(struct call *c)
     json_write_to(&j.w, &answer);
     json_object(&j.w);
     json_key(&j.w, "RewardId");
-    json_string(&j.w, text_of(body, "RewardId"));
+    json_string(&j.w, json_member_text(body, "RewardId"));
     json_key(&j.w, "Sig");
     judge_sig(&j, body);
     json_key(&j.w, "WebhookSignature");

@@ -28,16 +28,10 @@ struct listening {
 /* How a question to the server ended. */
 enum asked { ASKED_OK, ASKED_LATER, ASKED_REFUSED };
 
-static struct str text_of(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
-}
-
 static enum asked say_why(struct listening *l, int status, const struct json *answer)
 {
     bool later = status == 0 || status == 429 || status == 503;
-    struct str detail = answer ? text_of(answer, "detail") : STR_NONE;
+    struct str detail = json_member_text(answer, "detail");
     if (!later)
         command_fail(1, "the server refuses: %d %.*s%s", status, STR_ARG(detail),
                      status == 403 ? " It takes callbacks:read and apps:write." : "");
@@ -82,8 +76,9 @@ static void sign(struct listening *l, struct str id, struct str secret, struct s
 
 static void forward(struct listening *l, const struct json *reward, struct str secret)
 {
-    struct str id = text_of(reward, "RewardId"), type = text_of(reward, "RewardType");
-    struct str body = text_of(reward, "Body");
+    struct str id = json_member_text(reward, "RewardId"),
+               type = json_member_text(reward, "RewardType");
+    struct str body = json_member_text(reward, "Body");
     if (!body.p) {
         printf("%.*s %.*s: its body is no longer stored\n", STR_ARG(type), STR_ARG(id));
         return;
@@ -115,12 +110,12 @@ static enum asked copy(struct listening *l, struct str reward_id)
     if (asked == ASKED_OK) {
         buf_clear(&path);
         buf_add_c(&path, "/api/v1/apps/");
-        client_add_escaped(&path, text_of(reward, "AppId"));
+        client_add_escaped(&path, json_member_text(reward, "AppId"));
         buf_add_c(&path, "/secret");
         asked = ask(l, buf_c(&path), &secret);
     }
     if (asked == ASKED_OK)
-        forward(l, reward, text_of(secret, "CallbackSecret"));
+        forward(l, reward, json_member_text(secret, "CallbackSecret"));
     buf_free(&path);
     return asked;
 }
@@ -138,8 +133,8 @@ static enum asked read_page(struct listening *l, bool copies, bool *ret_more)
     const struct json *items = asked == ASKED_OK ? json_member(page, "Items") : NULL;
     *ret_more = items && items->first;
     if (*ret_more && copies)
-        asked = copy(l, text_of(items->first, "RewardId"));
-    struct str next = page ? text_of(page, "Next") : STR_NONE;
+        asked = copy(l, json_member_text(items->first, "RewardId"));
+    struct str next = json_member_text(page, "Next");
     if (asked == ASKED_OK && next.p) {
         buf_clear(&l->after);
         buf_add_str(&l->after, next);
@@ -153,7 +148,7 @@ static enum asked find_end(struct listening *l)
     const struct json *newest = NULL;
     bool more = true;
     enum asked asked = ask(l, "/api/v1/callbacks?limit=1", &newest);
-    struct str next = newest ? text_of(newest, "Next") : STR_NONE;
+    struct str next = json_member_text(newest, "Next");
     if (next.p)
         buf_add_str(&l->after, next);
     else

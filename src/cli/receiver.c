@@ -53,16 +53,10 @@ static bool has_seen(struct receiver *receiver, struct str path, struct str id)
     return seen;
 }
 
-static struct str text_of(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
-}
-
 static bool check_sig(const struct json *body, struct str secret)
 {
-    struct str sig = text_of(body, "Sig"), panelist = text_of(body, "PanelistId");
-    struct str reward_id = text_of(body, "RewardId");
+    struct str sig = json_member_text(body, "Sig"), panelist = json_member_text(body, "PanelistId");
+    struct str reward_id = json_member_text(body, "RewardId");
     char hex[SIG_HEX_BYTES];
     if (sig.n != sizeof hex || !panelist.p || !reward_id.p)
         return false;
@@ -99,9 +93,9 @@ static void judge(struct receiver *receiver, struct http_request *r, struct rece
     ret->request = r;
     if (!json_parse(receiver->parser, &r->arena, r->body, &body, &why) || body->type != JSON_OBJECT)
         return;
-    ret->reward_type = text_of(body, "RewardType");
-    ret->reward_id = text_of(body, "RewardId");
-    ret->reward = text_of(body, "Reward");
+    ret->reward_type = json_member_text(body, "RewardType");
+    ret->reward_id = json_member_text(body, "RewardId");
+    ret->reward = json_member_text(body, "Reward");
     ret->readable = ret->reward_type.p && ret->reward_id.p && ret->reward.p;
     struct str secret = receiver->options.secret_of(receiver->options.context, r->path);
     if (!ret->readable || !secret.p)

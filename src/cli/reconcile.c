@@ -26,12 +26,6 @@ struct reconciling {
     long rewards, missing, doubled, different, unknown;
 };
 
-static struct str text_of(const struct json *object, const char *name)
-{
-    const struct json *m = json_member(object, name);
-    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
-}
-
 /* A reward of the feed as one line: its members are texts, numbers, booleans and nulls. */
 static void print_reward(const struct json *reward)
 {
@@ -68,8 +62,9 @@ static void say_different(struct reconciling *r, const char *name, struct str id
 /* False: the answer is none of this daemon's. */
 static bool compare(struct reconciling *r, const struct json *reward)
 {
-    struct str id = text_of(reward, "RewardId"), amount = text_of(reward, "Reward"),
-               revenue = text_of(reward, "RevenueAmount");
+    struct str id = json_member_text(reward, "RewardId"),
+               amount = json_member_text(reward, "Reward"),
+               revenue = json_member_text(reward, "RevenueAmount");
     int64_t reward_micros, revenue_micros;
     if (!id.p || money_parse(amount, &reward_micros) != MONEY_OK ||
         money_parse(revenue, &revenue_micros) != MONEY_OK)
@@ -158,7 +153,7 @@ static bool read_page(struct reconciling *r, struct buf *after)
     if (good) {
         good = json_parse(r->parser, &arena, buf_str(&answer), &object, &why);
         const struct json *items = good ? json_member(object, "Items") : NULL;
-        struct str next = good ? text_of(object, "Next") : STR_NONE;
+        struct str next = good ? json_member_text(object, "Next") : STR_NONE;
         good = items && next.p;
         for (const struct json *i = good ? items->first : NULL; good && i; i = i->next)
             good = compare(r, i);

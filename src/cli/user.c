@@ -16,12 +16,6 @@ struct user_call {
     struct str email, user_id; /* user_id: found by find_user */
 };
 
-static struct str text_of(const struct json *object, const char *name)
-{
-    const struct json *m = object ? json_member(object, name) : NULL;
-    return m && m->type == JSON_STRING ? m->text : STR_NONE;
-}
-
 static bool is_true(const struct json *object, const char *name)
 {
     const struct json *m = json_member(object, name);
@@ -48,14 +42,14 @@ static struct buf path_of(const struct user_call *u, struct str rest, const char
 /* What went wrong, in the daemon's words. */
 static int fail(const struct user_call *u, int status, struct str answer, const struct json *object)
 {
-    struct str detail = text_of(object, "detail");
+    struct str detail = json_member_text(object, "detail");
     const struct json *errors = object ? json_member(object, "errors") : NULL;
     if (status == 0)
         return command_fail(1, "%.*s: %.*s (is the server running? --url says where)",
                             STR_ARG(settings_text(u->s, OPTION_URL)), STR_ARG(answer));
     if (errors && errors->first)
-        return command_fail(1, "%.*s: %.*s", STR_ARG(text_of(errors->first, "Field")),
-                            STR_ARG(text_of(errors->first, "Detail")));
+        return command_fail(1, "%.*s: %.*s", STR_ARG(json_member_text(errors->first, "Field")),
+                            STR_ARG(json_member_text(errors->first, "Detail")));
     return command_fail(1, "%.*s", STR_ARG(detail.p ? detail : STR("not a postbackd server")));
 }
 
@@ -89,9 +83,9 @@ static struct str written(struct user_call *u, struct buf *body)
 
 static void print_link(const struct json *object)
 {
-    printf("%.*s\n", STR_ARG(text_of(object, "Link")));
+    printf("%.*s\n", STR_ARG(json_member_text(object, "Link")));
     fprintf(stderr, "Open it once, before %.*s, to set a password.\n",
-            STR_ARG(text_of(object, "LinkExpiresAt")));
+            STR_ARG(json_member_text(object, "LinkExpiresAt")));
 }
 
 /* --- the verbs -------------------------------------------------------------------------------- */
@@ -132,14 +126,14 @@ static int list(struct user_call *u)
         }
         const struct json *items = object ? json_member(object, "Items") : NULL;
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
-            printf("%-32.*s %-10.*s %-9s %-13s %.*s\n", STR_ARG(text_of(i, "Email")),
-                   STR_ARG(text_of(i, "Role")),
+            printf("%-32.*s %-10.*s %-9s %-13s %.*s\n", STR_ARG(json_member_text(i, "Email")),
+                   STR_ARG(json_member_text(i, "Role")),
                    !is_true(i, "Enabled")  ? "disabled"
                    : is_true(i, "Invited") ? "invited"
                                            : "enabled",
                    is_true(i, "SecondFactor") ? "second factor" : "",
-                   STR_ARG(text_of(i, "UserId")));
-        next = text_of(object, "Next");
+                   STR_ARG(json_member_text(i, "UserId")));
+        next = json_member_text(object, "Next");
     } while (next.p);
     buf_free(&query);
     return 0;
@@ -156,7 +150,7 @@ static int find_user(struct user_call *u)
     buf_free(&query);
     if (status)
         return status;
-    u->user_id = items && items->first ? text_of(items->first, "UserId") : STR_NONE;
+    u->user_id = items && items->first ? json_member_text(items->first, "UserId") : STR_NONE;
     if (u->user_id.p)
         return 0;
     return command_fail(1, "there is no %.*s among %s%.*s", STR_ARG(u->email),

@@ -21,19 +21,13 @@ static bool read_all(struct buf *to)
     }
 }
 
-static struct str text_of(const struct json *body, const char *name)
-{
-    const struct json *m = json_member(body, name);
-    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
-}
-
 static int judge(const struct json *body, struct str secret)
 {
     struct verify_input in = {
-        .panelist_id = text_of(body, "PanelistId"),
-        .reward_id = text_of(body, "RewardId"),
-        .sig = text_of(body, "Sig"),
-        .signature = text_of(body, "Signature"),
+        .panelist_id = json_member_text(body, "PanelistId"),
+        .reward_id = json_member_text(body, "RewardId"),
+        .sig = json_member_text(body, "Sig"),
+        .signature = json_member_text(body, "Signature"),
         .secret = secret,
     };
     struct buf why = {0};

@@ -257,6 +257,12 @@ const struct json *json_member(const struct json *object, const char *name)
     return NULL;
 }
 
+struct str json_member_text(const struct json *object, const char *name)
+{
+    const struct json *m = json_member(object, name);
+    return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);

@@ -45,5 +45,7 @@ MUST_CHECK bool json_parse_items(struct json_parser *parser, struct arena *arena
 
 /* The first member of that name; NULL when there is none or `object` is none. */
 const struct json *json_member(const struct json *object, const char *name);
+/* Its text where it is a string or a number; else absent. */
+struct str json_member_text(const struct json *object, const char *name);
 /* The name of a member that stands twice in the object, or absent. */
 struct str json_repeated_member(const struct json *object);
