@@ -53,7 +53,9 @@ static void answer_refused(struct mutation *m)
     switch (m->result) {
     case CHANGE_INVALID: call_answer_invalid(c); return;
     case CHANGE_FORBIDDEN:
-        call_answer_problem(c, 403, "A key can be given only scopes that its maker has.");
+        call_answer_problem(c, 403,
+                            "A key can be given no more than the key that makes it has: not other "
+                            "scopes, and no later end.");
         return;
     case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
     case CHANGE_CONFLICT:

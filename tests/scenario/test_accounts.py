@@ -483,7 +483,9 @@ def test_a_key_lasts_no_longer_than_its_maker(daemon, api):
     for asked, got in (({}, ends[1]), ({"ExpiresAt": None}, ends[1]), ({"ExpiresAt": ends[0]}, ends[0]), ({"ExpiresAt": ends[1]}, ends[1])):
         made = maker.post(path, dict(asked, Scopes=["keys:write"]))
         assert (made.status, made.json["ExpiresAt"]) == (201, got)
-    assert_problem(maker.post(path, {"Scopes": ["keys:write"], "ExpiresAt": ends[2]}), 403, "ExpiresAt")
+    refused = maker.post(path, {"Scopes": ["keys:write"], "ExpiresAt": ends[2]})
+    assert_problem(refused, 403, "ExpiresAt")
+    assert "no later end" in refused.json["detail"]
     grandchild = daemon.api(made.json["Key"]).post(path, {"Scopes": ["keys:write"]})
     assert grandchild.json["ExpiresAt"] == ends[1]
     assert "ExpiresAt" not in api.post(path, {"Scopes": ["keys:write"], "ExpiresAt": None}).json
