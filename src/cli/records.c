@@ -122,15 +122,21 @@ static bool cut_fields(struct records_reader *in, char *line, struct str *fields
 
 static bool read_csv_header(struct records_reader *in, const struct str *fields, int count)
 {
+    struct {
+        const char *name;
+        int *column;
+    } known[] = {{"RewardId", &in->id_column},
+                 {"Reward", &in->reward_column},
+                 {"RevenueAmount", &in->revenue_column}};
     in->id_column = in->reward_column = in->revenue_column = -1;
     for (int i = 0; i < count; i++) {
-        struct str name = str_trim(fields[i]);
-        if (str_is(name, "RewardId"))
-            in->id_column = i;
-        else if (str_is(name, "Reward"))
-            in->reward_column = i;
-        else if (str_is(name, "RevenueAmount"))
-            in->revenue_column = i;
+        for (size_t k = 0; k < ARRAY_LEN(known); k++) {
+            if (!str_is(str_trim(fields[i]), known[k].name))
+                continue;
+            if (*known[k].column >= 0)
+                return fail(in, "the column %s stands twice; give it once.", known[k].name);
+            *known[k].column = i;
+        }
     }
     if (in->id_column >= 0 && in->reward_column >= 0)
         return true;

@@ -61,6 +61,15 @@ static void csv_is_read_by_the_names_of_its_columns(void)
     records_free(&r);
 }
 
+static void columns_that_are_not_read_may_stand_twice(void)
+{
+    struct records r;
+    struct str why;
+    REQUIRE(read_text("Note,Reward,RewardId,Note\nx,1,a,y\n", &r, &why));
+    CHECK_EQ_UINT(r.count, 1);
+    records_free(&r);
+}
+
 static void an_empty_file_has_no_records(void)
 {
     struct records r;
@@ -82,6 +91,10 @@ static void what_is_wrong_is_said_with_its_line(void)
     check_refused("Id,Reward\n",
                   "line 1: the first line of a CSV file must name the columns RewardId and Reward "
                   "(RevenueAmount may be another).");
+    check_refused("RewardId,Reward,RewardId\na,1,b\n",
+                  "line 1: the column RewardId stands twice; give it once.");
+    check_refused("Note,Reward,RewardId,Note,\"Reward\"\n",
+                  "line 1: the column Reward stands twice; give it once.");
     check_refused("RewardId,Reward\n\"a,1\n", "line 2: a quote is not closed on its line.");
     check_refused("RewardId,Reward\n\"a\"b,1\n", "line 2: text behind a closing quote.");
 }
@@ -90,6 +103,7 @@ int main(void)
 {
     RUN(callbacks_as_they_came_are_records);
     RUN(csv_is_read_by_the_names_of_its_columns);
+    RUN(columns_that_are_not_read_may_stand_twice);
     RUN(an_empty_file_has_no_records);
     RUN(what_is_wrong_is_said_with_its_line);
     return check_done("records");
