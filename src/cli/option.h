@@ -110,6 +110,8 @@ struct settings {
     size_t operand_count;
     struct str unknown_variables[SETTING_UNKNOWN_MAX]; /* POSTBACKD_* that name no option */
     size_t unknown_variable_count;
+    bool file_has_key;      /* a secret option stands in the config file */
+    struct str public_file; /* the config file where everybody on the machine may read it */
 };
 
 /* Reads file, environment and command line (argv behind the command). False: *ret_why is one
@@ -120,7 +122,8 @@ void settings_free(struct settings *s);
 /* Overwrites the values of secret options, read or not: /proc/PID/environ shows a process's
  * environment for as long as it runs. */
 void settings_wipe_environment(char **environment);
-/* Logs a warning for each unknown POSTBACKD_* variable: once the log is as it was asked for. */
+/* Logs a warning for each unknown POSTBACKD_* variable, and for keys in a config file that others
+ * may read: once the log is as it was asked for. */
 void settings_warn(const struct settings *s);
 
 /* The value, or the option's fallback, or absent. */

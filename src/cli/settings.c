@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define CONFIG_BYTES_MAX (1 << 20)
 
@@ -71,6 +72,7 @@ static bool parse_line(struct settings *s, struct str name, int number, struct s
         return fail(s, ret_why,
                     "%.*s:%d: there is no option %.*s; `postbackd serve --help` lists them.",
                     STR_ARG(name), number, STR_ARG(key));
+    s->file_has_key |= option_table[id].secret;
     struct str why;
     if (!set(s, id, str_trim(value), FROM_FILE, &why))
         return fail(s, ret_why, "%.*s:%d: %.*s", STR_ARG(name), number, STR_ARG(why));
@@ -98,6 +100,9 @@ static bool read_file(struct settings *s, const char *path, struct str *ret_why)
     FILE *f = fopen(path, "rb");
     if (!f)
         return fail(s, ret_why, "config: %s cannot be read: %s.", path, strerror(errno));
+    struct stat st;
+    if (fstat(fileno(f), &st) == 0 && (st.st_mode & S_IROTH))
+        s->public_file = arena_str(&s->arena, str_of(path));
     char *text = xmalloc(CONFIG_BYTES_MAX);
     size_t n = fread(text, 1, CONFIG_BYTES_MAX, f);
     bool whole = feof(f) && !ferror(f);
@@ -272,6 +277,9 @@ void settings_warn(const struct settings *s)
         log_warning("unknown_environment_variable", LOG_STR("name", buf_str(&name)));
         buf_free(&name);
     }
+    if (s->file_has_key && s->public_file.p)
+        log_warning("config_file_with_keys_is_readable_by_others", LOG_STR("file", s->public_file),
+                    LOG_C("fix", "chmod o-rwx, or set the keys in the environment"));
 }
 
 void settings_free(struct settings *s)

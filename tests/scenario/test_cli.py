@@ -190,16 +190,20 @@ def test_command_line_beats_environment_beats_file(tmp_path):
         eventually(dead)  # after two attempts: the file's schedule has one step
         assert len(key.get("/api/v1/callbacks/c-1").json["Attempts"]) == 2
         assert d.api("f" * 32).get("/api/v1/partners").status == 401
+        assert "readable_by_others" not in d.log_text()
     finally:
         d.stop()
 
 
 def test_config_by_variable(tmp_path):
     path = tmp_path / "postbackd.conf"
-    path.write_text("reads-per-minute = 7\n")
+    path.write_text("reads-per-minute = 7\nmaster-key = %s\n" % ("6b" * 32))
+    path.chmod(0o644)
     d = Daemon(tmp_path, env={"POSTBACKD_CONFIG": str(path)}).start()
     try:
         assert d.api().get("/api/v1/partners").headers["RateLimit-Limit"] == "7"
+        warned = [line for line in d.log_text().splitlines() if "config_file_with_keys_is_readable_by_others" in line]
+        assert len(warned) == 1 and str(path) in warned[0] and "chmod" in warned[0], warned
     finally:
         d.stop()
 
