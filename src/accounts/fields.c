@@ -269,7 +269,7 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
     if (v->type == JSON_STRING && is_masked_form_of(v->text, *ret))
         return;
     if (v->type == JSON_STRING && url_parse(f->faults->arena, v->text, &url, &why))
-        why = address_problem(f, &url);
+        why = url_is_masked(&url) ? URL_MASKED_WHY : address_problem(f, &url);
     if (why)
         problem_add(f->faults, str_of(name), "invalid", "%s", why);
     else

@@ -72,6 +72,9 @@ static void read_url(struct call *c, const struct json *object, struct testing *
         problem_add(&c->problems, STR("Url"), "invalid", "A URL as a string.");
     else if (!url_parse(&t->test.arena, m->text, &url, &why))
         problem_add(&c->problems, STR("Url"), "invalid", "%s", why);
+    else if (url_is_masked(&url))
+        problem_add(&c->problems, STR("Url"), "invalid",
+                    URL_MASKED_WHY ", or leave Url out to test the app's own");
     else
         t->test.url = arena_str(&t->test.arena, m->text);
 }

@@ -288,7 +288,7 @@ void url_print_masked(struct buf *to, struct str text)
         return;
     }
     buf_add(to, text.p, from);
-    buf_add_c(to, "***:***@");
+    buf_add_c(to, URL_MASK "@");
     buf_add(to, text.p + sign, text.n - sign);
 }
 
@@ -298,6 +298,11 @@ struct str url_masked(struct str text, struct buf *room)
         return text;
     url_print_masked(room, text);
     return buf_str(room);
+}
+
+bool url_is_masked(const struct url *url)
+{
+    return str_is(url->userinfo, URL_MASK);
 }
 
 /* What ends an authority in a text; a comma or a semicolon may be part of a password. */
@@ -322,7 +327,7 @@ void url_print_text_masked(struct buf *to, struct str text)
             if (text.p[end] == '@')
                 sign = end + 1;
         if (sign > from)
-            buf_add_c(to, "***:***@");
+            buf_add_c(to, URL_MASK "@");
         buf_add(to, text.p + sign, end - sign);
         at = end;
     }

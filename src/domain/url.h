@@ -30,9 +30,13 @@ MUST_CHECK bool url_parse(struct arena *arena, struct str text, struct url *ret_
                           const char **ret_why);
 void url_print_destination(struct buf *to, const struct url *url); /* scheme://host:port */
 /* The URL with userinfo as "***:***@"; for logs and answers. */
+#define URL_MASK "***:***"
 void url_print_masked(struct buf *to, struct str text);
 /* The same, printed into the caller's empty buffer only where there is anything to mask. */
 struct str url_masked(struct str text, struct buf *room);
+/* Whether a masked URL was sent back: the mask stands for a password and is never one itself. */
+bool url_is_masked(const struct url *url);
+#define URL_MASKED_WHY "\"" URL_MASK "\" hides a user and a password; give them in full"
 /* Any text, such as header lines, with every userinfo that stands in it masked like that: what
  * comes between "//" and an "@" of the same authority. Rather too much is masked than too little.
  */

@@ -189,6 +189,11 @@ static void patching(void)
     a = directory_app(f.directory, STR("a1"));
     CHECK_STR(a->url[LANE_SUCCESS], "https://u:p@example.com/");
     app_unref(a);
+    /* The mask is no password: with another path or host nobody knows which one is meant. */
+    CHECK(!fixture_patch_app(&f, "a1",
+                             "{\"SuccessCallbackUrl\":\"https://***:***@example.com/b\","
+                             "\"OfferCallbackUrl\":\"https://***:***@example.com/\"}"));
+    CHECK_STR(fixture_faults(&f), "SuccessCallbackUrl invalid, OfferCallbackUrl invalid");
     CHECK(fixture_patch_app(&f, "a1", "{\"SuccessCallbackUrl\":null}"));
     a = directory_app(f.directory, STR("a1"));
     CHECK(a->url[LANE_SUCCESS].p == NULL && !a->terms.has_url[LANE_SUCCESS]);
