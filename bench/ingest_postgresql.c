@@ -186,8 +186,7 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
     };
     c.key = event_key(&l->secret, c.terms->account_no, c.event_id);
     uint64_t *last_event_no = &l->last_event_no[c.terms->account_no];
-    struct rules_facts facts = {
-        .received_ms = now_ms, .accepted_ms = now_ms, .last_event_no = *last_event_no};
+    struct rules_facts facts = {.received_ms = now_ms, .last_event_no = *last_event_no};
     struct verdict v = rules_decide(&c, &facts, ret);
     ASSERT(v.kind == VERDICT_ACCEPTED && ret->state == CALLBACK_PENDING);
     *last_event_no = ret->event_no;

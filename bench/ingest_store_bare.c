@@ -191,12 +191,11 @@ static void bare_event(struct bare *b, const struct candidate *c)
     struct sql *q = &b->sql;
     struct event e;
     uint64_t *last_event_no = &b->event_no[c->terms->account_no];
-    struct rules_facts facts = {.accepted_ms = c->occurred_ms, .last_event_no = *last_event_no};
+    struct rules_facts facts = {.received_ms = c->occurred_ms, .last_event_no = *last_event_no};
     struct verdict v = rules_decide(c, &facts, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
     *last_event_no = e.event_no;
     int64_t id = (int64_t)event_id_of(e.account_no, e.event_no);
-    struct payload_options options = payload_options_of(c);
     sql_bind_int(b->add_key, 1, (int64_t)e.key.hi);
     sql_bind_int(b->add_key, 2, (int64_t)e.key.lo);
     sql_bind_int(b->add_key, 3, (int64_t)e.content.hi);
@@ -212,10 +211,9 @@ static void bare_event(struct bare *b, const struct candidate *c)
     sql_bind_int(b->add_panelist, 2, id);
     sql_run(q, b->add_panelist);
     if (e.lane != LANE_NONE) {
-        buf_clear(&b->body);
-        (void)payload_print(&b->body, &e, &options);
+        payload_fix(&e, c, &b->body);
         sql_bind_int(b->add_body, 1, id);
-        sql_bind_blob(b->add_body, 2, buf_str(&b->body));
+        sql_bind_blob(b->add_body, 2, e.body);
         sql_run(q, b->add_body);
         sql_bind_int(b->add_due, 1, (int64_t)status.lane);
         sql_bind_int(b->add_due, 2, e.accepted_ms);

@@ -5,9 +5,9 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/log.h"
+#include "domain/acceptance.h"
 #include "domain/clock.h"
 #include "services/recovery.h"
-#include "store/acceptance.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -159,7 +159,7 @@ void dispatcher_watch_leases(struct dispatcher *d); /* lanes of shards that are 
 
 /* dispatcher_clock.c */
 /* The wall clock. It follows the monotonic one while the wall clock is behind by no more than
- * ACCEPTANCE_HELD_MS (store/acceptance.h): what is due stays due; and goes back with it when it is
+ * ACCEPTANCE_HELD_MS (domain/acceptance.h): what is due stays due; and goes back with it when it is
  * behind by more. */
 struct lane_now dispatcher_now(struct dispatcher *d);
 /* At the end of a tick: what follows from the wall clock's having been set. */

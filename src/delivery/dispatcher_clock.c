@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
-#include "store/acceptance.h"
+#include "domain/acceptance.h"
 
 #include <stdlib.h>
 

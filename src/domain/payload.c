@@ -165,6 +165,22 @@ uint16_t payload_print(struct buf *to, const struct event *e, const struct paylo
     return (uint16_t)(signature_at - start);
 }
 
+void payload_fix(struct event *e, const struct candidate *c, struct buf *room)
+{
+    e->body = STR_NONE;
+    if (e->lane == LANE_NONE)
+        return;
+    struct payload_options options = {
+        .client_id = c->client_id,
+        .legacy_fields = c->terms->legacy_fields,
+        .extended_fields = c->terms->extended_fields,
+        .integration = c->integration,
+    };
+    buf_clear(room);
+    e->signature_offset = payload_print(room, e, &options);
+    e->body = buf_str(room);
+}
+
 void payload_sign(char *body, uint16_t signature_offset, const char hex[32])
 {
     memcpy(body + BODY_SIG_OFFSET, hex, SIG_HEX_BYTES);

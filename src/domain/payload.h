@@ -10,19 +10,12 @@ struct payload_options {
     enum integration integration;
 };
 
-static inline struct payload_options payload_options_of(const struct candidate *c)
-{
-    return (struct payload_options){
-        .client_id = c->client_id,
-        .legacy_fields = c->terms->legacy_fields,
-        .extended_fields = c->terms->extended_fields,
-        .integration = c->integration,
-    };
-}
-
 /* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from
  * the body's first byte, of Signature's digits (0 where the body has none). */
 uint16_t payload_print(struct buf *to, const struct event *e, const struct payload_options *o);
+/* Prints the body of an event that is being accepted into `room`, from where the event borrows it
+ * then; nothing where it owes no callback. */
+void payload_fix(struct event *e, const struct candidate *c, struct buf *room);
 
 /* The fractional digits that a Reward is printed with at least (contract, section 2). */
 int payload_reward_digits(const struct event *e);

@@ -6,6 +6,7 @@
  * for ever. */
 #include "domain/rules.h"
 
+#include "domain/acceptance.h"
 #include "domain/money.h"
 
 static bool paid_by_disqualification_rule(const struct candidate *c)
@@ -17,6 +18,11 @@ bool rules_needs_payments(const struct candidate *c)
 {
     return paid_by_disqualification_rule(c) && !c->is_test &&
            c->terms->disqualification_reward_micros > 0;
+}
+
+bool rules_needs_original(const struct candidate *c)
+{
+    return c->type == EVENT_OFFER_COMPLETION_REVERSED && !c->refused;
 }
 
 bool rules_reward(const struct candidate *c, int64_t *ret_reward_micros)
@@ -133,9 +139,18 @@ static struct verdict judge_repeated(const struct candidate *c, const struct rul
     return (struct verdict){.kind = VERDICT_DUPLICATE, .event_no = facts->known_event_no};
 }
 
+/* No store can have found anything else. */
+static void check_facts(const struct candidate *c, const struct rules_facts *facts)
+{
+    ASSERT(!facts->is_known || facts->known_event_no > 0);
+    ASSERT(facts->original || !facts->is_original_reversed);
+    ASSERT(!facts->original || (rules_needs_original(c) && facts->original->event_no > 0));
+}
+
 struct verdict rules_decide(const struct candidate *c, const struct rules_facts *facts,
                             struct event *ret_event)
 {
+    check_facts(c, facts);
     if (facts->is_known)
         return judge_repeated(c, facts);
     if (c->refused)
@@ -157,7 +172,7 @@ struct verdict rules_decide(const struct candidate *c, const struct rules_facts 
         .reward_decimals = c->terms->reward_decimals,
         .occurred_ms = c->occurred_ms,
         .event_no = facts->last_event_no + 1,
-        .accepted_ms = facts->accepted_ms,
+        .accepted_ms = acceptance_ms(facts->last_accepted_ms, facts->received_ms),
         .due_ms = facts->received_ms,
         .event_id = c->event_id,
         .original_reward_id = c->original_reward_id,

@@ -8,8 +8,9 @@
 
 /* What a store has looked up for a candidate. */
 struct rules_facts {
-    int64_t received_ms, accepted_ms;
-    uint64_t last_event_no; /* of the account */
+    int64_t received_ms;
+    int64_t last_accepted_ms; /* of the event accepted last, see acceptance.h */
+    uint64_t last_event_no;   /* of the account */
     /* An event has the candidate's key: nothing below known_event_no is looked up then. */
     bool is_known;
     struct key128 known_content;
@@ -17,11 +18,14 @@ struct rules_facts {
     /* Disqualification payments of this (app, panelist) that count for the cap, see cap.h: where
      * rules_needs_payments() says so. */
     struct payments paid;
-    const struct event *original; /* of a reversal, by OriginalRewardId; NULL: not found */
-    bool is_original_reversed;    /* already */
+    /* By OriginalRewardId, where rules_needs_original() says so; NULL: not found. */
+    const struct event *original;
+    bool is_original_reversed; /* already */
 };
 
+/* What has to be looked up for a candidate that is new. */
 bool rules_needs_payments(const struct candidate *c);
+bool rules_needs_original(const struct candidate *c);
 /* Fills `ret_event` where the verdict is VERDICT_ACCEPTED. Text is borrowed from the candidate (and
  * `original`); body is left absent, see payload.h. */
 struct verdict rules_decide(const struct candidate *c, const struct rules_facts *facts,

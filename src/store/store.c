@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "domain/acceptance.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,13 @@ static void check_request(const struct store *s, const struct task *done,
     CHECK_MAGIC(s, STORE_MAGIC);
     ASSERT(done->run != NULL);
     ASSERT(reply_to != NULL);
+}
+
+void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms)
+{
+    if (acceptance_goes_back(last_accepted_ms, received_ms))
+        log_warning("acceptance_goes_back", LOG_INT("by_ms", last_accepted_ms - received_ms),
+                    LOG_C("why", "the clock was put back"));
 }
 
 void store_submit(struct store *s, struct intake_batch *batch)

@@ -461,6 +461,8 @@ struct resend {
 };
 
 /* For stores. */
+/* Before an event that came at received_ms is decided. */
+void store_warn_of_clock(int64_t last_accepted_ms, int64_t received_ms);
 static inline enum store_status resend_status(enum resend_verdict verdict)
 {
     switch (verdict) {

@@ -78,7 +78,7 @@ static void check_candidate(const struct candidate *c)
     check_text(c->reason, LIMIT_TEXT_BYTES);
     ASSERT(c->revenue_micros >= -MONEY_MAX_REVENUE_MICROS);
     ASSERT(c->revenue_micros >= 0 || c->type == EVENT_AD_HOC);
-    struct verdict v = rules_decide(c, &(struct rules_facts){.accepted_ms = NOW_MS}, &e);
+    struct verdict v = rules_decide(c, &(struct rules_facts){.received_ms = NOW_MS}, &e);
     ASSERT(v.kind != VERDICT_ACCEPTED || e.reward_micros <= MONEY_MAX_REWARD_MICROS);
 }
 

@@ -9,7 +9,6 @@
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
-#include "store/acceptance.h"
 
 #include <stdlib.h>
 
@@ -105,15 +104,6 @@ static uint64_t last_event_no(const struct memory_store *m, uint32_t account_no)
     return 0;
 }
 
-static void print_body(struct memory_store *m, const struct candidate *c, struct event *e)
-{
-    struct payload_options o = payload_options_of(c);
-    struct buf body = {0};
-    e->signature_offset = payload_print(&body, e, &o);
-    e->body = arena_str(&m->arena, buf_str(&body));
-    buf_free(&body);
-}
-
 /* The original's callback of a reversal; NULL: the event reverses none. */
 static const struct callback_status *find_original(struct memory_store *m, const struct event *e)
 {
@@ -138,17 +128,17 @@ static struct entry *add_entry(struct memory_store *m, const struct event *event
 }
 
 static struct verdict take_in(struct memory_store *m, const struct candidate *c,
-                              int64_t received_ms, int64_t accepted_ms, struct owed_list *owed)
+                              int64_t received_ms, struct owed_list *owed)
 {
     uint32_t account_no = c->terms->account_no;
     const struct entry *same = memory_find(m, account_no, c->event_id), *original = NULL;
-    if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+    if (rules_needs_original(c))
         original = memory_find(m, account_no, c->original_reward_id);
     size_t paid_count = 0;
     int64_t *paid_at_ms = rules_needs_payments(c) ? find_payments(m, c, &paid_count) : NULL;
     struct rules_facts facts = {
         .received_ms = received_ms,
-        .accepted_ms = accepted_ms,
+        .last_accepted_ms = m->last_accepted_ms,
         .last_event_no = last_event_no(m, account_no),
         .is_known = same != NULL,
         .known_content = same ? same->event.content : (struct key128){0},
@@ -158,14 +148,15 @@ static struct verdict take_in(struct memory_store *m, const struct candidate *c,
         .is_original_reversed = original && is_reversed(m, &original->event),
     };
     struct event e;
+    struct buf body = {0};
     struct verdict v = rules_decide(c, &facts, &e);
     free(paid_at_ms);
     if (v.kind != VERDICT_ACCEPTED)
         return v;
-    m->last_accepted_ms = accepted_ms;
-    if (e.lane != LANE_NONE)
-        print_body(m, c, &e);
+    m->last_accepted_ms = e.accepted_ms;
+    payload_fix(&e, c, &body);
     const struct entry *added = add_entry(m, &e);
+    buf_free(&body);
     if (added->status.wait == WAIT_DUE)
         owe(owed, added);
     return v;
@@ -177,9 +168,8 @@ static void memory_submit(struct store *s, struct intake_batch *batch)
     struct owed_list owed = {0};
     batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts);
     pthread_mutex_lock(&m->lock);
-    int64_t accepted_ms = acceptance_ms(m->last_accepted_ms, batch->received_ms);
     for (size_t i = 0; i < batch->count; i++)
-        batch->verdicts[i] = take_in(m, &batch->items[i], batch->received_ms, accepted_ms, &owed);
+        batch->verdicts[i] = take_in(m, &batch->items[i], batch->received_ms, &owed);
     m->commits++;
     pthread_mutex_unlock(&m->lock);
     batch->status = STORE_OK;

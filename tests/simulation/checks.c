@@ -6,7 +6,7 @@
 #include "sim.h"
 
 #include "base/alloc.h"
-#include "store/acceptance.h"
+#include "domain/acceptance.h"
 
 #include <stdlib.h>
 

@@ -3,9 +3,7 @@
  * end the process. */
 #include "domain/callback_life.h"
 
-#include "check.h"
-
-#include <stdlib.h>
+#include "state_page.h"
 
 #define NOW INT64_C(1763726400000)
 
@@ -184,15 +182,7 @@ static char *print_table(void)
 
 static void the_page_says_what_every_fact_makes_of_every_state(void)
 {
-    static char page[200000];
-    FILE *f = fopen(STATE_PAGE, "r");
-    REQUIRE(f != NULL);
-    page[fread(page, 1, sizeof page - 1, f)] = 0;
-    fclose(f);
-    char *table = print_table();
-    if (!CHECK(strstr(page, table) != NULL))
-        printf("docs/state.md lacks this table, or has another:\n%s", table);
-    free(table);
+    check_state_page(print_table());
 }
 
 int main(void)

@@ -54,7 +54,7 @@ static struct candidate candidate_of(enum event_type type)
     return c;
 }
 
-static const struct rules_facts nothing_found = {.accepted_ms = ACCEPTED_MS, .last_event_no = 8};
+static const struct rules_facts nothing_found = {.received_ms = ACCEPTED_MS, .last_event_no = 8};
 
 /* With so many payments at the time of the event. */
 static struct event accept(const struct candidate *c, uint32_t payments)
@@ -88,7 +88,7 @@ static void an_accepted_event_has_the_next_number(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
     struct event e;
-    struct rules_facts facts = {.received_ms = 5, .accepted_ms = 6, .last_event_no = 8};
+    struct rules_facts facts = {.received_ms = 5, .last_accepted_ms = 6, .last_event_no = 8};
     struct verdict v = rules_decide(&c, &facts, &e);
     CHECK(v.kind == VERDICT_ACCEPTED && v.event_no == 9);
     CHECK(e.event_no == 9 && e.due_ms == 5 && e.accepted_ms == 6);
@@ -301,7 +301,7 @@ static void a_reversal_negates_its_original(void)
     c.reason = STR("chargeback");
     c.session_id = STR("s-1"); /* given and equal */
     terms.currency_micros = 1; /* today's ratio changes no past reward */
-    struct rules_facts facts = {.accepted_ms = ACCEPTED_MS, .original = &original};
+    struct rules_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
     CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK_EQ_INT(e.revenue_micros, -1234567);
     CHECK_EQ_INT(e.reward_micros, -123460000);
@@ -385,7 +385,7 @@ static void the_reversal_of_a_test_is_a_test(void)
     struct candidate c = reversal();
     struct event original = original_of(&c), e = {0};
     original.is_test = true;
-    struct rules_facts facts = {.accepted_ms = ACCEPTED_MS, .original = &original};
+    struct rules_facts facts = {.received_ms = ACCEPTED_MS, .original = &original};
     CHECK_EQ_INT(rules_decide(&c, &facts, &e).kind, VERDICT_ACCEPTED);
     CHECK(e.is_test);
     c.has_is_test = true; /* it says that it is none */

@@ -62,13 +62,13 @@ static size_t record_bytes(const struct candidate *c, const struct event *origin
 {
     struct event e;
     struct buf body = {0}, record = {0};
-    struct verdict v =
-        rules_decide(c, &(struct rules_facts){.accepted_ms = NOW_MS, .original = original}, &e);
+    struct rules_facts facts = {
+        .received_ms = NOW_MS,
+        .original = rules_needs_original(c) ? original : NULL,
+    };
+    struct verdict v = rules_decide(c, &facts, &e);
     ASSERT(v.kind == VERDICT_ACCEPTED);
-    struct payload_options o = payload_options_of(c);
-    if (e.lane != LANE_NONE)
-        e.signature_offset = payload_print(&body, &e, &o);
-    e.body = e.lane != LANE_NONE ? buf_str(&body) : STR_NONE;
+    payload_fix(&e, c, &body);
     record_add_event(&record, &e);
     size_t n = record.n;
     buf_free(&body);
@@ -89,7 +89,7 @@ static void no_record_is_larger_than_was_reckoned(void)
                     struct candidate first = shaped(EVENT_OFFER_COMPLETED, of, &with);
                     struct candidate c = shaped(type, shape, &with);
                     struct event original;
-                    (void)rules_decide(&first, &(struct rules_facts){.accepted_ms = NOW_MS},
+                    (void)rules_decide(&first, &(struct rules_facts){.received_ms = NOW_MS},
                                        &original);
                     size_t n = record_bytes(&c, &original);
                     CHECK(n <= record_event_bytes_most(&c));

@@ -14,11 +14,9 @@
 #include "store/postgresql/intake.h"
 
 #include "base/alloc.h"
-#include "base/log.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
-#include "store/acceptance.h"
 
 #include <stdlib.h>
 
@@ -144,8 +142,6 @@ static struct pg_original find_original(struct pg_intake *in, const struct intak
             .status = &row->standing.status,
         };
     }
-    if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
-        return (struct pg_original){0};
     const struct intake_item *earlier = earlier_with_key(
         in, account_no, event_key(&in->s->secret, account_no, c->original_reward_id));
     if (!earlier)
@@ -155,16 +151,6 @@ static struct pg_original find_original(struct pg_intake *in, const struct intak
         .reversed = reversed_earlier(in, &earlier->event),
         .status = &earlier->status,
     };
-}
-
-static struct str print_body(struct pg_intake *in, const struct candidate *c, struct event *e)
-{
-    struct payload_options o = payload_options_of(c);
-    struct buf body = {0};
-    e->signature_offset = payload_print(&body, e, &o);
-    struct str kept = arena_str(in->arena, buf_str(&body));
-    buf_free(&body);
-    return kept;
 }
 
 static struct found_key find_known(struct pg_intake *in, const struct intake_item *item)
@@ -186,16 +172,6 @@ static bool is_own(const struct pg_intake *in, const struct intake_item *item,
            before.kind == VERDICT_ACCEPTED && before.event_no == item->key.event_no;
 }
 
-static int64_t accepted_at(const struct intake_item *item)
-{
-    int64_t last_ms = item->account->last_accepted_ms;
-    int64_t accepted_ms = acceptance_ms(last_ms, item->received_ms);
-    if (acceptance_goes_back(last_ms, item->received_ms))
-        log_warning("acceptance_goes_back", LOG_INT("by_ms", last_ms - accepted_ms),
-                    LOG_C("why", "the clock was put back"));
-    return accepted_ms;
-}
-
 static void accept(struct pg_intake *in, struct intake_item *item,
                    const struct pg_original *original)
 {
@@ -209,8 +185,8 @@ static void accept(struct pg_intake *in, struct intake_item *item,
     if (period > a->period)
         a->period = period; /* never back: so numbers are in the order of periods */
     item->period = a->period;
-    if (e->lane != LANE_NONE)
-        e->body = print_body(in, item->c, e);
+    payload_fix(e, item->c, &in->body);
+    e->body = arena_str(in->arena, e->body);
     item->status = life_accept(e, original->status);
     if (e->type == EVENT_SURVEY_STARTED)
         note_start(in, item);
@@ -230,14 +206,15 @@ static void decide(struct pg_intake *in, struct intake_item *item)
     struct pg_original original = {0};
     struct rules_facts facts = {
         .received_ms = item->received_ms,
+        .last_accepted_ms = item->account->last_accepted_ms,
         .last_event_no = item->account->last_event_no,
         .is_known = known.found,
         .known_content = known.content,
         .known_event_no = known.event_no,
     };
     if (!known.found) {
-        facts.accepted_ms = accepted_at(item);
-        if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        store_warn_of_clock(item->account->last_accepted_ms, item->received_ms);
+        if (rules_needs_original(c))
             original = find_original(in, item);
         if (rules_needs_payments(c))
             facts.paid = find_payments(in, item);
@@ -387,5 +364,6 @@ enum pg_fate pg_take_in(struct postgresql_store *s, struct pg *pg, void *intake_
     idmap_free(&in.by_reversal);
     idmap_free(&in.by_question);
     free(in.paid_at_ms);
+    buf_free(&in.body);
     return fate;
 }

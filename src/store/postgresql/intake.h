@@ -58,6 +58,7 @@ struct pg_intake {
     struct idmap by_key, by_panelist, by_reversal, by_question;
     int64_t *paid_at_ms; /* room of the payments that one item is decided by */
     size_t paid_capacity;
+    struct buf body;                                  /* room of the one that is printed */
     int at_accounts, at_keys, at_payments, at_starts; /* statements of the first trip; -1: none */
 };
 

@@ -30,12 +30,6 @@ static void ask_accounts(struct pg_intake *in)
     table_free(&t);
 }
 
-static bool names_original(const struct candidate *c)
-{
-    return c->type == EVENT_OFFER_COMPLETION_REVERSED &&
-           c->original_reward_id.n <= LIMIT_EVENT_ID_BYTES;
-}
-
 /* Of each item, then of its original: which of the two is the number's lowest bit. */
 static void ask_keys(struct pg_intake *in)
 {
@@ -46,7 +40,7 @@ static void ask_keys(struct pg_intake *in)
         column_int(&t.columns[0], (int64_t)i * 2);
         column_int(&t.columns[1], c->terms->account_no);
         column_key(&t.columns[2], c->key);
-        if (!names_original(c))
+        if (!rules_needs_original(c))
             continue;
         column_int(&t.columns[0], (int64_t)i * 2 + 1);
         column_int(&t.columns[1], c->terms->account_no);

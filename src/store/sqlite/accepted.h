@@ -1,6 +1,6 @@
 /* Where in an account's event numbers a time of acceptance lies.
  *
- * The times go on along the numbers (store/acceptance.h) but where a clock was put back: the table
+ * The times go on along the numbers (domain/acceptance.h) but where a clock was put back: the table
  * accepted_back has the first event of each stretch that begins earlier than the one before it.
  * There is hardly ever more than one stretch; within each a time is found by halving. */
 #pragma once

@@ -2,10 +2,8 @@
  * memtable, both at once. Nothing here is durable yet; the writer commits the group. */
 #include "store/sqlite/sqlite_store.h"
 
-#include "base/log.h"
 #include "domain/payload.h"
 #include "domain/rules.h"
-#include "store/acceptance.h"
 
 #include <inttypes.h>
 
@@ -20,8 +18,6 @@ static void find_original(struct sqlite_store *s, const struct candidate *c, str
     struct key_found found;
     struct callback_status status;
     *ret = (struct original){0};
-    if (c->original_reward_id.n > LIMIT_EVENT_ID_BYTES)
-        return;
     struct key128 key = event_key(&v->secret, c->terms->account_no, c->original_reward_id);
     if (!view_key(v, key, &found) ||
         !view_event(v, found.id, &s->writer.scratch, &ret->event, &status))
@@ -30,16 +26,7 @@ static void find_original(struct sqlite_store *s, const struct candidate *c, str
     ret->reversed = view_reversal(v, found.id) != 0;
 }
 
-static struct str print_body(struct sqlite_store *s, const struct candidate *c, struct event *e)
-{
-    struct payload_options options = payload_options_of(c);
-    buf_clear(&s->writer.body);
-    e->signature_offset = payload_print(&s->writer.body, e, &options);
-    return buf_str(&s->writer.body);
-}
-
-static struct verdict decide(struct sqlite_store *s, const struct candidate *c, int64_t received_ms,
-                             int64_t accepted_ms)
+static struct verdict decide(struct sqlite_store *s, const struct candidate *c, int64_t received_ms)
 {
     struct view *v = &s->view;
     struct key_found found = {0};
@@ -48,14 +35,14 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
     bool is_known = view_key(v, c->key, &found);
     struct rules_facts facts = {
         .received_ms = received_ms,
-        .accepted_ms = accepted_ms,
+        .last_accepted_ms = v->last_accepted_ms,
         .is_known = is_known,
         .known_content = found.content,
         .known_event_no = event_no_of_id(found.id),
     };
     if (!is_known) {
         facts.last_event_no = view_last_event_no(v, c->terms->account_no);
-        if (c->type == EVENT_OFFER_COMPLETION_REVERSED)
+        if (rules_needs_original(c))
             find_original(s, c, &original);
         if (rules_needs_payments(c))
             facts.paid = view_payments(v, c);
@@ -67,8 +54,7 @@ static struct verdict decide(struct sqlite_store *s, const struct candidate *c, 
         return verdict;
     if (sql_failed(&v->lookup.sql))
         return verdict; /* what was looked up is worth nothing; the group stops the store */
-    if (e.lane != LANE_NONE)
-        e.body = print_body(s, c, &e);
+    payload_fix(&e, c, &s->writer.body);
     record_add_event(&s->writer.group, &e);
     view_add_event(v, &e);
     return verdict;
@@ -87,16 +73,11 @@ bool writer_intake_ready(struct sqlite_store *s, const struct request *r)
 bool writer_intake(struct sqlite_store *s, struct request *r)
 {
     struct intake_batch *batch = r->what;
-    int64_t last_ms = s->view.last_accepted_ms;
-    int64_t accepted_ms = acceptance_ms(last_ms, batch->received_ms);
-    if (acceptance_goes_back(last_ms, batch->received_ms))
-        log_warning("acceptance_goes_back", LOG_INT("by_ms", last_ms - accepted_ms),
-                    LOG_C("why", "the clock was put back"));
+    store_warn_of_clock(s->view.last_accepted_ms, batch->received_ms);
     if (r->decided == 0)
         batch->verdicts = arena_alloc(&batch->arena, batch->count * sizeof *batch->verdicts + 1);
     for (; r->decided < batch->count && !writer_group_is_full(s); r->decided++)
-        batch->verdicts[r->decided] =
-            decide(s, &batch->items[r->decided], batch->received_ms, accepted_ms);
+        batch->verdicts[r->decided] = decide(s, &batch->items[r->decided], batch->received_ms);
     if (r->decided < batch->count)
         return false;
     batch->status = STORE_OK;
