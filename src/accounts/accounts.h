@@ -30,6 +30,31 @@ enum scope {
 #define SCOPES_ALL 0x7ffu
 #define SCOPES_PARTNER (SCOPES_ALL & ~(uint32_t)(SCOPE_EVENTS_WRITE | SCOPE_ADMIN))
 
+/* A secret that is replaced while it is in use: what came before signs beside the newest one until
+ * the overlap that was chosen for it ends (secrets.c). */
+struct secrets {
+    struct str newest;
+    struct older_secret {
+        struct str text;          /* absent: none, and none behind it */
+        int64_t until_ms;         /* may be over */
+    } older[LIMIT_OLDER_SECRETS]; /* latest first */
+    uint8_t sig_older;            /* the older one, counted from 1, that Sig keeps; 0: none */
+};
+#define LIVE_SECRETS_MOST (1 + LIMIT_OLDER_SECRETS)
+
+/* The secret that Sig is made with now. */
+struct str secrets_sig(const struct secrets *s, int64_t now_ms);
+/* Every one live now, the newest first; returns how many. */
+size_t secrets_live(const struct secrets *s, int64_t now_ms,
+                    struct str ret_secrets[LIVE_SECRETS_MOST]);
+/* When the last older one ends; 0: none is live. */
+int64_t secrets_older_until_ms(const struct secrets *s, int64_t now_ms);
+/* `next` is the newest. Without an overlap nothing older stays live; with one, what is live stays
+ * until its end, and the newest before as well as what Sig keeps at least for the overlap. False:
+ * LIMIT_OLDER_SECRETS are live, nothing has changed. */
+MUST_CHECK bool secrets_rotate(struct secrets *s, struct str next, int64_t now_ms,
+                               int64_t overlap_ms, bool sig_at_end);
+
 /* Every entry begins with its magic number and its references, see entry.h. */
 #define PARTNER_MAGIC 0xacc07001u
 #define APP_MAGIC 0xacc07002u
@@ -44,13 +69,9 @@ struct partner {
     bool enabled;
     uint32_t cluster;                    /* which of several has its events; never changes */
     struct str id, name, operations_url; /* operations_url absent: none */
-    /* What messages to it are signed with; the older one is live for OPERATIONS_OVERLAP_MS from
-     * when it was replaced (see partner_live_secrets). */
-    struct str operations_secret, older_operations_secret; /* older absent: none */
-    int64_t older_operations_secret_until_ms;
+    struct secrets operations_secrets;   /* what messages to it are signed with */
     bool under_second_key; /* the stored document is sealed under the vault's second key */
 };
-#define OPERATIONS_OVERLAP_MS (24 * 60 * 60 * 1000)
 
 /* For TLS to receivers that ask who calls. */
 struct client_certificate {
@@ -78,10 +99,7 @@ struct app {
     int32_t max_concurrency;
     int32_t rate_per_second; /* 0: no limit */
     struct final_statuses final_statuses;
-    struct str secret;       /* newest Callback Secret, decrypted */
-    struct str older_secret; /* still live after a rotation; absent: none */
-    int64_t older_secret_until_ms;
-    bool sig_uses_older; /* until the overlap ends Sig keeps the older secret */
+    struct secrets secrets; /* Callback Secrets, decrypted */
     struct client_certificate certificate;
 };
 
@@ -118,13 +136,6 @@ bool api_key_is_over(const struct api_key *k, int64_t now_ms); /* it has expired
 /* Notes a request with the key; any thread. True: the store should learn of it (change_key_used).
  */
 bool api_key_use(struct api_key *k, int64_t now_ms);
-
-/* The secret that Sig is made with now. */
-struct str app_sig_secret(const struct app *a, int64_t now_ms);
-/* Every secret live now, newest first; returns how many (1 or 2). */
-size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2]);
-/* The same of the messages to the partner's OperationsUrl. */
-size_t partner_live_secrets(const struct partner *p, int64_t now_ms, struct str ret_secrets[2]);
 
 struct directory;
 

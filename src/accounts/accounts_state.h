@@ -30,6 +30,10 @@ struct str accounts_new_secret(struct accounts *accounts, struct arena *arena);
 void accounts_ready(struct accounts *accounts, struct change *change, enum account_kind kind,
                     void *entry, struct str id);
 
+/* The same for an app made of *from, which stays the caller's. */
+enum change_result accounts_app_ready(struct accounts *accounts, const struct app *from,
+                                      struct problems *faults, struct change *ret_change);
+
 /* Into the directory, which takes the reference. */
 void accounts_put(struct directory *d, enum account_kind kind, void *entry);
 

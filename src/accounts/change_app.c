@@ -1,4 +1,4 @@
-/* Creating and patching apps, rotating their secrets, disabling their lanes. */
+/* Creating and patching apps, disabling their lanes. */
 #include "accounts/accounts_state.h"
 #include "accounts/client_certificate.h"
 #include "accounts/entry.h"
@@ -9,7 +9,6 @@
 
 #include <sodium.h>
 
-#define OVERLAP_SECONDS_MAX (30 * 86400)
 #define CERTIFICATE_BYTES_MAX 32768
 
 static const struct field_rule app_rules[] = {
@@ -134,11 +133,11 @@ static void given_secret(const struct fields *f, struct app *a)
     if (secret.p && !signature_secret_valid(secret, &why))
         problem_add(f->faults, STR("CallbackSecret"), "invalid", "%s", why);
     else
-        a->secret = secret;
+        a->secrets.newest = secret;
 }
 
-static enum change_result app_ready(struct accounts *accounts, const struct app *from,
-                                    struct problems *faults, struct change *ret_change)
+enum change_result accounts_app_ready(struct accounts *accounts, const struct app *from,
+                                      struct problems *faults, struct change *ret_change)
 {
     struct app *entry = NULL;
     const char *why = NULL;
@@ -184,11 +183,11 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
     if (faults->count) {
         result = accounts_refusal(faults);
     } else {
-        if (!a.secret.p)
-            a.secret = accounts_new_secret(accounts, faults->arena);
+        if (!a.secrets.newest.p)
+            a.secrets.newest = accounts_new_secret(accounts, faults->arena);
         a.app_no = directory_next_no(accounts->options.directory, ACCOUNT_APP);
         a.terms.app_no = a.app_no;
-        result = app_ready(accounts, &a, faults, ret_change);
+        result = accounts_app_ready(accounts, &a, faults, ret_change);
     }
     partner_unref(partner);
     return result;
@@ -217,57 +216,7 @@ enum change_result change_patch_app(struct accounts *accounts, struct str app_id
     else if (if_match.p && !etag_matches(if_match, now->version))
         result = CHANGE_STALE;
     else
-        result = app_ready(accounts, &a, faults, ret_change);
-    app_unref(now);
-    return result;
-}
-
-static const struct field_rule rotation_rules[] = {
-    {"OverlapSeconds", true, false},
-    {"SigSwitch", true, false},
-};
-
-struct rotation {
-    int64_t overlap_s;
-    bool sig_at_end;
-};
-
-static void rotation_fields(const struct fields *f, struct rotation *r)
-{
-    struct str sig_switch = STR("now");
-    if (!fields_check(f, rotation_rules, ARRAY_LEN(rotation_rules)))
-        return;
-    fields_int(f, "OverlapSeconds", 0, OVERLAP_SECONDS_MAX, &r->overlap_s);
-    size_t before = f->faults->count;
-    fields_text(f, "SigSwitch", 0, NAME_BYTES_MAX, &sig_switch);
-    r->sig_at_end = str_is(sig_switch, "end");
-    if (f->faults->count == before && !r->sig_at_end && !str_is(sig_switch, "now"))
-        problem_add(f->faults, STR("SigSwitch"), "invalid", "must be now or end");
-}
-
-enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
-                                        const struct json *body, struct problems *faults,
-                                        struct change *ret_change)
-{
-    struct fields f = accounts_fields(accounts, body, false, faults);
-    struct app *now = directory_app(accounts->options.directory, app_id);
-    struct rotation r = {.overlap_s = 86400};
-    enum change_result result = CHANGE_INVALID;
-    if (!now)
-        return CHANGE_NOT_FOUND;
-    if (body)
-        rotation_fields(&f, &r);
-    if (!faults->count) {
-        int64_t now_ms = env_wall_ms(accounts->options.env);
-        struct app a;
-        memcpy(&a, now, sizeof a);
-        a.version++;
-        a.secret = accounts_new_secret(accounts, faults->arena);
-        a.older_secret = r.overlap_s ? app_sig_secret(now, now_ms) : STR_NONE;
-        a.older_secret_until_ms = r.overlap_s ? now_ms + r.overlap_s * 1000 : 0;
-        a.sig_uses_older = r.overlap_s && r.sig_at_end;
-        result = app_ready(accounts, &a, faults, ret_change);
-    }
+        result = accounts_app_ready(accounts, &a, faults, ret_change);
     app_unref(now);
     return result;
 }
@@ -287,7 +236,7 @@ enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_n
         memcpy(&a, now, sizeof a);
         /* No field that the API shows changes, so neither does the version. */
         a.terms.lane_disabled[kind] = true;
-        result = app_ready(accounts, &a, NULL, ret_change);
+        result = accounts_app_ready(accounts, &a, NULL, ret_change);
     }
     app_unref(now);
     return result;
@@ -305,7 +254,7 @@ enum change_result change_enable_lane(struct accounts *accounts, struct str app_
     memcpy(&a, now, sizeof a);
     a.version++; /* so that delivery looks at the app again */
     enable_lane(&a, kind, env_wall_ms(accounts->options.env));
-    enum change_result result = app_ready(accounts, &a, NULL, ret_change);
+    enum change_result result = accounts_app_ready(accounts, &a, NULL, ret_change);
     app_unref(now);
     return result;
 }

@@ -51,7 +51,7 @@ enum change_result change_create_partner(struct accounts *accounts, const struct
     if (faults->count)
         return accounts_refusal(faults);
     p.account_no = directory_next_no(accounts->options.directory, ACCOUNT_PARTNER);
-    p.operations_secret = accounts_new_secret(accounts, faults->arena);
+    p.operations_secrets.newest = accounts_new_secret(accounts, faults->arena);
     struct partner *entry = partner_pack(&p);
     accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
     return CHANGE_READY;
@@ -84,24 +84,6 @@ enum change_result change_patch_partner(struct accounts *accounts, struct str pa
     }
     partner_unref(now);
     return result;
-}
-
-enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
-                                                   struct arena *arena, struct change *ret_change)
-{
-    struct partner *now = directory_partner(accounts->options.directory, partner_id);
-    if (!now)
-        return CHANGE_NOT_FOUND;
-    struct partner p;
-    memcpy(&p, now, sizeof p);
-    p.version++;
-    p.operations_secret = accounts_new_secret(accounts, arena);
-    p.older_operations_secret = now->operations_secret;
-    p.older_operations_secret_until_ms = env_wall_ms(accounts->options.env) + OPERATIONS_OVERLAP_MS;
-    struct partner *entry = partner_pack(&p);
-    accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);
-    partner_unref(now);
-    return CHANGE_READY;
 }
 
 /* Derived, so that nothing has to be stored for it. */

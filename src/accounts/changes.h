@@ -23,12 +23,13 @@
 
 enum change_result {
     CHANGE_READY,
-    CHANGE_INVALID,   /* 400: see the faults */
-    CHANGE_FORBIDDEN, /* 403: a key may not grant what its maker has not; see the faults */
-    CHANGE_NOT_FOUND, /* 404 */
-    CHANGE_CONFLICT,  /* 409: the id is taken; see the faults */
-    CHANGE_TOO_MANY,  /* 409: as many keys as an account may have */
-    CHANGE_STALE,     /* 412: If-Match names another version; or a 410 from an older URL */
+    CHANGE_INVALID,      /* 400: see the faults */
+    CHANGE_FORBIDDEN,    /* 403: a key may not grant what its maker has not; see the faults */
+    CHANGE_NOT_FOUND,    /* 404 */
+    CHANGE_CONFLICT,     /* 409: the id is taken; see the faults */
+    CHANGE_TOO_MANY,     /* 409: as many keys as an account may have */
+    CHANGE_SECRETS_LIVE, /* 409: LIMIT_OLDER_SECRETS older ones are live */
+    CHANGE_STALE,        /* 412: If-Match names another version; or a 410 from an older URL */
 };
 
 #define KEY_TEXT_PREFIX "pbk_"
@@ -113,14 +114,14 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
                                      struct str key_id, struct change *ret_change);
 /* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end"}, or NULL.
- * The secret that Sig is made with now stays live for the overlap; any other one ends. */
+ * What is live stays so, but without an overlap: then everything older ends at once. */
 enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
                                         const struct json *body, struct problems *faults,
                                         struct change *ret_change);
-/* The next secret of the messages to the partner; the one before stays live for
- * OPERATIONS_OVERLAP_MS. `arena` is for working memory. */
+/* The same for the messages to the partner, which have no Sig to switch. */
 enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
-                                                   struct arena *arena, struct change *ret_change);
+                                                   const struct json *body, struct problems *faults,
+                                                   struct change *ret_change);
 /* Of the messages to the operator, each with NUL; returns how many. Derived from the master key,
  * and while that is being changed from the second one, too. Any thread. */
 size_t accounts_operator_secrets(const struct accounts *accounts,

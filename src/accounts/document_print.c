@@ -32,6 +32,23 @@ static void sealed(struct json_writer *w, const char *name, const char *prefix, 
     buf_free(&value);
 }
 
+static void secrets(struct json_writer *w, const char *name, const struct secrets *s,
+                    const struct vault *vault, struct env *env)
+{
+    sealed(w, name, "", s->newest, vault, env);
+    if (!s->older[0].text.p)
+        return;
+    json_key_array(w, "OlderSecrets");
+    for (size_t i = 0; i < LIMIT_OLDER_SECRETS && s->older[i].text.p; i++) {
+        json_object(w);
+        sealed(w, "Secret", "", s->older[i].text, vault, env);
+        json_key_int(w, "UntilMs", s->older[i].until_ms);
+        json_end_object(w);
+    }
+    json_end_array(w);
+    json_key_int(w, "SigOlder", s->sig_older);
+}
+
 /* What has an @ may have userinfo, which is a password. */
 static void url(struct json_writer *w, const char *name, struct str value,
                 const struct vault *vault, struct env *env)
@@ -53,23 +70,8 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
     url(&w, "OperationsUrl", p->operations_url, vault, env);
     if (p->cluster)
         json_key_int(&w, "Cluster", p->cluster);
-    sealed(&w, "OperationsSecret", "", p->operations_secret, vault, env);
-    if (p->older_operations_secret.p) {
-        sealed(&w, "OlderOperationsSecret", "", p->older_operations_secret, vault, env);
-        json_key_int(&w, "OlderOperationsSecretUntilMs", p->older_operations_secret_until_ms);
-    }
+    secrets(&w, "OperationsSecret", &p->operations_secrets, vault, env);
     json_end_object(&w);
-}
-
-static void app_secrets(struct json_writer *w, const struct app *a, const struct vault *vault,
-                        struct env *env)
-{
-    sealed(w, "Secret", "", a->secret, vault, env);
-    if (!a->older_secret.p)
-        return;
-    sealed(w, "OlderSecret", "", a->older_secret, vault, env);
-    json_key_int(w, "OlderSecretUntilMs", a->older_secret_until_ms);
-    json_key_bool(w, "SigUsesOlder", a->sig_uses_older);
 }
 
 void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s)
@@ -117,7 +119,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_bool(&w, "ExtendedFields", t->extended_fields);
     json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
     document_print_final_statuses(&w, &a->final_statuses);
-    app_secrets(&w, a, vault, env);
+    secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);
         sealed(&w, "ClientKey", "", a->certificate.key, vault, env);

@@ -122,6 +122,39 @@ static struct str money(struct document_reader *r, const char *name, int64_t *re
     return v->text;
 }
 
+static bool read_older_secret(struct document_reader *r, const struct json *from,
+                              struct older_secret *ret)
+{
+    ret->until_ms = whole(r, json_member(from, "UntilMs"), "OlderSecrets");
+    return open_sealed(r, json_member_text(from, "Secret"), &ret->text);
+}
+
+/* False: one of them cannot be opened. */
+static bool read_secrets(struct document_reader *r, const char *name, struct secrets *ret)
+{
+    if (!open_sealed(r, text(r, name), &ret->newest))
+        return false;
+    const struct json *older = json_member(r->document, "OlderSecrets");
+    if (!older)
+        return true;
+    size_t count = 0;
+    for (const struct json *one = older->first; one; one = one->next) {
+        if (count == LIMIT_OLDER_SECRETS)
+            wrong(r, "OlderSecrets");
+        else if (!read_older_secret(r, one, &ret->older[count++]))
+            return false;
+    }
+    ret->sig_older = (uint8_t)number(r, "SigOlder", 0, (int64_t)count);
+    return true;
+}
+
+static void wipe_secrets(struct secrets *s)
+{
+    sodium_memzero((void *)s->newest.p, s->newest.n);
+    for (size_t i = 0; i < LIMIT_OLDER_SECRETS; i++)
+        sodium_memzero((void *)s->older[i].text.p, s->older[i].text.n);
+}
+
 /* Whether all was well; *ret_why names the member else. */
 static bool done(const struct document_reader *r, const char *kind, struct str name,
                  struct str *ret_why)
@@ -135,17 +168,6 @@ static bool done(const struct document_reader *r, const char *kind, struct str n
     *ret_why = arena_str(r->arena, buf_str(&why));
     buf_free(&why);
     return false;
-}
-
-static void read_operations_secrets(struct document_reader *r, struct partner *p)
-{
-    if (!open_sealed(r, text(r, "OperationsSecret"), &p->operations_secret))
-        cannot_be_opened(r, "OperationsSecret");
-    if (!json_member(r->document, "OlderOperationsSecret"))
-        return;
-    if (!open_sealed(r, text(r, "OlderOperationsSecret"), &p->older_operations_secret))
-        cannot_be_opened(r, "OlderOperationsSecret");
-    p->older_operations_secret_until_ms = number(r, "OlderOperationsSecretUntilMs", 0, INT64_MAX);
 }
 
 bool document_read_partner(struct arena *arena, const struct json *document,
@@ -162,13 +184,13 @@ bool document_read_partner(struct arena *arena, const struct json *document,
     };
     if (json_member(document, "Cluster"))
         p.cluster = (uint32_t)number(&r, "Cluster", 1, NUMBER_MAX);
-    read_operations_secrets(&r, &p);
+    if (!read_secrets(&r, "OperationsSecret", &p.operations_secrets))
+        cannot_be_opened(&r, "OperationsSecret");
     p.under_second_key = r.under_second;
     bool good = done(&r, "partner", p.id, ret_why);
     if (good)
         *ret = partner_pack(&p);
-    sodium_memzero((void *)p.operations_secret.p, p.operations_secret.n);
-    sodium_memzero((void *)p.older_operations_secret.p, p.older_operations_secret.n);
+    wipe_secrets(&p.operations_secrets);
     return good;
 }
 
@@ -231,17 +253,6 @@ static void read_app_terms(struct document_reader *r, struct app *a)
     read_lane_enabled(r, a);
 }
 
-static bool read_app_secrets(struct document_reader *r, struct app *a)
-{
-    if (!open_sealed(r, text(r, "Secret"), &a->secret))
-        return false;
-    if (!json_member(r->document, "OlderSecret"))
-        return true;
-    a->older_secret_until_ms = number(r, "OlderSecretUntilMs", 0, INT64_MAX);
-    a->sig_uses_older = flag(r, "SigUsesOlder");
-    return open_sealed(r, text(r, "OlderSecret"), &a->older_secret);
-}
-
 static bool read_app_certificate(struct document_reader *r, struct app *a)
 {
     struct str pem = text_or_none(r, "ClientCertificate");
@@ -271,7 +282,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
     };
     read_app_terms(&r, &a);
     read_final_statuses(&r, &a.final_statuses);
-    bool opened = read_app_secrets(&r, &a) && read_app_certificate(&r, &a);
+    bool opened = read_secrets(&r, "Secret", &a.secrets) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));
     if (!done(&r, "app", a.id, ret_why))
@@ -286,8 +297,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
         *ret_why = arena_str(arena, buf_str(&sentence));
         buf_free(&sentence);
     }
-    sodium_memzero((void *)a.secret.p, a.secret.n);
-    sodium_memzero((void *)a.older_secret.p, a.older_secret.n);
+    wipe_secrets(&a.secrets);
     sodium_memzero((void *)a.certificate.key.p, a.certificate.key.n);
     return good;
 }

@@ -77,12 +77,17 @@ void entry_unref(void *entry)
     free(block);
 }
 
+_Static_assert(LIMIT_OLDER_SECRETS == 4, "SECRET_TEXTS names each");
+#define SECRET_TEXTS(type, member)                                                                 \
+    offsetof(type, member.newest), offsetof(type, member.older[0].text),                           \
+        offsetof(type, member.older[1].text), offsetof(type, member.older[2].text),                \
+        offsetof(type, member.older[3].text)
+
 struct partner *partner_pack(const struct partner *from)
 {
     static const size_t texts[] = {offsetof(struct partner, id), offsetof(struct partner, name),
                                    offsetof(struct partner, operations_url),
-                                   offsetof(struct partner, operations_secret),
-                                   offsetof(struct partner, older_operations_secret)};
+                                   SECRET_TEXTS(struct partner, operations_secrets)};
     return entry_pack(from, sizeof *from, PARTNER_MAGIC, texts, ARRAY_LEN(texts));
 }
 
@@ -111,8 +116,7 @@ bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why
         offsetof(struct app, name),
         offsetof(struct app, partner_id),
         offsetof(struct app, currency_text),
-        offsetof(struct app, secret),
-        offsetof(struct app, older_secret),
+        SECRET_TEXTS(struct app, secrets),
         offsetof(struct app, certificate.pem),
         offsetof(struct app, certificate.key),
         offsetof(struct app, certificate.subject),

@@ -42,6 +42,16 @@ static void certificate(struct json_writer *w, const struct client_certificate *
     json_end_object(w);
 }
 
+void render_older_until(struct json_writer *w, const struct secrets *s, int64_t now_ms)
+{
+    int64_t until_ms = secrets_older_until_ms(s, now_ms);
+    json_key(w, "OlderSecretUntil");
+    if (until_ms)
+        json_time(w, until_ms);
+    else
+        json_null(w);
+}
+
 void render_app(struct json_writer *w, const struct app *a, bool with_secret)
 {
     const struct app_terms *t = &a->terms;
@@ -68,7 +78,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)
-        json_key_string(w, "CallbackSecret", a->secret);
+        json_key_string(w, "CallbackSecret", a->secrets.newest);
     json_end_object(w);
 }
 

@@ -1,29 +1,66 @@
 /* Which of an app's Callback Secrets are live, and of a partner's for operational messages. After a
- * rotation the older one signs beside the newer until its overlap ends; Sig has room for one only,
- * and the partner chose when it changes.
+ * rotation the older ones sign beside the newest until their overlaps end; Sig has room for one
+ * only, and the partner chose when it changes.
  */
 #include "accounts/accounts.h"
 
-struct str app_sig_secret(const struct app *a, int64_t now_ms)
+static bool live(const struct older_secret *older, int64_t now_ms)
 {
-    bool older = a->older_secret.p && a->sig_uses_older && now_ms < a->older_secret_until_ms;
-    return older ? a->older_secret : a->secret;
+    return older->text.p && now_ms < older->until_ms;
 }
 
-size_t app_live_secrets(const struct app *a, int64_t now_ms, struct str ret_secrets[2])
+struct str secrets_sig(const struct secrets *s, int64_t now_ms)
 {
-    ret_secrets[0] = a->secret;
-    if (!a->older_secret.p || now_ms >= a->older_secret_until_ms)
-        return 1;
-    ret_secrets[1] = a->older_secret;
-    return 2;
+    ASSERT(s->sig_older <= LIMIT_OLDER_SECRETS);
+    const struct older_secret *kept = s->sig_older ? &s->older[s->sig_older - 1] : NULL;
+    return kept && live(kept, now_ms) ? kept->text : s->newest;
 }
 
-size_t partner_live_secrets(const struct partner *p, int64_t now_ms, struct str ret_secrets[2])
+size_t secrets_live(const struct secrets *s, int64_t now_ms,
+                    struct str ret_secrets[LIVE_SECRETS_MOST])
 {
-    ret_secrets[0] = p->operations_secret;
-    if (!p->older_operations_secret.p || now_ms >= p->older_operations_secret_until_ms)
-        return 1;
-    ret_secrets[1] = p->older_operations_secret;
-    return 2;
+    size_t count = 0;
+    ret_secrets[count++] = s->newest;
+    for (size_t i = 0; i < LIMIT_OLDER_SECRETS; i++)
+        if (live(&s->older[i], now_ms))
+            ret_secrets[count++] = s->older[i].text;
+    return count;
+}
+
+int64_t secrets_older_until_ms(const struct secrets *s, int64_t now_ms)
+{
+    int64_t until_ms = 0;
+    for (size_t i = 0; i < LIMIT_OLDER_SECRETS; i++)
+        if (live(&s->older[i], now_ms) && s->older[i].until_ms > until_ms)
+            until_ms = s->older[i].until_ms;
+    return until_ms;
+}
+
+bool secrets_rotate(struct secrets *s, struct str next, int64_t now_ms, int64_t overlap_ms,
+                    bool sig_at_end)
+{
+    struct secrets rotated = {.newest = next};
+    size_t count = 0;
+    struct str sig = secrets_sig(s, now_ms);
+    if (overlap_ms) {
+        rotated.older[count++] = (struct older_secret){s->newest, now_ms + overlap_ms};
+        for (size_t i = 0; i < LIMIT_OLDER_SECRETS; i++) {
+            if (!live(&s->older[i], now_ms))
+                continue;
+            if (count == LIMIT_OLDER_SECRETS)
+                return false;
+            rotated.older[count++] = s->older[i];
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct older_secret *older = &rotated.older[i];
+        if (older->text.p != sig.p)
+            continue;
+        if (older->until_ms < now_ms + overlap_ms)
+            older->until_ms = now_ms + overlap_ms;
+        if (sig_at_end)
+            rotated.sig_older = (uint8_t)(i + 1);
+    }
+    *s = rotated;
+    return true;
 }

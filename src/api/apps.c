@@ -49,23 +49,20 @@ static void render_plain(struct mutation *m, struct json_writer *w)
     render_app(w, m->change.app, false);
 }
 
-static void print_secret(struct json_writer *w, const struct app *app)
+static void print_secret(struct json_writer *w, const struct app *app, int64_t now_ms)
 {
+    const struct secrets *s = &app->secrets;
     json_object(w);
-    json_key_string(w, "CallbackSecret", app->secret);
-    json_key(w, "OlderSecretUntil");
-    if (app->older_secret.p)
-        json_time(w, app->older_secret_until_ms);
-    else
-        json_null(w);
-    json_key_bool(w, "SigUsesOlder", app->sig_uses_older);
+    json_key_string(w, "CallbackSecret", s->newest);
+    render_older_until(w, s, now_ms);
+    json_key_bool(w, "SigUsesOlder", !str_eq(secrets_sig(s, now_ms), s->newest));
     json_end_object(w);
 }
 
 static void render_rotated(struct mutation *m, struct json_writer *w)
 {
     log_info("secret_rotated", LOG_STR("app", m->change.app->id), LOG_STR("key", m->c->key_id));
-    print_secret(w, m->change.app);
+    print_secret(w, m->change.app, env_wall_ms(m->c->api->options.env));
 }
 
 void apps_post(struct call *c)
@@ -109,7 +106,7 @@ static void answer_secret(struct call *c, enum store_status status)
     if (!call_store_ok(c, status))
         return;
     json_write_to(&w, &body);
-    print_secret(&w, c->app);
+    print_secret(&w, c->app, call_now_ms(c));
     call_answer_json(c, 200, &body);
     buf_free(&body);
 }

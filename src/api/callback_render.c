@@ -111,7 +111,7 @@ void render_body(struct call *c, struct json_writer *w, const struct event *e,
     struct str copy = arena_str(&c->r->arena, e->body);
     char hex[SIG_HEX_BYTES];
     if (call_may(c, SCOPE_APPS_WRITE))
-        signature_sig(e->panelist_id, e->event_id, app_sig_secret(app, call_now_ms(c)), hex);
+        signature_sig(e->panelist_id, e->event_id, secrets_sig(&app->secrets, call_now_ms(c)), hex);
     else
         memset(hex, '*', sizeof hex);
     payload_sign((char *)copy.p, e->signature_offset, hex);

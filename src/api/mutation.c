@@ -66,6 +66,13 @@ static void answer_refused(struct mutation *m)
         call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",
                             LIMIT_ACCOUNT_KEYS);
         return;
+    case CHANGE_SECRETS_LIVE:
+        call_answer_problem(c, 409,
+                            "%d older secrets are still live, the most there may be; wait until "
+                            "the overlap of one has ended, or end all of them at once with "
+                            "OverlapSeconds 0.",
+                            LIMIT_OLDER_SECRETS);
+        return;
     case CHANGE_STALE:
         call_answer_problem(c, 412,
                             "The object has changed since the version that If-Match names; read it "

@@ -47,15 +47,9 @@ void partner_get(struct call *c)
 
 static void print_secret(struct json_writer *w, const struct partner *p, int64_t now_ms)
 {
-    struct str live[2];
-    size_t count = partner_live_secrets(p, now_ms, live);
     json_object(w);
-    json_key_string(w, "OperationsSecret", live[0]);
-    json_key(w, "OlderSecretUntil");
-    if (count > 1)
-        json_time(w, p->older_operations_secret_until_ms);
-    else
-        json_null(w);
+    json_key_string(w, "OperationsSecret", p->operations_secrets.newest);
+    render_older_until(w, &p->operations_secrets, now_ms);
     json_end_object(w);
 }
 
@@ -81,7 +75,7 @@ void operator_operations_secret_get(struct call *c)
 static enum change_result rotate(struct mutation *m)
 {
     m->action = "partner.secret_rotated";
-    return change_rotate_operations_secret(m->accounts, m->c->partner->id, &m->c->r->arena,
+    return change_rotate_operations_secret(m->accounts, m->c->partner->id, m->body, &m->c->problems,
                                            &m->change);
 }
 
@@ -94,7 +88,7 @@ static void render_rotated(struct mutation *m, struct json_writer *w)
 
 void partner_operations_secret_rotate(struct call *c)
 {
-    mutate(c, false, rotate, render_rotated, 200, NULL);
+    mutate(c, c->r->body.n > 0, rotate, render_rotated, 200, NULL);
 }
 
 static void answer_secret(struct call *c, enum store_status status)

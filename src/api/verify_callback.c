@@ -8,7 +8,7 @@
 struct judging {
     struct call *c;
     const struct json *asked;
-    struct str secrets[2]; /* live, newest first */
+    struct str secrets[LIVE_SECRETS_MOST]; /* live, newest first */
     size_t secret_count;
     struct json_writer w;
 };
@@ -190,7 +190,7 @@ void app_verify_callback(struct call *c)
     }
     struct buf answer = {0};
     struct judging j = {.c = c, .asked = asked};
-    j.secret_count = app_live_secrets(c->app, call_now_ms(c), j.secrets);
+    j.secret_count = secrets_live(&c->app->secrets, call_now_ms(c), j.secrets);
     json_write_to(&j.w, &answer);
     json_object(&j.w);
     json_key(&j.w, "RewardId");

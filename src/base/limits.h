@@ -49,6 +49,9 @@
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
 
+/* Secrets of an app, or of a partner's messages, that rotations have left live: 409 beyond. */
+#define LIMIT_OLDER_SECRETS 4
+
 /* What one account may ask for, whichever of its keys and people do (services/account_limits.c): at
  * once, in a minute. 429 with Retry-After beyond. Operators have none of these but that of
  * recoveries. */

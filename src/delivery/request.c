@@ -13,7 +13,7 @@ void request_build(struct buf *headers, struct buf *body, const struct request_s
                    const struct app *app, int64_t wall_ms)
 {
     char hex[SIG_HEX_BYTES];
-    signature_sig(from->panelist_id, from->event_id, app_sig_secret(app, wall_ms), hex);
+    signature_sig(from->panelist_id, from->event_id, secrets_sig(&app->secrets, wall_ms), hex);
     size_t begin = body->n;
     buf_add_str(body, from->body);
     payload_sign(body->p + begin, from->signature_offset, hex);
@@ -27,8 +27,8 @@ void request_build(struct buf *headers, struct buf *body, const struct request_s
     buf_add_c(headers, "\r\nwebhook-timestamp: ");
     buf_add_int(headers, timestamp_s);
     buf_add_c(headers, "\r\nwebhook-signature: ");
-    struct str secrets[2];
-    size_t count = app_live_secrets(app, wall_ms, secrets);
+    struct str secrets[LIVE_SECRETS_MOST];
+    size_t count = secrets_live(&app->secrets, wall_ms, secrets);
     for (size_t i = 0; i < count; i++) {
         signature_webhook(secrets[i], from->event_id, timestamp_s, signed_body, text);
         buf_add_c(headers, i ? " " : "");

@@ -8,8 +8,8 @@
 /* Copies: the partner's entry may be replaced while the message is on its way. */
 static void take_secrets(struct recipient *ret, const struct partner *partner, int64_t now_ms)
 {
-    struct str live[2];
-    ret->secret_count = partner_live_secrets(partner, now_ms, live);
+    struct str live[LIVE_SECRETS_MOST];
+    ret->secret_count = secrets_live(&partner->operations_secrets, now_ms, live);
     for (size_t i = 0; i < ret->secret_count; i++) {
         ASSERT(live[i].n < sizeof ret->secrets[i]);
         memcpy(ret->secrets[i], live[i].p, live[i].n);

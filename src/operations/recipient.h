@@ -5,7 +5,7 @@
 
 struct recipient {
     char url[LIMIT_URL_BYTES + 1]; /* empty: nobody wants to know any more */
-    char secrets[2][SECRET_TEXT_MAX];
+    char secrets[LIVE_SECRETS_MOST][SECRET_TEXT_MAX];
     size_t secret_count;
 };
 

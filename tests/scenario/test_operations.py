@@ -4,6 +4,7 @@ import ssl
 import time
 from datetime import datetime, timezone
 
+from checks import assert_problem
 from harness import Account, Receiver, eventually, webhook_signature
 from inside import change
 from raw import Authority, RawServer
@@ -173,6 +174,8 @@ def test_rotation(own_daemon):
     new = daemon.api(p.key("apps:write")).post(path + "/rotate").json
     assert new["OperationsSecret"] != old["OperationsSecret"]
     assert new["OlderSecretUntil"] > time.strftime("%Y-%m-%d")
+    key = daemon.api(p.key("apps:write"))
+    assert_problem(key.post(path + "/rotate", {"SigSwitch": "now"}), 400, "SigSwitch")
     p.suspend()
     first, = eventually(lambda: messages(ops))
     assert len(first.header("webhook-signature").split(" ")) == 2
@@ -183,6 +186,8 @@ def test_rotation(own_daemon):
     assert daemon.api(other.key("apps:write")).get(path).status == 404
     daemon.restart()
     assert p.operations_secret() == new
+    last = daemon.api(p.key("apps:write")).post(path + "/rotate", {"OverlapSeconds": 0}).json
+    assert last["OlderSecretUntil"] is None
     assert new["OperationsSecret"] not in daemon.log_text()
     ops.close()
     p.receiver.close()

@@ -65,7 +65,7 @@ static struct app *make(const struct sim *sim, uint32_t app_no, uint64_t version
     app->enabled = c->enabled;
     app->enabled_since_ms = c->enabled_since_ms;
     app->id = STR("app");
-    app->secret = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
+    app->secrets.newest = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
     app->timeout_ms = c->timeout_ms;
     app->max_concurrency = c->max_concurrency;
     app->rate_per_second = c->rate_per_second;

@@ -126,6 +126,17 @@ static inline bool fixture_patch_app(struct fixture *f, const char *app, const c
     return true;
 }
 
+/* Of the app a1; body NULL: none is sent. */
+static inline bool fixture_rotate(struct fixture *f, const char *body)
+{
+    const struct json *v = fixture_body(f, body ? body : "{}");
+    if (change_rotate_secret(f->accounts, STR("a1"), body ? v : NULL, &f->faults, &f->change) !=
+        CHANGE_READY)
+        return false;
+    fixture_apply(f);
+    return true;
+}
+
 /* The app as the API shows it. */
 static inline struct str fixture_app_json(struct fixture *f, const char *id, bool with_secret)
 {

@@ -147,7 +147,7 @@ static inline struct app *world_set_app(struct world *w, uint32_t app_no, int ho
     app->timeout_ms = 10000;
     app->max_concurrency = 32;
     app->id = STR("app");
-    app->secret = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
+    app->secrets.newest = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3");
     if (host >= 0) {
         char text[64];
         snprintf(text, sizeof(text), "http://host%d/app%u/cb", host, app_no);

@@ -23,7 +23,7 @@ static void defaults_of_an_app(void)
     CHECK_EQ_UINT(a->terms.account_no, 1);
     CHECK_EQ_UINT(a->terms.app_no, 1);
     CHECK_EQ_INT(a->terms.currency_micros, 100500000);
-    CHECK(str_has_prefix(a->secret, "whsec_"));
+    CHECK(str_has_prefix(a->secrets.newest, "whsec_"));
     app_unref(a);
     fixture_close(&f);
 }
@@ -332,53 +332,6 @@ static void a_gone_url_disables_its_lane(void)
     fixture_close(&f);
 }
 
-static bool rotate(const char *body)
-{
-    const struct json *v = fixture_body(&f, body ? body : "{}");
-    if (change_rotate_secret(f.accounts, STR("a1"), body ? v : NULL, &f.faults, &f.change) !=
-        CHANGE_READY)
-        return false;
-    fixture_apply(&f);
-    return true;
-}
-
-static void rotating_a_secret(void)
-{
-    struct str live[2];
-    fixture_open(&f);
-    REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
-    REQUIRE(fixture_app(&f, "p1",
-                        "{\"AppId\":\"a1\",\"CurrencyValue\":1,\"CallbackSecret\":\"first-one\"}"));
-    REQUIRE(rotate("{\"OverlapSeconds\":60,\"SigSwitch\":\"end\"}"));
-    struct app *a = directory_app(f.directory, STR("a1"));
-    CHECK_EQ_UINT(app_live_secrets(a, f.now_ms + 59999, live), 2);
-    CHECK(str_has_prefix(live[0], "whsec_"));
-    CHECK_STR(live[1], "first-one");
-    CHECK_STR(app_sig_secret(a, f.now_ms + 59999), "first-one");
-    CHECK(str_has_prefix(app_sig_secret(a, f.now_ms + 60000), "whsec_"));
-    CHECK_EQ_UINT(app_live_secrets(a, f.now_ms + 60000, live), 1);
-    struct str second = arena_str(&f.arena, a->secret);
-    app_unref(a);
-    /* Again within the overlap: what Sig is made with stays live, the one in between goes. */
-    REQUIRE(rotate("{}"));
-    a = directory_app(f.directory, STR("a1"));
-    CHECK_EQ_UINT(app_live_secrets(a, f.now_ms + 86399999, live), 2);
-    CHECK_STR(live[1], "first-one");
-    CHECK(!str_eq(live[0], second));
-    CHECK(str_eq(app_sig_secret(a, f.now_ms), live[0]));
-    app_unref(a);
-    REQUIRE(rotate("{\"OverlapSeconds\":0,\"SigSwitch\":\"end\"}"));
-    a = directory_app(f.directory, STR("a1"));
-    CHECK_EQ_UINT(app_live_secrets(a, f.now_ms, live), 1);
-    CHECK(str_eq(app_sig_secret(a, f.now_ms), a->secret));
-    app_unref(a);
-    CHECK(!rotate("{\"OverlapSeconds\":2592001,\"SigSwitch\":\"later\",\"X\":0}"));
-    CHECK_STR(fixture_faults(&f),
-              "X unknown_field, OverlapSeconds out_of_range, SigSwitch invalid");
-    CHECK(rotate(NULL));
-    fixture_close(&f);
-}
-
 static enum change_result make_key(const char *body, uint32_t maker)
 {
     struct key_maker of = {.scopes = maker, .person = STR("u_1")};
@@ -459,7 +412,7 @@ static void documents_bring_everything_back(void)
                         "{\"AppId\":\"a1\",\"CurrencyValue\":1.50,\"Name\":\"quote \\\"\","
                         "\"DisqualificationReward\":0.25,\"CallbackSecret\":\"first-one\","
                         "\"SuccessCallbackUrl\":\"https://example.com/\"}"));
-    REQUIRE(rotate("{\"SigSwitch\":\"end\"}"));
+    REQUIRE(fixture_rotate(&f, "{\"SigSwitch\":\"end\"}"));
     REQUIRE(change_disable_lane(f.accounts, 1, LANE_SUCCESS, STR("https://example.com/"),
                                 &f.change) == CHANGE_READY);
     buf_add_str(&kept[1], buf_str(&f.change.document));
@@ -486,7 +439,7 @@ static void documents_bring_everything_back(void)
         CHECK(accounts_load(g.accounts, &g.arena, kinds[i], STR("x"), buf_str(&kept[i]), &why));
     CHECK(str_eq(fixture_app_json(&g, "a1", true), before));
     struct app *a = directory_app(g.directory, STR("a1"));
-    CHECK_STR(app_sig_secret(a, g.now_ms), "first-one");
+    CHECK_STR(secrets_sig(&a->secrets, g.now_ms), "first-one");
     CHECK(a->terms.lane_disabled[LANE_SUCCESS] && a->terms.has_url[LANE_SUCCESS]);
     CHECK_STR(a->parsed[LANE_SUCCESS].host, "example.com");
     CHECK_STR(a->partner_id, "p1");
@@ -589,7 +542,6 @@ int main(void)
     RUN(versions_guard_changes);
     RUN(pausing_an_app);
     RUN(a_gone_url_disables_its_lane);
-    RUN(rotating_a_secret);
     RUN(keys);
     RUN(keys_grant_no_more_than_their_maker_has);
     RUN(documents_bring_everything_back);

@@ -55,7 +55,7 @@ static void set_app(uint32_t app_no, unsigned host)
     app->timeout_ms = 3000;
     app->max_concurrency = 8;
     app->id = STR("app");
-    app->secret = STR("secret-secret");
+    app->secrets.newest = STR("secret-secret");
     app->url[LANE_SUCCESS] = str_of(name);
     app->parsed[LANE_SUCCESS] = (struct url){.host = str_of(name), .port = 80, .target = STR("/")};
     pthread_mutex_lock(&apps_lock);

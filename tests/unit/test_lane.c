@@ -192,7 +192,7 @@ static void health_forgets(void)
 
 static void requests_are_signed(void)
 {
-    struct app app = {.secret = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3")};
+    struct app app = {.secrets.newest = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3")};
     struct request_source from = {
         .event_id = STR("r-1"),
         .panelist_id = STR("user-\xc3\xbc/1"),
@@ -218,15 +218,14 @@ static void requests_are_signed(void)
 static void rotation_keeps_the_older_secret_live(void)
 {
     struct app app = {
-        .secret = STR("newer-secret"),
-        .older_secret = STR("older-secret"),
-        .older_secret_until_ms = 2000,
-        .sig_uses_older = true,
+        .secrets = {.newest = STR("newer-secret"),
+                    .older = {{STR("older-secret"), 2000}},
+                    .sig_older = 1},
     };
-    CHECK_STR(app_sig_secret(&app, 1999), "older-secret");
-    CHECK_STR(app_sig_secret(&app, 2000), "newer-secret");
-    app.sig_uses_older = false;
-    CHECK_STR(app_sig_secret(&app, 1999), "newer-secret");
+    CHECK_STR(secrets_sig(&app.secrets, 1999), "older-secret");
+    CHECK_STR(secrets_sig(&app.secrets, 2000), "newer-secret");
+    app.secrets.sig_older = 0;
+    CHECK_STR(secrets_sig(&app.secrets, 1999), "newer-secret");
     struct request_source from = {
         .event_id = STR("r-1"),
         .panelist_id = STR("p"),

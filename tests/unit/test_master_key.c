@@ -74,12 +74,13 @@ static void everything_is_sealed_anew_once(void)
         REQUIRE(json_parse(parser, &f.arena, buf_str(&change.document), &v, &why));
         if (i) {
             REQUIRE(document_read_app(&f.arena, v, &only_new, &app, &why));
-            CHECK(str_eq(app->secret, before->secret) && app->version == before->version);
+            CHECK(str_eq(app->secrets.newest, before->secrets.newest) &&
+                  app->version == before->version);
             CHECK(str_eq(app->url[LANE_SUCCESS], before->url[LANE_SUCCESS]));
             app_unref(app);
         } else {
             REQUIRE(document_read_partner(&f.arena, v, &only_new, &read, &why));
-            CHECK(str_eq(read->operations_secret, partner->operations_secret));
+            CHECK(str_eq(read->operations_secrets.newest, partner->operations_secrets.newest));
             partner_unref(read);
         }
         json_parser_free(parser);
