@@ -3,6 +3,7 @@
 
 #include "accounts/document.h"
 #include "accounts/names.h"
+#include "domain/negotiate.h"
 
 #include <inttypes.h>
 #include <sodium.h>
@@ -131,10 +132,5 @@ bool etag_matches(struct str if_match, uint64_t version)
 {
     char etag[ETAG_MAX];
     etag_print(etag, version);
-    if (str_is(str_trim(if_match), "*"))
-        return true;
-    while (if_match.p)
-        if (str_is(str_trim(str_cut(&if_match, ',')), etag))
-            return true;
-    return false;
+    return etag_listed_strong(if_match, str_of(etag));
 }

@@ -14,8 +14,8 @@ static enum change_result create(struct mutation *m)
 
 static enum change_result patch(struct mutation *m)
 {
-    return change_patch_app(m->accounts, m->c->app->id, http_header(m->c->r, "if-match"), m->body,
-                            &m->c->problems, &m->change);
+    return change_patch_app(m->accounts, m->c->app->id, http_header_list(m->c->r, "if-match"),
+                            m->body, &m->c->problems, &m->change);
 }
 
 /* The path's second id. */

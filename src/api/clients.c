@@ -12,7 +12,7 @@ static enum change_result create(struct mutation *m)
 
 static enum change_result patch(struct mutation *m)
 {
-    return change_patch_client(m->accounts, m->c->client->id, http_header(m->c->r, "if-match"),
+    return change_patch_client(m->accounts, m->c->client->id, http_header_list(m->c->r, "if-match"),
                                m->body, &m->c->problems, &m->change);
 }
 

@@ -14,7 +14,7 @@ static enum change_result create(struct mutation *m)
 static enum change_result patch(struct mutation *m)
 {
     return change_patch_partner(m->accounts, m->c->partner->id, !m->c->is_operator,
-                                http_header(m->c->r, "if-match"), m->body, &m->c->problems,
+                                http_header_list(m->c->r, "if-match"), m->body, &m->c->problems,
                                 &m->change);
 }
 

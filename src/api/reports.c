@@ -145,7 +145,7 @@ static void answer_report(struct call *c, enum report_kind kind)
         .product_type = call_parameter(c, "productType"),
         .format = call_parameter(c, "format"),
         .include_test = call_parameter(c, "includeTest"),
-        .accept = http_header(c->r, "accept"),
+        .accept = http_header_list(c->r, "accept"),
     };
     struct report_writer *w = &s->writer;
     report_parse(kind, &arguments, clock_day(call_now_ms(c)), &c->problems, &w->request);

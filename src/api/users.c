@@ -217,7 +217,7 @@ static bool may_lose(struct people_job *job)
 
 static bool patch_judge(struct people_job *job)
 {
-    struct str if_match = http_header(job->c->r, "if-match");
+    struct str if_match = http_header_list(job->c->r, "if-match");
     struct user next;
     if (!refresh(job))
         return false;

@@ -273,3 +273,19 @@ size_t http_header_count(const struct http_request *r, const char *lower_name)
         count += str_is(r->headers[i].name, lower_name);
     return count;
 }
+
+struct str http_header_list(struct http_request *r, const char *lower_name)
+{
+    if (http_header_count(r, lower_name) < 2)
+        return http_header(r, lower_name);
+    struct buf joined = {0};
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (!str_is(r->headers[i].name, lower_name))
+            continue;
+        buf_add_c(&joined, joined.n ? ", " : "");
+        buf_add_str(&joined, r->headers[i].value);
+    }
+    struct str kept = arena_str(&r->arena, buf_str(&joined));
+    buf_free(&joined);
+    return kept;
+}

@@ -58,6 +58,9 @@ struct str http_header(const struct http_request *r, const char *lower_name); /*
 /* Repeated headers of that name; for those that must not stand twice. */
 size_t http_header_count(const struct http_request *r, const char *lower_name);
 
+/* A header that is a list, with its repetitions joined by commas (RFC 9110, 5.3). */
+struct str http_header_list(struct http_request *r, const char *lower_name);
+
 const char *http_status_title(int status); /* "Not Found"; static */
 
 /* Whether what is left of connections and buffers is kept for those who are known and for probes:

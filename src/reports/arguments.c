@@ -1,5 +1,6 @@
 /* What may be asked of a report, and what is wrong with what was asked. */
 #include "domain/clock.h"
+#include "domain/negotiate.h"
 #include "reports/report.h"
 
 const char *report_kind_name(enum report_kind kind)
@@ -63,21 +64,6 @@ static void parse_product(const struct report_arguments *a, struct problems *pro
         problem_add(problems, STR("productType"), "invalid", "survey or offer.");
 }
 
-/* Whether the Accept header names text/csv (RFC 9110, section 12.5.1) and does not refuse it. */
-static bool accepts_csv(struct str accept)
-{
-    struct str rest = accept;
-    while (rest.p) {
-        struct str item = str_cut(&rest, ',');
-        struct str type = str_trim(str_cut(&item, ';'));
-        if (!str_eq_nocase(type, "text/csv"))
-            continue;
-        struct str weight = item.p ? str_trim(item) : STR_NONE;
-        return !(str_is(weight, "q=0") || str_is(weight, "q=0.0"));
-    }
-    return false;
-}
-
 void report_parse(enum report_kind kind, const struct report_arguments *a, int32_t today,
                   struct problems *problems, struct report_request *ret)
 {
@@ -89,7 +75,7 @@ void report_parse(enum report_kind kind, const struct report_arguments *a, int32
     else if (a->format.p && !str_is(a->format, "json"))
         problem_add(problems, STR("format"), "invalid", "json or csv.");
     else if (!a->format.p)
-        ret->csv = accepts_csv(a->accept);
+        ret->csv = accept_prefers(a->accept, "text/csv", "application/json");
     ret->include_test = str_is(a->include_test, "true");
     if (a->include_test.p && !ret->include_test && !str_is(a->include_test, "false"))
         problem_add(problems, STR("includeTest"), "invalid", "true or false.");

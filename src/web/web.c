@@ -2,8 +2,12 @@
  *
  * The page loads nothing from anywhere else, runs no script and no style that stands in it, and
  * may not be framed; what a partner's receiver answered is shown in it, so the browser is told to
- * be strict. Trusted Types: nothing in the dashboard writes HTML from text. */
+ * be strict. Trusted Types: nothing in the dashboard writes HTML from text.
+ *
+ * Entity tags are weak: a file has the same one plain and compressed (RFC 9110, 8.8.3.3). */
 #include "web/web.h"
+
+#include "domain/negotiate.h"
 
 #define POLICY                                                                                     \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
@@ -17,44 +21,12 @@
     "X-Content-Type-Options: nosniff\r\n"                                                          \
     "Cross-Origin-Resource-Policy: same-origin\r\n"
 
-static bool quality_is_zero(struct str parameters)
+/* Browsers name pages by themselves; what takes anything means the interface. */
+static bool wants_page(struct http_request *r)
 {
-    while (parameters.p) {
-        struct str value = str_trim(str_cut(&parameters, ';'));
-        struct str name = str_trim(str_cut(&value, '='));
-        if (!str_eq_nocase(name, "q") || !value.p)
-            continue;
-        for (size_t i = 0; i < value.n; i++)
-            if (value.p[i] != '0' && value.p[i] != '.' && value.p[i] != ' ')
-                return false;
-        return true;
-    }
-    return false;
-}
-
-bool web_takes_gzip(struct str accept_encoding)
-{
-    bool any = false;
-    while (accept_encoding.p) {
-        struct str parameters = str_cut(&accept_encoding, ',');
-        struct str coding = str_trim(str_cut(&parameters, ';'));
-        if (str_eq_nocase(coding, "gzip") || str_eq_nocase(coding, "x-gzip"))
-            return !quality_is_zero(parameters);
-        if (str_is(coding, "*"))
-            any = !quality_is_zero(parameters);
-    }
-    return any;
-}
-
-static bool wants_page(const struct http_request *r)
-{
-    struct str accept = http_header(r, "accept");
-    while (accept.p) {
-        struct str range = str_cut(&accept, ',');
-        if (str_eq_nocase(str_trim(str_cut(&range, ';')), "text/html"))
-            return true;
-    }
-    return false;
+    struct str accept = http_header_list(r, "accept");
+    struct media_wish page = accept_media(accept, "text/html");
+    return accept.p && page.named == 3 && page.quality > 0;
 }
 
 static const struct web_file *file_of(struct str path)
@@ -72,17 +44,22 @@ static bool may_be_page(struct str path)
            !str_has_prefix(path, "/assets/");
 }
 
-static bool has_etag(const struct http_request *r, const char *etag)
+static void answer_file(struct http_request *r, const struct web_file *file, enum coding coding)
 {
-    struct str given = http_header(r, "if-none-match");
-    while (given.p) {
-        struct str tag = str_trim(str_cut(&given, ','));
-        if (str_has_prefix(tag, "W/"))
-            tag = (struct str){tag.p + 2, tag.n - 2};
-        if (str_is(tag, etag))
-            return true;
+    bool is_page = str_is(file->path, "/");
+    struct buf headers = {0};
+    buf_printf(&headers, "Cache-Control: %s\r\nETag: W/%s\r\nVary: Accept, Accept-Encoding\r\n",
+               is_page ? "no-cache" : "public, max-age=31536000, immutable", file->etag);
+    buf_add_c(&headers, is_page ? EVERY_FILE POLICY : EVERY_FILE);
+    if (etag_listed_weak(http_header_list(r, "if-none-match"), str_of(file->etag))) {
+        http_respond(r, 304, NULL, buf_str(&headers), STR_NONE);
+    } else {
+        if (coding == CODING_GZIP)
+            buf_add_c(&headers, "Content-Encoding: gzip\r\n");
+        http_respond(r, 200, file->type, buf_str(&headers),
+                     coding == CODING_GZIP ? file->gzip : file->plain);
     }
-    return false;
+    buf_free(&headers);
 }
 
 bool web_answer(struct http_request *r)
@@ -94,19 +71,11 @@ bool web_answer(struct http_request *r)
         file = file_of(STR("/"));
     if (!file)
         return false;
-    bool is_page = str_is(file->path, "/");
-    bool gzip = web_takes_gzip(http_header(r, "accept-encoding"));
-    struct buf headers = {0};
-    buf_printf(&headers, "Cache-Control: %s\r\nETag: %s\r\nVary: Accept, Accept-Encoding\r\n",
-               is_page ? "no-cache" : "public, max-age=31536000, immutable", file->etag);
-    buf_add_c(&headers, is_page ? EVERY_FILE POLICY : EVERY_FILE);
-    if (has_etag(r, file->etag)) {
-        http_respond(r, 304, NULL, buf_str(&headers), STR_NONE);
-    } else {
-        if (gzip)
-            buf_add_c(&headers, "Content-Encoding: gzip\r\n");
-        http_respond(r, 200, file->type, buf_str(&headers), gzip ? file->gzip : file->plain);
-    }
-    buf_free(&headers);
+    enum coding coding = accept_coding(http_header_list(r, "accept-encoding"));
+    if (coding == CODING_NONE)
+        http_respond(r, 406, "text/plain", STR("Vary: Accept, Accept-Encoding\r\n"),
+                     STR("Files are sent as they are, or with Content-Encoding gzip.\n"));
+    else
+        answer_file(r, file, coding);
     return true;
 }

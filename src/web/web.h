@@ -21,6 +21,3 @@ extern const size_t web_file_count;
 /* Answers a GET or HEAD for one of the files. False: it is none, and nothing was answered. On the
  * request's loop. */
 MUST_CHECK bool web_answer(struct http_request *r);
-
-/* Whether this Accept-Encoding takes gzip (RFC 9110, 12.5.3); absent: no. */
-bool web_takes_gzip(struct str accept_encoding);

@@ -326,6 +326,8 @@ def test_etag_and_if_match(api, account):
         assert api.get(path).body == before
         assert api.patch(path, {"Name": "three"}, headers={"If-Match": '"x", %s' % newer}).status == 200
         assert api.patch(path, {"Name": "four"}, headers={"If-Match": "*"}).status == 200
+        lines = {"If-Match": '"x,y", W/"z"', "if-match": api.get(path).headers["ETag"]}  # a list on two lines
+        assert api.patch(path, {"Name": "five"}, headers=lines).status == 200
 
 
 def test_one_of_two_racing_patches_wins(api, account):

@@ -34,7 +34,10 @@ def test_the_page_is_asked_for_again_each_time(daemon, page):
     tag = page.headers["ETag"]
     again = fetch(daemon, "/", **{"If-None-Match": tag})
     assert again.status == 304 and not again.body and again.headers["ETag"] == tag
-    assert fetch(daemon, "/", **{"If-None-Match": '"x", W/' + tag}).status == 304
+    strong = tag.removeprefix("W/")  # the same plain and compressed: a weak tag (RFC 9110, 8.8.3.3)
+    assert tag != strong
+    for same in ('"x", ' + tag, '"a,b",' + strong, "*", ', "x" ,' + strong):
+        assert fetch(daemon, "/", **{"If-None-Match": same}).status == 304, same
     assert fetch(daemon, "/", **{"If-None-Match": '"x"'}).status == 200
 
 
@@ -55,6 +58,20 @@ def test_gzip_is_the_same_content(daemon, assets):
         assert gzip.decompress(packed.body) == plain.body, path
 
 
+@pytest.mark.parametrize("accepted, coding", [
+    ("gzip;q=0", None), ("gzip;q=0.5, identity", None), ("gzip;q=0.5, identity;q=0.4", "gzip"), ("br, *", "gzip"),
+    ("identity;q=0, gzip;q=0.1", "gzip"), ("gzip;q=0.0, *", None), ("gzip;q=1.5", None)])
+def test_the_coding_is_the_one_that_is_wanted_most(daemon, accepted, coding):
+    answer = fetch(daemon, "/", **{"Accept-Encoding": accepted})
+    assert answer.status == 200 and answer.headers["Content-Encoding"] == coding
+    assert "Accept-Encoding" in answer.headers["Vary"]
+
+
+def test_who_takes_no_coding_is_told(daemon):
+    for accepted in ("identity;q=0", "br, *;q=0"):
+        assert fetch(daemon, "/", **{"Accept-Encoding": accepted}).status == 406
+
+
 def test_browsers_get_the_page_for_its_own_addresses(daemon, page):
     for path in ("/callbacks", "/callbacks/r-1", "/apps/x/postback", "/callbacks?state=dead", "/no/such"):
         answer = daemon.api(None).request("GET", path, headers=BROWSER)
@@ -66,7 +83,8 @@ def test_browsers_get_the_page_for_its_own_addresses(daemon, page):
 def test_what_is_no_page_stays_a_problem(daemon):
     for path in ("/api", "/api/v1/nothing", "/assets/none-ABCDEFGH.js", "/assets/", "/assets/../"):
         assert_problem(daemon.api(OPERATOR_KEY).request("GET", path, headers=BROWSER), 404)
-    assert_problem(fetch(daemon, "/callbacks"), 404)  # programs do not ask for text/html
+    for accepted in ({}, {"Accept": "*/*"}, {"Accept": "application/json, text/html;q=0"}):
+        assert_problem(fetch(daemon, "/callbacks", **accepted), 404)  # programs do not ask for text/html
     assert_problem(daemon.api(None).request("POST", "/callbacks", "{}", headers=BROWSER), 404)
     assert_problem(daemon.api(None).request("GET", "/api/v1/apps/x", headers=BROWSER), 401)
 

@@ -93,6 +93,9 @@ static void chooses_the_format(void)
         parse(REPORT_EARNINGS, (struct report_arguments){.accept = STR("text/csv;q=0, */*")}, &r),
         0);
     CHECK(!r.csv);
+    struct report_arguments less = {.accept = STR("text/csv;q=0.1, application/json")};
+    CHECK_EQ_INT(parse(REPORT_EARNINGS, less, &r), 0);
+    CHECK(!r.csv);
     struct report_arguments both = {.accept = STR("text/csv"), .format = STR("json")};
     CHECK_EQ_INT(parse(REPORT_EARNINGS, both, &r), 0);
     CHECK(!r.csv);

@@ -1,0 +1,180 @@
+/* Reading what clients take. What cannot be read is not taken: a weight that is none counts as 0,
+ * and an element that is none names nothing. */
+#include "domain/negotiate.h"
+
+#include <strings.h>
+
+#define QUALITY_MOST 1000
+/* Of identity where no element speaks of it: below whatever is named. */
+#define QUALITY_LEAST 1
+
+/* In an entity tag a backslash is a character like any other. */
+static struct str cut_outside_quotes(struct str *rest, char sep, bool has_escapes)
+{
+    bool quoted = false;
+    for (size_t i = 0; i < rest->n; i++) {
+        char c = rest->p[i];
+        if (c == '"')
+            quoted = !quoted;
+        else if (quoted && has_escapes && c == '\\')
+            i++;
+        else if (!quoted && c == sep) {
+            struct str first = {rest->p, i};
+            *rest = (struct str){rest->p + i + 1, rest->n - i - 1};
+            return first;
+        }
+    }
+    struct str all = *rest;
+    *rest = STR_NONE;
+    return all;
+}
+
+static struct str next_element(struct str *rest, bool has_escapes)
+{
+    while (rest->p) {
+        struct str element = str_trim(cut_outside_quotes(rest, ',', has_escapes));
+        if (element.n)
+            return element;
+    }
+    return STR_NONE;
+}
+
+/* --- weights ---------------------------------------------------------------------------------- */
+
+/* ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3"0" ] ) */
+static int parse_weight(struct str text)
+{
+    if (text.n == 0 || text.n > 5 || (text.p[0] != '0' && text.p[0] != '1') ||
+        (text.n > 1 && text.p[1] != '.'))
+        return 0;
+    int weight = (text.p[0] - '0') * QUALITY_MOST, unit = QUALITY_MOST / 10;
+    for (size_t i = 2; i < text.n; i++, unit /= 10) {
+        if (text.p[i] < '0' || text.p[i] > '9')
+            return 0;
+        weight += (text.p[i] - '0') * unit;
+    }
+    return weight <= QUALITY_MOST ? weight : 0;
+}
+
+/* The weight among an element's parameters; *ret_others: there are others before it. */
+static int weight_of(struct str parameters, bool *ret_others)
+{
+    *ret_others = false;
+    while (parameters.p) {
+        struct str value = str_trim(cut_outside_quotes(&parameters, ';', true));
+        struct str name = str_trim(str_cut(&value, '='));
+        if (str_eq_nocase(name, "q"))
+            return parse_weight(str_trim(value));
+        *ret_others |= name.n > 0;
+    }
+    return QUALITY_MOST;
+}
+
+/* How closely a range names the type: see struct media_wish. */
+static int range_names(struct str range, const char *type)
+{
+    if (str_eq_nocase(range, type))
+        return 3;
+    if (str_is(range, "*/*"))
+        return 1;
+    size_t kind = (size_t)(strchr(type, '/') - type) + 1; /* with the slash */
+    bool is_kind =
+        range.n == kind + 1 && range.p[kind] == '*' && strncasecmp(range.p, type, kind) == 0;
+    return is_kind ? 2 : 0;
+}
+
+struct media_wish accept_media(struct str accept, const char *type)
+{
+    struct media_wish wish = {0, 0};
+    if (!accept.p)
+        return (struct media_wish){QUALITY_MOST, 1};
+    for (struct str element; (element = next_element(&accept, true)).p;) {
+        struct str parameters = element;
+        int named = range_names(str_trim(cut_outside_quotes(&parameters, ';', true)), type);
+        bool others;
+        int quality = weight_of(parameters, &others);
+        /* A range with parameters of its own, such as charset or header, means this type, too, but
+         * one without them speaks first. */
+        if (named > wish.named || (named == wish.named && named && !others))
+            wish = (struct media_wish){quality, named};
+    }
+    return wish;
+}
+
+bool accept_prefers(struct str accept, const char *first, const char *second)
+{
+    struct media_wish a = accept_media(accept, first), b = accept_media(accept, second);
+    if (a.quality != b.quality)
+        return a.quality > b.quality;
+    return a.quality > 0 && a.named > b.named;
+}
+
+/* --- codings ---------------------------------------------------------------------------------- */
+
+struct coding_wishes {
+    int gzip, identity, other; /* -1: not spoken of */
+};
+
+static struct coding_wishes coding_wishes(struct str accept_encoding)
+{
+    struct coding_wishes wishes = {-1, -1, -1};
+    for (struct str element; (element = next_element(&accept_encoding, true)).p;) {
+        struct str parameters = element;
+        struct str name = str_trim(cut_outside_quotes(&parameters, ';', true));
+        bool others;
+        int quality = weight_of(parameters, &others);
+        if (str_eq_nocase(name, "gzip") || str_eq_nocase(name, "x-gzip"))
+            wishes.gzip = quality;
+        else if (str_eq_nocase(name, "identity"))
+            wishes.identity = quality;
+        else if (str_is(name, "*"))
+            wishes.other = quality;
+    }
+    if (wishes.gzip < 0)
+        wishes.gzip = wishes.other > 0 ? wishes.other : 0;
+    if (wishes.identity < 0)
+        wishes.identity = wishes.other == 0 ? 0 : QUALITY_LEAST;
+    return wishes;
+}
+
+enum coding accept_coding(struct str accept_encoding)
+{
+    if (!accept_encoding.p)
+        return CODING_IDENTITY;
+    struct coding_wishes wishes = coding_wishes(accept_encoding);
+    if (wishes.gzip > 0 && wishes.gzip >= wishes.identity)
+        return CODING_GZIP;
+    return wishes.identity > 0 ? CODING_IDENTITY : CODING_NONE;
+}
+
+bool accept_refuses_identity(struct str accept_encoding)
+{
+    return accept_encoding.p && coding_wishes(accept_encoding).identity == 0;
+}
+
+/* --- entity tags ------------------------------------------------------------------------------ */
+
+static struct str without_weak(struct str etag)
+{
+    return str_has_prefix(etag, "W/") ? (struct str){etag.p + 2, etag.n - 2} : etag;
+}
+
+bool etag_listed_strong(struct str list, struct str etag)
+{
+    if (str_is(str_trim(list), "*"))
+        return true;
+    for (struct str element; (element = next_element(&list, false)).p;)
+        if (str_eq(element, etag) && !str_has_prefix(etag, "W/"))
+            return true;
+    return false;
+}
+
+bool etag_listed_weak(struct str list, struct str etag)
+{
+    if (str_is(str_trim(list), "*"))
+        return true;
+    for (struct str element; (element = next_element(&list, false)).p;)
+        if (str_eq(without_weak(element), without_weak(etag)))
+            return true;
+    return false;
+}
