@@ -55,7 +55,7 @@ indented() { sed -e 's/[[:space:]]*$//' -e 's/^$/./' -e 's/^/ /' "$@"; }
     echo "License: Expat"
     sed '1,/^Copyright/d' LICENSE | sed '1{/^$/d}' | indented
     printf '\nLicense: OFL-1.1\n'
-    indented dashboard/node_modules/@fontsource-variable/inter/LICENSE
+    indented dashboard/src/inter/LICENSE
 } >"$doc/copyright"
 
 # What the binary is linked with, and since which version of it.
