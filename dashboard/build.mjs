@@ -6,6 +6,7 @@ import { build } from 'esbuild';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { docs } from './docs.mjs';
 
 const here = dirname(fileURLToPath(import.meta.url));
 
@@ -30,7 +31,8 @@ export const options = {
   jsx: 'automatic',
   jsxImportSource: 'preact',
   loader: { '.svg': 'copy', '.woff2': 'file' },
-  plugins: [snippets],
+  plugins: [snippets, docs],
+  splitting: true,
   entryNames: 'assets/[name]-[hash]',
   assetNames: 'assets/[name]-[hash]',
   chunkNames: 'assets/[name]-[hash]',
@@ -43,14 +45,22 @@ export const options = {
 /** The page, with the names that its scripts and styles have been given. */
 export async function page(metafile, out) {
   const named = {};
+  const nameOf = file => '/' + relative(out, resolve(here, file));
+  let preloads = '';
   for (const [file, output] of Object.entries(metafile.outputs)) {
-    const name = '/' + relative(out, resolve(here, file));
+    const name = nameOf(file);
     if (output.entryPoint) named[output.entryPoint] = name;
     if (output.entryPoint && output.cssBundle)
       named['styles'] = '/' + relative(out, resolve(here, output.cssBundle));
     for (const input of Object.keys(output.inputs)) if (input.endsWith('.svg')) named[input] = name;
+    // What the first script imports is asked for beside it, not after it.
+    if (output.entryPoint === 'src/main.tsx')
+      for (const { path, kind } of output.imports)
+        if (kind === 'import-statement')
+          preloads += `<link rel="modulepreload" href="${nameOf(path)}" />\n    `;
   }
-  const template = await readFile(join(here, 'src/index.html'), 'utf8');
+  const source = await readFile(join(here, 'src/index.html'), 'utf8');
+  const template = source.replace('<script', `${preloads}<script`);
   return template.replace(/\{\{(.+?)\}\}/g, (_, name) => {
     if (!named[name]) throw new Error(`index.html names ${name}, which nothing makes`);
     return named[name];
@@ -70,7 +80,8 @@ async function main() {
   await writeFile(join(out, 'index.html'), await page(metafile, out));
   const depfile = argument('--depfile');
   if (depfile) {
-    const inputs = [...Object.keys(metafile.inputs), 'src/index.html', 'build.mjs'];
+    const inputs = [...Object.keys(metafile.inputs), 'src/index.html'];
+    inputs.push('build.mjs', 'docs.mjs', 'markdown.mjs');
     const lines = inputs.map(input => ` \\\n  ${resolve(here, input).replace(/ /g, '\\ ')}`);
     await writeFile(depfile, `${argument('--target')}:${lines.join('')}\n`);
   }

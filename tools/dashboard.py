@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 HOME = ROOT / "dashboard"
 TESTS = ROOT / "tests" / "dashboard"
-GZIPPED_MOST_BYTES = 250_000
+GZIPPED_MOST_BYTES = 130_000
 TYPES = {
     ".html": "text/html; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",

@@ -1,5 +1,9 @@
 // Files that the bundler takes as they are (build.mjs).
 declare module '*.css';
+declare module '*.md' {
+  const page: import('./pages/docs/pages').DocPage;
+  export default page;
+}
 declare module '*/verify/node.mjs' {
   const text: string;
   export default text;

@@ -86,13 +86,12 @@ test('console: the snippets take the app’s own secret when they are told to', 
   const { daemon } = await theStage();
   const secret = (await daemon.good('GET', '/api/v1/apps/farm-friends/secret')).CallbackSecret;
   const window = await windowOf('developer', 'sunny-games');
-  await window.go('/docs');
+  await window.go('/docs/verify');
   await window.field('With the values of').selectOption('farm-friends');
   await window.button('Python').click();
   await window.see('hashlib.md5');
   await window.lacks(secret);
   await window.button('Fill in the secret').click();
   await window.see(secret);
-  await window.see('No fixed address');
   await window.close();
 });

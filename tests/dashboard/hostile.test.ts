@@ -79,7 +79,8 @@ test('hostile: what partners, panelists and receivers write runs nowhere', async
     '/apps',
     '/apps/hostile',
   ];
-  for (const page of [...pages, '/apps/hostile/clients', '/console?app=hostile', '/docs', '/']) {
+  pages.push('/docs', '/docs/callbacks', '/docs/verify', `/docs?q=${encodeURIComponent(script)}`);
+  for (const page of [...pages, '/apps/hostile/clients', '/console?app=hostile', '/']) {
     await window.go(page);
     await lacksScripts(window);
   }
@@ -145,7 +146,8 @@ test('hostile: addresses that are not ours lead nowhere', async () => {
     `/reports?report=${asked}&startDate=${asked}`,
     `/console?app=${asked}&do=${asked}`,
   );
-  addresses.push(`/docs?app=${asked}`, `/audit?action=${asked}`, `/link#${asked}`);
+  addresses.push(`/docs?q=${asked}`, `/docs/${asked}`, `/docs/verify?file=${asked}#${asked}`);
+  addresses.push(`/audit?action=${asked}`, `/link#${asked}`);
   for (const address of [...addresses, '/no/such/page', '/reports?report=<script>']) {
     await window.go(address);
     await lacksScripts(window);

@@ -72,6 +72,24 @@ def test_who_takes_no_coding_is_told(daemon):
         assert fetch(daemon, "/", **{"Accept-Encoding": accepted}).status == 406
 
 
+def test_all_files_together_are_small(daemon, assets):
+    """Those that scripts fetch later, too: what a page of the docs is made of."""
+    sizes, unread = {}, ["/", *assets]
+    while unread:
+        path = unread.pop()
+        if path in sizes:
+            continue
+        answer = fetch(daemon, path, **{"Accept-Encoding": "gzip"})
+        assert answer.status == 200, path
+        sizes[path] = len(answer.body)
+        if path.endswith((".js", ".css")):
+            text = gzip.decompress(answer.body).decode()
+            unread += ["/assets/" + name for name in re.findall(r"[\w-]+-[A-Z0-9]{8}\.(?:js|css|woff2)", text)]
+    assert {path.rsplit(".")[-1] for path in sizes} >= {"js", "css", "svg", "woff2"}
+    assert any("/docs-" in path for path in sizes), sizes
+    assert sum(sizes.values()) <= 130_000, sizes
+
+
 def test_browsers_get_the_page_for_its_own_addresses(daemon, page):
     for path in ("/callbacks", "/callbacks/r-1", "/apps/x/postback", "/callbacks?state=dead", "/no/such"):
         answer = daemon.api(None).request("GET", path, headers=BROWSER)

@@ -60,7 +60,8 @@ function clicked(event: MouseEvent): void {
   const link = (event.target as Element).closest?.('a');
   if (!link || link.target || link.hasAttribute('download')) return;
   if (link.origin !== window.location.origin || link.pathname === '/openapi.json') return;
-  if (link.hash && link.pathname === window.location.pathname) return;
+  const { pathname, search } = window.location;
+  if (link.hash && link.pathname === pathname && link.search === search) return;
   event.preventDefault();
   if (link.href !== window.location.href)
     navigate(link.pathname + link.search + link.hash, false, !!link.closest('.crumbs'));

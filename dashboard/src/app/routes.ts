@@ -9,7 +9,6 @@ import { AppsPage } from '../pages/apps/apps';
 import { CallbackPage } from '../pages/callbacks/callback';
 import { CallbacksPage } from '../pages/callbacks/callbacks';
 import { ConsolePage } from '../pages/console/console';
-import { DocsPage } from '../pages/docs/docs';
 import { KeysPage } from '../pages/keys/keys';
 import { PeoplePage } from '../pages/people/people';
 import { OverviewPage } from '../pages/overview/overview';
@@ -18,6 +17,7 @@ import { PartnersPage } from '../pages/partners/partners';
 import { ReportsPage } from '../pages/reports/reports';
 import { RewardsPage } from '../pages/rewards/rewards';
 import { SystemPage } from '../pages/system/system';
+import { lazy } from './lazy';
 
 export interface PageProps {
   params: Record<string, string>;
@@ -31,6 +31,8 @@ export interface Page {
   component: ComponentType<PageProps>;
   nav?: { group: string; title: string; icon: IconName };
 }
+
+const DocsPage = lazy(() => import('../pages/docs/docs'));
 
 export const pages: Page[] = [
   {
@@ -88,6 +90,7 @@ export const pages: Page[] = [
     component: DocsPage,
     nav: { group: 'Developers', title: 'Docs', icon: 'docs' },
   },
+  { path: '/docs/{page}', side: 'partner', component: DocsPage },
   {
     path: '/',
     side: 'operator',

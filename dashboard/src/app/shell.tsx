@@ -146,8 +146,9 @@ export function Shell({ who }: { who: SignedIn }) {
       first.current = false;
       return;
     }
-    // A new page begins at its heading, for eyes and for screen readers alike.
-    if (!cameBack.value) window.scrollTo(0, 0);
+    // A new page begins at its heading, for eyes and for screen readers alike, unless the address
+    // names a part of it.
+    if (!cameBack.value && !address.value.hash) window.scrollTo(0, 0);
     main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
   }, [path]);
   return (

@@ -1,23 +1,17 @@
-// What a receiver needs: the addresses callbacks come from, and the check in six languages with
-// the app's own values in it.
-import { useState } from 'preact/hooks';
-import { everyItem, useRead, useResource } from '../../app/resource';
-import { may, partnerId } from '../../app/session';
-import { get, path } from '../../lib/http';
-import type { App } from '../../lib/types';
-import {
-  Button,
-  Card,
-  Choices,
-  Code,
-  Loading,
-  Notice,
-  PageHead,
-  ProblemNotice,
-} from '../../ui/basics';
-import { SelectField, useSending } from '../../ui/forms';
-import type { Secret } from '../apps/secret';
-import { snippets, withSecret, type Language } from './snippets';
+// What somebody reads who writes a receiver: the pages of docs/partners with the account's own
+// values in them, a search over all of them, and the check in six languages.
+import { useEffect, useState } from 'preact/hooks';
+import type { PageProps } from '../../app/routes';
+import { address, cameBack, query, setQuery } from '../../app/router';
+import { useResource } from '../../app/resource';
+import { NotFoundPage } from '../../app/shell';
+import { Card, Code, Empty, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
+import { TextField } from '../../ui/forms';
+import { excerpt, find, wordsOf } from './find';
+import { docPages, plain, type Block, type DocPage } from './pages';
+import { ProgramsCard } from './programs';
+import { DocText } from './text';
+import { appOf, fill, OwnValues, useOwn } from './values';
 
 interface Description {
   'x-egress-addresses'?: string[];
@@ -46,89 +40,151 @@ function EgressCard() {
   );
 }
 
-function SnippetCard({ apps }: { apps: App[] }) {
-  const [language, setLanguage] = useState<Language>('Node.js');
-  const [appId, setAppId] = useState(apps[0]?.AppId ?? '');
-  const [read, setRead] = useState<{ appId: string; secret: string } | null>(null);
-  const sending = useSending();
-  const fill = () =>
-    sending.run(async () => {
-      const { CallbackSecret } = await get<Secret>(path`/api/v1/apps/${appId}/secret`);
-      setRead({ appId, secret: CallbackSecret });
-    });
-  // Another app may have been chosen while it was read.
-  const secret = read?.appId === appId ? read.secret : null;
-  const app = apps.find(one => one.AppId === appId);
+function Found({ asked }: { asked: string }) {
+  const sections = find(asked);
+  const words = wordsOf(asked);
+  if (!sections.length)
+    return (
+      <Card>
+        <Empty title="Nothing found">All words must be in one section: try fewer of them.</Empty>
+      </Card>
+    );
   return (
-    <Card
-      title="Verify a callback"
-      text="Complete and tested. Read the raw body, check the signature over it, credit once per RewardId, answer 200 quickly."
-    >
-      <div class="row">
-        <Choices
-          label="Language"
-          value={language}
-          items={snippets.map(({ name }) => ({ value: name, title: name }))}
-          onChange={setLanguage}
-        />
-      </div>
-      {apps.length > 0 && (
-        <div class="row">
-          {apps.length > 1 && (
-            <SelectField
-              label="With the values of"
-              value={appId}
-              items={apps.map(one => ({ value: one.AppId, title: one.Name || one.AppId }))}
-              onChange={id => {
-                setAppId(id);
-                setRead(null);
-              }}
-            />
-          )}
-          {may('apps:write') &&
-            (secret ? (
-              <Button size="small" onClick={() => setRead(null)}>
-                Hide the secret
-              </Button>
-            ) : (
-              <Button size="small" busy={sending.busy} onClick={fill}>
-                Fill in the secret
-              </Button>
-            ))}
-        </div>
-      )}
-      <ProblemNotice problem={sending.problem} />
-      <Code
-        title={`${language}${app ? `, ${app.Name || app.AppId}` : ''}`}
-        text={withSecret(snippets.find(one => one.name === language)!.text, secret)}
-        lines
-      />
+    <Card title="Found">
+      <ul class="doc-list">
+        {sections.map(({ href, page, heading, text }) => {
+          const [before, word, after] = excerpt(text, words);
+          return (
+            <li key={href}>
+              <a href={href}>{heading ? `${page}: ${heading}` : page}</a>
+              <div class="quiet">
+                {before}
+                <mark>{word}</mark>
+                {after}
+              </div>
+            </li>
+          );
+        })}
+      </ul>
     </Card>
   );
 }
 
-export function DocsPage() {
-  const {
-    data: apps,
-    problem,
-    reload,
-  } = useRead(may('apps:read') ? `apps ${partnerId()}` : null, signal =>
-    everyItem<App>(path`/api/v1/partners/${partnerId()}/apps`, {}, signal),
+/** The first sentence of a page. */
+function firstWords({ blocks }: DocPage): string {
+  const first = blocks.find(block => block[0] === 'p');
+  return first
+    ? plain(first[1] as never)
+        .split(/(?<=[.:]) /)[0]!
+        .replace(/:$/, '.')
+    : '';
+}
+
+function Contents() {
+  return (
+    <Card title="Pages">
+      <ul class="doc-list">
+        {docPages.map(page => (
+          <li key={page.slug}>
+            <a href={`/docs/${page.slug}`}>{page.title}</a>
+            <div class="quiet">{firstWords(page)}</div>
+          </li>
+        ))}
+        <li>
+          <a href="/docs/verify">Programs that verify a callback</a>
+          <div class="quiet">In six languages and the usual frameworks.</div>
+        </li>
+      </ul>
+    </Card>
   );
+}
+
+function OnThisPage({ blocks }: { blocks: Block[] }) {
+  const headings = blocks.filter(block => block[0] === 'h' && block[1] === 2);
+  if (headings.length < 3) return null;
+  return (
+    <nav class="doc-contents" aria-label="On this page">
+      {headings.map(block =>
+        block[0] === 'h' ? (
+          <a key={block[2]} href={`#${block[2]}`}>
+            {plain(block[3])}
+          </a>
+        ) : null,
+      )}
+    </nav>
+  );
+}
+
+/** Where the address says so, once the page is there. */
+function useAnchor(slug: string): void {
+  const { hash } = address.value;
+  useEffect(() => {
+    if (hash && !cameBack.value) document.getElementById(hash.slice(1))?.scrollIntoView();
+  }, [slug, hash]);
+}
+
+export default function DocsPage({ params }: PageProps) {
+  const slug = params['page'] ?? '';
+  const asked = query.value.get('q') ?? '';
+  const [typed, setTyped] = useState(asked);
+  const own = useOwn();
+  const app = appOf(own.data);
+  const page = docPages.find(one => one.slug === slug);
+  useAnchor(slug);
+  useEffect(() => setTyped(asked), [asked]);
+  if (slug && slug !== 'verify' && !page) return <NotFoundPage />;
   return (
     <div class="page">
       <PageHead
-        title="Docs"
+        title={page?.title ?? (slug ? 'Programs' : 'Docs')}
+        crumb={slug ? { href: '/docs', title: 'Docs' } : undefined}
         text={
-          <>
-            For whoever writes your receiver. Every page here uses only the{' '}
-            <a href="/openapi.json">HTTP interface</a>, so a script can do all of it too.
-          </>
+          slug ? undefined : (
+            <>
+              For whoever writes your receiver. Every page here uses only the{' '}
+              <a href="/openapi.json">HTTP interface</a>, so a script can do all of it too.
+            </>
+          )
         }
       />
-      <EgressCard />
-      <ProblemNotice problem={problem} retry={reload} />
-      {apps ? <SnippetCard apps={apps} /> : !problem && <Loading />}
+      <div class="narrow">
+        <TextField
+          label="Search the docs"
+          type="search"
+          value={typed}
+          onChange={text => {
+            setTyped(text);
+            setQuery({ q: text.trim() });
+          }}
+        />
+      </div>
+      {asked ? (
+        <Found asked={asked} />
+      ) : page ? (
+        <>
+          <Card>
+            <OnThisPage blocks={page.blocks} />
+            <DocText blocks={page.blocks} fill={text => fill(text, app)} />
+          </Card>
+          <Card title="Your values" text="They stand in the commands and paths of this page.">
+            <OwnValues own={own} />
+          </Card>
+        </>
+      ) : slug ? (
+        own.data ? (
+          <ProgramsCard apps={own.data.apps} />
+        ) : (
+          <Loading />
+        )
+      ) : (
+        <>
+          <Contents />
+          <Card title="Your values" text="They stand in the commands and paths of every page.">
+            <OwnValues own={own} />
+          </Card>
+          <EgressCard />
+        </>
+      )}
     </div>
   );
 }

@@ -1,4 +1,6 @@
 // The receivers' check as it stands, and is tested, in docs/partners/verify.
+import aspnet from '../../../../docs/partners/verify/AspNetCallback.cs';
+import spring from '../../../../docs/partners/verify/SpringCallback.java';
 import csharp from '../../../../docs/partners/verify/Verify.cs';
 import java from '../../../../docs/partners/verify/Verify.java';
 import node from '../../../../docs/partners/verify/node.mjs';
@@ -7,15 +9,15 @@ import php from '../../../../docs/partners/verify/verify.php';
 import python from '../../../../docs/partners/verify/verify.py';
 
 export const snippets = [
-  { name: 'Node.js', text: node },
-  { name: 'Python', text: python },
-  { name: 'PHP', text: php },
-  { name: 'Go', text: go },
-  { name: 'Java', text: java },
-  { name: 'C#', text: csharp },
+  { file: 'node.mjs', name: 'Node.js', text: node },
+  { file: 'verify.py', name: 'Python', text: python },
+  { file: 'verify.php', name: 'PHP', text: php },
+  { file: 'verify.go', name: 'Go', text: go },
+  { file: 'Verify.java', name: 'Java', text: java },
+  { file: 'SpringCallback.java', name: 'Spring', text: spring },
+  { file: 'Verify.cs', name: 'C#', text: csharp },
+  { file: 'AspNetCallback.cs', name: 'ASP.NET', text: aspnet },
 ] as const;
-
-export type Language = (typeof snippets)[number]['name'];
 
 /** They read the secret from the environment: it is filled in where that is said. */
 export function withSecret(text: string, secret: string | null): string {

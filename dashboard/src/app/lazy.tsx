@@ -1,0 +1,43 @@
+// Pages that are fetched when somebody opens them first, so that the others are there sooner.
+import type { ComponentType } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { Button, Loading, Notice } from '../ui/basics';
+import type { PageProps } from './routes';
+
+type Component = ComponentType<PageProps>;
+
+export function lazy(load: () => Promise<{ default: Component }>): Component {
+  let loaded: Component | null = null;
+  return function LazyPage(props: PageProps) {
+    const [Page, setPage] = useState(() => loaded);
+    const [failed, setFailed] = useState(false);
+    useEffect(() => {
+      if (Page) return;
+      load().then(
+        module => {
+          loaded = module.default;
+          setPage(() => loaded);
+        },
+        () => setFailed(true),
+      );
+    }, []);
+    // The frame has looked for a heading before there was one.
+    useEffect(() => {
+      const heading = Page && document.querySelector<HTMLElement>('#main h1');
+      if (heading && document.activeElement === document.body)
+        heading.focus({ preventScroll: true });
+    }, [Page]);
+    if (Page) return <Page {...props} />;
+    if (!failed) return <Loading />;
+    return (
+      <Notice tone="bad" title="This page could not be loaded">
+        The server may have a newer version of it.
+        <div class="row">
+          <Button size="small" onClick={() => location.reload()}>
+            Reload
+          </Button>
+        </div>
+      </Notice>
+    );
+  };
+}

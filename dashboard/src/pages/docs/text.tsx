@@ -1,0 +1,112 @@
+// A page of docs/partners, drawn from its trees. What is filled in is text like any other.
+import type { ComponentChildren } from 'preact';
+import { Code } from '../../ui/basics';
+import { plain, type Block, type Inline } from './pages';
+
+/** Puts the partner's values into a command or a path. */
+export type Fill = (text: string) => string;
+
+function Words({ parts, fill }: { parts: Inline[]; fill: Fill }) {
+  return (
+    <>
+      {parts.map((part, n): ComponentChildren => {
+        if (typeof part === 'string') return part;
+        switch (part[0]) {
+          case 'code':
+            return <code key={n}>{fill(part[1] === 'URL' ? '$URL' : part[1])}</code>;
+          case 'b':
+            return (
+              <strong key={n}>
+                <Words parts={part[1]} fill={fill} />
+              </strong>
+            );
+          case 'a':
+            return (
+              <a key={n} href={part[1]}>
+                <Words parts={part[2]} fill={fill} />
+              </a>
+            );
+        }
+      })}
+    </>
+  );
+}
+
+function DocTable({ head, rows, fill }: { head: Inline[][]; rows: Inline[][][]; fill: Fill }) {
+  return (
+    <table role="table">
+      <thead role="rowgroup">
+        <tr role="row">
+          {head.map((cell, n) =>
+            cell.length ? (
+              <th key={n} role="columnheader" scope="col">
+                <Words parts={cell} fill={fill} />
+              </th>
+            ) : (
+              <td key={n} role="cell" />
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {rows.map((row, n) => (
+          <tr key={n} role="row">
+            {row.map((cell, m) => (
+              <td key={m} role="cell" data-label={plain(head[m]!) || undefined}>
+                <Words parts={cell} fill={fill} />
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function DocBlock({ block, fill }: { block: Block; fill: Fill }) {
+  switch (block[0]) {
+    case 'h': {
+      const Heading = block[1] === 2 ? 'h2' : 'h3';
+      return (
+        <Heading id={block[2]}>
+          <Words parts={block[3]} fill={fill} />
+        </Heading>
+      );
+    }
+    case 'p':
+      return (
+        <p>
+          <Words parts={block[1]} fill={fill} />
+        </p>
+      );
+    case 'table':
+      return <DocTable head={block[1]} rows={block[2]} fill={fill} />;
+    case 'code': {
+      const [, language, text, title] = block;
+      const typed = language === 'sh';
+      return <Code title={title} text={typed ? fill(text) : text} lines={text.includes('\n')} />;
+    }
+    default: {
+      const List = block[0];
+      return (
+        <List>
+          {block[1].map((item, n) => (
+            <li key={n}>
+              <Words parts={item} fill={fill} />
+            </li>
+          ))}
+        </List>
+      );
+    }
+  }
+}
+
+export function DocText({ blocks, fill }: { blocks: Block[]; fill: Fill }) {
+  return (
+    <article class="doc">
+      {blocks.map((block, n) => (
+        <DocBlock key={n} block={block} fill={fill} />
+      ))}
+    </article>
+  );
+}
