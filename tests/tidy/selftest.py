@@ -20,10 +20,21 @@ TABLE = """| folder | part | may include |
 | `cli/` | commands | everything |
 """
 
+WALK = TABLE + """
+## The walk of one event
+
+| file | function | by | what it does |
+|---|---|---|---|
+| **1. a loop** | | | |
+| `base/alloc.c` | `xmalloc` | | |
+| **2. another loop** | | `malloc` | |
+| `store/sqlite/db.c` | `g` | `malloc` | |
+"""
+
 # What looks like a violation and is none.
 CLEAN = {
     "tests/tidy/layers.txt": LAYERS,
-    "docs/architecture.md": TABLE,
+    "docs/architecture.md": WALK,
     "README.md": "[a](docs/architecture.md) [b](https://example.org/x) [c](#here)\n",
     "meson.build": "files('src/cli/main.c')",
     "src/base/meson.build": "sources = files('alloc.c')",
@@ -61,6 +72,11 @@ PLANTED = [
     ("layers-documented", "docs/architecture.md", TABLE + "| `send/` | sent | base |\n", 9),
     ("layers-documented", "tests/tidy/layers.txt",
      LAYERS.replace("store: domain", "store: domain base"), 5),
+    ("walk", "docs/architecture.md", WALK.replace("`xmalloc`", "`nothing`"), 15),
+    ("walk", "docs/architecture.md", WALK.replace("`g` | `malloc`", "`g` | `s->nothing`"), 17),
+    ("walk", "docs/architecture.md", WALK.replace("| | `malloc`", "| | `nothing`"), 16),
+    ("walk", "docs/architecture.md", WALK + "| `base/alloc.c` | `xmalloc` | | |\n", 18),
+    ("walk", "docs/architecture.md", WALK + "| **3. more** | | `malloc` | |\n" * 5, 10),
     ("function-length", ROWS,
      "/* Rows. */\nint f(int a,\n      int b)\n{\n" + "    f();\n" * 69 + "}\n", 4),
     ("function-length", ROWS, "/* Rows. */\nint f(void) {\n" + "    f();\n" * 69 + "}\n", 2),

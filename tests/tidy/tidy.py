@@ -14,6 +14,8 @@ from typing import NamedTuple
 FUNCTION_LINES_MAX = 70
 FILE_LINES_MAX = 600
 LINE_COLUMNS_MAX = 100
+WALK_FILES_MAX = 60
+WALK_HANDOVERS_MAX = {"The walk of one event": 5, "The walk of a settings change": 6}
 
 C_SOURCE = (".c", ".cpp")
 C_ANY = (".c", ".cpp", ".h")
@@ -179,6 +181,52 @@ def check_layers_documented(_texts, root):
         if uses != written.get(folder):
             yield Finding(path, number, "layers-documented",
                           f"{folder}: the table and tests/tidy/layers.txt differ", folder)
+
+
+# ---- walks
+
+def read_walks(lines):
+    """[heading, its line, hand-overs: [(line, by)], steps: [(line, file, function, by)]] of each."""
+    walks = []
+    for number, line in enumerate(lines, 1):
+        if line.startswith("#"):
+            walks.append((line.lstrip("# "), number, [], []))
+        leg = re.match(r"\| \*\*.*\*\* \| \| (`\w+`)? ?\|", line)
+        step = re.match(r"\| `([\w/]+\.c)` \| `(\w+)` \| (?:`([\w>.-]+)` )?\|", line)
+        if leg and leg.group(1):
+            walks[-1][2].append((number, leg.group(1).strip("`")))
+        elif step:
+            walks[-1][3].append((number, *step.groups()))
+    return walks
+
+
+def calls(code, by):
+    return any(re.search(r"(?<![\w>.])" + re.escape(by) + r"\(", line) for line in code)
+
+
+def check_walks(texts, root):
+    """Who is called by none before it, comes twice, or is no function of its file; and the lengths."""
+    path = "docs/architecture.md"
+    code = {text.path: text.code for text in texts}
+    functions = {text.path: {name for name, _, _ in functions_of(text)} for text in texts}
+    for heading, start, handovers, steps in read_walks((root / path).read_text().splitlines()):
+        if len(steps) > WALK_FILES_MAX or len(handovers) > WALK_HANDOVERS_MAX.get(heading, 0):
+            yield Finding(path, start, "walk", f"{heading}: {len(steps)} files and {len(handovers)}"
+                          " hand-overs are too many", "")
+        before = []
+        for number, file, function, by in steps:
+            file = "src/" + file
+            if function not in functions.get(file, ()):
+                yield Finding(path, number, "walk", f"{file} has no function {function}", function)
+            elif file in before:
+                yield Finding(path, number, "walk", f"{file} comes twice", file)
+            elif before and not any(calls(code[name], by or function) for name in before):
+                yield Finding(path, number, "walk",
+                              f"no file before it calls {by or function}", function)
+            before += [file] if file in code else []
+        for number, by in handovers:
+            if not any(calls(code[name], by) for name in before):
+                yield Finding(path, number, "walk", f"no file of the walk calls {by}", by)
 
 
 # ---- sizes and shape
@@ -351,6 +399,7 @@ def check_unwaited(texts, _root):
 RULES = {
     "layers": check_layers,
     "layers-documented": check_layers_documented,
+    "walk": check_walks,
     "function-length": check_function_length,
     "file-length": check_file_length,
     "line-length": check_line_length,
