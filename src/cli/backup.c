@@ -21,12 +21,19 @@ int command_backup(struct settings *s)
                                         "pg_basebackup with WAL archiving, or pg_dump.");
     umask(077); /* the copy holds people's ids: nobody else's to read */
     char *why = NULL;
+    struct damaged_pages damaged;
     const char *file = s->operands[0].p;
-    if (!sqlite_store_backup(store.directory, disk_real(), file, &why)) {
+    if (!sqlite_store_backup(store.directory, disk_real(), file, &damaged, &why)) {
         int status = command_fail(1, "%s", why);
         free(why);
         return status;
     }
+    if (damaged.count)
+        return command_fail(1,
+                            "%s: copied, but the disk has changed %lld pages of the store, the "
+                            "first at offset %lld of postbackd.db, and the copy has them as they "
+                            "are: keep an older backup and see docs/operators/scrub.md.",
+                            file, (long long)damaged.count, (long long)damaged.first_offset);
     printf("%s: copied and checked\n", file);
     return 0;
 }

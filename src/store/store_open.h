@@ -20,11 +20,18 @@ struct sqlite_store_options {
 MUST_CHECK struct store *sqlite_store_open(const struct sqlite_store_options *options,
                                            char **ret_why);
 
+/* Pages of a database that the disk has changed since they were written. */
+struct damaged_pages {
+    int64_t count;
+    int64_t first_offset; /* bytes into the file; of the first that was read */
+};
+
 /* Writes everything acknowledged in the store of `directory` to the new file `file`, which
  * becomes DIR/postbackd.db of a new, otherwise empty directory. Works from another process,
- * whether or not a daemon runs. Blocking. False: nothing is left of the copy. */
+ * whether or not a daemon runs. Blocking. False: nothing is left of the copy. *ret_damaged: pages
+ * of the store that the disk has changed, which the copy has as they are. */
 MUST_CHECK bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
-                                    char **ret_why);
+                                    struct damaged_pages *ret_damaged, char **ret_why);
 
 struct postgresql_store_options {
     const char *uri; /* postgresql://..., as libpq reads it */

@@ -523,11 +523,12 @@ static void backs_up_while_running(void)
     strcpy(copy, "/tmp/postbackd-test-XXXXXX");
     ASSERT(mkdtemp(copy) != NULL);
     char file[128];
+    struct damaged_pages damaged;
     snprintf(file, sizeof file, "%s/postbackd.db", copy);
-    CHECK(sqlite_store_backup(directory, disk_real(), file, &why));
-    CHECK(why == NULL);
+    CHECK(sqlite_store_backup(directory, disk_real(), file, &damaged, &why));
+    CHECK(why == NULL && damaged.count == 0);
     CHECK(is_a_file_with_pages(file));
-    CHECK(!sqlite_store_backup(directory, disk_real(), file, &why));
+    CHECK(!sqlite_store_backup(directory, disk_real(), file, &damaged, &why));
     REQUIRE(why != NULL);
     CHECK(strstr(why, "exists already") != NULL);
     free(why);

@@ -15,11 +15,13 @@
 #include <unistd.h>
 
 #include "store/sqlite/identity.h"
+#include "store/sqlite/paced.h"
 #include "store/sqlite/recover.h"
 #include "store/sqlite/schema.h"
 
 struct backup {
     struct sql from;
+    struct damaged_pages *damaged; /* of `from` */
     struct disk *disk;
     char *journal_directory, *part; /* part: FILE.part, renamed at the end */
     const char *file;
@@ -45,6 +47,8 @@ static bool open_source(struct backup *b, const char *directory, char **ret_why)
     free(path);
     if (!good)
         return false;
+    /* A VFS of a test may not know how. */
+    (void)sqlite3_file_control(q->db, "main", PACED_CHECK_READS, b->damaged);
     schema_configure(q, false, SCHEMA_CACHE_KIB_READER);
     sql_exec(q, "BEGIN");
     int64_t version = sql_get_int(q, "PRAGMA user_version", -1);
@@ -129,14 +133,17 @@ static bool finish(struct backup *b, char **ret_why)
     return code == 0;
 }
 
-bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file, char **ret_why)
+bool sqlite_store_backup(const char *directory, struct disk *disk, const char *file,
+                         struct damaged_pages *ret_damaged, char **ret_why)
 {
+    *ret_damaged = (struct damaged_pages){0};
     if (access(file, F_OK) == 0) {
         *ret_why = xprintf("%s exists already: choose a new file", file);
         return false;
     }
     struct backup b = {
         .disk = disk,
+        .damaged = ret_damaged,
         .file = file,
         .journal_directory = xprintf("%s/journal", directory),
         .part = xprintf("%s.part", file),

@@ -1,13 +1,14 @@
-/* A file of the default VFS with one method replaced and a little state behind it.
+/* A file of the default VFS with some methods replaced and a little state behind it.
  *
  * The VFS below puts its own struct at the front of the memory that a file gets (szOsFile) and its
  * method table's address first of all. So a file is opened as ever and then given a copy of its
- * table with our xWrite in it; the copy and the count lie behind what the VFS below knows of. It
+ * table with our methods in it; the copy and the count lie behind what the VFS below knows of. It
  * never sees either: closing clears its own part only. */
 #include "store/sqlite/paced.h"
 
 #include "base/check.h"
 #include "store/sqlite/page_sum.h"
+#include "store/store_open.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -17,7 +18,8 @@ struct slice {
     sqlite3_io_methods methods;
     const sqlite3_io_methods *below;
     int unsynced_bytes;
-    bool is_database, has_sums; /* the main file; its pages have room for checksums */
+    bool is_database, has_sums;    /* the main file; its pages have room for checksums */
+    struct damaged_pages *damaged; /* of the database, where reads are checked */
 };
 
 static sqlite3_vfs *below, paced;
@@ -58,6 +60,27 @@ static int paced_write(sqlite3_file *file, const void *from, int n, sqlite3_int6
     return s->below->xSync(file, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
 }
 
+static int paced_read(sqlite3_file *file, void *to, int n, sqlite3_int64 at)
+{
+    struct slice *s = slice_of(file);
+    int code = s->below->xRead(file, to, n, at);
+    if (code != SQLITE_OK || !s->damaged || !s->has_sums || n != PAGE_BYTES ||
+        page_is_whole(to, (uint32_t)(at / PAGE_BYTES + 1)))
+        return code;
+    if (!s->damaged->count++)
+        s->damaged->first_offset = at;
+    return SQLITE_OK;
+}
+
+static int paced_control(sqlite3_file *file, int operation, void *argument)
+{
+    struct slice *s = slice_of(file);
+    if (operation != PACED_CHECK_READS)
+        return s->below->xFileControl(file, operation, argument);
+    s->damaged = argument;
+    return SQLITE_OK;
+}
+
 /* A new file gets checksums: sql_open asks for room in each page. */
 static bool file_has_sums(const struct slice *s, sqlite3_file *file)
 {
@@ -77,6 +100,8 @@ static int paced_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file, in
     s->is_database = (flags & SQLITE_OPEN_MAIN_DB) != 0;
     s->has_sums = s->is_database && file_has_sums(s, file);
     s->methods.xWrite = paced_write;
+    s->methods.xRead = paced_read;
+    s->methods.xFileControl = paced_control;
     file->pMethods = &s->methods;
     return SQLITE_OK;
 }

@@ -8,6 +8,11 @@
 
 #define PACED_SLICE_BYTES (256 << 10)
 
+/* sqlite3_file_control() with a struct damaged_pages (store_open.h): from then on each page that is
+ * read from the database file is compared with its checksum, and counted there when it differs. It
+ * is read all the same. The struct must live as long as the connection. */
+#define PACED_CHECK_READS 0x70620001
+
 /* The name of a VFS over SQLite's default one; registers it at the first call. Initialises SQLite:
  * what is to be configured before that comes before this. Any thread. */
 const char *paced_vfs(void);
