@@ -1,6 +1,8 @@
 /* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
  * the log of what is owed and what became of it. */
+#include "api/callback_csv.h"
 #include "api/callback_render.h"
+#include "api/caller.h"
 #include "api/cursor.h"
 #include "api/internal.h"
 #include "api/mutation.h"
@@ -8,6 +10,7 @@
 #include "api/route.h"
 #include "api/slices.h"
 #include "domain/clock.h"
+#include "domain/negotiate.h"
 
 #include <stdlib.h>
 
@@ -18,8 +21,18 @@
  * attempts. An answer may so be shorter than its limit, and its Next leads on. */
 #define LOOKED_AT_MOST 5000
 
+/* CSV has all rows that match, in pieces of so many. The store is asked for the next ones when the
+ * client has taken these: nothing of the store is held meanwhile, and one piece of memory. */
+#define CSV_ROWS_OF_PIECE 200
+/* The feed grows while it is read: a file of it ends with what was accepted by now, by whichever
+ * node, whose clock may be ahead. */
+#define CLOCKS_APART_MS 10000
+
 struct callbacks_request {
     struct call *c;
+    bool csv;
+    bool begun;    /* CSV: its first piece is on its way */
+    bool no_tried; /* what is being tried makes no difference */
     struct delivery_tried tried;
     struct callback_list list;
     struct slices slices;
@@ -111,6 +124,71 @@ static void list_end(struct slices *slices, bool more)
     free(tried);
 }
 
+/* --- CSV -------------------------------------------------------------------------------------- */
+
+static void ask(struct callbacks_request *l);
+
+/* Whoever opened it must still be allowed to, and the daemon go on. */
+static bool csv_may_go_on(struct callbacks_request *l)
+{
+    return l->list.status == STORE_OK && atomic_load(&l->c->api->accepting) && caller_judge(l->c);
+}
+
+static void csv_end(struct callbacks_request *l, bool whole)
+{
+    struct call *c = l->c;
+    struct arena arena = l->list.arena;
+    uint64_t *tried = l->tried.event_nos;
+    if (whole || c->r->gone)
+        call_end_pieces(c);
+    else
+        call_abort_pieces(c);
+    arena_free(&arena);
+    free(tried);
+}
+
+static void csv_drained(struct http_request *r)
+{
+    struct call *c = r->context;
+    CHECK_MAGIC(c, CALL_MAGIC);
+    struct callbacks_request *l = c->work;
+    if (r->gone)
+        csv_end(l, false);
+    else
+        ask(l);
+}
+
+static void csv_page_done(struct callbacks_request *l)
+{
+    struct call *c = l->c;
+    struct buf piece = {0};
+    enum csv_columns columns = l->list.order == LIST_OLDEST_FIRST ? CSV_REWARDS : CSV_CALLBACKS;
+    if (l->begun && (c->r->gone || !csv_may_go_on(l))) {
+        csv_end(l, false); /* without an end: nobody takes it for the whole */
+        return;
+    }
+    if (!l->begun) {
+        call_begin_pieces(c, "text/csv; charset=utf-8");
+        callback_csv_begin(columns, &piece);
+        l->begun = true;
+    }
+    for (size_t i = 0; i < l->list.count; i++)
+        if (is_meant(l, &l->list.rows[i]))
+            callback_csv_row(c, columns, &piece, &l->list.rows[i]);
+    if (l->list.count > 0)
+        l->list.after_event_no = l->list.rows[l->list.count - 1].event.event_no;
+    arena_free(&l->list.arena);
+    l->list.arena = (struct arena){0};
+    bool gone = c->r->gone, more = l->list.more && !gone && c->r->method != HTTP_HEAD;
+    if (!gone)
+        http_respond_piece(c->r, buf_str(&piece), more ? csv_drained : NULL);
+    buf_free(&piece);
+    if (!more)
+        csv_end(l, true);
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
 /* {"Items":[...],"Next":...} */
 static void list_done(struct task *task)
 {
@@ -118,6 +196,10 @@ static void list_done(struct task *task)
     struct buf body = l->body;
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
+    if (l->begun || (l->csv && l->list.status == STORE_OK)) {
+        csv_page_done(l);
+        return;
+    }
     if (!call_store_ok(l->c, l->list.status)) {
         buf_free(&body);
         arena_free(&arena);
@@ -144,6 +226,21 @@ static void list_tried_done(struct task *task)
     l->list.tried = l->tried.event_nos;
     l->list.tried_count = l->tried.count;
     store_list_callbacks(l->c->api->options.store, &l->list);
+}
+
+/* For the first page, and for each further one of CSV. */
+static void ask(struct callbacks_request *l)
+{
+    free(l->tried.event_nos);
+    l->tried = (struct delivery_tried){
+        .done.run = list_tried_done,
+        .reply_to = call_executor(l->c),
+        .account_no = l->c->account_no,
+    };
+    if (l->no_tried)
+        store_list_callbacks(l->c->api->options.store, &l->list);
+    else
+        delivery_get_tried(l->c->api->options.delivery, &l->tried);
 }
 
 /* True: it was given; *ret_ms is then its time, if it is one. */
@@ -210,6 +307,19 @@ static void parameter_position(struct call *c, struct callback_list *list)
     list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
 }
 
+static void parameter_format(struct call *c, struct callbacks_request *l)
+{
+    struct str text = call_parameter(c, "format");
+    l->csv = text.p
+                 ? str_is(text, "csv")
+                 : accept_prefers(http_header_list(c->r, "accept"), "text/csv", "application/json");
+    if (text.p && !l->csv && !str_is(text, "json"))
+        call_add_parameter_problem(c, "format", "invalid", "json or csv.");
+    if (l->csv && call_parameter(c, "limit").p)
+        call_add_parameter_problem(c, "limit", "invalid",
+                                   "CSV has all rows that match; leave limit out.");
+}
+
 static enum attempt_class parameter_class(struct call *c)
 {
     struct str text = call_parameter(c, "class");
@@ -240,8 +350,11 @@ static void start(struct call *c, struct callbacks_request *l)
         return;
     }
     l->c = c;
+    c->work = l;
     l->limit = l->list.limit;
-    if (l->picks)
+    if (l->csv)
+        l->list.limit = CSV_ROWS_OF_PIECE;
+    else if (l->picks)
         l->list.limit = LIST_MOST;
     l->last_event_no = l->list.after_event_no;
     l->list.account_no = c->account_no;
@@ -250,14 +363,8 @@ static void start(struct call *c, struct callbacks_request *l)
     enum callback_state state = l->list.state;
     bool may_be_tried =
         state == CALLBACK_NONE || state == CALLBACK_PENDING || state == CALLBACK_DELIVERING;
-    if (!may_be_tried || is_failing(c)) { /* pending is then what is being tried, too */
-        store_list_callbacks(c->api->options.store, &l->list);
-        return;
-    }
-    l->tried.account_no = c->account_no;
-    l->tried.done.run = list_tried_done;
-    l->tried.reply_to = call_executor(c);
-    delivery_get_tried(c->api->options.delivery, &l->tried);
+    l->no_tried = !may_be_tried || is_failing(c); /* pending is then what is being tried, too */
+    ask(l);
 }
 
 void callbacks_list(struct call *c)
@@ -276,6 +383,8 @@ void callbacks_list(struct call *c)
     l->list.has_from = parameter_time(c, "from", &l->list.accepted_from_ms);
     l->list.has_to = parameter_time(c, "to", &l->list.accepted_to_ms);
     parameter_position(c, &l->list);
+    parameter_format(c, l);
+    l->list.no_bodies |= l->csv;
     start(c, l);
 }
 
@@ -284,6 +393,9 @@ void rewards_list(struct call *c)
     struct callbacks_request *l = call_alloc(c, sizeof *l);
     l->list.order = LIST_OLDEST_FIRST;
     parameter_position(c, &l->list);
+    parameter_format(c, l);
+    l->list.has_to = l->csv;
+    l->list.accepted_to_ms = call_now_ms(c) + CLOCKS_APART_MS;
     struct str day = call_parameter(c, "day");
     l->list.of_day = day.p != NULL;
     if (day.p && !clock_parse_day(day, &l->list.day))

@@ -5,9 +5,9 @@
 static const char *const p_events[] = {"deliver", NULL};
 static const char *const p_list[] = {"limit", "after", NULL};
 static const char *const p_callbacks[] = {
-    "rewardId", "panelistId", "rewardType", "state", "appId", "from", "to",
-    "class",    "status",     "bodies",     "limit", "after", NULL};
-static const char *const p_rewards[] = {"limit", "after", "day", NULL};
+    "rewardId", "panelistId", "rewardType", "state",  "appId", "from",  "to",
+    "class",    "status",     "bodies",     "format", "limit", "after", NULL};
+static const char *const p_rewards[] = {"limit", "after", "day", "format", NULL};
 static const char *const p_day[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};

@@ -1,5 +1,6 @@
 // Why a callback never came, and how it comes after all.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { Receiver, until } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf, type Stage } from './stage';
@@ -37,6 +38,19 @@ test('callbacks: the search finds by id, panelist, type and state', async () => 
   await window.field('RewardId').fill('');
   await window.field('PanelistId').fill('of-find-2');
   await window.shows(async () => assert.deepEqual(await column(0), ['find-2']));
+  await window.field('PanelistId').fill('');
+  await window.field('RewardId').fill('find-1');
+  await window.shows(async () => assert.deepEqual(await column(0), ['find-1']));
+  for (const [name, rows] of [
+    ['Download this log (CSV)', /^RewardId,[^\r]*,LastDetail\r\nfind-1,[^\r]*\r\n$/],
+    ['Download rewards (CSV)', /\r\nfind-1,[^]*\r\nfind-2,/],
+  ] as const) {
+    const [download] = await Promise.all([
+      window.page.waitForEvent('download'),
+      window.page.getByRole('link', { name }).click(),
+    ]);
+    assert.match(await readFile((await download.path())!, 'utf8'), rows);
+  }
   await window.go('/callbacks?rewardType=profiler_completed');
   await window.shows(async () => {
     assert.ok((await column(0)).includes('find-2'));

@@ -33,10 +33,20 @@ export function Button({ kind, size, busy, children, disabled, ...rest }: Button
 }
 
 export function LinkButton(
-  props: Children & { href: string; kind?: 'primary' | 'plain'; size?: 'small' },
+  props: Children & {
+    href: string;
+    kind?: 'primary' | 'plain';
+    size?: 'small';
+    /** The file's name: the browser saves what comes, as it comes. */
+    download?: string;
+  },
 ) {
   return (
-    <a class={`button ${props.kind ?? ''} ${props.size ?? ''}`} href={props.href}>
+    <a
+      class={`button ${props.kind ?? ''} ${props.size ?? ''}`}
+      href={props.href}
+      download={props.download}
+    >
       {props.children}
     </a>
   );

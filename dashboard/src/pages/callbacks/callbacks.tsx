@@ -2,9 +2,18 @@
 import { useState } from 'preact/hooks';
 import { everyItem, useRead, useResource } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
-import { path } from '../../lib/http';
+import { path, withQuery } from '../../lib/http';
 import type { AccountEndpoints, App, Callback } from '../../lib/types';
-import { Button, Card, Empty, Loading, PageHead, ProblemNotice, Time } from '../../ui/basics';
+import {
+  Button,
+  Card,
+  Empty,
+  LinkButton,
+  Loading,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
 import { Amount } from '../../ui/money';
 import { Table, type Column } from '../../ui/table';
 import { asked, clearFilters, Filters, isFiltered } from './filters';
@@ -181,6 +190,15 @@ export function CallbacksPage() {
         title="Callbacks"
         text="Every callback that your panelists’ rewards owe you, newest first."
       >
+        <LinkButton href="/api/v1/rewards?format=csv" download="rewards.csv">
+          Download rewards (CSV)
+        </LinkButton>
+        <LinkButton
+          href={withQuery('/api/v1/callbacks', { ...asked(), format: 'csv' })}
+          download="callbacks.csv"
+        >
+          Download this log (CSV)
+        </LinkButton>
         {may('callbacks:write') && (
           <Button onClick={() => setRecovering(true)}>Resend a range</Button>
         )}
