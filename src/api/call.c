@@ -4,8 +4,10 @@
 
 #include "api/caller.h"
 #include "api/internal.h"
+#include "api/pack.h"
 #include "api/route.h"
 #include "base/limits.h"
+#include "domain/negotiate.h"
 #include "intake/intake.h"
 #include "people/user.h"
 
@@ -93,16 +95,85 @@ static void add_common_headers(struct call *c, struct buf *headers)
                    c->rate.limit, c->rate.remaining, c->rate.reset_s);
 }
 
+/* --- compressed where the client takes it ------------------------------------------------------
+ */
+
+/* Below it, headers and gzip's own would eat what is won. */
+#define PACKED_BYTES_LEAST 1024
+
+struct packed {
+    struct pack pack;
+    struct call *c;
+    int status; /* of an answer in one piece, */
+    const char *type;
+    struct buf headers;
+    void (*drained)(struct http_request *r); /* of a piece */
+};
+
+static bool may_pack(const struct call *c)
+{
+    return c->route && (c->route->flags & ROUTE_PACKED) && !c->holds_secrets;
+}
+
+/* Adds what an answer that may be compressed says of it. True: it is to be. body_bytes is SIZE_MAX
+ * where nobody knows yet. */
+static bool choose_coding(struct call *c, size_t body_bytes, struct buf *headers)
+{
+    if (!may_pack(c))
+        return false;
+    struct str accepted = http_header_list(c->r, "accept-encoding");
+    bool packs = accept_coding(accepted) == CODING_GZIP &&
+                 (body_bytes >= PACKED_BYTES_LEAST || accept_refuses_identity(accepted));
+    buf_add_c(headers, "Vary: Accept-Encoding\r\n");
+    if (packs)
+        buf_add_c(headers, "Content-Encoding: gzip\r\n");
+    return packs;
+}
+
+static struct packed *pack_new(struct call *c)
+{
+    struct packed *p = call_alloc(c, sizeof *p);
+    p->c = c;
+    p->pack.executor = call_executor(c);
+    p->pack.gzip = gzip_new();
+    return p;
+}
+
+static void respond(struct call *c, int status, const char *type, struct buf *headers,
+                    struct str body)
+{
+    end(c);
+    c->magic = 0; /* answering frees the call: a second answer must not find it */
+    http_respond(c->r, status, type, buf_str(headers), body);
+    buf_free(headers);
+}
+
+static void answer_packed(struct pack *pack)
+{
+    struct packed *p = CONTAINER_OF(pack, struct packed, pack);
+    struct buf headers = p->headers, out = p->pack.out; /* p ends with its call */
+    gzip_free(p->pack.gzip);
+    respond(p->c, p->status, p->type, &headers, buf_str(&out));
+    buf_free(&out);
+}
+
 static void answer(struct call *c, int status, const char *type, struct str extra, struct str body)
 {
     CHECK_MAGIC(c, CALL_MAGIC);
     struct buf headers = {0};
     add_common_headers(c, &headers);
     buf_add_str(&headers, extra);
-    end(c);
-    c->magic = 0; /* answering frees the call: a second answer must not find it */
-    http_respond(c->r, status, type, buf_str(&headers), body);
-    buf_free(&headers);
+    if (status != 200 || !choose_coding(c, body.n, &headers)) {
+        respond(c, status, type, &headers, body);
+        return;
+    }
+    struct packed *p = pack_new(c);
+    p->status = status;
+    p->type = type;
+    p->headers = headers;
+    p->pack.flush = GZIP_END;
+    p->pack.done = answer_packed;
+    pack_begin(&p->pack, body);
 }
 
 void call_answer_json(struct call *c, int status, const struct buf *body)
@@ -134,18 +205,68 @@ void call_begin_pieces(struct call *c, const char *content_type)
 {
     struct buf headers = {0};
     add_common_headers(c, &headers);
+    if (choose_coding(c, SIZE_MAX, &headers))
+        c->packed = pack_new(c);
     http_respond_begin(c->r, 200, content_type, buf_str(&headers));
     buf_free(&headers);
 }
 
-void call_end_pieces(struct call *c)
+static void piece_packed(struct pack *pack)
 {
+    struct packed *p = CONTAINER_OF(pack, struct packed, pack);
+    struct http_request *r = p->c->r;
+    struct buf out = p->pack.out;
+    if (r->gone)
+        p->drained(r);
+    else
+        http_respond_piece(r, buf_str(&out), p->drained);
+    buf_free(&out);
+}
+
+void call_piece(struct call *c, struct str piece, void (*drained)(struct http_request *r))
+{
+    if (!c->packed) {
+        http_respond_piece(c->r, piece, drained);
+        return;
+    }
+    c->packed->drained = drained;
+    c->packed->pack.flush = GZIP_FLUSH;
+    c->packed->pack.done = piece_packed;
+    pack_begin(&c->packed->pack, piece);
+}
+
+static void end_pieces(struct call *c, struct str last)
+{
+    if (!c->r->gone && last.n > 0)
+        http_respond_piece(c->r, last, NULL);
     end(c);
     http_respond_end(c->r);
 }
 
+static void last_packed(struct pack *pack)
+{
+    struct packed *p = CONTAINER_OF(pack, struct packed, pack);
+    struct buf out = p->pack.out; /* p ends with its call */
+    gzip_free(p->pack.gzip);
+    end_pieces(p->c, buf_str(&out));
+    buf_free(&out);
+}
+
+void call_end_pieces(struct call *c, struct str last)
+{
+    if (!c->packed) {
+        end_pieces(c, last);
+        return;
+    }
+    c->packed->pack.flush = GZIP_END;
+    c->packed->pack.done = last_packed;
+    pack_begin(&c->packed->pack, last);
+}
+
 void call_abort_pieces(struct call *c)
 {
+    if (c->packed)
+        gzip_free(c->packed->pack.gzip);
     end(c);
     http_respond_abort(c->r);
 }
@@ -158,6 +279,7 @@ static const char *status_title(int status)
     case 403: return "Forbidden";
     case 404: return "Not Found";
     case 405: return "Method Not Allowed";
+    case 406: return "Not Acceptable";
     case 409: return "Conflict";
     case 412: return "Precondition Failed";
     case 413: return "Content Too Large";

@@ -64,6 +64,8 @@ struct call {
     uint32_t used_account_no;
     enum account_use use;
     int64_t retry_after_s; /* of a 429 that is not the rate's; 0: a second */
+    bool holds_secrets;    /* this answer of a ROUTE_PACKED does: it is not compressed */
+    struct packed *packed; /* the answer under way; NULL: as it is */
 };
 
 /* Whether who asks has the scope; an admin has all. */
@@ -103,9 +105,11 @@ void call_answer_busy(struct call *c, enum store_status status); /* 429 or 503 w
     "events that are stored already are then counted as Duplicates."
 /* Answers unless the status is STORE_OK: busy, failed, not found; or the caller may no more. */
 MUST_CHECK bool call_store_ok(struct call *c, enum store_status status);
-/* For an answer in pieces: the same headers and the same end as the others. */
+/* For an answer in pieces: the same headers and the same end as the others. A piece is given as to
+ * http_respond_piece, with `drained`; the last one, which may be absent, with the end. */
 void call_begin_pieces(struct call *c, const char *content_type);
-void call_end_pieces(struct call *c);
+void call_piece(struct call *c, struct str piece, void (*drained)(struct http_request *r));
+void call_end_pieces(struct call *c, struct str last);
 void call_abort_pieces(struct call *c); /* the rest cannot be had: no end */
 
 void call_add_parameter_problem(struct call *c, const char *name, const char *code,

@@ -194,9 +194,10 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
     json_object(w);
     render_facts(c, w, row, app);
     json_key_c(w, "Endpoint", lane_kind_name(row->event.lane));
-    masked_url(w, app, row->event.lane);
-    if (shown != SHOW_ITEM)
+    if (shown != SHOW_ITEM) {
+        masked_url(w, app, row->event.lane);
         render_body(c, w, &row->event, app);
+    }
     json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
         json_key_string(w, "ReasonGiven", row->event.reason);

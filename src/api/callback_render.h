@@ -3,7 +3,8 @@
 
 #include "api/call.h"
 
-/* In a list, with its last attempt; or alone, with its body and all attempts. */
+/* In a list, with its last attempt, without or with its URL and body; or alone, with all attempts.
+ */
 enum callback_shown { SHOW_ITEM, SHOW_ITEM_WITH_BODY, SHOW_WHOLE };
 
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,

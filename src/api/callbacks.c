@@ -134,13 +134,14 @@ static bool csv_may_go_on(struct callbacks_request *l)
     return l->list.status == STORE_OK && atomic_load(&l->c->api->accepting) && caller_judge(l->c);
 }
 
-static void csv_end(struct callbacks_request *l, bool whole)
+/* last absent: the rest cannot be had. */
+static void csv_end(struct callbacks_request *l, struct str last)
 {
     struct call *c = l->c;
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
-    if (whole || c->r->gone)
-        call_end_pieces(c);
+    if (last.p || c->r->gone)
+        call_end_pieces(c, last);
     else
         call_abort_pieces(c);
     arena_free(&arena);
@@ -153,7 +154,7 @@ static void csv_drained(struct http_request *r)
     CHECK_MAGIC(c, CALL_MAGIC);
     struct callbacks_request *l = c->work;
     if (r->gone)
-        csv_end(l, false);
+        csv_end(l, STR_NONE);
     else
         ask(l);
 }
@@ -164,7 +165,7 @@ static void csv_page_done(struct callbacks_request *l)
     struct buf piece = {0};
     enum csv_columns columns = l->list.order == LIST_OLDEST_FIRST ? CSV_REWARDS : CSV_CALLBACKS;
     if (l->begun && (c->r->gone || !csv_may_go_on(l))) {
-        csv_end(l, false); /* without an end: nobody takes it for the whole */
+        csv_end(l, STR_NONE); /* without an end: nobody takes it for the whole */
         return;
     }
     if (!l->begun) {
@@ -180,11 +181,11 @@ static void csv_page_done(struct callbacks_request *l)
     arena_free(&l->list.arena);
     l->list.arena = (struct arena){0};
     bool gone = c->r->gone, more = l->list.more && !gone && c->r->method != HTTP_HEAD;
-    if (!gone)
-        http_respond_piece(c->r, buf_str(&piece), more ? csv_drained : NULL);
+    if (more)
+        call_piece(c, buf_str(&piece), csv_drained);
+    else
+        csv_end(l, piece.n ? buf_str(&piece) : STR(""));
     buf_free(&piece);
-    if (!more)
-        csv_end(l, true);
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -385,6 +386,7 @@ void callbacks_list(struct call *c)
     parameter_position(c, &l->list);
     parameter_format(c, l);
     l->list.no_bodies |= l->csv;
+    c->holds_secrets = !l->list.no_bodies; /* Sig, and URLs with whatever they carry */
     start(c, l);
 }
 

@@ -8,6 +8,7 @@
 #include "api/tries.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "domain/negotiate.h"
 #include "people/people.h"
 #include "services/recovery.h"
 #include "web/web.h"
@@ -296,6 +297,9 @@ void api_handle(void *context, struct http_request *r)
     if (c->route->method != HTTP_GET && !(c->route->flags & ROUTE_LONG))
         http_respond_by(r, loop_mono_ms(c->loop->loop) + LIMIT_ANSWER_DEADLINE_MS,
                         "The store does not answer, and " CALL_NOT_KNOWN);
-    if (take_use(c))
+    if (c->route->flags & ROUTE_PACKED &&
+        accept_coding(http_header_list(r, "accept-encoding")) == CODING_NONE)
+        call_answer_problem(c, 406, "This path answers as it is, or with Content-Encoding gzip.");
+    else if (take_use(c))
         c->route->handle(c);
 }

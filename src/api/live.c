@@ -234,7 +234,7 @@ static void finish(struct live_stream *s)
     loop_timer_clear(c->loop->loop, &s->timer);
     give_place_back(s->live, c->account_no);
     free(s->told);
-    call_end_pieces(c); /* frees the stream */
+    call_end_pieces(c, STR_NONE); /* frees the stream */
 }
 
 static void drained(struct http_request *r)
@@ -281,7 +281,7 @@ void live_get(struct call *c)
     struct buf piece = {0};
     if (c->r->method == HTTP_HEAD) {
         call_begin_pieces(c, "text/event-stream");
-        call_end_pieces(c);
+        call_end_pieces(c, STR_NONE);
         return;
     }
     if (!take_place(live, c->account_no)) {

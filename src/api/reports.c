@@ -68,12 +68,10 @@ static void page_done(struct task *task)
     free(s->query.rows);
     s->query.rows = NULL;
     if (more) {
-        http_respond_piece(c->r, buf_str(&piece), drained);
+        call_piece(c, buf_str(&piece), drained);
     } else {
-        if (!c->r->gone)
-            http_respond_piece(c->r, buf_str(&piece), NULL);
         finish(s);
-        call_end_pieces(c);
+        call_end_pieces(c, buf_str(&piece));
     }
     buf_free(&piece);
 }
@@ -82,7 +80,7 @@ static void ask(struct report_stream *s)
 {
     if (s->c->r->gone) {
         finish(s);
-        call_end_pieces(s->c);
+        call_end_pieces(s->c, STR_NONE);
         return;
     }
     s->query.done.run = page_done;

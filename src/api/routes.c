@@ -21,6 +21,7 @@ static const char *const p_report_by_product[] = {
 #define READ ROUTE_LIMITED
 #define SCAN (ROUTE_LIMITED | ROUTE_SCAN)
 #define WRITE 0
+#define PACKED ROUTE_PACKED
 #define OPERATOR_READ (ROUTE_LIMITED | ROUTE_OPERATOR)
 #define OPERATOR_WRITE ROUTE_OPERATOR
 
@@ -28,26 +29,27 @@ const struct route api_routes[] = {
     {HTTP_POST, "/api/v1/events", SCOPE_EVENTS_WRITE, 0, SUBJECT_NONE, p_events, "Events",
      "EventsAnswer", 202, "Take events in: one object, an array or NDJSON.", events_post},
 
-    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "EarningsReport", 200, "USD earnings by Day and ClientId.",
      report_earnings},
-    {HTTP_GET, "/api/v1/reports/arpdau", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/arpdau", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "ArpdauReport", 200, "Average USD earnings per active panelist.",
      report_arpdau},
-    {HTTP_GET, "/api/v1/reports/survey-attempts", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
-     p_report, NULL, "SurveyAttemptsReport", 200, "Survey starts.", report_survey_attempts},
-    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
+    {HTTP_GET, "/api/v1/reports/survey-attempts", SCOPE_REPORTS_READ, SCAN | PACKED,
+     SUBJECT_ACCOUNT, p_report, NULL, "SurveyAttemptsReport", 200, "Survey starts.",
+     report_survey_attempts},
+    {HTTP_GET, "/api/v1/reports/conversions", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "ConversionsReport", 200,
      "Payouts: events with Reward and RevenueAmount above zero.", report_conversions},
-    {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, SCAN, SUBJECT_ACCOUNT,
-     p_report, NULL, "ActivePanelistReport", 200, "Distinct panelists with a survey start.",
-     report_active_panelist},
+    {HTTP_GET, "/api/v1/reports/active-panelist", SCOPE_REPORTS_READ, SCAN | PACKED,
+     SUBJECT_ACCOUNT, p_report, NULL, "ActivePanelistReport", 200,
+     "Distinct panelists with a survey start.", report_active_panelist},
 
-    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, SCAN | ROUTE_QUERY_REQUIRED, SUBJECT_ACCOUNT,
-     p_day, NULL, "IntradayReport", 200, "How one of the last days went, in quarters of an hour.",
-     report_intraday},
+    {HTTP_GET, "/api/v1/intraday", SCOPE_REPORTS_READ, SCAN | PACKED | ROUTE_QUERY_REQUIRED,
+     SUBJECT_ACCOUNT, p_day, NULL, "IntradayReport", 200,
+     "How one of the last days went, in quarters of an hour.", report_intraday},
 
-    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, SCAN | ROUTE_QUERY_REQUIRED,
+    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, SCAN | PACKED | ROUTE_QUERY_REQUIRED,
      SUBJECT_ACCOUNT, p_day, NULL, "Statement", 200,
      "The books of one day, per app, with a digest to check one's own against.", statements_get},
 
@@ -87,8 +89,8 @@ const struct route api_routes[] = {
      "App", 200, "Change an app (RFC 7396; null clears a URL).", app_patch},
     {HTTP_POST, "/api/v1/apps/{AppId}/clients", SCOPE_APPS_WRITE, WRITE, SUBJECT_APP, NULL,
      "ClientCreate", "Client", 201, "Create a client.", clients_post},
-    {HTTP_GET, "/api/v1/apps/{AppId}/clients", SCOPE_APPS_READ, READ, SUBJECT_APP, p_list, NULL,
-     "ClientList", 200, "List an app's clients.", clients_list},
+    {HTTP_GET, "/api/v1/apps/{AppId}/clients", SCOPE_APPS_READ, READ | PACKED, SUBJECT_APP, p_list,
+     NULL, "ClientList", 200, "List an app's clients.", clients_list},
     {HTTP_GET, "/api/v1/apps/{AppId}/secret", SCOPE_APPS_WRITE, READ, SUBJECT_APP, NULL, NULL,
      "Secret", 200, "Show the Callback Secret; each showing is logged.", app_secret_get},
     {HTTP_POST, "/api/v1/apps/{AppId}/secret/rotate", SCOPE_APPS_WRITE, WRITE | ROUTE_BODY_OPTIONAL,
@@ -118,8 +120,9 @@ const struct route api_routes[] = {
     {HTTP_PATCH, "/api/v1/clients/{ClientId}", SCOPE_APPS_WRITE, WRITE, SUBJECT_CLIENT, NULL,
      "ClientPatch", "Client", 200, "Change a client (RFC 7396).", client_patch},
 
-    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN, SUBJECT_ACCOUNT, p_callbacks, NULL,
-     "CallbackList", 200, "List callbacks, newest acceptance first.", callbacks_list},
+    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
+     p_callbacks, NULL, "CallbackList", 200, "List callbacks, newest acceptance first.",
+     callbacks_list},
     {HTTP_GET, "/api/v1/callbacks/{RewardId}", SCOPE_CALLBACKS_READ, READ, SUBJECT_REWARD, NULL,
      NULL, "Callback", 200, "Read a callback with every attempt.", callback_get_one},
     {HTTP_POST, "/api/v1/callbacks/{RewardId}/resend", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_REWARD,
@@ -132,8 +135,9 @@ const struct route api_routes[] = {
      NULL, NULL, "Recovery", 200, "How far a recovery has come.", recovery_get},
     {HTTP_DELETE, "/api/v1/recoveries/{RecoveryId}", SCOPE_CALLBACKS_WRITE, WRITE, SUBJECT_RECOVERY,
      NULL, NULL, NULL, 204, "Stop and forget a recovery.", recovery_delete},
-    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, SCAN, SUBJECT_ACCOUNT, p_rewards, NULL,
-     "RewardList", 200, "Every reward, oldest first, to repair any gap by pulling.", rewards_list},
+    {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_ACCOUNT, p_rewards,
+     NULL, "RewardList", 200, "Every reward, oldest first, to repair any gap by pulling.",
+     rewards_list},
     {HTTP_POST, "/api/v1/panelists/erase", SCOPE_PANELISTS_ERASE, WRITE | ROUTE_LONG,
      SUBJECT_ACCOUNT, NULL, "PanelistErase", "PanelistErased", 200,
      "Erase a panelist's personal data.", panelist_erase},
@@ -202,9 +206,9 @@ const struct route api_routes[] = {
      "The process answers.", probe_healthz},
     {HTTP_GET, "/readyz", 0, ROUTE_PUBLIC | ROUTE_PROBE, SUBJECT_NONE, NULL, NULL, "Probe", 200,
      "The store is reachable and accepting.", probe_readyz},
-    {HTTP_GET, "/metrics", 0, ROUTE_PUBLIC | ROUTE_PROBE, SUBJECT_NONE, NULL, NULL, NULL, 200,
-     "Prometheus metrics.", metrics_get},
-    {HTTP_GET, "/openapi.json", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, NULL, 200,
+    {HTTP_GET, "/metrics", 0, ROUTE_PUBLIC | ROUTE_PROBE | PACKED, SUBJECT_NONE, NULL, NULL, NULL,
+     200, "Prometheus metrics.", metrics_get},
+    {HTTP_GET, "/openapi.json", 0, ROUTE_PUBLIC | PACKED, SUBJECT_NONE, NULL, NULL, NULL, 200,
      "This description.", openapi_get},
 };
 

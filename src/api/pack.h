@@ -1,0 +1,19 @@
+/* Compressing what a call answers, a slice at a time between which the loop does other things. */
+#pragma once
+
+#include "base/executor.h"
+#include "http/gzip.h"
+
+struct pack {
+    struct task task;
+    struct executor *executor; /* of the loop whose thread calls pack_begin */
+    struct gzip *gzip;
+    enum gzip_flush flush; /* behind the last slice */
+    struct buf in;
+    size_t at;
+    struct buf out;
+    void (*done)(struct pack *p); /* once; `out` is its own then, and p may be freed */
+};
+
+/* What is short is done when this returns. The bytes are copied where they must last. */
+void pack_begin(struct pack *p, struct str bytes);
