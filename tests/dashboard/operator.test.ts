@@ -172,12 +172,30 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   const paid = await rewardsOf('lucky-1');
   assert.equal(paid.length, 1);
   assert.equal(paid[0].Reward, 150);
+  await client.selectOption('farm-ios');
   await admin.field('PanelistId').fill('lucky-2');
   await admin.field('Reward').fill('0.5');
   await admin.button('Preview').click();
   await admin.button('Pay it').dblclick();
   await admin.see('Reward created.');
   assert.equal((await rewardsOf('lucky-2')).length, 1);
+  await admin.close();
+});
+
+test('operator: manual rewards begin with nobody chosen', async () => {
+  const admin = await windowOf('admin');
+  await admin.go('/rewards');
+  await admin.shows(async () => assert.equal(await admin.field('Partner').inputValue(), ''));
+  await admin.lacks(admin.field('Client'), admin.field('PanelistId'), admin.button('Preview'));
+  await admin.field('Partner').selectOption('sunny-games');
+  await admin.field('PanelistId').fill('lucky-3');
+  await admin.shows(async () => assert.equal(await admin.field('Client').inputValue(), ''));
+  await admin.field('Reward').fill('5');
+  await admin.shows(async () => assert.ok(await admin.button('Preview').isDisabled()));
+  await admin.field('Client').selectOption('farm-ios');
+  await admin.shows(async () => assert.ok(await admin.button('Preview').isEnabled()));
+  await admin.link('Reversal').click();
+  await admin.field('RewardId of the completed offer').waitFor();
   await admin.close();
 });
 

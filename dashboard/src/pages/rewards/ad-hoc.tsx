@@ -41,22 +41,22 @@ interface FormProps {
 }
 
 function AdHocForm({ partner, choices, onSent }: FormProps) {
-  const [clientId, setClientId] = useState(choices[0]!.client.ClientId);
+  const [clientId, setClientId] = useState('');
   const [panelist, setPanelist] = useState('');
   const [reward, setReward] = useState('');
   const [reason, setReason] = useState('');
   const [original, setOriginal] = useState('');
   const [isTest, setTest] = useState(false);
   const [asking, setAsking] = useState(false);
-  const chosen = choices.find(one => one.client.ClientId === clientId) ?? choices[0]!;
+  const chosen = choices.find(one => one.client.ClientId === clientId);
   const amount = Decimal.parse(reward.trim());
   const id = eventId('adhoc');
-  const refused = amount?.isNegative && !chosen.app.NegativeAdHoc;
+  const refused = chosen && amount?.isNegative && !chosen.app.NegativeAdHoc;
   const pay = async () => {
     const fresh = await sendOnce({
       EventId: id,
       Type: 'ad_hoc',
-      ClientId: chosen.client.ClientId,
+      ClientId: clientId,
       PanelistId: panelist,
       Reward: reward.trim(),
       Reason: reason.trim() || undefined,
@@ -71,10 +71,13 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
         <SelectField
           label="Client"
           value={clientId}
-          items={choices.map(({ client, app }) => ({
-            value: client.ClientId,
-            title: `${app.Name || app.AppId} · ${client.ClientId}`,
-          }))}
+          items={[
+            { value: '', title: 'Choose a client' },
+            ...choices.map(({ client, app }) => ({
+              value: client.ClientId,
+              title: `${app.Name || app.AppId} · ${client.ClientId}`,
+            })),
+          ]}
           onChange={setClientId}
         />
         <TextField
@@ -91,9 +94,10 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
           value={reward}
           onChange={setReward}
           hint={
-            chosen.app.NegativeAdHoc
+            chosen &&
+            (chosen.app.NegativeAdHoc
               ? 'Below zero takes back what was paid by mistake.'
-              : 'Above zero: this app takes no claw-backs (NegativeAdHoc is off).'
+              : 'Above zero: this app takes no claw-backs (NegativeAdHoc is off).')
           }
           fault={
             reward.trim() && !amount
@@ -127,12 +131,12 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
         <Button
           type="submit"
           kind="primary"
-          disabled={!panelist || !amount || amount.isZero || refused}
+          disabled={!chosen || !panelist || !amount || amount.isZero || refused}
         >
           Preview
         </Button>
       </div>
-      {asking && amount && (
+      {asking && chosen && amount && (
         <Confirm
           title={amount.isNegative ? 'Take this back?' : 'Pay this reward?'}
           action={amount.isNegative ? 'Take it back' : 'Pay it'}

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks';
 import { everyItem, useRead, useResource } from '../../app/resource';
 import { query, setQuery } from '../../app/router';
-import { path } from '../../lib/http';
+import { path, withQuery } from '../../lib/http';
 import type { Callback, Partner } from '../../lib/types';
 import {
   Card,
@@ -55,7 +55,7 @@ export function RewardsPage() {
     everyItem<Partner>('/api/v1/partners', {}, signal),
   );
   const [sent, setSent] = useState<Sent | null>(null);
-  const partner = query.value.get('partner') ?? data?.[0]?.PartnerId ?? '';
+  const partner = query.value.get('partner') ?? '';
   const reversal = query.value.get('do') === 'reversal';
   const done = (what: Sent) => {
     setSent(what);
@@ -79,25 +79,33 @@ export function RewardsPage() {
           <Tabs
             label="What to do"
             items={[
-              { href: '/rewards', title: 'Ad-hoc reward', current: !reversal },
-              { href: '/rewards?do=reversal', title: 'Reversal', current: reversal },
+              {
+                href: withQuery('/rewards', { partner }),
+                title: 'Ad-hoc reward',
+                current: !reversal,
+              },
+              {
+                href: withQuery('/rewards', { do: 'reversal', partner }),
+                title: 'Reversal',
+                current: reversal,
+              },
             ]}
           />
           {sent && <Outcome key={sent.id} sent={sent} />}
           <SelectField
             label="Partner"
             value={partner}
-            items={data.map(one => ({
-              value: one.PartnerId,
-              title: one.Name ? `${one.Name} (${one.PartnerId})` : one.PartnerId,
-            }))}
+            items={[
+              { value: '', title: 'Choose a partner' },
+              ...data.map(one => ({
+                value: one.PartnerId,
+                title: one.Name ? `${one.Name} (${one.PartnerId})` : one.PartnerId,
+              })),
+            ]}
             onChange={value => setQuery({ partner: value })}
           />
-          {reversal ? (
-            <ReversalCard key={`${partner} ${sent?.id}`} {...part} />
-          ) : (
-            <AdHocCard key={`${partner} ${sent?.id}`} {...part} />
-          )}
+          {partner && reversal && <ReversalCard key={`${partner} ${sent?.id}`} {...part} />}
+          {partner && !reversal && <AdHocCard key={`${partner} ${sent?.id}`} {...part} />}
         </>
       )}
     </div>
