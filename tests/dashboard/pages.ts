@@ -20,6 +20,8 @@ export const everyPage: Shown[] = [
   sunny('overview', '/'),
   sunny('reports', '/reports'),
   sunny('reports-arpdau', '/reports?report=arpdau'),
+  sunny('statements', '/statements'),
+  sunny('statement', `/statements/${new Date().toISOString().slice(0, 7)}`),
   sunny('callbacks', '/callbacks'),
   sunny('callback', '/callbacks/picture-1'),
   sunny('apps', '/apps'),

@@ -16,6 +16,8 @@ import { PartnerPage } from '../pages/partners/partner';
 import { PartnersPage } from '../pages/partners/partners';
 import { ReportsPage } from '../pages/reports/reports';
 import { RewardsPage } from '../pages/rewards/rewards';
+import { StatementPage } from '../pages/statements/statement';
+import { StatementsPage } from '../pages/statements/statements';
 import { SystemPage } from '../pages/system/system';
 import { lazy } from './lazy';
 
@@ -47,6 +49,19 @@ export const pages: Page[] = [
     scope: 'reports:read',
     component: ReportsPage,
     nav: { group: '', title: 'Reports', icon: 'reports' },
+  },
+  {
+    path: '/statements',
+    side: 'partner',
+    scope: 'reports:read',
+    component: StatementsPage,
+    nav: { group: '', title: 'Statements', icon: 'statements' },
+  },
+  {
+    path: '/statements/{Month}',
+    side: 'partner',
+    scope: 'reports:read',
+    component: StatementPage,
   },
   {
     path: '/callbacks',

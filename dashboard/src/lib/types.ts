@@ -293,6 +293,24 @@ export interface Report {
   Warnings?: { ClientId: string; Code: string; Detail: string }[];
 }
 
+interface StatementSums {
+  Count: number;
+  Reward: Decimal;
+  RevenueAmount: Decimal;
+}
+
+export interface StatementItem extends StatementSums {
+  AppId: string;
+  Final: boolean;
+  Digest: string;
+  Groups: (StatementSums & { RewardType: RewardType; State: CallbackState })[];
+}
+
+export interface Statement {
+  Day: string;
+  Items: StatementItem[];
+}
+
 export interface AuditEntry {
   AuditId: string;
   At: string;

@@ -2,6 +2,7 @@
 const paths = {
   overview: 'M4 13h6V4H4zM14 20h6V11h-6zM4 20h6v-3H4zM14 7h6V4h-6z',
   reports: 'M4 20V4M4 20h16M8 16v-4M12 16V8M16 16v-6',
+  statements: 'M6 3h12v18l-3-2-3 2-3-2-3 2zM9 8h6M9 12h6',
   callbacks: 'M4 7h13l-3-3M20 17H7l3 3',
   apps: 'M4 4h7v7H4zM13 4h7v7h-7zM4 13h7v7H4zM16.5 13v7M13 16.5h7',
   console: 'M4 5h16v14H4zM7.5 9.5l3 2.5-3 2.5M13 15h4',

@@ -4,6 +4,7 @@ import { useState } from 'preact/hooks';
 import { useRead } from '../../app/resource';
 import { address, query, setQuery } from '../../app/router';
 import { partnerId, serverNow } from '../../app/session';
+import { saveCsv } from '../../lib/csv';
 import { addDays, dayOf, daysBetween } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import { getText, type Query } from '../../lib/http';
@@ -207,12 +208,7 @@ function CsvButton({ ask }: { ask: Asked }) {
         { ...ask.query, format: 'csv' },
         'text/csv',
       );
-      const url = URL.createObjectURL(new Blob([text], { type: 'text/csv' }));
-      const link = document.createElement('a');
-      link.href = url;
-      link.download = `${ask.name}_${ask.start}_${ask.end}.csv`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(url), 1000);
+      saveCsv(`${ask.name}_${ask.start}_${ask.end}.csv`, text);
     });
   return (
     <>
