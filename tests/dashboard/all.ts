@@ -10,6 +10,8 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 2, load: () => import('./reading.test') },
   { part: 2, load: () => import('./money.test') },
   { part: 1, load: () => import('./statements.test') },
+  { part: 2, load: () => import('./alerts.test') },
+  { part: 2, load: () => import('./erasing.test') },
   { part: 2, load: () => import('./callbacks.test') },
   { part: 2, load: () => import('./resend.test') },
   { part: 1, load: () => import('./urls.test') },

@@ -33,6 +33,8 @@ export const everyPage: Shown[] = [
   sunny('console', '/console?app=farm-friends'),
   sunny('verify', '/console?app=farm-friends&do=verify'),
   sunny('keys', '/keys'),
+  sunny('alerts', '/alerts'),
+  sunny('erase', '/erase'),
   sunny('docs', '/docs'),
   sunny('docs-page', '/docs/callbacks'),
   sunny('docs-search', '/docs?q=suspended'),

@@ -3,17 +3,19 @@ import type { ComponentType } from 'preact';
 import type { Scope } from '../lib/types';
 import type { IconName } from '../ui/icons';
 import { AccountPage } from '../pages/account/account';
-import { AuditPage } from '../pages/audit/audit';
+import { AlertsPage } from '../pages/alerts/alerts';
 import { AppPage } from '../pages/apps/app';
 import { AppsPage } from '../pages/apps/apps';
+import { AuditPage } from '../pages/audit/audit';
 import { CallbackPage } from '../pages/callbacks/callback';
 import { CallbacksPage } from '../pages/callbacks/callbacks';
 import { ConsolePage } from '../pages/console/console';
+import { ErasePage } from '../pages/erase/erase';
 import { KeysPage } from '../pages/keys/keys';
-import { PeoplePage } from '../pages/people/people';
 import { OverviewPage } from '../pages/overview/overview';
 import { PartnerPage } from '../pages/partners/partner';
 import { PartnersPage } from '../pages/partners/partners';
+import { PeoplePage } from '../pages/people/people';
 import { ReportsPage } from '../pages/reports/reports';
 import { RewardsPage } from '../pages/rewards/rewards';
 import { StatementPage } from '../pages/statements/statement';
@@ -106,6 +108,20 @@ export const pages: Page[] = [
     nav: { group: 'Developers', title: 'Docs', icon: 'docs' },
   },
   { path: '/docs/{page}', side: 'partner', component: DocsPage },
+  {
+    path: '/alerts',
+    side: 'partner',
+    scope: 'apps:read',
+    component: AlertsPage,
+    nav: { group: 'Developers', title: 'Alerts', icon: 'warn' },
+  },
+  {
+    path: '/erase',
+    side: 'partner',
+    scope: 'panelists:erase',
+    component: ErasePage,
+    nav: { group: 'Account', title: 'Erase a panelist', icon: 'erase' },
+  },
   {
     path: '/',
     side: 'operator',

@@ -1,10 +1,11 @@
 // The Callback Secret: hidden until it is shown on purpose, and rotation without a gap.
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { may } from '../../app/session';
 import { get, path, post } from '../../lib/http';
-import { Button, Card, CopyButton, Notice, ProblemNotice, Time } from '../../ui/basics';
+import { Button, Card, Notice, ProblemNotice, Time } from '../../ui/basics';
 import { SelectField, TextField, useSending } from '../../ui/forms';
 import { Dialog, say } from '../../ui/overlay';
+import { HiddenSecret } from '../../ui/secret';
 import type { TabProps } from './loaded';
 
 export interface Secret {
@@ -12,8 +13,6 @@ export interface Secret {
   OlderSecretUntil: string | null;
   SigUsesOlder: boolean;
 }
-
-const hiddenAfterMs = 60_000;
 
 function RotateDialog({
   app,
@@ -79,11 +78,6 @@ export function SecretCard({ app }: TabProps) {
   const [secret, setSecret] = useState<Secret | null>(null);
   const [rotating, setRotating] = useState(false);
   const sending = useSending();
-  useEffect(() => {
-    if (!secret) return;
-    const timer = setTimeout(() => setSecret(null), hiddenAfterMs);
-    return () => clearTimeout(timer);
-  }, [secret]);
   const show = () =>
     sending.run(async () => setSecret(await get<Secret>(path`/api/v1/apps/${app.AppId}/secret`)));
   if (!may('apps:write')) {
@@ -103,21 +97,12 @@ export function SecretCard({ app }: TabProps) {
         </Button>
       }
     >
-      <div class="row">
-        <code class="secret">{secret ? secret.CallbackSecret : '•'.repeat(32)}</code>
-        {secret ? (
-          <>
-            <CopyButton text={secret.CallbackSecret} what="secret" />
-            <Button size="small" onClick={() => setSecret(null)}>
-              Hide
-            </Button>
-          </>
-        ) : (
-          <Button size="small" busy={sending.busy} onClick={show}>
-            Show
-          </Button>
-        )}
-      </div>
+      <HiddenSecret
+        text={secret?.CallbackSecret ?? null}
+        busy={sending.busy}
+        onShow={() => void show()}
+        onHide={() => setSecret(null)}
+      />
       {secret?.OlderSecretUntil && (
         <Notice>
           The older secret is still live until <Time at={secret.OlderSecretUntil} />;{' '}

@@ -1,0 +1,246 @@
+// Alerts: where messages about callback URLs go, what they are signed with, and which there are.
+import { useState } from 'preact/hooks';
+import { useRead, useResource } from '../../app/resource';
+import { may, partnerId } from '../../app/session';
+import { get, path, post, request } from '../../lib/http';
+import type { AccountEndpoints, Partner } from '../../lib/types';
+import {
+  Badge,
+  Button,
+  Card,
+  Loading,
+  Notice,
+  PageHead,
+  ProblemNotice,
+  Time,
+} from '../../ui/basics';
+import { Form, TextField, useSending } from '../../ui/forms';
+import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
+import { Confirm, say } from '../../ui/overlay';
+import { HiddenSecret } from '../../ui/secret';
+import { Table } from '../../ui/table';
+
+interface Loaded {
+  partner: Partner;
+  etag: string | null;
+}
+
+async function readPartner(signal?: AbortSignal): Promise<Loaded> {
+  const answer = await request<Partner>('GET', path`/api/v1/partners/${partnerId()}`, { signal });
+  return { partner: answer.data, etag: answer.etag };
+}
+
+function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => void }) {
+  const [url, setUrl] = useState(partner.OperationsUrl ?? '');
+  const sending = useSending();
+  const writable = may('apps:write');
+  const changed = url.trim() !== (partner.OperationsUrl ?? '');
+  const save = () =>
+    sending.run(async () => {
+      const answer = await request<Partner>('PATCH', path`/api/v1/partners/${partnerId()}`, {
+        body: { OperationsUrl: url.trim() || null },
+        ifMatch: etag,
+      });
+      take({ partner: answer.data, etag: answer.etag });
+      say('Saved.');
+    });
+  return (
+    <Card
+      title="Where messages go"
+      text="Callbacks never go there. A message that is not answered with 2xx is sent again for 24 hours."
+      actions={
+        partner.OperationsUrl ? <Badge tone="good">On</Badge> : <Badge tone="warn">Off</Badge>
+      }
+    >
+      {!partner.OperationsUrl && (
+        <Notice tone="warn" title="Nobody is told when a callback URL stops working">
+          Set a URL of your server that receives messages.
+        </Notice>
+      )}
+      <Form onSend={save} label="Where messages go">
+        <TextField
+          label="OperationsUrl"
+          type="url"
+          mono
+          placeholder="https://your-server.example/postbackd/alerts"
+          hint="A public address with TLS; it answers 2xx within 10 seconds. Empty: no messages."
+          value={url}
+          onChange={setUrl}
+          fault={sending.fault('OperationsUrl')}
+          disabled={!writable}
+        />
+        <ProblemNotice problem={sending.others('OperationsUrl')} />
+        {writable && (
+          <div class="row end">
+            <Button type="submit" kind="primary" busy={sending.busy} disabled={!changed}>
+              Save
+            </Button>
+          </div>
+        )}
+      </Form>
+    </Card>
+  );
+}
+
+interface OperationsSecret {
+  OperationsSecret: string;
+  OlderSecretUntil: string | null;
+}
+
+function SecretCard({ onRotated }: { onRotated: () => Promise<void> }) {
+  const [secret, setSecret] = useState<OperationsSecret | null>(null);
+  const [asking, setAsking] = useState(false);
+  const sending = useSending();
+  const to = path`/api/v1/partners/${partnerId()}/operations-secret`;
+  if (!may('apps:write')) return null;
+  return (
+    <Card
+      title="Signing secret"
+      text="Signs webhook-signature of messages, and of nothing else. Showing it is written to the audit log."
+      actions={
+        <Button size="small" onClick={() => setAsking(true)}>
+          Rotate
+        </Button>
+      }
+    >
+      <HiddenSecret
+        text={secret?.OperationsSecret ?? null}
+        busy={sending.busy}
+        onShow={() => void sending.run(async () => setSecret(await get(to)))}
+        onHide={() => setSecret(null)}
+      />
+      {secret?.OlderSecretUntil && (
+        <Notice>
+          The older secret is still live until <Time at={secret.OlderSecretUntil} />.
+        </Notice>
+      )}
+      <ProblemNotice problem={sending.problem} />
+      {asking && (
+        <Confirm
+          title="Rotate the secret?"
+          action="Rotate"
+          onClose={() => setAsking(false)}
+          onDo={async () => {
+            setSecret(await post(`${to}/rotate`));
+            await onRotated();
+            say('A new secret is in force.');
+          }}
+        >
+          Messages are signed with both secrets for 24 hours: put the new one into your server
+          meanwhile.
+        </Confirm>
+      )}
+    </Card>
+  );
+}
+
+/** What a message would say now. */
+function NowCard() {
+  const readable = may('callbacks:read');
+  const { data, problem, reload } = useResource<AccountEndpoints>(
+    readable ? '/api/v1/endpoints' : null,
+    {},
+    { everyMs: 10_000 },
+  );
+  if (!readable) return null;
+  const bad = data?.NotHealthy.filter(({ Endpoint: e }) =>
+    ['suspended', 'host_down', 'disabled'].includes(e.Health),
+  );
+  return (
+    <Card title="Now" text="Callback URLs that messages are about." flush>
+      <ProblemNotice problem={problem} retry={reload} />
+      {!data && !problem && <Loading />}
+      {bad?.length === 0 && (
+        <div class="card-body quiet">
+          {data!.States.unknown
+            ? 'None of those that could be asked is down.'
+            : 'No callback URL is down or disabled.'}
+        </div>
+      )}
+      {bad && bad.length > 0 && (
+        <Table
+          label="Down now"
+          rows={bad}
+          rowKey={row => `${row.AppId} ${row.Endpoint.Endpoint}`}
+          columns={[
+            {
+              title: 'Endpoint',
+              cell: row => (
+                <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint.Endpoint)}`}>
+                  {row.AppName || row.AppId} · {endpointNames[row.Endpoint.Endpoint]}
+                </a>
+              ),
+            },
+            {
+              title: 'State',
+              tight: true,
+              cell: row => <HealthBadge health={row.Endpoint.Health} />,
+            },
+            {
+              title: 'Since',
+              tight: true,
+              cell: row => <Time at={row.Endpoint.Since} short ago />,
+            },
+            { title: 'Last error', cell: row => row.Endpoint.LastError?.Detail ?? '–' },
+          ]}
+        />
+      )}
+    </Card>
+  );
+}
+
+const messages = [
+  ['endpoint.suspended', 'A callback URL fails, or its host is not reached. Callbacks wait.'],
+  [
+    'endpoint.disabled',
+    'It answered 410 to five callbacks in a row. Callbacks wait until you set the URL again or enable it.',
+  ],
+  ['endpoint.recovered', 'It works again. What waits is on its way.'],
+  ['endpoint.certificate_expiring', 'Your receiver’s certificate has 14 days or less left.'],
+  ['endpoint.certificate_renewed', 'It is valid for longer again.'],
+] as const;
+
+function MessagesCard() {
+  return (
+    <Card
+      title="Which messages there are"
+      text="At most one per callback URL in five minutes; the last one always gives the present state."
+      flush
+    >
+      <Table
+        label="Messages"
+        rows={[...messages]}
+        rowKey={([type]) => type}
+        columns={[
+          { title: 'Type', cell: ([type]) => <code>{type}</code> },
+          { title: 'When', cell: ([, when]) => when },
+        ]}
+      />
+      <div class="card-body">
+        <p class="small quiet">
+          Signed with the three Standard Webhooks headers, like callbacks. More types may come:
+          answer 2xx to those that you do not know.
+        </p>
+      </div>
+    </Card>
+  );
+}
+
+export function AlertsPage() {
+  const { data, problem, reload, take } = useRead<Loaded>(`alerts ${partnerId()}`, readPartner);
+  return (
+    <div class="page">
+      <PageHead
+        title="Alerts"
+        text="Messages to your server when a callback URL stops working, and when it works again."
+      />
+      <ProblemNotice problem={problem} retry={reload} />
+      {!data && !problem && <Loading />}
+      {data && <UrlCard {...data} take={take} />}
+      <NowCard />
+      {/* The secret is the partner's, too: its ETag is another one then. */}
+      <SecretCard onRotated={async () => take(await readPartner())} />
+      <MessagesCard />
+    </div>
+  );
+}
