@@ -301,6 +301,17 @@ static void resends_in_every_state(struct subject *s)
     CHECK(row.attempts == 2 && row.log_count == 2 && row.log[1].manual);
     CHECK_EQ_INT(subject_numbers(s, 2, 1, 1, NUMBERS_ANY).callbacks_delivered,
                  1); /* counted once */
+
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "r-1", BASE_MS + 40), STORE_OK);
+    struct outcome again = retry_at(1, 2, BASE_MS + 6000);
+    again.resend_no = check_owed_one(s, 1, true, false, 1, 1);
+    record_one(s, again);
+    struct due_page page = {.lane = LANE_A_SUCCESS, .due_until_ms = BASE_MS + DAY, .limit = 5};
+    subject_page(s, &page);
+    REQUIRE(page.count ==
+            2); /* the try behind the one that was asked for is the schedule's again */
+    CHECK(page.items[0]->manual && !page.items[1]->manual);
+    drop_callbacks(page.items, page.count);
 }
 
 /* What was decided before a resend was accepted, and is recorded after it, comes first: the resend
@@ -384,8 +395,27 @@ static void a_reversal_waits_for_its_original(struct subject *s)
     CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
     record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 1, CALLBACK_PENDING, BASE_MS + 5));
     CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
-    record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 2, CALLBACK_DELIVERED, 0));
+    struct outcome last = outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 2, CALLBACK_DELIVERED, 0);
+    last.attempt.at_ms = BASE_MS + 7000;
+    last.attempt.duration_ms = 500;
+    record_one(s, last);
     check_owed_one(s, 2, false, false, 0, 0);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
+    CHECK_EQ_INT(row_of(s, ACCOUNT_A, "x-1").next_attempt_ms, BASE_MS + 7500); /* its schedule */
+}
+
+static void a_resent_reversal_waits_for_its_original(struct subject *s)
+{
+    struct candidate items[2] = {item(EVENT_OFFER_COMPLETED, "o-1"), reversal("x-1", "o-1")};
+    struct verdict v[2];
+    REQUIRE(subject_submit(s, items, 2, BASE_MS, v) == STORE_OK);
+    struct callback **owed;
+    size_t n = subject_take_owed(s, 1, &owed);
+    drop_callbacks(owed, n);
+    CHECK_EQ_INT(subject_resend(s, ACCOUNT_A, "x-1", BASE_MS + 10), STORE_OK);
+    CHECK_CSTR(due_now(s, LANE_A_OFFER), "1");
+    record_one(s, outcome_of(ACCOUNT_A, 1, LANE_OFFER, APP_A1, 1, CALLBACK_DELIVERED, 0));
+    check_owed_one(s, 2, true, false, 0, 0);
     CHECK_CSTR(due_now(s, LANE_A_OFFER), "2");
 }
 
@@ -456,6 +486,7 @@ void run_callback_tests(void)
     RUN_FRESH(a_resend_outlives_what_was_decided_before_it);
     RUN_FRESH(a_page_knows_of_resends);
     RUN_FRESH(a_reversal_waits_for_its_original);
+    RUN_FRESH(a_resent_reversal_waits_for_its_original);
     RUN_FRESH(a_reversal_of_a_final_one_is_due_at_once);
     RUN_FRESH(waiting_callbacks_survive);
 }

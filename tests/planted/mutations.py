@@ -27,6 +27,7 @@ JOURNAL_FAULTS = "program tests/faults/journal_faults 200"
 CONFORMANCE = "program tests/conformance/conformance sqlite 2"
 STORE_FAULTS = "program tests/faults/store_faults 60"
 ON_POSTGRESQL = "on-postgresql tests/conformance/conformance postgresql 2"
+BOTH_STORES = "both-stores tests/conformance/conformance 0"
 
 # --- the journal ---------------------------------------------------------------------------------
 
@@ -171,32 +172,70 @@ plant("released_before_the_checkpoint", "checkpoints", "the journal forgets firs
       "    journal_release(s->journal, position);\n"
       "    enum checkpoint_result result = checkpoint_run(q, all);", STORE_FAULTS)
 
-# --- the life of a callback: decided once, for every store ---------------------------------------
+# --- what the domain decides, for every store: the contract's tests see it on each -----------------
+
+V = "src/domain/rules.c"
+plant("content_not_compared", "verdict", "another event under a known EventId counts as the same", V,
+      "if (!key128_eq(facts->known_content, c->content))", "if (c->type == 0)", BOTH_STORES)
+plant("original_of_another_app", "verdict", "an app reverses what another app paid", V,
+      "original->app_no != c->terms->app_no || ", "", BOTH_STORES)
+plant("reversed_twice", "verdict", "a reward is taken back as often as it is asked for", V,
+      "    if (original_reversed)\n", "    if (original_reversed && c->refused)\n", BOTH_STORES)
+plant("reversal_need_not_fit", "verdict", "a reversal may name another panelist or offer", V,
+      "    if (field)\n", "    if (field && c->refused)\n", BOTH_STORES)
+plant("reversal_pays_again", "verdict", "a reversal pays the reward a second time", V,
+      "e->reward_micros = -original->reward_micros;", "e->reward_micros = original->reward_micros;",
+      BOTH_STORES)
+plant("cap_not_kept", "verdict", "disqualifications are paid beyond the cap", V,
+      "bool capped = !c->is_test && ", "bool capped = c->refused && ", BOTH_STORES)
+plant("tests_count_for_the_cap", "verdict", "a test uses up what the cap allows", V,
+      "e->counts_for_cap = !c->is_test && ", "e->counts_for_cap = ", BOTH_STORES)
+plant("refused_before_it_is_looked_up", "verdict", "a repeated event is refused for its age", V,
+      "if (facts->is_known)\n", "if (facts->is_known && !c->refused)\n", BOTH_STORES)
+plant("import_is_sent", "verdict", "imported events owe their callbacks", V,
+      "else if (!c->deliver)", "else if (c->refused)", BOTH_STORES)
+plant("acceptance_goes_back_a_little", "verdict", "times of acceptance leave the order of numbers",
+      "src/domain/acceptance.h", "return held ? last_accepted_ms : received_ms;",
+      "return held ? received_ms : received_ms;", BOTH_STORES)
 
 L = "src/domain/callback_life.c"
 plant("reversal_not_held", "life", "a reversal is sent before its original is final", L,
-      "s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;", "s.wait = WAIT_DUE;", "unit callback_life")
+      "s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;", "s.wait = WAIT_DUE;", BOTH_STORES)
 plant("reversal_not_released", "life", "a held reversal is never let go", L,
       "if (s->wait != WAIT_HELD || is_held_back(original))", "if (s->wait != WAIT_HELD || end_ms > 0)",
-      "unit callback_life")
+      BOTH_STORES)
 plant("released_by_a_failure", "life", "a reversal goes when its original's try fails", L,
-      "if (s->wait != WAIT_HELD || is_held_back(original))", "if (s->wait != WAIT_HELD)",
-      "unit callback_life")
+      "if (s->wait != WAIT_HELD || is_held_back(original))", "if (s->wait != WAIT_HELD)", BOTH_STORES)
+plant("released_too_early", "life", "a reversal is due before its original's end", L,
+      "if (end_ms > s->place.due_ms)", "if (end_ms < 0)", BOTH_STORES)
+plant("resent_reversal_not_held", "life", "a resend lets a reversal overtake its original", L,
+      "s->wait = s->state == CALLBACK_PENDING && is_held_back(original) ? WAIT_HELD : WAIT_DUE;",
+      "s->wait = s->state == CALLBACK_PENDING && !original ? WAIT_DUE : WAIT_DUE;", BOTH_STORES)
 plant("outcome_answers_later_resend", "life", "an outcome undoes a resend it does not know of", L,
       "if (resend->no > known_no && !is_erased)", "if (resend->no > known_no + 1 && !is_erased)",
-      "unit callback_life")
-plant("released_too_early", "life", "a reversal is due before its original's end", L,
-      "if (end_ms > s->place.due_ms)", "if (end_ms < 0)", "unit callback_life")
+      BOTH_STORES)
+plant("resend_without_a_body", "life", "a resend is accepted though nothing is left to send", L,
+      "    return e->is_erased ? RESEND_BODY_ERASED : RESEND_BODY_PURGED;",
+      "    return e->is_erased ? RESEND_ACCEPTED : RESEND_BODY_PURGED;", BOTH_STORES)
+plant("resend_of_any_state", "life", "a recovery of dead ones sends delivered ones, too", L,
+      "(only_states && !(only_states & 1u << state))", "(only_states && state == CALLBACK_NONE)",
+      BOTH_STORES)
+plant("resend_goes_on_counting", "life", "what is sent again does not begin its schedule anew", L,
+      "        s->place = (struct schedule_place){0};\n", "", BOTH_STORES)
+plant("later_tries_count_as_a_resend", "life", "every try behind a resend counts as asked for", L,
+      "    s->manual = false;\n", "", BOTH_STORES)
 plant("erased_callback_waits_on", "life", "what was erased is still due", L,
-      "    check_standing(s);\n    s->wait = WAIT_NOT;\n", "    check_standing(s);\n",
-      "unit callback_life")
+      "    check_standing(s);\n    s->wait = WAIT_NOT;\n", "    check_standing(s);\n", BOTH_STORES)
+plant("erased_during_its_try", "life", "a failed try of what was erased meanwhile is repeated", L,
+      "    if (d->is_erased)\n        life_erase(s);\n", "", BOTH_STORES)
+plant("erased_counts_as_dead", "life", "an erased callback counts as one that failed", L,
+      "    s->state = CALLBACK_SKIPPED;\n    s->reason = REASON_DISABLED;",
+      "    s->state = CALLBACK_DEAD;\n    s->reason = REASON_ATTEMPTS;", BOTH_STORES)
+plant("attempts_go_back", "life", "an older attempt lowers their number", L,
+      "if (d->attempt > s->attempts)", "if (d->attempt)", "unit callback_life")
 plant("impossible_decision_taken", "life", "an outcome changes what was final before", L,
       "case CALLBACK_SKIPPED: return d->is_erased;", "case CALLBACK_SKIPPED: return true;",
       "unit callback_table")
-plant("resend_goes_on_counting", "life", "what is sent again does not begin its schedule anew", L,
-      "        s->place = (struct schedule_place){0};\n", "", "unit callback_life")
-plant("attempts_go_back", "life", "an older attempt lowers their number", L,
-      "if (d->attempt > s->attempts)", "if (d->attempt)", "unit callback_life")
 
 # --- keys and their filters ----------------------------------------------------------------------
 
@@ -223,9 +262,6 @@ plant("merge_loses_a_key", "keys", "a merge of runs leaves out one key in a thou
       "src/store/sqlite/run_merge.c", "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);",
       "if (m.inputs[0].next_id % 1000 != 1)\n            "
       "run_writer_add(&writer, m.inputs[0].block.p + m.inputs[0].at);", "unit runs")
-plant("content_not_compared", "keys", "another event under a known EventId counts as the same",
-      "src/domain/rules.c", "if (!key128_eq(facts->known_content, c->content))",
-      "if (c->type == 0)", "unit rules")
 
 # --- fences --------------------------------------------------------------------------------------
 
@@ -307,5 +343,3 @@ plant("code_is_good_twice", "authorization", "a code of the second factor may be
 plant("wrong_tries_not_counted", "authorization", "passwords may be guessed as fast as can be",
       "src/people/throttle.c", "b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;",
       "b->empty_at_ms = later(b->empty_at_ms, now_ms);", "unit people")
-plant("original_of_another_app", "authorization", "an app reverses what another app paid",
-      "src/domain/rules.c", "original->app_no != c->terms->app_no || ", "", "unit rules")

@@ -34,7 +34,8 @@ ON_POSTGRESQL = ["/usr/bin/python3", "tests/scenario/postgresql.py", "run"]
 
 class Test:
     """What catches a mutation: `unit NAME`, `program PATH [ARG...]`, `on-postgresql PATH [ARG...]`,
-    `scenario FILE[::TEST]` or `postgresql FILE[::TEST]`."""
+    `scenario FILE[::TEST]`, `postgresql FILE[::TEST]`; or `both-stores PATH [ARG...]`, which runs the
+    program with `sqlite` and with `postgresql` in front of its arguments: each must catch it."""
 
     def __init__(self, text):
         self.text = text
@@ -43,16 +44,18 @@ class Test:
     def targets(self):
         if self.kind == "unit":
             return ["tests/unit/test_" + self.words[0]]
-        if self.kind in ("program", "on-postgresql"):
+        if self.kind in ("program", "on-postgresql", "both-stores"):
             return [self.words[0]]
         return ["postbackd", "tests/scenario/shim.so"]
 
-    def command(self, tree):
+    def commands(self, tree):
         build = tree / "build"
         if self.kind in ("scenario", "postgresql"):
-            return PYTEST + ["tests/%s/%s" % (self.kind, self.words[0])]
-        program = [str(build / self.targets()[0])] + self.words[1:]
-        return ON_POSTGRESQL + program if self.kind == "on-postgresql" else program
+            return [PYTEST + ["tests/%s/%s" % (self.kind, self.words[0])]]
+        program, words = [str(build / self.targets()[0])], self.words[1:]
+        if self.kind == "both-stores":
+            return [program + ["sqlite"] + words, ON_POSTGRESQL + program + ["postgresql"] + words]
+        return [ON_POSTGRESQL + program + words if self.kind == "on-postgresql" else program + words]
 
     def missing(self):
         """Why it cannot be run; None: it can."""
@@ -171,18 +174,22 @@ def make_base(targets):
 
 
 def run_test(test, tree):
-    """Whether it passed, and the seconds; None: it did not end."""
+    """Which of its commands passed, and the seconds; None: one did not end."""
     begun = time.monotonic()
     env = dict(os.environ, POSTBACKD_BIN=str(tree / "build" / "postbackd"))
-    cwd = tree if test.kind in ("scenario", "postgresql", "on-postgresql") else tree / "build"
-    try:
-        done = run(test.command(tree), cwd=cwd, env=env, timeout=SECONDS_MOST)
-    except subprocess.TimeoutExpired:
-        return None, time.monotonic() - begun
-    (tree / "test.log").write_text(done.stdout)
-    # What was skipped proves nothing.
-    passed = done.returncode == 0 and re.search(r"\b[1-9]\d* passed", done.stdout)
-    return bool(passed), time.monotonic() - begun
+    cwd = tree / "build" if test.kind in ("unit", "program") else tree
+    passed, log = [], ""
+    for command in test.commands(tree):
+        try:
+            done = run(command, cwd=cwd, env=env, timeout=SECONDS_MOST)
+        except subprocess.TimeoutExpired:
+            return None, time.monotonic() - begun
+        log += done.stdout
+        # What was skipped proves nothing.
+        passed.append(done.returncode == 0 and
+                      re.search(r"\b[1-9]\d* passed", done.stdout) is not None)
+    (tree / "test.log").write_text(log)
+    return passed, time.monotonic() - begun
 
 
 def check_base(tests, base):
@@ -190,9 +197,10 @@ def check_base(tests, base):
     bad = set()
     for text in tests:
         passed, seconds = run_test(Test(text), base)
-        print("base    %-60s %6.1f s  %s" % (text, seconds, "passed" if passed else "FAILED"),
+        good = passed is not None and all(passed)
+        print("base    %-60s %6.1f s  %s" % (text, seconds, "passed" if good else "FAILED"),
               flush=True)
-        if not passed:
+        if not good:
             bad.add(text)
             shutil.copy(base / "test.log", WORK / "base-failed.log")
     return bad
@@ -214,8 +222,9 @@ def plant(mutation, base):
     passed, seconds = run_test(test, tree)
     if passed is None:
         return False, "%s did not end within %d s" % (test.text, SECONDS_MOST)
-    if passed:
-        return False, "NOT caught by %s" % test.text
+    if any(passed):
+        missed = [" ".join(c) for c, p in zip(test.commands(tree), passed) if p]
+        return False, "NOT caught by %s" % ", ".join(missed)
     shutil.rmtree(tree, ignore_errors=True)
     return True, "caught by %s in %.1f s" % (test.text, seconds)
 
