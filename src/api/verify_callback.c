@@ -1,6 +1,7 @@
 /* POST /api/v1/apps/{AppId}/verify-callback: a received body, judged with the app's own secrets:
  * does Sig match, does webhook-signature, and if not, why. Nothing of a secret is answered. */
 #include "api/internal.h"
+#include "api/mutation.h"
 #include "api/route.h"
 #include "domain/signature.h"
 #include "domain/verify.h"
@@ -11,6 +12,7 @@ struct judging {
     struct str secrets[LIVE_SECRETS_MOST]; /* live, newest first */
     size_t secret_count;
     struct json_writer w;
+    bool secret_is_right; /* the receiver's own, which was given */
 };
 
 static void refuse_faults(struct call *c, const struct json *asked)
@@ -98,6 +100,7 @@ static void judge_sig(struct judging *j, const struct json *body)
         finding(j, true, NULL, detail_of_match(body));
     else
         finding(j, false, verify_cause_name(cause), buf_str(&newest));
+    j->secret_is_right = given.p && same && cause == VERIFY_OK;
     buf_free(&why);
     buf_free(&newest);
 }
@@ -170,6 +173,30 @@ static void judge_webhook(struct judging *j)
                     "parsed and written again has other bytes."));
 }
 
+static void written_down(struct call *c, enum store_status status)
+{
+    struct buf *answer = c->work;
+    struct buf text = *answer;
+    if (call_store_ok(c, status)) /* either answers, which frees the call */
+        call_answer_json(c, 200, &text);
+    buf_free(&text);
+}
+
+/* That the receiver's secret is right is a step of setting an app up: all of its people see it. */
+static void write_down(struct call *c, struct buf *answer)
+{
+    struct audit_note note = {
+        .action = "app.secret_checked",
+        .account_no = c->account_no,
+        .object_kind = "app",
+        .object_id = c->app->id,
+    };
+    struct buf *kept = call_alloc(c, sizeof *kept);
+    *kept = *answer;
+    c->work = kept;
+    call_note(c, &note, written_down);
+}
+
 void app_verify_callback(struct call *c)
 {
     const struct json *asked;
@@ -200,6 +227,10 @@ void app_verify_callback(struct call *c)
     json_key(&j.w, "WebhookSignature");
     judge_webhook(&j);
     json_end_object(&j.w);
+    if (j.secret_is_right) {
+        write_down(c, &answer);
+        return;
+    }
     call_answer_json(c, 200, &answer);
     buf_free(&answer);
 }

@@ -59,6 +59,23 @@ def test_another_secret(daemon, account):
     assert judged(daemon, account, body_with(account), Secret=account.secret)["Sig"]["Cause"] is None
 
 
+def test_a_secret_that_is_right_is_written_down(daemon):
+    account = Account(daemon)
+
+    def noted():
+        query = {"action": "app.secret_checked", "partnerId": account.partner_id}
+        return [item["Object"]["Id"] for item in daemon.api().get("/api/v1/audit", query=query).json["Items"]]
+
+    judged(daemon, account, body_with(account))
+    judged(daemon, account, body_with(account), Secret="whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3")
+    judged(daemon, account, body_with(account, "0" * 32), Secret=account.secret)
+    assert noted() == []
+    judged(daemon, account, body_with(account), Secret=account.secret)
+    assert noted() == [account.app_id]
+    secret = daemon.api().get("/api/v1/audit", query={"limit": 500}).text
+    assert account.secret not in secret
+
+
 def test_an_older_secret_that_is_live_still_matches(daemon):
     account = Account(daemon)
     old = body_with(account)

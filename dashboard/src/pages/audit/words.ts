@@ -10,6 +10,7 @@ export const actionTitles: Record<string, string> = {
   'app.removed': 'Removed the app',
   'app.secret_shown': 'Viewed the Callback Secret of',
   'app.secret_rotated': 'Rotated the Callback Secret of',
+  'app.secret_checked': 'Checked a receiver’s secret of',
   'app.endpoint_disabled': 'Disabled an endpoint, after five 410s, of',
   'app.endpoint_enabled': 'Enabled an endpoint of',
   'app.test_sent': 'Sent a test callback of',

@@ -1,6 +1,7 @@
 // Paste what your server received: does its signature match, and if not, why. What was altered on
 // the way shows beside the bytes that were sent.
 import { useState } from 'preact/hooks';
+import { query } from '../../app/router';
 import { get, path, post, Problem } from '../../lib/http';
 import type { App, Callback } from '../../lib/types';
 import { Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
@@ -109,7 +110,7 @@ export function VerifyPanel({ app }: { app: App }) {
             onChange={setBody}
             fault={sending.fault('Body')}
           />
-          <details>
+          <details open={query.value.get('check') === 'secret'}>
             <summary>Your secret and the headers</summary>
             <div class="stack">
               <TextField

@@ -9,6 +9,7 @@ import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } fro
 import { Chart } from '../../ui/chart';
 import { Cents, Change, formatFor } from '../../ui/money';
 import { byClient, byDay, together } from '../reports/data';
+import { ChecklistCard } from './checklist';
 import { HealthCard } from './health';
 import { readPace, type Pace, type PaceField } from './pace';
 
@@ -239,10 +240,12 @@ export function OverviewPage() {
           <>
             <Metrics month={month.data} />
             <HealthCard />
+            <ChecklistCard />
             <Charts month={month.data} />
           </>
         ) : (
           <>
+            <ChecklistCard />
             <Card>
               <Empty
                 title="No events in the last 30 days"
