@@ -20,6 +20,8 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 2, load: () => import('./console.test') },
   { part: 1, load: () => import('./operator.test') },
   { part: 2, load: () => import('./docs.test') },
+  { part: 1, load: () => import('./first-day.test') },
+  { part: 1, load: () => import('./stores.test') },
   { part: 2, load: () => import('./hostile.test') },
   { part: 1, load: () => import('./every-page.test') },
 ];

@@ -99,7 +99,8 @@ const ranges = [
 function ClientPicker({ value, clients }: { value: string; clients: Client[] | null }) {
   const [open, setOpen] = useState(false);
   const chosen = value ? value.split(',') : [];
-  if (!clients?.length) return null;
+  const isChoice = clients && clients.length > (chosen.length ? 0 : 1);
+  if (!isChoice) return null;
   const toggle = (id: string, on: boolean) => {
     const next = on ? [...chosen, id] : chosen.filter(other => other !== id);
     setQuery({ clientIds: next.join(',') });
