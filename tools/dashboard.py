@@ -8,6 +8,7 @@ dashboard.py format [--check]        lays its sources out
 dashboard.py lint                    checks its types, and its tests'
 dashboard.py test [WORD...]          runs the browser tests (those whose names have a word)
 dashboard.py shots [WORD...]         takes pictures of every page into docs/dashboard/
+dashboard.py weigh [WORD...]         sizes of its files, and how long its pages take on a slow machine
 """
 import fcntl
 import gzip
@@ -144,6 +145,10 @@ def shots(*words):
     return run(*bundle_tests("shots"), *words)
 
 
+def weigh(*words):
+    return run(*bundle_tests("weigh"), *words)
+
+
 def test(*words):
     """All of them in two parts at once; one of few words is not worth a second daemon."""
     command = bundle_tests("all")
@@ -154,7 +159,7 @@ def test(*words):
 
 
 def main():
-    verbs = {"format": form, "lint": lint, "test": test, "shots": shots}
+    verbs = {"format": form, "lint": lint, "test": test, "shots": shots, "weigh": weigh}
     if len(sys.argv) > 1 and sys.argv[1] in verbs:
         sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))
     if sys.argv[1:] in (["packages"], ["packages", "all"]):
