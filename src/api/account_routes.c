@@ -36,7 +36,7 @@ void answer_entry(struct call *c, const struct buf *body, uint64_t version)
     buf_free(&headers);
 }
 
-static bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
+bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
 {
     uint64_t before = 0;
     struct str after = call_parameter(c, "after");
@@ -48,7 +48,7 @@ static bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limi
     return c->problems.count == 0;
 }
 
-static void print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no)
+void list_print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no)
 {
     struct buf next = {0};
     cursor_print(&next, c->account_no, last_no);
@@ -75,7 +75,7 @@ static void list_end(struct slices *slices, bool more)
 {
     struct entry_listing *l = CONTAINER_OF(slices, struct entry_listing, slices);
     json_end_array(&l->w);
-    print_next(l->c, &l->w, more, l->last_no);
+    list_print_next(l->c, &l->w, more, l->last_no);
     json_end_object(&l->w);
     struct buf body = l->body; /* l ends with its call */
     call_answer_json(l->c, 200, &body);

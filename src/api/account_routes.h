@@ -21,5 +21,9 @@ void answer_entry(struct call *c, const struct buf *body, uint64_t version);
  * newest first, and gives the number of the last one. True: there are more. */
 typedef bool list_printer(struct call *c, struct json_writer *w, uint32_t before_no, size_t limit,
                           uint32_t *ret_last_no);
+/* Where a list begins (0: at the newest) and how long it may be, by after and limit. False: there
+ * are problems. */
+MUST_CHECK bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit);
+void list_print_next(struct call *c, struct json_writer *w, bool more, uint32_t last_no);
 /* {"Items":[...],"Next":...}, newest first, by limit (at most LIST_MOST) and after. */
 void answer_list(struct call *c, list_printer *print);

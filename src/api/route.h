@@ -61,6 +61,7 @@ void route_print_allow(struct buf *to, struct str path);
 void events_post(struct call *c);
 void partners_post(struct call *c);
 void partners_list(struct call *c);
+void earnings_list(struct call *c);
 void partner_get(struct call *c);
 void partner_patch(struct call *c);
 void operator_operations_secret_get(struct call *c);

@@ -8,6 +8,7 @@ static const char *const p_callbacks[] = {
     "rewardId", "panelistId", "rewardType", "state",  "appId", "from",  "to",
     "class",    "status",     "bodies",     "format", "limit", "after", NULL};
 static const char *const p_rewards[] = {"limit", "after", "day", "format", NULL};
+static const char *const p_earnings[] = {"startDate", "endDate", "limit", "after", NULL};
 static const char *const p_day[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
@@ -57,6 +58,9 @@ const struct route api_routes[] = {
      "PartnerCreate", "Partner", 201, "Create a partner.", partners_post},
     {HTTP_GET, "/api/v1/partners", SCOPE_APPS_READ, OPERATOR_READ, SUBJECT_NONE, p_list, NULL,
      "PartnerList", 200, "List partners, newest first.", partners_list},
+    {HTTP_GET, "/api/v1/earnings", SCOPE_REPORTS_READ, OPERATOR_READ | ROUTE_SCAN, SUBJECT_NONE,
+     p_earnings, NULL, "PartnerEarningsList", 200,
+     "What each partner earned, newest partner first.", earnings_list},
     {HTTP_GET, "/api/v1/partners/{PartnerId}", SCOPE_APPS_READ, READ, SUBJECT_PARTNER, NULL, NULL,
      "Partner", 200, "Read a partner.", partner_get},
     {HTTP_PATCH, "/api/v1/partners/{PartnerId}", SCOPE_APPS_WRITE, WRITE, SUBJECT_PARTNER, NULL,

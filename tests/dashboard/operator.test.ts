@@ -1,5 +1,6 @@
 // The operator's side: partners, the system, rewards by hand, the audit log, looking as a partner.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { until } from './daemon';
 import { Window } from './browser';
 import { test } from './runner';
@@ -179,6 +180,41 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   await admin.button('Pay it').dblclick();
   await admin.see('Reward created.');
   assert.equal((await rewardsOf('lucky-2')).length, 1);
+  await admin.close();
+});
+
+test('operator: earnings by partner add up, are sorted, and stand in the list of partners', async () => {
+  const admin = await windowOf('admin');
+  await admin.go('/earnings');
+  const table = admin.page.getByRole('table', { name: 'Earnings' });
+  const cells = (text: string) => Number(text.replace(/[^0-9.]/g, ''));
+  await admin.button('Last month').click();
+  await admin.shows(async () => {
+    const rows = await admin.rows('Earnings');
+    const all = rows.map(row => cells(row[1]!));
+    assert.ok(rows.some(row => row[0] === 'Sunny Games'));
+    assert.deepEqual(
+      all,
+      [...all].sort((a, b) => b - a),
+      'the greatest first',
+    );
+    const total = cells(await table.locator('tfoot td').nth(1).innerText());
+    assert.ok(Math.abs(total - all.reduce((a, b) => a + b, 0)) < 0.01 * rows.length);
+    assert.ok(total > 0);
+  });
+  const [sunny] = (await admin.rows('Earnings')).filter(row => row[0] === 'Sunny Games');
+  const [download] = await Promise.all([
+    admin.page.waitForEvent('download'),
+    admin.button('Download CSV').click(),
+  ]);
+  const csv = await readFile(await download.path(), 'utf8');
+  assert.match(csv, /^PartnerId,Name,Earnings,/);
+  assert.match(csv, /\r\nsunny-games,Sunny Games,\d/);
+  await admin.link('Partners').click();
+  await admin.shows(async () => {
+    const [row] = (await admin.rows('Partners')).filter(one => one[0] === 'Sunny Games');
+    assert.equal(row![4], sunny![1], 'last month');
+  });
   await admin.close();
 });
 

@@ -10,6 +10,7 @@ import { AuditPage } from '../pages/audit/audit';
 import { CallbackPage } from '../pages/callbacks/callback';
 import { CallbacksPage } from '../pages/callbacks/callbacks';
 import { ConsolePage } from '../pages/console/console';
+import { EarningsPage } from '../pages/earnings/earnings';
 import { ErasePage } from '../pages/erase/erase';
 import { KeysPage } from '../pages/keys/keys';
 import { OverviewPage } from '../pages/overview/overview';
@@ -155,6 +156,13 @@ export const pages: Page[] = [
     side: 'operator',
     scope: 'apps:read',
     component: AppPage,
+  },
+  {
+    path: '/earnings',
+    side: 'operator',
+    scope: 'reports:read',
+    component: EarningsPage,
+    nav: { group: '', title: 'Earnings', icon: 'reports' },
   },
   {
     path: '/rewards',

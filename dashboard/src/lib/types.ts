@@ -293,6 +293,18 @@ export interface Report {
   Warnings?: { ClientId: string; Code: string; Detail: string }[];
 }
 
+/** What a partner came to in a range of days. */
+export interface PartnerEarnings {
+  PartnerId: string;
+  Name: string;
+  Earnings: Decimal;
+  /** Days added up. */
+  ActivePanelists: number;
+  Arpdau: Decimal | null;
+  SurveyAttempts: number;
+  Conversions: number;
+}
+
 interface StatementSums {
   Count: number;
   Reward: Decimal;

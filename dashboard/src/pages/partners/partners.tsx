@@ -2,15 +2,18 @@
 import { useState } from 'preact/hooks';
 import { useRead, useResource, everyItem } from '../../app/resource';
 import { navigate, query, setQuery } from '../../app/router';
-import { may } from '../../app/session';
+import { may, serverNow } from '../../app/session';
+import { dayOf } from '../../lib/dates';
 import { path, post } from '../../lib/http';
-import type { AccountEndpoints, Partner } from '../../lib/types';
+import type { Decimal } from '../../lib/decimal';
+import type { AccountEndpoints, Partner, PartnerEarnings } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
 import { IdField, TextField, useSending } from '../../ui/forms';
 import { healthWords } from '../../ui/health';
 import { FormDialog } from '../../ui/overlay';
-import { count } from '../../ui/money';
+import { Cents, count } from '../../ui/money';
 import { Table } from '../../ui/table';
+import { monthsTo, readEarnings } from '../earnings/earnings';
 
 function CreateDialog({ onClose }: { onClose: () => void }) {
   const [name, setName] = useState('');
@@ -41,6 +44,19 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
 
 const shownMost = 200;
 
+type Money = Record<'now' | 'before', Map<string, PartnerEarnings>>;
+
+/** This month's and last month's rewards of all partners. */
+function useMoney(): Money | null {
+  const { now, before } = monthsTo(dayOf(serverNow()));
+  const { data } = useRead(may('reports:read') ? `money ${now.endDate}` : null, async signal => {
+    const [one, other] = await Promise.all([now, before].map(p => readEarnings(p, signal)));
+    const byId = (rows: PartnerEarnings[]) => new Map(rows.map(row => [row.PartnerId, row]));
+    return { now: byId(one!), before: byId(other!) };
+  });
+  return data;
+}
+
 /** Of its endpoints: how many are not healthy. */
 function PartnerHealth({ id, health }: { id: string; health: AccountEndpoints | null }) {
   const bad = health?.Partners.find(one => one.PartnerId === id);
@@ -59,6 +75,11 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
     {},
     { everyMs: 30_000 },
   );
+  const money = useMoney();
+  const earned = (month: keyof Money, partner: Partner) =>
+    money?.[month].get(partner.PartnerId)?.Earnings ?? null;
+  const dollars = (amount: Decimal | null) =>
+    amount ? <Cents amount={amount} /> : <span class="quiet">–</span>;
   return (
     <Table
       label="Partners"
@@ -75,6 +96,18 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
         {
           title: 'Endpoints',
           cell: partner => <PartnerHealth id={partner.PartnerId} health={health.data} />,
+        },
+        {
+          title: 'This month',
+          right: true,
+          cell: partner => dollars(earned('now', partner)),
+          sort: partner => earned('now', partner),
+        },
+        {
+          title: 'Last month',
+          right: true,
+          cell: partner => dollars(earned('before', partner)),
+          sort: partner => earned('before', partner),
         },
         {
           title: 'Messages',

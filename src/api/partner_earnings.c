@@ -1,0 +1,152 @@
+/* GET /api/v1/earnings: what each partner has come to in a range of days, for operators. One
+ * partner is read after the other, and of each a page of rows at a time, so that a list of any
+ * length holds one page in memory and other requests have their turn in between. */
+#include "api/account_routes.h"
+#include "api/internal.h"
+#include "api/route.h"
+#include "domain/clock.h"
+#include "domain/money.h"
+#include "reports/report.h"
+
+#include <stdlib.h>
+
+#define ROWS_PER_PAGE 5000
+
+struct earnings_list {
+    struct call *c;
+    struct report_query query;
+    struct partner *partner; /* being read; a reference */
+    struct report_row sums;  /* of its rows so far */
+    size_t left;
+    uint32_t last_no; /* of what is printed; at first: where to begin */
+    struct buf body;
+    struct json_writer w;
+};
+
+static void end(struct earnings_list *l, bool more)
+{
+    json_end_array(&l->w);
+    list_print_next(l->c, &l->w, more, l->last_no);
+    json_end_object(&l->w);
+    struct buf body = l->body; /* l ends with its call */
+    call_answer_json(l->c, 200, &body);
+    buf_free(&body);
+}
+
+static void print_partner(struct earnings_list *l)
+{
+    const struct report_row *sums = &l->sums;
+    __int128 earned = sums->earnings_micros[0] + sums->earnings_micros[1];
+    json_object(&l->w);
+    json_key_string(&l->w, "PartnerId", l->partner->id);
+    json_key_string(&l->w, "Name", l->partner->name);
+    json_key(&l->w, "Earnings");
+    json_money(&l->w, earned, 2);
+    json_key_int(&l->w, "ActivePanelists", sums->active_panelists);
+    json_key(&l->w, "Arpdau");
+    if (sums->active_panelists)
+        json_money(&l->w, money_divide(earned, sums->active_panelists), 2);
+    else
+        json_null(&l->w);
+    json_key_int(&l->w, "SurveyAttempts", sums->survey_starts);
+    json_key_int(&l->w, "Conversions", sums->conversions[0] + sums->conversions[1]);
+    json_end_object(&l->w);
+}
+
+static void add_rows(struct earnings_list *l)
+{
+    struct report_row *to = &l->sums;
+    for (size_t i = 0; i < l->query.count; i++) {
+        const struct report_row *row = &l->query.rows[i];
+        to->survey_starts += row->survey_starts;
+        to->active_panelists += row->active_panelists;
+        for (size_t product = 0; product < 2; product++) {
+            to->conversions[product] += row->conversions[product];
+            to->earnings_micros[product] += row->earnings_micros[product];
+        }
+    }
+}
+
+static void read_next_partner(struct earnings_list *l);
+
+static void page_done(struct task *task)
+{
+    struct earnings_list *l = CONTAINER_OF(task, struct earnings_list, query.done);
+    if (l->query.status != STORE_OK) {
+        struct buf body = l->body;
+        partner_unref(l->partner);
+        call_answer_busy(l->c, l->query.status);
+        buf_free(&body);
+        return;
+    }
+    add_rows(l);
+    bool more = l->query.more && !l->c->r->gone;
+    if (more) {
+        l->query.after_day = l->query.rows[l->query.count - 1].day;
+        l->query.after_client_no = l->query.rows[l->query.count - 1].client_no;
+    }
+    free(l->query.rows);
+    l->query.rows = NULL;
+    if (more) {
+        store_report(l->c->api->options.store, &l->query);
+        return;
+    }
+    print_partner(l);
+    l->last_no = l->partner->account_no;
+    l->left--;
+    partner_unref(l->partner);
+    read_next_partner(l);
+}
+
+static void read_next_partner(struct earnings_list *l)
+{
+    size_t count =
+        directory_list_partners(l->c->api->options.directory, l->last_no, &l->partner, 1);
+    if (count == 0 || l->left == 0 || l->c->r->gone) {
+        if (count)
+            partner_unref(l->partner);
+        end(l, count > 0);
+        return;
+    }
+    l->sums = (struct report_row){0};
+    l->query.account_no = l->partner->account_no;
+    l->query.after_day = INT32_MIN;
+    l->query.after_client_no = 0;
+    store_report(l->c->api->options.store, &l->query);
+}
+
+static void print_day(struct json_writer *w, const char *name, int32_t day)
+{
+    struct buf text = {0};
+    clock_print_day(&text, day);
+    json_key_string(w, name, buf_str(&text));
+    buf_free(&text);
+}
+
+void earnings_list(struct call *c)
+{
+    struct earnings_list *l = call_alloc(c, sizeof *l);
+    struct report_arguments arguments = {
+        .start_date = call_parameter(c, "startDate"),
+        .end_date = call_parameter(c, "endDate"),
+    };
+    struct report_request range = {0};
+    report_parse(REPORT_EARNINGS, &arguments, clock_day(call_now_ms(c)), &c->problems, &range);
+    if (!list_position(c, &l->last_no, &l->left)) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    l->c = c;
+    l->query.first_day = range.first_day;
+    l->query.last_day = range.last_day;
+    l->query.limit = ROWS_PER_PAGE;
+    l->query.done.run = page_done;
+    l->query.reply_to = call_executor(c);
+    json_write_to(&l->w, &l->body);
+    json_object(&l->w);
+    print_day(&l->w, "StartDate", range.first_day);
+    print_day(&l->w, "EndDate", range.last_day);
+    json_key_time(&l->w, "GeneratedAt", call_now_ms(c));
+    json_key_array(&l->w, "Items");
+    read_next_partner(l);
+}
