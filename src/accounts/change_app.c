@@ -29,6 +29,7 @@ static const struct field_rule app_rules[] = {
     {"ExtendedFields", true, true},
     {"NegativeAdHoc", true, true},
     {"FinalStatuses", true, true},
+    {"RewardTypes", true, true},
     {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
@@ -117,6 +118,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     fields_bool(f, "ExtendedFields", &t->extended_fields);
     fields_bool(f, "NegativeAdHoc", &t->negative_ad_hoc);
     fields_final_statuses(f, "FinalStatuses", &a->final_statuses);
+    fields_reward_types(f, "RewardTypes", &t->unwanted_types);
     t->reward_decimals = (uint8_t)decimals;
     t->disqualification_cap = (uint32_t)cap;
     a->timeout_ms = (int32_t)timeout_s * 1000;

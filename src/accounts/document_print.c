@@ -83,6 +83,20 @@ void document_print_final_statuses(struct json_writer *w, const struct final_sta
     json_end_array(w);
 }
 
+void document_print_reward_types(struct json_writer *w, uint32_t unwanted)
+{
+    json_key(w, "RewardTypes");
+    if (!unwanted) {
+        json_null(w);
+        return;
+    }
+    json_array(w);
+    for (int type = EVENT_SURVEY_STARTED; type <= EVENT_TYPE_LAST; type++)
+        if (!(unwanted >> type & 1))
+            json_c(w, event_type_name((enum event_type)type));
+    json_end_array(w);
+}
+
 void document_print_app(struct buf *to, const struct app *a, const struct vault *vault,
                         struct env *env)
 {
@@ -119,6 +133,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_bool(&w, "ExtendedFields", t->extended_fields);
     json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
     document_print_final_statuses(&w, &a->final_statuses);
+    document_print_reward_types(&w, t->unwanted_types);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);

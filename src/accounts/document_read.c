@@ -237,6 +237,26 @@ static void read_final_statuses(struct document_reader *r, struct final_statuses
     }
 }
 
+/* Absent in stores that were written before there was such a choice: all are wanted. */
+static uint32_t read_unwanted_types(struct document_reader *r)
+{
+    const struct json *list = json_member(r->document, "RewardTypes");
+    uint32_t wanted = 0;
+    if (!list || list->type == JSON_NULL)
+        return 0;
+    if (list->type != JSON_ARRAY) {
+        wrong(r, "RewardTypes");
+        return 0;
+    }
+    for (const struct json *v = list->first; v; v = v->next) {
+        enum event_type type = EVENT_SURVEY_STARTED;
+        if (v->type != JSON_STRING || !event_type_parse(v->text, &type))
+            wrong(r, "RewardTypes");
+        wanted |= UINT32_C(1) << type;
+    }
+    return ~wanted;
+}
+
 static void read_app_terms(struct document_reader *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -249,6 +269,7 @@ static void read_app_terms(struct document_reader *r, struct app *a)
     t->legacy_fields = flag(r, "LegacyFields");
     t->extended_fields = flag(r, "ExtendedFields");
     t->negative_ad_hoc = flag(r, "NegativeAdHoc");
+    t->unwanted_types = read_unwanted_types(r);
     read_disabled_lanes(r, t);
     read_lane_enabled(r, a);
 }

@@ -154,6 +154,34 @@ void fields_final_statuses(const struct fields *f, const char *name, struct fina
     *ret = given;
 }
 
+void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret_unwanted)
+{
+    const struct json *list = json_member(f->body, name);
+    uint32_t wanted = 0;
+    if (!list)
+        return;
+    if (list->type == JSON_NULL) {
+        *ret_unwanted = 0;
+        return;
+    }
+    if (list->type != JSON_ARRAY || !list->first) {
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be a list of at least one RewardType, or null for all of them");
+        return;
+    }
+    for (const struct json *v = list->first; v; v = v->next) {
+        enum event_type type = EVENT_SURVEY_STARTED;
+        if (v->type != JSON_STRING || !event_type_parse(v->text, &type) ||
+            event_lane(type) == LANE_NONE) {
+            problem_add(f->faults, str_of(name), "invalid",
+                        "must hold RewardTypes only, such as survey_completed");
+            return;
+        }
+        wanted |= UINT32_C(1) << type;
+    }
+    *ret_unwanted = ~wanted;
+}
+
 static void money_range(const struct fields *f, const char *name, int64_t least, int64_t most)
 {
     struct buf from = {0}, to = {0};

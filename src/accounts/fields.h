@@ -37,6 +37,8 @@ void fields_int_or_null(const struct fields *f, const char *name, int64_t least,
                         int64_t *ret);
 /* A list of 4xx statuses, in any order, perhaps with some given twice. */
 void fields_final_statuses(const struct fields *f, const char *name, struct final_statuses *ret);
+/* A list of RewardTypes: *ret_unwanted has the bits of all types beside them. null: of none. */
+void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret_unwanted);
 /* ret_text may be NULL: the number as it was given. */
 void fields_money(const struct fields *f, const char *name, int64_t least_micros,
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text);

@@ -158,6 +158,12 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         skip(d, lane, c, REASON_DISABLED);
         return true;
     }
+    if (!app_wants(&app->terms, c->type)) {
+        leases_end(d->delivery->leases, lane->no);
+        app_unref(app);
+        skip(d, lane, c, REASON_NOT_WANTED);
+        return true;
+    }
     lane_count_start(lane, &now);
     if (shut && c->manual)
         lane_count_resend(lane, &now);

@@ -76,10 +76,15 @@ const char *callback_state_name(enum callback_state state)
 const char *callback_reason_name(enum callback_reason reason)
 {
     static const char *const names[] = {
-        [REASON_NONE] = NULL,           [REASON_NO_URL] = "no_url",
-        [REASON_DISABLED] = "disabled", [REASON_IMPORTED] = "imported",
-        [REASON_ATTEMPTS] = "attempts", [REASON_ENDPOINT_DOWN] = "endpoint_down",
-        [REASON_GONE] = "gone",         [REASON_FINAL_STATUS] = "final_status",
+        [REASON_NONE] = NULL,
+        [REASON_NO_URL] = "no_url",
+        [REASON_DISABLED] = "disabled",
+        [REASON_IMPORTED] = "imported",
+        [REASON_ATTEMPTS] = "attempts",
+        [REASON_ENDPOINT_DOWN] = "endpoint_down",
+        [REASON_GONE] = "gone",
+        [REASON_FINAL_STATUS] = "final_status",
+        [REASON_NOT_WANTED] = "not_wanted",
     };
     ASSERT((unsigned)reason < ARRAY_LEN(names));
     return names[reason];
@@ -91,7 +96,8 @@ bool callback_reason_fits(enum callback_state state, enum callback_reason reason
     case REASON_NONE: return state != CALLBACK_SKIPPED && state != CALLBACK_DEAD;
     case REASON_NO_URL:
     case REASON_DISABLED:
-    case REASON_IMPORTED: return state == CALLBACK_SKIPPED;
+    case REASON_IMPORTED:
+    case REASON_NOT_WANTED: return state == CALLBACK_SKIPPED;
     case REASON_ATTEMPTS:
     case REASON_ENDPOINT_DOWN:
     case REASON_GONE:

@@ -55,8 +55,9 @@ enum callback_reason {
     REASON_ENDPOINT_DOWN = 5, /* its lane was down long past its last slot: callback_end.h */
     REASON_GONE = 6,          /* answered 410 */
     REASON_FINAL_STATUS = 7,  /* answered with one of the app's FinalStatuses */
+    REASON_NOT_WANTED = 8,    /* the app's RewardTypes leave its type out */
 };
-#define REASON_LAST REASON_FINAL_STATUS
+#define REASON_LAST REASON_NOT_WANTED
 
 /* One lane of the installation: app_no * LANE_KINDS + kind. */
 typedef uint64_t lane_no;
@@ -74,9 +75,15 @@ struct app_terms {
     uint32_t disqualification_cap; /* payments per (app, panelist) in 24 h */
     uint8_t reward_decimals;       /* 0..6 */
     bool legacy_fields, extended_fields, negative_ad_hoc;
+    uint32_t unwanted_types;        /* bit n: callbacks of enum event_type n are skipped */
     bool has_url[LANE_KINDS];       /* a URL is configured for that lane now */
     bool lane_disabled[LANE_KINDS]; /* by a 410 */
 };
+
+static inline bool app_wants(const struct app_terms *terms, enum event_type type)
+{
+    return !(terms->unwanted_types >> type & 1);
+}
 
 /* One reported event that passed validation; the store decides the rest. */
 struct candidate {

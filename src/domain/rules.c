@@ -128,6 +128,8 @@ static void set_state(struct event *e, const struct candidate *c)
         e->reason_skipped = REASON_IMPORTED;
     else if (!c->terms->has_url[e->lane])
         e->reason_skipped = REASON_NO_URL;
+    else if (!app_wants(c->terms, e->type))
+        e->reason_skipped = REASON_NOT_WANTED;
     else
         e->state = CALLBACK_PENDING;
 }

@@ -109,6 +109,31 @@ test('apps: final answers are a list, and what is none is refused by name', asyn
   await window.close();
 });
 
+test('apps: reward types are chosen one by one, and none at all is refused', async () => {
+  const { daemon } = await theStage();
+  await makeApp(daemon, 'choosy');
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await window.go('/apps/choosy/callback');
+  const form = window.page.getByRole('form', { name: 'Reward types' });
+  const save = () => form.getByRole('button', { name: 'Save' }).click();
+  const stored = async () => (await daemon.good('GET', '/api/v1/apps/choosy')).RewardTypes;
+  await form.getByLabel('Every type').click();
+  const boxes = form.getByRole('checkbox');
+  await window.shows(async () => assert.equal(await boxes.count(), 8));
+  for (let i = 1; i < 8; i++) await boxes.nth(i).uncheck();
+  await save();
+  await window.see('must be a list of at least one RewardType');
+  await form.getByLabel('Offer completed').check();
+  await save();
+  await window.said('Saved.');
+  assert.deepEqual(await stored(), ['offer_completed']);
+  await form.getByLabel('Every type').check();
+  await save();
+  await until('every type is sent again', async () => (await stored()) === null);
+  await window.close();
+});
+
 test('apps: a change that somebody else made meanwhile is not overwritten', async () => {
   const { daemon } = await theStage();
   await makeApp(daemon, 'meanwhile');

@@ -17,7 +17,7 @@ static void defaults_of_an_app(void)
               "\"SuccessCallbackUrl\":null,\"FailureCallbackUrl\":null,\"OfferCallbackUrl\":null,"
               "\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
               "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
-              "\"FinalStatuses\":[]}");
+              "\"FinalStatuses\":[],\"RewardTypes\":null}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK_EQ_UINT(a->app_no, 1);
     CHECK_EQ_UINT(a->terms.account_no, 1);
@@ -37,7 +37,7 @@ static void every_field_of_an_app(void)
         "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
         "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
         "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,\"FinalStatuses\":["
-        "422,404],"
+        "422,404],\"RewardTypes\":[\"offer_completed\",\"survey_completed\"],"
         "\"CallbackSecret\":\"partner's-own\"}";
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
@@ -50,6 +50,7 @@ static void every_field_of_an_app(void)
               "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
               "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,"
               "\"FinalStatuses\":[404,422],"
+              "\"RewardTypes\":[\"survey_completed\",\"offer_completed\"],"
               "\"CallbackSecret\":\"partner's-own\"}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK(a->terms.has_url[LANE_SUCCESS] && a->terms.has_url[LANE_FAILURE]);

@@ -57,6 +57,7 @@ static void states_reasons_and_lanes_have_names(void)
     CHECK_CSTR(callback_reason_name(REASON_ENDPOINT_DOWN), "endpoint_down");
     CHECK_CSTR(callback_reason_name(REASON_GONE), "gone");
     CHECK_CSTR(callback_reason_name(REASON_FINAL_STATUS), "final_status");
+    CHECK_CSTR(callback_reason_name(REASON_NOT_WANTED), "not_wanted");
     CHECK_CSTR(lane_kind_name(LANE_SUCCESS), "success");
     CHECK_CSTR(lane_kind_name(LANE_FAILURE), "failure");
     CHECK_CSTR(lane_kind_name(LANE_OFFER), "offer");
@@ -66,9 +67,10 @@ static void states_reasons_and_lanes_have_names(void)
 static void a_reason_belongs_to_one_state(void)
 {
     for (int reason = REASON_NONE; reason <= REASON_LAST; reason++) {
-        enum callback_state wanted = reason == REASON_NONE       ? CALLBACK_NONE
-                                     : reason <= REASON_IMPORTED ? CALLBACK_SKIPPED
-                                                                 : CALLBACK_DEAD;
+        bool skips = reason <= REASON_IMPORTED || reason == REASON_NOT_WANTED;
+        enum callback_state wanted = reason == REASON_NONE ? CALLBACK_NONE
+                                     : skips               ? CALLBACK_SKIPPED
+                                                           : CALLBACK_DEAD;
         CHECK(callback_reason_fits(wanted, (enum callback_reason)reason));
         CHECK_EQ_INT(callback_reason_fits(CALLBACK_PENDING, (enum callback_reason)reason),
                      reason == REASON_NONE);

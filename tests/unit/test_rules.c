@@ -424,6 +424,9 @@ static void the_callback_starts_where_it_can_go(void)
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, REASON_NONE);
         terms.lane_disabled[lane] = true; /* then it waits */
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_PENDING, REASON_NONE);
+        terms.unwanted_types = UINT32_C(1) << t;
+        check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
+                       none ? REASON_NONE : REASON_NOT_WANTED);
         terms.has_url[lane] = false;
         check_callback(c, none ? CALLBACK_NONE : CALLBACK_SKIPPED,
                        none ? REASON_NONE : REASON_NO_URL);

@@ -15,7 +15,7 @@ static const struct app_terms terms = {
     .disqualification_cap = 1,
     .has_url = {false, true, true, true},
 };
-static struct app_terms no_url;
+static struct app_terms no_url, unwanted;
 
 /* What is asked about: a candidate, and what is found about it besides its EventId. */
 struct asked {
@@ -47,6 +47,14 @@ static void complete_without_url(struct asked *a)
     no_url = terms;
     no_url.has_url[LANE_SUCCESS] = false;
     a->candidate.terms = &no_url;
+}
+
+static void complete_unwanted(struct asked *a)
+{
+    complete(a);
+    unwanted = terms;
+    unwanted.unwanted_types = UINT32_C(1) << EVENT_SURVEY_COMPLETED;
+    a->candidate.terms = &unwanted;
 }
 
 static void import(struct asked *a)
@@ -152,6 +160,7 @@ static const struct row {
     {"survey_started", start},
     {"an event that owes a callback", complete},
     {"the same, its lane has no URL", complete_without_url},
+    {"the same, not among the app's `RewardTypes`", complete_unwanted},
     {"the same, imported or `deliver=false`", import},
     {"survey_disqualified within the cap", disqualify},
     {"survey_disqualified beyond the cap", disqualify_beyond_the_cap},

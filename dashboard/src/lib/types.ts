@@ -92,6 +92,8 @@ export interface App {
   ExtendedFields: boolean;
   NegativeAdHoc: boolean;
   FinalStatuses: number[];
+  /** null: all. */
+  RewardTypes: RewardType[] | null;
   ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 

@@ -323,9 +323,10 @@ static void get_event(struct record_reader *r, struct event *e)
     e->body = get_str(r);
     e->signature_offset = (uint16_t)get(r, 2);
     e->state = get_state(r, CALLBACK_NONE);
-    e->reason_skipped = (enum callback_reason)get_range(r, REASON_NONE, REASON_IMPORTED);
+    e->reason_skipped = (enum callback_reason)get_range(r, REASON_NONE, REASON_LAST);
     e->counts_for_cap = get_bool(r);
     e->due_ms = get_i64(r);
+    r->bad |= !callback_reason_fits(e->state, e->reason_skipped);
     r->bad |= e->event_no == 0 || e->event_id.n == 0;
     r->bad |= e->signature_offset != 0 && (size_t)e->signature_offset + 32 > e->body.n;
 }

@@ -22,6 +22,7 @@ class App(Terms):
         self.url = dict.fromkeys(("success", "failure", "offer"), url)
         self.disabled_lanes = set()
         self.final_statuses = []
+        self.unwanted = set()  # types that are not among RewardTypes
         self.settings = {"LegacyFields": False, "ExtendedFields": False}
 
 
@@ -72,6 +73,8 @@ class Account:
             c.end("skipped", "imported")
         elif app.url[c.lane] is None:
             c.end("skipped", "no_url")
+        elif c.kind in app.unwanted:
+            c.end("skipped", "not_wanted")
         elif c.original and not c.original.is_final():
             c.is_held = True
 
@@ -91,6 +94,10 @@ class Account:
                         c.end("skipped", "no_url")
                 elif c.lane in c.app.disabled_lanes:
                     continue
+                elif c.kind in c.app.unwanted:
+                    c.owes_try = False
+                    if c.state == "pending":
+                        c.end("skipped", "not_wanted")
                 else:
                     c.run(self.tries)
                 moved = True

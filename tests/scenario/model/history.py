@@ -8,7 +8,7 @@ from checks import encode
 from harness import Account as RealAccount
 from harness import Receiver, eventually
 from model.account import Account, App
-from model.callbacks import is_erased
+from model.callbacks import LANES, is_erased
 from model.client import Client
 from model.compare import (assert_list, assert_received, assert_reports, assert_statements, assert_states,
                            feed_difference, until_equal)
@@ -94,6 +94,10 @@ class History:
         elif self.random.random() < 0.5:
             app.final_statuses = self.random.choice(([], [403], [400, 404]))
             self.client.patch("/api/v1/apps/" + app.id, FinalStatuses=app.final_statuses)
+        elif self.random.random() < 0.3:
+            app.unwanted = self.random.choice((set(), {"offer_clicked"}, {"offer_clicked", "survey_disqualified"}))
+            wanted = sorted(set(LANES) - app.unwanted) if app.unwanted else None
+            self.client.patch("/api/v1/apps/" + app.id, RewardTypes=wanted)
         else:
             name = self.random.choice(sorted(app.settings))
             app.settings[name] = not app.settings[name]

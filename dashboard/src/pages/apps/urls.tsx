@@ -2,12 +2,13 @@
 import { useResource } from '../../app/resource';
 import { may, me } from '../../app/session';
 import { path } from '../../lib/http';
-import type { App, Endpoint, Endpoints } from '../../lib/types';
+import { rewardTypes, type App, type Endpoint, type Endpoints } from '../../lib/types';
 import { Badge, Card, Caution, LinkButton, Notice, Time } from '../../ui/basics';
 import { CheckField, TextField } from '../../ui/forms';
 import { endpointNames, healthWords } from '../../ui/health';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
+import { typeTitles } from '../callbacks/words';
 import type { TabProps } from './loaded';
 import { CertificateCard } from './certificate';
 import { LastFailure, OtherTab, TestButton } from './endpoints';
@@ -178,6 +179,51 @@ function AnswersCard(props: TabProps) {
   );
 }
 
+/** The draft is the list as text; null: every type. An empty list, which is refused, is a comma. */
+function TypesCard(props: TabProps) {
+  const listed = (types: readonly string[]) => types.join(', ') || ',';
+  const types = props.app.RewardTypes;
+  return (
+    <SettingsCard
+      {...props}
+      title="Reward types"
+      text="Which callbacks are sent, for all three URLs of the app: for servers that fail on types they do not know. Others are skipped, and still count in reports."
+      values={{ RewardTypes: types && listed(types) }}
+      lists={['RewardTypes']}
+    >
+      {draft => {
+        const text = draft.text('RewardTypes');
+        const chosen = rewardTypes.filter(type => !text || text.split(', ').includes(type));
+        return (
+          <>
+            <CheckField
+              label="Every type"
+              hint="Types that are added later, too."
+              fault={draft.fault('RewardTypes')}
+              checked={!text}
+              onChange={on => draft.set('RewardTypes', on ? null : listed(rewardTypes))}
+            />
+            {text &&
+              rewardTypes.map(type => (
+                <CheckField
+                  key={type}
+                  label={typeTitles[type]}
+                  checked={chosen.includes(type)}
+                  onChange={on =>
+                    draft.set(
+                      'RewardTypes',
+                      listed(rewardTypes.filter(t => (t === type ? on : chosen.includes(t)))),
+                    )
+                  }
+                />
+              ))}
+          </>
+        );
+      }}
+    </SettingsCard>
+  );
+}
+
 export function PostbackTab(props: TabProps & { here: string }) {
   const { app } = props;
   return (
@@ -236,6 +282,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
       </SettingsCard>
       <LimitsCard {...props} />
       <AnswersCard {...props} />
+      <TypesCard {...props} />
       <CertificateCard {...props} />
     </>
   );
@@ -266,6 +313,7 @@ export function CallbackTab(props: TabProps & { here: string }) {
       <SecretCard {...props} />
       <LimitsCard {...props} />
       <AnswersCard {...props} />
+      <TypesCard {...props} />
       <CertificateCard {...props} />
     </>
   );

@@ -85,6 +85,7 @@ const reasons: Record<string, string> = {
   no_url: 'No URL was configured for it. Set one in the app, then resend.',
   disabled:
     'Its endpoint was disabled until after its last attempt was due. Resend it if it is still wanted.',
+  not_wanted: 'The app does not take callbacks of this type. Add the type to it, then resend.',
   imported: 'It was imported from an earlier network and is not sent unless you resend it.',
 };
 
