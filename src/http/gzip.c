@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#define ZLIB_CONST
 #include <zlib.h>
 
 #define LEVEL 4         /* of 9: from here on a smaller answer costs much more time */
@@ -37,7 +38,7 @@ void gzip_add(struct gzip *g, struct str bytes, enum gzip_flush flush, struct bu
 {
     static const int modes[] = {
         [GZIP_MORE] = Z_NO_FLUSH, [GZIP_FLUSH] = Z_SYNC_FLUSH, [GZIP_END] = Z_FINISH};
-    g->z.next_in = (Bytef *)(uintptr_t)bytes.p;
+    g->z.next_in = (const Bytef *)bytes.p;
     g->z.avail_in = (uInt)bytes.n;
     do {
         buf_reserve(to, ROOM_BYTES);
