@@ -130,3 +130,4 @@ void user_sessions_delete(struct call *c);
 void audit_list(struct call *c);
 void live_get(struct call *c);
 void system_get(struct call *c);
+void search_get(struct call *c);

@@ -9,6 +9,7 @@ static const char *const p_callbacks[] = {
     "class",    "status",     "bodies",     "format", "limit", "after", NULL};
 static const char *const p_rewards[] = {"limit", "after", "day", "format", NULL};
 static const char *const p_earnings[] = {"startDate", "endDate", "limit", "after", NULL};
+static const char *const p_search[] = {"text", "after", NULL};
 static const char *const p_day[] = {"day", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
@@ -58,8 +59,8 @@ const struct route api_routes[] = {
      "PartnerCreate", "Partner", 201, "Create a partner.", partners_post},
     {HTTP_GET, "/api/v1/partners", SCOPE_APPS_READ, OPERATOR_READ, SUBJECT_NONE, p_list, NULL,
      "PartnerList", 200, "List partners, newest first.", partners_list},
-    {HTTP_GET, "/api/v1/earnings", SCOPE_REPORTS_READ, OPERATOR_READ | ROUTE_SCAN, SUBJECT_NONE,
-     p_earnings, NULL, "PartnerEarningsList", 200,
+    {HTTP_GET, "/api/v1/earnings", SCOPE_REPORTS_READ, OPERATOR_READ | ROUTE_SCAN | PACKED,
+     SUBJECT_NONE, p_earnings, NULL, "PartnerEarningsList", 200,
      "What each partner earned, newest partner first.", earnings_list},
     {HTTP_GET, "/api/v1/partners/{PartnerId}", SCOPE_APPS_READ, READ, SUBJECT_PARTNER, NULL, NULL,
      "Partner", 200, "Read a partner.", partner_get},
@@ -202,6 +203,11 @@ const struct route api_routes[] = {
     {HTTP_GET, "/api/v1/system", SCOPE_ADMIN, OPERATOR_READ, SUBJECT_NONE, NULL, NULL, "System",
      200, "State of the installation: what waits, what is full, which endpoints are worst.",
      system_get},
+
+    {HTTP_GET, "/api/v1/search", SCOPE_CALLBACKS_READ, OPERATOR_READ | ROUTE_SCAN, SUBJECT_NONE,
+     p_search, NULL, "Found", 200,
+     "Find a partner, app, client, user, callback or panelist by its whole id, in all accounts.",
+     search_get},
 
     {HTTP_GET, "/api/v1/live", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL, NULL, 200,
      "Server-sent events: what has happened, once a second.", live_get},

@@ -1,0 +1,163 @@
+/* GET /api/v1/search?text=: where an operator finds an id whose account is not known. Partners,
+ * apps, clients and users are looked up in memory; callbacks by EventId (which is the RewardId) and
+ * panelists are asked for account by account, as every key of the store begins with one: one
+ * look-up of an index each, no scan. An answer goes through at most PARTNERS_MOST accounts, and its
+ * Next leads on. */
+#include "api/account_routes.h"
+#include "api/internal.h"
+#include "api/route.h"
+#include "people/people.h"
+
+#include <ctype.h>
+
+#define PARTNERS_MOST 200
+
+struct searching {
+    struct call *c;
+    struct str text;
+    struct callback_list list;
+    struct partner *partner; /* being searched; a reference */
+    bool by_panelist;        /* what `list` asks for; by EventId before that */
+    size_t left;
+    uint32_t last_no; /* partners that were searched; at first: where to begin */
+    struct buf body;
+    struct json_writer w;
+};
+
+static void print_found(struct searching *s, const char *kind, struct str partner_id, struct str id)
+{
+    json_object(&s->w);
+    json_key_c(&s->w, "Kind", kind);
+    json_key_string(&s->w, "PartnerId", partner_id);
+    json_key_string(&s->w, "Id", id);
+    json_end_object(&s->w);
+}
+
+/* partner_id absent: among the operator's. */
+static void find_user(struct searching *s, uint32_t account_no, struct str partner_id)
+{
+    char email[EMAIL_BYTES_MAX];
+    if (s->text.n > sizeof email || !memchr(s->text.p, '@', s->text.n) ||
+        !call_may(s->c, SCOPE_PEOPLE_WRITE))
+        return;
+    for (size_t i = 0; i < s->text.n; i++)
+        email[i] = (char)tolower((unsigned char)s->text.p[i]);
+    struct user *u =
+        people_user_by_email(s->c->api->options.people, account_no, (struct str){email, s->text.n});
+    if (!u)
+        return;
+    print_found(s, "user", partner_id, u->id);
+    user_unref(u);
+}
+
+static void find_in_memory(struct searching *s)
+{
+    struct directory *d = s->c->api->options.directory;
+    struct partner *partner = directory_partner(d, s->text);
+    struct app *app = directory_app(d, s->text);
+    struct client *client = directory_client(d, s->text);
+    if (partner) {
+        print_found(s, "partner", partner->id, partner->id);
+        partner_unref(partner);
+    }
+    if (app) {
+        print_found(s, "app", app->partner_id, app->id);
+        app_unref(app);
+    }
+    struct partner *owner = client ? directory_partner_by_no(d, client->account_no) : NULL;
+    if (owner) {
+        print_found(s, "client", owner->id, client->id);
+        partner_unref(owner);
+    }
+    if (client)
+        client_unref(client);
+    find_user(s, 0, STR_NONE);
+}
+
+static void end(struct searching *s, bool more)
+{
+    json_end_array(&s->w);
+    list_print_next(s->c, &s->w, more, s->last_no);
+    json_end_object(&s->w);
+    struct buf body = s->body; /* s ends with its call */
+    call_answer_json(s->c, 200, &body);
+    buf_free(&body);
+}
+
+static void search_next_partner(struct searching *s);
+static void list_done(struct task *task);
+
+static void ask(struct searching *s, bool by_panelist)
+{
+    s->by_panelist = by_panelist;
+    s->list = (struct callback_list){
+        .done.run = list_done,
+        .reply_to = call_executor(s->c),
+        .account_no = s->partner->account_no,
+        .event_id = by_panelist ? STR_NONE : s->text,
+        .panelist_id = by_panelist ? s->text : STR_NONE,
+        .no_bodies = true,
+        .order = LIST_NEWEST_FIRST,
+        .limit = 1,
+    };
+    store_list_callbacks(s->c->api->options.store, &s->list);
+}
+
+static void list_done(struct task *task)
+{
+    struct searching *s = CONTAINER_OF(task, struct searching, list.done);
+    if (s->list.status != STORE_OK) {
+        struct buf body = s->body;
+        arena_free(&s->list.arena);
+        partner_unref(s->partner);
+        call_answer_busy(s->c, s->list.status);
+        buf_free(&body);
+        return;
+    }
+    if (s->list.count > 0)
+        print_found(s, s->by_panelist ? "panelist" : "callback", s->partner->id, s->text);
+    arena_free(&s->list.arena);
+    if (!s->by_panelist) {
+        ask(s, true);
+        return;
+    }
+    s->last_no = s->partner->account_no;
+    s->left--;
+    partner_unref(s->partner);
+    search_next_partner(s);
+}
+
+static void search_next_partner(struct searching *s)
+{
+    struct directory *d = s->c->api->options.directory;
+    bool found = directory_list_partners(d, s->last_no, &s->partner, 1) > 0;
+    if (found && s->left > 0 && !s->c->r->gone) {
+        find_user(s, s->partner->account_no, s->partner->id);
+        ask(s, false);
+        return;
+    }
+    if (found)
+        partner_unref(s->partner);
+    end(s, found);
+}
+
+void search_get(struct call *c)
+{
+    struct searching *s = call_alloc(c, sizeof *s);
+    size_t limit;
+    s->text = call_parameter(c, "text");
+    if (!s->text.p)
+        call_add_parameter_problem(c, "text", "required", "The id to search for, as it was given.");
+    if (!list_position(c, &s->last_no, &limit)) {
+        call_answer_invalid_query(c);
+        return;
+    }
+    s->c = c;
+    s->left = PARTNERS_MOST;
+    json_write_to(&s->w, &s->body);
+    json_object(&s->w);
+    json_key_array(&s->w, "Items");
+    if (s->last_no == 0)
+        find_in_memory(s);
+    search_next_partner(s);
+}
