@@ -1,8 +1,10 @@
 """`postbackd demo` on a terminal: it says what it does, takes a free port, and all that it prints works."""
+import importlib.util
 import os
 import pty
 import re
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -10,7 +12,7 @@ import time
 
 import pytest
 
-from harness import BINARY, PATIENCE, Api, eventually
+from harness import BINARY, PATIENCE, ROOT, Api, eventually
 
 pytestmark = pytest.mark.sqlite("the demo's own store")
 
@@ -96,3 +98,37 @@ def test_a_port_that_was_asked_for_is_not_changed():
         result = subprocess.run([BINARY, "demo", "--listen", listen], capture_output=True, timeout=60 * PATIENCE)
     assert result.returncode == 1
     assert "is %s in use?" % listen in result.stderr.decode()
+
+
+def stand_in(path, log):
+    """A program that writes down how it was called."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('#!/bin/sh\necho "%s $*" >> %s\n' % (path.name, log))
+    path.chmod(0o755)
+
+
+def test_only_what_the_demo_runs_is_installed_and_built(tmp_path):
+    log = tmp_path / "log"
+    shutil.copy(ROOT / "dev", tmp_path)
+    for name in ("tools/packages.sh", "bin/meson", "bin/ninja", "build/postbackd"):
+        stand_in(tmp_path / name, log)
+    env = {k: v for k, v in os.environ.items() if k not in ("CC", "CXX")}
+    env["PATH"] = "%s:%s" % (tmp_path / "bin", env["PATH"])
+    said = subprocess.run([tmp_path / "dev", "demo", "--seconds", "1"], env=env, timeout=60 * PATIENCE,
+                          check=True, capture_output=True).stdout.decode()
+    assert "Building postbackd" in said
+    assert log.read_text().splitlines() == [
+        "packages.sh build", "meson setup build", "ninja -C build postbackd", "postbackd demo --seconds 1"]
+
+
+def test_of_the_dashboard_only_what_the_bundle_needs_is_installed(tmp_path, monkeypatch):
+    spec = importlib.util.spec_from_file_location("dashboard", ROOT / "tools/dashboard.py")
+    dashboard = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(dashboard)
+    stand_in(tmp_path / "bin/npm", tmp_path / "log")
+    monkeypatch.setenv("PATH", "%s:%s" % (tmp_path / "bin", os.environ["PATH"]))
+    monkeypatch.setattr(dashboard, "HOME", tmp_path)
+    (tmp_path / "package-lock.json").touch()
+    dashboard.packages(False)
+    dashboard.packages(False)  # which is installed already
+    assert (tmp_path / "log").read_text() == "npm ci --no-audit --no-fund --omit=dev\n"
