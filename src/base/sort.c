@@ -8,6 +8,12 @@
 #define DIGITS 8
 #define VALUES 256
 
+int sort_compare_numbers(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
 static unsigned digit_of(uint64_t key, int digit)
 {
     return (unsigned)(key >> (8 * digit)) & 0xffu;

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/check.h"
 #include "base/limits.h"
+#include "base/sort.h"
 #include "delivery/dispatcher.h"
 
 #include <stdlib.h>
@@ -280,12 +281,6 @@ void delivery_erase(struct delivery *delivery, struct delivery_erase *erase)
     round_begin(delivery, &erase->round, erase_here);
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 static void tried_here(struct task *task)
 {
     struct delivery_round *round = CONTAINER_OF(task, struct delivery_round, task);
@@ -294,7 +289,7 @@ static void tried_here(struct task *task)
     if (round_goes_on(round))
         return;
     if (tried->count > 0)
-        qsort(tried->event_nos, tried->count, sizeof(uint64_t), compare_numbers);
+        qsort(tried->event_nos, tried->count, sizeof(uint64_t), sort_compare_numbers);
     executor_post(tried->reply_to, &tried->done);
 }
 

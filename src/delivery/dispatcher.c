@@ -240,7 +240,7 @@ static void settle(struct dispatcher *d, struct lane *lane, const struct lane_de
     dispatcher_note_state(d, lane, &now);
 }
 
-void dispatcher_visit(struct dispatcher *d, struct lane *lane)
+static void visit(struct dispatcher *d, struct lane *lane)
 {
     CHECK_MAGIC(lane, LANE_MAGIC);
     for (;;) {
@@ -265,7 +265,7 @@ static void turn(struct dispatcher *d, struct lane *lane)
         if (decide(d, lane).action != LANE_START || !dispatcher_start(d, lane))
             break;
     }
-    dispatcher_visit(d, lane);
+    visit(d, lane);
 }
 
 static void run_touched(struct dispatcher *d)
@@ -274,7 +274,7 @@ static void run_touched(struct dispatcher *d)
     while ((link = list_pop(&d->touched)) != NULL) {
         struct lane *lane = CONTAINER_OF(link, struct lane, touched);
         lane->is_touched = false;
-        dispatcher_visit(d, lane);
+        visit(d, lane);
     }
 }
 
@@ -299,7 +299,7 @@ static void run_wanting_room(struct dispatcher *d)
             break;
         struct lane *lane = CONTAINER_OF(link, struct lane, wants_room);
         set_wanting_room(d, lane, false);
-        dispatcher_visit(d, lane);
+        visit(d, lane);
         if (d->wants_room.last == link) /* served it was not: nor would the next */
             break;
     }

@@ -154,7 +154,6 @@ static inline uint64_t dispatcher_hash(lane_no no)
 /* Reads the lane's settings off its app (NULL: gone) and joins the destination of its URL. */
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane);
-void dispatcher_visit(struct dispatcher *d, struct lane *lane);
 void dispatcher_watch_leases(struct dispatcher *d); /* lanes of shards that are lost leave */
 
 /* dispatcher_clock.c */

@@ -65,7 +65,7 @@ enum head_scan_result head_scan(struct head_scan *scan, const char *p, size_t n,
     return HEAD_MORE;
 }
 
-struct str head_header(const struct head *head, const char *lower_name)
+static struct str header_of(const struct head *head, const char *lower_name)
 {
     for (size_t i = 0; i < head->lines.header_count; i++) {
         if (str_is(head->lines.headers[i].name, lower_name))
@@ -74,7 +74,7 @@ struct str head_header(const struct head *head, const char *lower_name)
     return STR_NONE;
 }
 
-size_t head_header_count(const struct head *head, const char *lower_name)
+static size_t header_count(const struct head *head, const char *lower_name)
 {
     size_t count = 0;
     for (size_t i = 0; i < head->lines.header_count; i++)
@@ -129,13 +129,13 @@ static bool parse_target(struct head *head, struct head_refusal *ret)
 
 static bool parse_content_length(struct head *head, struct head_refusal *ret)
 {
-    size_t count = head_header_count(head, "content-length");
+    size_t count = header_count(head, "content-length");
     head->content_bytes = -1;
     if (count == 0)
         return true;
     if (count > 1)
         return refuse(ret, 400, "Content-Length stands more than once");
-    struct str v = head_header(head, "content-length");
+    struct str v = header_of(head, "content-length");
     int64_t n = 0;
     if (v.n == 0 || v.n > 18)
         return refuse(ret, 400, "Content-Length is not a number");
@@ -152,7 +152,7 @@ static bool parse_framing(struct head *head, struct head_refusal *ret)
 {
     if (!parse_content_length(head, ret))
         return false;
-    size_t codings = head_header_count(head, "transfer-encoding");
+    size_t codings = header_count(head, "transfer-encoding");
     head->chunked = codings > 0;
     if (codings == 0)
         return true;
@@ -162,7 +162,7 @@ static bool parse_framing(struct head *head, struct head_refusal *ret)
         return refuse(ret, 400, "HTTP/1.0 has no Transfer-Encoding");
     if (codings > 1)
         return refuse(ret, 400, "Transfer-Encoding stands more than once");
-    if (!str_eq_nocase(head_header(head, "transfer-encoding"), "chunked"))
+    if (!str_eq_nocase(header_of(head, "transfer-encoding"), "chunked"))
         return refuse(ret, 501, "no transfer coding but chunked is served");
     return true;
 }
@@ -220,12 +220,12 @@ static void mend_values(struct head *head, char *base)
 
 static bool parse_host(const struct head *head, struct head_refusal *ret)
 {
-    size_t count = head_header_count(head, "host");
+    size_t count = header_count(head, "host");
     if (count > 1)
         return refuse(ret, 400, "Host stands more than once");
     if (count == 0)
         return head->http10 || refuse(ret, 400, "Host is missing");
-    struct str host = head_header(head, "host");
+    struct str host = header_of(head, "host");
     for (size_t i = 0; i < host.n; i++) {
         if (host.p[i] <= 0x20 || host.p[i] >= 0x7f || strchr("/?#@\\,", host.p[i]))
             return refuse(ret, 400, "Host is not a host");
@@ -235,7 +235,7 @@ static bool parse_host(const struct head *head, struct head_refusal *ret)
 
 static bool parse_expect(struct head *head, struct head_refusal *ret)
 {
-    struct str expect = head_header(head, "expect");
+    struct str expect = header_of(head, "expect");
     head->expects_continue = false;
     if (!expect.p || head->http10)
         return true;

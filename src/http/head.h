@@ -37,5 +37,3 @@ MUST_CHECK enum head_scan_result head_scan(struct head_scan *scan, const char *p
 /* p, n: a whole head. *head is overwritten but for the memory of its lines. */
 MUST_CHECK bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_refusal);
 void head_free(struct head *head);
-struct str head_header(const struct head *head, const char *lower_name);
-size_t head_header_count(const struct head *head, const char *lower_name);

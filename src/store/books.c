@@ -55,7 +55,7 @@ struct book *books_at(struct books *books, const struct book_key *key)
     return &books->items[books->slots[at] - 1];
 }
 
-const struct book *books_find(const struct books *books, const struct book_key *key)
+static const struct book *books_find(const struct books *books, const struct book_key *key)
 {
     if (books->count == 0)
         return NULL;

@@ -39,7 +39,6 @@ struct books {
 
 /* Made when there is none; valid until the next call. */
 struct book *books_at(struct books *books, const struct book_key *key);
-const struct book *books_find(const struct books *books, const struct book_key *key);
 void books_clear(struct books *books); /* keeps room for a few */
 void books_free(struct books *books);
 void books_sort(struct books *books); /* by account, day, app, lane, tests; no look-ups after it */

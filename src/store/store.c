@@ -4,6 +4,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/sort.h"
 #include "domain/acceptance.h"
 
 #include <stdio.h>
@@ -287,19 +288,13 @@ void retention_tell(enum retention_move move, const struct retention_clock *cloc
         log_info("retention_goes_on", LOG_C("why", "the clock has said the same for a day"));
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
                                         enum callback_state stored)
 {
     if (stored != CALLBACK_PENDING || list->tried_count == 0)
         return stored;
-    const uint64_t *at =
-        bsearch(&event_no, list->tried, list->tried_count, sizeof *list->tried, compare_numbers);
+    const uint64_t *at = bsearch(&event_no, list->tried, list->tried_count, sizeof *list->tried,
+                                 sort_compare_numbers);
     return at ? CALLBACK_DELIVERING : stored;
 }
 

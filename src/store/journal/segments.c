@@ -7,6 +7,7 @@
 #include "store/journal/segments.h"
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "store/journal/frame.h"
 
 #include <errno.h>
@@ -72,12 +73,6 @@ static void list_visit(void *context, const char *name)
     }
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 int segments_list(struct disk *disk, const char *directory, bool remove_unfinished,
                   uint64_t **ret_numbers, size_t *ret_count)
 {
@@ -94,7 +89,7 @@ int segments_list(struct disk *disk, const char *directory, bool remove_unfinish
         return result;
     }
     if (l.count)
-        qsort(l.numbers, l.count, sizeof *l.numbers, compare_numbers);
+        qsort(l.numbers, l.count, sizeof *l.numbers, sort_compare_numbers);
     *ret_numbers = l.numbers;
     *ret_count = l.count;
     return 0;

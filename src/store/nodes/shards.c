@@ -27,7 +27,9 @@ static int32_t count_of(const struct shards_seen *seen, uint64_t node)
     return n;
 }
 
-int32_t shards_quota(const struct shards_seen *seen, uint64_t node)
+/* How many shards a node ought to have, by what was seen: as many as the others, one more or less.
+ * 0 for one that is not among them. */
+static int32_t shards_quota(const struct shards_seen *seen, uint64_t node)
 {
     int32_t mine = count_of(seen, node);
     size_t before = 0;

@@ -105,7 +105,3 @@ int64_t member_may_start_until(const struct member *m);
 /* The fence under which exchanges of a shard may be started now; 0: none may. */
 int64_t member_start_fence(const struct member *m, uint32_t shard, int64_t mono_ms);
 size_t member_held(const struct member *m); /* shards held and not draining */
-
-/* How many shards a node ought to have, by what was seen: as many as the others, one more or less.
- * 0 for one that is not among them. */
-int32_t shards_quota(const struct shards_seen *seen, uint64_t node);

@@ -106,11 +106,6 @@ void table_begin(struct pg_table *t, const char *types)
         default: UNREACHABLE();
         }
     }
-    table_clear(t);
-}
-
-void table_clear(struct pg_table *t)
-{
     for (int i = 0; i < t->count; i++) {
         t->columns[i].count = 0;
         t->columns[i].has_null = false;

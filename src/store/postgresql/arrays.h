@@ -42,7 +42,6 @@ static inline uint32_t table_rows(const struct pg_table *t)
 {
     return t->columns[0].count;
 }
-void table_clear(struct pg_table *t); /* keeps the memory */
 void table_free(struct pg_table *t);
 
 #define PG_ARGS_MOST 48

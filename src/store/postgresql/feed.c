@@ -13,7 +13,8 @@ _Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && O
                    OBJECT_USER == 8 && OBJECT_SESSION == 9,
                "JUDGED_KINDS");
 
-bool feed_has(const struct object_change *change)
+/* Whether others hear of it: the audit log is not in the feed. */
+static bool feed_has(const struct object_change *change)
 {
     bool logged = change->kind != OBJECT_AUDIT;
     for (size_t i = 0; i < change->part_count; i++)

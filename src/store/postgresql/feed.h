@@ -11,8 +11,6 @@
  * doubt, under that revision. */
 MUST_CHECK enum pg_fate feed_begin(struct postgresql_store *s, struct pg *pg,
                                    struct object_change *change, bool *ret_made);
-/* Whether others hear of it: the audit log is not in the feed. */
-bool feed_has(const struct object_change *change);
 /* Statements that put it into the log. */
 void feed_log(struct postgresql_store *s, struct pg *pg, const struct object_change *change);
 void feed_log_erasure(struct postgresql_store *s, struct pg *pg, uint32_t account_no);

@@ -40,7 +40,8 @@ void handover_begin(struct pg_table *t)
     table_begin(t, "isllliy");
 }
 
-void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms)
+/* A row to be written: look into that lane. */
+static void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms)
 {
     add(t, account_no, lane, due_ms, 0, 0, STR_NONE);
 }

@@ -5,9 +5,8 @@
 #include "store/postgresql/postgresql_store.h"
 #include "store/postgresql/row.h"
 
-/* Rows to be written: look into that lane; hand that callback over. */
+/* Rows to be written. */
 void handover_begin(struct pg_table *t);
-void handover_lane(struct pg_table *t, uint32_t account_no, lane_no lane, int64_t due_ms);
 void handover_callback(struct pg_table *t, const struct pg_row *row);
 /* New ones of one lane, at least one, in the order of their numbers: with their callbacks. */
 void handover_events(struct pg_table *t, const struct event *const *events, size_t count);

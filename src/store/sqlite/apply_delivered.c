@@ -2,7 +2,8 @@
  * nothing but state, queue, due_ms, attempts and counted changes. Rows that lie together are
  * changed by one statement that goes through them, asks functions of this file which of them are
  * meant, and tells them the rest of the row; so each is looked up once, behind the last, and
- * nothing is begun anew for it. All others are left to apply_older.c. */
+ * nothing is begun anew for it: 0.69 of the applier's instructions (docs/decisions/hot-path.md).
+ * All others are left to apply_older.c. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"

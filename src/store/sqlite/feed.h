@@ -11,8 +11,6 @@
 
 #include "store/sqlite/sql.h"
 
-#define FEED_COLUMNS 33 /* c0 .. c32 */
-
 typedef void (*feed_column)(const void *context, size_t row, int column, sqlite3_context *to);
 
 struct feed {

@@ -2,6 +2,8 @@
  * other; almost always one block, or two. */
 #include "store/sqlite/panelists.h"
 
+#include "base/sort.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,20 +92,14 @@ static void walk_end(struct panelist_walk *w)
 /* --- ids ----------------------------------------------------------------------------------------
  */
 
-static int compare_ascending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int compare_descending(const void *a, const void *b)
 {
-    return compare_ascending(b, a);
+    return sort_compare_numbers(b, a);
 }
 
 static size_t keep_first(const struct panelist_query *of, uint64_t *ids, size_t count, size_t most)
 {
-    qsort(ids, count, sizeof *ids, of->newest_first ? compare_descending : compare_ascending);
+    qsort(ids, count, sizeof *ids, of->newest_first ? compare_descending : sort_compare_numbers);
     return count < most ? count : most;
 }
 

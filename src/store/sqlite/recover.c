@@ -65,7 +65,7 @@ static bool replay_apply(struct replay *r)
     return true;
 }
 
-bool replay_group(void *context, struct str records, struct journal_position end)
+static bool replay_group(void *context, struct str records, struct journal_position end)
 {
     struct replay *r = context;
     r->view->woken_count = 0;

@@ -11,7 +11,6 @@ struct replay {
     char **ret_why;     /* where a failure's sentence goes (malloc'ed) */
 };
 
-bool replay_group(void *replay, struct str records, struct journal_position end);
 /* Applies what is left. */
 MUST_CHECK bool replay_end(struct replay *replay);
 

@@ -20,7 +20,6 @@
 #include "store/sqlite/sql.h"
 
 enum run_kind { RUN_KEYS, RUN_PANELISTS };
-#define RUN_KINDS 2
 
 /* What every record begins with: its place in the order. */
 struct run_place {

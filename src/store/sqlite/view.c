@@ -92,7 +92,8 @@ bool view_is_erased(struct view *v, uint64_t id)
     return erased;
 }
 
-bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
+/* As all that is recorded makes it, erasures that are not applied yet too. */
+static bool view_status(struct view *v, uint64_t id, struct callback_status *ret)
 {
     const struct mem_entry *entry = view_entry(v, id);
     if (entry)

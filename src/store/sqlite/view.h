@@ -42,8 +42,6 @@ void view_close(struct view *v); /* the memtables too */
 bool view_key(struct view *v, struct key128 key, struct key_found *ret);
 /* Whether the event's panelist has been erased; looked up only once anybody has. */
 bool view_is_erased(struct view *v, uint64_t id);
-/* As all that is recorded makes it, erasures that are not applied yet too. */
-bool view_status(struct view *v, uint64_t id, struct callback_status *ret);
 /* What an outcome is about, as long as nobody looks for it in SQLite: it waited, or there were no
  * outcome, and only its number of attempts goes on from what is stored. */
 struct callback_status view_handed_out(lane_no lane);
