@@ -146,7 +146,9 @@ def test_every_page_that_is_typed_is_run():
     assert {str(page.relative_to(DOCS)) for page in PAGES if typed(page)} == set(RUN)
 
 
-@pytest.mark.parametrize("name", RUN)
+@pytest.mark.parametrize("name", [
+    pytest.param(name, marks=pytest.mark.sqlite("its file")) if run is in_the_store else name
+    for name, (run, _) in RUN.items()])
 def test_a_page_as_it_stands(name, tmp_path):
     run, words = RUN[name]
     with machine(tmp_path, HOSTS.get(name, ["db.internal"])) as env:
