@@ -12,6 +12,11 @@ from harness import BINARY, Account, Daemon, Receiver, assert_signed, eventually
 from test_cli import Receive, assert_one_line, run
 
 
+def take_interrupts():
+    """Whoever is started in the background of a shell script ignores SIGINT, and so would it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Listen:
     """The command, and the lines that it has printed."""
 
@@ -21,7 +26,8 @@ class Listen:
             words += ["--key", key]
         self.out = folder / "listen"
         with open(self.out, "wb") as out:
-            self.process = subprocess.Popen(words, stdout=out, stderr=out, env={**os.environ, **env})
+            self.process = subprocess.Popen(words, stdout=out, stderr=out, env={**os.environ, **env},
+                                            preexec_fn=take_interrupts)
         leave_nothing_behind(self.process)
         eventually(lambda: self.lines() or self.process.poll() is not None, what="it listens")
 
