@@ -201,12 +201,25 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 
 /* --- the end of one ---------------------------------------------------------------------- */
 
+/* Whether the try ended in a failure that speaks of the receiver's health. */
+static bool is_against_lane(struct try *t)
+{
+    struct refused_types *refused = &t->lane->refused_types;
+    enum event_type type = t->callback->type;
+    if (t->x.class == ATTEMPT_OK) {
+        refused_types_succeeded(refused, type);
+        return false;
+    }
+    return attempt_counts_against_lane(t->x.class, t->x.status) &&
+           !refused_types_failed(refused, type, t->x.class, t->x.status);
+}
+
 static void judge_lane(struct dispatcher *d, struct try *t, const struct lane_now *now)
 {
     struct lane *lane = t->lane;
     struct window *w = &lane->window;
     bool was_suspended = w->suspended;
-    bool against = t->x.class != ATTEMPT_OK && attempt_counts_against_lane(t->x.class, t->x.status);
+    bool against = is_against_lane(t);
     if (!against)
         lane_heard(lane, now);
     if (against) {

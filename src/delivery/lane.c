@@ -107,6 +107,7 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
         lane->downtime.is_down = false;
         lane->paused_until_mono_ms = 0;
         gone_run_end(&lane->gone_run);
+        lane->refused_types = (struct refused_types){0};
     }
     if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
         lane->window.probe_mono_ms = now->mono_ms;

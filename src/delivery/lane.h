@@ -16,6 +16,7 @@
 #include "delivery/queue.h"
 #include "domain/callback_end.h"
 #include "domain/gone_run.h"
+#include "domain/refused_types.h"
 #include "domain/window.h"
 #include "store/store.h"
 
@@ -98,6 +99,7 @@ struct lane {
     struct gone_run gone_run;
     struct lane_downtime downtime;
     bool was_shut; /* when lane_note_mode last looked */
+    struct refused_types refused_types;
     struct callback_queue fresh, due;
     struct retries retries;
     struct held held;

@@ -1,7 +1,7 @@
 """Receivers that exist: habits of handlers that others wrote, and the settings that suit them."""
 import pytest
 
-from harness import Account, Receiver
+from harness import Account, Receiver, eventually
 
 TYPES = ["survey_completed", "survey_disqualified", "profiler_completed", "ad_hoc",
          "offer_completed", "offer_clicked", "offer_completion_reversed"]
@@ -105,3 +105,45 @@ def test_reward_types_hold_after_a_restart(own_daemon, receiver):
     daemon.api().events([a.event("rt-after", "survey_completed"), a.event("rt-hoc", "ad_hoc")])
     ended(a, "rt-hoc", "delivered")
     assert callback(a, "rt-after")["Reason"] == "not_wanted"
+
+
+# --- a type that is refused, without the setting ------------------------------------------------
+
+def test_a_refused_type_does_not_suspend_the_endpoint_for_the_others(own_daemon, knows_completions):
+    daemon = own_daemon
+    daemon.schedule = "10m"  # no second tries: what is tried is what this test hands in
+    daemon.start()
+    a = Account(daemon, knows_completions.url)
+
+    def click(name, count):
+        daemon.api().events([a.event("%s-%d" % (name, i), "offer_clicked") for i in range(count)])
+
+    def complete(name):
+        daemon.api().events([a.event(name, "offer_completed")])
+        ended(a, name, "delivered")
+
+    click("mix-first", 1)
+    eventually(lambda: callback(a, "mix-first-0")["Attempts"], what="the first click has failed")
+    complete("mix-taken")
+    click("mix-flood", 40)  # ten times the window
+    for i in range(40):
+        knows_completions.wait_for("mix-flood-%d" % i)
+    complete("mix-after")
+    offer, = [e for e in daemon.api().get("/api/v1/apps/%s/endpoints" % a.app_id).json["Endpoints"]
+              if e["Endpoint"] == "offer"]
+    assert offer["State"] == "open", offer
+
+
+def test_a_receiver_that_fails_at_every_type_is_suspended(own_daemon):
+    daemon = own_daemon
+    daemon.schedule = "10m"
+    daemon.start()
+    receiver = Receiver(lambda request: 500)
+    try:
+        a = Account(daemon, receiver.url)
+        daemon.api().events([a.event("all-%d" % i, ("offer_clicked", "offer_completed")[i % 2]) for i in range(40)])
+        eventually(lambda: [e["State"] for e in daemon.api().get(
+            "/api/v1/apps/%s/endpoints" % a.app_id).json["Endpoints"] if e["Endpoint"] == "offer"] == ["suspended"],
+            what="the endpoint is suspended")
+    finally:
+        receiver.close()
