@@ -3,10 +3,10 @@ import { render } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { startLive } from './app/live';
 import { address, startRouter } from './app/router';
-import { loadSession, me, session, sessionProblem } from './app/session';
+import { expired, loadSession, me, session, sessionProblem } from './app/session';
 import { Shell } from './app/shell';
 import { LinkPage } from './pages/sign-in/link';
-import { SignInPage } from './pages/sign-in/sign-in';
+import { SignInAgain, SignInPage } from './pages/sign-in/sign-in';
 import { Loading, ProblemNotice } from './ui/basics';
 
 function Root() {
@@ -28,7 +28,13 @@ function Root() {
       </main>
     );
   }
-  return me.value ? <Shell who={me.value} /> : <SignInPage />;
+  if (!me.value) return <SignInPage />;
+  return (
+    <>
+      <Shell who={me.value} />
+      {expired.value && <SignInAgain />}
+    </>
+  );
 }
 
 startRouter();

@@ -22,6 +22,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 2, load: () => import('./docs.test') },
   { part: 1, load: () => import('./first-day.test') },
   { part: 1, load: () => import('./stores.test') },
+  { part: 1, load: () => import('./tabs.test') },
   { part: 2, load: () => import('./hostile.test') },
   { part: 1, load: () => import('./every-page.test') },
 ];

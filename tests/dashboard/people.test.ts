@@ -145,11 +145,66 @@ test('people: a session that has lain idle too long leads back to its page', asy
   await window.field('Password').fill(password);
   await window.button('Sign in').click();
   await window.heading('Late app').waitFor();
-  await window.field('Name').fill('Later app');
+  await window.shows(async () =>
+    assert.equal(await window.field('Name').inputValue(), 'Later app', 'what was typed is there'),
+  );
   await window.button('Save').first().click();
   await window.heading('Later app').waitFor();
   await window.close();
   await daemon.stop();
+});
+
+test('people: a session ends under a dialog, whose text is there after signing in again', async () => {
+  const { daemon } = await theStage();
+  const email = 'under@sunny.example';
+  const window = await freshWindow(email, 'owner', 'sunny-games');
+  window.expect(/status of 401/);
+  await window.go('/keys');
+  await window.button('New key').first().click();
+  await window.field('Name').fill('typed before');
+  const { Items } = await daemon.good('GET', '/api/v1/users?partnerId=sunny-games');
+  const { UserId } = Items.find((user: any) => user.Email === email);
+  await daemon.good('DELETE', `/api/v1/users/${UserId}/sessions`);
+  await window.button('Create').click();
+  await window.see('Your session has ended');
+  await window.field('E-mail').fill(email);
+  await window.field('Password').fill('not my password');
+  await window.button('Sign in').click();
+  await window.see('E-mail or password is wrong');
+  await window.page.keyboard.press('Escape');
+  await window.see('Your session has ended');
+  await window.field('Password').fill(password);
+  await window.button('Sign in').click();
+  await window.shows(async () =>
+    assert.equal(await window.field('Name').inputValue(), 'typed before'),
+  );
+  await window.button('Create').click();
+  await window.see('Copy it now');
+  await window.close();
+});
+
+test('people: what is shown once is closed by its own button only', async () => {
+  const window = await freshWindow('once@sunny.example', 'owner', 'sunny-games');
+  const stays = async (title: string, action: string) => {
+    const dialog = window.page.getByRole('dialog', { name: title });
+    await dialog.waitFor();
+    for (let n = 0; n < 3; n++) await window.page.keyboard.press('Escape');
+    await window.page.mouse.click(5, 5);
+    await dialog.getByRole('button', { name: /^Copy / }).focus();
+    await window.button(action).click();
+    await dialog.waitFor({ state: 'detached' });
+  };
+  await window.go('/keys');
+  await window.button('New key').first().click();
+  await window.field('Name').fill('shown once');
+  await window.button('Create').click();
+  await stays('Key created', 'I have copied it');
+  await window.go('/people');
+  await window.button('Invite a person').click();
+  await window.field('E-mail').fill('invited-once@sunny.example');
+  await window.button('Create invitation').click();
+  await stays('Link for invited-once@sunny.example', 'I have copied it');
+  await window.close();
 });
 
 test('people: the other sessions are listed and can be ended', async () => {

@@ -4,6 +4,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { get, Problem, withQuery, type Query } from '../lib/http';
 import type { List } from '../lib/types';
 import { liveConnected, outcomeTick } from './live';
+import { expired } from './session';
 
 export interface Resource<T> {
   data: T | null;
@@ -89,10 +90,12 @@ export function useRead<T>(
     else if (happened) stale.current = true;
   });
 
+  // Nothing is read until somebody has signed in again; then everything is.
+  const isExpired = expired.value;
   useEffect(() => {
     const isKnown = known.current;
     known.current = false;
-    if (key === null || !read || isKnown) return;
+    if (key === null || !read || isKnown || isExpired) return;
     const abort = new AbortController();
     let retry: ReturnType<typeof setTimeout> | undefined;
     reading.current = abort;
@@ -120,7 +123,7 @@ export function useRead<T>(
       abort.abort();
       clearTimeout(retry);
     };
-  }, [key, round]);
+  }, [key, round, isExpired]);
 
   const take = (data: T) => {
     reading.current?.abort();

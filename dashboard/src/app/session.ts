@@ -5,7 +5,7 @@ import type { Scope, Session, SignedIn } from '../lib/types';
 
 export const session = signal<Session | null>(null);
 export const sessionProblem = signal<Problem | null>(null);
-/** True after a session ended by itself: the sign-in page then says so. */
+/** True after a session ended by itself: one signs in again over the page, which stays as it is. */
 export const expired = signal(false);
 /** The daemon's clock less this one's, for "today" and ages. */
 export const clockOffsetMs = signal(0);
@@ -14,13 +14,21 @@ export const me = computed<SignedIn | null>(() =>
   session.value?.SignedIn ? (session.value as SignedIn) : null,
 );
 
+/** The other tabs of this browser have the same cookie, and so the same session. */
+const tabs = new BroadcastChannel('session');
+tabs.onmessage = () => void loadSession();
+
+/** Takes what a change of the session has answered; the other tabs read theirs anew. */
 export function takeSession(given: Session): void {
+  adopt(given);
+  tabs.postMessage('changed');
+}
+
+function adopt(given: Session): void {
   csrfToken.value = given.SignedIn ? given.CsrfToken : null;
-  if (given.SignedIn) {
-    clockOffsetMs.value = Date.parse(given.ServerTime) - Date.now();
-    expired.value = false;
-  }
+  if (given.SignedIn) clockOffsetMs.value = Date.parse(given.ServerTime) - Date.now();
   session.value = given;
+  expired.value = false;
 }
 
 export async function loadSession(): Promise<void> {
@@ -28,7 +36,7 @@ export async function loadSession(): Promise<void> {
   try {
     const given = await get<Session>('/api/v1/session');
     // Somebody may have signed in while it was read: then it tells of before that.
-    if (session.value === before) takeSession(given);
+    if (session.value === before) adopt(given);
     sessionProblem.value = null;
   } catch (error) {
     sessionProblem.value = error as Problem;
@@ -41,7 +49,7 @@ export async function signOut(): Promise<void> {
 }
 
 onSignedOut.handler = () => {
-  takeSession({ SignedIn: false, SetUpNeeded: false });
+  csrfToken.value = null;
   expired.value = true;
 };
 

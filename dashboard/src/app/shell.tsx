@@ -134,6 +134,10 @@ function pageFor(who: SignedIn): {
   return { component: NotFoundPage, params: {} };
 }
 
+/** Who looks at which account: nothing of a page stays for another one. */
+const personOf = (who: SignedIn) =>
+  `${who.User.UserId} ${who.Partner?.PartnerId ?? ''} ${who.ActingAs}`;
+
 export function Shell({ who }: { who: SignedIn }) {
   const [open, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
@@ -175,7 +179,7 @@ export function Shell({ who }: { who: SignedIn }) {
         </header>
         <Side who={who} open={open} onClose={() => setOpen(false)} />
         <main class="main" id="main" ref={main}>
-          <Page key={`${path}`} params={params} />
+          <Page key={`${personOf(who)} ${path}`} params={params} />
         </main>
       </div>
       <Toasts />

@@ -1,6 +1,7 @@
 // Fields with their label, hint and fault, and forms that send themselves and say what was wrong.
 import type { ComponentChildren } from 'preact';
 import { useId, useState } from 'preact/hooks';
+import { expired } from '../app/session';
 import { Problem } from '../lib/http';
 
 interface FieldProps {
@@ -213,13 +214,15 @@ export function useSending(): Sending {
     clear: () => setProblem(null),
     run: async act => {
       if (busy) return;
+      const wasExpired = expired.value;
       setBusy(true);
       setProblem(null);
       try {
         await act();
       } catch (error) {
         if (!(error instanceof Problem)) throw error;
-        setProblem(error);
+        // Whoever has signed in again sends what stands in the form once more.
+        if (wasExpired || !expired.value) setProblem(error);
       } finally {
         setBusy(false);
       }

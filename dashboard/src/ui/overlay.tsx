@@ -7,7 +7,16 @@ import type { Problem } from '../lib/http';
 import { Button, ProblemNotice } from './basics';
 import { Form, type Sending, useSending } from './forms';
 
-export function Dialog(props: { title: string; onClose: () => void; children: ComponentChildren }) {
+interface DialogProps {
+  title: string;
+  /** Absent: nothing but what it is for ends it, neither Escape nor the phone's back. */
+  onClose?: () => void;
+  /** What is below is not seen. */
+  covers?: boolean;
+  children: ComponentChildren;
+}
+
+export function Dialog({ title, onClose, covers, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -16,12 +25,38 @@ export function Dialog(props: { title: string; onClose: () => void; children: Co
     return () => before?.isConnected && before.focus();
   }, []);
   return (
-    <dialog ref={dialog} class="dialog" aria-labelledby={id} onClose={props.onClose}>
+    <dialog
+      ref={dialog}
+      class={`dialog ${covers ? 'covers' : ''}`}
+      aria-labelledby={id}
+      onCancel={event => !onClose && event.preventDefault()}
+      // A browser may close it all the same.
+      onClose={onClose ?? (event => event.currentTarget.showModal())}
+    >
       <div class="inside">
-        <h2 id={id}>{props.title}</h2>
-        {props.children}
+        <h2 id={id}>{title}</h2>
+        {children}
       </div>
     </dialog>
+  );
+}
+
+/** Shows what is never shown again: only the button that says so closes it. */
+export function ShownOnce(props: {
+  title: string;
+  action: string;
+  onClose: () => void;
+  children: ComponentChildren;
+}) {
+  return (
+    <Dialog title={props.title}>
+      {props.children}
+      <div class="row end">
+        <Button kind="primary" onClick={props.onClose}>
+          {props.action}
+        </Button>
+      </div>
+    </Dialog>
   );
 }
 

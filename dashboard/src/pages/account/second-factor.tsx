@@ -5,7 +5,7 @@ import { post } from '../../lib/http';
 import type { Session } from '../../lib/types';
 import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { Dialog, FormDialog, say } from '../../ui/overlay';
+import { Dialog, FormDialog, say, ShownOnce } from '../../ui/overlay';
 
 interface Begun {
   Secret: string;
@@ -14,17 +14,12 @@ interface Begun {
 
 function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => void }) {
   return (
-    <Dialog title="Your recovery codes" onClose={onClose}>
+    <ShownOnce title="Your recovery codes" action="I have kept them" onClose={onClose}>
       <Notice tone="warn" title="Keep them somewhere safe now">
         Each works once instead of a code from your app. You will not see them again.
       </Notice>
       <Code title="Recovery codes" text={codes.join('\n')} />
-      <div class="row end">
-        <Button kind="primary" onClick={onClose}>
-          I have kept them
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   );
 }
 

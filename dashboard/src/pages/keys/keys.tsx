@@ -17,7 +17,7 @@ import {
   Time,
 } from '../../ui/basics';
 import { CheckField, TextField, useSending } from '../../ui/forms';
-import { Confirm, Dialog, FormDialog, say } from '../../ui/overlay';
+import { Confirm, FormDialog, say, ShownOnce } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 
 export const scopeTexts: [Scope, string][] = [
@@ -34,17 +34,12 @@ export const scopeTexts: [Scope, string][] = [
 
 function Made({ made, onClose }: { made: Key; onClose: () => void }) {
   return (
-    <Dialog title="Key created" onClose={onClose}>
+    <ShownOnce title="Key created" action="I have copied it" onClose={onClose}>
       <Notice tone="warn" title="Copy it now">
         You will not see it again.
       </Notice>
       <Code title="Key" text={made.Key ?? ''} />
-      <div class="row end">
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      </div>
-    </Dialog>
+    </ShownOnce>
   );
 }
 
