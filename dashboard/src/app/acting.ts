@@ -4,9 +4,9 @@ import type { Session } from '../lib/types';
 import { navigate } from './router';
 import { me, takeSession } from './session';
 
-export async function actAs(partnerId: string): Promise<void> {
+export async function actAs(partnerId: string, page = '/'): Promise<void> {
   takeSession(await post<Session>('/api/v1/session/act-as', { PartnerId: partnerId }));
-  navigate('/');
+  navigate(page);
 }
 
 /** Back to the account that was looked at, as the operator. */

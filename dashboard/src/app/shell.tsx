@@ -9,6 +9,7 @@ import { Toasts } from '../ui/overlay';
 import { stopActing } from './acting';
 import { address, cameBack, matchPath, navigate } from './router';
 import { pages, type Page, type PageProps } from './routes';
+import { Search } from './search';
 import { may, signOut } from './session';
 import { setTheme, theme } from './theme';
 
@@ -178,9 +179,12 @@ export function Shell({ who }: { who: SignedIn }) {
           </Button>
         </header>
         <Side who={who} open={open} onClose={() => setOpen(false)} />
-        <main class="main" id="main" ref={main}>
-          <Page key={`${personOf(who)} ${path}`} params={params} />
-        </main>
+        <div>
+          {(may('callbacks:read') || may('apps:read')) && <Search key={personOf(who)} />}
+          <main class="main" id="main" ref={main}>
+            <Page key={`${personOf(who)} ${path}`} params={params} />
+          </main>
+        </div>
       </div>
       <Toasts />
     </>
