@@ -1,7 +1,9 @@
 // Why a callback never came, and how it comes after all.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { Receiver, until } from './daemon';
+import type { Locator } from 'playwright-core';
+import type { Window } from './browser';
+import { Receiver, until, type Received } from './daemon';
 import { test } from './runner';
 import { theStage, windowOf, type Stage } from './stage';
 
@@ -258,4 +260,66 @@ test('callbacks: the log is searched by error, and all that match are sent again
   await reach(stage, 'delivered', 'match-refused');
   await window.close();
   await receiver.stop();
+});
+
+/** What the clipboard holds once this has been pressed. */
+async function copied(window: Window, press: Locator): Promise<string> {
+  await window.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await window.page.evaluate(() => navigator.clipboard.writeText(''));
+  await press.click();
+  return until('something is copied', () =>
+    window.page.evaluate(() => navigator.clipboard.readText()),
+  );
+}
+
+test('callbacks: each request that is shown can be copied as curl', async () => {
+  const { daemon, receiver } = await theStage();
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'curl-1',
+    Type: 'survey_completed',
+    ClientId: 'farm-ios',
+    PanelistId: `curl'"$(x) \\ é`,
+    RevenueAmount: '0.60',
+  });
+  const came = async (index: number) => {
+    const of = () => receiver.received.filter(one => one.headers['webhook-id'] === 'curl-1');
+    return until('it came', async () => of()[index]);
+  };
+  const same = (command: string, { body, headers }: Received) => {
+    assert.ok(
+      command.startsWith(`curl --globoff '${receiver.url}/farm-friends/success' `),
+      command,
+    );
+    assert.ok(command.includes(`--data-raw '${body.replace(/'/g, `'\\''`)}'`), command);
+    for (const name of ['content-type', 'webhook-id', 'webhook-timestamp', 'webhook-signature'])
+      assert.ok(
+        command.toLowerCase().includes(`-h '${name}: ${String(headers[name]).toLowerCase()}'`),
+        `${name} in ${command}`,
+      );
+  };
+  const window = await windowOf('developer', 'sunny-games');
+  const first = await came(0);
+  await window.go('/callbacks/curl-1');
+  const copy = window.button(/^Copy as curl/);
+  same(await copied(window, copy.first()), first);
+  await window.button('Resend').click();
+  const second = await came(1);
+  await window.see('Your server took it: answered 200');
+  const notice = window.page.getByRole('status').filter({ hasText: 'Your server took it' });
+  same(await copied(window, notice.getByRole('button', { name: /^Copy as curl/ })), second);
+  await window.go('/console?app=farm-friends');
+  await window.button('Send').click();
+  await window.see('Your server took it');
+  const command = await copied(window, copy);
+  const id = /webhook-id: (test_[0-9a-f]+)/.exec(command)![1];
+  same(
+    command,
+    receiver.received.find(one => one.headers['webhook-id'] === id)!,
+  );
+  const analyst = await windowOf('analyst', 'sunny-games');
+  await analyst.go('/callbacks/curl-1');
+  const masked = await copied(analyst, analyst.button(/^Copy as curl/).first());
+  assert.match(masked, /"Sig":"\*{32}"/);
+  await window.close();
+  await analyst.close();
 });

@@ -1,5 +1,7 @@
 // What needs no browser: exact decimals, lossless JSON, dates.
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { curlOf } from '../../dashboard/src/lib/curl';
 import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
 import { Decimal, sum } from '../../dashboard/src/lib/decimal';
 import { JsonError, parseJson, printJson } from '../../dashboard/src/lib/json';
@@ -96,4 +98,27 @@ test('lib: days are those of UTC', () => {
   assert.deepEqual(daysBetween('2026-12-30', '2027-01-02').length, 4);
   assert.equal(shortDay('2026-11-05'), '5 Nov');
   assert.equal(duration(4200), '4.2 s');
+});
+
+/** What a shell hands to curl. */
+function words(command: string): string[] {
+  const script = `curl() { printf '%s\\0' "$@"; }; set -f; eval "$1"`;
+  return execFileSync('bash', ['-c', script, 'bash', command]).toString().split('\0').slice(0, -1);
+}
+
+test('lib: a request as curl says the same to a shell, whatever stands in it', () => {
+  const hostile = [
+    `it's "quoted" $(touch /tmp/x) \`id\` $HOME !! \\ \\n * ? [a] {b,c} ~ # ; & | > é 漢 😀`,
+    `'; rm -rf / #`,
+    `@/etc/passwd`,
+    "lines\nand\r\ntabs\t\x1b[201~\x07\u0085 '7!7",
+    '',
+  ];
+  for (const text of hostile) {
+    const url = `https://user:***@host.example/a?b=${text}`;
+    const command = curlOf(url, { 'webhook-id': text, 'content-length': '3', Host: 'x' }, text);
+    assert.doesNotMatch(command.replace(/ \\\n {2}/g, ''), /[\x00-\x1f\x7f-\x9f]/);
+    const id = text === '' ? 'webhook-id;' : `webhook-id: ${text}`;
+    assert.deepEqual(words(command), ['--globoff', url, '-H', id, '--data-raw', text]);
+  }
 });

@@ -240,7 +240,8 @@ export function Time({ at, short, ago }: { at: string | null; short?: boolean; a
   );
 }
 
-export function CopyButton({ text, what }: { text: string; what: string }) {
+export function CopyButton(props: { text: string; what: string; title?: string }) {
+  const { text, what, title = 'Copy' } = props;
   const [copied, setCopied] = useState(false);
   useEffect(() => {
     if (!copied) return;
@@ -251,22 +252,34 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     <Button
       kind="plain"
       size="small"
-      aria-label={copied ? `${what} copied` : `Copy ${what}`}
+      aria-label={copied ? `${what} copied` : `${title} ${what}`}
       onClick={() => navigator.clipboard?.writeText(text).then(() => setCopied(true))}
     >
       <Icon name={copied ? 'check' : 'copy'} />
-      {copied ? 'Copied' : 'Copy'}
+      {copied ? 'Copied' : title}
     </Button>
   );
 }
 
-/** Text as it is, byte for byte. `lines` keeps its lines whole and scrolls inside. */
-export function Code({ text, title, lines }: { text: string; title: string; lines?: boolean }) {
+interface CodeProps {
+  text: string;
+  title: string;
+  /** Keeps its lines whole and scrolls inside. */
+  lines?: boolean;
+  /** Beside the button that copies it. */
+  actions?: ComponentChildren;
+}
+
+/** Text as it is, byte for byte. */
+export function Code({ text, title, lines, actions }: CodeProps) {
   return (
     <div class={`code ${lines ? 'lines' : ''}`}>
       <div class="code-head">
         <span>{title}</span>
-        <CopyButton text={text} what={title} />
+        <span class="row">
+          {actions}
+          <CopyButton text={text} what={title} />
+        </span>
       </div>
       <pre tabIndex={0} role="region" aria-label={title}>
         {text}

@@ -8,6 +8,7 @@ import type { Attempt, Callback, Endpoint, Endpoints } from '../../lib/types';
 import { Button, Notice, Time } from '../../ui/basics';
 import { count } from '../../ui/money';
 import { tabOf } from '../../ui/health';
+import { CurlButton } from './curl';
 import { callbackPage, callbackPath } from './paths';
 import { skipReason, whatToDo } from './words';
 
@@ -77,13 +78,16 @@ function Waits({ callback }: { callback: Callback }) {
   return data && <Behind callback={callback} endpoint={endpoint} />;
 }
 
-function Came({ attempt }: { attempt: Attempt }) {
+function Came({ attempt, body }: { attempt: Attempt; body: string | null }) {
   const took = `after ${duration(attempt.DurationMs)}`;
+  const curl = <CurlButton attempt={attempt} body={body} />;
   return attempt.Class === null ? (
-    <Notice tone="good" title={`Your server took it: answered ${attempt.Status} ${took}`} />
+    <Notice tone="good" title={`Your server took it: answered ${attempt.Status} ${took}`}>
+      {curl}
+    </Notice>
   ) : (
     <Notice tone="bad" title={`${attempt.Detail ?? attempt.Class} (${took})`}>
-      {whatToDo(attempt)}
+      {whatToDo(attempt)} {curl}
     </Notice>
   );
 }
@@ -111,7 +115,7 @@ export function ResendAnswer({ resent, named }: { resent: Resent; named?: boolea
           {resent.rewardId}
         </a>
       )}
-      {attempt && <Came attempt={attempt} />}
+      {attempt && <Came attempt={attempt} body={data!.Body} />}
       {!attempt && data?.State === 'skipped' && <Notice tone="warn">{skipReason(data)}</Notice>}
       {!ended &&
         (waits && data ? (

@@ -23,6 +23,7 @@ import {
 import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { ResendAnswer, type Resent } from './answer';
+import { CurlButton } from './curl';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
 import { stateOf } from './progress';
@@ -53,7 +54,14 @@ export function AttemptResult({ attempt }: { attempt: Attempt }) {
   );
 }
 
-export function AttemptExchange({ attempt, body }: { attempt: Attempt; body: string | null }) {
+interface ExchangeProps {
+  attempt: Attempt;
+  body: string | null;
+  /** The body is shown elsewhere. */
+  headOnly?: boolean;
+}
+
+export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
   const request = `POST ${attempt.Url ?? ''}\n${headerText(attempt.RequestHeaders)}`;
   const response = attempt.Status
     ? `${attempt.Status}\n${headerText(attempt.ResponseHeaders)}`
@@ -61,7 +69,11 @@ export function AttemptExchange({ attempt, body }: { attempt: Attempt; body: str
   return (
     <div class="grid-2">
       <div class="stack-small">
-        <Code title="Request" text={body === null ? request : `${request}\n\n${body}`} />
+        <Code
+          title="Request"
+          text={body === null || headOnly ? request : `${request}\n\n${body}`}
+          actions={<CurlButton attempt={attempt} body={body} />}
+        />
       </div>
       <div class="stack-small">
         {response || attempt.ResponseBody ? (
@@ -93,7 +105,12 @@ export function Timing({ attempt, longestMs }: { attempt: Attempt; longestMs: nu
   );
 }
 
-function AttemptEntry(props: { attempt: Attempt; longestMs: number; newest: boolean }) {
+function AttemptEntry(props: {
+  attempt: Attempt;
+  body: string | null;
+  longestMs: number;
+  newest: boolean;
+}) {
   const { attempt, longestMs } = props;
   return (
     <li class="attempt stack-small">
@@ -115,7 +132,7 @@ function AttemptEntry(props: { attempt: Attempt; longestMs: number; newest: bool
       )}
       <details open={props.newest}>
         <summary>Request and response</summary>
-        <AttemptExchange attempt={attempt} body={null} />
+        <AttemptExchange attempt={attempt} body={props.body} headOnly />
       </details>
     </li>
   );
@@ -132,6 +149,7 @@ function Attempts({ callback }: { callback: Callback }) {
             <AttemptEntry
               key={attempt.Number}
               attempt={attempt}
+              body={callback.Body}
               longestMs={longestMs}
               newest={i === 0}
             />
