@@ -81,6 +81,13 @@ test('people: a second factor is switched on and asked for', async () => {
   await window.field('Your password').fill(password);
   await window.button('Continue').click();
   const secret = await window.textOf(window.page.getByRole('region', { name: 'Key', exact: true }));
+  const code = window.page.getByRole('img', { name: 'QR code of the key' });
+  // As high as it is wide, of one of the sizes that there are, and its corner where it must be.
+  await window.shows(async () => {
+    const [, , wide, high] = (await code.getAttribute('viewBox'))!.split(' ').map(Number);
+    assert.ok(wide === high && wide! > 8 + 21 && (wide! - 8 - 17) % 4 === 0, `${wide}`);
+    assert.match((await code.locator('path').getAttribute('d'))!, /^M4 4h1v1h-1zM5 4h1v1h-1z/);
+  });
   await window.field('Code').fill('000000');
   await window.button('Switch it on').click();
   await window.page.locator('.fault').waitFor();

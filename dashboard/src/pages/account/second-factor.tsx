@@ -5,6 +5,7 @@ import { post } from '../../lib/http';
 import type { Session } from '../../lib/types';
 import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
+import { QrCode } from '../../ui/qr-code';
 import { Dialog, FormDialog, say, ShownOnce } from '../../ui/overlay';
 
 interface Begun {
@@ -82,9 +83,11 @@ function ConfirmStep({
   return (
     <Form onSend={send} label="Confirm the second factor">
       <p>
-        Add an account to your authenticator app with this key (time-based, 6 digits), or{' '}
-        <a href={begun.OtpauthUri}>open it in an app on this device</a>.
+        Scan this with your authenticator app, or{' '}
+        <a href={begun.OtpauthUri}>open it in an app on this device</a>. Without a camera, add an
+        account with the key below (time-based, 6 digits).
       </p>
+      <QrCode text={begun.OtpauthUri} label="QR code of the key" />
       <Code title="Key" text={spaced} />
       <TextField
         label="Code"
