@@ -115,7 +115,11 @@ const broken = { ClientId: 'quiz-iframe', Type: 'survey_completed', RevenueAmoun
 await daemon.good(
   'POST',
   '/api/v1/events',
-  Array.from({ length: 12 }, (_, n) => ({ EventId: `w-${n}`, PanelistId: `p-${n}`, ...broken })),
+  ['picture-1', ...Array.from({ length: 11 }, (_, n) => `weighed-${n}`)].map(EventId => ({
+    EventId,
+    PanelistId: `p-${EventId}`,
+    ...broken,
+  })),
 );
 await until('its endpoint is down', async () => {
   const { NotHealthy } = await daemon.good('GET', '/api/v1/endpoints?partnerId=sunny-games');
