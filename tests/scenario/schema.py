@@ -1,7 +1,7 @@
 """A validator for the part of JSON Schema that /openapi.json uses; any other word is an error here."""
 
 KNOWN = {"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf",
-         "description", "format", "minimum", "maximum", "pattern", "minLength", "maxLength"}
+         "description", "format", "minimum", "maximum", "pattern", "minLength", "maxLength", "minItems"}
 
 
 def is_type(value, name):
@@ -36,6 +36,8 @@ def faults(value, schema, document, at="$"):
         found.append("%s: %r is none of %r" % (at, value, schema["enum"]))
     if isinstance(value, dict):
         found += object_faults(value, schema, document, at)
+    if isinstance(value, list) and len(value) < schema.get("minItems", 0):
+        found.append("%s: fewer than %d" % (at, schema["minItems"]))
     if isinstance(value, list) and "items" in schema:
         for i, item in enumerate(value):
             found += faults(item, schema["items"], document, "%s[%d]" % (at, i))

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from harness import BINARY, Account, Daemon, Receiver, eventually
+from test_scrub import flip
 
 MASTER_KEY = "0123456789abcdef" * 4
 
@@ -60,6 +61,26 @@ def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
     finally:
         second.kill()
         receiver.close()
+
+
+@pytest.mark.sqlite("its file")
+def test_a_page_that_the_disk_has_changed_is_said(tmp_path):
+    """Of a daemon that is not running: beside one, the page may be read from the WAL instead."""
+    d = Daemon(tmp_path).start()
+    account = Account(d)
+    d.api().events([account.event("copied-%d" % i) for i in range(50)])
+    d.stop()
+    path = tmp_path / "store" / "postbackd.db"
+    at = path.read_bytes().rfind(b"copied-49")
+    assert at > 0
+    flip(path, at)
+    done = backup(d, tmp_path / "damaged.db")
+    assert done.returncode == 1 and "changed 1 pages" in done.stderr, done
+    assert "offset %d " % (at // 4096 * 4096) in done.stderr, done
+    assert (tmp_path / "damaged.db").exists()
+    flip(path, at)
+    done = backup(d, tmp_path / "whole.db")
+    assert (done.returncode, done.stderr) == (0, ""), done
 
 
 def test_what_cannot_be_copied_is_said(tmp_path):

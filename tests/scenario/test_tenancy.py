@@ -75,7 +75,8 @@ def fill(path, ids):
     return re.sub(r"\{(\w+)\}", lambda m: ids.get(m.group(1), "nothing"), path)
 
 
-OPERATORS_OWN = ("/api/v1/partners", "/api/v1/operations-secret", "/api/v1/system")
+OPERATORS_OWN = ("/api/v1/partners", "/api/v1/operations-secret", "/api/v1/system", "/api/v1/earnings",
+                 "/api/v1/search")
 QUERIES = {path: {"day": now().date().isoformat()}  # of routes that need one
            for path in ("/api/v1/statements", "/api/v1/intraday")}
 BODIES = {  # good bodies, so that only whose object it is can be wrong
