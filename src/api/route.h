@@ -30,7 +30,7 @@ enum {
     ROUTE_SCAN = 256, /* may look at much; services/account_limits.h for this and the next */
     ROUTE_TEST = 512,
     ROUTE_RECOVERY = 1024,
-    ROUTE_PACKED = 2048, /* holds no secret: compressed for whoever takes it */
+    ROUTE_PACKED = 2048, /* holds no secret: compressed for clients that are known */
 };
 
 struct route {

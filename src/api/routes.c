@@ -216,9 +216,9 @@ const struct route api_routes[] = {
      "The process answers.", probe_healthz},
     {HTTP_GET, "/readyz", 0, ROUTE_PUBLIC | ROUTE_PROBE, SUBJECT_NONE, NULL, NULL, "Probe", 200,
      "The store is reachable and accepting.", probe_readyz},
-    {HTTP_GET, "/metrics", 0, ROUTE_PUBLIC | ROUTE_PROBE | PACKED, SUBJECT_NONE, NULL, NULL, NULL,
-     200, "Prometheus metrics.", metrics_get},
-    {HTTP_GET, "/openapi.json", 0, ROUTE_PUBLIC | PACKED, SUBJECT_NONE, NULL, NULL, NULL, 200,
+    {HTTP_GET, "/metrics", 0, ROUTE_PUBLIC | ROUTE_PROBE, SUBJECT_NONE, NULL, NULL, NULL, 200,
+     "Prometheus metrics.", metrics_get},
+    {HTTP_GET, "/openapi.json", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, NULL, 200,
      "This description.", openapi_get},
 };
 
