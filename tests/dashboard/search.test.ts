@@ -103,6 +103,10 @@ test('search: an operator finds it over all partners, and goes on as the partner
   await window.shows(() =>
     assert.match(window.page.url(), /partners\/sunny-games\/apps\/search-app/),
   );
+  await search(window, 'search-app');
+  await window.heading('Search App').waitFor();
+  await search(window, 'sunny-games');
+  await window.heading('Sunny Games').waitFor();
   await search(window, 'nobody-has-it');
   await window.see('Nothing found for “nobody-has-it”');
   await search(window, 'search-1');

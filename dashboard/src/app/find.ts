@@ -1,5 +1,5 @@
 // What the search field leads to: a callback by its EventId (which is its RewardId), a panelist's
-// callbacks, or an endpoint by its URL. An operator's search goes through the partners, one by one.
+// callbacks, or an endpoint by its URL; for an operator partners, apps and clients by their ids, too.
 import { path, get } from '../lib/http';
 import type { App, Callback, Endpoint, List, Partner, PartnerName } from '../lib/types';
 import { callbackPage } from '../pages/callbacks/paths';
@@ -8,7 +8,7 @@ import { everyItem } from './resource';
 import { may, me, partnerId } from './session';
 
 export interface Found {
-  kind: 'Callback' | 'Panelist' | 'Endpoint';
+  kind: 'Callback' | 'Panelist' | 'Endpoint' | 'Partner' | 'App' | 'Client';
   title: string;
   href: string;
   /** Its page is the partner's own: an operator opens it in the partner's view. */
@@ -58,50 +58,91 @@ async function endpoints(
   );
 }
 
-async function callbacks(
-  viewAs: PartnerName | null,
-  text: string,
-  signal: AbortSignal,
-): Promise<Found[]> {
+const callbackFound = (id: string, viewAs: PartnerName | null): Found => ({
+  kind: 'Callback',
+  title: id,
+  href: callbackPage(id),
+  viewAs,
+});
+
+const panelistFound = (id: string, viewAs: PartnerName | null): Found => ({
+  kind: 'Panelist',
+  title: id,
+  href: `/callbacks?panelistId=${encodeURIComponent(id)}`,
+  viewAs,
+});
+
+async function callbacks(text: string, signal: AbortSignal): Promise<Found[]> {
   if (!may('callbacks:read')) return [];
   const any = async (name: 'rewardId' | 'panelistId') => {
-    const query = { [name]: text, partnerId: viewAs?.PartnerId, limit: 1, bodies: false };
+    const query = { [name]: text, limit: 1, bodies: false };
     return (await get<List<Callback>>('/api/v1/callbacks', query, signal)).Items.length > 0;
   };
   const [reward, panelist] = await Promise.all([any('rewardId'), any('panelistId')]);
-  const log = `/callbacks?panelistId=${encodeURIComponent(text)}`;
   return [
-    ...(reward
-      ? [{ kind: 'Callback' as const, title: text, href: callbackPage(text), viewAs }]
-      : []),
-    ...(panelist ? [{ kind: 'Panelist' as const, title: text, href: log, viewAs }] : []),
+    ...(reward ? [callbackFound(text, null)] : []),
+    ...(panelist ? [panelistFound(text, null)] : []),
   ];
 }
 
-async function findInAll(text: string, signal: AbortSignal): Promise<Answer> {
+interface FoundId {
+  Kind: 'partner' | 'app' | 'client' | 'user' | 'callback' | 'panelist';
+  PartnerId: string | null;
+  Id: string;
+}
+
+/** Null: it has no page of its own. */
+async function pageOfId({ Kind, PartnerId, Id }: FoundId, signal: AbortSignal) {
+  if (!PartnerId || Kind === 'user') return null;
+  const partner = path`/partners/${PartnerId}`;
+  const own = (kind: Found['kind'], href: string) => ({ kind, title: Id, href, viewAs: null });
+  if (Kind === 'partner') return own('Partner', partner);
+  if (Kind === 'app') return own('App', partner + path`/apps/${Id}`);
+  if (Kind === 'client') return own('Client', partner);
+  const viewAs = await get<Partner>(path`/api/v1/partners/${PartnerId}`, {}, signal);
+  return Kind === 'callback' ? callbackFound(Id, viewAs) : panelistFound(Id, viewAs);
+}
+
+async function idsInAll(text: string, signal: AbortSignal): Promise<Found[]> {
+  if (!may('callbacks:read')) return [];
+  const found: Found[] = [];
+  let after: string | null = null;
+  do {
+    const page: List<FoundId> = await get('/api/v1/search', { text, after }, signal);
+    for (const one of page.Items) {
+      const its = await pageOfId(one, signal);
+      if (its) found.push(its);
+    }
+    after = page.Next;
+  } while (after !== null && found.length < foundMost);
+  return found;
+}
+
+/** The first partners only: there is no index of URLs. */
+async function endpointsInAll(text: string, signal: AbortSignal): Promise<Answer> {
+  if (!isLikeUrl(text)) return { found: [], left: 0 };
   const all = await everyItem<Partner>('/api/v1/partners', {}, signal);
   const found: Found[] = [];
   const searched = all.slice(0, partnersMost);
   for (let i = 0; i < searched.length && found.length < foundMost; i += partnersAtOnce) {
     const some = searched
       .slice(i, i + partnersAtOnce)
-      .flatMap(partner => [
-        callbacks(partner, text, signal),
-        endpoints(
-          partner.PartnerId,
-          app => path`/partners/${partner.PartnerId}/apps/${app}`,
-          text,
-          signal,
-        ),
-      ]);
+      .map(({ PartnerId }) =>
+        endpoints(PartnerId, app => path`/partners/${PartnerId}/apps/${app}`, text, signal),
+      );
     found.push(...(await Promise.all(some)).flat());
   }
   return { found, left: all.length - searched.length };
 }
 
+async function findInAll(text: string, signal: AbortSignal): Promise<Answer> {
+  const [ids, urls] = await Promise.all([idsInAll(text, signal), endpointsInAll(text, signal)]);
+  return { found: [...ids, ...urls.found], left: urls.left };
+}
+
 export async function find(text: string, signal: AbortSignal): Promise<Answer> {
   if (me.value?.Side === 'operator') return findInAll(text, signal);
   const pageOf = (app: string) => path`/apps/${app}`;
-  const parts = [callbacks(null, text, signal), endpoints(partnerId(), pageOf, text, signal)];
+  const parts = [callbacks(text, signal), endpoints(partnerId(), pageOf, text, signal)];
   return { found: (await Promise.all(parts)).flat(), left: 0 };
 }

@@ -29,7 +29,7 @@ function Nothing({ text, left }: { text: string; left: number }) {
     <p>
       <strong>Nothing found for “{text}”.</strong>{' '}
       {left
-        ? `Only the ${partnersMost} newest partners were searched: view the log as one of the other ${left}.`
+        ? `URLs of the ${partnersMost} newest partners were searched, not of the other ${left}.`
         : 'Ids must be complete. An event without a callback, such as a survey start, is not in the log.'}
     </p>
   );
