@@ -92,6 +92,13 @@ function Came({ attempt, body }: { attempt: Attempt; body: string | null }) {
   );
 }
 
+/** The try that was asked for; or what was under way already when it was, and ended the matter. */
+function answerOf({ Attempts, State }: Callback, { before }: Resent): Attempt | undefined {
+  const since = (Attempts ?? []).filter(one => one.Number > before);
+  const isFinal = State !== 'pending' && State !== 'delivering';
+  return since.filter(one => one.Manual).pop() ?? (isFinal ? since.pop() : undefined);
+}
+
 /** Resending again begins anew: give it a key. */
 export function ResendAnswer({ resent, named }: { resent: Resent; named?: boolean }) {
   const [answered, setAnswered] = useState(false);
@@ -101,7 +108,7 @@ export function ResendAnswer({ resent, named }: { resent: Resent; named?: boolea
     {},
     { live: !answered, everyMs: answered ? 0 : askEveryMs },
   );
-  const attempt = data?.Attempts?.filter(one => one.Manual && one.Number > resent.before).pop();
+  const attempt = data && answerOf(data, resent);
   const ended = !!attempt || data?.State === 'skipped';
   useEffect(() => setAnswered(ended), [ended]);
   useEffect(() => {
