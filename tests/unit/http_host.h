@@ -29,6 +29,7 @@ static struct {
     struct task task;
     int64_t stop_after_ms;
     atomic_int handled, gone_seen, bodies_good;
+    struct later *at_stop; /* to be answered once stopping has begun */
 } host;
 
 struct later {
@@ -106,6 +107,9 @@ static inline void handle(void *context, struct http_request *r)
     if (str_is(r->path, "/later")) {
         l->timer.fire = fire_later;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
+    } else if (str_is(r->path, "/at-stop")) {
+        l->timer.fire = fire_later;
+        host.at_stop = l;
     } else if (str_is(r->path, "/late")) {
         l->timer.fire = fire_later;
         loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
@@ -179,6 +183,9 @@ static inline void run_stop(struct task *task)
     (void)task;
     http_server_stop(host.server, loop_mono_ms(host.loop) + host.stop_after_ms, host_stopped,
                      &host);
+    if (host.at_stop)
+        loop_timer_set(host.loop, &host.at_stop->timer, loop_mono_ms(host.loop));
+    host.at_stop = NULL;
 }
 
 static inline void host_begin_stop(int64_t after_ms)

@@ -242,7 +242,7 @@ static void stop_answers_what_is_in_flight(void)
     buf_clear(&answer);
     put(idle, STR("GET /x HTTP/1.1\r\nHost: h\r\n\r\n"));
     CHECK(get_times(idle, "GET /x []", 1));
-    put(busy, STR("GET /later HTTP/1.1\r\nHost: h\r\n\r\n"));
+    put(busy, STR("GET /at-stop HTTP/1.1\r\nHost: h\r\n\r\n"));
     while (host.handled < 2)
         usleep(1000);
     host_begin_stop(20000);
@@ -250,7 +250,7 @@ static void stop_answers_what_is_in_flight(void)
     CHECK(get_all(idle, &answer));
     CHECK_EQ_UINT(answer.n, 0);
     CHECK(get_all(busy, &answer));
-    CHECK(says("GET /later []"));
+    CHECK(says("GET /at-stop []"));
     CHECK(says("Connection: close\r\n"));
     host_join();
     close(idle);
