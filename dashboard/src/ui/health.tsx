@@ -1,5 +1,6 @@
 // The health of endpoints in words. What is healthy is decided by the server: the field Health.
-import type { Endpoint, EndpointHealth } from '../lib/types';
+import { path } from '../lib/http';
+import type { Endpoint, EndpointHealth, UnhealthyEndpoint } from '../lib/types';
 import { Badge, type Tone } from './basics';
 
 export const healthWords: Record<EndpointHealth, { tone: Tone; title: string }> = {
@@ -28,3 +29,12 @@ export function HealthBadge({ health }: { health: EndpointHealth }) {
 /** The page of an app on which the URL stands; the operator names the partner. */
 export const tabOf = (endpoint: Endpoint['Endpoint']) =>
   endpoint === 'offer' ? 'callback' : 'postback';
+
+/** To the page where its URL stands, for its own partner. */
+export function EndpointLink({ of }: { of: UnhealthyEndpoint }) {
+  return (
+    <a href={path`/apps/${of.AppId}/${tabOf(of.Endpoint.Endpoint)}`}>
+      {of.AppName || of.AppId} · {endpointNames[of.Endpoint.Endpoint]}
+    </a>
+  );
+}

@@ -15,7 +15,7 @@ import {
   Time,
 } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
+import { EndpointLink, HealthBadge } from '../../ui/health';
 import { Confirm, say } from '../../ui/overlay';
 import { HiddenSecret } from '../../ui/secret';
 import { Table } from '../../ui/table';
@@ -165,11 +165,7 @@ function NowCard() {
           columns={[
             {
               title: 'Endpoint',
-              cell: row => (
-                <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint.Endpoint)}`}>
-                  {row.AppName || row.AppId} · {endpointNames[row.Endpoint.Endpoint]}
-                </a>
-              ),
+              cell: row => <EndpointLink of={row} />,
             },
             {
               title: 'State',

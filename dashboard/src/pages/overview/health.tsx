@@ -17,7 +17,7 @@ import {
   Time,
 } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
-import { endpointNames, HealthBadge, tabOf } from '../../ui/health';
+import { EndpointLink, HealthBadge } from '../../ui/health';
 import { count } from '../../ui/money';
 import { Table } from '../../ui/table';
 
@@ -58,11 +58,7 @@ function HealthTable({ health, reload }: HealthProps) {
       columns={[
         {
           title: 'Endpoint',
-          cell: row => (
-            <a href={path`/apps/${row.AppId}/${tabOf(row.Endpoint.Endpoint)}`}>
-              {row.AppName || row.AppId} · {endpointNames[row.Endpoint.Endpoint]}
-            </a>
-          ),
+          cell: row => <EndpointLink of={row} />,
         },
         {
           title: 'State',
