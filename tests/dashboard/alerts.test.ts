@@ -48,7 +48,7 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
     assert.equal(shown, kept.OperationsSecret);
   });
   await window.button('Rotate').click();
-  await window.page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await window.confirm('Rotate');
   await window.see('The older secret is still live until');
   await window.field('OperationsUrl').fill('');
   await window.button('Save').click();

@@ -165,7 +165,7 @@ test('apps: the secret is hidden until it is shown, and rotates', async () => {
   await window.text(before).waitFor({ state: 'detached' });
   await window.button('Rotate').click();
   await window.field('Overlap').fill('1');
-  await window.page.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await window.confirm('Rotate');
   await window.see('The older secret is still live until');
   const after = await secretNow();
   assert.notEqual(after, before);
@@ -193,7 +193,7 @@ test('apps: a client certificate is set, shown and taken away', async () => {
   await window.see('callbacks.example');
   assert.ok((await daemon.good('GET', '/api/v1/apps/certified')).ClientCertificate.Sha256);
   await window.button('Remove').click();
-  await window.page.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
+  await window.confirm('Remove');
   await window.see('None: callbacks come without one.');
   await window.close();
 });
@@ -210,7 +210,7 @@ test('apps: clients are made and switched off', async () => {
   await window.button('Create').click();
   await window.said('Client party-web has been made.');
   await window.button('Switch off party-web').click();
-  await window.page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+  await window.confirm('Switch off');
   await window.button('Switch on party-web').waitFor();
   assert.equal((await daemon.good('GET', '/api/v1/clients/party-web')).Enabled, false);
   await window.close();
@@ -231,7 +231,7 @@ test('apps: a key is shown once, works, and is revoked', async () => {
   await window.button('Revoke nightly export').waitFor();
   await window.lacks(key);
   await window.button('Revoke nightly export').click();
-  await window.page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+  await window.confirm('Revoke');
   await window.said('Key revoked.');
   assert.equal((await daemon.ask('GET', '/api/v1/reports/earnings', undefined, key)).status, 401);
   await window.close();

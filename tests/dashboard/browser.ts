@@ -203,6 +203,14 @@ export class Window {
     return this.page.getByRole('heading', { name: text, level: 1, exact: true });
   }
 
+  /** Presses a button of the dialog that is open, and waits until the dialog is closed: until then
+   * nobody can type into what is under it. */
+  async confirm(name: string): Promise<void> {
+    const dialog = this.page.getByRole('dialog');
+    await dialog.getByRole('button', { name }).click();
+    await this.explained(() => dialog.waitFor({ state: 'detached' }));
+  }
+
   button(name: string | RegExp): Locator {
     return this.page.getByRole('button', { name, exact: typeof name === 'string' });
   }

@@ -52,7 +52,7 @@ test('operator: a partner’s settings, and an account that is off', async () =>
   await admin.button('Save').click();
   await admin.said('Saved.');
   await admin.button('Switch the account off').click();
-  await admin.page.getByRole('dialog').getByRole('button', { name: 'Switch off' }).click();
+  await admin.confirm('Switch off');
   await admin.see('Events of its clients are refused as disabled.');
   const partner = await daemon.good('GET', `/api/v1/partners/${PartnerId}`);
   assert.equal(partner.OperationsUrl, 'https://partner.example/told');
@@ -256,7 +256,7 @@ test('operator: a completed offer is looked at and reversed', async () => {
   await admin.button('Look it up').click();
   await admin.see('unlucky-1');
   await admin.button('Reverse it').click();
-  await admin.page.getByRole('dialog').getByRole('button', { name: 'Reverse it' }).click();
+  await admin.confirm('Reverse it');
   await admin.see('Reward created.');
   const reversed = (await rewardsOf('unlucky-1')).filter(
     one => one.RewardType === 'offer_completion_reversed',
