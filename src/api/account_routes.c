@@ -5,7 +5,9 @@
 #include "api/cursor.h"
 #include "api/internal.h"
 #include "api/query.h"
+#include "api/route.h"
 #include "api/slices.h"
+#include "domain/negotiate.h"
 
 #define LIST_DEFAULT 50
 
@@ -32,7 +34,12 @@ void answer_entry(struct call *c, const struct buf *body, uint64_t version)
     etag_print(tag, version);
     struct buf headers = {0};
     buf_printf(&headers, "ETag: %s\r\n", tag);
-    call_answer_json_with(c, 200, buf_str(&headers), body);
+    /* A user's version does not count the sign-ins that the answer shows. */
+    if (c->route->subject != SUBJECT_USER &&
+        etag_listed_weak(http_header_list(c->r, "if-none-match"), str_of(tag)))
+        call_answer_empty_with(c, 304, buf_str(&headers));
+    else
+        call_answer_json_with(c, 200, buf_str(&headers), body);
     buf_free(&headers);
 }
 

@@ -458,6 +458,8 @@ bool call_check_media(struct call *c)
     bool events = c->route->handle == events_post;
     if (http_header(c->r, "content-encoding").p)
         call_answer_problem(c, 415, "Content-Encoding is not supported; send the body as it is.");
+    else if (!media_is_utf8(type))
+        call_answer_problem(c, 415, "The body must be UTF-8; Content-Type names another charset.");
     else if (events && intake_format_of(type) == INTAKE_UNSUPPORTED)
         call_answer_problem(c, 415,
                             "Events are taken as application/json or application/x-ndjson.");

@@ -277,7 +277,8 @@ void api_handle(void *context, struct http_request *r)
         call_answer_problem(c, 404, "Not found in this account.");
         return;
     }
-    if (!query_parse(c, c->route->parameters, c->is_operator)) {
+    if (!query_parse(c, c->route->parameters,
+                     c->is_operator || c->route->subject != SUBJECT_NONE)) {
         /* 404 and 415 come before 400, whatever else is wrong with the request. */
         if (c->route->subject == SUBJECT_REWARD && c->account_no)
             callback_get_one(c); /* 404, or the 400 */

@@ -8,7 +8,8 @@ MUST_CHECK bool query_decode(struct arena *arena, struct str text, bool plus_is_
                              struct str *ret);
 
 /* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; c->problems
- * says which. `known` is NULL-terminated or NULL; partnerId is known where also_partner_id. */
+ * says which. `known` is NULL-terminated or NULL; partnerId is known where also_partner_id:
+ * for operators, and for a partner on its own account. */
 MUST_CHECK bool query_parse(struct call *c, const char *const *known, bool also_partner_id);
 
 /* A number of the parameter within [least, most], or fallback when not given; adds a problem. */

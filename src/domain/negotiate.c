@@ -109,6 +109,34 @@ bool accept_prefers(struct str accept, const char *first, const char *second)
     return a.quality > 0 && a.named > b.named;
 }
 
+/* By its registered name, and by the one that is often written instead; perhaps quoted. */
+static bool names_utf8(struct str charset)
+{
+    char name[8];
+    size_t n = 0;
+    for (size_t i = 0; i < charset.n; i++) {
+        if (charset.p[i] == '"' || charset.p[i] == '\\')
+            continue;
+        if (n == sizeof name)
+            return false;
+        name[n++] = charset.p[i];
+    }
+    struct str plain = {name, n};
+    return str_eq_nocase(plain, "utf-8") || str_eq_nocase(plain, "utf8");
+}
+
+bool media_is_utf8(struct str content_type)
+{
+    cut_outside_quotes(&content_type, ';', true);
+    while (content_type.p) {
+        struct str value = str_trim(cut_outside_quotes(&content_type, ';', true));
+        struct str name = str_trim(str_cut(&value, '='));
+        if (str_eq_nocase(name, "charset") && !names_utf8(str_trim(value)))
+            return false;
+    }
+    return true;
+}
+
 /* --- codings ---------------------------------------------------------------------------------- */
 
 struct coding_wishes {

@@ -15,6 +15,9 @@ struct media_wish accept_media(struct str accept, const char *type);
 /* Whether the first is wanted more, or as much and named more closely. */
 bool accept_prefers(struct str accept, const char *first, const char *second);
 
+/* Whether each charset that a Content-Type names is UTF-8; true where it names none. */
+bool media_is_utf8(struct str content_type);
+
 enum coding { CODING_NONE, CODING_IDENTITY, CODING_GZIP };
 
 /* The Content-Encoding for this Accept-Encoding; absent: identity. CODING_NONE: the client takes

@@ -330,6 +330,20 @@ def test_etag_and_if_match(api, account):
         assert api.patch(path, {"Name": "five"}, headers=lines).status == 200
 
 
+def test_if_none_match_gives_304_until_something_changed(api, account):
+    for path in ("/api/v1/partners/" + account.partner_id, "/api/v1/apps/" + account.app_id,
+                 "/api/v1/clients/" + account.client):
+        tag = api.get(path).headers["ETag"]
+        for same in (tag, "W/" + tag, '"x,y", ' + tag, "*"):
+            answer = api.get(path, headers={"If-None-Match": same})
+            assert (answer.status, answer.body, answer.headers["ETag"]) == (304, b"", tag), same
+            assert "Content-Type" not in answer.headers
+        assert api.get(path, headers={"If-None-Match": '"other"'}).status == 200
+        assert api.patch(path, {"Name": "changed"}).status == 200
+        answer = api.get(path, headers={"If-None-Match": tag})
+        assert (answer.status, answer.json["Name"]) == (200, "changed")
+
+
 def test_one_of_two_racing_patches_wins(api, account):
     path = "/api/v1/apps/" + account.app_id
     tag = api.get(path).headers["ETag"]

@@ -277,6 +277,22 @@ def test_a_body_that_never_comes_changes_and_holds_nothing(daemon, account):
     assert daemon.api().get(path).json["Name"] == "whole"
 
 
+def test_only_utf8_is_taken(daemon, account):
+    event = encode(account.event("charset-1"))
+    requests = [("POST", "/api/v1/events", event), ("PATCH", "/api/v1/apps/" + account.app_id, "{}"),
+                ("POST", "/api/v1/session", "{}")]
+    for charset in ("iso-8859-1", '"utf-16"', "us-ascii", '""', "utf-8-x", "x; charset=utf-8"):
+        for method, path, body in requests:
+            answer = daemon.api().request(method, path, body, headers={
+                "Content-Type": "application/json; charset=" + charset})
+            assert_problem(answer, 415)
+            assert "UTF-8" in answer.json["detail"], answer
+    for charset in ("utf-8", '"UTF-8"', '"utf\\-8"; x=";charset=latin1"', "utf8"):
+        answer = daemon.api().post("/api/v1/events", event, headers={
+            "Content-Type": "application/json; version=1; Charset=" + charset})
+        assert answer.status == 202, answer
+
+
 def test_chunked_bodies_and_pipelines(daemon, account):
     e = encode(account.event("chunked-1")).encode()
     half = len(e) // 2

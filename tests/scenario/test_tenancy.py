@@ -100,6 +100,27 @@ def attempts(operations, ids):
             yield method, fill(path, ids), None if method in ("GET", "DELETE") else BODIES.get(path, {})
 
 
+def test_ones_own_partner_id_changes_nothing(daemon, tenants):
+    """A client that operators and partners share names the account whoever asks."""
+    document = daemon.api().get("/openapi.json", key=None).json
+    mine, theirs = tenants
+    tried = 0
+    for path, item in document["paths"].items():
+        names = {p.get("name") or p["$ref"].rsplit("/", 1)[1] for p in item.get("get", {}).get("parameters", [])}
+        if "partnerId" not in names or path == LIVE:
+            continue
+        real, query = fill(path, mine.ids), QUERIES.get(path, {})
+        plain = mine.api.get(real, query=query)
+        named = mine.api.get(real, query=dict(query, partnerId=mine.account.partner_id))
+        assert (named.status, set(named.json)) == (plain.status, set(plain.json)), path
+        assert_problem(mine.api.get(real, query=dict(query, partnerId=theirs.account.partner_id)), 404)
+        tried += 1
+    assert tried >= 15
+    answer = mine.api.post("/api/v1/panelists/erase", {"PanelistId": "nobody"},
+                           query={"partnerId": mine.account.partner_id})
+    assert answer.status == 200, answer
+
+
 def test_the_others_ids_are_404_everywhere(tenants, operations):
     tried = 0
     for mine, theirs in itertools.permutations(tenants):

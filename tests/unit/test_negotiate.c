@@ -25,6 +25,23 @@ static void the_closest_range_says_how_much(void)
     check_media("text/csvx, text/cs, tex/*", 0, 0);
 }
 
+static void only_utf8_is_utf8(void)
+{
+    static const char *const good[] = {"application/json", "application/json;charset=utf-8",
+                                       "application/json; x=y ; CharSet = \"UTF-8\"",
+                                       "application/json; x=\";charset=latin1\"; charset=utf8",
+                                       "application/json;;"};
+    static const char *const bad[] = {
+        "application/json;charset=utf-16", "application/json; charset",
+        "application/json; charset=utf-8; charset=latin1", "application/json; charset=\"\"",
+        "application/json; charset=utf-8utf-8utf-8"};
+    CHECK(media_is_utf8(STR_NONE));
+    for (size_t i = 0; i < ARRAY_LEN(good); i++)
+        CHECK(media_is_utf8(str_of(good[i])));
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+        CHECK(!media_is_utf8(str_of(bad[i])));
+}
+
 static void weights_that_are_none_count_nothing(void)
 {
     static const char *const wrong[] = {"2", "1.1", "-1", "0.1234", ".5", "0,5", "x", "", "1.0001"};
@@ -115,6 +132,7 @@ static void entity_tags_are_compared_as_the_header_asks(void)
 int main(void)
 {
     RUN(the_closest_range_says_how_much);
+    RUN(only_utf8_is_utf8);
     RUN(weights_that_are_none_count_nothing);
     RUN(the_first_is_preferred_where_it_is_wanted_more);
     RUN(gzip_is_chosen_where_it_is_taken);
