@@ -57,7 +57,7 @@ def main():
             row("  part: %s, us/event" % name, "%.3g" % us)
         row("memory, MiB", "idle %.0f, after %.0f" % (idle, daemon.rss_mib()))
         m = daemon.metrics()
-        row("commits", "%d, mean %.2f ms" % (m["postbackd_store_commits_total"], m["postbackd_store_commit_microseconds_total"] / max(1, m["postbackd_store_commits_total"]) / 1000))
+        row("commits", "%d, mean %.2f ms" % (m["postbackd_store_commits_total"], 1000 * m["postbackd_store_commit_seconds_sum"] / max(1, m["postbackd_store_commits_total"])))
     finally:
         daemon.close()
         sink.close()

@@ -1,20 +1,41 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
 #include "api/internal.h"
+#include "api/process_metrics.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "operations/operations.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
 
+#include <stdlib.h>
+
 struct metric {
     const char *name, *type, *help;
     int64_t value;
 };
 
+static void print_head(struct buf *to, const struct metric *m)
+{
+    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s ", m->name, m->help, m->name, m->type, m->name);
+}
+
 static void print_metric(struct buf *to, const struct metric *m)
 {
-    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s %lld\n", m->name, m->help, m->name, m->type,
-               m->name, (long long)m->value);
+    print_head(to, m);
+    buf_printf(to, "%lld\n", (long long)m->value);
+}
+
+static void print_milli(struct buf *to, int64_t value)
+{
+    buf_printf(to, "%s%lld.%03lld", value < 0 ? "-" : "", llabs(value) / 1000, llabs(value) % 1000);
+}
+
+/* Of a value in thousandths: Prometheus has seconds and ratios, not milliseconds. */
+static void print_metric_milli(struct buf *to, const struct metric *m)
+{
+    print_head(to, m);
+    print_milli(to, m->value);
+    buf_add_char(to, '\n');
 }
 
 static void print_store(struct buf *to, const struct store_numbers *n, int64_t now_ms)
@@ -40,8 +61,6 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
         {"postbackd_store_journal_bytes", "gauge", "Journal bytes a restart would replay.",
          n->journal_bytes},
         {"postbackd_store_commits_total", "counter", "Journal commits.", n->commits},
-        {"postbackd_store_commit_microseconds_total", "counter", "Time spent in journal commits.",
-         n->commit_micros_total},
         {"postbackd_store_accepting", "gauge", "1 while events are taken.", n->accepting},
         {"postbackd_disk_free_bytes", "gauge", "Free on the store's file system.",
          n->disk_free_bytes},
@@ -117,8 +136,6 @@ static void print_replica(struct buf *to, const struct store_numbers *n)
     const struct metric metrics[] = {
         {"postbackd_read_replica_used", "gauge",
          "1 while reports and the log are read at the replica.", n->replica == STORE_REPLICA_USED},
-        {"postbackd_read_replica_lag_milliseconds", "gauge",
-         "How far the read replica was behind when it was last seen.", n->replica_lag_ms},
         {"postbackd_read_replica_reads_total", "counter", "Reads that the replica has answered.",
          n->replica_reads},
         {"postbackd_read_replica_passed_on_total", "counter",
@@ -127,6 +144,11 @@ static void print_replica(struct buf *to, const struct store_numbers *n)
     };
     for (size_t i = 0; n->replica != STORE_REPLICA_NONE && i < ARRAY_LEN(metrics); i++)
         print_metric(to, &metrics[i]);
+    if (n->replica != STORE_REPLICA_NONE)
+        print_metric_milli(
+            to, &(struct metric){"postbackd_read_replica_lag_seconds", "gauge",
+                                 "How far the read replica was behind when it was last seen.",
+                                 n->replica_lag_ms});
 }
 
 static void print_clusters(struct buf *to, const struct store_numbers *n)
@@ -184,9 +206,9 @@ static void print_books(struct buf *to, const struct books_state *a, int64_t now
 {
     int64_t age_s = a->round_ended_ms ? (now_ms - a->round_ended_ms) / 1000 : -1;
     const struct metric metrics[] = {
-        {"postbackd_books_wrong_days", "gauge",
+        {"postbackd_books_wrong", "gauge",
          "Days of an account whose books do not balance; the log names them.", a->wrong_days},
-        {"postbackd_books_days_checked_total", "counter", "Days whose books were checked.",
+        {"postbackd_books_checked_total", "counter", "Days whose books were checked.",
          a->days_checked},
         {"postbackd_books_callbacks_checked_total", "counter",
          "Callbacks that were added up to check the books.", a->callbacks_checked},
@@ -229,43 +251,42 @@ static void print_overview(struct buf *to, const struct delivery_overview *o)
         {"postbackd_endpoints_failing", "gauge",
          "Endpoints with at least 20 tries in the last hour of which less than half succeeded.",
          o->failing_1h},
-        {"postbackd_worst_endpoint_latency_milliseconds", "gauge",
-         "The highest 99th percentile of one endpoint in the last hour.", o->worst_p99_ms},
         {"postbackd_delivered_last_minute", "gauge",
          "Successful attempts of the last minute; pending divided by it is the time to drain.",
          o->succeeded_1m},
         {"postbackd_window", "gauge", "Attempts that all endpoints' windows allow at once.",
          o->window},
     };
+    const struct metric milli[] = {
+        {"postbackd_worst_endpoint_latency_seconds", "gauge",
+         "The highest 99th percentile of one endpoint in the last hour.", o->worst_p99_ms},
+        {"postbackd_worst_endpoint_success_ratio", "gauge",
+         "The lowest success rate of an endpoint with at least 20 tries in the last hour.",
+         o->worst_success_permille},
+    };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
         print_metric(to, &metrics[i]);
-    buf_printf(to,
-               "# HELP postbackd_worst_endpoint_success_ratio The lowest success rate of an "
-               "endpoint with at least 20 tries in the last hour.\n"
-               "# TYPE postbackd_worst_endpoint_success_ratio gauge\n"
-               "postbackd_worst_endpoint_success_ratio %lld.%03lld\n",
-               (long long)(o->worst_success_permille / 1000),
-               (long long)(o->worst_success_permille % 1000));
+    for (size_t i = 0; i < ARRAY_LEN(milli); i++)
+        print_metric_milli(to, &milli[i]);
 }
 
 static void print_durations(struct buf *to, const struct delivery_numbers *n)
 {
+    static const char name[] = "postbackd_attempt_duration_seconds";
     long long count = 0;
-    buf_add_c(to, "# HELP postbackd_attempt_duration_milliseconds How long attempts took.\n"
-                  "# TYPE postbackd_attempt_duration_milliseconds histogram\n");
+    buf_printf(to, "# HELP %s How long attempts took.\n# TYPE %s histogram\n", name, name);
     for (size_t b = 0; b < DELIVERY_DURATIONS; b++) {
         count += n->durations[b];
+        buf_printf(to, "%s_bucket{le=\"", name);
         if (b + 1 < DELIVERY_DURATIONS)
-            buf_printf(to, "postbackd_attempt_duration_milliseconds_bucket{le=\"%d\"} %lld\n",
-                       delivery_duration_bounds_ms[b], count);
+            print_milli(to, delivery_duration_bounds_ms[b]);
         else
-            buf_printf(to, "postbackd_attempt_duration_milliseconds_bucket{le=\"+Inf\"} %lld\n",
-                       count);
+            buf_add_c(to, "+Inf");
+        buf_printf(to, "\"} %lld\n", count);
     }
-    buf_printf(to,
-               "postbackd_attempt_duration_milliseconds_sum %lld\n"
-               "postbackd_attempt_duration_milliseconds_count %lld\n",
-               (long long)n->duration_ms_total, count);
+    buf_printf(to, "%s_sum ", name);
+    print_milli(to, n->duration_ms_total);
+    buf_printf(to, "\n%s_count %lld\n", name, count);
 }
 
 /* In seconds, as Prometheus has them. */
@@ -409,10 +430,9 @@ static void measured(struct task *task)
     print_http(&body);
     print_accounts(&body, c->api);
     print_responses(&body);
-    buf_printf(&body,
-               "# HELP postbackd_uptime_seconds Time since start.\n"
-               "# TYPE postbackd_uptime_seconds gauge\npostbackd_uptime_seconds %lld\n",
-               (long long)((call_now_ms(c) - c->api->started_ms) / 1000));
+    print_metric(&body, &(struct metric){"postbackd_uptime_seconds", "gauge", "Time since start.",
+                                         (call_now_ms(c) - c->api->started_ms) / 1000});
+    process_metrics_print(&body, c->api->options.version, call_now_ms(c));
     call_answer_text(c, "text/plain; version=0.0.4; charset=utf-8", &body);
     buf_free(&body);
 }

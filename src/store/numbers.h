@@ -46,7 +46,7 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t last_accepted_ms;  /* of the event accepted last, see acceptance.h; 0: there is none */
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t queued_bytes, queued_most_bytes; /* memory of events that wait for their commit */
-    int64_t commits, commit_micros_total;
+    int64_t commits;
     struct timing_numbers timings[STORE_TIMINGS];
     /* What it takes in memory, as of its threads' last work. */
     int64_t page_cache_bytes, memtable_bytes, filter_bytes;

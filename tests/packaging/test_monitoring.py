@@ -88,6 +88,14 @@ def test_every_alert_is_tested_and_explained():
 
 
 @needs_prometheus
+def test_promtool_takes_the_metrics(running):
+    text = running.api().get("/metrics", key=None).text
+    done = subprocess.run([str(Path(TOOLS) / "promtool"), "check", "metrics"], input=text, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=100, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@needs_prometheus
 def test_promtool_takes_the_rules():
     status, said = promtool("check", "rules", RULES)
     assert status == 0, said

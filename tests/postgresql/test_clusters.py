@@ -154,7 +154,7 @@ def test_two_clusters_are_one_installation(split, receiver):
             assert sum(e["Action"] == "callback.resent" for e in own) == 2
     eventually(lambda: max(n.metrics()["postbackd_books_round_age_seconds"] for n in (a, b)) >= 0, 60,
                what="the books of both were checked")
-    assert all(n.metrics()["postbackd_books_wrong_days"] == 0 for n in (a, b))
+    assert all(n.metrics()["postbackd_books_wrong"] == 0 for n in (a, b))
 
     # Erasing, in either.
     for account in accounts:

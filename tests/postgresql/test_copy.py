@@ -272,7 +272,7 @@ def test_a_store_goes_to_postgresql_and_back(places, tmp_path):
         world.check_known(daemon)
         world.check_owed(daemon)
         eventually(lambda d=daemon: d.metrics()["postbackd_callbacks_pending"] == 0)
-        assert daemon.metrics()["postbackd_books_wrong_days"] == 0
+        assert daemon.metrics()["postbackd_books_wrong"] == 0
         daemon.stop()
     # Both went on by themselves: what they did is not the same.
     status, out, err = copy(database.uri, second.uri, "--check")

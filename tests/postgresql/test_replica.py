@@ -119,7 +119,7 @@ def test_what_is_acknowledged_is_in_the_next_read_of_the_replica(tmp_path, share
             found = []
             reader = threading.Thread(target=lambda: found.append(conversions(daemon, account)))
             reader.start()
-            eventually(lambda: daemon.metrics()["postbackd_read_replica_lag_milliseconds"] > 0, 30)
+            eventually(lambda: daemon.metrics()["postbackd_read_replica_lag_seconds"] > 0, 30)
             assert found == []
         finally:
             shared.resume()

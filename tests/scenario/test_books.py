@@ -49,7 +49,7 @@ def test_books_hold_and_agree_with_the_statement(own_daemon, receiver):
     daemon.restart()
     all_checked(daemon)
     metrics = daemon.metrics()
-    assert metrics["postbackd_books_wrong_days"] == 0
+    assert metrics["postbackd_books_wrong"] == 0
     assert metrics["postbackd_books_callbacks_checked_total"] >= 10
     assert daemon.api(None).get("/healthz").json == {"Status": "ok"}
     assert logged(daemon, "books_wrong") == []
@@ -92,7 +92,7 @@ def test_a_corrupt_row_is_named(own_daemon, receiver, damage, rule, difference):
     daemon.stop()
     assert change(daemon, damage) > 0
     daemon.start()
-    eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 1, 20, what="the books are wrong")
+    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 20, what="the books are wrong")
     found = eventually(lambda: [e for e in logged(daemon, "books_wrong") if e["rule"] == rule])
     assert all(e["app"] == a.app_id and e["day"] == YESTERDAY for e in found)
     assert difference in [e["ledger_less_found"] for e in found], found
@@ -114,11 +114,11 @@ def test_mended_books_hold_again(own_daemon, receiver):
     daemon.stop()
     change(daemon, "UPDATE book SET count=count+1 WHERE state=3 AND lane=3")
     daemon.start()
-    eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 1, 20)
+    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 20)
     said = len(logged(daemon, "books_wrong"))
     # mended under the running daemon: the recent days are looked at again and again
     change(daemon, "UPDATE book SET count=count-1 WHERE state=3 AND lane=3")
-    eventually(lambda: daemon.metrics()["postbackd_books_wrong_days"] == 0, 40)
+    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 0, 40)
     assert logged(daemon, "books_hold_again")
     assert len(logged(daemon, "books_wrong")) == said
     assert daemon.api(None).get("/healthz").json == {"Status": "ok"}

@@ -54,7 +54,7 @@ def test_a_life_of_an_endpoint(own_daemon):
         assert "503" in error["Detail"] and error["Fix"].endswith(".")
         metrics = daemon.metrics()
         assert metrics['postbackd_endpoints{state="suspended"}'] == 1
-        assert metrics["postbackd_attempt_duration_milliseconds_count"] >= 6
+        assert metrics["postbackd_attempt_duration_seconds_count"] >= 6
         assert a.app_id not in daemon.api(None).get("/metrics").text
 
         says["status"] = 200

@@ -1,14 +1,17 @@
 """The HTTP interface as such: which error comes first, its shape, limits, probes, and that
 /openapi.json says what the daemon does."""
 import http.client
+import os
 import re
 import socket
+import subprocess
 import time
+from pathlib import Path
 
 import pytest
 
 from checks import assert_problem, encode, now
-from harness import LIVE, OPERATOR_KEY, Account, Receiver
+from harness import BINARY, LIVE, OPERATOR_KEY, Account, Receiver
 from inside import by_store
 from schema import faults
 
@@ -197,6 +200,23 @@ TIMINGS = {"postbackd_store_accept_seconds": 4, "postbackd_store_record_seconds"
            "postbackd_store_checkpoint_seconds": 0, "postbackd_loop_turn_seconds": 4, "postbackd_loop_wake_seconds": 1}
 
 
+def check_process(daemon, text):
+    """The process' own numbers, against what /proc says of it."""
+    values = {k: float(v) for k, v in re.findall(r"^(process_\w+) (\S+)$", text, re.M)}
+    proc = Path("/proc") / str(daemon.process.pid)
+    limits = re.search(r"^Max open files +(\d+)", (proc / "limits").read_text(), re.M)
+    assert values["process_max_fds"] == int(limits[1])
+    stat = (proc / "stat").read_text().rsplit(")", 1)[1].split()
+    booted = int(re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.M)[1])
+    began = booted + int(stat[19]) / os.sysconf("SC_CLK_TCK")
+    assert abs(values["process_start_time_seconds"] - began) < 2
+    assert 0 < values["process_resident_memory_bytes"] < values["process_virtual_memory_bytes"]
+    assert values["process_cpu_seconds_total"] > 0 and values["process_open_fds"] > 5
+    assert values["process_threads"] == int(stat[17])
+    version = subprocess.run([BINARY, "--version"], text=True, capture_output=True, check=True).stdout.split()[1]
+    assert 'postbackd_build_info{version="%s",compiler="' % version in text
+
+
 def test_metrics(own_daemon):
     d = own_daemon.start()
     answer = d.api(None).get("/metrics")
@@ -211,6 +231,7 @@ def test_metrics(own_daemon):
     assert results and len(results) == len(set(results))
     for line in answer.text.splitlines():
         assert re.fullmatch(r'# (HELP|TYPE) \w+ .+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? [0-9.e+-]+', line), line
+    check_process(d, answer.text)
     receiver = Receiver(answer=lambda r: 200 if r.json["RewardId"] == "m-1" else 404)
     try:
         a = Account(d, receiver.url)

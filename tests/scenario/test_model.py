@@ -74,7 +74,7 @@ def assert_totals(daemon, histories):
     """The daemon's own sums over all accounts."""
     waiting = sum(c.state == "pending" for h in histories for c in h.account.callbacks())
     eventually(lambda: daemon.metrics()["postbackd_callbacks_pending"] == waiting, what="%d wait" % waiting)
-    assert daemon.metrics()["postbackd_books_wrong_days"] == 0
+    assert daemon.metrics()["postbackd_books_wrong"] == 0
     assert daemon.api().get("/healthz", key=None).json["Status"] == "ok"
 
 

@@ -436,7 +436,6 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
     to->queued_bytes += n->queued_bytes;
     to->queued_most_bytes += n->queued_most_bytes;
     to->commits += n->commits;
-    to->commit_micros_total += n->commit_micros_total;
     add_timings(to, n);
     for (size_t i = 0; i < STORE_REFUSALS; i++)
         to->refused[i] += n->refused[i];

@@ -191,7 +191,6 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
     for (size_t i = 0; i < STORE_TIMINGS; i++)
         timing_get(&n->timings[i], &ret->timings[i]);
     pg_replica_get_numbers(s->replica, ret);
-    ret->commit_micros_total = ret->timings[STORE_TIME_COMMIT].total_us;
 }
 
 /* --- before the start: on the keeper's connection, which nobody else uses yet -------------------

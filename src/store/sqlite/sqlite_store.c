@@ -153,7 +153,6 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
     for (size_t i = 0; i < STORE_TIMINGS; i++)
         timing_get(&n->timings[i], &ret->timings[i]);
     const struct timing_numbers *commit = &ret->timings[STORE_TIME_COMMIT];
-    ret->commit_micros_total = commit->total_us;
     for (size_t i = 0; i < TIMING_BUCKETS; i++)
         ret->commits += commit->counts[i];
     for (size_t i = 0; i < STORE_REFUSALS; i++)

@@ -1,0 +1,134 @@
+/* proc(5): /proc/self/stat, statm and fd, uptime; getrusage(2), getrlimit(2). The names and their
+ * meanings are those of
+ * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics. */
+#include "api/process_metrics.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void print_head(struct buf *to, const char *name, const char *type, const char *help)
+{
+    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
+}
+
+static void print_whole(struct buf *to, const char *name, const char *help, int64_t value)
+{
+    print_head(to, name, "gauge", help);
+    buf_printf(to, "%lld\n", (long long)value);
+}
+
+static void print_hundredths(struct buf *to, int64_t value)
+{
+    buf_printf(to, "%lld.%02lld\n", (long long)value / 100, (long long)value % 100);
+}
+
+static bool read_small(const char *path, char *ret, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return false;
+    ssize_t n = read(fd, ret, size - 1);
+    close(fd);
+    if (n <= 0)
+        return false;
+    ret[n] = '\0';
+    return true;
+}
+
+static void print_cpu(struct buf *to)
+{
+    struct rusage used;
+    if (getrusage(RUSAGE_SELF, &used) != 0)
+        return;
+    print_head(to, "process_cpu_seconds_total", "counter",
+               "Processor time used, of the user and of the system.");
+    print_hundredths(to, (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 100 +
+                             (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 10000);
+}
+
+static void print_memory(struct buf *to)
+{
+    char text[128];
+    char *rest;
+    if (!read_small("/proc/self/statm", text, sizeof text))
+        return;
+    long long page = sysconf(_SC_PAGESIZE), virtual = strtoll(text, &rest, 10);
+    print_whole(to, "process_virtual_memory_bytes", "Virtual memory.", virtual * page);
+    print_whole(to, "process_resident_memory_bytes", "Resident memory.",
+                strtoll(rest, NULL, 10) * page);
+}
+
+/* Linux 6.2 and later say it as the directory's size; before, they have to be counted. */
+static int64_t count_descriptors(void)
+{
+    struct stat st;
+    if (stat("/proc/self/fd", &st) == 0 && st.st_size > 0)
+        return st.st_size;
+    DIR *all = opendir("/proc/self/fd");
+    if (!all)
+        return -1;
+    int64_t count = -1; /* the one that counts is none of them */
+    for (const struct dirent *e = readdir(all); e; e = readdir(all))
+        count += e->d_name[0] != '.';
+    closedir(all);
+    return count;
+}
+
+static void print_descriptors(struct buf *to)
+{
+    struct rlimit limit;
+    int64_t open_now = count_descriptors();
+    if (open_now >= 0)
+        print_whole(to, "process_open_fds", "Open file descriptors.", open_now);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+        print_whole(to, "process_max_fds", "As many as may be open.", (int64_t)limit.rlim_cur);
+}
+
+/* The system says when the process began as a time since its own start, of which it says how long
+ * ago that was. Fields are counted from behind the name, which may hold anything; 20 and 22. */
+static void print_start(struct buf *to, int64_t now_ms)
+{
+    char text[1024], uptime[64];
+    if (!read_small("/proc/self/stat", text, sizeof text) ||
+        !read_small("/proc/uptime", uptime, sizeof uptime))
+        return;
+    const char *at = strrchr(text, ')');
+    long long threads = 0;
+    for (int field = 2; at && field < 22; at = strchr(at + 1, ' '), field++)
+        if (field == 20)
+            threads = strtoll(at, NULL, 10);
+    if (!at)
+        return;
+    print_whole(to, "process_threads", "Threads.", threads);
+    print_head(to, "process_start_time_seconds", "gauge", "When the process began, since 1970.");
+    char *rest; /* "123.45 ..." */
+    int64_t up = strtoll(uptime, &rest, 10) * 100;
+    up += *rest == '.' ? strtoll(rest + 1, NULL, 10) : 0;
+    int64_t began = strtoll(at, NULL, 10) * 100 / sysconf(_SC_CLK_TCK);
+    print_hundredths(to, now_ms / 10 - up + began);
+}
+
+void process_metrics_print(struct buf *to, const char *version, int64_t now_ms)
+{
+    print_cpu(to);
+    print_memory(to);
+    print_descriptors(to);
+    print_start(to, now_ms);
+    buf_printf(to,
+               "# HELP postbackd_build_info 1, with the version and the compiler of this build.\n"
+               "# TYPE postbackd_build_info gauge\n"
+               "postbackd_build_info{version=\"%s\",compiler=\"%s\"} 1\n",
+               version,
+#ifdef __clang__
+               "clang " __clang_version__
+#else
+               "gcc " __VERSION__
+#endif
+    );
+}
