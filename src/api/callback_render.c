@@ -136,6 +136,8 @@ static void render_facts(struct call *c, struct json_writer *w, const struct cal
     struct client *client = directory_client_by_no(c->api->options.directory, e->client_no);
     ASSERT(client); /* clients are never deleted */
     json_key_string(w, "RewardId", e->event_id);
+    if (!c->account_no) /* of all partners */
+        json_key_string(w, "PartnerId", app->partner_id);
     json_key_string(w, "AppId", app->id);
     json_key_string(w, "ClientId", client->id);
     client_unref(client);

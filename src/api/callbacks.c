@@ -1,6 +1,8 @@
 /* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
  * the log of what is owed and what became of it. */
+#include "api/all_callbacks.h"
 #include "api/callback_csv.h"
+#include "api/callback_filters.h"
 #include "api/callback_render.h"
 #include "api/caller.h"
 #include "api/cursor.h"
@@ -36,11 +38,7 @@ struct callbacks_request {
     struct delivery_tried tried;
     struct callback_list list;
     struct slices slices;
-    /* By what came of the last attempt: the store lists what is not delivered, and what is meant is
-     * picked here. */
-    bool picks;
-    enum attempt_class class; /* ATTEMPT_OK: any failure */
-    int status;               /* 0: any */
+    struct attempt_filter attempt;
     uint32_t limit, shown;
     size_t at; /* of the list's rows, looked at */
     size_t looked_at;
@@ -50,23 +48,12 @@ struct callbacks_request {
     struct json_writer w;
 };
 
-static bool is_meant(const struct callbacks_request *l, const struct callback_row *row)
-{
-    if (!l->picks)
-        return true;
-    if (row->log_count == 0)
-        return false;
-    const struct attempt *last = &row->log[row->log_count - 1];
-    return last->class != ATTEMPT_OK && (!l->class || l->class == last->class) &&
-           (!l->status || l->status == last->status);
-}
-
 static bool print_rows(struct slices *slices, size_t most)
 {
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     for (size_t i = 0; i < most && l->at < l->list.count; i++) {
         const struct callback_row *row = &l->list.rows[l->at];
-        bool meant = is_meant(l, row);
+        bool meant = attempt_filter_takes(&l->attempt, row);
         l->full = meant && l->shown == l->limit;
         if (l->full)
             return false;
@@ -107,7 +94,8 @@ static void list_end(struct slices *slices, bool more)
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     ASSERT(!more);
     l->looked_at += l->list.count;
-    if (l->picks && !l->full && l->list.more && l->looked_at < LOOKED_AT_MOST && !l->c->r->gone) {
+    if (l->attempt.picks && !l->full && l->list.more && l->looked_at < LOOKED_AT_MOST &&
+        !l->c->r->gone) {
         look_on(l);
         return;
     }
@@ -174,7 +162,7 @@ static void csv_page_done(struct callbacks_request *l)
         l->begun = true;
     }
     for (size_t i = 0; i < l->list.count; i++)
-        if (is_meant(l, &l->list.rows[i]))
+        if (attempt_filter_takes(&l->attempt, &l->list.rows[i]))
             callback_csv_row(c, columns, &piece, &l->list.rows[i]);
     if (l->list.count > 0)
         l->list.after_event_no = l->list.rows[l->list.count - 1].event.event_no;
@@ -244,61 +232,6 @@ static void ask(struct callbacks_request *l)
         delivery_get_tried(l->c->api->options.delivery, &l->tried);
 }
 
-/* True: it was given; *ret_ms is then its time, if it is one. */
-static bool parameter_time(struct call *c, const char *name, int64_t *ret_ms)
-{
-    struct str text = call_parameter(c, name);
-    if (text.p && !clock_parse_rfc3339(text, ret_ms))
-        call_add_parameter_problem(
-            c, name, "invalid", "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
-    return text.p != NULL;
-}
-
-/* Failing: pending or being tried, after an attempt that failed. */
-static bool is_failing(const struct call *c)
-{
-    return str_is(call_parameter(c, "state"), "failing");
-}
-
-static enum callback_state parameter_state(struct call *c)
-{
-    struct str text = call_parameter(c, "state");
-    if (!text.p)
-        return CALLBACK_NONE;
-    if (is_failing(c))
-        return CALLBACK_PENDING;
-    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
-        if (str_is(text, callback_state_name((enum callback_state)s)))
-            return (enum callback_state)s;
-    call_add_parameter_problem(c, "state", "invalid",
-                               "pending, failing, delivering, delivered, dead or skipped.");
-    return CALLBACK_NONE;
-}
-
-static void parameter_type(struct call *c, struct callback_list *list)
-{
-    struct str text = call_parameter(c, "rewardType");
-    if (text.p && (!event_type_parse(text, &list->type) || list->type == EVENT_SURVEY_STARTED))
-        call_add_parameter_problem(c, "rewardType", "invalid", "One of the RewardType values.");
-}
-
-/* False: 404 was answered. */
-static bool parameter_app(struct call *c, struct callback_list *list)
-{
-    struct str id = call_parameter(c, "appId");
-    if (!id.p)
-        return true;
-    struct app *app = directory_app(c->api->options.directory, id);
-    bool ours = app && app->terms.account_no == c->account_no;
-    if (ours)
-        list->app_no = app->app_no;
-    if (app)
-        app_unref(app);
-    if (!ours)
-        call_answer_problem(c, 404, "The account has no app of this id.");
-    return ours;
-}
-
 static void parameter_position(struct call *c, struct callback_list *list)
 {
     struct str after = call_parameter(c, "after");
@@ -321,29 +254,6 @@ static void parameter_format(struct call *c, struct callbacks_request *l)
                                    "CSV has all rows that match; leave limit out.");
 }
 
-static enum attempt_class parameter_class(struct call *c)
-{
-    struct str text = call_parameter(c, "class");
-    for (int i = ATTEMPT_OK + 1; text.p && i < ATTEMPT_CLASSES; i++)
-        if (str_is(text, attempt_class_name((enum attempt_class)i)))
-            return (enum attempt_class)i;
-    if (text.p && !str_is(text, "any"))
-        call_add_parameter_problem(c, "class", "invalid", "A Class of an attempt, or any.");
-    return ATTEMPT_OK;
-}
-
-static void parameter_attempt(struct call *c, struct callbacks_request *l)
-{
-    l->class = parameter_class(c);
-    l->status = (int)query_int(c, "status", 100, 599, 0);
-    l->picks = call_parameter(c, "class").p || call_parameter(c, "status").p || is_failing(c);
-    if (!l->picks)
-        return;
-    if (l->list.state == CALLBACK_DELIVERED)
-        call_add_parameter_problem(c, "state", "invalid", "What is delivered has not failed.");
-    l->list.undelivered = true;
-}
-
 static void start(struct call *c, struct callbacks_request *l)
 {
     if (c->problems.count) {
@@ -355,34 +265,26 @@ static void start(struct call *c, struct callbacks_request *l)
     l->limit = l->list.limit;
     if (l->csv)
         l->list.limit = CSV_ROWS_OF_PIECE;
-    else if (l->picks)
+    else if (l->attempt.picks)
         l->list.limit = LIST_MOST;
     l->last_event_no = l->list.after_event_no;
     l->list.account_no = c->account_no;
     l->list.done.run = list_done;
     l->list.reply_to = call_executor(c);
-    enum callback_state state = l->list.state;
-    bool may_be_tried =
-        state == CALLBACK_NONE || state == CALLBACK_PENDING || state == CALLBACK_DELIVERING;
-    l->no_tried = !may_be_tried || is_failing(c); /* pending is then what is being tried, too */
+    l->no_tried = !callback_filters_need_tried(c, &l->list);
     ask(l);
 }
 
 void callbacks_list(struct call *c)
 {
-    struct callbacks_request *l = call_alloc(c, sizeof *l);
-    if (!parameter_app(c, &l->list))
+    if (!c->account_no) {
+        all_callbacks_list(c);
         return;
-    l->list.order = LIST_NEWEST_FIRST;
-    l->list.last_attempts = true;
-    l->list.event_id = call_parameter(c, "rewardId");
-    l->list.panelist_id = call_parameter(c, "panelistId");
-    l->list.state = parameter_state(c);
-    parameter_type(c, &l->list);
-    parameter_attempt(c, l);
+    }
+    struct callbacks_request *l = call_alloc(c, sizeof *l);
+    if (!callback_filters_read(c, &l->list, &l->attempt))
+        return;
     l->list.no_bodies = !query_bool(c, "bodies", true);
-    l->list.has_from = parameter_time(c, "from", &l->list.accepted_from_ms);
-    l->list.has_to = parameter_time(c, "to", &l->list.accepted_to_ms);
     parameter_position(c, &l->list);
     parameter_format(c, l);
     l->list.no_bodies |= l->csv;

@@ -1,4 +1,4 @@
-/* A cursor is base64url of: version, event number, account's check; 13 bytes, little-endian. */
+/* A cursor is base64url of its version, what it says, and a check; all little-endian. */
 #include "api/cursor.h"
 
 #include "base/hash.h"
@@ -41,5 +41,53 @@ bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no)
     if (check != check_of(account_no, event_no))
         return false;
     *ret_event_no = event_no;
+    return true;
+}
+
+int log_place_compare(const struct log_place *a, const struct log_place *b)
+{
+    if (a->accepted_ms != b->accepted_ms)
+        return a->accepted_ms < b->accepted_ms ? -1 : 1;
+    if (a->account_no != b->account_no)
+        return a->account_no < b->account_no ? -1 : 1;
+    return (a->event_no > b->event_no) - (a->event_no < b->event_no);
+}
+
+#define LOG_CURSOR_VERSION 2
+#define LOG_CURSOR_BYTES 29
+#define LOG_CURSOR_CHECK_AT 25
+
+void log_cursor_print(struct buf *to, const struct log_cursor *cursor)
+{
+    unsigned char bytes[LOG_CURSOR_BYTES] = {LOG_CURSOR_VERSION};
+    const struct log_place *place = &cursor->place;
+    memcpy(bytes + 1, &cursor->before_no, 4);
+    memcpy(bytes + 5, &place->accepted_ms, 8);
+    memcpy(bytes + 13, &place->account_no, 4);
+    memcpy(bytes + 17, &place->event_no, 8);
+    uint32_t check = hash_crc32c(LOG_CURSOR_VERSION, bytes, LOG_CURSOR_CHECK_AT);
+    memcpy(bytes + LOG_CURSOR_CHECK_AT, &check, sizeof check);
+    char text[sodium_base64_ENCODED_LEN(LOG_CURSOR_BYTES, CURSOR_VARIANT)];
+    sodium_bin2base64(text, sizeof text, bytes, sizeof bytes, CURSOR_VARIANT);
+    buf_add_c(to, text);
+}
+
+bool log_cursor_parse(struct str text, struct log_cursor *ret)
+{
+    unsigned char bytes[LOG_CURSOR_BYTES];
+    size_t n = 0;
+    if (sodium_base642bin(bytes, sizeof bytes, text.p, text.n, NULL, &n, NULL, CURSOR_VARIANT) !=
+            0 ||
+        n != sizeof bytes || bytes[0] != LOG_CURSOR_VERSION)
+        return false;
+    uint32_t check;
+    memcpy(&check, bytes + LOG_CURSOR_CHECK_AT, sizeof check);
+    if (check != hash_crc32c(LOG_CURSOR_VERSION, bytes, LOG_CURSOR_CHECK_AT))
+        return false;
+    struct log_place *place = &ret->place;
+    memcpy(&ret->before_no, bytes + 1, 4);
+    memcpy(&place->accepted_ms, bytes + 5, 8);
+    memcpy(&place->account_no, bytes + 13, 4);
+    memcpy(&place->event_no, bytes + 17, 8);
     return true;
 }

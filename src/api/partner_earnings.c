@@ -3,6 +3,7 @@
  * length holds one page in memory and other requests have their turn in between. */
 #include "api/account_routes.h"
 #include "api/internal.h"
+#include "api/partner_walk.h"
 #include "api/route.h"
 #include "domain/clock.h"
 #include "domain/money.h"
@@ -14,19 +15,18 @@
 
 struct earnings_list {
     struct call *c;
+    struct partner_walk walk;
     struct report_query query;
-    struct partner *partner; /* being read; a reference */
-    struct report_row sums;  /* of its rows so far */
-    size_t left;
-    uint32_t last_no; /* of what is printed; at first: where to begin */
+    struct report_row sums; /* of the partner's rows so far */
     struct buf body;
     struct json_writer w;
 };
 
-static void end(struct earnings_list *l, bool more)
+static void end(struct partner_walk *walk, bool more)
 {
+    struct earnings_list *l = CONTAINER_OF(walk, struct earnings_list, walk);
     json_end_array(&l->w);
-    list_print_next(l->c, &l->w, more, l->last_no);
+    list_print_next(l->c, &l->w, more, walk->last_no);
     json_end_object(&l->w);
     struct buf body = l->body; /* l ends with its call */
     call_answer_json(l->c, 200, &body);
@@ -38,8 +38,8 @@ static void print_partner(struct earnings_list *l)
     const struct report_row *sums = &l->sums;
     __int128 earned = sums->earnings_micros[0] + sums->earnings_micros[1];
     json_object(&l->w);
-    json_key_string(&l->w, "PartnerId", l->partner->id);
-    json_key_string(&l->w, "Name", l->partner->name);
+    json_key_string(&l->w, "PartnerId", l->walk.partner->id);
+    json_key_string(&l->w, "Name", l->walk.partner->name);
     json_key(&l->w, "Earnings");
     json_money(&l->w, earned, 2);
     json_key_int(&l->w, "ActivePanelists", sums->active_panelists);
@@ -67,14 +67,12 @@ static void add_rows(struct earnings_list *l)
     }
 }
 
-static void read_next_partner(struct earnings_list *l);
-
 static void page_done(struct task *task)
 {
     struct earnings_list *l = CONTAINER_OF(task, struct earnings_list, query.done);
     if (l->query.status != STORE_OK) {
         struct buf body = l->body;
-        partner_unref(l->partner);
+        partner_walk_abort(&l->walk);
         call_answer_busy(l->c, l->query.status);
         buf_free(&body);
         return;
@@ -92,24 +90,14 @@ static void page_done(struct task *task)
         return;
     }
     print_partner(l);
-    l->last_no = l->partner->account_no;
-    l->left--;
-    partner_unref(l->partner);
-    read_next_partner(l);
+    partner_walk_next(&l->walk);
 }
 
-static void read_next_partner(struct earnings_list *l)
+static void read_partner(struct partner_walk *walk)
 {
-    size_t count =
-        directory_list_partners(l->c->api->options.directory, l->last_no, &l->partner, 1);
-    if (count == 0 || l->left == 0 || l->c->r->gone) {
-        if (count)
-            partner_unref(l->partner);
-        end(l, count > 0);
-        return;
-    }
+    struct earnings_list *l = CONTAINER_OF(walk, struct earnings_list, walk);
     l->sums = (struct report_row){0};
-    l->query.account_no = l->partner->account_no;
+    l->query.account_no = walk->partner->account_no;
     l->query.after_day = INT32_MIN;
     l->query.after_client_no = 0;
     store_report(l->c->api->options.store, &l->query);
@@ -132,11 +120,14 @@ void earnings_list(struct call *c)
     };
     struct report_request range = {0};
     report_parse(REPORT_EARNINGS, &arguments, clock_day(call_now_ms(c)), &c->problems, &range);
-    if (!list_position(c, &l->last_no, &l->left)) {
+    if (!list_position(c, &l->walk.last_no, &l->walk.left)) {
         call_answer_invalid_query(c);
         return;
     }
     l->c = c;
+    l->walk.c = c;
+    l->walk.read = read_partner;
+    l->walk.end = end;
     l->query.first_day = range.first_day;
     l->query.last_day = range.last_day;
     l->query.limit = ROWS_PER_PAGE;
@@ -148,5 +139,5 @@ void earnings_list(struct call *c)
     print_day(&l->w, "EndDate", range.last_day);
     json_key_time(&l->w, "GeneratedAt", call_now_ms(c));
     json_key_array(&l->w, "Items");
-    read_next_partner(l);
+    partner_walk_begin(&l->walk);
 }

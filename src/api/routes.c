@@ -125,8 +125,9 @@ const struct route api_routes[] = {
     {HTTP_PATCH, "/api/v1/clients/{ClientId}", SCOPE_APPS_WRITE, WRITE, SUBJECT_CLIENT, NULL,
      "ClientPatch", "Client", 200, "Change a client (RFC 7396).", client_patch},
 
-    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
-     p_callbacks, NULL, "CallbackList", 200, "List callbacks, newest acceptance first.",
+    {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_SIDE, p_callbacks,
+     NULL, "CallbackList", 200,
+     "List callbacks, newest acceptance first; of all partners, for operators without partnerId.",
      callbacks_list},
     {HTTP_GET, "/api/v1/callbacks/{RewardId}", SCOPE_CALLBACKS_READ, READ, SUBJECT_REWARD, NULL,
      NULL, "Callback", 200, "Read a callback with every attempt.", callback_get_one},

@@ -5,6 +5,7 @@
  * Next leads on. */
 #include "api/account_routes.h"
 #include "api/internal.h"
+#include "api/partner_walk.h"
 #include "api/route.h"
 #include "people/people.h"
 
@@ -15,11 +16,9 @@
 struct searching {
     struct call *c;
     struct str text;
+    struct partner_walk walk;
     struct callback_list list;
-    struct partner *partner; /* being searched; a reference */
-    bool by_panelist;        /* what `list` asks for; by EventId before that */
-    size_t left;
-    uint32_t last_no; /* partners that were searched; at first: where to begin */
+    bool by_panelist; /* what `list` asks for; by EventId before that */
     struct buf body;
     struct json_writer w;
 };
@@ -74,17 +73,17 @@ static void find_in_memory(struct searching *s)
     find_user(s, 0, STR_NONE);
 }
 
-static void end(struct searching *s, bool more)
+static void end(struct partner_walk *walk, bool more)
 {
+    struct searching *s = CONTAINER_OF(walk, struct searching, walk);
     json_end_array(&s->w);
-    list_print_next(s->c, &s->w, more, s->last_no);
+    list_print_next(s->c, &s->w, more, walk->last_no);
     json_end_object(&s->w);
     struct buf body = s->body; /* s ends with its call */
     call_answer_json(s->c, 200, &body);
     buf_free(&body);
 }
 
-static void search_next_partner(struct searching *s);
 static void list_done(struct task *task);
 
 static void ask(struct searching *s, bool by_panelist)
@@ -93,7 +92,7 @@ static void ask(struct searching *s, bool by_panelist)
     s->list = (struct callback_list){
         .done.run = list_done,
         .reply_to = call_executor(s->c),
-        .account_no = s->partner->account_no,
+        .account_no = s->walk.partner->account_no,
         .event_id = by_panelist ? STR_NONE : s->text,
         .panelist_id = by_panelist ? s->text : STR_NONE,
         .no_bodies = true,
@@ -109,36 +108,26 @@ static void list_done(struct task *task)
     if (s->list.status != STORE_OK) {
         struct buf body = s->body;
         arena_free(&s->list.arena);
-        partner_unref(s->partner);
+        partner_walk_abort(&s->walk);
         call_answer_busy(s->c, s->list.status);
         buf_free(&body);
         return;
     }
     if (s->list.count > 0)
-        print_found(s, s->by_panelist ? "panelist" : "callback", s->partner->id, s->text);
+        print_found(s, s->by_panelist ? "panelist" : "callback", s->walk.partner->id, s->text);
     arena_free(&s->list.arena);
     if (!s->by_panelist) {
         ask(s, true);
         return;
     }
-    s->last_no = s->partner->account_no;
-    s->left--;
-    partner_unref(s->partner);
-    search_next_partner(s);
+    partner_walk_next(&s->walk);
 }
 
-static void search_next_partner(struct searching *s)
+static void search_partner(struct partner_walk *walk)
 {
-    struct directory *d = s->c->api->options.directory;
-    bool found = directory_list_partners(d, s->last_no, &s->partner, 1) > 0;
-    if (found && s->left > 0 && !s->c->r->gone) {
-        find_user(s, s->partner->account_no, s->partner->id);
-        ask(s, false);
-        return;
-    }
-    if (found)
-        partner_unref(s->partner);
-    end(s, found);
+    struct searching *s = CONTAINER_OF(walk, struct searching, walk);
+    find_user(s, walk->partner->account_no, walk->partner->id);
+    ask(s, false);
 }
 
 void search_get(struct call *c)
@@ -148,16 +137,22 @@ void search_get(struct call *c)
     s->text = call_parameter(c, "text");
     if (!s->text.p)
         call_add_parameter_problem(c, "text", "required", "The id to search for, as it was given.");
-    if (!list_position(c, &s->last_no, &limit)) {
+    if (!list_position(c, &s->walk.last_no, &limit)) {
         call_answer_invalid_query(c);
         return;
     }
     s->c = c;
-    s->left = PARTNERS_MOST;
+    s->walk = (struct partner_walk){
+        .c = c,
+        .last_no = s->walk.last_no,
+        .left = PARTNERS_MOST,
+        .read = search_partner,
+        .end = end,
+    };
     json_write_to(&s->w, &s->body);
     json_object(&s->w);
     json_key_array(&s->w, "Items");
-    if (s->last_no == 0)
+    if (s->walk.last_no == 0)
         find_in_memory(s);
-    search_next_partner(s);
+    partner_walk_begin(&s->walk);
 }

@@ -1,0 +1,122 @@
+/* The filters of the log of callbacks. */
+#include "api/callback_filters.h"
+
+#include "api/internal.h"
+#include "api/query.h"
+#include "domain/clock.h"
+
+/* True: it was given; *ret_ms is then its time, if it is one. */
+static bool parameter_time(struct call *c, const char *name, int64_t *ret_ms)
+{
+    struct str text = call_parameter(c, name);
+    if (text.p && !clock_parse_rfc3339(text, ret_ms))
+        call_add_parameter_problem(
+            c, name, "invalid", "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
+    return text.p != NULL;
+}
+
+/* Failing: pending or being tried, after an attempt that failed. */
+static bool is_failing(const struct call *c)
+{
+    return str_is(call_parameter(c, "state"), "failing");
+}
+
+static enum callback_state parameter_state(struct call *c)
+{
+    struct str text = call_parameter(c, "state");
+    if (!text.p)
+        return CALLBACK_NONE;
+    if (is_failing(c))
+        return CALLBACK_PENDING;
+    for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
+        if (str_is(text, callback_state_name((enum callback_state)s)))
+            return (enum callback_state)s;
+    call_add_parameter_problem(c, "state", "invalid",
+                               "pending, failing, delivering, delivered, dead or skipped.");
+    return CALLBACK_NONE;
+}
+
+static void parameter_type(struct call *c, struct callback_list *list)
+{
+    struct str text = call_parameter(c, "rewardType");
+    if (text.p && (!event_type_parse(text, &list->type) || list->type == EVENT_SURVEY_STARTED))
+        call_add_parameter_problem(c, "rewardType", "invalid", "One of the RewardType values.");
+}
+
+/* False: 404 was answered. */
+static bool parameter_app(struct call *c, struct callback_list *list)
+{
+    struct str id = call_parameter(c, "appId");
+    if (!id.p)
+        return true;
+    struct app *app = directory_app(c->api->options.directory, id);
+    bool ours = app && (!c->account_no || app->terms.account_no == c->account_no);
+    if (ours) {
+        list->account_no = app->terms.account_no;
+        list->app_no = app->app_no;
+    }
+    if (app)
+        app_unref(app);
+    if (!ours)
+        call_answer_problem(c, 404, "The account has no app of this id.");
+    return ours;
+}
+
+static enum attempt_class parameter_class(struct call *c)
+{
+    struct str text = call_parameter(c, "class");
+    for (int i = ATTEMPT_OK + 1; text.p && i < ATTEMPT_CLASSES; i++)
+        if (str_is(text, attempt_class_name((enum attempt_class)i)))
+            return (enum attempt_class)i;
+    if (text.p && !str_is(text, "any"))
+        call_add_parameter_problem(c, "class", "invalid", "A Class of an attempt, or any.");
+    return ATTEMPT_OK;
+}
+
+static void parameter_attempt(struct call *c, struct callback_list *list,
+                              struct attempt_filter *attempt)
+{
+    attempt->class = parameter_class(c);
+    attempt->status = (int)query_int(c, "status", 100, 599, 0);
+    attempt->picks = call_parameter(c, "class").p || call_parameter(c, "status").p || is_failing(c);
+    if (!attempt->picks)
+        return;
+    if (list->state == CALLBACK_DELIVERED)
+        call_add_parameter_problem(c, "state", "invalid", "What is delivered has not failed.");
+    list->undelivered = true;
+}
+
+bool callback_filters_read(struct call *c, struct callback_list *list,
+                           struct attempt_filter *attempt)
+{
+    if (!parameter_app(c, list))
+        return false;
+    list->order = LIST_NEWEST_FIRST;
+    list->last_attempts = true;
+    list->event_id = call_parameter(c, "rewardId");
+    list->panelist_id = call_parameter(c, "panelistId");
+    list->state = parameter_state(c);
+    parameter_type(c, list);
+    parameter_attempt(c, list, attempt);
+    list->has_from = parameter_time(c, "from", &list->accepted_from_ms);
+    list->has_to = parameter_time(c, "to", &list->accepted_to_ms);
+    return true;
+}
+
+bool callback_filters_need_tried(struct call *c, const struct callback_list *list)
+{
+    bool may_be_tried = list->state == CALLBACK_NONE || list->state == CALLBACK_PENDING ||
+                        list->state == CALLBACK_DELIVERING;
+    return may_be_tried && !is_failing(c); /* pending is then what is being tried, too */
+}
+
+bool attempt_filter_takes(const struct attempt_filter *filter, const struct callback_row *row)
+{
+    if (!filter->picks)
+        return true;
+    if (row->log_count == 0)
+        return false;
+    const struct attempt *last = &row->log[row->log_count - 1];
+    return last->class != ATTEMPT_OK && (!filter->class || filter->class == last->class) &&
+           (!filter->status || filter->status == last->status);
+}

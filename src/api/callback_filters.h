@@ -1,0 +1,20 @@
+/* The filters of the log of callbacks, as the query of a request says them. */
+#pragma once
+
+#include "api/call.h"
+
+/* By what came of the last attempt, of which no store has an index: the store lists what is not
+ * delivered, and the asker picks. */
+struct attempt_filter {
+    bool picks;
+    enum attempt_class class; /* ATTEMPT_OK: any failure */
+    int status;               /* 0: any */
+};
+
+/* Fills in what the store is asked, but for bodies, position and limit; account_no only where appId
+ * is given. Problems are added to the call. False: 404 was answered. */
+MUST_CHECK bool callback_filters_read(struct call *c, struct callback_list *list,
+                                      struct attempt_filter *attempt);
+/* Whether what is being tried makes a difference to the list. */
+bool callback_filters_need_tried(struct call *c, const struct callback_list *list);
+bool attempt_filter_takes(const struct attempt_filter *filter, const struct callback_row *row);
