@@ -273,6 +273,31 @@ async function copied(window: Window, press: Locator): Promise<string> {
   );
 }
 
+test('callbacks: over plain HTTP a text can be copied, and what cannot be is said', async () => {
+  await theStage();
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/docs/verify');
+  const button = window.page.getByRole('button', { name: /^Copy / }).first();
+  // As a page has it that came over plain HTTP from another machine.
+  await window.page.evaluate(() => {
+    Object.assign(globalThis, { clipboard: navigator.clipboard });
+    Object.defineProperty(navigator, 'clipboard', { value: undefined });
+    document.addEventListener('copy', () => {
+      Object.assign(globalThis, { copied: String(document.activeElement?.nodeName) });
+    });
+  });
+  await button.click();
+  await window.page.getByRole('button', { name: / copied$/ }).waitFor();
+  const from = () => window.page.evaluate(() => (globalThis as { copied?: string }).copied);
+  assert.equal(await from(), 'TEXTAREA');
+  await window.lacks(window.page.locator('textarea.sr-only'));
+  await button.waitFor();
+  await window.page.evaluate(() => (document.execCommand = () => false));
+  await button.click();
+  await window.see('Copy by hand');
+  await window.close();
+});
+
 test('callbacks: each request that is shown can be copied as curl', async () => {
   const { daemon, receiver } = await theStage();
   await daemon.good('POST', '/api/v1/events', {

@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { copyText } from '../lib/clipboard';
 import { localBeside, relative, utcDayTime, utcTime, dayOf, shortDay } from '../lib/dates';
 import type { Problem } from '../lib/http';
 import { serverNow } from '../app/session';
@@ -242,21 +243,23 @@ export function Time({ at, short, ago }: { at: string | null; short?: boolean; a
 
 export function CopyButton(props: { text: string; what: string; title?: string }) {
   const { text, what, title = 'Copy' } = props;
-  const [copied, setCopied] = useState(false);
+  const [done, setDone] = useState<'copied' | 'not copied' | null>(null);
   useEffect(() => {
-    if (!copied) return;
-    const timer = setTimeout(() => setCopied(false), 2000);
+    if (!done) return;
+    const timer = setTimeout(() => setDone(null), 2000);
     return () => clearTimeout(timer);
-  }, [copied]);
+  }, [done]);
+  const copy = async (pressed: HTMLElement) =>
+    setDone((await copyText(text, pressed)) ? 'copied' : 'not copied');
   return (
     <Button
       kind="plain"
       size="small"
-      aria-label={copied ? `${what} copied` : `${title} ${what}`}
-      onClick={() => navigator.clipboard?.writeText(text).then(() => setCopied(true))}
+      aria-label={done ? `${what} ${done}` : `${title} ${what}`}
+      onClick={event => void copy(event.currentTarget)}
     >
-      <Icon name={copied ? 'check' : 'copy'} />
-      {copied ? 'Copied' : title}
+      <Icon name={done === 'copied' ? 'check' : 'copy'} />
+      {done === 'copied' ? 'Copied' : done ? 'Copy by hand' : title}
     </Button>
   );
 }
