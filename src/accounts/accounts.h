@@ -6,6 +6,7 @@
  * the outside's names for them. account_no is a partner's number. */
 #pragma once
 
+#include "accounts/success_answer.h"
 #include "base/problem.h"
 #include "domain/callback_end.h"
 #include "domain/event.h"
@@ -99,6 +100,7 @@ struct app {
     int32_t max_concurrency;
     int32_t rate_per_second; /* 0: no limit */
     struct final_statuses final_statuses;
+    struct success_answer success_answer;
     struct secrets secrets; /* Callback Secrets, decrypted */
     struct client_certificate certificate;
 };

@@ -16,6 +16,8 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
                         struct env *env);
 /* As the member FinalStatuses, in a document and in an answer. */
 void document_print_final_statuses(struct json_writer *w, const struct final_statuses *s);
+/* As the member SuccessAnswer: null where every 2xx is a success. */
+void document_print_success_answer(struct json_writer *w, const struct success_answer *s);
 /* As the member RewardTypes: null where none is unwanted. */
 void document_print_reward_types(struct json_writer *w, uint32_t unwanted);
 void document_print_client(struct buf *to, const struct client *c);

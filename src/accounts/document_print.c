@@ -83,6 +83,20 @@ void document_print_final_statuses(struct json_writer *w, const struct final_sta
     json_end_array(w);
 }
 
+void document_print_success_answer(struct json_writer *w, const struct success_answer *s)
+{
+    json_key(w, "SuccessAnswer");
+    if (s->rule == SUCCESS_ANY) {
+        json_null(w);
+        return;
+    }
+    json_object(w);
+    if (s->rule == SUCCESS_FIELD)
+        json_key_string(w, "Field", s->field);
+    json_key_string(w, success_text_member(s->rule), s->text);
+    json_end_object(w);
+}
+
 void document_print_reward_types(struct json_writer *w, uint32_t unwanted)
 {
     json_key(w, "RewardTypes");
@@ -133,6 +147,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_bool(&w, "ExtendedFields", t->extended_fields);
     json_key_bool(&w, "NegativeAdHoc", t->negative_ad_hoc);
     document_print_final_statuses(&w, &a->final_statuses);
+    document_print_success_answer(&w, &a->success_answer);
     document_print_reward_types(&w, t->unwanted_types);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {

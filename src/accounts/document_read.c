@@ -237,6 +237,21 @@ static void read_final_statuses(struct document_reader *r, struct final_statuses
     }
 }
 
+/* Absent in stores that were written before there was such a setting: every 2xx is a success. */
+static void read_success_answer(struct document_reader *r, struct success_answer *ret)
+{
+    const struct json *setting = json_member(r->document, "SuccessAnswer");
+    if (!setting || setting->type == JSON_NULL)
+        return;
+    for (int rule = SUCCESS_BODY; rule <= SUCCESS_FIELD && !ret->text.p; rule++) {
+        ret->rule = (enum success_rule)rule;
+        ret->text = json_member_text(setting, success_text_member(ret->rule));
+    }
+    ret->field = json_member_text(setting, "Field");
+    if (!ret->text.p || (ret->rule == SUCCESS_FIELD) != (ret->field.p && ret->field.n > 0))
+        wrong(r, "SuccessAnswer");
+}
+
 /* Absent in stores that were written before there was such a choice: all are wanted. */
 static uint32_t read_unwanted_types(struct document_reader *r)
 {
@@ -303,6 +318,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
     };
     read_app_terms(&r, &a);
     read_final_statuses(&r, &a.final_statuses);
+    read_success_answer(&r, &a.success_answer);
     bool opened = read_secrets(&r, "Secret", &a.secrets) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));

@@ -116,6 +116,8 @@ bool app_pack(const struct app *from, struct app **ret_app, const char **ret_why
         offsetof(struct app, name),
         offsetof(struct app, partner_id),
         offsetof(struct app, currency_text),
+        offsetof(struct app, success_answer.text),
+        offsetof(struct app, success_answer.field),
         SECRET_TEXTS(struct app, secrets),
         offsetof(struct app, certificate.pem),
         offsetof(struct app, certificate.key),

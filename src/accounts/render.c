@@ -76,6 +76,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_key_bool(w, "ExtendedFields", t->extended_fields);
     json_key_bool(w, "NegativeAdHoc", t->negative_ad_hoc);
     document_print_final_statuses(w, &a->final_statuses);
+    document_print_success_answer(w, &a->success_answer);
     document_print_reward_types(w, t->unwanted_types);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);

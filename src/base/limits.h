@@ -97,6 +97,8 @@
 #define LIMIT_ATTEMPT_HEADER_BYTES 32768
 #define LIMIT_ATTEMPT_HEADERS_KEPT_BYTES 4096 /* of them in the log: whole lines */
 #define LIMIT_URL_BYTES 2048
+#define LIMIT_SUCCESS_TEXT_BYTES 1024 /* of an app's SuccessAnswer */
+#define LIMIT_SUCCESS_FIELD_BYTES 256
 
 /* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */
 #define LIMIT_CONNECTIONS_OUT_PER_LOOP 6144

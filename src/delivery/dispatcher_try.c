@@ -409,6 +409,20 @@ static void hide_sig(struct exchange *x)
     signature_hide_sig(x->response_body.p, x->response_body.n, hex);
 }
 
+/* After the Sig is hidden, as the sentence may quote the answer. */
+static void judge_answer(struct try *t)
+{
+    struct exchange *x = &t->x;
+    struct buf why = {0};
+    bool is_cut = !x->response_is_whole || x->response_body.n >= LIMIT_ATTEMPT_BODY_KEPT_BYTES;
+    buf_printf(&why, "Answered %d, but ", x->status);
+    if (!success_answer_judge(&t->app->success_answer, buf_str(&x->response_body), is_cut, &why)) {
+        x->class = ATTEMPT_UNEXPECTED_ANSWER;
+        exchange_set_detail(x, buf_str(&why));
+    }
+    buf_free(&why);
+}
+
 static void done(struct exchange *x)
 {
     struct try *t = CONTAINER_OF(x, struct try, x);
@@ -417,6 +431,8 @@ static void done(struct exchange *x)
     list_remove(&d->tries, &t->link);
     list_push(&d->finished, &t->link);
     hide_sig(x);
+    if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
+        judge_answer(t);
     if (t->test)
         finish_test(d, t);
     else

@@ -16,6 +16,7 @@ const char *attempt_class_name(enum attempt_class c)
         [ATTEMPT_REDIRECT] = "redirect",
         [ATTEMPT_STATUS] = "status",
         [ATTEMPT_GONE] = "gone",
+        [ATTEMPT_UNEXPECTED_ANSWER] = "unexpected_answer",
     };
     ASSERT((unsigned)c < ATTEMPT_CLASSES);
     return names[c];
@@ -31,7 +32,9 @@ bool attempt_counts_against_lane(enum attempt_class c, int status)
     case ATTEMPT_CONNECT_TIMEOUT:
     case ATTEMPT_TLS:
     case ATTEMPT_TIMEOUT:
-    case ATTEMPT_RESET: return true;
+    case ATTEMPT_RESET:
+    /* It says of itself that it failed, as a 5xx does. */
+    case ATTEMPT_UNEXPECTED_ANSWER: return true;
     case ATTEMPT_STATUS: return status == 408 || status == 429 || (status >= 500 && status <= 599);
     /* An answer arrived, so the receiver lives; GONE disables the lane by its own rule. */
     case ATTEMPT_OK:
@@ -104,6 +107,9 @@ const char *attempt_fix(enum attempt_class c, int status)
     case ATTEMPT_STATUS: return status_fix(status);
     case ATTEMPT_GONE:
         return "Answer 200 for users that you do not know; if the URL is gone, set another.";
+    case ATTEMPT_UNEXPECTED_ANSWER:
+        return "Look for the attempt's webhook-id in your logs, or correct the app's "
+               "SuccessAnswer.";
     }
     UNREACHABLE();
 }

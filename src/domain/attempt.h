@@ -17,8 +17,9 @@ enum attempt_class {
     ATTEMPT_REDIRECT = 9,
     ATTEMPT_STATUS = 10,
     ATTEMPT_GONE = 11,
+    ATTEMPT_UNEXPECTED_ANSWER = 12, /* a 2xx that does not say what the app asks for */
 };
-#define ATTEMPT_CLASSES 12
+#define ATTEMPT_CLASSES 13
 
 const char *attempt_class_name(enum attempt_class c); /* "connect_timeout"; "ok" for ATTEMPT_OK */
 

@@ -3,7 +3,8 @@
  * success between two failures of a type both count against the lane, whatever came before.
  *
  * 502, 503 and 504 come from a proxy, or from a server that says that it is overloaded: they are
- * about the receiver, whatever the type. So are all failures without a status. */
+ * about the receiver, whatever the type. So are all failures without a status. A 2xx that does not
+ * say what the app asks for is like a 500. */
 #include "domain/refused_types.h"
 
 _Static_assert(EVENT_TYPE_LAST < 16, "a bit for each type");
@@ -15,6 +16,8 @@ static uint16_t bit_of(enum event_type type)
 
 static bool may_be_about_type(enum attempt_class class, int status)
 {
+    if (class == ATTEMPT_UNEXPECTED_ANSWER)
+        return true;
     return class == ATTEMPT_STATUS && status >= 500 && status <= 599 &&
            !(status >= 502 && status <= 504);
 }

@@ -1,4 +1,5 @@
-/* Which RewardTypes a receiver answers 5xx to while it takes others. Handlers that do not know a
+/* Which RewardTypes a receiver answers 5xx to while it takes others, or a 2xx that is none by
+ * the app's SuccessAnswer. Handlers that do not know a
  * type often fail on it: that says nothing about the receiver's health, and must not suspend the
  * lane for the types that are taken. refused_types.c has the rule. */
 #pragma once

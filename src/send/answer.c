@@ -156,6 +156,11 @@ enum answer_result answer_feed(struct answer *answer, const char *p, size_t n, s
     return ANSWER_MORE;
 }
 
+bool answer_ends_by_close(const struct answer *answer)
+{
+    return answer->headers_complete && llhttp_message_needs_eof(&answer->parser) != 0;
+}
+
 void answer_keep_nothing(struct answer *answer)
 {
     answer->headers = NULL;

@@ -41,6 +41,8 @@ static inline bool answer_begun(const struct answer *answer)
 {
     return answer->first_bytes > 0;
 }
+/* The peer has closed the connection: whether that is how the body ends. */
+bool answer_ends_by_close(const struct answer *answer);
 /* Nothing further is kept: the exchange is over, the rest of the body is only drained. */
 void answer_keep_nothing(struct answer *answer);
 /* After ANSWER_BAD, a clause: "its header lines are over 32768 bytes". */

@@ -344,7 +344,8 @@ static void on_gone(struct connection *c, enum stream_result result)
         return;
     }
     if (c->answer.headers_complete) {
-        complete(c, false); /* how the body ends does not matter */
+        job->x->response_is_whole = result == STREAM_CLOSED && answer_ends_by_close(&c->answer);
+        complete(c, false); /* however the body ends */
         return;
     }
     if (answer_begun(&c->answer)) {
@@ -396,6 +397,7 @@ static bool on_bytes(struct connection *c, const char *p, size_t n)
         return false;
     }
     job->x->status = c->answer.status;
+    job->x->response_is_whole = result == ANSWER_DONE;
     if (over) {
         complete(c, reusable);
         return false;

@@ -325,13 +325,7 @@ void job_settle(struct job *job, enum attempt_class class, const char *fmt, ...)
     va_start(ap, fmt);
     buf_vprintf(&text, fmt, ap);
     va_end(ap);
-    size_t n = text.n < sizeof x->detail ? text.n : sizeof x->detail - 1;
-    /* Parts of it come from the network: nothing that could confuse a log or a terminal. */
-    for (size_t i = 0; i < n; i++)
-        x->detail[i] = text.p[i] >= 0x20 && text.p[i] < 0x7f ? text.p[i] : '?';
-    if (n < text.n)
-        memcpy(x->detail + n - 3, "...", 3);
-    x->detail[n] = '\0';
+    exchange_set_detail(x, buf_str(&text));
     x->class = class;
     buf_free(&text);
     job_set_phase(job, JOB_SETTLED);

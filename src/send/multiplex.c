@@ -261,6 +261,7 @@ static void complete(struct multiplexed *m)
 {
     struct job *job = m->job;
     job->x->status = m->h2.status;
+    job->x->response_is_whole = m->h2.end == H2_ENDED;
     drop(m);
     job_settle_by_status(job, "");
     job_finish(job);
@@ -399,7 +400,7 @@ static void lose(struct multiplexed *m, enum stream_result result)
     if (!m->job)
         drop(m);
     else if (m->h2.headers_complete)
-        complete(m); /* how the body ends does not matter */
+        complete(m); /* however the body ends */
     else if (m->h2.begun)
         fail(m, ATTEMPT_RESET, "closed the connection in the middle of its answer's headers");
     else if (m->reused && !m->job->retried && result != STREAM_TLS_ERROR)

@@ -62,6 +62,7 @@ struct exchange {
     struct buf request_headers;  /* as sent, credentials masked; "Name: value\n" lines */
     struct buf response_headers; /* "Name: value\n" lines, at most LIMIT_ATTEMPT_HEADER_BYTES */
     struct buf response_body;    /* first LIMIT_ATTEMPT_BODY_KEPT_BYTES */
+    bool response_is_whole;      /* the body's end has come */
     int32_t duration_ms;
     bool reused_connection;
     int64_t certificate_expires_ms; /* the receiver's, wall; 0: none was seen */
@@ -75,6 +76,9 @@ void sender_start(struct sender *sender,
 void sender_flush(struct sender *sender);
 void sender_cancel(struct sender *sender, struct exchange *x); /* at once; done is not called */
 void exchange_free_results(struct exchange *x);
+/* Parts of it may come from the network: what is not printable ASCII is a question mark, what is
+ * too long is cut. */
+void exchange_set_detail(struct exchange *x, struct str sentence);
 
 struct sender_numbers {
     int64_t connections, idle_connections, opened, reused, dns_queries;

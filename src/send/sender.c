@@ -124,6 +124,7 @@ void sender_start(struct sender *s, struct exchange *x)
     x->detail[0] = '\0';
     x->retry_after_ms = -1;
     x->duration_ms = 0;
+    x->response_is_whole = false;
     x->reused_connection = false;
     x->certificate_expires_ms = 0;
     buf_clear(&x->request_headers);

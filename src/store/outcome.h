@@ -19,8 +19,9 @@ struct attempt {
 };
 
 /* What the receiver got and answered may repeat the id of an erased panelist, and so may the detail
- * of these classes: a redirect's is the Location. Bits, 1 << class. */
-#define ATTEMPT_DETAILS_ERASED (1u << ATTEMPT_REDIRECT)
+ * of these classes: a redirect's is the Location, an unexpected answer's quotes the body. Bits,
+ * 1 << class. */
+#define ATTEMPT_DETAILS_ERASED (1u << ATTEMPT_REDIRECT | 1u << ATTEMPT_UNEXPECTED_ANSWER)
 void attempt_erase(struct attempt *a);
 
 /* Copies its texts into the arena. */

@@ -134,6 +134,37 @@ test('apps: reward types are chosen one by one, and none at all is refused', asy
   await window.close();
 });
 
+test('apps: what a success must say is chosen, filled in, and taken back', async () => {
+  const { daemon } = await theStage();
+  await makeApp(daemon, 'wordy');
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await window.go('/apps/wordy/callback');
+  const form = window.page.getByRole('form', { name: 'Success answer' });
+  const save = () => form.getByRole('button', { name: 'Save' }).click();
+  const stored = async () => (await daemon.good('GET', '/api/v1/apps/wordy')).SuccessAnswer;
+  await form.getByLabel('Success is').selectOption('Field');
+  await form.getByLabel('Field', { exact: true }).fill('/a~2');
+  await form.getByLabel('Value').fill('ok');
+  await save();
+  await window.see('is no JSON Pointer');
+  await form.getByLabel('Field', { exact: true }).fill('status');
+  await save();
+  await window.said('Saved.');
+  assert.deepEqual(await stored(), { Field: 'status', Value: 'ok' });
+  await form.getByLabel('Success is').selectOption('Body');
+  await window.shows(async () =>
+    assert.equal(await form.getByLabel('Body', { exact: true }).inputValue(), 'ok'),
+  );
+  await save();
+  await window.said('Saved.');
+  assert.deepEqual(await stored(), { Body: 'ok' });
+  await form.getByLabel('Success is').selectOption('any');
+  await save();
+  await until('any 2xx is one again', async () => (await stored()) === null);
+  await window.close();
+});
+
 test('apps: a change that somebody else made meanwhile is not overwritten', async () => {
   const { daemon } = await theStage();
   await makeApp(daemon, 'meanwhile');

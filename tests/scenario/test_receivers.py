@@ -147,3 +147,96 @@ def test_a_receiver_that_fails_at_every_type_is_suspended(own_daemon):
             what="the endpoint is suspended")
     finally:
         receiver.close()
+
+
+# --- SuccessAnswer ------------------------------------------------------------------------------
+
+CREDITED = {"Field": "status", "Value": "ok"}
+
+
+@pytest.fixture
+def says_ok_to_known():
+    """Answers 200 to everybody, and says in the body that it does not know user "stranger"."""
+    known = b'{"status":"ok"}'
+    unknown = b'{"status":400,"error":"no such user"}'
+    r = Receiver(lambda request: (200, {}, unknown if request.json["PanelistId"] == "stranger" else known))
+    yield r
+    r.close()
+
+
+def test_a_200_that_says_it_failed_is_tried_again(daemon, says_ok_to_known):
+    a = Account(daemon, says_ok_to_known.url, SuccessAnswer=CREDITED)
+    daemon.api().events([a.event("sa-known", "survey_completed"),
+                         a.event("sa-stranger", "survey_completed", PanelistId="stranger")])
+    ended(a, "sa-known", "delivered")
+    eventually(lambda: len(callback(a, "sa-stranger")["Attempts"]) > 1, what="it is tried again")
+    found = callback(a, "sa-stranger")
+    first = found["Attempts"][0]
+    assert (first["Status"], first["Class"]) == (200, "unexpected_answer"), first
+    assert '"status" is "400", not "ok"' in first["Detail"], first
+    listed = daemon.api().get("/api/v1/callbacks", query={
+        "partnerId": a.partner_id, "class": "unexpected_answer"}).json["Items"]
+    assert [row["RewardId"] for row in listed] == ["sa-stranger"]
+    assert daemon.metrics()['postbackd_attempts_total{result="unexpected_answer"}'] > 0
+    a.patch(SuccessAnswer=None)
+    daemon.api().post("/api/v1/callbacks/sa-stranger/resend", query={"partnerId": a.partner_id})
+    ended(a, "sa-stranger", "delivered")
+
+
+@pytest.mark.parametrize("wanted, said, good", [
+    ({"Body": "OK"}, b" OK\r\n", True), ({"Body": "OK"}, b"OK, later", False), ({"Body": "OK"}, b"", False),
+    ({"Contains": "credited"}, b"<p>credited</p>", True), ({"Contains": "credited"}, b"refused", False),
+    ({"Field": "/result/0/code", "Value": "1"}, b'{"result":[{"code":1}]}', True),
+    ({"Field": "/result/0/code", "Value": "1"}, b'{"result":[]}', False),
+    ({"Field": "ok", "Value": "true"}, b'{"ok":true}', True), ({"Field": "ok", "Value": "true"}, b"not json", False),
+    ({"Body": "OK"}, b"OK" + b" " * 9000, False), ({"Contains": "\u00e9"}, "caf\u00e9".encode(), True),
+    ({"Contains": "credited"}, b"\xff\xfe\x00", False)])
+def test_a_test_callback_says_whether_the_answer_is_one(daemon, wanted, said, good):
+    receiver = Receiver(lambda request: (200, {}, said))
+    try:
+        a = Account(daemon, receiver.url, SuccessAnswer=wanted)
+        answer = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id,
+                                   {"RewardType": "survey_completed", "PanelistId": "u"})
+        assert answer.status == 200 and answer.json["Status"] == 200, answer
+        assert answer.json["Class"] == (None if good else "unexpected_answer"), answer.json
+    finally:
+        receiver.close()
+
+
+@pytest.mark.parametrize("value, field", [
+    ("OK", "SuccessAnswer"), ({}, "SuccessAnswer"), ({"Body": "a", "Contains": "b"}, "SuccessAnswer"),
+    ({"Field": "a"}, "SuccessAnswer"), ({"Value": "a"}, "SuccessAnswer"), ({"Body": ""}, "Body"),
+    ({"Body": " "}, "Body"), ({"Contains": "x" * 1025}, "Contains"), ({"Field": "/a~2", "Value": "1"}, "Field"),
+    ({"Field": "f" * 257, "Value": "1"}, "Field"), ({"Body": 1}, "Body"), ({"Other": "a"}, "Other")])
+def test_what_is_no_success_answer_is_refused(daemon, value, field):
+    a = Account(daemon, SuccessAnswer=CREDITED)
+    answer = daemon.api().patch("/api/v1/apps/" + a.app_id, {"SuccessAnswer": value})
+    assert answer.status == 400, answer
+    assert field in [fault["Field"] for fault in answer.json["errors"]], answer.json
+    assert daemon.api().get("/api/v1/apps/" + a.app_id).json["SuccessAnswer"] == CREDITED
+
+
+def test_a_success_answer_is_replaced_whole_audited_and_kept(own_daemon):
+    daemon = own_daemon.start()
+    a = Account(daemon, SuccessAnswer=CREDITED)
+    assert a.patch(SuccessAnswer={"Body": "OK"})["SuccessAnswer"] == {"Body": "OK"}
+    entry = daemon.api().get("/api/v1/audit", query={"partnerId": a.partner_id}).json["Items"][0]
+    assert (entry["Before"]["SuccessAnswer"], entry["After"]["SuccessAnswer"]) == (CREDITED, {"Body": "OK"}), entry
+    daemon.restart()
+    assert daemon.api().get("/api/v1/apps/" + a.app_id).json["SuccessAnswer"] == {"Body": "OK"}
+    assert a.patch(SuccessAnswer=None)["SuccessAnswer"] is None
+
+
+def test_answers_that_always_say_failed_suspend_the_endpoint(own_daemon):
+    daemon = own_daemon
+    daemon.schedule = "10m"
+    daemon.start()
+    receiver = Receiver(lambda request: (200, {}, b"maintenance"))
+    try:
+        a = Account(daemon, receiver.url, SuccessAnswer={"Body": "OK"})
+        daemon.api().events([a.event("sus-%d" % i, ("offer_clicked", "offer_completed")[i % 2]) for i in range(40)])
+        eventually(lambda: [e["State"] for e in daemon.api().get(
+            "/api/v1/apps/%s/endpoints" % a.app_id).json["Endpoints"] if e["Endpoint"] == "offer"] == ["suspended"],
+            what="the endpoint is suspended")
+    finally:
+        receiver.close()

@@ -17,7 +17,7 @@ static void defaults_of_an_app(void)
               "\"SuccessCallbackUrl\":null,\"FailureCallbackUrl\":null,\"OfferCallbackUrl\":null,"
               "\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
               "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
-              "\"FinalStatuses\":[],\"RewardTypes\":null}");
+              "\"FinalStatuses\":[],\"SuccessAnswer\":null,\"RewardTypes\":null}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK_EQ_UINT(a->app_no, 1);
     CHECK_EQ_UINT(a->terms.account_no, 1);
@@ -37,7 +37,8 @@ static void every_field_of_an_app(void)
         "\"FailureCallbackUrl\":\"http://127.0.0.1:8080/f\",\"OfferCallbackUrl\":null,"
         "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
         "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,\"FinalStatuses\":["
-        "422,404],\"RewardTypes\":[\"offer_completed\",\"survey_completed\"],"
+        "422,404],\"SuccessAnswer\":{\"Value\":\"ok\",\"Field\":\"/"
+        "status\"},\"RewardTypes\":[\"offer_completed\",\"survey_completed\"],"
         "\"CallbackSecret\":\"partner's-own\"}";
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
@@ -50,6 +51,7 @@ static void every_field_of_an_app(void)
               "\"TimeoutSeconds\":3,\"MaxConcurrency\":256,\"RatePerSecond\":10000,"
               "\"LegacyFields\":true,\"ExtendedFields\":true,\"NegativeAdHoc\":true,"
               "\"FinalStatuses\":[404,422],"
+              "\"SuccessAnswer\":{\"Field\":\"/status\",\"Value\":\"ok\"},"
               "\"RewardTypes\":[\"survey_completed\",\"offer_completed\"],"
               "\"CallbackSecret\":\"partner's-own\"}");
     struct app *a = directory_app(f.directory, STR("a1"));

@@ -99,6 +99,7 @@ static void attempt_classes_say_what_counts(void)
         {8, "protocol", false},
         {9, "redirect", false},
         {11, "gone", false},
+        {12, "unexpected_answer", true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         CHECK_CSTR(attempt_class_name(rows[i].class), rows[i].name);

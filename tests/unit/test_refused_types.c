@@ -56,10 +56,19 @@ static void only_an_answer_of_the_handler_can_be_about_a_type(void)
         int status;
         bool about_type;
     } rows[] = {
-        {ATTEMPT_STATUS, 500, true},  {ATTEMPT_STATUS, 501, true},  {ATTEMPT_STATUS, 502, false},
-        {ATTEMPT_STATUS, 503, false}, {ATTEMPT_STATUS, 504, false}, {ATTEMPT_STATUS, 505, true},
-        {ATTEMPT_STATUS, 599, true},  {ATTEMPT_STATUS, 600, false}, {ATTEMPT_STATUS, 408, false},
-        {ATTEMPT_STATUS, 429, false}, {ATTEMPT_TIMEOUT, 0, false},  {ATTEMPT_REFUSED, 0, false},
+        {ATTEMPT_STATUS, 500, true},
+        {ATTEMPT_STATUS, 501, true},
+        {ATTEMPT_STATUS, 502, false},
+        {ATTEMPT_STATUS, 503, false},
+        {ATTEMPT_STATUS, 504, false},
+        {ATTEMPT_STATUS, 505, true},
+        {ATTEMPT_STATUS, 599, true},
+        {ATTEMPT_STATUS, 600, false},
+        {ATTEMPT_STATUS, 408, false},
+        {ATTEMPT_STATUS, 429, false},
+        {ATTEMPT_TIMEOUT, 0, false},
+        {ATTEMPT_REFUSED, 0, false},
+        {ATTEMPT_UNEXPECTED_ANSWER, 200, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct refused_types r = {0};

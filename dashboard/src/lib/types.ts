@@ -74,6 +74,14 @@ export interface SessionEntry {
   UserAgent: string | null;
 }
 
+/** What a 2xx must say to be a success: one of Body and Contains, or Field with Value. */
+export interface SuccessAnswer {
+  Body?: string;
+  Contains?: string;
+  Field?: string;
+  Value?: string;
+}
+
 export interface App {
   AppId: string;
   Name: string;
@@ -94,6 +102,7 @@ export interface App {
   FinalStatuses: number[];
   /** null: all. */
   RewardTypes: RewardType[] | null;
+  SuccessAnswer: SuccessAnswer | null;
   ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 

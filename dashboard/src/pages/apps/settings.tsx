@@ -26,10 +26,12 @@ interface Props extends TabProps {
   numeric?: string[];
   /** Texts such as "404, 422" that are sent as lists of numbers. */
   lists?: string[];
+  /** A value that is JSON as text, and the members of it that the card shows faults of. */
+  json?: { name: string; members: string[] };
   children: (draft: Draft) => ComponentChildren;
 }
 
-type Wire = Value | number | (string | number)[];
+type Wire = Value | number | object;
 
 /** Whole numbers are sent as numbers; what is no number is sent as it is, and refused by name. */
 function numberOr(text: string): string | number {
@@ -38,6 +40,7 @@ function numberOr(text: string): string | number {
 
 function wire(name: string, value: Value, props: Props): Wire {
   if (typeof value !== 'string') return value;
+  if (props.json?.name === name) return JSON.parse(value) as object;
   const text = value.trim();
   if (text === '' && props.nullable?.includes(name)) return null;
   if (props.lists?.includes(name))
@@ -106,7 +109,7 @@ export function SettingsCard(props: Props) {
         <fieldset class="bare" disabled={!writable}>
           {props.children(draft)}
         </fieldset>
-        <ProblemNotice problem={sending.others(...names)} />
+        <ProblemNotice problem={sending.others(...names, ...(props.json?.members ?? []))} />
       </Card>
     </form>
   );

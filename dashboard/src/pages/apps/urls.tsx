@@ -10,6 +10,7 @@ import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import { typeTitles } from '../callbacks/words';
 import type { TabProps } from './loaded';
+import { SuccessCard } from './answer';
 import { CertificateCard } from './certificate';
 import { LastFailure, OtherTab, TestButton } from './endpoints';
 import { SecretCard } from './secret';
@@ -281,6 +282,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
         )}
       </SettingsCard>
       <LimitsCard {...props} />
+      <SuccessCard {...props} />
       <AnswersCard {...props} />
       <TypesCard {...props} />
       <CertificateCard {...props} />
@@ -312,6 +314,7 @@ export function CallbackTab(props: TabProps & { here: string }) {
       <HealthOf app={app} kinds={['offer']} />
       <SecretCard {...props} />
       <LimitsCard {...props} />
+      <SuccessCard {...props} />
       <AnswersCard {...props} />
       <TypesCard {...props} />
       <CertificateCard {...props} />

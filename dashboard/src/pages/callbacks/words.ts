@@ -34,6 +34,7 @@ export const errorTitles: Record<string, string> = {
   protocol: 'Not a web server',
   redirect: 'Redirect',
   gone: 'Gone (410)',
+  unexpected_answer: 'Wrong answer body',
 };
 
 const byClass: Record<string, string> = {
@@ -51,6 +52,8 @@ const byClass: Record<string, string> = {
     'Your server or a proxy closed the connection before it answered: look for a crashed worker or a proxy’s own time limit.',
   protocol: 'What answered is not a web server: check the port, and http against https.',
   redirect: 'Redirects are not followed. Configure the address that the sentence names as the URL.',
+  unexpected_answer:
+    'Your server answered 2xx, but its body does not say what the app’s setting Success answer asks for.',
   gone: 'Your server answered 410, so this URL is switched off. Save the URL again, then resend what was skipped.',
 };
 

@@ -1,0 +1,31 @@
+/* What an answer must say, beside its 2xx, to be a success: an app's SuccessAnswer. Many receivers
+ * answer 200 to whatever they refuse, and say so in the body alone. Pure. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/check.h"
+
+enum success_rule {
+    SUCCESS_ANY,      /* every 2xx */
+    SUCCESS_BODY,     /* the body is the text, but for white space around both */
+    SUCCESS_CONTAINS, /* the text stands in the body */
+    SUCCESS_FIELD,    /* a field of the body, which is JSON, has the text as its value */
+};
+
+struct success_answer {
+    enum success_rule rule;
+    struct str text;  /* absent: any */
+    struct str field; /* SUCCESS_FIELD: a member of the outermost object by its name or, where it
+                       * begins with a slash, a place by RFC 6901 (JSON Pointer) */
+};
+
+/* Which member of the setting has the text: "Body", "Contains" or "Value". */
+const char *success_text_member(enum success_rule rule);
+/* Whether a setting can match at all; false: *ret_why is a static clause. */
+MUST_CHECK bool success_text_valid(struct str text, const char **ret_why);
+MUST_CHECK bool success_field_valid(struct str field, const char **ret_why);
+
+/* Judges the part of a body that was kept. is_cut: there was more, or it never came. False: a
+ * clause says why, behind "Answered 200, but ", and may quote the body. */
+MUST_CHECK bool success_answer_judge(const struct success_answer *s, struct str body, bool is_cut,
+                                     struct buf *ret_why);
