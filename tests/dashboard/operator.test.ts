@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { until } from './daemon';
 import { Window } from './browser';
 import { test } from './runner';
-import { invite, password, theStage, windowOf } from './stage';
+import { freshWindow, invite, password, theStage, windowOf } from './stage';
 
 test('operator: a partner is made, and its first owner invited', async () => {
   const { daemon } = await theStage();
@@ -114,7 +114,8 @@ test('operator: support sends a callback again, and changes nothing else', async
   support.expect(/status of 404/);
   await support.go('/partners/sunny-games');
   await support.lacks(support.link('API keys'));
-  await support.link('Callbacks').click();
+  const tabs = support.page.getByRole('navigation', { name: 'About the partner' });
+  await tabs.getByRole('link', { name: 'Callbacks' }).click();
   await support.field('RewardId').fill('no-such');
   await support.button('Send again').click();
   await support.page.getByRole('alert').first().waitFor();
@@ -384,4 +385,77 @@ test('operator: partners are not shown what is the operatorâ€™s, nor each otherâ
   await analyst.go('/audit');
   await analyst.heading('Nothing here').waitFor();
   await analyst.close();
+});
+
+test('operator: the log over all partners is filtered, and leads on as the partner', async () => {
+  const { daemon } = await theStage();
+  await daemon.good('POST', '/api/v1/apps/ice-runner/clients', { ClientId: 'ice-all' });
+  const event = (EventId: string, ClientId: string) => ({
+    EventId,
+    Type: 'survey_completed',
+    ClientId,
+    PanelistId: 'of-all',
+    RevenueAmount: '0.35',
+  });
+  // The same id at two partners.
+  const events = [event('all-1', 'farm-ios'), event('all-1', 'ice-all'), event('all-2', 'ice-all')];
+  const { Accepted } = await daemon.good('POST', '/api/v1/events', events);
+  assert.equal(Accepted, 3);
+  // A session of its own: going on as a partner ends the one before.
+  const support = await freshWindow('logs@operator.example', 'support');
+  await support.go('/partners');
+  await support.link('Callbacks').click();
+  await support.heading('Callbacks').waitFor();
+  await support.field('PanelistId').fill('of-all');
+  const found = async () =>
+    (await support.rows('Callbacks')).map(row => `${row[0]} of ${row[1]}`).sort();
+  const [ofNorth, ofSunny] = ['all-1 of north-studio', 'all-1 of sunny-games'];
+  await support.shows(async () =>
+    assert.deepEqual(await found(), [ofNorth, ofSunny, 'all-2 of north-studio']),
+  );
+  await support.field('RewardId').fill('all-1');
+  await support.shows(async () => assert.deepEqual(await found(), [ofNorth, ofSunny]));
+  await support.field('AppId').fill('farm-friends');
+  await support.shows(async () => assert.deepEqual(await found(), [ofSunny]));
+  await support.button('all-1: view as sunny-games').click();
+  await support.heading('all-1').waitFor();
+  await support.see('Viewing as Sunny Games');
+  // The partner's log is another one than that which was left.
+  await support.page.locator('.crumbs a').click();
+  await support.see('Every callback that your panelists');
+  await support.shows(() => assert.match(support.page.url(), /\/callbacks$/));
+  await support.lacks(support.page.getByRole('columnheader', { name: 'Partner', exact: true }));
+  await support.button('Exit partner view').click();
+  await support.heading('Sunny Games').waitFor();
+  await support.close();
+});
+
+test('operator: the log over all partners says what was not read', async () => {
+  const answer = { Items: [], Next: null, NextPartners: null, PartnersRead: 3, PartnersAway: 0 };
+  const first = { ...answer, NextPartners: 'older', PartnersRead: 198, PartnersAway: 2 };
+  const answers = new Map<string | null, object>([
+    [null, { ...first, Next: 'rest' }],
+    ['rest', { ...first, PartnersRead: 200, PartnersAway: 0 }],
+    ['older', answer],
+  ]);
+  const support = await windowOf('support');
+  await support.page.route(
+    url => url.pathname === '/api/v1/callbacks',
+    (route, request) =>
+      route.fulfill({ json: answers.get(new URL(request.url()).searchParams.get('after')) }),
+  );
+  await support.go('/callbacks');
+  await support.see('198 partners read');
+  await support.see('2 partners could not be read');
+  await support.button('Search older ones').click();
+  await support.see('Only some of the partners were read.');
+  // Of the page that was read before, they are still missing.
+  await support.see('2 partners could not be read');
+  await support.button('Read older partners').click();
+  await support.see('3 partners read, not the newest ones');
+  await support.lacks('could not be read', support.button('Read older partners'));
+  await support.button('Newest partners').click();
+  await support.see('200 partners read');
+  await support.lacks(support.button('Newest partners'));
+  await support.close();
 });

@@ -50,6 +50,7 @@ export const everyPage: Shown[] = [
   operator('partner-keys', '/partners/sunny-games/keys'),
   operator('partner-settings', '/partners/sunny-games/settings'),
   operator('partner-app', '/partners/sunny-games/apps/quiz-night/postback'),
+  operator('all-callbacks', '/callbacks', 'support'),
   operator('earnings', '/earnings'),
   operator('rewards', '/rewards?partner=sunny-games'),
   operator('reversal', '/rewards?do=reversal&partner=sunny-games'),

@@ -225,6 +225,14 @@ def test_one_cluster_is_down_and_the_accounts_of_the_other_are_not(split, receiv
     eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Again", 15)
 
 
+def log_of_all(node):
+    """How many partners were read, how many were not, and whose callbacks are there."""
+    answer = node.api().get("/api/v1/callbacks", query={"limit": 500})
+    assert answer.status == 200, answer
+    return (answer.json["PartnersRead"], answer.json["PartnersAway"],
+            {row["PartnerId"] for row in answer.json["Items"]})
+
+
 def test_endpoints_of_a_cluster_that_is_down_are_not_told_and_the_others_are(split):
     a, b = split.start("a"), split.start("b")
     split.wait_even("a", "b")
@@ -246,6 +254,7 @@ def test_endpoints_of_a_cluster_that_is_down_are_not_told_and_the_others_are(spl
         everybody = {account.app_id for account in up + down}
         for node in (a, b):
             eventually(lambda n=node: listed(health(n)) == everybody, 30)
+            assert log_of_all(node) == (8, 0, {account.partner_id for account in up + down})
         split.servers[1].kill()
         for node in (a, b):
             wait_away(node, 1)
@@ -256,6 +265,7 @@ def test_endpoints_of_a_cluster_that_is_down_are_not_told_and_the_others_are(spl
             assert {one["PartnerId"]: one["NotHealthy"] > 0 for one in found["Partners"]} == {
                 account.partner_id: True for account in up + down}
             assert found["More"]
+            assert log_of_all(node) == (4, 4, {account.partner_id for account in up})
     finally:
         failing.close()
 

@@ -158,61 +158,50 @@ export async function everyItem<T>(
   return items;
 }
 
-export interface Pages<T> extends Omit<Resource<T[]>, 'take'> {
+export interface Pages<T, L extends List<T> = List<T>> extends Omit<Resource<T[]>, 'take'> {
+  /** As they were read. */
+  pages: L[];
   more: boolean;
-  next: string | null;
   loadMore: () => void;
 }
 
 /** A list that grows by "Show more". While only its first page is shown, it is kept fresh. */
-export function useList<T>(
+export function useList<T, L extends List<T> = List<T>>(
   path: string | null,
   query: Query = {},
-  options: Options & { start?: List<T> | null } = {},
-): Pages<T> {
+  options: Options & { start?: L[] } = {},
+): Pages<T, L> {
   const address = path === null ? null : withQuery(path, query);
-  const first = useResource<List<T>>(path, query, options);
-  const [rest, setRest] = useState<{
-    of: string | null;
-    items: T[];
-    next: string | null;
-    base: T[];
-  }>({
-    of: null,
-    items: [],
-    next: null,
-    base: [],
+  const first = useResource<L>(path, query, { ...options, start: options.start?.[0] });
+  const [grown, setGrown] = useState<{ of: string | null; pages: L[] }>({
+    of: address,
+    pages: options.start ?? [],
   });
   const [problem, setProblem] = useState<Problem | null>(null);
-  const grown = rest.of === address && rest.items.length > 0;
-  const next = grown ? rest.next : (first.data?.Next ?? null);
+  // Once it has grown, its beginning stays: rows must not move under the reader's eyes.
+  const isGrown = grown.of === address && grown.pages.length > 1;
+  const pages = isGrown ? grown.pages : first.data ? [first.data] : [];
+  const next = pages.at(-1)?.Next ?? null;
   const loadMore = () => {
-    if (path === null || next === null || !first.data) return;
-    get<List<T>>(path, { ...query, after: next })
+    if (path === null || next === null) return;
+    get<L>(path, { ...query, after: next })
       .then(page => {
         setProblem(null);
-        setRest({
-          of: address,
-          items: [...(grown ? rest.items : []), ...page.Items],
-          next: page.Next,
-          base: grown ? rest.base : first.data!.Items,
-        });
+        setGrown({ of: address, pages: [...pages, page] });
       })
       .catch((error: Problem) => setProblem(error));
   };
   const reload = () => {
-    setRest({ of: null, items: [], next: null, base: [] });
+    setGrown({ of: null, pages: [] });
     first.reload();
   };
-  // Once it has grown, its beginning stays: rows must not move under the reader's eyes.
-  const data = grown ? [...rest.base, ...rest.items] : (first.data?.Items ?? null);
   return {
-    data,
+    data: pages.length ? pages.flatMap(page => page.Items) : null,
+    pages,
     problem: problem ?? first.problem,
     loading: first.loading,
     reload,
     more: next !== null,
-    next,
     loadMore,
   };
 }

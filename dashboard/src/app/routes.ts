@@ -7,6 +7,7 @@ import { AlertsPage } from '../pages/alerts/alerts';
 import { AppPage } from '../pages/apps/app';
 import { AppsPage } from '../pages/apps/apps';
 import { AuditPage } from '../pages/audit/audit';
+import { AllCallbacksPage } from '../pages/callbacks/all';
 import { CallbackPage } from '../pages/callbacks/callback';
 import { CallbacksPage } from '../pages/callbacks/callbacks';
 import { ConsolePage } from '../pages/console/console';
@@ -156,6 +157,13 @@ export const pages: Page[] = [
     side: 'operator',
     scope: 'apps:read',
     component: AppPage,
+  },
+  {
+    path: '/callbacks',
+    side: 'operator',
+    scope: 'callbacks:read',
+    component: AllCallbacksPage,
+    nav: { group: '', title: 'Callbacks', icon: 'callbacks' },
   },
   {
     path: '/earnings',

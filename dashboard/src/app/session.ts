@@ -14,6 +14,10 @@ export const me = computed<SignedIn | null>(() =>
   session.value?.SignedIn ? (session.value as SignedIn) : null,
 );
 
+/** Who looks at which account: nothing of a page stays for another one. */
+export const personOf = (who: SignedIn | null) =>
+  `${who?.User.UserId} ${who?.Partner?.PartnerId ?? ''} ${who?.ActingAs}`;
+
 /** The other tabs of this browser have the same cookie, and so the same session. */
 const tabs = new BroadcastChannel('session');
 tabs.onmessage = () => void loadSession();

@@ -10,7 +10,7 @@ import { stopActing } from './acting';
 import { address, cameBack, matchPath, navigate } from './router';
 import { pages, type Page, type PageProps } from './routes';
 import { Search } from './search';
-import { may, signOut } from './session';
+import { may, personOf, signOut } from './session';
 import { setTheme, theme } from './theme';
 
 function allowed(page: Page, who: SignedIn): boolean {
@@ -134,10 +134,6 @@ function pageFor(who: SignedIn): {
   }
   return { component: NotFoundPage, params: {} };
 }
-
-/** Who looks at which account: nothing of a page stays for another one. */
-const personOf = (who: SignedIn) =>
-  `${who.User.UserId} ${who.Partner?.PartnerId ?? ''} ${who.ActingAs}`;
 
 export function Shell({ who }: { who: SignedIn }) {
   const [open, setOpen] = useState(false);

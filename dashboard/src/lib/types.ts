@@ -162,6 +162,8 @@ export type LastAttempt = Pick<
 >;
 
 export interface Callback {
+  /** In the log over all partners. */
+  PartnerId?: string;
   RewardId: string;
   AppId: string;
   ClientId: string;
@@ -185,6 +187,14 @@ export interface Callback {
   LastAttempt?: LastAttempt | null;
   ReasonGiven?: string;
   Attempts?: Attempt[];
+}
+
+export interface AllCallbacks extends List<Callback> {
+  /** Leads to the partners that this answer did not read. */
+  NextPartners: string | null;
+  PartnersRead: number;
+  /** Their database cannot be reached. */
+  PartnersAway: number;
 }
 
 export interface Recovery {

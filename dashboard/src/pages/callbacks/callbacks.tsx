@@ -3,27 +3,16 @@ import { useState } from 'preact/hooks';
 import { everyItem, useRead, useResource } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { path, withQuery } from '../../lib/http';
-import type { AccountEndpoints, App, Callback } from '../../lib/types';
-import {
-  Button,
-  Card,
-  Empty,
-  LinkButton,
-  Loading,
-  PageHead,
-  ProblemNotice,
-  Time,
-} from '../../ui/basics';
-import { Amount } from '../../ui/money';
-import { Table, type Column } from '../../ui/table';
+import type { AccountEndpoints, App, Callback, List } from '../../lib/types';
+import { Button, Card, Empty, LinkButton, PageHead, ProblemNotice } from '../../ui/basics';
+import type { Column } from '../../ui/table';
 import { asked, clearFilters, Filters, isFiltered } from './filters';
 import { ResendAnswers, type Resent } from './answer';
 import { useLog, type Log } from './log';
 import { callbackPage } from './paths';
 import { RecoverDialog, RecoveryProgress } from './recover';
-import { heldBy, Progress, Result } from './progress';
 import { ResendingState, ResendMatching, useResending } from './resend';
-import { typeTitles } from './words';
+import { columnsFor, LogRows } from './rows';
 
 function useApps(): App[] {
   const { data } = useRead(may('apps:read') ? `apps ${partnerId()}` : null, signal =>
@@ -37,51 +26,8 @@ interface Picking {
   pick: (id: string, on: boolean) => void;
 }
 
-function columnsFor(
-  { picked, pick }: Picking,
-  apps: App[],
-  health: AccountEndpoints | null,
-): Column<Callback>[] {
-  const nameOf = (id: string) => apps.find(app => app.AppId === id)?.Name || id;
-  const columns: Column<Callback>[] = [
-    {
-      title: 'RewardId',
-      heads: true,
-      cell: row => (
-        <a class="mono" title={row.RewardId} href={callbackPage(row.RewardId)}>
-          {row.RewardId}
-        </a>
-      ),
-    },
-    {
-      title: 'State',
-      tight: true,
-      cell: row => <Progress row={row} held={heldBy(row, health)} />,
-    },
-    {
-      title: 'Last result',
-      cell: row => <Result row={row} held={heldBy(row, health)} />,
-    },
-    {
-      title: 'App and type',
-      cell: row => (
-        <span title={`${nameOf(row.AppId)}, ${typeTitles[row.RewardType]}`}>
-          {nameOf(row.AppId)} <span class="small quiet">{typeTitles[row.RewardType]}</span>
-        </span>
-      ),
-    },
-    {
-      title: 'PanelistId',
-      cell: row => (
-        <span class="mono" title={row.PanelistId}>
-          {row.PanelistId}
-        </span>
-      ),
-    },
-    { title: 'Reward', right: true, cell: row => <Amount amount={row.Reward} /> },
-    { title: 'Accepted', tight: true, cell: row => <Time at={row.CreatedAt} short /> },
-  ];
-  if (!may('callbacks:write')) return columns;
+function pickColumn({ picked, pick }: Picking): Column<Callback>[] {
+  if (!may('callbacks:write')) return [];
   return [
     {
       title: 'Select',
@@ -95,9 +41,14 @@ function columnsFor(
         />
       ),
     },
-    ...columns,
   ];
 }
+
+const linkTo = ({ RewardId }: Callback) => (
+  <a class="mono" title={RewardId} href={callbackPage(RewardId)}>
+    {RewardId}
+  </a>
+);
 
 function NoRows() {
   return isFiltered() ? (
@@ -115,7 +66,7 @@ function NoRows() {
   );
 }
 
-function Following({ log }: { log: Log }) {
+function Following({ log }: { log: Log<List<Callback>> }) {
   return (
     <span class="row" aria-live="off">
       {log.following ? 'Live' : log.stopped === 'button' ? 'Paused' : 'Paused while you read'}
@@ -223,29 +174,18 @@ export function CallbacksPage() {
         }
       >
         <ResendAnswers resent={resent} onClose={() => setResent([])} />
-        {!list.data && list.loading && <Loading what="Reading the log" />}
-        {list.data && !rows.length && !list.more && <NoRows />}
-        {rows.length > 0 && (
-          <div {...list.reading}>
-            <Table
-              label="Callbacks"
-              lines
-              rows={rows}
-              rowKey={row => row.RewardId}
-              columns={columnsFor({ picked, pick }, apps, health.data)}
-            />
-          </div>
-        )}
-        {list.more && (
-          <div class="table-foot">
-            <span class="quiet">
-              {rows.length ? `${rows.length} shown` : 'None among the newest callbacks'}
-            </span>
-            <Button size="small" onClick={list.loadMore}>
-              {rows.length ? 'Show more' : 'Search older ones'}
-            </Button>
-          </div>
-        )}
+        <LogRows
+          log={list}
+          none={<NoRows />}
+          columns={[
+            ...pickColumn({ picked, pick }),
+            ...columnsFor({
+              link: linkTo,
+              nameOf: id => apps.find(app => app.AppId === id)?.Name || id,
+              health: health.data,
+            }),
+          ]}
+        />
       </Card>
       {recovering && <RecoverDialog apps={apps} onClose={() => setRecovering(false)} />}
     </div>

@@ -84,7 +84,8 @@ function SearchField({
   );
 }
 
-export function Filters({ apps }: { apps: App[] }) {
+/** apps: those to choose among; null: an app is named by its id. */
+export function Filters({ apps }: { apps: App[] | null }) {
   const given = query.value;
   const any = { value: '', title: 'Any' };
   return (
@@ -121,7 +122,8 @@ export function Filters({ apps }: { apps: App[] }) {
           ]}
           onChange={rewardType => setQuery({ rewardType })}
         />
-        {apps.length > 1 && (
+        {!apps && <SearchField name="appId" label="AppId" placeholder="Whole id" />}
+        {apps && apps.length > 1 && (
           <SelectField
             label="App"
             value={given.get('appId') ?? ''}

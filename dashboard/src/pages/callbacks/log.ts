@@ -3,21 +3,28 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useList, type Pages } from '../../app/resource';
 import { address, cameBack } from '../../app/router';
+import { me, personOf } from '../../app/session';
 import { withQuery, type Query } from '../../lib/http';
 import type { Callback, List } from '../../lib/types';
 
-/** As the page was left, with its address. */
+/** As the page was left, with its address, and by whom. */
 interface Left {
+  whose: string;
   href: string;
-  list: List<Callback>;
+  pages: List<Callback>[];
   scrollY: number;
 }
 let left: Left | null = null;
 
 const hrefNow = () => withQuery(address.value.path, Object.fromEntries(address.value.query));
+/** An operator who goes on as a partner has left another log. */
+const ownLeft = () => (left?.whose === personOf(me.value) ? left : null);
 
 /** Where the log was left, with its filters. */
-export const logHref = () => left?.href ?? '/callbacks';
+export const logHref = () => ownLeft()?.href ?? '/callbacks';
+
+const rowsOf = (from: Left | null) =>
+  from ? from.pages.reduce((all, page) => all + page.Items.length, 0) : 0;
 
 /** So far down somebody reads, and does not watch what comes. */
 const readingFromPx = 150;
@@ -25,7 +32,7 @@ const atMostEveryMs = 4000;
 /** What the interface gives at a time; a list that has grown stays. */
 const pageRows = 50;
 
-export interface Log extends Pages<Callback> {
+export interface Log<L extends List<Callback>> extends Pages<Callback, L> {
   following: boolean;
   /** What stopped it; null: it follows. */
   stopped: 'button' | 'reading' | null;
@@ -51,8 +58,9 @@ function useLeft(list: Pages<Callback>, start: Left | null): void {
   const href = hrefNow();
   if (list.data)
     now.current = {
+      whose: personOf(me.value),
       href,
-      list: { Items: list.data, Next: list.next },
+      pages: list.pages,
       scrollY: now.current?.scrollY ?? 0,
     };
   useLayoutEffect(() => {
@@ -68,18 +76,25 @@ function useLeft(list: Pages<Callback>, start: Left | null): void {
   }, []);
 }
 
-export function useLog(filters: Query, selecting: boolean): Log {
-  const [start] = useState(() => (cameBack.value && left?.href === hrefNow() ? left : null));
+/** held: it does not follow, whatever happens. */
+export function useLog<L extends List<Callback> = List<Callback>>(
+  filters: Query,
+  held: boolean,
+): Log<L> {
+  const [start] = useState(() => {
+    const own = ownLeft();
+    return cameBack.value && own?.href === hrefNow() ? own : null;
+  });
   const [paused, setPaused] = useState(false);
   const [pointed, setPointed] = useState(false);
-  const [rows, setRows] = useState(start?.list.Items.length ?? 0);
+  const [rows, setRows] = useState(() => rowsOf(start));
   const scrolled = useScrolled(start?.scrollY ?? 0);
-  const isRead = scrolled || pointed || selecting || rows > pageRows;
+  const isRead = scrolled || pointed || held || rows > pageRows;
   const stopped = paused ? 'button' : isRead ? 'reading' : null;
-  const list = useList<Callback>('/api/v1/callbacks', filters, {
+  const list = useList<Callback, L>('/api/v1/callbacks', filters, {
     live: !stopped,
     atMostEveryMs,
-    start: start?.list ?? null,
+    start: start?.pages as L[] | undefined,
   });
   useEffect(() => setRows(list.data?.length ?? 0), [list.data?.length]);
   useLeft(list, start);

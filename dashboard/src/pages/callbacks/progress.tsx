@@ -7,6 +7,7 @@ import type { AccountEndpoints, Callback, EndpointHealth } from '../../lib/types
 import { Badge, type Tone } from '../../ui/basics';
 import { healthWords, tabOf } from '../../ui/health';
 import { count } from '../../ui/money';
+import { partnerPage } from './paths';
 import { isHeldBack, skipReason, stateTones } from './words';
 
 /** While an endpoint is so, its callbacks wait for it whatever their schedule says. */
@@ -59,7 +60,7 @@ function Ago({ at }: { at: string }) {
 
 function EndpointLink({ row, held }: { row: Callback; held: Held }) {
   const { title } = healthWords[held.health];
-  const page = path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`;
+  const page = `${partnerPage(row)}${path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`}`;
   return (
     <>
       <a href={page} aria-label={`Endpoint: ${title}`}>
