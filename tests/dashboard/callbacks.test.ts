@@ -294,7 +294,7 @@ test('callbacks: over plain HTTP a text can be copied, and what cannot be is sai
   await button.waitFor();
   await window.page.evaluate(() => (document.execCommand = () => false));
   await button.click();
-  await window.see('Copy by hand');
+  await window.see('Not copied');
   await window.close();
 });
 

@@ -259,7 +259,7 @@ export function CopyButton(props: { text: string; what: string; title?: string }
       onClick={event => void copy(event.currentTarget)}
     >
       <Icon name={done === 'copied' ? 'check' : 'copy'} />
-      {done === 'copied' ? 'Copied' : done ? 'Copy by hand' : title}
+      {done === 'copied' ? 'Copied' : done ? 'Not copied' : title}
     </Button>
   );
 }
