@@ -42,8 +42,9 @@ export function Verdict({ result }: { result: TestAttempt }) {
           tone="bad"
           title={`Answered ${result.Status}, but the body says something is wrong`}
         >
-          “{complaint(result.ResponseBody)}”. Any 2xx counts as delivered: a real callback would not
-          be tried again. Answer 4xx or 5xx where your server refuses one.
+          “{complaint(result.ResponseBody)}”. It counts as delivered: a real callback would not be
+          tried again. Answer 4xx or 5xx where your server refuses one, or say in the app’s Success
+          answer what a success looks like.
         </Notice>
       );
     case 'failed':
