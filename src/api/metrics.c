@@ -1,42 +1,12 @@
 /* GET /metrics: the Prometheus text format, version 0.0.4. No label names a tenant. */
 #include "api/internal.h"
+#include "api/metric.h"
 #include "api/process_metrics.h"
 #include "api/route.h"
 #include "base/alloc.h"
 #include "operations/operations.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
-
-#include <stdlib.h>
-
-struct metric {
-    const char *name, *type, *help;
-    int64_t value;
-};
-
-static void print_head(struct buf *to, const struct metric *m)
-{
-    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s ", m->name, m->help, m->name, m->type, m->name);
-}
-
-static void print_metric(struct buf *to, const struct metric *m)
-{
-    print_head(to, m);
-    buf_printf(to, "%lld\n", (long long)m->value);
-}
-
-static void print_milli(struct buf *to, int64_t value)
-{
-    buf_printf(to, "%s%lld.%03lld", value < 0 ? "-" : "", llabs(value) / 1000, llabs(value) % 1000);
-}
-
-/* Of a value in thousandths: Prometheus has seconds and ratios, not milliseconds. */
-static void print_metric_milli(struct buf *to, const struct metric *m)
-{
-    print_head(to, m);
-    print_milli(to, m->value);
-    buf_add_char(to, '\n');
-}
 
 static void print_store(struct buf *to, const struct store_numbers *n, int64_t now_ms)
 {
@@ -68,7 +38,7 @@ static void print_store(struct buf *to, const struct store_numbers *n, int64_t n
          n->disk_reserve_bytes},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
     buf_add_c(to,
               "# HELP postbackd_requests_refused_total Requests of events that were refused, by "
               "the bound.\n"
@@ -96,7 +66,7 @@ static void print_nodes(struct buf *to, const struct store_numbers *n)
          "Lanes and callbacks that this node told others of.", n->handed_over},
     };
     for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t now_ms)
@@ -114,7 +84,7 @@ static void print_scrub(struct buf *to, const struct store_numbers *n, int64_t n
          n->scrub_read_bytes},
     };
     for (size_t i = 0; n->scrub_runs && i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_database(struct buf *to, const struct store_numbers *n)
@@ -128,7 +98,7 @@ static void print_database(struct buf *to, const struct store_numbers *n)
          n->outcomes_set_aside},
     };
     for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_replica(struct buf *to, const struct store_numbers *n)
@@ -143,9 +113,9 @@ static void print_replica(struct buf *to, const struct store_numbers *n)
          n->replica_reads_passed_on},
     };
     for (size_t i = 0; n->replica != STORE_REPLICA_NONE && i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
     if (n->replica != STORE_REPLICA_NONE)
-        print_metric_milli(
+        metric_print_milli(
             to, &(struct metric){"postbackd_read_replica_lag_seconds", "gauge",
                                  "How far the read replica was behind when it was last seen.",
                                  n->replica_lag_ms});
@@ -159,7 +129,7 @@ static void print_clusters(struct buf *to, const struct store_numbers *n)
          "Those of them that this node cannot write to: their accounts wait.", n->clusters_away},
     };
     for (size_t i = 0; n->clusters > 0 && i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
@@ -172,7 +142,7 @@ static void print_delivery(struct buf *to, const struct delivery_numbers *n)
         {"postbackd_lanes_suspended", "gauge", "Lanes whose receiver is down.", n->lanes_suspended},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
     buf_add_c(to, "# HELP postbackd_attempts_total Attempts by how they ended.\n"
                   "# TYPE postbackd_attempts_total counter\n");
     for (int k = 0; k < ATTEMPT_CLASSES; k++)
@@ -216,7 +186,7 @@ static void print_books(struct buf *to, const struct books_state *a, int64_t now
          "Time since all days were last checked; -1: not yet since the start.", age_s},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 /* Of each kind the one that expires first; a kind of which there is none has no sample. */
@@ -265,9 +235,9 @@ static void print_overview(struct buf *to, const struct delivery_overview *o)
          o->worst_success_permille},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
     for (size_t i = 0; i < ARRAY_LEN(milli); i++)
-        print_metric_milli(to, &milli[i]);
+        metric_print_milli(to, &milli[i]);
 }
 
 static void print_durations(struct buf *to, const struct delivery_numbers *n)
@@ -279,13 +249,13 @@ static void print_durations(struct buf *to, const struct delivery_numbers *n)
         count += n->durations[b];
         buf_printf(to, "%s_bucket{le=\"", name);
         if (b + 1 < DELIVERY_DURATIONS)
-            print_milli(to, delivery_duration_bounds_ms[b]);
+            metric_print_thousandths(to, delivery_duration_bounds_ms[b]);
         else
             buf_add_c(to, "+Inf");
         buf_printf(to, "\"} %lld\n", count);
     }
     buf_printf(to, "%s_sum ", name);
-    print_milli(to, n->duration_ms_total);
+    metric_print_thousandths(to, n->duration_ms_total);
     buf_printf(to, "\n%s_count %lld\n", name, count);
 }
 
@@ -348,7 +318,7 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
         {"postbackd_operations_owed", "gauge", "Such messages that wait.", n->owed},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_http(struct buf *to)
@@ -366,7 +336,7 @@ static void print_http(struct buf *to)
          "Bodies of requests that waited for room in the buffers.", n.bodies_waited},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
-        print_metric(to, &metrics[i]);
+        metric_print(to, &metrics[i]);
 }
 
 static void print_accounts(struct buf *to, const struct api *api)
@@ -407,7 +377,7 @@ static void measured(struct task *task)
     delivery_get_numbers(c->api->options.delivery, &delivery);
     struct buf body = {0};
     print_store(&body, &store, call_now_ms(c));
-    print_metric(&body, &(struct metric){"postbackd_events_rejected_total", "counter",
+    metric_print(&body, &(struct metric){"postbackd_events_rejected_total", "counter",
                                          "Items of events that were rejected, since the start.",
                                          atomic_load(&c->api->events_rejected)});
     print_nodes(&body, &store);
@@ -430,7 +400,7 @@ static void measured(struct task *task)
     print_http(&body);
     print_accounts(&body, c->api);
     print_responses(&body);
-    print_metric(&body, &(struct metric){"postbackd_uptime_seconds", "gauge", "Time since start.",
+    metric_print(&body, &(struct metric){"postbackd_uptime_seconds", "gauge", "Time since start.",
                                          (call_now_ms(c) - c->api->started_ms) / 1000});
     process_metrics_print(&body, c->api->options.version, call_now_ms(c));
     call_answer_text(c, "text/plain; version=0.0.4; charset=utf-8", &body);

@@ -3,6 +3,8 @@
  * https://prometheus.io/docs/instrumenting/writing_clientlibs/#process-metrics. */
 #include "api/process_metrics.h"
 
+#include "api/metric.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,20 +14,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void print_head(struct buf *to, const char *name, const char *type, const char *help)
+static void print_gauge(struct buf *to, const char *name, const char *help, int64_t value)
 {
-    buf_printf(to, "# HELP %s %s\n# TYPE %s %s\n%s ", name, help, name, type, name);
-}
-
-static void print_whole(struct buf *to, const char *name, const char *help, int64_t value)
-{
-    print_head(to, name, "gauge", help);
-    buf_printf(to, "%lld\n", (long long)value);
-}
-
-static void print_hundredths(struct buf *to, int64_t value)
-{
-    buf_printf(to, "%lld.%02lld\n", (long long)value / 100, (long long)value % 100);
+    metric_print(to, &(struct metric){name, "gauge", help, value});
 }
 
 static bool read_small(const char *path, char *ret, size_t size)
@@ -46,10 +37,11 @@ static void print_cpu(struct buf *to)
     struct rusage used;
     if (getrusage(RUSAGE_SELF, &used) != 0)
         return;
-    print_head(to, "process_cpu_seconds_total", "counter",
-               "Processor time used, of the user and of the system.");
-    print_hundredths(to, (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 100 +
-                             (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 10000);
+    int64_t used_ms = (used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000 +
+                      (used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1000;
+    metric_print_milli(to, &(struct metric){"process_cpu_seconds_total", "counter",
+                                            "Processor time used, of the user and of the system.",
+                                            used_ms});
 }
 
 static void print_memory(struct buf *to)
@@ -59,8 +51,8 @@ static void print_memory(struct buf *to)
     if (!read_small("/proc/self/statm", text, sizeof text))
         return;
     long long page = sysconf(_SC_PAGESIZE), virtual = strtoll(text, &rest, 10);
-    print_whole(to, "process_virtual_memory_bytes", "Virtual memory.", virtual * page);
-    print_whole(to, "process_resident_memory_bytes", "Resident memory.",
+    print_gauge(to, "process_virtual_memory_bytes", "Virtual memory.", virtual * page);
+    print_gauge(to, "process_resident_memory_bytes", "Resident memory.",
                 strtoll(rest, NULL, 10) * page);
 }
 
@@ -85,9 +77,9 @@ static void print_descriptors(struct buf *to)
     struct rlimit limit;
     int64_t open_now = count_descriptors();
     if (open_now >= 0)
-        print_whole(to, "process_open_fds", "Open file descriptors.", open_now);
+        print_gauge(to, "process_open_fds", "Open file descriptors.", open_now);
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        print_whole(to, "process_max_fds", "As many as may be open.", (int64_t)limit.rlim_cur);
+        print_gauge(to, "process_max_fds", "As many as may be open.", (int64_t)limit.rlim_cur);
 }
 
 /* The system says when the process began as a time since its own start, of which it says how long
@@ -105,13 +97,14 @@ static void print_start(struct buf *to, int64_t now_ms)
             threads = strtoll(at, NULL, 10);
     if (!at)
         return;
-    print_whole(to, "process_threads", "Threads.", threads);
-    print_head(to, "process_start_time_seconds", "gauge", "When the process began, since 1970.");
-    char *rest; /* "123.45 ..." */
-    int64_t up = strtoll(uptime, &rest, 10) * 100;
-    up += *rest == '.' ? strtoll(rest + 1, NULL, 10) : 0;
-    int64_t began = strtoll(at, NULL, 10) * 100 / sysconf(_SC_CLK_TCK);
-    print_hundredths(to, now_ms / 10 - up + began);
+    print_gauge(to, "process_threads", "Threads.", threads);
+    char *rest; /* of "123.45 ...": two digits */
+    int64_t up_ms = strtoll(uptime, &rest, 10) * 1000;
+    up_ms += *rest == '.' ? strtoll(rest + 1, NULL, 10) * 10 : 0;
+    int64_t began_ms = strtoll(at, NULL, 10) * 1000 / sysconf(_SC_CLK_TCK);
+    metric_print_milli(to, &(struct metric){"process_start_time_seconds", "gauge",
+                                            "When the process began, since 1970.",
+                                            now_ms - up_ms + began_ms});
 }
 
 void process_metrics_print(struct buf *to, const char *version, int64_t now_ms)
