@@ -7,6 +7,9 @@
 
 #define CURSOR_VERSION 1
 #define CURSOR_BYTES 13
+#define LOG_CURSOR_VERSION 2
+#define LOG_CURSOR_BYTES 29
+#define CURSOR_BYTES_MOST LOG_CURSOR_BYTES
 #define CURSOR_VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 static uint32_t check_of(uint32_t account_no, uint64_t event_no)
@@ -15,24 +18,34 @@ static uint32_t check_of(uint32_t account_no, uint64_t event_no)
                        sizeof event_no);
 }
 
+static void print_bytes(struct buf *to, const unsigned char *bytes, size_t n)
+{
+    char text[sodium_base64_ENCODED_LEN(CURSOR_BYTES_MOST, CURSOR_VARIANT)];
+    sodium_bin2base64(text, sizeof text, bytes, n, CURSOR_VARIANT);
+    buf_add_c(to, text);
+}
+
+/* False: not so many bytes, or another version. */
+static bool read_bytes(struct str text, unsigned char *ret, size_t n, int version)
+{
+    size_t got = 0;
+    return sodium_base642bin(ret, n, text.p, text.n, NULL, &got, NULL, CURSOR_VARIANT) == 0 &&
+           got == n && ret[0] == version;
+}
+
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no)
 {
     unsigned char bytes[CURSOR_BYTES] = {CURSOR_VERSION};
     uint32_t check = check_of(account_no, event_no);
     memcpy(bytes + 1, &event_no, sizeof event_no);
     memcpy(bytes + 9, &check, sizeof check);
-    char text[sodium_base64_ENCODED_LEN(CURSOR_BYTES, CURSOR_VARIANT)];
-    sodium_bin2base64(text, sizeof text, bytes, sizeof bytes, CURSOR_VARIANT);
-    buf_add_c(to, text);
+    print_bytes(to, bytes, sizeof bytes);
 }
 
 bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no)
 {
     unsigned char bytes[CURSOR_BYTES];
-    size_t n = 0;
-    if (sodium_base642bin(bytes, sizeof bytes, text.p, text.n, NULL, &n, NULL, CURSOR_VARIANT) !=
-            0 ||
-        n != sizeof bytes || bytes[0] != CURSOR_VERSION)
+    if (!read_bytes(text, bytes, sizeof bytes, CURSOR_VERSION))
         return false;
     uint64_t event_no;
     uint32_t check;
@@ -53,8 +66,6 @@ int log_place_compare(const struct log_place *a, const struct log_place *b)
     return (a->event_no > b->event_no) - (a->event_no < b->event_no);
 }
 
-#define LOG_CURSOR_VERSION 2
-#define LOG_CURSOR_BYTES 29
 #define LOG_CURSOR_CHECK_AT 25
 
 void log_cursor_print(struct buf *to, const struct log_cursor *cursor)
@@ -67,18 +78,13 @@ void log_cursor_print(struct buf *to, const struct log_cursor *cursor)
     memcpy(bytes + 17, &place->event_no, 8);
     uint32_t check = hash_crc32c(LOG_CURSOR_VERSION, bytes, LOG_CURSOR_CHECK_AT);
     memcpy(bytes + LOG_CURSOR_CHECK_AT, &check, sizeof check);
-    char text[sodium_base64_ENCODED_LEN(LOG_CURSOR_BYTES, CURSOR_VARIANT)];
-    sodium_bin2base64(text, sizeof text, bytes, sizeof bytes, CURSOR_VARIANT);
-    buf_add_c(to, text);
+    print_bytes(to, bytes, sizeof bytes);
 }
 
 bool log_cursor_parse(struct str text, struct log_cursor *ret)
 {
     unsigned char bytes[LOG_CURSOR_BYTES];
-    size_t n = 0;
-    if (sodium_base642bin(bytes, sizeof bytes, text.p, text.n, NULL, &n, NULL, CURSOR_VARIANT) !=
-            0 ||
-        n != sizeof bytes || bytes[0] != LOG_CURSOR_VERSION)
+    if (!read_bytes(text, bytes, sizeof bytes, LOG_CURSOR_VERSION))
         return false;
     uint32_t check;
     memcpy(&check, bytes + LOG_CURSOR_CHECK_AT, sizeof check);
