@@ -91,7 +91,9 @@ function Actions(props: {
     const before = new Map(rows.map(row => [row.RewardId, row.AttemptCount]));
     onSent(sent.map(rewardId => ({ rewardId, before: before.get(rewardId) ?? 0 })));
   });
-  if (!may('callbacks:write') || !rows.length) return null;
+  // What was begun stays, though the last row may leave the log meanwhile.
+  const isBegun = matching || resending.busy;
+  if (!may('callbacks:write') || (!rows.length && !isBegun)) return null;
   return (
     <>
       <ResendingState resending={resending} of={picked.length} />
