@@ -4,8 +4,9 @@
  * A node knows this of the lanes that it delivers. So it looks at its own first: every lane in
  * short, a few apps at a time, then the worst ones in full, one after the other. Then it asks for
  * the first app that is another node's; that one answers for all apps it has, and so on, until
- * every app is accounted for. When one does not answer in time, what is left of its cluster is
- * counted as unknown: nothing is called healthy that was not looked at. */
+ * every app is accounted for. When one does not answer in time, or answers of apps that were
+ * counted already because shards move just now, what is left of its cluster is counted as unknown:
+ * nothing is called healthy that was not looked at, and nothing is counted twice. */
 #include "api/account_endpoints.h"
 
 #include "accounts/directory.h"
@@ -257,6 +258,7 @@ struct viewing {
     bool *is_left; /* by number: apps of other nodes that no part was about yet */
     uint32_t end;  /* behind the highest number */
     uint32_t next; /* none below it is left */
+    bool is_twice; /* the part at hand is about an app that was counted already */
     struct store_question question;
     struct slices unknown; /* of what nobody has answered for: */
     uint32_t unknown_next, unknown_end, unknown_cluster;
@@ -278,6 +280,12 @@ static void answer(struct viewing *v)
         call_answer_busy(c, g.status);
     }
     end_gathering(&g);
+}
+
+static void check_is_left(void *context, uint32_t app_no)
+{
+    struct viewing *v = context;
+    v->is_twice |= app_no < v->end && !v->is_left[app_no];
 }
 
 static void remove_left(void *context, uint32_t app_no)
@@ -325,13 +333,25 @@ static void unknown_counted(struct slices *slices, bool more)
     ask_next_node(CONTAINER_OF(slices, struct viewing, unknown));
 }
 
+/* Takes what a node said. False when it said nothing, or of apps that were counted already: its
+ * shards move between nodes just now, so that the two parts are not of one moment. */
+static bool take_part(struct viewing *v, struct str part)
+{
+    v->is_twice = false;
+    account_health_part_apps(part, check_is_left, v);
+    if (!part.p || v->is_twice)
+        return false;
+    account_health_part_apps(part, remove_left, v);
+    account_health_add_part(&v->gathering.found, part);
+    return true;
+}
+
 static void node_answered(struct task *task)
 {
     struct viewing *v = CONTAINER_OF(task, struct viewing, question.done);
     uint32_t asked_about = v->question.app_no;
     struct str part = v->question.answered ? v->question.answer : STR_NONE;
-    account_health_add_part(&v->gathering.found, part, remove_left, v);
-    bool gave_up = !part.p;
+    bool gave_up = !take_part(v, part);
     arena_free(&v->question.arena);
     struct app *app = directory_app_by_no(v->gathering.api->options.directory, asked_about);
     v->unknown_cluster = app ? cluster_of(&v->gathering, app->terms.account_no) : 0;

@@ -135,8 +135,17 @@ static struct health_group cut_group(struct str *rest)
     return group;
 }
 
-void account_health_add_part(struct account_health *h, struct str part,
-                             void (*is_about)(void *context, uint32_t app_no), void *context)
+void account_health_part_apps(struct str part, void (*is_about)(void *context, uint32_t app_no),
+                              void *context)
+{
+    while (part.p) {
+        struct str line = str_cut(&part, '\n');
+        if (str_is(str_cut(&line, ' '), "about"))
+            is_about(context, (uint32_t)cut_int(&line));
+    }
+}
+
+void account_health_add_part(struct account_health *h, struct str part)
 {
     while (part.p) {
         struct str line = str_cut(&part, '\n'), what = str_cut(&line, ' ');
@@ -147,8 +156,6 @@ void account_health_add_part(struct account_health *h, struct str part,
             add_group(h, &h->apps, cut_group(&line));
         } else if (str_is(what, "partner")) {
             add_group(h, &h->partners, cut_group(&line));
-        } else if (str_is(what, "about")) {
-            is_about(context, (uint32_t)cut_int(&line));
         } else if (str_is(what, "item")) {
             enum endpoint_health health = cut_health(&line);
             int64_t waiting = cut_int(&line);

@@ -44,9 +44,10 @@ void account_health_list(struct account_health *h, enum endpoint_health health, 
 /* What one node knows, and which apps that is about. */
 void account_health_print_part(struct buf *to, const struct account_health *h,
                                const uint32_t *app_nos, size_t app_count);
-/* Adds another node's part; is_about is called with each app's number. */
-void account_health_add_part(struct account_health *h, struct str part,
-                             void (*is_about)(void *context, uint32_t app_no), void *context);
+/* Calls is_about with the number of each app that another node's part is about. */
+void account_health_part_apps(struct str part, void (*is_about)(void *context, uint32_t app_no),
+                              void *context);
+void account_health_add_part(struct account_health *h, struct str part);
 
 /* The `AccountEndpoints` of openapi_components.json. */
 void account_health_print(struct json_writer *w, struct account_health *h);
