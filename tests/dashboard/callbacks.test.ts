@@ -93,7 +93,7 @@ test('callbacks: a failing endpoint is diagnosed and mended', async () => {
   await window.said('Saved.');
   await window.go('/callbacks/ill-1');
   await window.button('Resend').click();
-  await window.see(/Your server took it after/);
+  await window.see(/Delivered after/);
   const came = stage.receiver.received.find(one => one.body.includes('"ill-1"'));
   assert.equal(came?.path, '/mended');
   await window.close();
@@ -109,7 +109,7 @@ test('callbacks: several that were picked are sent again', async () => {
   await window.field('Select pick-1').check();
   await window.field('Select pick-3').check();
   await window.button('Resend 2').click();
-  await window.said('2 sent again.');
+  await window.said('2 resent.');
   const times = (id: string) =>
     stage.receiver.received.filter(one => one.body.includes(`"RewardId":"${id}"`)).length;
   await until('both came twice', async () => times('pick-1') === 2 && times('pick-3') === 2);
@@ -131,8 +131,8 @@ test('callbacks: what is no longer stored is named, and the others are sent agai
     PanelistId: 'of-erased-1',
   });
   await window.button('Resend 2').click();
-  await window.said('1 sent again.');
-  await window.see('The bodies of these are no longer stored: erased-1.');
+  await window.said('1 resent.');
+  await window.see('Their bodies are no longer stored: erased-1.');
   await window.go('/callbacks/erased-1');
   await window.button('Resend').click();
   await window.see('was deleted when its panelist was erased');
@@ -159,10 +159,10 @@ test('callbacks: a range is sent again, with its progress', async () => {
   await dialog.getByLabel('Accepted from (UTC)').fill(minute);
   await dialog.getByLabel('At most').fill('200');
   await dialog.getByRole('button', { name: 'Resend', exact: true }).click();
-  await window.see('The range has been sent again');
+  await window.see('Range resent');
   await reach(stage, 'delivered', ...ids);
   await window.page.reload();
-  await window.see('The range has been sent again');
+  await window.see('Range resent');
   await window.button('Dismiss').click();
   await window.close();
 });
@@ -242,15 +242,15 @@ test('callbacks: the log is searched by error, and all that match are sent again
   await window.shows(async () => assert.deepEqual(await found(), ids));
   await window.button('Select the 3 shown').click();
   await window.button('Resend 3').waitFor();
-  await window.button('Clear the selection').click();
-  await window.button('Resend all that match').click();
+  await window.button('Clear selection').click();
+  await window.button('Resend all matching').click();
   await window.see('3 callbacks match');
   receiver.status = 200; // not before: their own next tries would take them out of what is counted
   await window.button('Resend 3').click();
-  await window.said('3 sent again.');
+  await window.said('3 resent.');
   await reach(stage, 'delivered', ...ids);
   await window.go('/callbacks?appId=match-app&state=pending');
-  await window.button('Resend all that match').click();
+  await window.button('Resend all matching').click();
   await window.see('1 callback matches');
   const path = '/api/v1/apps/match-app';
   await stage.daemon.good('PATCH', path, { FailureCallbackUrl: `${receiver.url}/failure` });
@@ -333,12 +333,12 @@ test('callbacks: each request that is shown can be copied as curl', async () => 
   same(await copied(window, copy.first()), first);
   await window.button('Resend').click();
   const second = await came(1);
-  await window.see('Your server took it: answered 200');
-  const notice = window.page.getByRole('status').filter({ hasText: 'Your server took it' });
+  await window.see('Delivered: answered 200');
+  const notice = window.page.getByRole('status').filter({ hasText: 'Delivered: answered' });
   same(await copied(window, notice.getByRole('button', { name: /^Copy as curl/ })), second);
   await window.go('/console?app=farm-friends');
   await window.button('Send').click();
-  await window.see('Your server took it');
+  await window.see('Delivered: answered');
   const command = await copied(window, copy);
   const id = /webhook-id: (test_[0-9a-f]+)/.exec(command)![1];
   same(

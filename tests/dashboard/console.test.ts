@@ -17,7 +17,7 @@ test('console: each kind is sent, and its bytes and answer are shown', async () 
     await window.field('RewardType').selectOption(type);
     await window.field('PanelistId').fill(`tester-${type}`);
     await window.button('Send').click();
-    await window.see('Your server took it');
+    await window.see('Delivered: answered');
     const got = await cameWith(receiver, `"tester-${type}"`);
     assert.equal(JSON.parse(got.body).RewardType, type);
     const part = (name: string) => window.textOf(window.page.getByRole('region', { name }));

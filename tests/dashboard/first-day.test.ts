@@ -50,7 +50,7 @@ test('first day: each step is ticked by being done, and links to where that is',
   await overviewShows(window, 3, 'Send a test callback', false);
   await follow(window, 'Send a test callback', '/console?app=day-app');
   await window.button('Send').click();
-  await window.see('Your server took it');
+  await window.see('Delivered: answered');
 
   await overviewShows(window, 4, 'Check the secret that your server uses', false);
   const secretStep = 'Check the secret that your server uses';

@@ -82,7 +82,7 @@ test('following: it stands still while one reads, and back finds it as it was', 
     await window.shows(() => assert.match(window.page.url(), /appId=follow-app/));
     await window.lacks(row(window, late!));
   }
-  await window.button('Show the newest').click();
+  await window.button('Show newest').click();
   await row(window, late!).waitFor();
   await window.shows(async () => assert.equal(await scrollY(window), 0));
   await window.close();

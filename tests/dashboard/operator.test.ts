@@ -117,11 +117,11 @@ test('operator: support sends a callback again, and changes nothing else', async
   const tabs = support.page.getByRole('navigation', { name: 'About the partner' });
   await tabs.getByRole('link', { name: 'Callbacks' }).click();
   await support.field('RewardId').fill('no-such');
-  await support.button('Send again').click();
+  await support.button('Resend').click();
   await support.page.getByRole('alert').first().waitFor();
   await support.field('RewardId').fill('support-1');
-  await support.button('Send again').click();
-  await support.said('support-1 is being resent.');
+  await support.button('Resend').click();
+  await support.see(/Delivered: answered 200 after/);
   await until('it came again', async () => sent() === 2);
   const { Items } = await daemon.good('GET', '/api/v1/audit?object=support-1');
   assert.deepEqual(
@@ -314,7 +314,7 @@ test('operator: looks as a partner, always says so, and can change nothing', asy
   for (const page of ['/', '/callbacks', '/apps/farm-friends/postback']) {
     await support.go(page);
     await support.see('Viewing as Sunny Games.');
-    await support.lacks(support.button('Save'), support.button('Send again'));
+    await support.lacks(support.button('Save'), support.button('Resend'));
   }
   const others = ['Test console', 'API keys', 'People', 'Audit log', 'Partners'];
   await support.lacks(...others.map(name => support.link(name)));
@@ -422,7 +422,7 @@ test('operator: the log over all partners is filtered, and leads on as the partn
   await support.see('Viewing as Sunny Games');
   // The partner's log is another one than that which was left.
   await support.page.locator('.crumbs a').click();
-  await support.see('Every callback that your panelists');
+  await support.see('Callbacks for your panelists');
   await support.shows(() => assert.match(support.page.url(), /\/callbacks$/));
   await support.lacks(support.page.getByRole('columnheader', { name: 'Partner', exact: true }));
   await support.button('Exit partner view').click();
@@ -447,7 +447,7 @@ test('operator: the log over all partners says what was not read', async () => {
   await support.go('/callbacks');
   await support.see('198 partners read');
   await support.see('2 partners could not be read');
-  await support.button('Search older ones').click();
+  await support.button('Search older callbacks').click();
   await support.see('Only some of the partners were read.');
   // Of the page that was read before, they are still missing.
   await support.see('2 partners could not be read');

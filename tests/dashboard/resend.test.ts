@@ -47,13 +47,41 @@ test('resend: the answer is shown inline, good or bad', async () => {
   await window.shows(async () => assert.equal((await callback(stage, 'answer-1')).AttemptCount, 4));
   receiver.status = 200;
   await window.button('Resend').click();
-  await window.see(/Your server took it: answered 200 after/);
+  await window.see(/Delivered: answered 200 after/);
   await window.go('/callbacks?appId=answer-app');
   await window.field('Select answer-2').check();
   await window.button('Resend 1').click();
-  const answers = window.page.getByRole('region', { name: 'What became of the resends' });
-  await answers.getByText(/Your server took it: answered 200 after/).waitFor();
+  const answers = window.page.getByRole('region', { name: 'Resend results' });
+  await answers.getByText(/Delivered: answered 200 after/).waitFor();
   await answers.getByRole('link', { name: 'answer-2' }).waitFor();
+  await window.close();
+  await receiver.stop();
+});
+
+test('resend: an answer from before is not shown as the new one', async () => {
+  const stage = await theStage();
+  const receiver = await Receiver.start();
+  await makeApp(stage, 'older-app', receiver, ['older-1']);
+  const attempts = (count: number) =>
+    until(`attempt ${count} was made`, async () => {
+      const { AttemptCount, State } = await callback(stage, 'older-1');
+      return AttemptCount === count && State === 'delivered';
+    });
+  await attempts(1);
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/callbacks?appId=older-app');
+  await window.field('Select older-1').check();
+  // Somebody else resends it; the log, which is read, does not follow.
+  receiver.status = 202;
+  await stage.daemon.good('POST', '/api/v1/callbacks/older-1/resend?partnerId=sunny-games');
+  await attempts(2);
+  receiver.status = 200;
+  await stage.daemon.good('PATCH', '/api/v1/apps/older-app', { Enabled: false });
+  await window.button('Resend 1').click();
+  const answers = window.page.getByRole('region', { name: 'Resend results' });
+  await answers.getByText('The app is off.').waitFor();
+  await stage.daemon.good('PATCH', '/api/v1/apps/older-app', { Enabled: true });
+  await answers.getByText(/^Delivered: answered 200 after/).waitFor();
   await window.close();
   await receiver.stop();
 });
@@ -84,7 +112,7 @@ test('resend: on an endpoint that is down it is the probe, and opens it', async 
     .waitFor();
   receiver.status = 200;
   await window.button('Resend').click();
-  await window.see(/Your server took it: answered 200 after/);
+  await window.see(/Delivered: answered 200 after/);
   await until('its endpoint is open', async () => {
     const { Endpoints } = await stage.daemon.good('GET', '/api/v1/apps/probe-app/endpoints');
     return Endpoints[0].State === 'open';
@@ -105,10 +133,10 @@ test('resend: what waits says behind what', async () => {
   const window = await windowOf('developer', 'sunny-games');
   await window.go('/callbacks/wait-1');
   await window.button('Resend').click();
-  await window.see('It waits');
+  await window.see(/^Waiting$/);
   await window.see('The app is off.');
   await stage.daemon.good('PATCH', '/api/v1/apps/wait-app', { Enabled: true });
-  await window.see(/Your server took it: answered 200 after/);
+  await window.see(/Delivered: answered 200 after/);
   await window.close();
   await receiver.stop();
 });

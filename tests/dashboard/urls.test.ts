@@ -39,7 +39,7 @@ test('urls: the first page of an app shows all three, tests them, and sets them 
     .getByText(/Last failed attempt.*Answered 500/)
     .waitFor();
   await window.button('Test Success (surveys)').click();
-  await group('Success (surveys)').getByText('Your server took it: answered 200').waitFor();
+  await group('Success (surveys)').getByText('Delivered: answered 200').waitFor();
   await window.button('Test Offers').click();
   await group('Offers').getByText('Your code failed').waitFor();
   await window.link('Postback (surveys)').click();
@@ -72,7 +72,7 @@ test('urls: a test is never green when the receiver says wrong, and tests have a
   await window.go('/console?app=console-app');
   await window.see('No test yet');
   await window.button('Send').click();
-  await window.see('Your server took it: answered 200');
+  await window.see('Delivered: answered 200');
   await window.see(/Sig is right, webhook-signature is right/);
   receiver.answer = '{"status":"wrong signature"}';
   await window.button('Send').click();
@@ -89,7 +89,7 @@ test('urls: a test is never green when the receiver says wrong, and tests have a
   });
   receiver.answer = '{"ok":true,"error":null}';
   await window.button('Send').click();
-  await window.see('Your server took it: answered 200');
+  await window.see('Delivered: answered 200');
   await window.close();
   await receiver.stop();
 });

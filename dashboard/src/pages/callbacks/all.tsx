@@ -21,7 +21,7 @@ function Away({ away }: { away: number }) {
   if (!away) return null;
   return (
     <Notice tone="warn" title={`${partners(away)} could not be read`}>
-      Their database cannot be reached, so their callbacks are missing here.
+      Their database is not reachable, so their callbacks are missing here.
     </Notice>
   );
 }
@@ -32,7 +32,7 @@ function NoRows({ isWhole }: { isWhole: boolean }) {
       title={isFiltered() ? 'No callback matches' : 'No callbacks yet'}
       action={isFiltered() && <Button onClick={clearFilters}>Clear the search</Button>}
     >
-      {isWhole ? 'Ids are matched whole.' : 'Only some of the partners were read.'}
+      {isWhole ? 'Enter complete ids.' : 'Only some of the partners were read.'}
     </Empty>
   );
 }

@@ -1,9 +1,9 @@
-// What became of a resend, shown where it was asked for: the answer of your server, or what the
+// What became of a resend, shown where it was asked for: the answer of the server, or what the
 // callback waits behind.
 import { useEffect, useState } from 'preact/hooks';
 import { useResource } from '../../app/resource';
 import { duration } from '../../lib/dates';
-import { path } from '../../lib/http';
+import { get, path, post } from '../../lib/http';
 import type { Attempt, Callback, Endpoint, Endpoints } from '../../lib/types';
 import { Button, Notice, Time } from '../../ui/basics';
 import { count } from '../../ui/money';
@@ -16,38 +16,62 @@ export interface Resent {
   rewardId: string;
   /** How many attempts it had had. */
   before: number;
+  /** For an operator: whose it is. */
+  partner?: string;
+}
+
+/** Of those that were resent together, as many are shown. */
+export const mostAnswers = 5;
+
+/** How many attempts it has had by now: what a page shows may be older. */
+async function attemptsOf(rewardId: string, partner?: string): Promise<number> {
+  const query = { partnerId: partner };
+  return (await get<Callback>(callbackPath(rewardId), query)).AttemptCount;
+}
+
+/** shown: its answer is going to be. */
+export async function resend(rewardId: string, shown: boolean, partner?: string): Promise<Resent> {
+  const before = shown ? await attemptsOf(rewardId, partner) : 0;
+  await post(`${callbackPath(rewardId)}/resend`, undefined, { partnerId: partner });
+  return { rewardId, before, partner };
 }
 
 /** The callback goes out at once where nothing holds it: longer than this, it waits. */
 const atOnceMs = 2500;
 const askEveryMs = 1500;
 
-function Behind({ callback, endpoint }: { callback: Callback; endpoint: Endpoint | undefined }) {
-  const page = path`/apps/${callback.AppId}/${tabOf(callback.Endpoint)}`;
-  if (callback.State === 'delivering') return <>Your server has not answered yet.</>;
+interface BehindProps {
+  callback: Callback;
+  partner: string | undefined;
+}
+
+function Behind(props: BehindProps & { endpoint: Endpoint | undefined }) {
+  const { callback, partner, endpoint } = props;
+  const account = partner ? path`/partners/${partner}` : '';
+  const page = account + path`/apps/${callback.AppId}/${tabOf(callback.Endpoint)}`;
+  if (callback.State === 'delivering') return <>The server has not answered yet.</>;
   switch (endpoint?.Health) {
     case 'disabled':
       return (
         <>
-          Its endpoint is disabled after 410s. <a href={page}>Save the URL again</a>, then it is
-          sent.
+          The endpoint is disabled because it answered 410. <a href={page}>Save the URL again</a> to
+          enable it.
         </>
       );
     case 'app_disabled':
-      return <>The app is off. It is sent when the app is on again.</>;
+      return <>The app is off. It is sent once the app is on again.</>;
     case 'paused':
       return (
         <>
-          Your server asked to wait (Retry-After). The next try is{' '}
-          <Time at={endpoint.NextTryAt} short />.
+          The server asked to wait (Retry-After). Next try: <Time at={endpoint.NextTryAt} short />.
         </>
       );
     case 'suspended':
     case 'host_down':
       return (
         <>
-          Behind other tries of <a href={page}>an endpoint that is down</a>: they are made one at a
-          time, a second apart.
+          Queued behind other attempts to <a href={page}>an endpoint that is down</a>. They are made
+          one at a time, a second apart.
         </>
       );
   }
@@ -55,39 +79,53 @@ function Behind({ callback, endpoint }: { callback: Callback; endpoint: Endpoint
     return (
       <>
         A reversal is sent after its original,{' '}
-        <a href={callbackPage(callback.OriginalRewardId)}>{callback.OriginalRewardId}</a>.
+        {partner ? (
+          <span class="mono">{callback.OriginalRewardId}</span>
+        ) : (
+          <a href={callbackPage(callback.OriginalRewardId)}>{callback.OriginalRewardId}</a>
+        )}
+        .
       </>
     );
   if (endpoint && endpoint.InFlight > 0 && endpoint.InFlight >= endpoint.Window)
     return (
       <>
-        Behind {count(endpoint.InFlight)} callbacks that are under way to the same endpoint, as many
-        as it takes at a time.
+        Queued behind {count(endpoint.InFlight)} callbacks to the same endpoint, as many as are sent
+        to it at a time.
       </>
     );
-  return <>Behind {count(endpoint?.Waiting ?? 0)} callbacks that wait for the same endpoint.</>;
+  return (
+    <>Queued behind {count(endpoint?.Waiting ?? 0)} callbacks that wait for the same endpoint.</>
+  );
 }
 
-function Waits({ callback }: { callback: Callback }) {
+function Waits({ callback, partner }: BehindProps) {
   const { data } = useResource<Endpoints>(
     path`/api/v1/apps/${callback.AppId}/endpoints`,
     {},
     { everyMs: askEveryMs },
   );
   const endpoint = data?.Endpoints.find(one => one.Endpoint === callback.Endpoint);
-  return data && <Behind callback={callback} endpoint={endpoint} />;
+  return data && <Behind callback={callback} partner={partner} endpoint={endpoint} />;
 }
 
-function Came({ attempt, body }: { attempt: Attempt; body: string | null }) {
+interface CameProps {
+  attempt: Attempt;
+  body: string | null;
+  /** An operator looks, who cannot fix the server. */
+  operator: boolean;
+}
+
+function Came({ attempt, body, operator }: CameProps) {
   const took = `after ${duration(attempt.DurationMs)}`;
   const curl = <CurlButton attempt={attempt} body={body} />;
   return attempt.Class === null ? (
-    <Notice tone="good" title={`Your server took it: answered ${attempt.Status} ${took}`}>
+    <Notice tone="good" title={`Delivered: answered ${attempt.Status} ${took}`}>
       {curl}
     </Notice>
   ) : (
     <Notice tone="bad" title={`${attempt.Detail ?? attempt.Class} (${took})`}>
-      {whatToDo(attempt)} {curl}
+      {!operator && whatToDo(attempt)} {curl}
     </Notice>
   );
 }
@@ -105,7 +143,7 @@ export function ResendAnswer({ resent, named }: { resent: Resent; named?: boolea
   const [waits, setWaits] = useState(false);
   const { data } = useResource<Callback>(
     callbackPath(resent.rewardId),
-    {},
+    { partnerId: resent.partner },
     { live: !answered, everyMs: answered ? 0 : askEveryMs },
   );
   const attempt = data && answerOf(data, resent);
@@ -117,32 +155,32 @@ export function ResendAnswer({ resent, named }: { resent: Resent; named?: boolea
   }, []);
   return (
     <div class="stack-small" aria-live="polite">
-      {named && (
-        <a class="mono" href={callbackPage(resent.rewardId)}>
-          {resent.rewardId}
-        </a>
-      )}
-      {attempt && <Came attempt={attempt} body={data!.Body} />}
+      {named &&
+        (resent.partner ? (
+          <span class="mono">{resent.rewardId}</span>
+        ) : (
+          <a class="mono" href={callbackPage(resent.rewardId)}>
+            {resent.rewardId}
+          </a>
+        ))}
+      {attempt && <Came attempt={attempt} body={data!.Body} operator={!!resent.partner} />}
       {!attempt && data?.State === 'skipped' && <Notice tone="warn">{skipReason(data)}</Notice>}
       {!ended &&
         (waits && data ? (
-          <Notice title="It waits">
-            <Waits callback={data} />
+          <Notice title="Waiting">
+            <Waits callback={data} partner={resent.partner} />
           </Notice>
         ) : (
-          <Notice title="It is being tried" />
+          <Notice title="Sending" />
         ))}
     </div>
   );
 }
 
-/** Of those that were resent together, as many are shown. */
-const mostAnswers = 5;
-
 export function ResendAnswers({ resent, onClose }: { resent: Resent[]; onClose: () => void }) {
   if (!resent.length) return null;
   return (
-    <section class="card-body stack-small" aria-label="What became of the resends">
+    <section class="card-body stack-small" aria-label="Resend results">
       {resent.slice(0, mostAnswers).map(one => (
         <ResendAnswer key={one.rewardId} resent={one} named />
       ))}

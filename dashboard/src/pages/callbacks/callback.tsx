@@ -4,7 +4,7 @@ import type { PageProps } from '../../app/routes';
 import { useResource } from '../../app/resource';
 import { may, serverNow } from '../../app/session';
 import { duration } from '../../lib/dates';
-import { path, post } from '../../lib/http';
+import { path } from '../../lib/http';
 import { parseJson, printJson } from '../../lib/json';
 import type { Attempt, Callback } from '../../lib/types';
 import {
@@ -22,7 +22,7 @@ import {
 } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
-import { ResendAnswer, type Resent } from './answer';
+import { resend, ResendAnswer, type Resent } from './answer';
 import { CurlButton } from './curl';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
@@ -82,7 +82,7 @@ export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
             text={`${response}${attempt.ResponseBody ? `\n\n${attempt.ResponseBody}` : ''}`}
           />
         ) : (
-          <Notice>No answer came.</Notice>
+          <Notice>No response.</Notice>
         )}
       </div>
     </div>
@@ -173,7 +173,7 @@ function Attempts({ callback }: { callback: Callback }) {
 
 function About({ callback }: { callback: Callback }) {
   return (
-    <Card title="About it">
+    <Card title="Details">
       <Facts
         items={[
           ['Type', typeTitles[callback.RewardType]],
@@ -194,7 +194,7 @@ function About({ callback }: { callback: Callback }) {
           ['Client', callback.ClientId],
           ['Reward', <Amount amount={callback.Reward} />],
           ['Revenue', <Usd amount={callback.RevenueAmount} />],
-          ['Happened', <Time at={callback.Timestamp} />],
+          ['Event time', <Time at={callback.Timestamp} />],
           ['Accepted', <Time at={callback.CreatedAt} />],
           ...(callback.NextAttemptAt
             ? ([['Next attempt', <Time at={callback.NextAttemptAt} ago />]] as [
@@ -202,7 +202,7 @@ function About({ callback }: { callback: Callback }) {
                 preact.ComponentChild,
               ][])
             : []),
-          ['URL', callback.Url ? <code>{callback.Url}</code> : 'None is configured'],
+          ['URL', callback.Url ? <code>{callback.Url}</code> : 'Not set'],
           ...(callback.OriginalRewardId
             ? ([
                 [
@@ -226,18 +226,18 @@ function Body({ callback }: { callback: Callback }) {
       title="Body"
       text={
         may('apps:write')
-          ? 'The very bytes that are sent, with the Sig of the secret now in force.'
-          : 'The very bytes that are sent, except Sig: it is shown to those who may see the secret.'
+          ? 'Exactly as sent, with the Sig of the current secret.'
+          : 'Exactly as sent, except Sig: your role cannot see it.'
       }
     >
       {callback.Body === null ? (
-        <Notice>The body is no longer kept.</Notice>
+        <Notice>The body is no longer stored.</Notice>
       ) : (
         <>
           <Code title="As sent" text={callback.Body} />
           <details>
-            <summary>Easier to read</summary>
-            <Code title="Laid out" text={readable(callback.Body)} lines />
+            <summary>Formatted</summary>
+            <Code title="Formatted" text={readable(callback.Body)} lines />
           </details>
         </>
       )}
@@ -255,11 +255,10 @@ export function CallbackPage({ params }: PageProps) {
   const { data, problem, reload } = useResource<Callback>(callbackPath(id), {}, { live: true });
   const sending = useSending();
   const [resent, setResent] = useState<Resent | null>(null);
-  const resend = (before: number) =>
+  const send = () =>
     sending.run(async () => {
       setResent(null);
-      await post(`${callbackPath(id)}/resend`);
-      setResent({ rewardId: id, before });
+      setResent(await resend(id, true));
       reload();
     });
   return (
@@ -272,7 +271,7 @@ export function CallbackPage({ params }: PageProps) {
         {data && <State callback={data} />}
         {data?.IsTest && <Badge>test</Badge>}
         {data && may('callbacks:write') && (
-          <Button kind="primary" busy={sending.busy} onClick={() => resend(data.AttemptCount)}>
+          <Button kind="primary" busy={sending.busy} onClick={send}>
             Resend
           </Button>
         )}

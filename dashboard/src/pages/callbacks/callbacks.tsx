@@ -56,8 +56,7 @@ function NoRows() {
       title="No callback matches"
       action={<Button onClick={clearFilters}>Clear the search</Button>}
     >
-      Ids are matched whole. An event that never reached us has no callback: ask the operator
-      whether it was reported.
+      Enter complete ids. An event that was never reported has no callback: ask the operator.
     </Empty>
   ) : (
     <Empty title="No callbacks yet" action={<a href="/console">Send a test callback</a>}>
@@ -71,7 +70,7 @@ function Following({ log }: { log: Log<List<Callback>> }) {
     <span class="row" aria-live="off">
       {log.following ? 'Live' : log.stopped === 'button' ? 'Paused' : 'Paused while you read'}
       <Button kind="plain" size="small" onClick={log.following ? log.pause : log.follow}>
-        {log.following ? 'Pause' : log.stopped === 'button' ? 'Follow live' : 'Show the newest'}
+        {log.following ? 'Pause' : log.stopped === 'button' ? 'Follow live' : 'Show newest'}
       </Button>
     </span>
   );
@@ -88,8 +87,7 @@ function Actions(props: {
   const [matching, setMatching] = useState(false);
   const resending = useResending((unsent, sent) => {
     setPicked(unsent);
-    const before = new Map(rows.map(row => [row.RewardId, row.AttemptCount]));
-    onSent(sent.map(rewardId => ({ rewardId, before: before.get(rewardId) ?? 0 })));
+    onSent(sent);
   });
   // What was begun stays, though the last row may leave the log meanwhile.
   const isBegun = matching || resending.busy;
@@ -100,7 +98,7 @@ function Actions(props: {
       {picked.length > 0 ? (
         <>
           <Button size="small" onClick={() => setPicked([])}>
-            Clear the selection
+            Clear selection
           </Button>
           <Button
             kind="primary"
@@ -117,7 +115,7 @@ function Actions(props: {
             Select the {rows.length} shown
           </Button>
           <Button size="small" onClick={() => setMatching(true)}>
-            Resend all that match
+            Resend all matching
           </Button>
         </>
       )}
@@ -139,10 +137,7 @@ export function CallbacksPage() {
   const shown = new Set(rows.map(row => row.RewardId));
   return (
     <div class="page">
-      <PageHead
-        title="Callbacks"
-        text="Every callback that your panelists’ rewards owe you, newest first."
-      >
+      <PageHead title="Callbacks" text="Callbacks for your panelists’ rewards, newest first.">
         <LinkButton href="/api/v1/rewards?format=csv" download="rewards.csv">
           Download rewards (CSV)
         </LinkButton>

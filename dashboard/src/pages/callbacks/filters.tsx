@@ -91,8 +91,8 @@ export function Filters({ apps }: { apps: App[] | null }) {
   return (
     <FilterCard set={isFiltered()}>
       <div class="filters">
-        <SearchField name="rewardId" label="RewardId" placeholder="Whole id" />
-        <SearchField name="panelistId" label="PanelistId" placeholder="Whole id" />
+        <SearchField name="rewardId" label="RewardId" placeholder="Complete id" />
+        <SearchField name="panelistId" label="PanelistId" placeholder="Complete id" />
         <SelectField
           label="State"
           value={given.get('state') ?? ''}
@@ -122,7 +122,7 @@ export function Filters({ apps }: { apps: App[] | null }) {
           ]}
           onChange={rewardType => setQuery({ rewardType })}
         />
-        {!apps && <SearchField name="appId" label="AppId" placeholder="Whole id" />}
+        {!apps && <SearchField name="appId" label="AppId" placeholder="Complete id" />}
         {apps && apps.length > 1 && (
           <SelectField
             label="App"

@@ -91,7 +91,7 @@ function whatCame(row: Callback, held: Held | null): string {
 }
 
 export function Result({ row, held }: { row: Callback; held: Held | null }) {
-  if (row.State === 'delivered') return <span class="quiet">Your server took it</span>;
+  if (row.State === 'delivered') return <span class="quiet">{whatCame(row, held)}</span>;
   if (row.State === 'skipped') return <span title={skipReason(row)}>{skipReason(row)}</span>;
   const next = row.State === 'pending' ? nextTry(row, held) : null;
   return (

@@ -28,12 +28,12 @@ const minuteOf = (time: Date) => time.toISOString().slice(0, 16);
 
 const offered: { state: CallbackState; label: string; hint: string }[] = [
   { state: 'dead', label: 'Dead', hint: 'Given up after all attempts.' },
-  { state: 'skipped', label: 'Skipped', hint: 'There was no URL, or it was switched off.' },
-  { state: 'pending', label: 'Pending', hint: 'Due now instead of at their next attempt.' },
+  { state: 'skipped', label: 'Skipped', hint: 'There was no URL, or it was disabled.' },
+  { state: 'pending', label: 'Pending', hint: 'Sent now instead of at the next attempt.' },
   {
     state: 'delivered',
     label: 'Delivered',
-    hint: 'One extra try each; you have had them already.',
+    hint: 'One more attempt each. Your server already has them.',
   },
 ];
 
@@ -62,8 +62,8 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
   return (
     <Dialog title="Resend a range" onClose={onClose}>
       <p class="quiet">
-        Sends callbacks again that were accepted in this time. RewardId and body stay the same, so
-        what you have booked is not booked twice.
+        Resends callbacks accepted in this period. RewardId and body stay the same, so your server
+        can ignore what it has already credited.
       </p>
       <SelectField
         label="App"
@@ -90,7 +90,7 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
           fault={sending.fault('To')}
         />
       </div>
-      <div class="stack-small" role="group" aria-label="In which states">
+      <div class="stack-small" role="group" aria-label="States">
         {offered.map(one => (
           <CheckField
             key={one.state}
@@ -108,7 +108,7 @@ export function RecoverDialog({ apps, onClose }: { apps: App[]; onClose: () => v
         value={rate}
         onChange={setRate}
         fault={sending.fault('RatePerSecond')}
-        hint="1 to 1000. Fresh callbacks always go first."
+        hint="1 to 1000. New callbacks always go first."
       />
       <ProblemNotice problem={sending.others('From', 'To', 'RatePerSecond')} />
       <div class="row end">
@@ -148,7 +148,7 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
   if (data.Matched === 0) {
     return (
       <Notice title="Nothing to resend">
-        No callback of that range is in the chosen states.
+        No callback in this range has one of these states.
         <div class="row">
           <Button size="small" onClick={() => follow(null)}>
             Dismiss
@@ -159,7 +159,7 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
   }
   return (
     <Card
-      title={data.State === 'done' ? 'The range has been sent again' : 'Sending a range again'}
+      title={data.State === 'done' ? 'Range resent' : 'Resending a range'}
       actions={
         <Button
           size="small"
@@ -176,15 +176,15 @@ export function RecoveryProgress({ onProgress }: { onProgress: () => void }) {
         class="progress"
         value={data.Resent + gone}
         max={data.Matched}
-        aria-label="Sent again"
+        aria-label="Resent"
       />
       <p class="quiet">
         {count(data.Resent)} of {count(data.Matched)}, at most {data.RatePerSecond} per second.
       </p>
       {gone > 0 && (
         <p class="quiet">
-          {count(gone)} cannot be sent any more: {count(data.Purged)} were too old, so that their
-          bodies have been deleted, and {count(data.Erased)} belong to erased panelists.
+          {count(gone)} cannot be resent: {count(data.Purged)} are too old and their bodies were
+          deleted, and {count(data.Erased)} belong to erased panelists.
         </p>
       )}
     </Card>

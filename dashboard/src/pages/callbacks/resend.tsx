@@ -9,24 +9,25 @@ import { Button, Loading, Notice, ProblemNotice } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { count } from '../../ui/money';
 import { Dialog, say } from '../../ui/overlay';
+import { mostAnswers, resend, type Resent } from './answer';
 import { asked } from './filters';
-import { callbackPath } from './paths';
 import { follow, ratePerSecond } from './recover';
 
 /** Sends each of them, one after the other. Those that cannot be sent any more (409: the body is
  * gone) stop none of the others. */
-export function useResending(onDone: (unsent: string[], sent: string[]) => void) {
+export function useResending(onDone: (unsent: string[], sent: Resent[]) => void) {
   const [done, setDone] = useState<number | null>(null);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [gone, setGone] = useState<string[]>([]);
   const run = async (ids: string[]) => {
     const unsent: string[] = [];
+    const sent: Resent[] = [];
     setProblem(null);
     setGone(unsent);
     for (const [i, rewardId] of ids.entries()) {
       setDone(i);
       try {
-        await post(`${callbackPath(rewardId)}/resend`);
+        sent.push(await resend(rewardId, sent.length < mostAnswers));
       } catch (error) {
         if ((error as Problem).status !== 409) {
           setProblem(error as Problem);
@@ -38,12 +39,9 @@ export function useResending(onDone: (unsent: string[], sent: string[]) => void)
     }
     setDone(null);
     setGone(unsent);
-    say(`${ids.length - unsent.length} sent again.`);
+    say(`${sent.length} resent.`);
     /* Those that were sent are not selected any more. */
-    onDone(
-      unsent,
-      ids.filter(id => !unsent.includes(id)),
-    );
+    onDone(unsent, sent);
   };
   return { done, problem, gone, run, busy: done !== null };
 }
@@ -56,11 +54,11 @@ export function ResendingState({ resending, of }: { resending: Resending; of: nu
     <>
       <ProblemNotice problem={problem} />
       {gone.length > 0 && (
-        <Notice title="Not sent">
-          The bodies of these are no longer stored: {gone.join(', ')}. Open one to see why.
+        <Notice title="Not resent">
+          Their bodies are no longer stored: {gone.join(', ')}. Open one to see why.
         </Notice>
       )}
-      {done !== null && <progress class="progress" value={done} max={of} aria-label="Sent again" />}
+      {done !== null && <progress class="progress" value={done} max={of} aria-label="Resent" />}
     </>
   );
 }
@@ -123,22 +121,24 @@ async function preview(signal: AbortSignal): Promise<Match> {
 const callbacks = (n: number) => (n === 1 ? '1 callback' : `${count(n)} callbacks`);
 
 function Preview({ match }: { match: Match }) {
-  if (match.matched === 0) return <p>No callback that is not delivered matches the filters.</p>;
+  if (match.matched === 0) return <p>No undelivered callback matches the filters.</p>;
   return (
     <>
       <p>
         <strong>
           {callbacks(match.matched)} {match.matched === 1 ? 'matches' : 'match'}
         </strong>{' '}
-        the filters{match.more ? ', and more: these are the newest' : ''}. RewardId and body stay
-        the same, so what you have booked is not booked twice.
+        the filters{match.more ? '. These are the newest, and more match' : ''}. RewardId and body
+        stay the same, so your server can ignore what it has already credited.
       </p>
       {!query.value.get('state') && (
-        <p class="quiet">Delivered callbacks are left out; filter by that state to resend them.</p>
+        <p class="quiet">
+          Delivered callbacks are not included. To resend them, filter by that state.
+        </p>
       )}
       {!match.ids && (
         <p class="quiet">
-          They are sent at most {ratePerSecond} per second. The log shows how far it is.
+          They are sent at up to {ratePerSecond} per second. The log shows the progress.
         </p>
       )}
     </>
@@ -164,7 +164,7 @@ export function ResendMatching({ onClose, onDone }: { onClose: () => void; onDon
   };
   const found = match.data;
   return (
-    <Dialog title="Resend all that match" onClose={onClose}>
+    <Dialog title="Resend all matching" onClose={onClose}>
       {!found && !match.problem && <Loading what="Counting" />}
       {found && <Preview match={found} />}
       <ResendingState resending={resending} of={found?.matched ?? 1} />

@@ -58,7 +58,7 @@ export function LogRows<L extends List<Callback>>(props: {
   const rows = log.data ?? [];
   return (
     <>
-      {!log.data && log.loading && <Loading what="Reading the log" />}
+      {!log.data && log.loading && <Loading what="Loading callbacks" />}
       {log.data && !rows.length && !log.more && none}
       {rows.length > 0 && (
         <div {...log.reading}>
@@ -74,10 +74,10 @@ export function LogRows<L extends List<Callback>>(props: {
       {log.more && (
         <div class="table-foot">
           <span class="quiet">
-            {rows.length ? `${rows.length} shown` : 'None among the newest callbacks'}
+            {rows.length ? `${rows.length} shown` : 'No match among the newest callbacks'}
           </span>
           <Button size="small" onClick={log.loadMore}>
-            {rows.length ? 'Show more' : 'Search older ones'}
+            {rows.length ? 'Show more' : 'Search older callbacks'}
           </Button>
         </div>
       )}

@@ -38,69 +38,71 @@ export const errorTitles: Record<string, string> = {
 };
 
 const byClass: Record<string, string> = {
-  dns: 'Check the spelling of the host name, and that all your public name servers answer for it.',
+  dns: 'Check the spelling of the host name, and that all your public name servers know it.',
   destination_refused:
-    'The name leads to an address that is not public. Publish a public address, or configure another URL.',
+    'The host name resolves to an address that is not public. Use a public address or another URL.',
   refused:
-    'Start the server or correct the port. A firewall that rejects looks the same: let our addresses in.',
+    'Start the server or fix the port. A firewall that rejects connections looks the same: allow our addresses.',
   connect_timeout:
-    'A firewall that drops silently, a wrong address, or a host that is down. Let our addresses in and try again.',
-  tls: 'Fix the certificate. Most often the intermediate certificate is missing: send the whole chain.',
+    'A firewall drops the packets, the address is wrong, or the host is down. Allow our addresses and try again.',
+  tls: 'Fix the certificate. Usually the intermediate certificate is missing: send the full chain.',
   timeout:
-    'Put the callback into a queue, answer 200, then work; or raise the time-out in the app’s settings (at most 30 s). You may have credited it: the same RewardId comes again.',
+    'Queue the callback, answer 200, then process it; or raise the timeout in the app’s settings (at most 30 s). You may have credited it already: the same RewardId is sent again.',
   reset:
-    'Your server or a proxy closed the connection before it answered: look for a crashed worker or a proxy’s own time limit.',
-  protocol: 'What answered is not a web server: check the port, and http against https.',
-  redirect: 'Redirects are not followed. Configure the address that the sentence names as the URL.',
+    'Your server or a proxy closed the connection before answering: look for a crashed worker or a proxy timeout.',
+  protocol:
+    'The answer is not HTTP: check the port, and whether the URL must begin with http or https.',
+  redirect: 'Redirects are not followed. Set the URL to the address named above.',
   unexpected_answer:
-    'Your server answered 2xx, but its body does not say what the app’s setting Success answer asks for.',
+    'Your server answered 2xx, but the body does not match the app’s Success answer setting.',
   gone: 'Your server answered 410, so this URL is switched off. Save the URL again, then resend what was skipped.',
 };
 
 const byStatus: Record<number, string> = {
-  400: 'Your framework refused the body: expect application/json, unknown fields and decimal numbers.',
-  401: 'Put credentials into the URL, or let callbacks in by their signature.',
-  403: 'A firewall, bot protection or CSRF check stands in front: exempt the path, or our addresses.',
-  404: 'Correct the path. If your server says 404 for users it does not know, answer 200 instead.',
-  405: 'Route POST to this path; a missing slash at the end is a frequent cause.',
-  408: 'Lower the app’s rate or parallel callbacks, or send Retry-After.',
-  413: 'A proxy refuses the size; bodies stay below 32 KiB.',
+  400: 'Your framework rejected the body: expect application/json, unknown fields and decimal numbers.',
+  401: 'Put credentials in the URL, or accept callbacks by their signature.',
+  403: 'A firewall, bot protection or CSRF check blocked it: exempt the path or our addresses.',
+  404: 'Fix the path. If your server answers 404 for unknown users, answer 200 instead.',
+  405: 'Route POST to this path. A missing slash at the end is a common cause.',
+  408: 'Lower the app’s rate or concurrency, or send Retry-After.',
+  413: 'A proxy rejected the size. Allow bodies of up to 32 KiB.',
   415: 'Accept application/json.',
-  422: 'Your framework refused the body: expect application/json, unknown fields and decimal numbers.',
-  429: 'Lower the app’s rate or parallel callbacks; Retry-After is honoured.',
+  422: 'Your framework rejected the body: expect application/json, unknown fields and decimal numbers.',
+  429: 'Lower the app’s rate or concurrency. Retry-After is respected.',
   500: 'Your code failed: look for this RewardId in your logs.',
-  502: 'Your proxy did not reach your server. It is tried again; after a deployment there is nothing to do.',
-  503: 'Your server said that it is busy or down. It is tried again by itself.',
-  504: 'Your proxy did not get an answer from your server in time. It is tried again.',
+  502: 'Your proxy could not reach your server. Retried automatically; during a deployment this is normal.',
+  503: 'Your server is busy or down. Retried automatically.',
+  504: 'Your server did not answer your proxy in time. Retried automatically.',
 };
 
 /** What the partner can do about a failed attempt. */
 export function whatToDo(attempt: Attempt): string {
   if (attempt.Class === 'status' && attempt.Status !== null) {
     return (
-      byStatus[attempt.Status] ?? 'Answer with a 2xx status once the callback is safe with you.'
+      byStatus[attempt.Status] ?? 'Answer with a 2xx status once you have stored the callback.'
     );
   }
   return byClass[attempt.Class ?? ''] ?? '';
 }
 
 const reasons: Record<string, string> = {
-  no_url: 'No URL was configured for it. Set one in the app, then resend.',
+  no_url: 'No URL was set. Set one in the app, then resend.',
   disabled:
-    'Its endpoint was disabled until after its last attempt was due. Resend it if it is still wanted.',
-  not_wanted: 'The app does not take callbacks of this type. Add the type to it, then resend.',
-  imported: 'It was imported from an earlier network and is not sent unless you resend it.',
+    'Its endpoint was disabled until after the last attempt was due. Resend it if you still want it.',
+  not_wanted:
+    'The app does not receive callbacks of this type. Add the type to the app, then resend.',
+  imported: 'It was imported from another network and is sent only if you resend it.',
 };
 
 const givenUp: Record<string, string> = {
-  endpoint_down: 'It was given up: its endpoint did not come back in time.',
-  gone: 'It was given up: your server answered 410 to it.',
-  final_status: 'It was given up: your server gave one of the answers that the app calls final.',
+  endpoint_down: 'Given up: the endpoint was down for too long.',
+  gone: 'Given up: your server answered 410.',
+  final_status: 'Given up: your server answered with one of the app’s final statuses.',
 };
 
 /** Why a callback was not sent. */
 export const skipReason = (callback: Callback): string =>
-  reasons[callback.Reason ?? ''] ?? 'It was not sent.';
+  reasons[callback.Reason ?? ''] ?? 'Not sent.';
 
 /** Due for so long that not the schedule but its endpoint holds it back. */
 export function isHeldBack(callback: Callback, now: Date): boolean {
@@ -114,18 +116,18 @@ export function standing(callback: Callback, now: Date): string {
   const attempts = `${tries} attempt${tries === 1 ? '' : 's'}`;
   switch (callback.State) {
     case 'delivered':
-      return `Your server took it after ${attempts}.`;
+      return `Delivered after ${attempts}.`;
     case 'dead':
-      return `${givenUp[callback.Reason ?? ''] ?? `It was given up after ${attempts}.`} Fix the cause, then resend it.`;
+      return `${givenUp[callback.Reason ?? ''] ?? `Given up after ${attempts}.`} Fix the cause, then resend it.`;
     case 'skipped':
       return skipReason(callback);
     case 'delivering':
-      return 'An attempt is under way.';
+      return 'An attempt is in progress.';
     case 'pending':
       if (isHeldBack(callback, now))
-        return 'It is due, and sent as soon as its endpoint answers: until then only one callback at a time is tried.';
+        return 'Sent as soon as its endpoint answers. Until then, callbacks are tried one at a time.';
       return tries
-        ? `It is tried again by itself, after ${attempts} so far.`
-        : 'It waits for its first attempt.';
+        ? `Retried automatically, ${attempts} so far.`
+        : 'Waiting for its first attempt.';
   }
 }

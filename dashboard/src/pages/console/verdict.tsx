@@ -32,7 +32,7 @@ export function Verdict({ result }: { result: TestAttempt }) {
   switch (outcomeOf(result)) {
     case 'taken':
       return (
-        <Notice tone="good" title={`Your server took it: answered ${result.Status}`}>
+        <Notice tone="good" title={`Delivered: answered ${result.Status}`}>
           Check that it credited nobody: IsTest is true.
         </Notice>
       );

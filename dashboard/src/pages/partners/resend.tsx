@@ -1,19 +1,18 @@
-// Sending a partner's callback again, for it: who looks as a partner changes nothing, so that it is
-// done from here, in the operator's own name.
+// Resending a partner's callback. Viewing as a partner is read-only, so it is done from here, in the
+// operator's own name.
 import { useState } from 'preact/hooks';
-import { post } from '../../lib/http';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
-import { say } from '../../ui/overlay';
-import { callbackPath } from '../callbacks/paths';
+import { resend, ResendAnswer, type Resent } from '../callbacks/answer';
 
 export function ResendPanel({ partner }: { partner: string }) {
   const [id, setId] = useState('');
+  const [resent, setResent] = useState<Resent | null>(null);
   const sending = useSending();
   const send = () =>
     sending.run(async () => {
-      await post(`${callbackPath(id.trim())}/resend`, undefined, { partnerId: partner });
-      say(`${id.trim()} is being resent.`);
+      setResent(null);
+      setResent(await resend(id.trim(), true, partner));
       setId('');
     });
   return (
@@ -26,10 +25,11 @@ export function ResendPanel({ partner }: { partner: string }) {
         <ProblemNotice problem={sending.problem} />
         <div>
           <Button kind="primary" type="submit" busy={sending.busy}>
-            Send again
+            Resend
           </Button>
         </div>
       </Form>
+      {resent && <ResendAnswer resent={resent} named />}
     </Card>
   );
 }
