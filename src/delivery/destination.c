@@ -64,6 +64,28 @@ void destination_give_probe(struct destination *d, struct lane *lane)
         d->probe_holder = lane;
 }
 
+bool destination_take_probe_back(struct destination *d, const struct lane *lane)
+{
+    if (d->probe_holder != lane || d->probe_under_way)
+        return false;
+    d->probe_holder = NULL;
+    return true;
+}
+
+void destination_begin_probe(struct destination *d, struct lane *lane)
+{
+    d->probe_holder = lane;
+    d->probe_under_way = true;
+}
+
+void destination_end_probe(struct destination *d, const struct lane *lane)
+{
+    if (d->probe_holder != lane)
+        return;
+    d->probe_holder = NULL;
+    d->probe_under_way = false;
+}
+
 bool destination_reached(struct destination *d)
 {
     bool was_dead = d->dead;

@@ -51,6 +51,11 @@ bool destination_grants_probe(const struct destination *d, const struct lane *la
                               int64_t now_mono_ms);
 /* Dead, and no try is being made: the next one is that lane's, and may be made at once. */
 void destination_give_probe(struct destination *d, struct lane *lane);
+/* It is given up again; false: it was not that lane's, or its try is under way. */
+bool destination_take_probe_back(struct destination *d, const struct lane *lane);
+/* The try itself: the lane keeps it until it ends, even if it moves to another destination. */
+void destination_begin_probe(struct destination *d, struct lane *lane);
+void destination_end_probe(struct destination *d, const struct lane *lane);
 /* The host was reached. True when it had been dead until now. */
 bool destination_reached(struct destination *d);
 /* It could not be. was_probe: the try the dead destination was granted; failures of exchanges

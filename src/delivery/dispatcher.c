@@ -32,10 +32,10 @@ int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 
 void dispatcher_touch(struct dispatcher *d, struct lane *lane)
 {
-    if (lane->is_touched)
+    if (lane->turn.is_touched)
         return;
-    lane->is_touched = true;
-    list_push(&d->touched, &lane->touched);
+    lane->turn.is_touched = true;
+    list_push(&d->touched, &lane->turn.touched);
 }
 
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no)
@@ -66,7 +66,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     struct lane_now now = dispatcher_now(d);
     lane = lane_new(no, &d->shared, &now);
     lane->fence = fence;
-    lane->waker.kind = WAKER_LANE;
+    lane->turn.waker.kind = WAKER_LANE;
     lane->health = dispatcher_find_health(d, no);
     lookup_add(&d->lanes, &lane->node, dispatcher_hash(no));
     dispatcher_refresh(d, lane);
@@ -110,8 +110,8 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
         s.enabled_since_ms = now.wall_ms;
     if (s.lane_enabled_ms > now.wall_ms)
         s.lane_enabled_ms = now.wall_ms;
-    lane->leaving = (owner != OWNER_NONE && owner != d->index) ||
-                    leases_lost(d->delivery->leases, lane->no, lane->fence);
+    s.is_elsewhere = (owner != OWNER_NONE && owner != d->index) ||
+                     leases_lost(d->delivery->leases, lane->no, lane->fence);
     if (s.has_url)
         join_url(d, lane, app, kind);
     else
@@ -133,24 +133,24 @@ void dispatcher_refresh(struct dispatcher *d, struct lane *lane)
 
 static void set_ready(struct dispatcher *d, struct lane *lane, int queue) /* 0: in none */
 {
-    if (lane->ready_queue == queue)
+    if (lane->turn.ready_queue == queue)
         return;
-    if (lane->ready_queue)
-        list_remove(&d->ready[lane->ready_queue - 1], &lane->ready);
-    lane->ready_queue = (uint8_t)queue;
+    if (lane->turn.ready_queue)
+        list_remove(&d->ready[lane->turn.ready_queue - 1], &lane->turn.ready);
+    lane->turn.ready_queue = (uint8_t)queue;
     if (queue)
-        list_push(&d->ready[queue - 1], &lane->ready);
+        list_push(&d->ready[queue - 1], &lane->turn.ready);
 }
 
 static void set_wanting_room(struct dispatcher *d, struct lane *lane, bool wants)
 {
-    if (lane->is_wanting_room == wants)
+    if (lane->turn.is_wanting_room == wants)
         return;
-    lane->is_wanting_room = wants;
+    lane->turn.is_wanting_room = wants;
     if (wants)
-        list_push(&d->wants_room, &lane->wants_room);
+        list_push(&d->wants_room, &lane->turn.wants_room);
     else
-        list_remove(&d->wants_room, &lane->wants_room);
+        list_remove(&d->wants_room, &lane->turn.wants_room);
 }
 
 /* Takes the lane out of the dispatcher and frees it. */
@@ -158,9 +158,9 @@ static void forget(struct dispatcher *d, struct lane *lane)
 {
     set_ready(d, lane, 0);
     set_wanting_room(d, lane, false);
-    if (lane->is_touched)
-        list_remove(&d->touched, &lane->touched);
-    wake_heap_clear(&d->heap, &lane->waker);
+    if (lane->turn.is_touched)
+        list_remove(&d->touched, &lane->turn.touched);
+    wake_heap_clear(&d->heap, &lane->turn.waker);
     dispatcher_leave_destination(d, lane);
     if (lane->window.suspended)
         d->suspended--;
@@ -171,7 +171,7 @@ static void forget(struct dispatcher *d, struct lane *lane)
 static void leave(struct dispatcher *d, struct lane *lane)
 {
     lane_no no = lane->no;
-    int64_t late_ms = lane->late_ms;
+    int64_t late_ms = lane->scans.dating.late_ms;
     bool lost = leases_lost(d->delivery->leases, no, lane->fence);
     struct app *app = directory_app_by_no(d->delivery->directory, (uint32_t)(no / LANE_KINDS));
     int owner =
@@ -194,7 +194,8 @@ static void watch_lease(void *context, struct lookup_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    lane->leaving |= leases_lost(d->delivery->leases, lane->no, lane->fence);
+    if (leases_lost(d->delivery->leases, lane->no, lane->fence))
+        lane_begin_leaving(lane);
     dispatcher_touch(d, lane); /* those of a lease that runs again may start */
 }
 
@@ -232,9 +233,9 @@ static void settle(struct dispatcher *d, struct lane *lane, const struct lane_de
     set_wanting_room(d, lane, (what->needs & LANE_NEEDS_ROOM) != 0);
     dispatcher_block(d, lane, (what->needs & LANE_NEEDS_DESTINATION) != 0);
     if (what->wake_mono_ms == INT64_MAX)
-        wake_heap_clear(&d->heap, &lane->waker);
+        wake_heap_clear(&d->heap, &lane->turn.waker);
     else
-        wake_heap_set(&d->heap, &lane->waker, what->wake_mono_ms);
+        wake_heap_set(&d->heap, &lane->turn.waker, what->wake_mono_ms);
     dispatcher_settle_probe(d, lane);
     struct lane_now now = dispatcher_now(d);
     dispatcher_note_state(d, lane, &now);
@@ -272,8 +273,8 @@ static void run_touched(struct dispatcher *d)
 {
     struct link *link;
     while ((link = list_pop(&d->touched)) != NULL) {
-        struct lane *lane = CONTAINER_OF(link, struct lane, touched);
-        lane->is_touched = false;
+        struct lane *lane = CONTAINER_OF(link, struct lane, turn.touched);
+        lane->turn.is_touched = false;
         visit(d, lane);
     }
 }
@@ -282,7 +283,7 @@ static void run_ready(struct dispatcher *d)
 {
     for (int sick = 0; sick < 2; sick++) {
         while (d->ready[sick].first && dispatcher_has_seat(d, sick)) {
-            turn(d, CONTAINER_OF(d->ready[sick].first, struct lane, ready));
+            turn(d, CONTAINER_OF(d->ready[sick].first, struct lane, turn.ready));
             run_touched(d);
         }
     }
@@ -297,7 +298,7 @@ static void run_wanting_room(struct dispatcher *d)
         struct link *link = d->wants_room.first;
         if (!link)
             break;
-        struct lane *lane = CONTAINER_OF(link, struct lane, wants_room);
+        struct lane *lane = CONTAINER_OF(link, struct lane, turn.wants_room);
         set_wanting_room(d, lane, false);
         visit(d, lane);
         if (d->wants_room.last == link) /* served it was not: nor would the next */
@@ -312,7 +313,7 @@ static void wake_due(struct dispatcher *d, int64_t mono_ms)
     struct waker *waker;
     while ((waker = wake_heap_pop_due(&d->heap, mono_ms)) != NULL) {
         if (waker->kind == WAKER_LANE)
-            dispatcher_touch(d, CONTAINER_OF(waker, struct lane, waker));
+            dispatcher_touch(d, CONTAINER_OF(waker, struct lane, turn.waker));
         else
             dispatcher_wake_blocked(d, CONTAINER_OF(waker, struct destination, waker));
     }

@@ -27,7 +27,7 @@ static void erase_in_lane(void *context, struct lookup_node *node)
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
     struct lane_now now = dispatcher_now(e->dispatcher);
     lane_doubt(lane, &now);
-    if (lane->page_asked)
+    if (lane->scans.is_asked)
         spoil_page(e, lane);
     if (lane_erase(lane, e->account_no, e->panelist_id) > 0)
         dispatcher_touch(e->dispatcher, lane);

@@ -75,7 +75,7 @@ static int64_t latest_ms(const struct dispatcher *d, const struct lane *lane,
                          const struct schedule_place *place, const struct lane_now *now)
 {
     int64_t wait_ms = schedule_wait_most_ms(&d->delivery->schedule, place);
-    int64_t pause_ms = lane->paused_until_mono_ms - now->mono_ms;
+    int64_t pause_ms = lane->pace.paused_until_mono_ms - now->mono_ms;
     return now->wall_ms + (place->slot > 0 && pause_ms > wait_ms ? pause_ms : wait_ms);
 }
 
@@ -147,9 +147,10 @@ void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callb
         c = e->callback;
     struct schedule_place place = c->place;
     int64_t late_ms = dispatcher_late_ms(d, lane, &place, &now);
+    int64_t most_ms = lane->scans.dating.late_ms;
     if (late_ms == 0)
         return;
-    place.due_ms -= late_ms < lane->late_ms ? late_ms : lane->late_ms;
+    place.due_ms -= late_ms < most_ms ? late_ms : most_ms;
     if (c->manual || c->was_delivered) {
         resend(d, lane, c, late_ms, &now);
         return;
@@ -162,11 +163,6 @@ void dispatcher_date(struct dispatcher *d, struct lane *lane, const struct callb
         .state = CALLBACK_PENDING,
         .place = place,
     };
-    if (e) {
-        e->callback->place = place;
-        e->recording++;
-    } else {
-        lane_sweep_take(lane, c->event_no);
-    }
+    lane_redate(lane, c->event_no, &place);
     dispatcher_record(d, &outcome);
 }

@@ -64,8 +64,8 @@ void dispatcher_wake_blocked(struct dispatcher *d, struct destination *to)
     struct link *link = list_pop(&to->blocked);
     if (!link)
         return;
-    struct lane *lane = CONTAINER_OF(link, struct lane, blocked);
-    lane->is_blocked = false;
+    struct lane *lane = CONTAINER_OF(link, struct lane, turn.blocked);
+    lane->turn.is_blocked = false;
     dispatcher_touch(d, lane);
 }
 
@@ -75,11 +75,11 @@ void dispatcher_block(struct dispatcher *d, struct lane *lane, bool blocked)
     if (!to)
         return;
     /* One that waits already keeps its place, however often it is looked at. */
-    if (blocked && !lane->is_blocked)
-        list_push(&to->blocked, &lane->blocked);
-    else if (!blocked && lane->is_blocked)
-        list_remove(&to->blocked, &lane->blocked);
-    lane->is_blocked = blocked;
+    if (blocked && !lane->turn.is_blocked)
+        list_push(&to->blocked, &lane->turn.blocked);
+    else if (!blocked && lane->turn.is_blocked)
+        list_remove(&to->blocked, &lane->turn.blocked);
+    lane->turn.is_blocked = blocked;
     schedule_probe(d, to);
 }
 
@@ -87,15 +87,13 @@ void dispatcher_join(struct dispatcher *d, struct lane *lane, struct destination
 {
     dispatcher_leave_destination(d, lane);
     lane->destination = to; /* with the caller's reference */
-    list_push(&to->lanes, &lane->at_destination);
+    list_push(&to->lanes, &lane->turn.at_destination);
 }
 
 static void give_probe_back(struct dispatcher *d, struct destination *to, const struct lane *lane)
 {
-    if (to->probe_holder != lane || to->probe_under_way)
-        return;
-    to->probe_holder = NULL;
-    schedule_probe(d, to);
+    if (destination_take_probe_back(to, lane))
+        schedule_probe(d, to);
 }
 
 void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
@@ -105,7 +103,7 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
         return;
     dispatcher_block(d, lane, false);
     give_probe_back(d, to, lane);
-    list_remove(&to->lanes, &lane->at_destination);
+    list_remove(&to->lanes, &lane->turn.at_destination);
     lane->destination = NULL;
     dispatcher_let_destination_go(d, to);
 }
@@ -115,8 +113,8 @@ void dispatcher_leave_destination(struct dispatcher *d, struct lane *lane)
 void dispatcher_settle_probe(struct dispatcher *d, struct lane *lane)
 {
     struct destination *to = lane->destination;
-    bool asks = lane->page_asked && lane->page_kind == PAGE_PROBE;
-    if (to && to->probe_holder == lane && !asks && !lane->probe_ready && lane->in_flight == 0)
+    bool asks = lane->scans.is_asked && lane->scans.kind == PAGE_PROBE;
+    if (to && to->probe_holder == lane && !asks && !lane->probe.is_ready && lane->in_flight == 0)
         give_probe_back(d, to, lane);
 }
 
@@ -124,21 +122,17 @@ static void reopen(struct dispatcher *d, struct destination *to, int64_t now_mon
 {
     log_info("destination_reached", LOG_C("destination", to->name));
     for (struct link *link = to->lanes.first; link; link = link->next) {
-        struct lane *lane = CONTAINER_OF(link, struct lane, at_destination);
+        struct lane *lane = CONTAINER_OF(link, struct lane, turn.at_destination);
         /* What suspended them was most likely the host: let each try one callback now. */
-        if (lane->window.suspended && lane->window.probe_mono_ms > now_mono_ms)
-            lane->window.probe_mono_ms = now_mono_ms;
+        window_probe_now(&lane->window, now_mono_ms);
         dispatcher_touch(d, lane);
     }
 }
 
 void dispatcher_end_probe(struct try *t)
 {
-    struct destination *to = t->destination;
-    if (!t->is_probe || to->probe_holder != t->lane)
-        return;
-    to->probe_holder = NULL;
-    to->probe_under_way = false;
+    if (t->is_probe)
+        destination_end_probe(t->destination, t->lane);
 }
 
 void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
@@ -157,11 +151,11 @@ void dispatcher_judge_destination(struct dispatcher *d, struct try *t)
         log_info("destination_dead", LOG_C("destination", to->name),
                  LOG_C("class", attempt_class_name(t->x.class)));
         for (struct link *link = to->lanes.first; link; link = link->next)
-            dispatcher_touch(d, CONTAINER_OF(link, struct lane, at_destination));
+            dispatcher_touch(d, CONTAINER_OF(link, struct lane, turn.at_destination));
     }
     if (!to->dead)
         dispatcher_wake_blocked(d, to);
-    else if (t->lane && t->lane->destination == to && t->lane->probe_is_resend)
+    else if (t->lane && t->lane->destination == to && t->lane->probe.is_resend)
         destination_give_probe(to, t->lane); /* it has waited for this try to end */
     schedule_probe(d, to);
 }

@@ -94,28 +94,29 @@ static enum lane_state state_of(const struct lane *lane, const struct lane_now *
     case LANE_LEAVING:
     case LANE_OPEN: break;
     }
-    return lane->paused_until_mono_ms > now->mono_ms ? LANE_STATE_PAUSED : LANE_STATE_OPEN;
+    return lane->pace.paused_until_mono_ms > now->mono_ms ? LANE_STATE_PAUSED : LANE_STATE_OPEN;
 }
 
 static void tell(struct dispatcher *d, const struct lane *lane, const struct app *app,
                  enum lane_state before)
 {
     const struct health *h = lane->health;
-    bool failed = h && h->last_error_ms && lane->state != LANE_STATE_OPEN;
+    bool failed = h && h->last_error_ms && lane->reported.state != LANE_STATE_OPEN;
     struct lane_notice notice = {
         .app = app,
         .kind = (enum lane_kind)(lane->no % LANE_KINDS),
-        .state = lane->state,
-        .since_ms = lane->state_since_ms,
+        .state = lane->reported.state,
+        .since_ms = lane->reported.since_ms,
         .class = failed ? h->last_class : ATTEMPT_OK,
         .status = failed ? h->last_status : 0,
         .error_ms = failed ? h->last_error_ms : 0,
         .detail = failed && h->last_detail ? h->last_detail : "",
     };
-    if (before != lane->state)
+    if (before != lane->reported.state)
         log_info("lane_state", LOG_STR("app", app->id),
                  LOG_C("endpoint", lane_kind_name(notice.kind)),
-                 LOG_C("from", lane_state_name(before)), LOG_C("to", lane_state_name(lane->state)),
+                 LOG_C("from", lane_state_name(before)),
+                 LOG_C("to", lane_state_name(lane->reported.state)),
                  LOG_C("class", attempt_class_name(notice.class)), LOG_INT("status", notice.status),
                  LOG_C("detail", notice.detail),
                  LOG_C("fix", failed ? attempt_fix(notice.class, notice.status) : ""),
@@ -136,20 +137,18 @@ static void tell_with_app(struct dispatcher *d, struct lane *lane, enum lane_sta
 
 void dispatcher_note_state(struct dispatcher *d, struct lane *lane, const struct lane_now *now)
 {
-    enum lane_state state = state_of(lane, now), before = lane->state;
+    enum lane_state state = state_of(lane, now), before = lane->reported.state;
     if (state == before)
         return;
-    lane->state = state;
-    lane->state_since_ms = now->wall_ms;
-    lane->told_well = false;
+    lane->reported = (struct lane_reported){.state = state, .since_ms = now->wall_ms};
     tell_with_app(d, lane, before);
 }
 
 void dispatcher_note_success(struct dispatcher *d, struct lane *lane)
 {
-    if (lane->told_well || lane->state != LANE_STATE_OPEN)
+    if (lane->reported.success || lane->reported.state != LANE_STATE_OPEN)
         return;
-    lane->told_well = true;
+    lane->reported.success = true;
     tell_with_app(d, lane, LANE_STATE_OPEN);
 }
 
@@ -185,7 +184,8 @@ static int64_t badness_of(const struct lane *lane, const struct health_summary *
                                                   [LANE_STATE_SUSPENDED] = 3,
                                                   [LANE_STATE_HOST_DOWN] = 3,
                                                   [LANE_STATE_DISABLED] = 2};
-    int64_t state = lane ? of_state[lane->state] : 0, waiting = lane ? lane_queued(lane) : 0;
+    int64_t state = lane ? of_state[lane->reported.state] : 0,
+            waiting = lane ? lane_queued(lane) : 0;
     if (state == 0 && s->failed_1h > s->succeeded_1h)
         state = 1;
     int64_t size = s->failed_1h + waiting;
@@ -210,7 +210,7 @@ static void oversee_lane(void *context, struct lookup_node *node)
 {
     const struct overseeing *o = context;
     const struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    o->to->lanes[lane->state]++;
+    o->to->lanes[lane->reported.state]++;
     o->to->window += (int64_t)lane->window.size;
     if (!lane->health) /* else by its health, below */
         note_bad(o->to, lane->no, badness_of(lane, &(struct health_summary){0}));
@@ -277,11 +277,11 @@ static void fill_from_lane(struct lane_health *to, const struct lane *lane,
                            const struct lane_now *now)
 {
     enum lane_mode mode = lane_mode(lane);
-    to->state = lane->state;
-    to->state_since_ms = lane->state_since_ms;
+    to->state = lane->reported.state;
+    to->state_since_ms = lane->reported.since_ms;
     to->suspended = mode == LANE_SHUT;
     to->disabled = lane->settings.disabled || lane->gone;
-    to->paused = lane->paused_until_mono_ms > now->mono_ms;
+    to->paused = lane->pace.paused_until_mono_ms > now->mono_ms;
     to->in_flight = lane->in_flight;
     to->waiting_in_ram = lane->in_ram - lane->in_flight;
     to->window = lane->window.size;
@@ -290,8 +290,8 @@ static void fill_from_lane(struct lane_health *to, const struct lane *lane,
         at = lane->window.probe_mono_ms;
     if (lane->destination && lane->destination->dead && lane->destination->probe_mono_ms > at)
         at = lane->destination->probe_mono_ms;
-    if (to->paused && lane->paused_until_mono_ms > at)
-        at = lane->paused_until_mono_ms;
+    if (to->paused && lane->pace.paused_until_mono_ms > at)
+        at = lane->pace.paused_until_mono_ms;
     if (to->suspended || to->paused)
         to->next_try_ms = now->wall_ms + (at - now->mono_ms);
 }

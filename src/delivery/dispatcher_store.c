@@ -51,7 +51,7 @@ static bool use_item(struct dispatcher *d, struct lane *lane, struct callback *c
 {
     bool used = true, kept = false;
     lane_page_shows(lane, c);
-    switch ((enum lane_page_kind)lane->page_kind) {
+    switch ((enum lane_page_kind)lane->scans.kind) {
     case PAGE_SWEEP: used = sweep_item(d, lane, c, now); break;
     case PAGE_LATE: dispatcher_date(d, lane, c); break;
     case PAGE_FILL:
@@ -93,7 +93,7 @@ static void page_done(struct task *task)
     struct lane_now now = dispatcher_now(d);
     d->pages--;
     d->room_reserved -= request->reserved;
-    if (request->page.status == STORE_OK && lane->page_is_stale) {
+    if (request->page.status == STORE_OK && lane->scans.is_stale) {
         drop_items(&request->page);
         lane_page_failed(lane, &now);
     } else if (request->page.status == STORE_OK) {
@@ -111,26 +111,23 @@ static void page_done(struct task *task)
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what)
 {
     struct page_request *request = xcalloc(1, sizeof(*request));
-    bool sweep = what->page_kind == PAGE_SWEEP, late = what->page_kind == PAGE_LATE;
+    bool sweep = what->page_kind == PAGE_SWEEP;
     request->dispatcher = d;
     request->page = (struct due_page){
         .done = {.run = page_done},
         .reply_to = d->outside->executor,
         .lane = lane->no,
         .due_until_ms = what->page_until_ms,
-        .after_due_ms = late ? lane->late_due_ms : lane->scan_due_ms,
-        .after_event_no = late ? lane->late_event_no : lane->scan_event_no,
+        .after = lane_page_from(lane, what->page_kind),
         .limit = what->page_limit,
         .brief = sweep,
     };
-    if (sweep)
-        lane_sweep_from(lane, &request->page);
-    if (!sweep && !late)
+    if (!sweep && what->page_kind != PAGE_LATE)
         request->reserved = (int32_t)what->page_limit;
     d->room_reserved += request->reserved;
     d->pages++;
-    if (what->page_kind == PAGE_PROBE && lane->destination->dead)
-        lane->destination->probe_holder = lane;
+    if (what->page_kind == PAGE_PROBE)
+        destination_give_probe(lane->destination, lane);
     lane_page_asked(lane, what->page_kind);
     store_page(d->delivery->store, &request->page);
 }

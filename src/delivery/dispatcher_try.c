@@ -143,7 +143,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     }
     if (!leases_begin(d->delivery->leases, lane->no, lane->fence)) {
         app_unref(app);
-        lane->leaving = true;
+        lane_begin_leaving(lane);
         return false;
     }
     struct lane_now now = dispatcher_now(d);
@@ -189,8 +189,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     t->destination->in_flight++;
     if (t->destination->dead) {
         t->is_probe = true;
-        t->destination->probe_holder = lane;
-        t->destination->probe_under_way = true;
+        destination_begin_probe(t->destination, lane);
     }
     d->in_flight++;
     d->tick_starts++;

@@ -19,7 +19,6 @@
 #define RAM_UNPROVEN 16
 /* The last quarter is for what is paged: fresh ones alone must not fill a lane. */
 #define FRESH_IN_RAM (LIMIT_LANE_CALLBACKS_IN_RAM * 3 / 4)
-#define RATE_BURST_MICROS 20000
 
 struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_now *now)
 {
@@ -27,8 +26,7 @@ struct lane *lane_new(lane_no no, struct lane_shared *shared, const struct lane_
     lane->magic = LANE_MAGIC;
     lane->no = no;
     lane->shared = shared;
-    lane->next_due_ms = INT64_MAX;
-    lane->dropped_due_ms = INT64_MAX;
+    scans_init(&lane->scans);
     lane->settings.max_concurrency = 1;
     lane->touched_mono_ms = now->mono_ms;
     lane_doubt(lane, now);
@@ -40,7 +38,7 @@ void lane_free(struct lane *lane)
 {
     CHECK_MAGIC(lane, LANE_MAGIC);
     ASSERT(lane->held.count == 0 && lane->in_ram == 0 && lane->in_flight == 0);
-    ASSERT(lane->destination == NULL && !lane->page_asked && lane->waker.place == 0);
+    ASSERT(lane->destination == NULL && !lane->scans.is_asked && lane->turn.waker.place == 0);
     held_free(&lane->held);
     lane->magic = 0;
     free(lane);
@@ -64,14 +62,14 @@ enum lane_mode lane_mode(const struct lane *lane)
 
 bool lane_is_sick(const struct lane *lane)
 {
-    return lane->window.suspended || lane->window.failed_run > 0 || lane->quiet ||
-           (!lane->proven && lane->in_flight > 0) ||
+    return lane->window.suspended || lane->window.failed_run > 0 || lane->contact.is_quiet ||
+           (!lane->contact.is_proven && lane->in_flight > 0) ||
            (lane->destination && lane->destination->failed_run > 0);
 }
 
 int32_t lane_ram_goal(const struct lane *lane)
 {
-    if (!lane->proven)
+    if (!lane->contact.is_proven)
         return RAM_UNPROVEN;
     int64_t goal = (int64_t)lane->window.size * RAM_PER_SEAT;
     int64_t rated = (int64_t)lane->settings.rate_per_second * RAM_SECONDS;
@@ -89,7 +87,7 @@ int32_t lane_queued(const struct lane *lane)
 
 bool lane_is_idle(const struct lane *lane)
 {
-    return lane->held.count == 0 && lane->next_due_ms == INT64_MAX && !lane->page_asked;
+    return lane->held.count == 0 && lane->scans.next_due_ms == INT64_MAX && !lane->scans.is_asked;
 }
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now)
@@ -97,6 +95,7 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
     bool drained = !lane->settings.has_url;
     bool moved = settings->url_hash != lane->settings.url_hash;
     lane->settings = *settings;
+    lane->leaving = settings->is_elsewhere;
     if (lane->settings.max_concurrency < 1)
         lane->settings.max_concurrency = 1;
     if (moved)
@@ -105,19 +104,24 @@ void lane_set(struct lane *lane, const struct lane_settings *settings, const str
         lane_drop_queued(lane);
     if (moved) { /* another receiver: it has not been down yet, nor said anything */
         lane->downtime.is_down = false;
-        lane->paused_until_mono_ms = 0;
+        lane->pace.paused_until_mono_ms = 0;
         gone_run_end(&lane->gone_run);
         lane->refused_types = (struct refused_types){0};
     }
-    if (moved && lane->window.suspended) /* whoever mends a URL wants to see it work */
-        lane->window.probe_mono_ms = now->mono_ms;
+    if (moved) /* whoever mends a URL wants to see it work */
+        window_probe_now(&lane->window, now->mono_ms);
     lane->touched_mono_ms = now->mono_ms;
+}
+
+void lane_begin_leaving(struct lane *lane)
+{
+    lane->leaving = true;
 }
 
 void lane_pause(struct lane *lane, uint64_t url_hash, int64_t until_mono_ms)
 {
-    if (url_hash == lane->settings.url_hash && lane->paused_until_mono_ms < until_mono_ms)
-        lane->paused_until_mono_ms = until_mono_ms;
+    if (url_hash == lane->settings.url_hash)
+        pace_pause(&lane->pace, until_mono_ms);
 }
 
 bool lane_add_gone(struct lane *lane, uint64_t url_hash, uint64_t event_no)
@@ -137,10 +141,7 @@ void lane_settle_gone(struct lane *lane)
 
 void lane_note_waiting(struct lane *lane, int64_t due_ms)
 {
-    if (due_ms < lane->next_due_ms)
-        lane->next_due_ms = due_ms;
-    if (due_ms < lane->dropped_due_ms)
-        lane->dropped_due_ms = due_ms;
+    scans_note_waiting(&lane->scans, due_ms);
 }
 
 void lane_remember(struct lane *lane, struct callback *c, enum held_place place)
@@ -160,7 +161,7 @@ void lane_release(struct lane *lane, struct held_entry *e)
     if (e->again)
         lane_note_waiting(lane, 0);
     e->again = false;
-    if (lane->page_asked)
+    if (lane->scans.is_asked)
         lane->lingering++;
     else
         held_remove(&lane->held, e->event_no);
@@ -234,7 +235,7 @@ static bool is_owed(struct lane *lane, const struct callback *c)
 {
     if (c->manual) {
         lane_note_shown(lane, c->event_no);
-        lane->page_is_behind = lane->page_asked;
+        lane->scans.is_behind = lane->scans.is_asked;
     }
     if (c->stamp.since_mono_ms == 0)
         return true;
@@ -270,7 +271,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         return;
     }
     enum lane_mode mode = lane_mode(lane);
-    bool is_next_try = mode == LANE_SHUT && c->manual && !lane->probe_is_resend;
+    bool is_next_try = mode == LANE_SHUT && c->manual && !lane->probe.is_resend;
     bool wanted = mode == LANE_OPEN || mode == LANE_DRAINING || is_next_try;
     if (!wanted || room <= 0 || lane->in_ram >= FRESH_IN_RAM) {
         lane_note_waiting(lane, c->place.due_ms);
@@ -281,7 +282,7 @@ void lane_offer(struct lane *lane, struct callback *c, int32_t room, const struc
         make_way(lane);
     lane_remember(lane, c, HELD_QUEUED);
     callback_queue_push(c->place.failed_attempts ? &lane->due : &lane->fresh, c);
-    lane->probe_ready = lane->probe_is_resend = is_next_try;
+    lane->probe.is_ready = lane->probe.is_resend = is_next_try;
 }
 
 static void drop(struct lane *lane, struct callback *c)
@@ -296,7 +297,7 @@ void lane_drop_queued(struct lane *lane)
     while ((c = callback_queue_pop(&lane->fresh)) || (c = callback_queue_pop(&lane->due)) ||
            (c = retries_pop(&lane->retries)))
         drop(lane, c);
-    lane->probe_ready = lane->probe_is_resend = false;
+    lane->probe.is_ready = lane->probe.is_resend = false;
 }
 
 static int64_t no_later(int64_t ms, const struct lane_now *now)
@@ -306,12 +307,7 @@ static int64_t no_later(int64_t ms, const struct lane_now *now)
 
 void lane_note_late(struct lane *lane, int64_t by_ms, const struct lane_now *now)
 {
-    if (lane->page_asked && lane->page_kind == PAGE_LATE)
-        lane_spoil_page(lane); /* from the start */
-    if (lane->late_ms < by_ms)
-        lane->late_ms = by_ms;
-    lane->late_due_ms = now->wall_ms + ACCEPTANCE_HELD_MS; /* what is late by no more is let be */
-    lane->late_event_no = 0;
+    scans_note_late(&lane->scans, by_ms, now->wall_ms + ACCEPTANCE_HELD_MS);
 }
 
 void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *now)
@@ -319,16 +315,14 @@ void lane_clock_back(struct lane *lane, int64_t by_ms, const struct lane_now *no
     bool idle = lane_is_idle(lane);
     lane_drop_queued(lane);
     lane_spoil_page(lane);
-    lane->scan_due_ms = 0;
-    lane->scan_event_no = 0;
-    lane->sweep = (struct lane_sweep){0};
+    scans_restart(&lane->scans);
     lane->downtime.reopened_ms = no_later(lane->downtime.reopened_ms, now);
-    lane->state_since_ms = no_later(lane->state_since_ms, now);
+    lane->reported.since_ms = no_later(lane->reported.since_ms, now);
     lane->settings.enabled_since_ms = no_later(lane->settings.enabled_since_ms, now);
     if (idle)
         return;
     lane_note_waiting(lane, now->wall_ms);
-    lane_note_late(lane, lane->late_ms + by_ms, now);
+    lane_note_late(lane, lane->scans.dating.late_ms + by_ms, now);
 }
 
 static void drop_erased(struct lane *lane, struct callback_queue *q)
@@ -375,7 +369,7 @@ size_t lane_erase(struct lane *lane, uint32_t account_no, struct str panelist_id
         i = 0; /* the heap has moved */
     }
     if (lane_queued(lane) == 0)
-        lane->probe_ready = lane->probe_is_resend = false;
+        lane->probe.is_ready = lane->probe.is_resend = false;
     return count;
 }
 
@@ -388,14 +382,15 @@ void lane_ripen(struct lane *lane, const struct lane_now *now)
         held_find(&lane->held, c->event_no)->place = HELD_QUEUED;
         callback_queue_push(&lane->due, c);
     }
-    lane->quiet = lane->in_flight > 0 && now->mono_ms - lane->heard_mono_ms > LANE_QUIET_MS;
+    lane->contact.is_quiet =
+        lane->in_flight > 0 && now->mono_ms - lane->contact.heard_mono_ms > LANE_QUIET_MS;
 }
 
 void lane_heard(struct lane *lane, const struct lane_now *now)
 {
-    lane->heard_mono_ms = now->mono_ms;
-    lane->proven = true;
-    lane->quiet = false;
+    lane->contact.heard_mono_ms = now->mono_ms;
+    lane->contact.is_proven = true;
+    lane->contact.is_quiet = false;
     lane_downtime_end(&lane->downtime, now->wall_ms);
 }
 
@@ -426,7 +421,7 @@ struct callback *lane_take(struct lane *lane)
     struct callback *c = callback_queue_pop(fresh ? &lane->fresh : &lane->due);
     ASSERT(c);
     lane->took_fresh = fresh;
-    lane->probe_ready = lane->probe_is_resend = false;
+    lane->probe.is_ready = lane->probe.is_resend = false;
     held_find(&lane->held, c->event_no)->place = HELD_IN_FLIGHT;
     lane->in_flight++;
     return c;
@@ -435,20 +430,13 @@ struct callback *lane_take(struct lane *lane)
 void lane_count_start(struct lane *lane, const struct lane_now *now)
 {
     if (lane->in_flight == 1)
-        lane->heard_mono_ms = now->mono_ms;
-    if (lane->settings.rate_per_second <= 0)
-        return;
-    int64_t apart = 1000000 / lane->settings.rate_per_second;
-    int64_t burst = apart < RATE_BURST_MICROS ? RATE_BURST_MICROS : 0;
-    int64_t earliest = now->mono_ms * 1000 - burst;
-    if (lane->rate_next_micros < earliest)
-        lane->rate_next_micros = earliest;
-    lane->rate_next_micros += apart;
+        lane->contact.heard_mono_ms = now->mono_ms;
+    pace_count_start(&lane->pace, lane->settings.rate_per_second, now->mono_ms);
 }
 
 void lane_count_resend(struct lane *lane, const struct lane_now *now)
 {
-    lane->resend_mono_ms = now->mono_ms + LANE_RESENDS_APART_MS;
+    lane->probe.resend_mono_ms = now->mono_ms + LANE_RESENDS_APART_MS;
 }
 
 void lane_finish(struct lane *lane, struct callback *c, enum lane_finish how, int32_t room,

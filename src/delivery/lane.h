@@ -12,6 +12,8 @@
 #include "delivery/destination.h"
 #include "delivery/health.h"
 #include "delivery/held.h"
+#include "delivery/lane_pace.h"
+#include "delivery/lane_scans.h"
 #include "delivery/lane_state.h"
 #include "delivery/queue.h"
 #include "domain/callback_end.h"
@@ -42,27 +44,41 @@ enum lane_mode {
 /* The app's settings as far as its lanes need them between attempts. */
 struct lane_settings {
     bool enabled, has_url, disabled;
+    bool is_elsewhere; /* its URL belongs to another loop, or its shard to another node */
     int32_t max_concurrency, rate_per_second;
     int64_t enabled_since_ms;
     int64_t lane_enabled_ms; /* wall: when it was last enabled after 410s; 0: never */
     uint64_t url_hash, app_version;
 };
 
-enum lane_page_kind {
-    PAGE_FILL,  /* due ones, to be tried */
-    PAGE_DRAIN, /* all, to be skipped */
-    PAGE_PROBE, /* one due, to be the next try of a lane that is shut */
-    PAGE_SWEEP, /* of a lane that is shut: those that callback_is_given_up says are dead */
-    PAGE_LATE,  /* after the clock was put back: all that is due later, to be dated anew */
+/* The one callback that a shut lane has queued. */
+struct lane_probe {
+    bool is_ready;          /* it is queued, as the next try */
+    bool is_resend;         /* it waits for resend_mono_ms, not for the time of the next try */
+    int64_t resend_mono_ms; /* the next resend is tried then at the earliest */
 };
 
-/* The search of a shut lane for what is given up: a few pages from the oldest on, as long as they
- * have any, then from where the last search ended. */
-struct lane_sweep {
-    int64_t not_before_mono_ms;
-    int64_t due_ms, rolled_due_ms; /* positions; 0: the start */
-    uint64_t event_no, rolled_event_no;
-    bool rolls;
+/* What the receiver's answers say of it. */
+struct lane_contact {
+    int64_t heard_mono_ms; /* when it last answered, or when its first try since then began */
+    bool is_proven;        /* it has answered since the lane came into memory */
+    bool is_quiet;         /* see LANE_QUIET_MS; looked at by lane_ripen */
+};
+
+/* The state that was last logged and sent, see dispatcher_note_state. */
+struct lane_reported {
+    int64_t since_ms; /* wall; 0: since it came into memory */
+    enum lane_state state;
+    bool success; /* in that state */
+};
+
+/* Where its dispatcher has it; the dispatcher's alone. */
+struct lane_turn {
+    struct waker waker;
+    struct link touched, ready, wants_room;
+    struct link at_destination, blocked; /* in its destination's lists */
+    uint8_t ready_queue;                 /* 0: in none; else the dispatcher's queue, from 1 */
+    bool is_touched, is_wanting_room, is_blocked;
 };
 
 /* What the lanes of one dispatcher share. */
@@ -74,32 +90,21 @@ struct lane_shared {
 struct lane {
     uint32_t magic;
     bool leaving;
-    bool gone;       /* disabled by 410s; true until the directory knows */
-    bool took_fresh; /* queues take turns: the last one came from `fresh` */
-    bool page_asked;
-    bool page_is_stale;   /* read before something was erased: not to be used */
-    bool probe_ready;     /* shut: the one that is queued is the next try */
-    bool probe_is_resend; /* and waits for resend_mono_ms, not for the time of the next try */
-    uint8_t page_kind;
-    uint8_t empty_scans;
+    bool gone;          /* disabled by 410s; true until the directory knows */
+    bool took_fresh;    /* queues take turns: the last one came from `fresh` */
+    bool was_shut;      /* when lane_note_mode last looked */
     uint32_t lingering; /* held entries that only wait for the page under way */
+    struct refused_types refused_types;
     lane_no no;
     int64_t fence; /* its shard's, when it was made; see store/leases.h */
     struct lookup_node node;
-    struct waker waker;
-    struct link at_destination, blocked, touched, ready, wants_room;
-    uint8_t ready_queue; /* 0: in none; else the dispatcher's queue, from 1 */
-    bool is_blocked, is_touched, is_wanting_room;
-    bool page_is_behind; /* a resend came since it was asked for: it may not have been stored yet */
-
+    struct lane_turn turn;
     struct lane_shared *shared;
     struct destination *destination; /* NULL: no URL */
     struct lane_settings settings;
     struct window window;
     struct gone_run gone_run;
     struct lane_downtime downtime;
-    bool was_shut; /* when lane_note_mode last looked */
-    struct refused_types refused_types;
     struct callback_queue fresh, due;
     struct retries retries;
     struct held held;
@@ -108,31 +113,13 @@ struct lane {
 
     /* What is known of the store. */
     struct handoff_watermark watermark;
-    int64_t next_due_ms;    /* something may be due from then on; INT64_MAX: nothing */
-    int64_t dropped_due_ms; /* the same, of what was dropped since the scan began */
-    int64_t scan_due_ms;    /* where the scan stands */
-    uint64_t scan_event_no;
-    struct lane_sweep sweep;
+    struct lane_scans scans;
 
-    /* Dating anew (dispatcher_clock.c): by how much at most what the store has may be late, and
-     * where that stands. */
-    int64_t late_ms; /* 0: nothing to do */
-    int64_t late_due_ms;
-    uint64_t late_event_no;
-
-    int64_t page_not_before_mono_ms;
-    int64_t paused_until_mono_ms; /* Retry-After */
-    int64_t resend_mono_ms;       /* shut: the next resend is tried then at the earliest */
-    int64_t rate_next_micros;     /* monotonic: when the rate allows the next start */
-    int64_t touched_mono_ms;
-    int64_t heard_mono_ms; /* when it last answered, or when its first try since then began */
-    bool proven;           /* it has answered since it came into memory */
-    bool quiet;            /* see LANE_QUIET_MS; looked at by lane_ripen */
-
-    /* As last said, see dispatcher_note_state. */
-    enum lane_state state;
-    int64_t state_since_ms; /* wall; 0: since it came into memory */
-    bool told_well;
+    struct lane_pace pace;
+    struct lane_probe probe;
+    struct lane_contact contact;
+    struct lane_reported reported;
+    int64_t touched_mono_ms; /* something happened last, for LANE_IDLE_MS */
 };
 
 struct lane_now {
@@ -154,6 +141,8 @@ int32_t lane_queued(const struct lane *lane);
 bool lane_is_idle(const struct lane *lane);
 
 void lane_set(struct lane *lane, const struct lane_settings *settings, const struct lane_now *now);
+/* Another loop or node has it from now on, unless lane_set says otherwise. */
+void lane_begin_leaving(struct lane *lane);
 /* This URL has asked to wait (Retry-After): nothing starts before, unless another one is set. */
 void lane_pause(struct lane *lane, uint64_t url_hash, int64_t until_mono_ms);
 /* This URL has answered a callback with 410. True when the lane is disabled by that, until
@@ -213,10 +202,12 @@ void lane_page_asked(struct lane *lane, enum lane_page_kind kind);
 void lane_page_shows(struct lane *lane, const struct callback *c);
 /* Takes over one item of the page just come; false: not wanted, the caller's. */
 bool lane_page_take(struct lane *lane, struct callback *c);
-/* Where a PAGE_SWEEP begins. */
-void lane_sweep_from(const struct lane *lane, struct due_page *page);
+/* Where a page of that kind begins. */
+struct scan_cursor lane_page_from(const struct lane *lane, enum lane_page_kind kind);
 /* One item of a sweep is dead without a try: recorded by the caller. */
 void lane_sweep_take(struct lane *lane, uint64_t event_no);
+/* One that is queued here, or in the store only, has another place: recorded by the caller. */
+void lane_redate(struct lane *lane, uint64_t event_no, const struct schedule_place *place);
 /* The page is used up. taken: how many of its items were of use. */
 void lane_page_ended(struct lane *lane, const struct due_page *page, size_t taken,
                      const struct lane_now *now);

@@ -34,10 +34,7 @@ static int64_t mono_of(int64_t wall_ms, const struct lane_now *now)
 /* When the pause of a Retry-After and the rate allow the next start. */
 static int64_t start_mono_ms(const struct lane *lane, const struct lane_now *now)
 {
-    int64_t at = later(now->mono_ms, lane->paused_until_mono_ms);
-    if (lane->settings.rate_per_second > 0)
-        at = later(at, (lane->rate_next_micros + 999) / 1000);
-    return at;
+    return pace_next_mono_ms(&lane->pace, lane->settings.rate_per_second, now->mono_ms);
 }
 
 static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64_t until_ms)
@@ -53,9 +50,9 @@ static struct lane_decision page(enum lane_page_kind kind, uint32_t limit, int64
 static bool fill(const struct lane *lane, const struct lane_now *now,
                  const struct lane_means *means, int64_t at_mono_ms, struct lane_decision *d)
 {
-    if (lane->page_asked)
+    if (lane->scans.is_asked)
         return false;
-    at_mono_ms = later(at_mono_ms, lane->page_not_before_mono_ms);
+    at_mono_ms = later(at_mono_ms, lane->scans.not_before_mono_ms);
     if (at_mono_ms > now->mono_ms) {
         wake_by(d, at_mono_ms);
         return false;
@@ -82,9 +79,9 @@ static struct lane_decision decide_open(const struct lane *lane, const struct la
                                         const struct lane_means *means)
 {
     struct lane_decision d = act(LANE_WAIT);
-    if (lane->next_due_ms != INT64_MAX &&
-        fill(lane, now, means, later(mono_of(lane->next_due_ms, now), lane->paused_until_mono_ms),
-             &d))
+    if (lane->scans.next_due_ms != INT64_MAX &&
+        fill(lane, now, means,
+             later(mono_of(lane->scans.next_due_ms, now), lane->pace.paused_until_mono_ms), &d))
         return d;
     wake_by(&d, retries_earliest(&lane->retries));
     if (lane_queued(lane) == 0)
@@ -116,10 +113,10 @@ static bool destination_allows(const struct lane *lane, const struct lane_now *n
 static struct lane_decision decide_probe(const struct lane *lane, const struct lane_now *now,
                                          const struct lane_means *means, int64_t probe_at)
 {
-    int64_t patience_ms = lane->probe_is_resend ? LANE_RESENDS_APART_MS : 0;
+    int64_t patience_ms = lane->probe.is_resend ? LANE_RESENDS_APART_MS : 0;
     bool is_alone = lane->in_flight == 0;
     if (probe_at > now->mono_ms + patience_ms || !destination_allows(lane, now) ||
-        (!is_alone && !lane->probe_is_resend))
+        (!is_alone && !lane->probe.is_resend))
         return act(LANE_DROP);
     struct lane_decision d = act(LANE_WAIT);
     if (probe_at > now->mono_ms)
@@ -139,26 +136,26 @@ static int64_t sweep_mono_ms(const struct lane *lane, const struct lane_now *now
     if (!lane->downtime.is_down)
         return INT64_MAX;
     int64_t at = lane->downtime.since_mono_ms + lane->shared->give_up_ms;
-    at = later(at, mono_of(lane->next_due_ms, now));
-    return later(later(at, lane->sweep.not_before_mono_ms), lane->page_not_before_mono_ms);
+    at = later(at, mono_of(lane->scans.next_due_ms, now));
+    return later(later(at, lane->scans.sweep.not_before_mono_ms), lane->scans.not_before_mono_ms);
 }
 
 static struct lane_decision decide_shut(const struct lane *lane, const struct lane_now *now,
                                         const struct lane_means *means)
 {
     int64_t probe_at = start_mono_ms(lane, now);
-    if (lane->probe_is_resend)
-        probe_at = later(probe_at, lane->resend_mono_ms);
+    if (lane->probe.is_resend)
+        probe_at = later(probe_at, lane->probe.resend_mono_ms);
     else if (lane->window.suspended)
         probe_at = later(probe_at, lane->window.probe_mono_ms);
-    if (lane->probe_ready)
+    if (lane->probe.is_ready)
         return decide_probe(lane, now, means, probe_at);
     if (lane_queued(lane) > 0 || lane->retries.count > 0)
         return act(LANE_DROP);
     struct lane_decision d = act(LANE_WAIT);
-    if (lane->page_asked)
+    if (lane->scans.is_asked)
         return d;
-    if (lane->next_due_ms == INT64_MAX)
+    if (lane->scans.next_due_ms == INT64_MAX)
         return d;
     int64_t sweep_at = sweep_mono_ms(lane, now);
     if (sweep_at <= now->mono_ms) {
@@ -170,8 +167,8 @@ static struct lane_decision decide_shut(const struct lane *lane, const struct la
     wake_by(&d, sweep_at);
     if (lane->in_flight > 0)
         return d;
-    int64_t at =
-        later(later(probe_at, mono_of(lane->next_due_ms, now)), lane->page_not_before_mono_ms);
+    int64_t at = later(later(probe_at, mono_of(lane->scans.next_due_ms, now)),
+                       lane->scans.not_before_mono_ms);
     if (at > now->mono_ms)
         wake_by(&d, at);
     else if (!destination_allows(lane, now))
@@ -191,10 +188,10 @@ static struct lane_decision decide_draining(const struct lane *lane, const struc
     if (lane->retries.count > 0)
         return act(LANE_DROP);
     struct lane_decision d = act(LANE_WAIT);
-    if (lane->next_due_ms == INT64_MAX || lane->page_asked)
+    if (lane->scans.next_due_ms == INT64_MAX || lane->scans.is_asked)
         return d;
-    if (lane->page_not_before_mono_ms > now->mono_ms)
-        wake_by(&d, lane->page_not_before_mono_ms);
+    if (lane->scans.not_before_mono_ms > now->mono_ms)
+        wake_by(&d, lane->scans.not_before_mono_ms);
     else if (!means->page_seat || means->room < PAGE_LEAST)
         d.needs |= LANE_NEEDS_ROOM;
     else
@@ -207,7 +204,7 @@ static struct lane_decision decide_leaving(const struct lane *lane)
     if (lane_queued(lane) > 0 || lane->retries.count > 0)
         return act(LANE_DROP);
     /* The new loop may page only when all outcomes of this one are durable. */
-    return act(lane->held.count == 0 && !lane->page_asked ? LANE_LEAVE : LANE_WAIT);
+    return act(lane->held.count == 0 && !lane->scans.is_asked ? LANE_LEAVE : LANE_WAIT);
 }
 
 /* Dating anew what is due too late: beside what else the lane does, pages taking turns. */
@@ -215,21 +212,21 @@ static bool dates(const struct lane *lane, const struct lane_now *now,
                   const struct lane_means *means, struct lane_decision *d)
 {
     enum lane_mode mode = lane_mode(lane);
-    if (lane->late_ms == 0 || !means->dates || lane->page_asked)
+    if (lane->scans.dating.late_ms == 0 || !means->dates || lane->scans.is_asked)
         return false;
     if (mode == LANE_LEAVING || mode == LANE_DRAINING)
         return false;
     bool waits = d->action == LANE_WAIT;
     if (!waits && d->action != LANE_START &&
-        (d->action != LANE_PAGE || lane->page_kind == PAGE_LATE))
+        (d->action != LANE_PAGE || lane->scans.kind == PAGE_LATE))
         return false;
-    if (lane->page_not_before_mono_ms <= now->mono_ms && means->page_seat) {
+    if (lane->scans.not_before_mono_ms <= now->mono_ms && means->page_seat) {
         struct lane_decision asked = page(PAGE_LATE, LIMIT_PAGE_CALLBACKS, INT64_MAX);
         *d = asked;
         return true;
     }
-    if (waits && lane->page_not_before_mono_ms > now->mono_ms)
-        wake_by(d, lane->page_not_before_mono_ms);
+    if (waits && lane->scans.not_before_mono_ms > now->mono_ms)
+        wake_by(d, lane->scans.not_before_mono_ms);
     else if (waits)
         d->needs |= LANE_NEEDS_ROOM;
     return false;
@@ -256,7 +253,7 @@ struct lane_decision lane_decide(const struct lane *lane, const struct lane_now 
         int64_t idle_ms = lane->gone_run.count > 0 ? LANE_IDLE_GONE_MS
                           : lane->window.suspended ? LANE_IDLE_SUSPENDED_MS
                                                    : LANE_IDLE_MS;
-        int64_t until = later(lane->touched_mono_ms + idle_ms, lane->paused_until_mono_ms);
+        int64_t until = later(lane->touched_mono_ms + idle_ms, lane->pace.paused_until_mono_ms);
         if (until <= now->mono_ms)
             return act(LANE_FORGET);
         wake_by(&d, until);

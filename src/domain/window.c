@@ -75,6 +75,12 @@ static void shrink(struct window *w)
         w->size = 1;
 }
 
+void window_probe_now(struct window *w, int64_t now_mono_ms)
+{
+    if (w->suspended && w->probe_mono_ms > now_mono_ms)
+        w->probe_mono_ms = now_mono_ms;
+}
+
 bool window_failed(struct window *w, int64_t now_mono_ms, struct rng *rng)
 {
     if (w->suspended) {

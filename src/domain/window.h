@@ -32,6 +32,8 @@ void window_init(struct window *w);
 /* How many may be in flight now (0: none until probe time). */
 int32_t window_allowance(const struct window *w, int32_t limit, int64_t now_mono_ms);
 void window_succeeded(struct window *w, int32_t limit);
+/* Suspended: the next try is due now, if not before. */
+void window_probe_now(struct window *w, int64_t now_mono_ms);
 /* True when this failure suspended the lane (others may still be under way). Only for failures
  * that count. */
 bool window_failed(struct window *w, int64_t now_mono_ms, struct rng *rng);

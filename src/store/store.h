@@ -80,6 +80,18 @@ struct owed_sink {
     void (*owed)(struct owed_sink *sink, struct callback **callbacks, size_t count);
 };
 
+/* Where a scan of a lane's waiting callbacks stands: behind this one, in the order of due time and
+ * number. Zeros: at the start. */
+struct scan_cursor {
+    int64_t due_ms;
+    uint64_t event_no;
+};
+
+static inline bool scan_cursor_is_start(struct scan_cursor c)
+{
+    return c.due_ms == 0 && c.event_no == 0;
+}
+
 /* The next due callbacks of a lane, oldest due first, none that is final. May return one that
  * the lane holds already or whose outcome it has not submitted yet; the lane leaves those out. */
 struct due_page {
@@ -87,8 +99,7 @@ struct due_page {
     struct executor *reply_to;
     lane_no lane;
     int64_t due_until_ms; /* only those due by then */
-    int64_t after_due_ms; /* go on behind (after_due_ms, after_event_no); 0, 0: from the start */
-    uint64_t after_event_no;
+    struct scan_cursor after;
     uint32_t limit; /* at most LIMIT_PAGE_CALLBACKS */
     /* In no hurry, and only states and places matter: bodies may be absent, and what came or
      * moved within the last seconds may be missing as if it were not there. */
@@ -97,9 +108,8 @@ struct due_page {
     enum store_status status;
     struct callback **items; /* malloc'ed, and theirs: the asker's */
     size_t count;
-    bool more;           /* more are due by due_until_ms behind the last one, or were just now */
-    int64_t last_due_ms; /* the position to go on from */
-    uint64_t last_event_no;
+    bool more; /* more are due by due_until_ms behind the last one, or were just now */
+    struct scan_cursor last; /* to go on from */
     int64_t next_due_ms; /* when nothing more is due now: the lane's next due time, or INT64_MAX;
                           * never late, early where what was due then has just become final */
 };

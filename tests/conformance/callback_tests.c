@@ -26,8 +26,8 @@ static const char *take_page(const struct due_page *page)
     snprintf(text + n, sizeof text - n, "%s", page->more ? "+" : "");
     if (page->count) { /* it may stand behind what has just become final */
         const struct callback *last = page->items[page->count - 1];
-        CHECK(page->last_due_ms > last->place.due_ms ||
-              (page->last_due_ms == last->place.due_ms && page->last_event_no >= last->event_no));
+        CHECK(page->last.due_ms > last->place.due_ms ||
+              (page->last.due_ms == last->place.due_ms && page->last.event_no >= last->event_no));
     }
     drop_callbacks(page->items, page->count);
     return text;
@@ -37,11 +37,8 @@ static const char *take_page(const struct due_page *page)
 static const char *page_text(struct subject *s, lane_no lane, int64_t until, int64_t after_due,
                              uint64_t after_no, uint32_t limit, int64_t *ret_next)
 {
-    struct due_page page = {.lane = lane,
-                            .due_until_ms = until,
-                            .after_due_ms = after_due,
-                            .after_event_no = after_no,
-                            .limit = limit};
+    struct due_page page = {
+        .lane = lane, .due_until_ms = until, .after = {after_due, after_no}, .limit = limit};
     subject_page(s, &page);
     if (ret_next)
         *ret_next = page.next_due_ms;
@@ -176,8 +173,7 @@ static void pages_asked_at_once(struct subject *s)
         size_t of = i % ARRAY_LEN(asked);
         pages[i] = (struct due_page){.lane = asked[of].lane,
                                      .due_until_ms = asked[of].until,
-                                     .after_due_ms = asked[of].after_due,
-                                     .after_event_no = asked[of].after_no,
+                                     .after = {asked[of].after_due, asked[of].after_no},
                                      .limit = asked[of].limit,
                                      .brief = i % 16 == 15}; /* may be behind */
         subject_start_page(s, &pages[i]);

@@ -310,8 +310,7 @@ static bool compare_rest(struct subject *second, const struct due_page *a, const
         return CHECK(b->next_due_ms <= a->next_due_ms && b->next_due_ms > b->due_until_ms);
     struct due_page rest = {
         .lane = b->lane, .due_until_ms = b->due_until_ms, .limit = LIMIT_PAGE_CALLBACKS};
-    rest.after_due_ms = b->last_due_ms;
-    rest.after_event_no = b->last_event_no;
+    rest.after = b->last;
     subject_page(second, &rest);
     bool good = CHECK(rest.count == 0 && !rest.more);
     drop_callbacks(rest.items, rest.count);
@@ -333,7 +332,7 @@ bool compare_page(struct subject *first, struct subject *second, const struct du
     if (!good)
         printf("  page: lane %llu until %lld after %lld/%llu limit %u\n",
                (unsigned long long)query->lane, (long long)query->due_until_ms,
-               (long long)query->after_due_ms, (unsigned long long)query->after_event_no,
+               (long long)query->after.due_ms, (unsigned long long)query->after.event_no,
                query->limit);
     drop_callbacks(b->items, b->count);
     *ret_page = *a;

@@ -77,8 +77,7 @@ static void step_deliver(struct run *r)
     struct due_page page;
     r->good &= compare_page(&r->oracle, r->store, &query, &page);
     if (r->good && page.more) {
-        query.after_due_ms = page.last_due_ms;
-        query.after_event_no = page.last_event_no;
+        query.after = page.last;
         struct due_page second;
         r->good &= compare_page(&r->oracle, r->store, &query, &second);
         drop_callbacks(second.items, second.count);

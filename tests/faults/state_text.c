@@ -97,8 +97,7 @@ static void add_lane(struct subject *s, struct buf *to, lane_no lane)
                        c->attempts_made, c->manual, c->was_delivered);
         }
         drop_callbacks(page.items, page.count);
-        page.after_due_ms = page.last_due_ms;
-        page.after_event_no = page.last_event_no;
+        page.after = page.last;
     } while (page.more);
 }
 

@@ -15,12 +15,11 @@ void memory_page(struct store *s, struct due_page *page)
     page->items = xmalloc(page->limit * sizeof(struct callback *));
     page->count = 0;
     page->more = false;
-    page->last_due_ms = page->after_due_ms;
-    page->last_event_no = page->after_event_no;
+    page->last = page->after;
     page->next_due_ms = INT64_MAX;
-    bool from_start = page->after_due_ms == 0 && page->after_event_no == 0;
-    size_t at = memory_waiting_from(m, page->lane, from_start ? INT64_MIN : page->after_due_ms,
-                                    from_start ? 0 : page->after_event_no + 1);
+    bool from_start = scan_cursor_is_start(page->after);
+    size_t at = memory_waiting_from(m, page->lane, from_start ? INT64_MIN : page->after.due_ms,
+                                    from_start ? 0 : page->after.event_no + 1);
     for (; at < m->waiting_count && m->waiting[at].lane == page->lane; at++) {
         const struct waiting *w = &m->waiting[at];
         page->more = w->due_ms <= page->due_until_ms && page->count == page->limit;
@@ -29,8 +28,7 @@ void memory_page(struct store *s, struct due_page *page)
             break;
         }
         page->items[page->count++] = memory_callback(w->entry);
-        page->last_due_ms = w->due_ms;
-        page->last_event_no = w->event_no;
+        page->last = (struct scan_cursor){w->due_ms, w->event_no};
     }
     pthread_mutex_unlock(&m->lock);
     page->status = STORE_OK;

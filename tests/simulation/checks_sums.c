@@ -22,7 +22,7 @@ static void add_lane(void *context, struct lookup_node *node)
     sum->in_ram += lane->in_ram;
     if (lane->in_ram > LIMIT_LANE_CALLBACKS_IN_RAM)
         sim_found(sum->sim, CHECK_MEMORY, "lane %llu has %d callbacks in memory", no, lane->in_ram);
-    if (lane->is_touched) /* about to be looked at */
+    if (lane->turn.is_touched) /* about to be looked at */
         return;
     if (lane->window.suspended && lane->in_ram > lane->in_flight + 1)
         sim_found(sum->sim, CHECK_MEMORY, "lane %llu is suspended and holds %d, %d under way", no,

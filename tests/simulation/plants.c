@@ -59,11 +59,11 @@ WRAP(void, lane_recorded, struct lane *lane, uint64_t event_no, enum callback_st
 {
     if (is("due_time_forgotten"))
         state = CALLBACK_DEAD;
-    bool page_asked = lane->page_asked;
+    bool page_asked = lane->scans.is_asked;
     if (is("stale_page_believed")) /* forgets what is in hand though a page is under way */
-        lane->page_asked = false;
+        lane->scans.is_asked = false;
     __real_lane_recorded(lane, event_no, state, due_ms, now);
-    lane->page_asked = page_asked;
+    lane->scans.is_asked = page_asked;
 }
 
 WRAP(enum schedule_next, schedule_fail, const struct schedule *s, struct schedule_place *place,
@@ -177,7 +177,7 @@ WRAP(struct lane *, lane_new, lane_no no, struct lane_shared *shared, const stru
 {
     struct lane *lane = __real_lane_new(no, shared, now);
     if (is("lane_of_two_loops"))
-        lane->next_due_ms = 0;
+        lane->scans.next_due_ms = 0;
     return lane;
 }
 
@@ -204,11 +204,11 @@ WRAP(struct lane_decision, lane_decide, const struct lane *lane, const struct la
      const struct lane_means *means)
 {
     struct lane_decision what = __real_lane_decide(lane, now, means);
-    if (is("wakes_for_nothing") && lane->paused_until_mono_ms > now->mono_ms &&
+    if (is("wakes_for_nothing") && lane->pace.paused_until_mono_ms > now->mono_ms &&
         what.wake_mono_ms > now->mono_ms)
         what.wake_mono_ms = now->mono_ms;
     if (is("sick_ones_slow_healthy_ones") && what.action == LANE_START && sim_now->part &&
-        lane->proven && now->mono_ms % 50 < 30)
+        lane->contact.is_proven && now->mono_ms % 50 < 30)
         what = (struct lane_decision){.action = LANE_WAIT,
                                       .wake_mono_ms = now->mono_ms + 30 - now->mono_ms % 50};
     if (is("suspended_lane_keeps_all") && lane->window.suspended && what.action == LANE_DROP)

@@ -114,7 +114,7 @@ static inline void world_read(struct world *w, struct due_page *p)
         if (row->status.place.due_ms > p->due_until_ms) {
             if (row->status.place.due_ms < p->next_due_ms)
                 p->next_due_ms = row->status.place.due_ms;
-        } else if (world_behind(row, p->after_due_ms, p->after_event_no)) {
+        } else if (world_behind(row, p->after.due_ms, p->after.event_no)) {
             found[n++] = row;
         }
     }
@@ -125,8 +125,8 @@ static inline void world_read(struct world *w, struct due_page *p)
     for (size_t i = 0; i < p->count; i++)
         p->items[i] = world_callback(found[i]);
     if (p->count) {
-        p->last_due_ms = found[p->count - 1]->status.place.due_ms;
-        p->last_event_no = found[p->count - 1]->event_no;
+        p->last.due_ms = found[p->count - 1]->status.place.due_ms;
+        p->last.event_no = found[p->count - 1]->event_no;
     }
     free(found);
 }

@@ -102,7 +102,7 @@ static void an_open_lane_starts_up_to_its_window(void)
     CHECK_EQ_INT(decide(&b, 0), LANE_WAIT);
     for (int i = 0; i < WINDOW_START; i++)
         lane_finish(b.lane, taken[i], LANE_FINISH_CANCELLED, 10, &start);
-    CHECK_EQ_INT(b.lane->next_due_ms, start.wall_ms); /* they are due in the store still */
+    CHECK_EQ_INT(b.lane->scans.next_due_ms, start.wall_ms); /* they are due in the store still */
     bench_close(&b);
 }
 
@@ -146,7 +146,7 @@ static void modes_follow_the_settings(void)
     CHECK_EQ_INT(decide(&b, 0), LANE_PAGE);
     struct lane_now now = start;
     CHECK_EQ_INT(lane_decide(b.lane, &now, &plenty).page_until_ms, INT64_MAX);
-    b.lane->leaving = true;
+    lane_begin_leaving(b.lane);
     CHECK_EQ_INT(decide(&b, 0), LANE_LEAVE);
     bench_close(&b);
 }
@@ -271,7 +271,7 @@ static void resends_of_a_shut_lane_are_next_one_at_a_time(void)
     CHECK(offer_resend(&b, 4, 1400));
     CHECK_EQ_INT(wake_after(&b, 1400), 2300);
     end_resend(&b, 4, 2300, 2310);
-    b.lane->paused_until_mono_ms = start.mono_ms + 60000;
+    b.lane->pace.paused_until_mono_ms = start.mono_ms + 60000;
     CHECK(offer_resend(&b, 5, 4000));
     CHECK_EQ_INT(decide(&b, 4000), LANE_DROP); /* it was asked to wait: due behind that */
     bench_close(&b);
@@ -283,7 +283,7 @@ static void another_url_did_not_ask_to_wait(void)
     bench_open(&b);
     struct lane_settings s = b.lane->settings;
     offer(&b, 1);
-    b.lane->paused_until_mono_ms = start.mono_ms + HOUR;
+    b.lane->pace.paused_until_mono_ms = start.mono_ms + HOUR;
     CHECK_EQ_INT(wake_after(&b, 0), HOUR);
     s.app_version++;
     lane_set(b.lane, &s, &start);
@@ -328,10 +328,10 @@ static void what_leaves_during_a_scan_is_scanned_again(void)
     lane_note_waiting(b.lane, start.wall_ms + 500); /* dropped behind the scan's back */
     struct due_page page = {.next_due_ms = start.wall_ms + 9000};
     lane_page_ended(b.lane, &page, 0, &start);
-    CHECK_EQ_INT(b.lane->next_due_ms, start.wall_ms + 500);
+    CHECK_EQ_INT(b.lane->scans.next_due_ms, start.wall_ms + 500);
     lane_page_asked(b.lane, PAGE_FILL);
     lane_page_ended(b.lane, &page, 0, &start);
-    CHECK_EQ_INT(b.lane->next_due_ms, start.wall_ms + 9000);
+    CHECK_EQ_INT(b.lane->scans.next_due_ms, start.wall_ms + 9000);
     bench_close(&b);
 }
 

@@ -51,14 +51,14 @@ static void what_a_page_could_not_show_is_looked_for(void)
     struct destination *destination = destination_new("http://h:80", 11);
     struct lane *lane = new_lane(&shared, destination);
     look(lane, 9);
-    CHECK(lane->next_due_ms == INT64_MAX);
+    CHECK(lane->scans.next_due_ms == INT64_MAX);
     carry(lane, 8);
-    CHECK(lane->next_due_ms != INT64_MAX);
+    CHECK(lane->scans.next_due_ms != INT64_MAX);
     look(lane, 0);
-    CHECK(lane->next_due_ms == INT64_MAX);
+    CHECK(lane->scans.next_due_ms == INT64_MAX);
     carry(lane, 8); /* this one would have shown it */
     carry(lane, 9);
-    CHECK(lane->next_due_ms == INT64_MAX);
+    CHECK(lane->scans.next_due_ms == INT64_MAX);
     CHECK_EQ_INT(lane_queued(lane), 0);
     carry(lane, 10);
     CHECK_EQ_INT(lane_queued(lane), 1);

@@ -149,8 +149,7 @@ static void check_lane(void)
         p = (struct due_page){.lane = lane_of(terms.app_no, LANE_SUCCESS),
                               .due_until_ms = LATER_MS,
                               .limit = LIMIT_PAGE_CALLBACKS,
-                              .after_due_ms = p.last_due_ms,
-                              .after_event_no = p.last_event_no};
+                              .after = p.last};
         ASK(store_page, store, &p);
         CHECK_EQ_INT(p.status, STORE_OK);
         count += (int64_t)p.count;

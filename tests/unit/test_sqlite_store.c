@@ -53,7 +53,7 @@ static void pages_by_due_time(void)
     }
     CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "1 2 3 4 5 6 7 8 9 10");
     CHECK(p.more);
-    CHECK_EQ_UINT(p.last_event_no, 10);
+    CHECK_EQ_UINT(p.last.event_no, 10);
     record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
     record(2, LANE_SUCCESS, CALLBACK_PENDING, NOW_MS + 5000, 1);
     CHECK_CSTR(page(LANE_SUCCESS, NOW_MS, &p), "3 4 5 6 7 8 9 10 11 12");

@@ -34,8 +34,7 @@ static void empty(struct due_page *page)
     page->items = NULL;
     page->count = 0;
     page->more = false;
-    page->last_due_ms = page->after_due_ms;
-    page->last_event_no = page->after_event_no;
+    page->last = page->after;
     page->next_due_ms = INT64_MAX;
 }
 
@@ -46,13 +45,13 @@ static void ask(struct paging *p, int *ret_due, int *ret_next)
     table_begin(&t, "illllll");
     for (size_t i = 0; i < p->count; i++) {
         const struct due_page *page = p->pages[i];
-        bool from_start = page->after_due_ms == 0 && page->after_event_no == 0;
+        bool from_start = scan_cursor_is_start(page->after);
         struct pg_column *c = t.columns;
         column_int(c++, (int64_t)i);
         column_int(c++, (int64_t)(page->lane / LANE_KINDS));
         column_int(c++, (int64_t)page->lane);
-        column_int(c++, from_start ? INT64_MIN : page->after_due_ms);
-        column_int(c++, from_start ? 0 : (int64_t)page->after_event_no);
+        column_int(c++, from_start ? INT64_MIN : page->after.due_ms);
+        column_int(c++, from_start ? 0 : (int64_t)page->after.event_no);
         column_int(c++, page->due_until_ms);
         column_int(c++, (int64_t)page->limit + 1);
     }
@@ -85,9 +84,9 @@ static int take_due(struct paging *p, size_t which, const PGresult *r, int at)
             continue;
         }
         count++;
-        page->last_due_ms = due_ms;
-        page->last_event_no = (uint64_t)pg_int(r, at, 2);
-        p->order[n++] = (struct fetch_key){(uint32_t)pg_int(r, at, 4), page->last_event_no,
+        page->last.due_ms = due_ms;
+        page->last.event_no = (uint64_t)pg_int(r, at, 2);
+        p->order[n++] = (struct fetch_key){(uint32_t)pg_int(r, at, 4), page->last.event_no,
                                            (int32_t)pg_int(r, at, 3)};
     }
     p->first[which + 1] = n;

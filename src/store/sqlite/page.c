@@ -22,8 +22,8 @@ struct page_work {
     uint64_t generation; /* of the snapshot */
     bool more, behind_barrier, failed;
     bool going_on; /* the page is being filled up, behind its last row */
-    int64_t last_due_ms, next_due_ms;
-    uint64_t last_event_no;
+    struct scan_cursor last;
+    int64_t next_due_ms;
 };
 
 struct page_work *page_work_new(struct due_page *page)
@@ -106,12 +106,12 @@ static void read_one(struct event_lookup *l, sqlite3_stmt *s, struct page_work *
  * is behind (due, id) with the account that any row of the lane tells. */
 static int64_t position_id(struct page_reader *r, const struct page_work *w)
 {
-    if (w->last_event_no == 0)
+    if (w->last.event_no == 0)
         return 0;
     sql_bind_int(r->lane_id, 1, (int64_t)w->page->lane);
     uint64_t id = 0;
     if (sql_row(&r->lookup->sql, r->lane_id))
-        id = event_id_of(account_of_id((uint64_t)sql_int(r->lane_id, 0)), w->last_event_no);
+        id = event_id_of(account_of_id((uint64_t)sql_int(r->lane_id, 0)), w->last.event_no);
     sql_reset(r->lane_id);
     return (int64_t)id;
 }
@@ -123,7 +123,7 @@ static void read_due(struct page_reader *r, struct page_work *w)
     sqlite3_stmt *due = r->due;
     size_t seen = w->count;
     sql_bind_int(due, 1, (int64_t)page->lane);
-    sql_bind_int(due, 2, w->last_due_ms);
+    sql_bind_int(due, 2, w->last.due_ms);
     sql_bind_int(due, 3, position_id(r, w));
     w->more = false;
     w->next_due_ms = INT64_MAX;
@@ -137,8 +137,7 @@ static void read_due(struct page_reader *r, struct page_work *w)
         }
         seen++;
         read_one(l, due, w, id);
-        w->last_due_ms = due_ms;
-        w->last_event_no = event_no_of_id(id);
+        w->last = (struct scan_cursor){due_ms, event_no_of_id(id)};
     }
     sql_reset(due);
     lookup_end_bodies(l);
@@ -158,8 +157,7 @@ static void page_read(struct page_reader *r, struct page_work *w)
     if (!w->going_on) {
         drop_items(w);
         w->items = xcalloc(w->page->limit, sizeof(struct callback *));
-        w->last_due_ms = w->page->after_due_ms;
-        w->last_event_no = w->page->after_event_no;
+        w->last = w->page->after;
         w->generation = UINT64_MAX;
     }
     sql_run(q, r->begin);
@@ -256,7 +254,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
         return PAGE_READ_AGAIN;
     int64_t memory_due_ms = page->brief ? INT64_MAX : least_due_in_memory(&s->view, page->lane);
     bool in_memory = memory_due_ms != INT64_MAX && memory_due_ms <= page->due_until_ms;
-    bool belongs = in_memory && (!w->more || memory_due_ms <= w->last_due_ms);
+    bool belongs = in_memory && (!w->more || memory_due_ms <= w->last.due_ms);
     if (belongs && !w->behind_barrier) {
         w->behind_barrier = true;
         return PAGE_READ_BEHIND_BARRIER;
@@ -268,8 +266,7 @@ enum page_verdict page_filter(struct sqlite_store *s, struct page_work *w)
     page->items = w->items;
     page->count = w->count;
     page->more = w->more || in_memory;
-    page->last_due_ms = w->last_due_ms;
-    page->last_event_no = w->last_event_no;
+    page->last = w->last;
     page->next_due_ms = w->next_due_ms < memory_due_ms ? w->next_due_ms : memory_due_ms;
     w->items = NULL;
     w->count = 0;
