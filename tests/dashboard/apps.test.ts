@@ -46,7 +46,7 @@ test('apps: a new app, and the preview is what the daemon computes', async () =>
       assert.deepEqual((await window.rows('Preview of rewards'))[1], ['$0.35', reward]),
     );
   await previews('11.67');
-  await window.field('Digits behind the point').fill('0');
+  await window.field('Decimal places').fill('0');
   await previews('12');
   await window.field('Currency Value').fill('0');
   await window.button('Save').first().click();
@@ -88,9 +88,9 @@ test('apps: final answers are a list, and what is none is refused by name', asyn
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 400/);
   await window.go('/apps/finals/postback');
-  const form = window.page.getByRole('form', { name: 'Final answers' });
+  const form = window.page.getByRole('form', { name: 'Final statuses' });
   const save = async (text: string) => {
-    await form.getByLabel('Statuses').fill(text);
+    await form.getByLabel('Statuses', { exact: true }).fill(text);
     await form.getByRole('button', { name: 'Save' }).click();
   };
   const stored = async () => (await daemon.good('GET', '/api/v1/apps/finals')).FinalStatuses;
@@ -102,7 +102,7 @@ test('apps: final answers are a list, and what is none is refused by name', asyn
   await window.said('Saved.');
   assert.deepEqual(await stored(), [404, 422]);
   await window.shows(async () =>
-    assert.equal(await form.getByLabel('Statuses').inputValue(), '404, 422'),
+    assert.equal(await form.getByLabel('Statuses', { exact: true }).inputValue(), '404, 422'),
   );
   await save('');
   await until('none is left', async () => (await stored()).length === 0);
@@ -197,7 +197,7 @@ test('apps: the secret is hidden until it is shown, and rotates', async () => {
   await window.button('Rotate').click();
   await window.field('Overlap').fill('1');
   await window.confirm('Rotate');
-  await window.see('The older secret is still live until');
+  await window.see('The old secret is valid until');
   const after = await secretNow();
   assert.notEqual(after, before);
   await window.see(after);
@@ -214,18 +214,18 @@ test('apps: a client certificate is set, shown and taken away', async () => {
   const window = await windowOf('developer', 'sunny-games');
   window.expect(/status of 400/);
   await window.go('/apps/certified/callback');
-  await window.button('Set one').click();
+  await window.button('Add').click();
   await window.field('Certificate').fill(made.certificate);
   await window.field('Private key').fill('no key');
-  await window.button('Use it').click();
+  await window.button('Save certificate').click();
   await window.page.locator('.fault').waitFor();
   await window.field('Private key').fill(made.key);
-  await window.button('Use it').click();
+  await window.button('Save certificate').click();
   await window.see('callbacks.example');
   assert.ok((await daemon.good('GET', '/api/v1/apps/certified')).ClientCertificate.Sha256);
   await window.button('Remove').click();
   await window.confirm('Remove');
-  await window.see('None: callbacks come without one.');
+  await window.see('None. Callbacks are sent without a certificate.');
   await window.close();
 });
 
@@ -239,7 +239,7 @@ test('apps: clients are made and switched off', async () => {
   await window.field('ClientId').fill('party-web');
   await window.field('Integration').selectOption('iframe');
   await window.button('Create').click();
-  await window.said('Client party-web has been made.');
+  await window.said('Client party-web created.');
   await window.button('Switch off party-web').click();
   await window.confirm('Switch off');
   await window.button('Switch on party-web').waitFor();

@@ -61,10 +61,10 @@ test('console: a received body is judged', async () => {
   };
   await judge(sent.body);
   await window.see('Sig matches');
-  await window.see('The body is the one that was sent');
+  await window.see('The body is unchanged');
   assert.match(sent.body, /72\.00/);
   await judge(sent.body.replace('72.00', '72.0'));
-  await window.see(/They part at character/);
+  await window.see(/They differ at character/);
   const secret = (await daemon.good('GET', '/api/v1/apps/farm-friends/secret')).CallbackSecret;
   const turned = createHash('md5').update(`judge-1judged${secret}`).digest('hex');
   await judge(sent.body.replace(/"Sig":"[0-9a-f]+"/, `"Sig":"${turned}"`));

@@ -237,7 +237,7 @@ test('people: the other sessions are listed and can be ended', async () => {
 test('people: an analyst sees figures, and neither secrets nor buttons', async () => {
   const window = await windowOf('analyst', 'sunny-games');
   await window.go('/apps/farm-friends/postback');
-  await window.see('Your role does not show secrets');
+  await window.see('Your role cannot see secrets');
   await window.lacks(window.button('Save'), window.link('Test console'));
   const url = window.field('Success Callback URL');
   await window.shows(async () => assert.ok(await url.isDisabled()));

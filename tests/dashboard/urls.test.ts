@@ -43,9 +43,13 @@ test('urls: the first page of an app shows all three, tests them, and sets them 
   await window.button('Test Offers').click();
   await group('Offers').getByText('Your code failed').waitFor();
   await window.link('Postback (surveys)').click();
-  await window.see('Also of this app:');
+  await window.see('Other URLs of this app:');
   await window.link('Offers').waitFor();
   await window.button('Test Success (surveys)').waitFor();
+  await window.link('Callback (offers)').click();
+  await window.see('Other URLs of this app:');
+  await window.link('Success (surveys)').waitFor();
+  await window.button('Test Offers').waitFor();
   await window.link('General').click();
   await window.text('One URL for all three').click();
   await window.field('URL for all three').fill(`${good.url}/all`);
@@ -73,17 +77,17 @@ test('urls: a test is never green when the receiver says wrong, and tests have a
   await window.see('No test yet');
   await window.button('Send').click();
   await window.see('Delivered: answered 200');
-  await window.see(/Sig is right, webhook-signature is right/);
+  await window.see(/Sig is correct, webhook-signature is correct/);
   receiver.answer = '{"status":"wrong signature"}';
   await window.button('Send').click();
-  await window.see('Answered 200, but the body says something is wrong');
+  await window.see('Answered 200, but the body reports an error');
   await window.lacks(window.page.locator('.notice.good, .card-head .badge.good'));
   await window.page.reload();
   await window.shows(async () => {
     const rows = await window.rows('Your tests');
     assert.deepEqual(
       rows.map(row => row[2]),
-      ['Says it is wrong', 'Taken'],
+      ['Error in body', 'Delivered'],
     );
     assert.match(rows[0]![3]!, /wrong signature/);
   });

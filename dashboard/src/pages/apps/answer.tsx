@@ -46,7 +46,7 @@ function Fields({ draft }: { draft: Draft }) {
         items={kinds}
         fault={draft.fault('SuccessAnswer')}
       />
-      {kind === 'Body' && field('Body', 'Body', 'White space around it does not matter.')}
+      {kind === 'Body' && field('Body', 'Body', 'Leading and trailing white space is ignored.')}
       {kind === 'Contains' && field('Contains', 'Text')}
       {kind === 'Field' && (
         <>
@@ -68,7 +68,7 @@ export function SuccessCard(props: TabProps) {
     <SettingsCard
       {...props}
       title="Success answer"
-      text="What counts as delivered, for all three URLs of the app. Other answers are tried again. The first 4 KiB of a body are judged."
+      text="What counts as delivered, for all three URLs of the app. Other answers are retried. Only the first 4 KiB of a body are checked."
       values={{ SuccessAnswer: wanted && JSON.stringify(wanted) }}
       json={{ name: 'SuccessAnswer', members: ['Body', 'Contains', 'Field', 'Value'] }}
     >

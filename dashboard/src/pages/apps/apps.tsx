@@ -93,8 +93,7 @@ export function AppsPanel({ partner }: { partner: string }) {
         {!list.data && list.loading && <Loading />}
         {list.data?.length === 0 && (
           <Empty title="No app yet" action={create || undefined}>
-            Make an app for each of your products. Then give it callback URLs and try them in the
-            test console.
+            Create an app for each of your products, set its callback URLs, and try them in the test console.
           </Empty>
         )}
         {list.data && list.data.length > 0 && (
@@ -140,7 +139,7 @@ export function AppsPage() {
     <div class="page">
       <PageHead
         title="Apps"
-        text="An app holds your Currency Value, the callback URLs and their secret."
+        text="Each app has its Currency Value, callback URLs and secret."
       />
       <AppsPanel partner={partnerId()} />
     </div>

@@ -12,14 +12,14 @@ function SetDialog(props: TabProps & { onClose: () => void }) {
   const sending = useSending();
   const send = async () => {
     await changeApp(props, { ClientCertificate: { Certificate: certificate, PrivateKey: key } });
-    say('The certificate is in use.');
+    say('Certificate saved.');
     props.onClose();
   };
   return (
     <FormDialog
       title="Client certificate"
       label="Certificate and key"
-      action="Use it"
+      action="Save certificate"
       sending={sending}
       fields={['Certificate', 'PrivateKey']}
       onClose={props.onClose}
@@ -27,7 +27,7 @@ function SetDialog(props: TabProps & { onClose: () => void }) {
     >
       <AreaField
         label="Certificate"
-        hint="PEM; the chain behind it."
+        hint="PEM, followed by its chain."
         value={certificate}
         onChange={setCertificate}
         fault={sending.fault('Certificate')}
@@ -50,12 +50,12 @@ export function CertificateCard(props: TabProps) {
   return (
     <Card
       title="Client certificate"
-      text="For receivers that ask who calls. It is shown to this app’s https URLs only."
+      text="For receivers that require mutual TLS. Used for this app’s https URLs only."
       actions={
         writable && (
           <>
             <Button size="small" onClick={() => setOpen('set')}>
-              {certificate ? 'Replace' : 'Set one'}
+              {certificate ? 'Replace' : 'Add'}
             </Button>
             {certificate && (
               <Button size="small" kind="danger" onClick={() => setOpen('remove')}>
@@ -71,11 +71,11 @@ export function CertificateCard(props: TabProps) {
           items={[
             ['Subject', certificate.Subject],
             ['SHA-256', <code>{certificate.Sha256}</code>],
-            ['Ends', <Time at={certificate.NotAfter} />],
+            ['Expires', <Time at={certificate.NotAfter} />],
           ]}
         />
       ) : (
-        <p class="quiet">None: callbacks come without one.</p>
+        <p class="quiet">None. Callbacks are sent without a certificate.</p>
       )}
       {open === 'set' && <SetDialog {...props} onClose={() => setOpen('')} />}
       {open === 'remove' && (
@@ -86,10 +86,10 @@ export function CertificateCard(props: TabProps) {
           onClose={() => setOpen('')}
           onDo={async () => {
             await changeApp(props, { ClientCertificate: null });
-            say('The certificate has been removed.');
+            say('Certificate removed.');
           }}
         >
-          Receivers that ask for one will refuse the next callback.
+          Receivers that require one will reject the next callback.
         </Confirm>
       )}
     </Card>

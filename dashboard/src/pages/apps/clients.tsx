@@ -39,7 +39,7 @@ function CreateDialog({
       Integration: integration,
     };
     const client = await post<Client>(path`/api/v1/apps/${app}/clients`, body);
-    say(`Client ${client.ClientId} has been made.`);
+    say(`Client ${client.ClientId} created.`);
     onDone();
     onClose();
   };
@@ -83,13 +83,13 @@ function SwitchClient({
       onClose={onClose}
       onDo={async () => {
         await request('PATCH', path`/api/v1/clients/${client.ClientId}`, { body: { Enabled: on } });
-        say(on ? 'It is on.' : 'It is off.');
+        say(on ? 'Client switched on.' : 'Client switched off.');
         onDone();
       }}
     >
       {on
-        ? 'Its events are taken again from now on.'
-        : 'Its events are refused from now on; what was refused does not come back by itself.'}
+        ? 'Its events are accepted again from now on.'
+        : 'Its events are rejected from now on. Rejected events must be reported again.'}
     </Confirm>
   );
 }
@@ -107,7 +107,7 @@ export function ClientsTab({ app }: TabProps) {
   return (
     <Card
       title="Clients"
-      text="One for each integration: reports and offer callbacks name it."
+      text="One for each integration. Reports and offer callbacks show its ClientId."
       actions={list.data && list.data.length > 0 && create}
       flush
     >
@@ -115,8 +115,7 @@ export function ClientsTab({ app }: TabProps) {
       {!list.data && list.loading && <Loading />}
       {list.data?.length === 0 && (
         <Empty title="No client yet" action={create || undefined}>
-          Events name the client they come from: make one for each place where you show surveys or
-          offers.
+          Every event belongs to a client. Create one for each place where you show surveys or offers.
         </Empty>
       )}
       {list.data && list.data.length > 0 && (

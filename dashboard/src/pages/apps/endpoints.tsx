@@ -128,7 +128,7 @@ function AllThree(props: TabProps) {
           type="url"
           mono
           placeholder="https://"
-          hint="RewardType tells your server which kind it is. It replaces the three URLs above."
+          hint="Replaces the three URLs above. RewardType tells your server the type of each callback."
           value={url}
           onChange={setUrl}
           fault={fault}
@@ -164,7 +164,7 @@ export function OtherTab({ app, kinds, here }: { app: App; kinds: Kind[]; here: 
   if (!endpoints.length) return null;
   return (
     <p class="row">
-      <span class="quiet">Also of this app:</span>
+      <span class="quiet">Other URLs of this app:</span>
       {endpoints.map(one => (
         <span key={one.Endpoint} class="row">
           <a href={`${here}/${tabOf(one.Endpoint)}`}>{about[one.Endpoint].title}</a>

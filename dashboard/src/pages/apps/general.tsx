@@ -36,7 +36,7 @@ function Preview({ currencyValue, decimals }: { currencyValue: string; decimals:
         ]}
       />
       <p class="quiet small">
-        The ratio in force when an event is accepted counts; a change touches no past reward.
+        The Currency Value at the time an event is accepted applies. A change does not affect past rewards.
       </p>
     </div>
   );
@@ -50,7 +50,7 @@ export function GeneralTab(props: TabProps) {
       <SettingsCard
         {...props}
         title="Rewards"
-        text="How USD that you earn becomes your in-app currency."
+        text="Converts the USD you earn into your in-app currency."
         values={{
           Name: app.Name,
           CurrencyValue: app.CurrencyValue.toString(),
@@ -71,13 +71,13 @@ export function GeneralTab(props: TabProps) {
                 label="Currency Value"
                 unit="per 1 USD"
                 inputMode="decimal"
-                hint="Above 0, at most 1,000,000, with up to 6 digits behind the point."
+                hint="Above 0, at most 1,000,000, with up to 6 decimal places."
                 value={draft.text('CurrencyValue')}
                 onChange={v => draft.set('CurrencyValue', v)}
                 fault={draft.fault('CurrencyValue')}
               />
               <TextField
-                label="Digits behind the point"
+                label="Decimal places"
                 inputMode="numeric"
                 hint="0 to 6. With 0 your users get whole coins."
                 value={draft.text('RewardDecimals')}
@@ -95,7 +95,7 @@ export function GeneralTab(props: TabProps) {
       <SettingsCard
         {...props}
         title="Disqualification rewards"
-        text="A small thank-you when a panelist turns out not to match. It goes to the failure URL."
+        text="A small reward for panelists who are disqualified, sent to the failure URL."
         values={{
           DisqualificationReward: app.DisqualificationReward.toString(),
           DisqualificationCap: String(app.DisqualificationCap),
@@ -127,20 +127,20 @@ export function GeneralTab(props: TabProps) {
       </SettingsCard>
       <SettingsCard
         {...props}
-        title="Switches"
+        title="Options"
         values={{ Enabled: app.Enabled, NegativeAdHoc: app.NegativeAdHoc }}
       >
         {draft => (
           <>
             <CheckField
               label="The app is on"
-              hint="Off: its callbacks wait, and their retry schedules are paused."
+              hint="When off, callbacks wait and retries are paused."
               checked={draft.on('Enabled')}
               onChange={on => draft.set('Enabled', on)}
             />
             <CheckField
               label="Ad hoc rewards may be negative"
-              hint="Lets the operator take back what a reconciliation shows to be too much."
+              hint="Lets the operator claw back overpayments found in a reconciliation."
               checked={draft.on('NegativeAdHoc')}
               onChange={on => draft.set('NegativeAdHoc', on)}
             />

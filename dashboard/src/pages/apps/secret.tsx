@@ -34,34 +34,34 @@ function RotateDialog({
         SigSwitch: sigSwitch,
       };
       onDone(await post<Secret>(path`/api/v1/apps/${app}/secret/rotate`, body));
-      say('A new secret is in force.');
+      say('Secret rotated.');
       onClose();
     });
   return (
     <Dialog title="Rotate the secret" onClose={onClose}>
       <ol class="stack-small">
-        <li>Rotate: a new secret is made, the old one stays valid for the overlap.</li>
-        <li>Put the new secret into your receiver beside the old one and accept both.</li>
-        <li>When the overlap is over, take the old one out.</li>
+        <li>Rotate: a new secret is created, and the old one stays valid during the overlap.</li>
+        <li>Add the new secret to your receiver and accept both.</li>
+        <li>After the overlap, remove the old secret.</li>
       </ol>
       <TextField
         label="Overlap"
         unit="hours"
         inputMode="decimal"
-        hint="webhook-signature carries a signature of each for so long; at most 720."
+        hint="Until then webhook-signature has one signature per secret. At most 720."
         value={hours}
         onChange={setHours}
         fault={sending.fault('OverlapSeconds')}
       />
       <SelectField
-        label="Sig is made with the new secret"
+        label="Use the new secret for Sig"
         value={sigSwitch}
         onChange={setSigSwitch}
         items={[
-          { value: 'end', title: 'At the end of the overlap' },
-          { value: 'now', title: 'At once' },
+          { value: 'end', title: 'After the overlap' },
+          { value: 'now', title: 'Immediately' },
         ]}
-        hint="Sig has room for one only. Choose “at once” when your receiver knows the new secret already, or when the old one has leaked."
+        hint="Sig is a single signature. Choose “Immediately” if your receiver already has the new secret, or if the old one has leaked."
       />
       <ProblemNotice problem={sending.others('OverlapSeconds')} />
       <div class="row end">
@@ -83,14 +83,14 @@ export function SecretCard({ app }: TabProps) {
   if (!may('apps:write')) {
     return (
       <Card title="Callback Secret">
-        <p class="quiet">Your role does not show secrets. A developer or an owner can.</p>
+        <p class="quiet">Your role cannot see secrets. Ask a developer or an owner.</p>
       </Card>
     );
   }
   return (
     <Card
       title="Callback Secret"
-      text="Signs every callback of this app, surveys and offers alike. Showing it is written to the audit log."
+      text="Signs every callback of this app, for surveys and offers. Viewing it is recorded in the audit log."
       actions={
         <Button size="small" onClick={() => setRotating(true)}>
           Rotate
@@ -105,10 +105,9 @@ export function SecretCard({ app }: TabProps) {
       />
       {secret?.OlderSecretUntil && (
         <Notice>
-          The older secret is still live until <Time at={secret.OlderSecretUntil} />;{' '}
+          The old secret is valid until <Time at={secret.OlderSecretUntil} />.{' '}
           {secret.SigUsesOlder
-            ? 'Sig is made with it until then.'
-            : 'Sig is made with the new one.'}
+            ? 'Until then it is used for Sig.' : 'Sig uses the new one.'}
         </Notice>
       )}
       <ProblemNotice problem={sending.problem} />

@@ -42,7 +42,7 @@ function UrlField({
       />
       {/^http:/i.test(url.trim()) && (
         <Caution>
-          http is not encrypted: anybody on the way can read and change these callbacks.
+          http is not encrypted: anyone on the network path can read and change these callbacks.
         </Caution>
       )}
     </div>
@@ -68,7 +68,7 @@ function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
         {count(endpoint.Succeeded24h)} delivered and {count(endpoint.Failed24h)} failed in 24 h,{' '}
         {count(endpoint.Waiting)} waiting
         {endpoint.LatencyP95Ms > 0 &&
-          `, 95 of 100 answered within ${duration(endpoint.LatencyP95Ms)}`}
+          `, p95 ${duration(endpoint.LatencyP95Ms)}`}
       </div>
       {sick && error && (
         <Notice tone={state.tone} title={error.Detail}>
@@ -115,7 +115,7 @@ function LimitsCard(props: TabProps) {
     <SettingsCard
       {...props}
       title="Limits"
-      text="How hard your servers may be pushed. They hold for all three URLs of the app."
+      text="How fast callbacks are sent to all three URLs of the app."
       values={{
         TimeoutSeconds: String(app.TimeoutSeconds),
         MaxConcurrency: String(app.MaxConcurrency),
@@ -126,19 +126,19 @@ function LimitsCard(props: TabProps) {
       {draft => (
         <div class="grid-3">
           <TextField
-            label="Time-out"
+            label="Timeout"
             unit="seconds"
             inputMode="numeric"
-            hint="3 to 30, for the whole exchange."
+            hint="3 to 30, from connecting to the end of the response."
             value={draft.text('TimeoutSeconds')}
             onChange={v => draft.set('TimeoutSeconds', v)}
             fault={draft.fault('TimeoutSeconds')}
           />
           <TextField
-            label="At the same time"
+            label="Concurrency"
             unit="callbacks"
             inputMode="numeric"
-            hint="Per URL, at most."
+            hint="At most this many in parallel per URL."
             value={draft.text('MaxConcurrency')}
             onChange={v => draft.set('MaxConcurrency', v)}
             fault={draft.fault('MaxConcurrency')}
@@ -162,8 +162,8 @@ function AnswersCard(props: TabProps) {
   return (
     <SettingsCard
       {...props}
-      title="Final answers"
-      text="A callback is given up at the first of these answers instead of being tried again: for servers that say 404 of users they do not know. 410 always ends a callback."
+      title="Final statuses"
+      text="A callback that gets one of these statuses is not retried, for example if your server answers 404 for unknown users. 410 is always final."
       values={{ FinalStatuses: props.app.FinalStatuses.join(', ') }}
       lists={['FinalStatuses']}
     >
@@ -188,7 +188,7 @@ function TypesCard(props: TabProps) {
     <SettingsCard
       {...props}
       title="Reward types"
-      text="Which callbacks are sent, for all three URLs of the app: for servers that fail on types they do not know. Others are skipped, and still count in reports."
+      text="The types of callbacks that are sent to the three URLs of the app. Other types are skipped, but still count in reports."
       values={{ RewardTypes: types && listed(types) }}
       lists={['RewardTypes']}
     >
@@ -199,7 +199,7 @@ function TypesCard(props: TabProps) {
           <>
             <CheckField
               label="Every type"
-              hint="Types that are added later, too."
+              hint="Including types that are added later."
               fault={draft.fault('RewardTypes')}
               checked={!text}
               onChange={on => draft.set('RewardTypes', on ? null : listed(rewardTypes))}
@@ -233,7 +233,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
       <SettingsCard
         {...props}
         title="Survey callbacks"
-        text="Where the outcome of surveys is posted. Saving a URL also switches it on again after a 410."
+        text="The results of surveys are posted to these URLs. Saving a URL also enables it again after a 410."
         values={{
           SuccessCallbackUrl: app.SuccessCallbackUrl,
           FailureCallbackUrl: app.FailureCallbackUrl,
@@ -252,7 +252,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
               draft={draft}
               name="FailureCallbackUrl"
               label="Failure Callback URL"
-              hint="Disqualified or not completed. Empty: none is sent."
+              hint="Disqualified or not completed. Empty: none are sent."
             />
           </>
         )}
@@ -268,7 +268,7 @@ export function PostbackTab(props: TabProps & { here: string }) {
           <>
             <CheckField
               label="Legacy fields"
-              hint="Adds Signature and UniqueSurveyId, for receivers that still read them."
+              hint="Adds Signature and UniqueSurveyId, for receivers that still need them."
               checked={draft.on('LegacyFields')}
               onChange={on => draft.set('LegacyFields', on)}
             />
@@ -298,7 +298,7 @@ export function CallbackTab(props: TabProps & { here: string }) {
       <SettingsCard
         {...props}
         title="Offer callbacks"
-        text="Where clicks, completions and reversals of offers are posted."
+        text="Clicks, completions and reversals of offers are posted to this URL."
         values={{ OfferCallbackUrl: app.OfferCallbackUrl }}
         nullable={['OfferCallbackUrl']}
       >
@@ -307,7 +307,7 @@ export function CallbackTab(props: TabProps & { here: string }) {
             draft={draft}
             name="OfferCallbackUrl"
             label="Offer Callback URL"
-            hint="Empty: none is sent."
+            hint="Empty: none are sent."
           />
         )}
       </SettingsCard>

@@ -50,14 +50,11 @@ async function verify(app: App, result: TestAttempt): Promise<Verified | null> {
 }
 
 function Signatures({ verified }: { verified: Verified | null }) {
-  if (!verified) return <Notice>Your role does not show Sig, so it cannot be checked here.</Notice>;
+  if (!verified) return <Notice>Your role cannot see Sig, so it is not checked here.</Notice>;
   const both = verified.Sig.Matches && verified.WebhookSignature?.Matches;
   return (
-    <Notice tone={both ? 'info' : 'bad'} title="Signatures of what was sent">
-      Sig {verified.Sig.Matches ? 'is right' : 'is wrong'}, webhook-signature{' '}
-      {verified.WebhookSignature?.Matches ? 'is right' : 'is wrong'} with this app’s secret. If your
-      server says otherwise, it has another secret or does not sign the raw body: paste what it
-      received under Verify.
+    <Notice tone={both ? 'info' : 'bad'} title="Signatures of the request">
+      Sig {verified.Sig.Matches ? 'is correct' : 'is wrong'}, webhook-signature{' '} {verified.WebhookSignature?.Matches ? 'is correct' : 'is wrong'} for this app’s secret. If your server disagrees, it uses another secret or does not verify the raw body: paste what it received under Verify.
     </Notice>
   );
 }
@@ -70,7 +67,7 @@ interface Sent {
 function Result({ result, verified }: Sent) {
   return (
     <Card
-      title="What your server said"
+      title="Result of the test"
       actions={
         outcomeOf(result) === 'doubted' ? (
           <Badge tone="bad">{result.Status}</Badge>
@@ -161,8 +158,8 @@ function SendPanel({ app }: { app: App }) {
               placeholder={configured ?? 'https://'}
               hint={
                 configured
-                  ? 'Empty: the URL that the app has for this type.'
-                  : 'The app has no URL for this type yet: type one in.'
+                  ? 'Empty: the app’s URL for this type.'
+                  : 'The app has no URL for this type yet. Enter one.'
               }
               value={url}
               onChange={setUrl}
@@ -223,7 +220,7 @@ export function ConsolePage() {
       <ProblemNotice problem={problem} retry={reload} />
       {!apps && !problem && <Loading />}
       {apps && !app && (
-        <Empty title="No app yet" action={<LinkButton href="/apps">Make one</LinkButton>}>
+        <Empty title="No app yet" action={<LinkButton href="/apps">Create one</LinkButton>}>
           A test callback is signed with an app’s secret.
         </Empty>
       )}

@@ -21,8 +21,8 @@ interface SentTest {
 
 const most = 20;
 const words: Record<Outcome, { tone: Tone; title: string }> = {
-  taken: { tone: 'good', title: 'taken' },
-  doubted: { tone: 'bad', title: 'says it is wrong' },
+  taken: { tone: 'good', title: 'delivered' },
+  doubted: { tone: 'bad', title: 'error in body' },
   failed: { tone: 'bad', title: 'failed' },
 };
 
@@ -72,7 +72,7 @@ export function TestLogCard({ log }: { log: TestLog }) {
   return (
     <Card
       title="Your tests"
-      text={`The last ${most} of this app that you sent from this browser.`}
+      text={`The last ${most} tests of this app, sent from this browser.`}
       flush={log.tests.length > 0}
       actions={
         log.tests.length > 0 && (

@@ -33,18 +33,16 @@ export function Verdict({ result }: { result: TestAttempt }) {
     case 'taken':
       return (
         <Notice tone="good" title={`Delivered: answered ${result.Status}`}>
-          Check that it credited nobody: IsTest is true.
+          Check that your server credited nobody: IsTest is true.
         </Notice>
       );
     case 'doubted':
       return (
         <Notice
           tone="bad"
-          title={`Answered ${result.Status}, but the body says something is wrong`}
+          title={`Answered ${result.Status}, but the body reports an error`}
         >
-          “{complaint(result.ResponseBody)}”. It counts as delivered: a real callback would not be
-          tried again. Answer 4xx or 5xx where your server refuses one, or say in the app’s Success
-          answer what a success looks like.
+          “{complaint(result.ResponseBody)}”. A real callback would count as delivered and would not be retried. Answer 4xx or 5xx to reject a callback, or describe a success in the app’s Success answer setting.
         </Notice>
       );
     case 'failed':

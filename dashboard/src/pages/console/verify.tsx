@@ -30,7 +30,7 @@ export function difference(sent: string, received: string): string | null {
   let i = 0;
   while (i < a.length && i < b.length && a[i] === b[i]) i++;
   const around = (text: string) => JSON.stringify(text.slice(Math.max(0, i - 12), i + 20));
-  return `They part at character ${i + 1}: sent ${around(a)}, received ${around(b)}.`;
+  return `They differ at character ${i + 1}: sent ${around(a)}, received ${around(b)}.`;
 }
 
 function FindingNotice({ name, finding }: { name: string; finding: Finding }) {
@@ -47,15 +47,14 @@ function Compared({ sent, received }: { sent: Callback; received: string }) {
   const found = difference(sent.Body, received);
   return found ? (
     <>
-      <Notice tone="warn" title="The body is not the one that was sent">
-        {found} Sign and store the raw bytes: JSON that was parsed and written again has other
-        numbers, spaces or escapes.
+      <Notice tone="warn" title="The body was changed">
+        {found} Verify the raw bytes: JSON that was parsed and serialized again can have other numbers, spaces or escapes.
       </Notice>
-      <Code title="As it was sent" text={sent.Body} />
+      <Code title="As sent" text={sent.Body} />
     </>
   ) : (
-    <Notice tone="good" title="The body is the one that was sent">
-      Byte for byte, but for Sig where the secret has changed since.{' '}
+    <Notice tone="good" title="The body is unchanged">
+      It equals the body that was sent, except for Sig if the secret was rotated.{' '}
       <a href={callbackPage(sent.RewardId)}>Open the callback</a>
     </Notice>
   );
@@ -99,12 +98,12 @@ export function VerifyPanel({ app }: { app: App }) {
     <>
       <Card
         title="Verify a received callback"
-        text="It is judged with the app’s own secrets; nothing of it is stored."
+        text="Checked with the app’s secrets. Nothing is stored."
       >
         <Form onSend={check} label="Verify a received callback">
           <AreaField
             label="Body"
-            hint="Exactly as it came: copy it from the raw request, not from a log that lays JSON out."
+            hint="Exactly as received: copy it from the raw request, not from a log that formats JSON."
             rows={6}
             value={body}
             onChange={setBody}
@@ -115,7 +114,7 @@ export function VerifyPanel({ app }: { app: App }) {
             <div class="stack">
               <TextField
                 label="The secret your server uses"
-                hint="Optional. Says whether it is this app’s, spaces and line ends included."
+                hint="Optional. Checks that it is this app’s secret, without extra spaces or line ends."
                 mono
                 value={secret}
                 onChange={setSecret}
@@ -147,7 +146,7 @@ export function VerifyPanel({ app }: { app: App }) {
       </Card>
       <div class="stack" aria-live="polite">
         {found && (
-          <Card title="Verdict">
+          <Card title="Result">
             <FindingNotice name="Sig" finding={found.verified.Sig} />
             {found.verified.WebhookSignature && (
               <FindingNotice name="webhook-signature" finding={found.verified.WebhookSignature} />
@@ -160,7 +159,7 @@ export function VerifyPanel({ app }: { app: App }) {
                   tone="warn"
                   title={`No callback ${found.verified.RewardId} in this account`}
                 >
-                  The RewardId was altered, or somebody else sent this.
+                  The RewardId was changed, or someone else sent this.
                 </Notice>
               )}
           </Card>
