@@ -26,7 +26,7 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   window.expect(/status of 400/);
   await window.go('/');
   await window.link('Alerts').click();
-  await window.see('Nobody is told when a callback URL stops working');
+  await window.see('Nobody is notified when a callback URL stops working');
   await window.shows(async () => {
     const down = await window.rows('Down now');
     assert.ok(down.some(row => /Alert App.*500/s.test(row.join(' '))));
@@ -37,7 +37,7 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   await window.field('OperationsUrl').fill('https://partner.example/alerts');
   await window.button('Save').click();
   await window.said('Saved.');
-  await window.lacks('Nobody is told when a callback URL stops working');
+  await window.lacks('Nobody is notified when a callback URL stops working');
   const partner = () => daemon.good('GET', '/api/v1/partners/sunny-games');
   assert.equal((await partner()).OperationsUrl, 'https://partner.example/alerts');
   await window.lacks('whsec_');
@@ -49,10 +49,10 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   });
   await window.button('Rotate').click();
   await window.confirm('Rotate');
-  await window.see('The older secret is still live until');
+  await window.see('The old secret is valid until');
   await window.field('OperationsUrl').fill('');
   await window.button('Save').click();
-  await window.see('Nobody is told when a callback URL stops working');
+  await window.see('Nobody is notified when a callback URL stops working');
   assert.equal((await partner()).OperationsUrl, null);
   await window.close();
 });

@@ -30,7 +30,7 @@ test('erasing: what there is is shown, and goes only when its id is typed', asyn
   await window.see('farm-friends');
   await window.button('Erase this panelist').click();
   const dialog = window.page.getByRole('dialog');
-  const confirm = dialog.getByRole('button', { name: 'Erase for ever' });
+  const confirm = dialog.getByRole('button', { name: 'Erase permanently' });
   const typed = dialog.getByLabel('Type the PanelistId to confirm');
   await typed.fill('forget-m');
   await typed.press('Enter');

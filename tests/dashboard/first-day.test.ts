@@ -34,12 +34,12 @@ test('first day: each step is ticked by being done, and links to where that is',
   await daemon.good('POST', '/api/v1/partners', { PartnerId: 'first-day', Name: 'First Day' });
   const window = await freshWindow('dora@first-day.example', 'developer', 'first-day');
 
-  await overviewShows(window, 0, 'Make an app', false);
-  await follow(window, 'Make an app', '/apps');
+  await overviewShows(window, 0, 'Create an app', false);
+  await follow(window, 'Create an app', '/apps');
   await daemon.good('POST', `${partner}/apps`, { AppId: 'day-app', CurrencyValue: 1 });
 
-  await overviewShows(window, 1, 'Add a client to it', false);
-  await follow(window, 'Add a client to it', '/apps/day-app/clients');
+  await overviewShows(window, 1, 'Add a client', false);
+  await follow(window, 'Add a client', '/apps/day-app/clients');
   const client = { ClientId: 'day-client', Integration: 'sdk' };
   await daemon.good('POST', '/api/v1/apps/day-app/clients', client);
 
@@ -52,8 +52,8 @@ test('first day: each step is ticked by being done, and links to where that is',
   await window.button('Send').click();
   await window.see('Delivered: answered');
 
-  await overviewShows(window, 4, 'Check the secret that your server uses', false);
-  const secretStep = 'Check the secret that your server uses';
+  await overviewShows(window, 4, 'Check the secret your server uses', false);
+  const secretStep = 'Check the secret your server uses';
   await follow(window, secretStep, '/console?app=day-app&do=verify&check=secret');
   const { CallbackSecret } = await daemon.good('GET', '/api/v1/apps/day-app/secret');
   await window.field('Body').fill(receiver.received.find(one => one.path === '/day')!.body);
@@ -80,7 +80,7 @@ test('first day: each step is ticked by being done, and links to where that is',
     return (await daemon.good('GET', path)).State === 'delivered';
   });
   await window.go('/');
-  await window.lacks('Your first day');
+  await window.lacks('Get started');
   await window.close();
 });
 
@@ -89,13 +89,13 @@ test('first day: it can be hidden, and those who cannot do it do not see it', as
   await daemon.good('POST', '/api/v1/partners', { PartnerId: 'no-day', Name: 'No Day' });
   const analyst = await freshWindow('ann@no-day.example', 'analyst', 'no-day');
   await analyst.go('/');
-  await analyst.lacks('Your first day');
+  await analyst.lacks('Get started');
   await analyst.close();
   const window = await freshWindow('olive@no-day.example', 'owner', 'no-day');
   await window.go('/');
-  await window.see('0 of 6 steps are done.');
+  await window.see('0 of 6 steps done.');
   await window.button('Hide').click();
   await window.go('/');
-  await window.lacks('Your first day');
+  await window.lacks('Get started');
   await window.close();
 });

@@ -104,7 +104,7 @@ test('money: ARPDAU of one day and eight clients is drawn, and said in cents', a
   const window = await windowOf('owner', 'one-day');
   await window.go(`/reports?report=arpdau&startDate=${day}&endDate=${day}`);
   // 20 + ... + 13 by 3 + ... + 10; others: 15 + 14 + 13 by 8 + 9 + 10
-  await window.see(/\$2\.54 over all these days and clients/);
+  await window.see(/\$2\.54 for all these days and clients/);
   await window.shows(async () =>
     assert.equal(await window.page.locator('.chart svg circle.point').count(), 6),
   );
@@ -113,7 +113,7 @@ test('money: ARPDAU of one day and eight clients is drawn, and said in cents', a
   await window.shows(async () => assert.equal((await values())[0], '$1.30'));
   await window.field('Exact amounts').check();
   await window.shows(async () => assert.equal((await values())[1], '$1.555556'));
-  await window.see(/\$2\.538462 over all these days and clients/);
+  await window.see(/\$2\.538462 for all these days and clients/);
   await window.close();
 });
 
@@ -232,6 +232,6 @@ test('money: a range that is none is explained', async () => {
   await window.go('/reports?startDate=2026-11-20&endDate=2026-11-10');
   await window.see(/endDate|startDate|range/i);
   await window.go('/reports?startDate=2026-99-99');
-  await window.lacks(window.text('Reading the report'));
+  await window.lacks(window.text('Loading the report'));
   await window.close();
 });

@@ -53,7 +53,7 @@ test('operator: a partner’s settings, and an account that is off', async () =>
   await admin.said('Saved.');
   await admin.button('Switch the account off').click();
   await admin.confirm('Switch off');
-  await admin.see('Events of its clients are refused as disabled.');
+  await admin.see('Events of its clients are rejected as disabled.');
   const partner = await daemon.good('GET', `/api/v1/partners/${PartnerId}`);
   assert.equal(partner.OperationsUrl, 'https://partner.example/told');
   assert.equal(partner.Enabled, false);
@@ -151,7 +151,7 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   await client.selectOption('farm-ios');
   await admin.field('PanelistId').fill('lucky-1');
   await admin.field('Reward').fill('-5');
-  await admin.see('This app takes no claw-backs.');
+  await admin.see('This app does not allow claw-backs.');
   await admin.shows(async () => assert.ok(await admin.button('Preview').isDisabled()));
   await admin.field('Reward').fill('150');
   await admin.field('Reason').fill('A survey that hung');
@@ -166,10 +166,10 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
     },
     { times: 1 },
   );
-  await admin.button('Pay it').click();
+  await admin.button('Pay').click();
   await admin.page.getByRole('dialog').getByRole('alert').waitFor();
-  await admin.button('Pay it').dblclick();
-  await admin.see('Already created earlier: it counts once.');
+  await admin.button('Pay').dblclick();
+  await admin.see('Already created. It counts only once.');
   await admin.see('delivered');
   const paid = await rewardsOf('lucky-1');
   assert.equal(paid.length, 1);
@@ -178,7 +178,7 @@ test('operator: an ad-hoc reward is paid once, however often it is asked for', a
   await admin.field('PanelistId').fill('lucky-2');
   await admin.field('Reward').fill('0.5');
   await admin.button('Preview').click();
-  await admin.button('Pay it').dblclick();
+  await admin.button('Pay').dblclick();
   await admin.see('Reward created.');
   assert.equal((await rewardsOf('lucky-2')).length, 1);
   await admin.close();
@@ -242,7 +242,7 @@ test('operator: a completed offer is looked at and reversed', async () => {
   admin.expect(/status of 404/);
   await admin.go('/rewards?do=reversal&partner=sunny-games');
   await admin.field('RewardId of the completed offer').fill('offer-to-reverse');
-  await admin.button('Look it up').click();
+  await admin.button('Look up').click();
   await admin.page.getByRole('alert').waitFor();
   // It comes a little later than whoever looks for it.
   await daemon.good('POST', '/api/v1/events', {
@@ -254,7 +254,7 @@ test('operator: a completed offer is looked at and reversed', async () => {
     OfferTitle: 'Build a castle',
     RevenueAmount: '2.50',
   });
-  await admin.button('Look it up').click();
+  await admin.button('Look up').click();
   await admin.see('unlucky-1');
   await admin.button('Reverse it').click();
   await admin.confirm('Reverse it');
@@ -267,10 +267,10 @@ test('operator: a completed offer is looked at and reversed', async () => {
     [[-300, -2.5]],
   );
   await admin.field('RewardId of the completed offer').fill('offer-to-reverse');
-  await admin.button('Look it up').click();
+  await admin.button('Look up').click();
   await admin.button('Reverse it').click();
   await admin.page.getByRole('dialog').getByRole('button', { name: 'Reverse it' }).click();
-  await admin.see('The event was refused; nothing was paid.');
+  await admin.see('The event was rejected. Nothing was paid.');
   await admin.close();
 });
 
@@ -281,7 +281,7 @@ test('operator: the audit log says what a change has changed', async () => {
   const admin = await windowOf('admin');
   await admin.go('/audit');
   await admin.field('Action').selectOption('app.changed');
-  await admin.field('About (an id)').fill('word-garden');
+  await admin.field('Object (its id)').fill('word-garden');
   await admin.button('Filter').click();
   await admin.shows(() =>
     assert.match(admin.page.url(), /action=app\.changed.*object=word-garden/),
@@ -351,7 +351,7 @@ test('operator: support sees accounts, and neither the system nor money nor peop
   await support.heading('Sunny Games').waitFor();
   await support.lacks(support.link('People'), support.link('API keys'));
   await support.link('Settings').click();
-  await support.see('Events of its clients are taken.');
+  await support.see('Events of its clients are accepted.');
   await support.lacks(support.button('Save'), support.button('Switch the account off'));
   for (const page of ['/rewards', '/people', '/partners/x/people/y/z']) {
     await support.go(page);

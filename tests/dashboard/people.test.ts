@@ -89,15 +89,15 @@ test('people: a second factor is switched on and asked for', async () => {
     assert.match((await code.locator('path').getAttribute('d'))!, /^M4 4h1v1h-1zM5 4h1v1h-1z/);
   });
   await window.field('Code').fill('000000');
-  await window.button('Switch it on').click();
+  await window.button('Turn on').click();
   await window.page.locator('.fault').waitFor();
   await window.field('Code').fill(totp(secret));
-  await window.button('Switch it on').click();
+  await window.button('Turn on').click();
   await window.see('Your recovery codes');
   const shown = await window.textOf(window.page.getByRole('region', { name: 'Recovery codes' }));
   const codes = shown.split('\n');
   assert.equal(codes.length, 10);
-  await window.button('I have kept them').click();
+  await window.button('I have saved them').click();
   await window.button('New recovery codes').waitFor();
   await window.button('Sign out').click();
   await window.field('E-mail').fill('lin@sunny.example');
@@ -226,7 +226,7 @@ test('people: the other sessions are listed and can be ended', async () => {
   await other.heading('Overview').waitFor();
   await window.go('/account');
   await window.button(/^End the session/).click();
-  await window.said('The session has ended.');
+  await window.said('Session ended.');
   await window.shows(async () => assert.equal((await window.rows('Sessions')).length, 1));
   await other.go('/callbacks');
   await other.heading('Sign in').waitFor();
@@ -286,7 +286,7 @@ test('people: an owner invites, changes a role and takes somebody out again', as
   await window.button('Manage ola@sunny.example').click();
   await window.field('Role').selectOption('developer');
   await window.button('Change the role').click();
-  await window.said('The role has been changed.');
+  await window.said('Role changed.');
   await other.go('/apps');
   await other.heading('Sign in').waitFor();
   await window.button('Manage ola@sunny.example').click();

@@ -4,13 +4,13 @@ import type { Endpoint, EndpointHealth, UnhealthyEndpoint } from '../lib/types';
 import { Badge, type Tone } from './basics';
 
 export const healthWords: Record<EndpointHealth, { tone: Tone; title: string }> = {
-  disabled: { tone: 'bad', title: 'Disabled after 410s' },
+  disabled: { tone: 'bad', title: 'Disabled (410)' },
   suspended: { tone: 'bad', title: 'Down' },
   host_down: { tone: 'bad', title: 'Host is down' },
-  paused: { tone: 'warn', title: 'Asked to wait' },
+  paused: { tone: 'warn', title: 'Paused (Retry-After)' },
   failing: { tone: 'warn', title: 'Failing' },
   app_disabled: { tone: 'warn', title: 'App is off' },
-  unknown: { tone: 'plain', title: 'Not known' },
+  unknown: { tone: 'plain', title: 'Unknown' },
   open: { tone: 'good', title: 'Healthy' },
   not_configured: { tone: 'plain', title: 'No URL' },
 };

@@ -29,7 +29,7 @@ function PasswordCard() {
       takeSession(await post<Session>('/api/v1/session/password', body));
       setPassword('');
       setNext('');
-      say('The password has been changed; all other sessions have ended.');
+      say('Password changed. All other sessions ended.');
     });
   return (
     <Card title="Password" text="Changing it ends all your other sessions.">
@@ -85,7 +85,7 @@ function SessionsCard() {
       await remove(path`/api/v1/sessions/${entry.SessionId}`);
       if (entry.Current) await loadSession();
       else list.reload();
-      say('The session has ended.');
+      say('Session ended.');
     });
   return (
     <Card

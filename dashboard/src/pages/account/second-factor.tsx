@@ -15,8 +15,8 @@ interface Begun {
 
 function RecoveryCodes({ codes, onClose }: { codes: string[]; onClose: () => void }) {
   return (
-    <ShownOnce title="Your recovery codes" action="I have kept them" onClose={onClose}>
-      <Notice tone="warn" title="Keep them somewhere safe now">
+    <ShownOnce title="Your recovery codes" action="I have saved them" onClose={onClose}>
+      <Notice tone="warn" title="Save them now">
         Each works once instead of a code from your app. You will not see them again.
       </Notice>
       <Code title="Recovery codes" text={codes.join('\n')} />
@@ -38,7 +38,7 @@ function PasswordStep({
       onBegun(await post<Begun>('/api/v1/session/second-factor', { Password: password })),
     );
   return (
-    <Form onSend={send} label="Who you are">
+    <Form onSend={send} label="Confirm your password">
       <TextField
         label="Your password"
         type="password"
@@ -103,7 +103,7 @@ function ConfirmStep({
       <div class="row end">
         <Button onClick={onClose}>Cancel</Button>
         <Button type="submit" kind="primary" busy={sending.busy}>
-          Switch it on
+          Turn on
         </Button>
       </div>
     </Form>
@@ -213,7 +213,7 @@ export function SecondFactorCard() {
       {open === 'renew' && (
         <GuardedDialog
           title="New recovery codes"
-          text="The old ones end at once."
+          text="The old codes stop working immediately."
           action="Create new codes"
           onClose={close}
           onDo={async body => {

@@ -47,13 +47,13 @@ function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => 
   return (
     <Card
       title="Where messages go"
-      text="Callbacks never go there. A message that is not answered with 2xx is sent again for 24 hours."
+      text="Callbacks are never sent there. A message that is not answered with 2xx is retried for 24 hours."
       actions={
         partner.OperationsUrl ? <Badge tone="good">On</Badge> : <Badge tone="warn">Off</Badge>
       }
     >
       {!partner.OperationsUrl && (
-        <Notice tone="warn" title="Nobody is told when a callback URL stops working">
+        <Notice tone="warn" title="Nobody is notified when a callback URL stops working">
           Set a URL of your server that receives messages.
         </Notice>
       )}
@@ -96,7 +96,7 @@ function SecretCard({ onRotated }: { onRotated: () => Promise<void> }) {
   return (
     <Card
       title="Signing secret"
-      text="Signs webhook-signature of messages, and of nothing else. Showing it is written to the audit log."
+      text="Signs messages, and nothing else. Viewing it is recorded in the audit log."
       actions={
         <Button size="small" onClick={() => setAsking(true)}>
           Rotate
@@ -111,7 +111,7 @@ function SecretCard({ onRotated }: { onRotated: () => Promise<void> }) {
       />
       {secret?.OlderSecretUntil && (
         <Notice>
-          The older secret is still live until <Time at={secret.OlderSecretUntil} />.
+          The old secret is valid until <Time at={secret.OlderSecretUntil} />.
         </Notice>
       )}
       <ProblemNotice problem={sending.problem} />
@@ -123,11 +123,11 @@ function SecretCard({ onRotated }: { onRotated: () => Promise<void> }) {
           onDo={async () => {
             setSecret(await post(`${to}/rotate`));
             await onRotated();
-            say('A new secret is in force.');
+            say('Secret rotated.');
           }}
         >
-          Messages are signed with both secrets for 24 hours: put the new one into your server
-          meanwhile.
+          Messages are signed with both secrets for 24 hours. Add the new one to your server in that
+          time.
         </Confirm>
       )}
     </Card>
@@ -147,13 +147,13 @@ function NowCard() {
     ['suspended', 'host_down', 'disabled'].includes(e.Health),
   );
   return (
-    <Card title="Now" text="Callback URLs that messages are about." flush>
+    <Card title="Now" text="Callback URLs that are down or disabled." flush>
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
       {bad?.length === 0 && (
         <div class="card-body quiet">
           {data!.States.unknown
-            ? 'None of those that could be asked is down.'
+            ? 'No callback URL with a known state is down.'
             : 'No callback URL is down or disabled.'}
         </div>
       )}
@@ -186,21 +186,21 @@ function NowCard() {
 }
 
 const messages = [
-  ['endpoint.suspended', 'A callback URL fails, or its host is not reached. Callbacks wait.'],
+  ['endpoint.suspended', 'A callback URL fails, or its host cannot be reached. Callbacks wait.'],
   [
     'endpoint.disabled',
     'It answered 410 to five callbacks in a row. Callbacks wait until you set the URL again or enable it.',
   ],
-  ['endpoint.recovered', 'It works again. What waits is on its way.'],
+  ['endpoint.recovered', 'It works again. Waiting callbacks are being sent.'],
   ['endpoint.certificate_expiring', 'Your receiver’s certificate has 14 days or less left.'],
-  ['endpoint.certificate_renewed', 'It is valid for longer again.'],
+  ['endpoint.certificate_renewed', 'Your receiver’s certificate was renewed.'],
 ] as const;
 
 function MessagesCard() {
   return (
     <Card
-      title="Which messages there are"
-      text="At most one per callback URL in five minutes; the last one always gives the present state."
+      title="Types of messages"
+      text="At most one per callback URL in five minutes. The last one always has the current state."
       flush
     >
       <Table
@@ -214,8 +214,8 @@ function MessagesCard() {
       />
       <div class="card-body">
         <p class="small quiet">
-          Signed with the three Standard Webhooks headers, like callbacks. More types may come:
-          answer 2xx to those that you do not know.
+          Signed with the three Standard Webhooks headers, like callbacks. Answer 2xx to unknown
+          types: more may be added.
         </p>
       </div>
     </Card>

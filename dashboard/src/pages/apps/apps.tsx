@@ -93,7 +93,8 @@ export function AppsPanel({ partner }: { partner: string }) {
         {!list.data && list.loading && <Loading />}
         {list.data?.length === 0 && (
           <Empty title="No app yet" action={create || undefined}>
-            Create an app for each of your products, set its callback URLs, and try them in the test console.
+            Create an app for each of your products, set its callback URLs, and try them in the test
+            console.
           </Empty>
         )}
         {list.data && list.data.length > 0 && (
@@ -137,10 +138,7 @@ export function AppsPanel({ partner }: { partner: string }) {
 export function AppsPage() {
   return (
     <div class="page">
-      <PageHead
-        title="Apps"
-        text="Each app has its Currency Value, callback URLs and secret."
-      />
+      <PageHead title="Apps" text="Each app has its Currency Value, callback URLs and secret." />
       <AppsPanel partner={partnerId()} />
     </div>
   );

@@ -115,7 +115,8 @@ export function ClientsTab({ app }: TabProps) {
       {!list.data && list.loading && <Loading />}
       {list.data?.length === 0 && (
         <Empty title="No client yet" action={create || undefined}>
-          Every event belongs to a client. Create one for each place where you show surveys or offers.
+          Every event belongs to a client. Create one for each place where you show surveys or
+          offers.
         </Empty>
       )}
       {list.data && list.data.length > 0 && (

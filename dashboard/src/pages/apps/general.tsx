@@ -36,7 +36,8 @@ function Preview({ currencyValue, decimals }: { currencyValue: string; decimals:
         ]}
       />
       <p class="quiet small">
-        The Currency Value at the time an event is accepted applies. A change does not affect past rewards.
+        The Currency Value at the time an event is accepted applies. A change does not affect past
+        rewards.
       </p>
     </div>
   );

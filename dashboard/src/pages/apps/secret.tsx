@@ -106,8 +106,7 @@ export function SecretCard({ app }: TabProps) {
       {secret?.OlderSecretUntil && (
         <Notice>
           The old secret is valid until <Time at={secret.OlderSecretUntil} />.{' '}
-          {secret.SigUsesOlder
-            ? 'Until then it is used for Sig.' : 'Sig uses the new one.'}
+          {secret.SigUsesOlder ? 'Until then it is used for Sig.' : 'Sig uses the new one.'}
         </Notice>
       )}
       <ProblemNotice problem={sending.problem} />

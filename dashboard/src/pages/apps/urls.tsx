@@ -67,8 +67,7 @@ function HealthNotice({ app, endpoint }: { app: App; endpoint: Endpoint }) {
       <div class="quiet small">
         {count(endpoint.Succeeded24h)} delivered and {count(endpoint.Failed24h)} failed in 24 h,{' '}
         {count(endpoint.Waiting)} waiting
-        {endpoint.LatencyP95Ms > 0 &&
-          `, p95 ${duration(endpoint.LatencyP95Ms)}`}
+        {endpoint.LatencyP95Ms > 0 && `, p95 ${duration(endpoint.LatencyP95Ms)}`}
       </div>
       {sick && error && (
         <Notice tone={state.tone} title={error.Detail}>

@@ -27,7 +27,7 @@ const filters = (): Filters =>
   Object.fromEntries(names.map(name => [name, query.value.get(name) ?? ''])) as Filters;
 
 const actionItems = [
-  { value: '', title: 'Everything' },
+  { value: '', title: 'All' },
   ...Object.keys(actionTitles).map(value => ({ value, title: value })),
 ];
 
@@ -55,7 +55,7 @@ function Filtering({ operator }: { operator: boolean }) {
             value={draft.actor}
             onChange={set('actor')}
           />
-          <TextField label="About (an id)" mono value={draft.object} onChange={set('object')} />
+          <TextField label="Object (its id)" mono value={draft.object} onChange={set('object')} />
           <TextField label="From day (UTC)" type="date" value={draft.from} onChange={set('from')} />
           <TextField label="To day (UTC)" type="date" value={draft.to} onChange={set('to')} />
         </div>

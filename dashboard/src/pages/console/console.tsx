@@ -54,7 +54,10 @@ function Signatures({ verified }: { verified: Verified | null }) {
   const both = verified.Sig.Matches && verified.WebhookSignature?.Matches;
   return (
     <Notice tone={both ? 'info' : 'bad'} title="Signatures of the request">
-      Sig {verified.Sig.Matches ? 'is correct' : 'is wrong'}, webhook-signature{' '} {verified.WebhookSignature?.Matches ? 'is correct' : 'is wrong'} for this app’s secret. If your server disagrees, it uses another secret or does not verify the raw body: paste what it received under Verify.
+      Sig {verified.Sig.Matches ? 'is correct' : 'is wrong'}, webhook-signature{' '}
+      {verified.WebhookSignature?.Matches ? 'is correct' : 'is wrong'} for this app’s secret. If
+      your server disagrees, it uses another secret or does not verify the raw body: paste what it
+      received under Verify.
     </Notice>
   );
 }

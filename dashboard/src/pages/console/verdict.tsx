@@ -38,11 +38,10 @@ export function Verdict({ result }: { result: TestAttempt }) {
       );
     case 'doubted':
       return (
-        <Notice
-          tone="bad"
-          title={`Answered ${result.Status}, but the body reports an error`}
-        >
-          “{complaint(result.ResponseBody)}”. A real callback would count as delivered and would not be retried. Answer 4xx or 5xx to reject a callback, or describe a success in the app’s Success answer setting.
+        <Notice tone="bad" title={`Answered ${result.Status}, but the body reports an error`}>
+          “{complaint(result.ResponseBody)}”. A real callback would count as delivered and would not
+          be retried. Answer 4xx or 5xx to reject a callback, or describe a success in the app’s
+          Success answer setting.
         </Notice>
       );
     case 'failed':

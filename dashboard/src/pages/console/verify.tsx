@@ -48,7 +48,8 @@ function Compared({ sent, received }: { sent: Callback; received: string }) {
   return found ? (
     <>
       <Notice tone="warn" title="The body was changed">
-        {found} Verify the raw bytes: JSON that was parsed and serialized again can have other numbers, spaces or escapes.
+        {found} Verify the raw bytes: JSON that was parsed and serialized again can have other
+        numbers, spaces or escapes.
       </Notice>
       <Code title="As sent" text={sent.Body} />
     </>

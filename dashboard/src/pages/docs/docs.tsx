@@ -23,7 +23,7 @@ function EgressCard() {
   return (
     <Card
       title="Where callbacks come from"
-      text="Allow these addresses where a firewall stands in front of your receiver."
+      text="If your receiver is behind a firewall, allow these addresses."
     >
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}
@@ -46,7 +46,7 @@ function Found({ asked }: { asked: string }) {
   if (!sections.length)
     return (
       <Card>
-        <Empty title="Nothing found">All words must be in one section: try fewer of them.</Empty>
+        <Empty title="Nothing found">All words must be in the same section. Try fewer words.</Empty>
       </Card>
     );
   return (
@@ -141,8 +141,8 @@ export default function DocsPage({ params }: PageProps) {
         text={
           slug ? undefined : (
             <>
-              For whoever writes your receiver. Every page here uses only the{' '}
-              <a href="/openapi.json">HTTP interface</a>, so a script can do all of it too.
+              For the developers of your receiver. This dashboard uses only the{' '}
+              <a href="/openapi.json">HTTP API</a>, so a script can do everything it does.
             </>
           )
         }
@@ -166,7 +166,7 @@ export default function DocsPage({ params }: PageProps) {
             <OnThisPage blocks={page.blocks} />
             <DocText blocks={page.blocks} fill={text => fill(text, app)} />
           </Card>
-          <Card title="Your values" text="They stand in the commands and paths of this page.">
+          <Card title="Your values" text="Used in the commands and paths of this page.">
             <OwnValues own={own} />
           </Card>
         </>
@@ -179,7 +179,7 @@ export default function DocsPage({ params }: PageProps) {
       ) : (
         <>
           <Contents />
-          <Card title="Your values" text="They stand in the commands and paths of every page.">
+          <Card title="Your values" text="Used in the commands and paths of every page.">
             <OwnValues own={own} />
           </Card>
           <EgressCard />

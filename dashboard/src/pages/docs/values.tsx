@@ -118,7 +118,7 @@ export function OwnValues({ own }: { own: ReturnType<typeof useOwn> }) {
       )}
       {data && !app && (
         <p>
-          There is no app yet: <a href="/apps">make one</a>, and its values stand in the examples.
+          No app yet: <a href="/apps">create one</a> to see its values in the examples.
         </p>
       )}
       {data && app && (

@@ -77,7 +77,7 @@ function columnsFor(rows: PartnerEarnings[]): Column<PartnerEarnings>[] {
     },
     counted('Payouts', row => row.Conversions, all.payouts),
     counted('Survey starts', row => row.SurveyAttempts, all.starts),
-    counted('Active panelists (days added up)', row => row.ActivePanelists, all.active),
+    counted('Active panelists (sum of days)', row => row.ActivePanelists, all.active),
     {
       title: 'ARPDAU',
       right: true,
@@ -120,7 +120,10 @@ export function EarningsPage() {
   const rows = data && byEarnings(data);
   return (
     <div class="page">
-      <PageHead title="Earnings" text="What each partner earned. Days are UTC; tests do not count.">
+      <PageHead
+        title="Earnings"
+        text="What each partner earned. Days are in UTC. Tests are not counted."
+      >
         <Button
           disabled={!rows?.length}
           onClick={() =>
@@ -159,7 +162,7 @@ export function EarningsPage() {
       </Card>
       <ProblemNotice problem={problem} retry={reload} />
       <Card flush>
-        {!rows && !problem && <Loading what="Reading the partners’ earnings" />}
+        {!rows && !problem && <Loading what="Loading the earnings" />}
         {rows?.length === 0 && <Empty title="No partner yet" />}
         {rows && rows.length > 0 && (
           <Table
@@ -173,7 +176,7 @@ export function EarningsPage() {
         {rows && rows.length > shownMost && (
           <div class="table-foot">
             <span class="quiet">
-              The first {shownMost} of {count(rows.length)}: the CSV has all of them.
+              Showing {shownMost} of {count(rows.length)}. The CSV has all of them.
             </span>
           </div>
         )}

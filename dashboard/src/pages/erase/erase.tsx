@@ -29,7 +29,7 @@ function Found({ Items, Next }: List<Callback>) {
   if (!Items.length)
     return (
       <Notice tone="warn" title="No callback of this panelist">
-        The id is matched byte for byte. Survey starts are not listed here, but are erased as well.
+        The id must match exactly. Survey starts are not listed here, but are erased as well.
       </Notice>
     );
   const unsent = Items.filter(one => one.State === 'pending' || one.State === 'delivering').length;
@@ -43,7 +43,7 @@ function Found({ Items, Next }: List<Callback>) {
         [Next ? `Oldest${some}` : 'Oldest', <Time at={Items.at(-1)!.CreatedAt} />],
         [
           'Not sent yet',
-          unsent ? `${callbacks(unsent)}${some}: never sent once erased` : `None${some}`,
+          unsent ? `${callbacks(unsent)}${some}: not sent once erased` : `None${some}`,
         ],
       ]}
     />
@@ -85,7 +85,7 @@ function EraseDialog(props: {
         <div class="row end">
           <Button onClick={onClose}>Cancel</Button>
           <Button type="submit" kind="danger" busy={sending.busy} disabled={!isSame}>
-            Erase for ever
+            Erase permanently
           </Button>
         </div>
       </Form>
@@ -108,23 +108,23 @@ function PreviewCard({ preview, onErase }: { preview: Preview; onErase: () => vo
       {preview.found ? (
         <Found {...preview.found} />
       ) : (
-        <p class="quiet">Your role does not read callbacks: what there is cannot be shown.</p>
+        <p class="quiet">Your role cannot read callbacks, so there is no preview.</p>
       )}
       <div class="grid-2">
         <div>
           <h3>Erased</h3>
           <ul>
-            <li>PanelistId, SessionId and Mid, replaced by an id of nobody</li>
+            <li>PanelistId, SessionId and Mid, replaced by a placeholder</li>
             <li>The bodies of callbacks, and headers and bodies of their attempts</li>
-            <li>Callbacks that are not sent yet: they are skipped</li>
+            <li>Callbacks that are not sent yet (they are skipped)</li>
           </ul>
         </div>
         <div>
           <h3>Kept</h3>
           <ul>
             <li>RewardId, amounts, days and states: reports and statements do not change</li>
-            <li>That somebody was erased, by whom and when, in the audit log, without the id</li>
-            <li>What your own systems have: erase it there as well</li>
+            <li>The audit log entry, without the PanelistId: who erased it and when</li>
+            <li>Data in your own systems: erase it there as well</li>
           </ul>
         </div>
       </div>
@@ -136,7 +136,7 @@ function Erased({ events }: { events: number }) {
   if (!events)
     return (
       <Notice tone="warn" title="Nothing was erased">
-        No event has this PanelistId. It is matched byte for byte: check capitals and spaces.
+        No event has this PanelistId. The id must match exactly: check capitals and spaces.
       </Notice>
     );
   return (
@@ -144,7 +144,7 @@ function Erased({ events }: { events: number }) {
       tone="good"
       title={events === 1 ? '1 event erased.' : `${count(events)} events erased.`}
     >
-      Events that are reported for this panelist from now on are stored again.
+      Later events of this panelist are stored again.
     </Notice>
   );
 }
@@ -171,7 +171,7 @@ export function ErasePage() {
     <div class="page">
       <PageHead
         title="Erase a panelist"
-        text="A person’s right to be forgotten: personal data goes, money stays."
+        text="Deletes the personal data of one panelist. Amounts stay in reports and statements."
       />
       <Card>
         <Form onSend={() => typed && void show()} label="Find the panelist">
@@ -180,7 +180,7 @@ export function ErasePage() {
             mono
             value={typed}
             onChange={setTyped}
-            hint="Byte for byte, as your system knows this user."
+            hint="Exactly as in your own system."
           />
           <div class="row end">
             <Button type="submit" busy={sending.busy} disabled={!typed}>
@@ -196,7 +196,7 @@ export function ErasePage() {
       ) : (
         erased === null && (
           <Card>
-            <Empty title="Nobody chosen">
+            <Empty title="No panelist selected">
               The preview shows what will be erased and what stays.
             </Empty>
           </Card>

@@ -78,7 +78,7 @@ function CreateDialog({
     >
       <TextField
         label="Name"
-        hint="What it is for, so that you know it when you revoke it."
+        hint="What the key is used for."
         value={name}
         onChange={setName}
         fault={sending.fault('Name')}
@@ -86,7 +86,7 @@ function CreateDialog({
       <TextField
         label="Last day (UTC)"
         type="date"
-        hint="After it the key is refused. Empty: it does not expire."
+        hint="The key stops working after this day. Empty: it does not expire."
         value={lastDay}
         onChange={setLastDay}
         fault={sending.fault('ExpiresAt')}
@@ -122,7 +122,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
   return (
     <Card
       title="Keys"
-      text="Keys belong to the whole account, not to one app."
+      text="Keys are for the account, not for one app."
       actions={list.data && list.data.length > 0 && create}
       flush
     >
@@ -219,7 +219,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
             list.reload();
           }}
         >
-          Programs that use it get 401 from the next request on. This cannot be undone.
+          Programs that use it get 401 from now on. This cannot be undone.
         </Confirm>
       )}
     </Card>

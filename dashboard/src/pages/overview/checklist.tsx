@@ -53,12 +53,12 @@ async function readSteps(signal: AbortSignal): Promise<Step[]> {
   const of = (tab: string) => (app ? path`/apps/${app.AppId}/` + tab : '/apps');
   const console = (more: string) => (app ? path`/console?app=${app.AppId}` + more : '/apps');
   return [
-    { title: 'Make an app', done: !!app, href: '/apps' },
-    { title: 'Add a client to it', done: client, href: of('clients') },
+    { title: 'Create an app', done: !!app, href: '/apps' },
+    { title: 'Add a client', done: client, href: of('clients') },
     { title: 'Set a callback URL', done: !!app && !!urlsOf(app), href: of('postback') },
     { title: 'Send a test callback', done: tested, href: console('') },
     {
-      title: 'Check the secret that your server uses',
+      title: 'Check the secret your server uses',
       done: checked,
       href: console('&do=verify&check=secret'),
     },
@@ -97,8 +97,8 @@ export function ChecklistCard() {
   if (!isShown || (!data && !problem)) return null;
   return (
     <Card
-      title="Your first day"
-      text={data && `${data.length - left!} of ${data.length} steps are done.`}
+      title="Get started"
+      text={data && `${data.length - left!} of ${data.length} steps done.`}
       actions={
         <Button size="small" onClick={end}>
           Hide

@@ -135,12 +135,12 @@ function Summary({ health }: { health: AccountEndpoints }) {
       )}{' '}
       {health.More && (
         <span class="quiet">
-          The {count(listed)} worst of {endpoints(unhealthy)} that are not healthy are shown.
+          Showing the {count(listed)} worst of {endpoints(unhealthy)} that are not healthy.
         </span>
       )}
       {unknown > 0 && (
-        <Notice tone="warn" title={`${endpoints(unknown)}: health not known`}>
-          The server that sends to them did not answer. This page asks again by itself.
+        <Notice tone="warn" title={`${endpoints(unknown)}: health unknown`}>
+          The server that delivers to them did not answer. Retrying automatically.
         </Notice>
       )}
     </div>
@@ -171,7 +171,7 @@ export function HealthCard() {
           title="No callback URL yet"
           action={<LinkButton href="/apps">Choose an app</LinkButton>}
         >
-          Callbacks are sent as soon as an app has a URL for them.
+          Callbacks are sent once an app has a URL for them.
         </Empty>
       )}
       {data && data.NotHealthy.length > 0 && <HealthTable health={data} reload={reload} />}

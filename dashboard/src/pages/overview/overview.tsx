@@ -217,7 +217,7 @@ function Charts({ month }: { month: Month }) {
 
 function passedOfDay(now: Date): string {
   const percent = Math.floor(((now.getTime() % dayMs) * 100) / dayMs);
-  return `Days are UTC; ${percent} % of today has passed.`;
+  return `Days are in UTC. ${percent} % of today has passed.`;
 }
 
 export function OverviewPage() {
@@ -255,15 +255,15 @@ export function OverviewPage() {
                   </LinkButton>
                 }
               >
-                Give an app its callback URLs, try them in the test console, and what your panelists
-                do appears here within seconds.
+                Set the callback URLs of an app and try them in the test console. What your
+                panelists do appears here within seconds.
               </Empty>
             </Card>
             <HealthCard />
           </>
         )
       ) : (
-        !month.problem && <Loading what="Reading the reports" />
+        !month.problem && <Loading what="Loading the reports" />
       )}
     </div>
   );

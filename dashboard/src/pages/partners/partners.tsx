@@ -140,7 +140,7 @@ export function PartnersPage() {
   );
   return (
     <div class="page">
-      <PageHead title="Partners" text="The accounts that are paid: their apps, people and keys.">
+      <PageHead title="Partners" text="Accounts with their apps, people and keys.">
         {data && data.length > 0 && create}
       </PageHead>
       <ProblemNotice problem={problem} retry={reload} />
@@ -169,7 +169,7 @@ export function PartnersPage() {
         {found && found.length > shownMost && (
           <div class="table-foot">
             <span class="quiet">
-              The first {shownMost} of {count(found.length)}: search to see others.
+              Showing {shownMost} of {count(found.length)}. Search to find the others.
             </span>
           </div>
         )}

@@ -29,8 +29,8 @@ function EnabledCard(props: Props) {
       title={partner.Enabled ? 'The account is on' : 'The account is off'}
       text={
         partner.Enabled
-          ? 'Events of its clients are taken.'
-          : 'Events of its clients are refused as disabled. What is waiting goes on being sent.'
+          ? 'Events of its clients are accepted.'
+          : 'Events of its clients are rejected as disabled. Waiting callbacks are still sent.'
       }
       actions={
         may('admin') && (
@@ -52,8 +52,8 @@ function EnabledCard(props: Props) {
           }}
         >
           {on
-            ? `Events of ${partner.Name || partner.PartnerId} are taken again from now on.`
-            : `Every event of ${partner.Name || partner.PartnerId} is refused from now on; what was refused does not come back by itself.`}
+            ? `Events of ${partner.Name || partner.PartnerId} are accepted again from now on.`
+            : `Every event of ${partner.Name || partner.PartnerId} is rejected from now on. Rejected events must be reported again.`}
         </Confirm>
       )}
     </Card>

@@ -68,7 +68,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
               <Button
                 kind="primary"
                 busy={sending.busy}
-                onClick={() => patch('The role has been changed.', { Role: role })}
+                onClick={() => patch('Role changed.', { Role: role })}
               >
                 Change the role
               </Button>
@@ -88,9 +88,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
             )}
             <Button
               disabled={sending.busy}
-              onClick={() =>
-                act('All sessions have ended.', () => remove(`${address}/sessions`, query))
-              }
+              onClick={() => act('All sessions ended.', () => remove(`${address}/sessions`, query))}
             >
               End all sessions
             </Button>

@@ -110,9 +110,9 @@ export function PeoplePanel({ partner }: PanelProps) {
         <ProblemNotice problem={list.problem} retry={list.reload} />
         {!list.data && list.loading && <Loading />}
         {none && (
-          <Empty title="Nobody yet" action={invite}>
+          <Empty title="No people yet" action={invite}>
             {partner
-              ? 'An owner invites everybody else of the account.'
+              ? 'Invite the first owner, who can then invite others.'
               : 'Invite the people who write your receiver and read your reports.'}
           </Empty>
         )}

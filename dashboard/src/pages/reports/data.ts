@@ -43,7 +43,7 @@ export const reports: Record<ReportName, Kind> = {
   'survey-attempts': {
     title: 'Survey starts',
     field: 'SurveyAttempts',
-    text: 'How often a panelist entered a survey.',
+    text: 'Number of times a panelist entered a survey.',
     money: false,
     byProduct: false,
   },

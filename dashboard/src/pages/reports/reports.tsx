@@ -182,7 +182,7 @@ function Filters({ ask, clients }: { ask: Asked; clients: Client[] | null }) {
           />
         )}
         <CheckField
-          label="Test events too"
+          label="Include test events"
           checked={ask.query['includeTest'] === true}
           onChange={on => setQuery({ includeTest: on ? 'true' : null })}
         />
@@ -238,7 +238,7 @@ interface ReportTableProps {
 
 /** Of days added up panelists are counted once a day. */
 function totalName({ name, step }: Asked): string {
-  return name === 'active-panelist' && step === 'day' ? 'Total (days added up)' : 'Total';
+  return name === 'active-panelist' && step === 'day' ? 'Total (sum of days)' : 'Total';
 }
 
 function ReportTable({ ask, rows, whole }: ReportTableProps) {
@@ -282,7 +282,7 @@ function ReportTable({ ask, rows, whole }: ReportTableProps) {
       {rows.length > shown && (
         <div class="table-foot">
           <span class="quiet">
-            {count(shown)} of {count(rows.length)} rows; the CSV has every day and client.
+            {count(shown)} of {count(rows.length)} rows. The CSV has every day and client.
           </span>
           <Button size="small" onClick={() => setShown(shown + 500)}>
             Show more
@@ -397,8 +397,8 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
             </Button>
           }
         >
-          No event of these days and clients has been reported. Test events count only when “Test
-          events too” is on.
+          There are no events for these days and clients. Test events count only when “Include test
+          events” is on.
         </Empty>
       </Card>
     );
@@ -412,7 +412,7 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
           total && ask.name !== 'active-panelist' ? (
             <>
               <Value value={total} money={kind.money} exact={ask.exact} />{' '}
-              {ask.name === 'arpdau' ? 'over all these days and clients' : 'in all'}, by {ask.step}
+              {ask.name === 'arpdau' ? 'for all these days and clients' : 'in total'}, by {ask.step}
               {splitBy}
             </>
           ) : (
@@ -434,7 +434,7 @@ function ReportBody({ ask, periods, clients }: BodyProps) {
       </Card>
       <Card
         title="Compared with the period before"
-        text={includesToday ? 'Today is not over yet.' : undefined}
+        text={includesToday ? 'Today is not complete yet.' : undefined}
         flush
       >
         <Comparison
@@ -489,7 +489,7 @@ export function ReportsPage() {
       {data ? (
         <ReportBody ask={ask} periods={data} clients={clients} />
       ) : (
-        loading && !problem && <Loading what="Reading the report" />
+        loading && !problem && <Loading what="Loading the report" />
       )}
     </div>
   );

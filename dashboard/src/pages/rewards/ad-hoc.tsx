@@ -85,7 +85,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
           mono
           value={panelist}
           onChange={setPanelist}
-          hint="Byte for byte, as the partner knows its user."
+          hint="Exactly as in the partner’s own system."
         />
         <TextField
           label="Reward"
@@ -96,14 +96,14 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
           hint={
             chosen &&
             (chosen.app.NegativeAdHoc
-              ? 'Below zero takes back what was paid by mistake.'
-              : 'Above zero: this app takes no claw-backs (NegativeAdHoc is off).')
+              ? 'A negative amount takes back an earlier payment.'
+              : 'Must be positive: this app does not allow claw-backs (NegativeAdHoc is off).')
           }
           fault={
             reward.trim() && !amount
-              ? 'This is no number.'
+              ? 'Enter a number.'
               : refused
-                ? 'This app takes no claw-backs.'
+                ? 'This app does not allow claw-backs.'
                 : null
           }
         />
@@ -139,7 +139,7 @@ function AdHocForm({ partner, choices, onSent }: FormProps) {
       {asking && chosen && amount && (
         <Confirm
           title={amount.isNegative ? 'Take this back?' : 'Pay this reward?'}
-          action={amount.isNegative ? 'Take it back' : 'Pay it'}
+          action={amount.isNegative ? 'Take back' : 'Pay'}
           danger={amount.isNegative}
           onClose={() => setAsking(false)}
           onDo={pay}

@@ -31,7 +31,7 @@ export async function sendOnce(event: Record<string, unknown>): Promise<boolean>
     const earlier = refused.Errors.some(error => error.Code === 'conflict');
     const why = earlier
       ? 'This form was already submitted with other values. Look that reward up before you send another.'
-      : 'The event was refused; nothing was paid.';
+      : 'The event was rejected. Nothing was paid.';
     throw new Problem(400, why, why, refused.Errors);
   }
   return answer.Accepted === 1;

@@ -72,8 +72,8 @@ function Found({ partner, callback, onSent }: Props & { callback: Callback }) {
           {what}
           <p>
             The panelist loses <Amount amount={callback.Reward} />, the partner{' '}
-            <Usd amount={callback.RevenueAmount} />, on today’s day. It cannot be undone, and
-            happens only once, even if you click again.
+            <Usd amount={callback.RevenueAmount} />, dated today. This cannot be undone, and happens
+            only once, even if you click again.
           </p>
         </Confirm>
       )}
@@ -95,13 +95,13 @@ export function ReversalCard({ partner, onSent }: Props) {
   return (
     <Card
       title="Reversal of an offer"
-      text="The advertiser took an offer back: the same amounts, below zero, go to the Offer Callback URL."
+      text="The advertiser reversed an offer. The same amounts, negative, are sent to the Offer Callback URL."
     >
       <Form onSend={find} label="Find the offer">
         <TextField label="RewardId of the completed offer" mono value={typed} onChange={setTyped} />
         <div class="row end">
           <Button type="submit" disabled={!typed.trim()}>
-            Look it up
+            Look up
           </Button>
         </div>
       </Form>

@@ -37,7 +37,7 @@ function Outcome({ sent }: { sent: Sent }) {
   return (
     <Notice
       tone="good"
-      title={sent.fresh ? 'Reward created.' : 'Already created earlier: it counts once.'}
+      title={sent.fresh ? 'Reward created.' : 'Already created. It counts only once.'}
     >
       <Facts
         items={[

@@ -37,7 +37,7 @@ const titles = {
 
 function intro(link: Link): string {
   if (link.Kind === 'set_up') return 'You become the first administrator of this installation.';
-  const where = link.Partner ? link.Partner.Name : 'the operator’s side';
+  const where = link.Partner ? link.Partner.Name : 'the operator';
   if (link.Kind === 'reset') return `For ${link.Email} at ${where}.`;
   return `You join ${where} as ${link.Role}, with ${link.Email}.`;
 }
@@ -87,7 +87,7 @@ function LinkForm({ token, link }: { token: string; link: Link }) {
           label="Password"
           type="password"
           autocomplete="new-password"
-          hint="At least 12 characters. A few words that only you would put together are good."
+          hint="At least 12 characters. Use a few words that only you would combine."
           value={password}
           onChange={setPassword}
           fault={sending.fault('Password')}
@@ -108,7 +108,7 @@ function LinkForm({ token, link }: { token: string; link: Link }) {
           {link.Kind === 'reset' ? 'Set the password' : 'Create my account'}
         </Button>
         <p class="quiet small">
-          This link ends <Time at={link.ExpiresAt} />.
+          This link expires <Time at={link.ExpiresAt} />.
         </p>
       </Form>
     </Card>
@@ -132,13 +132,13 @@ export function LinkPage() {
         <strong>postbackd</strong>
       </div>
       <PageHead
-        title={link ? titles[link.Kind] : gone ? 'This link does not work' : 'One moment'}
+        title={link ? titles[link.Kind] : gone ? 'This link does not work' : 'Loading'}
         text={link ? intro(link) : undefined}
       />
       {gone ? (
         <>
-          <Notice tone="warn" title="It is wrong, was used already, or has expired">
-            Links work once. Ask whoever sent it for a new one; the newest link ends the older ones.
+          <Notice tone="warn" title="The link is wrong, already used, or expired">
+            A link works once. Ask the sender for a new one. Only the newest link works.
           </Notice>
           <LinkButton href="/">Go to the sign-in page</LinkButton>
         </>

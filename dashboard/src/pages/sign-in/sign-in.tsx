@@ -11,9 +11,9 @@ import { Dialog } from '../../ui/overlay';
 function SetUpHint() {
   return (
     <Notice title="No users yet">
-      The first administrator is made with a one-time link, which stands in the terminal where
-      postbackd was started. Without a terminal, run{' '}
-      <code>postbackd user add EMAIL --role admin</code> on that machine: it prints the link.
+      Create the first administrator with the one-time link that postbackd printed in its terminal.
+      Without a terminal, run <code>postbackd user add EMAIL --role admin</code> on that machine to
+      get the link.
     </Notice>
   );
 }
@@ -92,7 +92,7 @@ function SignInForm({ needsCode, setNeedsCode }: Step) {
                   '',
                   needsCode
                     ? 'This code is wrong or has been used. Wait for the next one and try again.'
-                    : 'E-mail or password is wrong. Both are case-sensitive; a forgotten password is reset by an owner of your account, who can make you a new link.',
+                    : 'E-mail or password is wrong. Both are case-sensitive. If you forgot your password, ask an owner of your account for a new link.',
                 )
               : sending.problem
           }
@@ -134,7 +134,7 @@ export function SignInAgain() {
   return (
     <Dialog title={needsCode ? 'Second factor' : 'Sign in'} covers>
       <Notice title="Your session has ended">
-        Sign in again; the page and what you typed are as you left them.
+        Sign in again. The page and what you typed are kept.
       </Notice>
       <SignInForm needsCode={needsCode} setNeedsCode={setNeedsCode} />
     </Dialog>

@@ -37,7 +37,7 @@ function AppsCard({ rows }: { rows: Row[] }) {
   return (
     <Card
       title="Apps"
-      text="Rewards owed, reversals subtracted on their own day. Test events are left out."
+      text="Rewards, with reversals subtracted on their own day. Test events are excluded."
       flush
     >
       <Table
@@ -177,8 +177,8 @@ function CheckCard({ day }: { day: string }) {
         hold every reward of the day and no other.
       </p>
       <p>
-        A day is <strong>open</strong> while late events are taken, for 90 days after it, or while
-        one of its callbacks waits. Then it is <strong>final</strong>.
+        A day is <strong>open</strong> for 90 days, while late events are accepted, or while one of
+        its callbacks is waiting. Then it is <strong>final</strong>.
       </p>
     </Card>
   );
@@ -196,7 +196,7 @@ export function StatementPage({ params }: PageProps) {
             title="No such month"
             action={<LinkButton href="/statements">All months</LinkButton>}
           >
-            A month is written as 2026-11, and there is no statement of the future.
+            Write a month as 2026-11. Future months have no statement.
           </Empty>
         </Card>
       </div>
@@ -212,7 +212,7 @@ function Month({ month, today }: { month: string; today: string }) {
     <div class="page">
       <PageHead
         title={longMonth(`${month}-01`)}
-        text="Days are UTC, by the events’ Timestamp, as in the reports."
+        text="Days are in UTC, by the Timestamp of events, as in the reports."
         crumb={{ href: '/statements', title: 'Statements' }}
       >
         <Badge tone={state.tone}>{state.title}</Badge>
@@ -228,7 +228,7 @@ function Month({ month, today }: { month: string; today: string }) {
       {isRead && !rows.length && (
         <Card>
           <Empty title="No rewards in this month">
-            Only rewards that owe a callback are in a statement, and no test events.
+            A statement lists rewards that have a callback, without test events.
           </Empty>
         </Card>
       )}

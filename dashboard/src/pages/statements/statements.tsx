@@ -55,7 +55,7 @@ function MonthsTable({ months, today }: { months: MonthTotal[]; today: string })
           sort: row => row.earned,
         },
         {
-          title: 'Against the month before',
+          title: 'Change from the month before',
           right: true,
           // A month that is not over has nothing to be compared with.
           cell: row =>
@@ -83,14 +83,11 @@ export function StatementsPage() {
   );
   return (
     <div class="page">
-      <PageHead
-        title="Statements"
-        text="What each month came to, to check against your own records."
-      />
+      <PageHead title="Statements" text="Monthly totals, to check against your own records." />
       <ProblemNotice problem={problem} retry={reload} />
       <Card
         title={`${longMonth(`${monthBefore(last, 11)}-01`)} to ${longMonth(`${last}-01`)}`}
-        text="Late events change a month until 90 days after its last day."
+        text="Late events are accepted for 90 days after the last day of a month."
         actions={
           <>
             <LinkButton size="small" href={`/statements?to=${monthBefore(last, 12)}`}>
@@ -105,11 +102,9 @@ export function StatementsPage() {
         }
         flush
       >
-        {!data && !problem && <Loading what="Reading the months" />}
+        {!data && !problem && <Loading what="Loading the months" />}
         {data?.length === 0 && (
-          <Empty title="Nothing in these months">
-            A month is listed once an event of it has been reported.
-          </Empty>
+          <Empty title="Nothing in these months">A month is listed once it has events.</Empty>
         )}
         {data && data.length > 0 && <MonthsTable months={data} today={today} />}
       </Card>

@@ -18,12 +18,12 @@ export function bytes(n: number): string {
 }
 
 const titles: Record<string, { title: string; text: string }> = {
-  disk_reserve: { title: 'Free disk', text: 'Refused when no more than the reserve is free.' },
-  journal: { title: 'Journal', text: 'What is committed and not yet in the database file.' },
+  disk_reserve: { title: 'Free disk', text: 'Events are rejected when only the reserve is left.' },
+  journal: { title: 'Journal', text: 'Committed, but not yet in the database file.' },
   waiting: { title: 'Waiting callbacks', text: 'Raise --waiting-most, or fix the endpoints.' },
-  queue: { title: 'Events in memory', text: 'Events come faster than they are recorded.' },
-  database: { title: 'Database', text: 'Refused while it cannot be written.' },
-  failed: { title: 'Disk errors', text: 'The disk refused a write: the server stops.' },
+  queue: { title: 'Events in memory', text: 'Events arrive faster than they are recorded.' },
+  database: { title: 'Database', text: 'Events are rejected while it cannot be written.' },
+  failed: { title: 'Disk errors', text: 'A write failed: the server stops.' },
 };
 
 const sizeOf = (limit: Limit, n: number) => (limit.Unit === 'bytes' ? bytes(n) : count(n));
@@ -31,19 +31,19 @@ const sizeOf = (limit: Limit, n: number) => (limit.Unit === 'bytes' ? bytes(n) :
 function inWords(limit: Limit): string {
   if (limit.Used === null || limit.Most === null) return '';
   if (limit.Bound === 'disk_reserve')
-    return `${sizeOf(limit, limit.Most)} free, ${sizeOf(limit, limit.Used)} of it the reserve`;
+    return `${sizeOf(limit, limit.Most)} free, ${sizeOf(limit, limit.Used)} reserved`;
   return `${sizeOf(limit, limit.Used)} of ${sizeOf(limit, limit.Most)}`;
 }
 
 function Fullness({ limit }: { limit: Limit }) {
   const { Used: used, Most: most } = limit;
-  if (used === null || most === null) return <span class="quiet">no size</span>;
+  if (used === null || most === null) return <span class="quiet">–</span>;
   const percent = Decimal.of(used * 100).dividedBy(Decimal.of(most), 1) ?? Decimal.zero;
   return (
     <div class="stack-small fullness">
       <progress
         class={`progress ${used * 10 >= most * 8 ? 'bad' : ''}`}
-        aria-label={`${titles[limit.Bound]?.title ?? limit.Bound}: ${percent.format()} % of the bound`}
+        aria-label={`${titles[limit.Bound]?.title ?? limit.Bound}: ${percent.format()} % of the limit`}
         value={Math.min(used, most)}
         max={most}
       />
@@ -56,7 +56,7 @@ export function LimitsCard({ limits }: { limits: Limit[] }) {
   return (
     <Card
       title="Limits"
-      text="When one is reached, events are refused with Retry-After; callbacks go on."
+      text="When a limit is reached, events are rejected with Retry-After. Callbacks continue."
       flush
     >
       <Table
@@ -75,7 +75,7 @@ export function LimitsCard({ limits }: { limits: Limit[] }) {
           },
           { title: 'Used', cell: limit => <Fullness limit={limit} /> },
           {
-            title: 'Requests refused',
+            title: 'Requests rejected',
             right: true,
             cell: limit =>
               limit.Refused ? <Badge tone="bad">{count(limit.Refused)}</Badge> : count(0),

@@ -49,7 +49,7 @@ function useRates(now: System | null): Rates | null {
 
 export function drainText(seconds: number | null): string {
   if (seconds === null) return 'Nothing is being delivered';
-  return seconds === 0 ? 'Nothing waits' : `About ${duration(seconds * 1000)} to drain`;
+  return seconds === 0 ? 'Nothing waiting' : `Drains in about ${duration(seconds * 1000)}`;
 }
 
 function Figures({ system }: { system: System }) {
@@ -62,12 +62,12 @@ function Figures({ system }: { system: System }) {
       <Metric
         title="Events a second"
         value={rates?.eventsPerS?.format() ?? '–'}
-        note={`${count(events.Accepted)} in all`}
+        note={`${count(events.Accepted)} in total`}
       />
       <Metric
         title="Delivered a second"
         value={rates?.attemptsPerS.format() ?? '–'}
-        note={`${count(callbacks.Delivered)} in all, ${count(callbacks.InFlight)} under way`}
+        note={`${count(callbacks.Delivered)} in total, ${count(callbacks.InFlight)} in progress`}
       />
       <Metric
         title="Waiting"
@@ -77,7 +77,7 @@ function Figures({ system }: { system: System }) {
       <Metric
         title="Oldest waiting"
         value={oldest ? duration(Math.max(lagMs, 0)) : '–'}
-        note={oldest ? `Accepted ${relative(new Date(oldest), serverNow())}` : 'Nothing waits'}
+        note={oldest ? `Accepted ${relative(new Date(oldest), serverNow())}` : 'Nothing waiting'}
       />
       <Metric title="Dead" value={count(callbacks.Dead)} note="Given up after all attempts" />
     </div>
@@ -94,8 +94,8 @@ function Notices({ system }: { system: System }) {
   return (
     <>
       {system.Refusal && (
-        <Notice tone="bad" title={`Events are refused: ${system.Refusal.Bound}`}>
-          {system.Refusal.Detail} Callbacks go on.
+        <Notice tone="bad" title={`Events are rejected: ${system.Refusal.Bound}`}>
+          {system.Refusal.Detail} Callbacks continue.
         </Notice>
       )}
       {system.Books.WrongDays > 0 && (
@@ -109,8 +109,8 @@ function Notices({ system }: { system: System }) {
         </Notice>
       ))}
       {system.Messages.GivenUp > 0 && (
-        <Notice tone="warn" title="Messages to partners were given up">
-          {count(system.Messages.GivenUp)} since the start: an OperationsUrl does not answer.
+        <Notice tone="warn" title="Messages to partners failed">
+          {count(system.Messages.GivenUp)} since the start. An OperationsUrl does not answer.
         </Notice>
       )}
     </>
@@ -124,12 +124,12 @@ function RoomCards({ system }: { system: System }) {
       <Card title="Disk and memory">
         <Facts
           items={[
-            ['Disk free', disk.FreeBytes ? bytes(disk.FreeBytes) : 'not known'],
+            ['Disk free', disk.FreeBytes ? bytes(disk.FreeBytes) : 'unknown'],
             ['Reserve', bytes(disk.ReserveBytes)],
             ['Journal', bytes(disk.JournalBytes)],
             ['Memory in use', bytes(memory.AllocatedBytes)],
             ['of that, page caches', bytes(memory.PageCacheBytes)],
-            ['Kept free', bytes(memory.FreeBytes)],
+            ['Allocated, unused', bytes(memory.FreeBytes)],
           ]}
         />
       </Card>
@@ -142,7 +142,7 @@ function RoomCards({ system }: { system: System }) {
                 ? `${count(books.WrongDays)} days are wrong`
                 : `All ${count(books.DaysChecked)} checked days balance`,
             ],
-            ['Last whole round', <Time at={books.RoundEndedAt} short ago />],
+            ['Last full check', <Time at={books.RoundEndedAt} short ago />],
             ...system.Certificates.map(
               one =>
                 [
