@@ -48,18 +48,15 @@ static void flush_out(struct buf *text)
 void help_print_all(void)
 {
     struct buf text = {0};
-    buf_add_c(
-        &text,
-        "postbackd takes survey and offer events in, computes exact rewards, delivers signed\n"
-        "callbacks and answers the partner's reports.\n\nusage: postbackd COMMAND [OPTION...]\n"
-        "       postbackd --version | --help | COMMAND --help\n\ncommands:\n");
+    buf_add_c(&text, "postbackd receives survey and offer events, computes exact rewards, delivers "
+                     "signed\ncallbacks and serves the partner's reports.\n\nusage: postbackd "
+                     "COMMAND [OPTION...]\n"
+                     "       postbackd --version | --help | COMMAND --help\n\ncommands:\n");
     for (size_t i = 0; i < command_count; i++)
         buf_printf(&text, "  %-9s %s\n", command_table[i].name, command_table[i].summary);
-    buf_add_c(
-        &text,
-        "\nEvery option of serve may also stand in the file of --config as `name = value`, or in\n"
-        "the environment as POSTBACKD_NAME. The command line beats the environment, which beats\n"
-        "the file.\n");
+    buf_add_c(&text, "\nEvery option of serve can also be set in the --config file as `name = "
+                     "value`, or in the\nenvironment as POSTBACKD_NAME. The command line takes "
+                     "precedence over the environment,\nwhich takes precedence over the file.\n");
     flush_out(&text);
 }
 
@@ -78,12 +75,11 @@ void help_print_command(const struct command_entry *c)
 void help_print_manual(void)
 {
     struct buf text = {0};
-    buf_add_c(
-        &text,
-        ".TH POSTBACKD 1\n.SH NAME\npostbackd \\- rewards in, signed callbacks out\n"
-        ".SH SYNOPSIS\n.B postbackd\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
-        ".SH DESCRIPTION\nTakes survey and offer events in, records them durably, computes exact\n"
-        "rewards, delivers signed callbacks and answers five reports.\n.SH COMMANDS\n");
+    buf_add_c(&text,
+              ".TH POSTBACKD 1\n.SH NAME\npostbackd \\- rewards in, signed callbacks out\n"
+              ".SH SYNOPSIS\n.B postbackd\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
+              ".SH DESCRIPTION\nReceives survey and offer events, records them durably, computes "
+              "exact\nrewards, delivers signed callbacks and serves five reports.\n.SH COMMANDS\n");
     for (size_t i = 0; i < command_count; i++) {
         const struct command_entry *c = &command_table[i];
         buf_printf(&text, ".SS postbackd %s [\\fIOPTION\\fR...] %s\n%s\n", c->name, c->operands,
@@ -97,9 +93,10 @@ void help_print_manual(void)
         ".SH CONFIGURATION\nEvery option of \\fBserve\\fR is also a line \\fIname = value\\fR of "
         "the file\n"
         "given by \\fB\\-\\-config\\fR and a variable \\fBPOSTBACKD_NAME\\fR of the environment.\n"
-        "The command line beats the environment, which beats the file.\n"
-        ".SH SIGNALS\nSIGTERM and SIGINT stop taking in, let running attempts end and exit 0.\n"
-        "SIGHUP reads the certificate again.\n"
-        ".SH EXIT STATUS\n0 done; 1 failed; 2 wrong usage.\n");
+        "The command line takes precedence over the environment, which takes\nprecedence over the "
+        "file.\n"
+        ".SH SIGNALS\nSIGTERM and SIGINT stop accepting requests, finish running attempts and exit "
+        "0.\nSIGHUP reloads the certificate.\n"
+        ".SH EXIT STATUS\n0 success; 1 failure; 2 wrong usage.\n");
     flush_out(&text);
 }

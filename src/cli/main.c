@@ -11,52 +11,52 @@
 
 const struct command_entry command_table[] = {
     {COMMAND_SERVE, "serve", "", "Run the server.",
-     "Stops at SIGTERM or SIGINT; reads its certificate again at SIGHUP.", command_serve},
+     "SIGTERM or SIGINT stops it; SIGHUP reloads the certificate.", command_serve},
     {COMMAND_DEMO, "demo", "", "Run a demo: server, receiver and simulated traffic.",
-     "Its store is made anew and removed at the end.", command_demo},
+     "It uses a temporary store, which is removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "", "Run a test receiver: verify each callback and print a line.",
      "", command_receive},
-    {COMMAND_LISTEN, "listen", "", "Copy an account's new callbacks to a server of your own.",
-     "For a server that cannot be reached from outside, such as http://localhost:3000/hook. Each "
-     "new callback is signed anew, posted to --to, and its answer printed. It counts neither as an "
-     "attempt nor as a delivery.",
+    {COMMAND_LISTEN, "listen", "", "Forward an account's new callbacks to your own server.",
+     "For a server without a public address, such as http://localhost:3000/hook. Each new callback "
+     "is signed again, posted to --to, and the answer is printed. It does not count as an attempt "
+     "or a delivery.",
      command_listen},
     {COMMAND_VERIFY, "verify", "< body.json",
-     "Check whether a callback's Sig matches and, if not, why.",
-     "Reads the callback's body on standard input. Exits 0 when Sig matches.", command_verify},
+     "Check whether the Sig of a callback matches and, if not, why.",
+     "Reads the body of the callback from standard input. Exits with 0 if Sig matches.",
+     command_verify},
     {COMMAND_IMPORT, "import", "FILE", "Import past events from another system.",
-     "FILE is NDJSON, one event a line as POST /api/v1/events takes them, of any age; - is "
-     "standard "
-     "input. The events are counted in the reports and never called back. Importing a file twice "
-     "changes nothing.",
+     "FILE is NDJSON: one event per line, as for POST /api/v1/events, of any age. - is standard "
+     "input. The events count in reports, and no callbacks are sent for them. Importing a file "
+     "twice changes nothing.",
      command_import},
     {COMMAND_RECONCILE, "reconcile", "FILE", "Compare your own records with the rewards of a day.",
-     "FILE holds the records: NDJSON (bodies of callbacks will do) or CSV whose first line names "
-     "the columns RewardId, Reward and, if there, RevenueAmount; - is standard input. Names what "
-     "is missing, doubled, different or unknown. Exits 0 when all is equal, 1 when it is not, 2 "
-     "when nothing was compared.",
+     "FILE has the records: NDJSON (bodies of callbacks work) or CSV with a header line that names "
+     "the columns RewardId, Reward and optionally RevenueAmount. - is standard input. Lists "
+     "rewards that are missing, doubled, different or unknown. Exits with 0 if all are equal, 1 if "
+     "not, 2 if nothing was compared.",
      command_reconcile},
     {COMMAND_BACKUP, "backup", "FILE",
-     "Back up a store into one file, also while a server uses it.",
-     "FILE must not be there yet. It holds everything acknowledged when the command began, and is "
-     "checked. To restore, put it as postbackd.db into a directory of its own and start with the "
-     "same master key: where none is configured, copy the store's master.key too.",
+     "Back up a store into one file, even while a server uses it.",
+     "FILE must not exist. It contains everything acknowledged when the command started, and is "
+     "checked. To restore, put it into a new directory as postbackd.db and start with the same "
+     "master key. If none is configured, copy the store's master.key too.",
      command_backup},
     {COMMAND_MIGRATE, "migrate", "", "Upgrade a store's tables to this version.",
-     "A server does this when it starts. On PostgreSQL, while servers run, this also makes the "
-     "changes that older servers cannot work with: run it when the last node has the new version. "
-     "On SQLite no server may run.",
+     "A server does this when it starts. On PostgreSQL, this command also makes the changes that "
+     "older servers cannot work with: run it once the last node has the new version. On SQLite, "
+     "stop the server first.",
      command_migrate},
-    {COMMAND_COPY, "copy", "", "Move a store: from SQLite to PostgreSQL, and back.",
-     "No server may run on either. Everything is copied; at the end both are read again, compared "
-     "row by row, and a digest of each is printed. To continue a copy that was stopped or killed, "
-     "run the same command again. No server starts on an unfinished copy. Exits 0 when both are "
-     "equal, 1 when they are not or it failed.",
+    {COMMAND_COPY, "copy", "", "Move a store from SQLite to PostgreSQL, or back.",
+     "Stop the servers of both stores first. After the copy, both stores are compared row by row, "
+     "and a digest of each is printed. To continue a copy that was stopped or killed, run the same "
+     "command again. No server starts on an unfinished copy. Exits with 0 if both are equal, 1 if "
+     "not or if it failed.",
      command_copy},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
-     "VERB is add, list, reset (another password), reset-second-factor, disable, enable or remove. "
-     "add and reset print a one-time link. Needs a running server, and its operator key; "
-     "--partner means a partner's people, else the operator's own are meant.",
+     "VERB is add, list, reset (the password), reset-second-factor, disable, enable or remove. add "
+     "and reset print a one-time link. Needs a running server and its operator key. With "
+     "--partner, manages the people of a partner, otherwise those of the operator.",
      command_user},
 };
 const size_t command_count = ARRAY_LEN(command_table);

@@ -246,8 +246,9 @@ int command_user(struct settings *s)
                             "or analyst with --partner.",
                             verb->name);
     if (!settings_text(s, OPTION_OPERATOR_KEY).p)
-        return command_fail(EXIT_USAGE, "user needs POSTBACKD_OPERATOR_KEY in the environment, as "
-                                        "the daemon has it.");
+        return command_fail(
+            EXIT_USAGE,
+            "user needs POSTBACKD_OPERATOR_KEY in the environment: the running server's.");
     struct user_call u = {
         .s = s,
         .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
