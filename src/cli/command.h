@@ -26,6 +26,7 @@ void help_print_command(const struct command_entry *c);
 void help_print_manual(void); /* roff, for man(1) */
 
 int command_serve(struct settings *s);
+int command_check(struct settings *s);
 int command_demo(struct settings *s);
 int command_receive(struct settings *s);
 int command_listen(struct settings *s);

@@ -12,6 +12,11 @@
 const struct command_entry command_table[] = {
     {COMMAND_SERVE, "serve", "", "Run the server.",
      "SIGTERM or SIGINT stops it; SIGHUP reloads the certificate.", command_serve},
+    {COMMAND_CHECK, "check", "", "Check the settings, certificate and store without starting.",
+     "Takes the options of serve and prints one line for each thing that a start needs. Changes "
+     "nothing, and can run beside a server. Exits with 0 if everything is good, 1 if something is "
+     "not, 2 if a setting is wrong.",
+     command_check},
     {COMMAND_DEMO, "demo", "", "Run a demo: server, receiver and simulated traffic.",
      "It uses a temporary store, which is removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "", "Run a test receiver: verify each callback and print a line.",
@@ -95,7 +100,8 @@ static int run(const struct command_entry *c, int argc, char **argv)
     struct settings settings;
     struct str why;
     bool good = settings_read(&settings, c->command, argc, argv, environ, &why);
-    if (good && c->command != COMMAND_SERVE) /* which warns once its log is set up */
+    if (good &&
+        !(c->command & (COMMAND_SERVE | COMMAND_CHECK))) /* they warn once the log is set up */
         settings_warn(&settings);
     int status;
     if (!good)

@@ -22,6 +22,7 @@ enum command {
     COMMAND_MIGRATE = 1 << 8,
     COMMAND_COPY = 1 << 9,
     COMMAND_LISTEN = 1 << 10,
+    COMMAND_CHECK = 1 << 11,
 };
 
 /* The index of an option in the table: what code asks by. */

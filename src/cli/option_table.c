@@ -4,7 +4,7 @@
 
 #include "domain/schedule.h"
 
-#define S COMMAND_SERVE
+#define S (COMMAND_SERVE | COMMAND_CHECK)
 #define D COMMAND_DEMO
 
 const struct option option_table[OPTION_COUNT] = {

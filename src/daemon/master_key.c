@@ -73,24 +73,47 @@ static bool parse_given(const char *variable, struct str text, uint8_t ret_key[M
     return master_key_parse(text, ret_key, &why) || fail(ret_why, "%s: %s", variable, why);
 }
 
-static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MASTER_KEY_BYTES],
-                      char **ret_why)
+static void print_path(struct buf *to, const char *directory)
+{
+    buf_printf(to, "%s/" KEY_FILE, directory);
+}
+
+static bool parse_file(const char *path, uint8_t ret_key[MASTER_KEY_BYTES], char **ret_why)
 {
     const char *why;
-    char path[4096];
-    snprintf(path, sizeof path, "%s/" KEY_FILE, directory);
-    if (access(path, F_OK) != 0 && !make_file(directory, path, env, ret_why))
-        return false;
     char text[128];
     if (!read_file(path, text, ret_why))
         return false;
     bool good = master_key_parse(str_of(text), ret_key, &why);
     sodium_memzero(text, sizeof text);
-    if (!good)
-        return fail(ret_why, "the master key file %s is damaged: %s", path, why);
-    log_warning("master_key_from_file", LOG_C("file", path),
-                LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
-    return true;
+    return good || fail(ret_why, "the master key file %s is damaged: %s", path, why);
+}
+
+static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MASTER_KEY_BYTES],
+                      char **ret_why)
+{
+    struct buf path = {0};
+    print_path(&path, directory);
+    bool good =
+        (access(buf_c(&path), F_OK) == 0 || make_file(directory, buf_c(&path), env, ret_why)) &&
+        parse_file(buf_c(&path), ret_key, ret_why);
+    if (good)
+        log_warning("master_key_from_file", LOG_C("file", buf_c(&path)),
+                    LOG_C("advice", "set POSTBACKD_MASTER_KEY and keep it apart from the data"));
+    buf_free(&path);
+    return good;
+}
+
+bool master_key_file_check(const char *directory, bool *ret_is_there, char **ret_why)
+{
+    uint8_t key[MASTER_KEY_BYTES];
+    struct buf path = {0};
+    print_path(&path, directory);
+    *ret_is_there = access(buf_c(&path), F_OK) == 0;
+    bool good = !*ret_is_there || parse_file(buf_c(&path), key, ret_why);
+    sodium_memzero(key, sizeof key);
+    buf_free(&path);
+    return good;
 }
 
 bool master_key_load(struct str given, struct str second, const char *directory, struct env *env,

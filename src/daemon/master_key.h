@@ -8,3 +8,6 @@
  * *ret_why is malloc'ed. */
 MUST_CHECK bool master_key_load(struct str given, struct str second, const char *directory,
                                 struct env *env, struct vault *ret_vault, char **ret_why);
+/* Whether the file of a store's directory, if it is there, holds a key; nothing is made. *ret_why
+ * is malloc'ed. */
+MUST_CHECK bool master_key_file_check(const char *directory, bool *ret_is_there, char **ret_why);

@@ -1,0 +1,197 @@
+/* postbackd check: what `serve` would meet at its start, looked at without starting, one line each.
+ * It makes and changes nothing, and may run beside a server of the same settings. */
+#include "cli/command.h"
+#include "cli/serve_options.h"
+
+#include "daemon/listener.h"
+#include "daemon/master_key.h"
+#include "domain/url.h"
+#include "net/tls.h"
+#include "store/store_open.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* What was found so far. */
+struct findings {
+    int failed;
+};
+
+static void say(struct findings *f, bool good, const char *what, const char *fmt, ...)
+    PRINTF_LIKE(4, 5);
+static void say(struct findings *f, bool good, const char *what, const char *fmt, ...)
+{
+    struct buf line = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    buf_vprintf(&line, fmt, ap);
+    va_end(ap);
+    printf("%-6s  %-13s  %s\n", good ? "ok" : "failed", what, buf_c(&line));
+    buf_free(&line);
+    f->failed += !good;
+}
+
+static void say_why(struct findings *f, const char *what, char *why)
+{
+    say(f, false, what, "%s", why);
+    free(why);
+}
+
+/* --- what listens ----------------------------------------------------------------------------- */
+
+static void check_listen(struct findings *f, const struct daemon_options *o)
+{
+    struct buf at = {0};
+    int error = 0;
+    endpoint_print(&at, &o->listen);
+    int fd = o->inherited_fd ? -1 : socket_listen(&o->listen, &error);
+    if (o->inherited_fd)
+        say(f, true, "listen", "the socket that was passed");
+    else if (fd >= 0)
+        say(f, true, "listen", "%s is free", buf_c(&at));
+    else if (error == EADDRINUSE) /* by a server of the same settings, as a rule */
+        say(f, true, "listen", "%s is in use: a server can only start when it is free", buf_c(&at));
+    else
+        say(f, false, "listen", "%s: %s", buf_c(&at), socket_error_text(error));
+    if (fd >= 0)
+        close(fd);
+    buf_free(&at);
+}
+
+static void check_certificate(struct findings *f, const struct daemon_options *o)
+{
+    char *why = NULL, day[16] = "";
+    if (!o->tls_cert_file) {
+        say(f, true, "tls-cert", "none: plain HTTP");
+        return;
+    }
+    struct ssl_ctx_st *tls = tls_server_new(o->tls_cert_file, o->tls_key_file, &why);
+    if (!tls) {
+        say_why(f, "tls-cert", why);
+        return;
+    }
+    time_t expires = (time_t)(tls_server_expires_ms(tls) / 1000);
+    struct tm tm;
+    strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&expires, &tm));
+    bool good = expires > time(NULL);
+    say(f, good, "tls-cert", "%s %s on %s", o->tls_cert_file, good ? "expires" : "expired", day);
+    tls_context_free(tls);
+}
+
+static void check_authorities(struct findings *f, const struct daemon_options *o)
+{
+    char *why = NULL;
+    struct tls_authorities *authorities = tls_authorities_new(o->ca_file);
+    struct ssl_ctx_st *tls = tls_client_new(authorities, false, &why);
+    if (tls)
+        say(f, true, "ca-file", "%s", o->ca_file ? o->ca_file : "the system's");
+    else
+        say_why(f, "ca-file", why);
+    tls_context_free(tls);
+    tls_authorities_free(authorities);
+}
+
+/* --- the store -------------------------------------------------------------------------------- */
+
+static void count_missing(void *context, const struct store_step *step)
+{
+    int *missing = context;
+    *missing += !step->was_made;
+}
+
+static void check_postgresql(struct findings *f, const char *what, const char *uri)
+{
+    struct buf name = {0};
+    char *why = NULL;
+    int missing = 0;
+    url_print_text_masked(&name, str_of(uri));
+    if (!postgresql_store_migrate(uri, true, count_missing, &missing, &why))
+        say_why(f, what, why);
+    else if (missing)
+        say(f, true, what, "%s: %d step%s of its schema to make (`postbackd migrate --dry-run`)",
+            buf_c(&name), missing, missing == 1 ? "" : "s");
+    else
+        say(f, true, what, "%s", buf_c(&name));
+    buf_free(&name);
+}
+
+/* A directory that is not there yet is made by the start, in one that has to be. */
+static bool can_be_made(const char *directory)
+{
+    char *copy = strdup(directory);
+    ASSERT(copy);
+    bool good = access(dirname(copy), W_OK | X_OK) == 0;
+    free(copy);
+    return good;
+}
+
+static void check_sqlite(struct findings *f, const char *directory)
+{
+    int version = 0, known = sqlite_store_version_known();
+    char *why = NULL;
+    struct stat st;
+    if (stat(directory, &st) != 0 && errno == ENOENT && can_be_made(directory))
+        say(f, true, "store", "sqlite:%s is not there yet: the start makes it", directory);
+    else if (access(directory, R_OK | W_OK | X_OK) != 0)
+        say(f, false, "store", "sqlite:%s: %s", directory, strerror(errno));
+    else if (!sqlite_store_version(directory, &version, &why))
+        say_why(f, "store", why);
+    else if (version > known)
+        say(f, false, "store",
+            "sqlite:%s has schema version %d, this postbackd knows up to %d: use the newer program "
+            "that made it",
+            directory, version, known);
+    else if (version > 0 && version < known)
+        say(f, true, "store", "sqlite:%s: the start upgrades its schema from %d to %d", directory,
+            version, known);
+    else
+        say(f, true, "store", "sqlite:%s%s", directory, version ? "" : " is empty");
+}
+
+static void check_store(struct findings *f, const struct daemon_options *o)
+{
+    if (o->store_directory) {
+        check_sqlite(f, o->store_directory);
+        return;
+    }
+    check_postgresql(f, "store", o->store_uri);
+    for (size_t i = 0; i < o->cluster_count; i++)
+        check_postgresql(f, "store-cluster", o->cluster_uris[i]);
+    if (o->replica_uri)
+        check_postgresql(f, "read-replica", o->replica_uri);
+}
+
+static void check_master_key(struct findings *f, const struct daemon_options *o)
+{
+    bool is_there = false;
+    char *why = NULL;
+    if (o->master_key.p)
+        say(f, true, "master key", "POSTBACKD_MASTER_KEY");
+    else if (!master_key_file_check(o->store_directory, &is_there, &why))
+        say_why(f, "master key", why);
+    else
+        say(f, true, "master key", "%s/master.key%s", o->store_directory,
+            is_there ? "" : " is not there yet: the start makes it");
+}
+
+int command_check(struct settings *s)
+{
+    struct daemon_options o;
+    struct findings found = {0};
+    struct str why;
+    if (!serve_options_read(s, &o, &why))
+        return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    settings_warn(s);
+    say(&found, true, "settings", "all are understood");
+    check_listen(&found, &o);
+    check_certificate(&found, &o);
+    check_authorities(&found, &o);
+    check_store(&found, &o);
+    check_master_key(&found, &o);
+    return found.failed ? 1 : 0;
+}

@@ -1,0 +1,281 @@
+/* Settings to daemon options, each judged here with one clear line. */
+#include "cli/serve_options.h"
+
+#include "cli/store_name.h"
+
+#include "accounts/vault.h"
+#include "base/log.h"
+#include "daemon/supervisor.h"
+#include "net/socket.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define OPERATOR_KEY_BYTES_LEAST 16
+
+static bool fail(struct settings *s, struct str *ret_why, enum option_id id, const char *why)
+{
+    struct buf text = {0};
+    buf_printf(&text, "%s: ", option_table[id].name);
+    url_print_text_masked(&text, settings_text(s, id)); /* a store's URL may carry a password */
+    buf_printf(&text, ": %s", why);
+    *ret_why = arena_str(&s->arena, buf_str(&text));
+    buf_free(&text);
+    return false;
+}
+
+static const char *text_or_null(struct settings *s, enum option_id id)
+{
+    return settings_text(s, id).p; /* the arena's copies end with a NUL */
+}
+
+static bool read_cidrs(struct settings *s, enum option_id id, const struct cidr **ret,
+                       size_t *ret_count, struct str *ret_why)
+{
+    size_t count = s->of[id].count;
+    struct cidr *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++)
+        if (!cidr_parse(s->of[id].values[i], &list[i]))
+            return fail(s, ret_why, id, "not a network such as 10.0.0.0/8 or fd00::/8.");
+    *ret = list;
+    *ret_count = count;
+    return true;
+}
+
+static bool read_sources(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    size_t count = s->of[OPTION_SOURCE_ADDRESS].count;
+    struct address *list = arena_zalloc(&s->arena, (count + 1) * sizeof *list);
+    for (size_t i = 0; i < count; i++) {
+        if (!address_parse(s->of[OPTION_SOURCE_ADDRESS].values[i], &list[i]))
+            return fail(s, ret_why, OPTION_SOURCE_ADDRESS, "not an IP address.");
+        if (socket_source_error(&list[i]))
+            return fail(s, ret_why, OPTION_SOURCE_ADDRESS,
+                        "not an address of this machine (`ip address` lists them).");
+    }
+    o->sources = list;
+    o->source_count = count;
+    return true;
+}
+
+static bool read_numbers(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    int64_t loops, reads, spacing, reserve, bodies, attempts, panelists;
+    if (!settings_int(s, OPTION_LOOPS, 0, 64, &loops, ret_why) ||
+        !settings_int(s, OPTION_READS_PER_MINUTE, 1, 1000000, &reads, ret_why) ||
+        !settings_int(s, OPTION_OPERATIONS_SPACING, 1, 86400, &spacing, ret_why) ||
+        !settings_int(s, OPTION_DISK_RESERVE, 0, 1 << 30, &reserve, ret_why) ||
+        !settings_int(s, OPTION_WAITING_MOST, 1, INT64_C(1) << 40, &o->waiting_most, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_BODIES_DAYS, 1, 36500, &bodies, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_ATTEMPTS_DAYS, 1, 36500, &attempts, ret_why) ||
+        !settings_int(s, OPTION_RETAIN_PANELISTS_DAYS, 91, 36500, &panelists, ret_why))
+        return false;
+    if (!loops) {
+        cpu_set_t set;
+        int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+        loops = cpus / 2 < 1 ? 1 : cpus / 2 > 8 ? 8 : cpus / 2;
+    }
+    o->loops = (int32_t)loops;
+    o->reads_per_minute = (int32_t)reads;
+    o->operations_spacing_ms = spacing * 1000;
+    o->disk_reserve_bytes = reserve << 20;
+    o->retention = (struct store_retention){(int32_t)bodies, (int32_t)attempts, (int32_t)panelists};
+    return true;
+}
+
+/* The machine's where none is given. */
+static const char *node_name(struct settings *s)
+{
+    static char machine[65];
+    const char *name = text_or_null(s, OPTION_NODE_NAME);
+    if (!name && gethostname(machine, sizeof machine - 1) == 0)
+        name = machine;
+    return name;
+}
+
+static bool read_replica(struct settings *s, struct daemon_options *o, const char *store_uri,
+                         struct str *ret_why)
+{
+    struct store_name name;
+    if (!settings_int(s, OPTION_READ_REPLICA_MAX_LAG, 1, 60000, &o->replica_lag_most_ms, ret_why))
+        return false;
+    if (!settings_text(s, OPTION_READ_REPLICA).p)
+        return true;
+    if (!store_name_read(s, OPTION_READ_REPLICA, &name, ret_why))
+        return false;
+    o->replica_uri = name.uri;
+    if (store_uri && name.uri)
+        return true;
+    *ret_why = STR("read-replica: a replica postgresql://... of a store postgresql://...");
+    return false; /* not quoted: it may carry a password */
+}
+
+/* Not quoted: it may carry a password. */
+static bool read_clusters(struct settings *s, struct daemon_options *o, const char *store_uri,
+                          struct str *ret_why)
+{
+    size_t count = s->of[OPTION_STORE_CLUSTER].count;
+    const char **uris = arena_zalloc(&s->arena, (count + 1) * sizeof *uris);
+    if (count > CLUSTERS_MOST - 1) {
+        *ret_why = STR("store-cluster: 15 at most, beside --store.");
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct str uri = s->of[OPTION_STORE_CLUSTER].values[i];
+        bool good = str_has_prefix(uri, "postgresql://") || str_has_prefix(uri, "postgres://");
+        if (!good || !store_uri) {
+            *ret_why = STR("store-cluster: postgresql://..., beside a --store postgresql://...");
+            return false;
+        }
+        uris[i] = uri.p;
+    }
+    o->cluster_uris = uris;
+    o->cluster_count = count;
+    return true;
+}
+
+static bool read_store(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    struct store_name name;
+    if (!store_name_read(s, OPTION_STORE, &name, ret_why))
+        return false;
+    if (!read_replica(s, o, name.uri, ret_why) || !read_clusters(s, o, name.uri, ret_why))
+        return false;
+    if (name.uri) {
+        o->store_uri = name.uri;
+        o->node_name = node_name(s);
+        if (o->master_key.p)
+            return true;
+        return fail(s, ret_why, OPTION_STORE,
+                    "set POSTBACKD_MASTER_KEY, too (64 hex digits: `openssl rand -hex 32`), as "
+                    "there is no directory to keep a key in.");
+    }
+    o->store_directory = name.directory;
+    struct stat st;
+    if (stat(o->store_directory, &st) == 0 && !S_ISDIR(st.st_mode))
+        return fail(s, ret_why, OPTION_STORE, "this is not a directory.");
+    return true;
+}
+
+static bool read_listener(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    const char *why;
+    if (!supervisor_socket(&o->inherited_fd, &why)) {
+        *ret_why = str_of(why);
+        return false;
+    }
+    if (!endpoint_parse(settings_text(s, OPTION_LISTEN), &o->listen))
+        return fail(s, ret_why, OPTION_LISTEN,
+                    "not an address and port such as 127.0.0.1:8080 or [::]:8080.");
+    o->tls_cert_file = text_or_null(s, OPTION_TLS_CERT);
+    o->tls_key_file = text_or_null(s, OPTION_TLS_KEY);
+    if (!o->tls_cert_file != !o->tls_key_file)
+        return fail(s, ret_why, o->tls_cert_file ? OPTION_TLS_CERT : OPTION_TLS_KEY,
+                    "--tls-cert and --tls-key go together.");
+    return true;
+}
+
+/* Judged before anything is opened or made: a slip leaves nothing behind. */
+static bool read_outside(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    struct str proxy = settings_text(s, OPTION_PROXY), dns = settings_text(s, OPTION_DNS_SERVER);
+    struct url url;
+    struct address address;
+    struct endpoint endpoint;
+    const char *why;
+    o->public_url = settings_text(s, OPTION_PUBLIC_URL);
+    if (o->public_url.p && !url_parse(&s->arena, o->public_url, &url, &why))
+        return fail(s, ret_why, OPTION_PUBLIC_URL, why);
+    if (proxy.p && (!url_parse(&s->arena, proxy, &url, &why) || url.https)) {
+        *ret_why = STR("proxy: not the URL of an HTTP proxy, such as http://10.0.0.1:3128.");
+        return false; /* not quoted: it may carry a password */
+    }
+    if (dns.p && !address_parse(dns, &address) && !endpoint_parse(dns, &endpoint))
+        return fail(s, ret_why, OPTION_DNS_SERVER, "not an address such as 9.9.9.9 or [::1]:53.");
+    struct str http2 = settings_text(s, OPTION_HTTP2);
+    o->http2 = str_eq(http2, STR("auto"));
+    if (!o->http2 && !str_eq(http2, STR("off")))
+        return fail(s, ret_why, OPTION_HTTP2, "auto or off.");
+    o->operations_url = settings_text(s, OPTION_OPERATIONS_URL);
+    if (o->operations_url.p && !url_parse(&s->arena, o->operations_url, &url, &why)) {
+        *ret_why = STR("operations-url: not a URL such as https://example.com/path.");
+        return false; /* not quoted: it may carry a password */
+    }
+    o->proxy = proxy.p;
+    o->dns_server = dns.p;
+    o->ca_file = text_or_null(s, OPTION_CA_FILE);
+    return true;
+}
+
+static bool check_master_key(struct settings *s, const char *variable, struct str text,
+                             struct str *ret_why)
+{
+    uint8_t key[MASTER_KEY_BYTES];
+    const char *why;
+    if (!text.p)
+        return true;
+    bool good = master_key_parse(text, key, &why);
+    sodium_memzero(key, sizeof key);
+    if (!good) {
+        struct buf sentence = {0};
+        buf_printf(&sentence, "%s: %s", variable, why);
+        *ret_why = arena_str(&s->arena, buf_str(&sentence));
+        buf_free(&sentence);
+    }
+    return good;
+}
+
+static bool read_keys(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    o->operator_key = settings_text(s, OPTION_OPERATOR_KEY);
+    if (o->operator_key.p && o->operator_key.n < OPERATOR_KEY_BYTES_LEAST) {
+        *ret_why = STR("POSTBACKD_OPERATOR_KEY has fewer than 16 characters; make one with "
+                       "`openssl rand -hex 32`.");
+        return false;
+    }
+    o->master_key = settings_text(s, OPTION_MASTER_KEY);
+    o->second_master_key = settings_text(s, OPTION_SECOND_MASTER_KEY);
+    return check_master_key(s, "POSTBACKD_MASTER_KEY", o->master_key, ret_why) &&
+           check_master_key(s, "POSTBACKD_SECOND_MASTER_KEY", o->second_master_key, ret_why);
+}
+
+static bool read_schedule(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    const char *why;
+    if (!schedule_parse(settings_text(s, OPTION_RETRY_SCHEDULE), &o->schedule, &why))
+        return fail(s, ret_why, OPTION_RETRY_SCHEDULE, why);
+    return true;
+}
+
+static bool set_log(struct settings *s, struct str *ret_why)
+{
+    static const char *const levels[] = {"debug", "info", "warning", "error"};
+    struct str format = settings_text(s, OPTION_LOG_FORMAT),
+               level = settings_text(s, OPTION_LOG_LEVEL);
+    if (!str_is(format, "text") && !str_is(format, "json"))
+        return fail(s, ret_why, OPTION_LOG_FORMAT, "text or json.");
+    for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
+        if (str_is(level, levels[i])) {
+            log_set((enum log_level)i, str_is(format, "json"));
+            return true;
+        }
+    }
+    return fail(s, ret_why, OPTION_LOG_LEVEL, "debug, info, warning or error.");
+}
+
+bool serve_options_read(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    *o = (struct daemon_options){.version = POSTBACKD_VERSION};
+    return set_log(s, ret_why) && read_listener(s, o, ret_why) && read_numbers(s, o, ret_why) &&
+           read_cidrs(s, OPTION_ALLOW_DESTINATION, &o->rules.allowed, &o->rules.allowed_count,
+                      ret_why) &&
+           read_cidrs(s, OPTION_DENY_DESTINATION, &o->rules.denied, &o->rules.denied_count,
+                      ret_why) &&
+           read_cidrs(s, OPTION_TRUSTED_PROXY, &o->trusted_proxies, &o->trusted_proxy_count,
+                      ret_why) &&
+           read_sources(s, o, ret_why) && read_schedule(s, o, ret_why) &&
+           read_keys(s, o, ret_why) && read_outside(s, o, ret_why) && read_store(s, o, ret_why);
+}

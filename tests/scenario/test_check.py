@@ -1,0 +1,91 @@
+"""`postbackd check`: what a start would meet, said without starting, and nothing made or changed."""
+import pytest
+
+from harness import Daemon
+from raw import Authority
+from test_cli import WRONG, assert_one_line, run
+
+SERVE = [(arguments, words) for arguments, words in WRONG if arguments[:1] == ["serve"] and len(arguments) > 2]
+
+
+def check(*arguments, status=0, **variables):
+    """Of what was looked at: (verdict, sentence)."""
+    result = run("check", *arguments, **variables)
+    assert result.returncode == status, result
+    found = {}
+    for line in result.stdout.decode().splitlines():
+        verdict, what, sentence = line[:6].strip(), line[8:21].strip(), line[23:]
+        assert verdict in ("ok", "failed") and what and sentence, line
+        found[what] = verdict, sentence
+    assert any(verdict == "failed" for verdict, _ in found.values()) == (status == 1), found
+    return found
+
+
+def everything_in(directory):
+    """But for SQLite's index of its log, which every reader may make anew."""
+    return {str(path): (path.stat().st_size, path.stat().st_mtime_ns) for path in directory.rglob("*")
+            if not path.name.endswith("-shm")}
+
+
+@pytest.mark.parametrize("arguments,words", SERVE, ids=[" ".join(a)[:60] for a, _ in SERVE])
+def test_a_setting_that_serve_refuses_is_refused_in_the_same_words(arguments, words, tmp_path):
+    store = [] if "--store" in arguments else ["--store", "sqlite:%s" % (tmp_path / "store")]
+    assert_one_line(run("check", *store, *arguments[1:]), 2, *words)
+
+
+def test_of_a_first_start_all_is_good_and_nothing_is_made(tmp_path):
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"))
+    assert list(found) == ["settings", "listen", "tls-cert", "ca-file", "store", "master key"]
+    assert "not there yet" in found["store"][1] and "not there yet" in found["master key"][1]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_beside_a_running_server_and_after_it(tmp_path):
+    d = Daemon(tmp_path).start()
+    store = "sqlite:%s" % (d.directory / "store")
+    found = check("--listen", "127.0.0.1:%d" % d.port, "--store", store)
+    assert "in use" in found["listen"][1]
+    assert d.api().get("/api/v1/system").status == 200
+    assert d.stop() == 0
+    before = everything_in(d.directory / "store")
+    assert check("--listen", "127.0.0.1:%d" % d.port, "--store", store)["listen"][1].endswith("is free")
+    assert everything_in(d.directory / "store") == before
+
+
+def test_each_thing_that_is_wrong_is_said_once(tmp_path):
+    authority = Authority(tmp_path)
+    expired, key = authority.sign("old", days=-1)
+    other_key = authority.sign("other")[1]
+    nowhere = ("--store", "sqlite:/nonexistent/store", "--ca-file", "/nonexistent/ca.pem", "--listen", "192.0.2.1:80")
+    found = check(*nowhere, "--tls-cert", expired, "--tls-key", key, status=1)
+    failed = {what: sentence for what, (verdict, sentence) in found.items() if verdict == "failed"}
+    assert sorted(failed) == ["ca-file", "listen", "store", "tls-cert"]
+    assert "expired on 20" in failed["tls-cert"] and "/nonexistent/ca.pem" in failed["ca-file"]
+    assert "192.0.2.1:80" in failed["listen"] and "No such file" in failed["store"]
+    found = check(*nowhere, "--tls-cert", expired, "--tls-key", other_key, status=1)
+    assert "mismatch" in found["tls-cert"][1]
+
+
+def test_a_certificate_that_lasts_says_until_when(tmp_path):
+    certificate, key = Authority(tmp_path).sign("good")
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % (tmp_path / "store"),
+                  "--tls-cert", certificate, "--tls-key", key)
+    assert "expires on 20" in found["tls-cert"][1]
+
+
+def test_a_store_that_cannot_be_used(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    (store / "master.key").write_text("no key")
+    (store / "postbackd.db").write_text("no database, but long enough to look like one of sixteen bytes")
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1)
+    assert found["store"][0] == "failed" and "not a database" in found["store"][1]
+    assert found["master key"][0] == "failed" and "damaged" in found["master key"][1]
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1, POSTBACKD_MASTER_KEY="ab" * 32)
+    assert found["master key"] == ("ok", "POSTBACKD_MASTER_KEY")
+
+
+def test_a_database_that_does_not_answer(tmp_path):
+    found = check("--listen", "127.0.0.1:0", "--store", "postgresql://me:hunter2@127.0.0.1:1/x", status=1,
+                  POSTBACKD_MASTER_KEY="ab" * 32)
+    assert "refused" in found["store"][1] and "hunter2" not in str(found)
