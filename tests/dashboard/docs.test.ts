@@ -51,7 +51,7 @@ test('docs: a search finds a section, which is then on the screen', async () => 
   await window.link('Health of your endpoints').first().waitFor();
   await window.field('Search the docs').fill('digest sorted');
   await window.link(/: The digest$/).click();
-  await window.heading('Statements: books to hold against your own').waitFor();
+  await window.heading('Statements: check your own records').waitFor();
   const digest = window.page.getByRole('heading', { name: 'The digest' });
   await window.shows(async () => {
     const { y } = (await digest.boundingBox())!;
