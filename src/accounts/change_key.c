@@ -60,11 +60,11 @@ static bool grantable(struct problems *faults, const struct api_key *k,
     for (size_t i = 0; i < scope_count; i++)
         if (k->scopes & ~maker->scopes & scope_names[i].bit)
             problem_add(faults, STR("Scopes"), "forbidden",
-                        "the key that makes this one has not the scope %s itself",
+                        "the key that creates this one does not have the scope %s",
                         scope_names[i].name);
     if (maker->expires_ms && k->expires_ms > maker->expires_ms)
         problem_add(faults, STR("ExpiresAt"), "forbidden",
-                    "the key that makes this one ends before");
+                    "the key that creates this one expires earlier");
     return faults->count == 0;
 }
 

@@ -276,7 +276,7 @@ static const char *address_problem(const struct fields *f, const struct url *url
     case DESTINATION_NOT_PUBLIC:
         return "the address is not public; callbacks are only sent to public addresses";
     case DESTINATION_DENIED:
-        return "the operator of this service lets no callbacks go to this address";
+        return "the operator of this service does not allow callbacks to this address";
     case DESTINATION_PUBLIC:
     case DESTINATION_ALLOWED: break;
     }

@@ -112,7 +112,8 @@ static int64_t time_parameter(struct call *c, const char *name, int64_t fallback
     struct str text = call_parameter(c, name);
     int64_t ms = fallback;
     if (text.p && (!clock_parse_rfc3339(text, &ms) || ms < 0))
-        call_add_parameter_problem(c, name, "invalid", "A time as RFC 3339 has it, with offset.");
+        call_add_parameter_problem(c, name, "invalid",
+                                   "A time in RFC 3339 format, with an offset.");
     return ms;
 }
 

@@ -461,8 +461,7 @@ bool call_check_media(struct call *c)
     else if (!media_is_utf8(type))
         call_answer_problem(c, 415, "The body must be UTF-8; Content-Type names another charset.");
     else if (events && intake_format_of(type) == INTAKE_UNSUPPORTED)
-        call_answer_problem(c, 415,
-                            "Events are taken as application/json or application/x-ndjson.");
+        call_answer_problem(c, 415, "Send events as application/json or application/x-ndjson.");
     else if (!events && !is_json_type(c, type))
         call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
     else
@@ -486,7 +485,7 @@ bool call_read_object(struct call *c, const struct json **ret_object)
     }
     struct str twice = json_repeated_member(value);
     if (twice.p) {
-        problem_add(&c->problems, twice, "invalid", "The member stands twice; give it once.");
+        problem_add(&c->problems, twice, "invalid", "The member is given twice. Give it once.");
         call_answer_invalid(c);
         return false;
     }

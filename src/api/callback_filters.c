@@ -82,7 +82,9 @@ static void parameter_attempt(struct call *c, struct callback_list *list,
     if (!attempt->picks)
         return;
     if (list->state == CALLBACK_DELIVERED)
-        call_add_parameter_problem(c, "state", "invalid", "What is delivered has not failed.");
+        call_add_parameter_problem(
+            c, "state", "invalid",
+            "A delivered callback has not failed: leave out class and status.");
     list->undelivered = true;
 }
 

@@ -103,9 +103,9 @@ bool caller_judge(struct call *c)
                       "This node has not reached the database for some time, so it cannot say who "
                       "may still do what. See /readyz.");
     if (!from_own_page(c))
-        return refuse(c, 403,
-                      "A session needs its X-Csrf-Token here, from this server's own page; GET "
-                      "/api/v1/session tells it.");
+        return refuse(
+            c, 403,
+            "With a session, this request needs its X-Csrf-Token; GET /api/v1/session returns it.");
     /* Who acts as a disabled partner is an operator all the same: looking, ending it, signing out.
      */
     if (!c->is_operator && !c->person.acting && !partner_enabled(c, c->key_account_no))
@@ -113,9 +113,8 @@ bool caller_judge(struct call *c)
     if (!authorized(c))
         return refuse(c, 403,
                       c->route->flags & ROUTE_PERSON
-                          ? "This is for people who are signed in, not for keys."
-                          : "The key, or the role, does not have the scope that this request "
-                            "needs.");
+                          ? "This needs a signed-in person, not a key."
+                          : "The key or role does not have the scope that this request needs.");
     return true;
 }
 

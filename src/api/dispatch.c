@@ -171,15 +171,15 @@ static bool refuse_stranger(struct call *c)
     if (!http_is_crowded(c->r))
         return false;
     call_answer_problem(c, 503,
-                        "What is left of connections and memory is kept for those who have a key "
-                        "or a session; try again.");
+                        "The remaining connections and memory are reserved for clients with a key "
+                        "or a session. Try again.");
     return true;
 }
 
 static int answer_without_route(struct call *c, bool path_known)
 {
     if (path_known)
-        call_answer_problem(c, 405, "This path does not take %.*s.", STR_ARG(c->r->method_text));
+        call_answer_problem(c, 405, "This path does not support %.*s.", STR_ARG(c->r->method_text));
     else if (!refuse_stranger(c) && !web_answer(c->r))
         call_answer_problem(c, 404, "There is no such path; /openapi.json lists them.");
     return 1;
@@ -300,7 +300,7 @@ void api_handle(void *context, struct http_request *r)
                         "The store does not answer, and " CALL_NOT_KNOWN);
     if (c->route->flags & ROUTE_PACKED &&
         accept_coding(http_header_list(r, "accept-encoding")) == CODING_NONE)
-        call_answer_problem(c, 406, "This path answers as it is, or with Content-Encoding gzip.");
+        call_answer_problem(c, 406, "This path supports Content-Encoding gzip or identity only.");
     else if (take_use(c))
         c->route->handle(c);
 }

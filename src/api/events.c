@@ -77,7 +77,7 @@ static void answer_unread(struct taking *t, enum intake_result result, struct st
     struct arena arena = t->batch.arena;
     if (result == INTAKE_TOO_MANY)
         call_answer_problem(t->c, 413,
-                            "A request takes at most %d events; send the rest in further ones.",
+                            "A request can have at most %d events. Send the rest in more requests.",
                             LIMIT_EVENTS_PER_REQUEST);
     else
         call_answer_problem(

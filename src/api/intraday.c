@@ -63,9 +63,9 @@ void report_intraday(struct call *c)
     else if (!clock_parse_day(day, &a->query.day))
         call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
     else if (a->query.day < first)
-        call_add_parameter_problem(c, "day", "out_of_range",
-                                   "Parts of a day are kept for today and the %d days before it.",
-                                   INTRADAY_DAYS);
+        call_add_parameter_problem(
+            c, "day", "out_of_range",
+            "Quarters of an hour are available for today and the %d days before.", INTRADAY_DAYS);
     if (c->problems.count) {
         call_answer_invalid_query(c);
         return;

@@ -10,7 +10,7 @@ static const struct field_rule use_rules[] = {
     {"Email", true, false}, {"Code", true, false},
 };
 
-#define NO_LINK "The link is wrong, has been used or has run out; ask for a new one."
+#define NO_LINK "The link is wrong, already used, or expired. Ask for a new one."
 
 /* Fills in user and kind; false: there is no such link. */
 static bool find_link(struct people_job *job)

@@ -285,7 +285,7 @@ void live_get(struct call *c)
         return;
     }
     if (!take_place(live, c->account_no)) {
-        call_answer_problem(c, 503, "There are too many live streams; read now and then instead.");
+        call_answer_problem(c, 503, "There are too many live streams. Poll instead.");
         return;
     }
     struct live_stream *s = call_alloc(c, sizeof *s);

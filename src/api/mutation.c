@@ -53,14 +53,13 @@ static void answer_refused(struct mutation *m)
     switch (m->result) {
     case CHANGE_INVALID: call_answer_invalid(c); return;
     case CHANGE_FORBIDDEN:
-        call_answer_problem(c, 403,
-                            "A key can be given no more than the key that makes it has: not other "
-                            "scopes, and no later end.");
+        call_answer_problem(
+            c, 403, "A key cannot have more scopes, or a later end, than the key that creates it.");
         return;
     case CHANGE_NOT_FOUND: call_answer_problem(c, 404, "Not found in this account."); return;
     case CHANGE_CONFLICT:
-        call_answer_problem(c, 409,
-                            "The id is taken; choose another, or leave it out to have one made.");
+        call_answer_problem(
+            c, 409, "The id is taken. Choose another, or leave it out to have one generated.");
         return;
     case CHANGE_TOO_MANY:
         call_answer_problem(c, 409, "This account has %d keys, the most it may have; revoke one.",

@@ -73,7 +73,7 @@ static void print_responses(struct json_writer *w, const struct route *route)
     }
     json_end_object(w);
     if (route->request_schema)
-        print_problem(w, "413", "The body is larger than this path takes.");
+        print_problem(w, "413", "The body is larger than this path accepts.");
     if (!(route->flags & ROUTE_PUBLIC))
         print_problem(w, "429",
                       "The key or its account asks for more than its limits; Retry-After says when "
@@ -158,7 +158,9 @@ static void print_info(struct json_writer *w, const struct api_options *o)
     json_key_object(w, "info");
     json_key_c(w, "title", "postbackd");
     json_key_c(w, "version", o->version);
-    json_key_c(w, "description", "Events in, exact rewards, signed callbacks out, five reports.");
+    json_key_c(
+        w, "description",
+        "Receives events, computes exact rewards, sends signed callbacks and serves five reports.");
     json_end_object(w);
     if (o->public_url.p) {
         json_key_array(w, "servers");

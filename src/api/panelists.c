@@ -51,7 +51,8 @@ void panelist_erase(struct call *c)
         return;
     for (const struct json *m = object->first; m; m = m->next)
         if (!str_is(m->name, "PanelistId"))
-            problem_add(&c->problems, m->name, "unknown_field", "Only PanelistId is read here.");
+            problem_add(&c->problems, m->name, "unknown_field",
+                        "Only PanelistId is accepted here.");
     const struct json *id = json_member(object, "PanelistId");
     if (!id)
         problem_add(&c->problems, STR("PanelistId"), "required", "Whose data is to be erased.");

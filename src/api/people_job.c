@@ -233,7 +233,7 @@ void people_job_run(struct people_job *job)
         control_post(control, &job->task);
     } else if (!control_post_slow(control, &job->task, job->known)) {
         job->retry_after_s = 1;
-        job_refuse(job, 429, "Too many people are signing in at once; try again in a second.");
+        job_refuse(job, 429, "Too many sign-ins at once. Try again in a second.");
         answer(job);
     }
 }

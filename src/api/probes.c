@@ -145,7 +145,7 @@ void probe_readyz(struct call *c)
     store_get_numbers(c->api->options.store, &n);
     if (!atomic_load(&c->api->accepting)) {
         call_answer_problem(c, 503,
-                            "The server is starting or stopping, and takes no requests now.");
+                            "The server is starting or stopping and accepts no requests now.");
         return;
     }
     if (!n.accepting) {

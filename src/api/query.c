@@ -49,17 +49,18 @@ static void judge(struct call *c, const char *const *known, bool also_partner_id
         return;
     }
     if (!known_name(known, also_partner_id, name)) {
-        problem_add(&c->problems, name, "unknown_parameter", "This route has no such parameter.");
+        problem_add(&c->problems, name, "unknown_parameter", "This path has no such parameter.");
         return;
     }
     if (!value.n) {
         problem_add(&c->problems, name, "invalid",
-                    "The parameter is empty; leave it out to get its default.");
+                    "The parameter is empty. Leave it out to use the default.");
         return;
     }
     for (size_t i = 0; i < c->parameter_count; i++) {
         if (str_eq(c->parameters[i].name, name)) {
-            problem_add(&c->problems, name, "invalid", "The parameter stands twice; give it once.");
+            problem_add(&c->problems, name, "invalid",
+                        "The parameter is given twice. Give it once.");
             return;
         }
     }

@@ -277,7 +277,7 @@ void callbacks_recover(struct call *c)
     r->rate_per_second = read_rate(c, body);
     g->dry_run = read_dry_run(c, body);
     if (!c->problems.count && r->from_ms > r->to_ms)
-        problem_add(&c->problems, STR("From"), "invalid", "From lies after To.");
+        problem_add(&c->problems, STR("From"), "invalid", "From is after To.");
     if (c->problems.count) {
         call_answer_invalid(c);
         return;

@@ -16,7 +16,7 @@ static bool password_slow(struct people_job *job)
     if (password_verify(job->user ? job->user->password : STR_NONE, job->password))
         return true;
     tries_failed(job, job->c->person.user_id);
-    return job_refuse_field(job, "Password", "invalid", "is not the present password");
+    return job_refuse_field(job, "Password", "invalid", "is not the current password");
 }
 
 static bool wrong_code(struct people_job *job)
@@ -116,9 +116,9 @@ static bool confirm_judge(struct people_job *job)
     if (!sign_in_refresh(job))
         return false;
     if (job->user->totp_secret.p)
-        return job_refuse(job, 409, "A second factor is on already.");
+        return job_refuse(job, 409, "The second factor is already on.");
     if (!people_pending_factor(job->people, job->session->id, now_ms, secret))
-        return job_refuse(job, 409, "No second factor has been begun in the last minutes.");
+        return job_refuse(job, 409, "No second factor was started in the last minutes.");
     memcpy(&next, job->user, sizeof next);
     next.totp_secret =
         arena_str(&job->change.arena, (struct str){(const char *)secret, sizeof secret});

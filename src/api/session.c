@@ -91,7 +91,7 @@ static bool sign_in_judge(struct people_job *job)
     next.last_sign_in_ms = now_ms;
     if (now->totp_secret.p && !job->code.p) {
         problem_add(&c->problems, STR("Code"), "required", "the code of the second factor");
-        return job_refuse(job, 401, "The second factor is asked for.");
+        return job_refuse(job, 401, "The second factor is required.");
     }
     if (now->totp_secret.p && !sign_in_take_code(now, job->code, now_ms, &job->change.arena, &next))
         return refuse_sign_in(job);
@@ -177,7 +177,7 @@ static bool password_slow(struct people_job *job)
     job->user = people_user(job->people, job->c->person.user_id);
     if (!password_verify(job->user ? job->user->password : STR_NONE, job->password)) {
         tries_failed(job, job->c->person.user_id);
-        return job_refuse_field(job, "Password", "invalid", "is not the present password");
+        return job_refuse_field(job, "Password", "invalid", "is not the current password");
     }
     password_hash(job->new_password, job->new_hash);
     return true;
@@ -189,7 +189,7 @@ static bool password_judge(struct people_job *job)
     if (!sign_in_refresh(job))
         return false;
     if (!str_eq(was, job->user->password))
-        return job_refuse(job, 409, "The password has just been changed elsewhere.");
+        return job_refuse(job, 409, "The password was just changed in another session.");
     struct user next;
     memcpy(&next, job->user, sizeof next);
     next.password = str_of(job->new_hash);
@@ -249,14 +249,15 @@ static bool act_as_end_judge(struct people_job *job)
     if (!sign_in_refresh(job))
         return false;
     if (!job->session->acting_no)
-        return job_refuse(job, 409, "The session acts as nobody.");
+        return job_refuse(job, 409, "The session does not act as a partner.");
     return act_as(job, 0, "session.act_as_ended");
 }
 
 void session_act_as(struct call *c)
 {
     if (!c->is_operator) {
-        call_answer_problem(c, 403, "Only an operator can act as a partner, as one at a time.");
+        call_answer_problem(c, 403,
+                            "Only an operator can act as a partner, and as one partner at a time.");
         return;
     }
     struct people_job *job = people_job_new(c, true);

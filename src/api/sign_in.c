@@ -9,7 +9,7 @@ bool sign_in_same_origin(struct call *c)
 {
     if (person_same_origin(c))
         return true;
-    call_answer_problem(c, 403, "This was sent from another site's page, which may not act here.");
+    call_answer_problem(c, 403, "This request came from another site and was rejected.");
     return false;
 }
 
@@ -38,7 +38,7 @@ void sign_in_email(struct people_job *job, const char *name, struct str *ret)
     if (!given.p)
         return;
     if (!is_email(given)) {
-        problem_add(&job->c->problems, str_of(name), "invalid", "must be name@domain");
+        problem_add(&job->c->problems, str_of(name), "invalid", "must be an e-mail address");
         return;
     }
     char *lower = arena_alloc(&job->c->r->arena, given.n);

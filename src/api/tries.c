@@ -94,7 +94,7 @@ bool tries_left(struct people_job *job, struct str account)
             longest = wait;
     }
     job->known = count == 1;
-    return refuse(job, longest, "There were too many wrong tries; wait before the next one.");
+    return refuse(job, longest, "Too many wrong attempts. Wait before the next one.");
 }
 
 void tries_failed(struct people_job *job, struct str account)
@@ -125,7 +125,7 @@ bool tries_left_of_links(struct people_job *job)
     struct str who = joined(job, "link ", address_site(&job->c->r->peer), STR_NONE);
     int64_t wait =
         throttle_wait_ms(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env));
-    return refuse(job, wait, "There were too many wrong links; wait before the next one.");
+    return refuse(job, wait, "Too many wrong links. Wait before the next attempt.");
 }
 
 void tries_failed_of_links(struct people_job *job)

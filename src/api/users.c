@@ -99,9 +99,9 @@ static bool create_judge(struct people_job *job)
     user_unref(same_email);
     user_unref(same_id);
     if (same_email)
-        return job_refuse(job, 409, "Somebody with this Email is in this account already.");
+        return job_refuse(job, 409, "A user with this Email already exists in this account.");
     if (same_id)
-        return job_refuse(job, 409, "The id is taken; choose another, or leave it out.");
+        return job_refuse(job, 409, "The id is taken. Choose another, or leave it out.");
     if (!next.id.p)
         next.id = people_new_id(job->people, &job->change.arena, "u_");
     next.user_no = people_next_no(job->people);
@@ -207,7 +207,8 @@ static bool refresh(struct people_job *job)
 static bool may_lose(struct people_job *job)
 {
     if (is_self(job))
-        return job_refuse(job, 409, "Nobody can do this to himself; ask another one.");
+        return job_refuse(
+            job, 409, "You cannot do this to your own user. Ask another person with this role.");
     if (people_is_last(job->people, job->user))
         return job_refuse(job, 409,
                           "This is the last one with this role; give it to another one "

@@ -72,22 +72,22 @@ static const char *status_fix(int status)
     case 422:
         return "Accept application/json with unknown fields, numbers with decimals and null in "
                "OfferGoalId.";
-    case 401: return "Put the credentials into the URL, or let callbacks in by their signature.";
+    case 401: return "Put the credentials in the URL, or accept callbacks by their signature.";
     case 403: return "Exempt the path, or our addresses, from the firewall or bot protection.";
-    case 404: return "Correct the URL's path; answer 200 for users that you do not know.";
-    case 405: return "Route POST to the path; look for a missing slash at its end.";
+    case 404: return "Fix the path of the URL. For unknown users, answer 200.";
+    case 405: return "Route POST to the path. Check for a missing slash at its end.";
     case 408:
     case 429: return "Send Retry-After, or lower the app's RatePerSecond or MaxConcurrency.";
     case 411:
-    case 413: return "Let the proxy pass bodies of up to 32 KiB.";
+    case 413: return "Allow bodies of up to 32 KiB in the proxy.";
     case 502:
     case 503:
-    case 504: return "Start the server behind your proxy; nothing is to be done for a deployment.";
+    case 504: return "Start the server behind your proxy. During a deployment this is normal.";
     default: break;
     }
     if (status >= 500)
         return "Look for the attempt's webhook-id in your logs: your code failed.";
-    return "Answer 2xx to what you have taken.";
+    return "Answer 2xx once you have stored the callback.";
 }
 
 const char *attempt_fix(enum attempt_class c, int status)
@@ -95,18 +95,18 @@ const char *attempt_fix(enum attempt_class c, int status)
     switch (c) {
     case ATTEMPT_OK: return "";
     case ATTEMPT_DNS: return "Check the name's spelling, and that it resolves from outside.";
-    case ATTEMPT_DESTINATION_REFUSED: return "Publish a public address for the name.";
-    case ATTEMPT_REFUSED: return "Start the server, correct the port, or let our addresses in.";
+    case ATTEMPT_DESTINATION_REFUSED: return "Use a name with a public address.";
+    case ATTEMPT_REFUSED: return "Start the server, fix the port, or allow our addresses.";
     case ATTEMPT_CONNECT_TIMEOUT:
-        return "Look for a firewall that drops, a wrong address, or a host that is down.";
-    case ATTEMPT_TLS: return "Send a valid certificate for this name with its whole chain.";
-    case ATTEMPT_TIMEOUT: return "Answer first and work later, or raise the app's TimeoutSeconds.";
+        return "Check for a firewall that drops packets, a wrong address, or a host that is down.";
+    case ATTEMPT_TLS: return "Send a valid certificate for this name with its full chain.";
+    case ATTEMPT_TIMEOUT:
+        return "Answer first and process later, or raise the app's TimeoutSeconds.";
     case ATTEMPT_RESET: return "Look for a crashed worker or a proxy's own time limit.";
     case ATTEMPT_PROTOCOL: return "Point the URL at a port that speaks HTTP; check the scheme.";
     case ATTEMPT_REDIRECT: return "Set the URL to the Location that you redirect to.";
     case ATTEMPT_STATUS: return status_fix(status);
-    case ATTEMPT_GONE:
-        return "Answer 200 for users that you do not know; if the URL is gone, set another.";
+    case ATTEMPT_GONE: return "For unknown users, answer 200. If the URL is gone, set another.";
     case ATTEMPT_UNEXPECTED_ANSWER:
         return "Look for the attempt's webhook-id in your logs, or correct the app's "
                "SuccessAnswer.";

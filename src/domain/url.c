@@ -145,7 +145,8 @@ static bool take_host(struct arena *arena, struct str host, struct url *url, con
     if (host.n > 0 && host.p[0] == '[') {
         struct str inner = {host.p + 1, host.n - 2};
         if (!address_parse(inner, &url->address) || url->address.family != AF_INET6)
-            return fail(ret_why, "what stands in [ ] is not an IPv6 address (zones are refused)");
+            return fail(ret_why,
+                        "the text in [ ] is not an IPv6 address (zones are not supported)");
         url->host_is_ipv6 = url->host_is_address = true;
         url->host = print_to_arena(arena, &url->address); /* one spelling per destination */
         return true;

@@ -166,7 +166,7 @@ static enum verify_cause try_white_space(struct verification *a)
         struct str with[3] = {parts[0], parts[1], parts[2]};
         with[i] = trimmed(parts[i]);
         if (with[i].n != parts[i].n && matches(a, with[0], with[1], with[2])) {
-            buf_printf(a->why, "it matches once the white space around %s is cut off; ", names[i]);
+            buf_printf(a->why, "it matches without the white space around %s; ", names[i]);
             return found(a, VERIFY_WHITE_SPACE,
                          i == 2 ? "give the secret without it"
                                 : "ids are signed as they stand in the body");
@@ -178,8 +178,9 @@ static enum verify_cause try_white_space(struct verification *a)
             with[i] = buf_str(&a->text);
             if (matches(a, with[0], with[1], with[2])) {
                 buf_printf(a->why, "this Sig was made with white space after %s; ", names[i]);
-                return found(a, VERIFY_WHITE_SPACE,
-                             "cut the line end off what is read from a file or a variable");
+                return found(
+                    a, VERIFY_WHITE_SPACE,
+                    "remove the line end of a secret that is read from a file or a variable");
             }
         }
     }

@@ -82,7 +82,7 @@ static enum grammar_result failure(const struct collector *c, const char **ret_r
     else if (error == HPE_INVALID_HEADER_TOKEN)
         *ret_reason = "a header field has characters that are not allowed";
     else if (error == HPE_INVALID_CONTENT_LENGTH || error == HPE_UNEXPECTED_CONTENT_LENGTH)
-        *ret_reason = "Content-Length is invalid or stands beside another framing";
+        *ret_reason = "Content-Length is invalid or given with another framing";
     return GRAMMAR_MALFORMED;
 }
 

@@ -134,7 +134,7 @@ static bool parse_content_length(struct head *head, struct head_refusal *ret)
     if (count == 0)
         return true;
     if (count > 1)
-        return refuse(ret, 400, "Content-Length stands more than once");
+        return refuse(ret, 400, "Content-Length is given more than once");
     struct str v = header_of(head, "content-length");
     int64_t n = 0;
     if (v.n == 0 || v.n > 18)
@@ -157,13 +157,13 @@ static bool parse_framing(struct head *head, struct head_refusal *ret)
     if (codings == 0)
         return true;
     if (head->content_bytes >= 0)
-        return refuse(ret, 400, "Transfer-Encoding and Content-Length stand side by side");
+        return refuse(ret, 400, "Transfer-Encoding and Content-Length are both given");
     if (head->http10)
         return refuse(ret, 400, "HTTP/1.0 has no Transfer-Encoding");
     if (codings > 1)
-        return refuse(ret, 400, "Transfer-Encoding stands more than once");
+        return refuse(ret, 400, "Transfer-Encoding is given more than once");
     if (!str_eq_nocase(header_of(head, "transfer-encoding"), "chunked"))
-        return refuse(ret, 501, "no transfer coding but chunked is served");
+        return refuse(ret, 501, "only the transfer coding chunked is supported");
     return true;
 }
 
@@ -222,7 +222,7 @@ static bool parse_host(const struct head *head, struct head_refusal *ret)
 {
     size_t count = header_count(head, "host");
     if (count > 1)
-        return refuse(ret, 400, "Host stands more than once");
+        return refuse(ret, 400, "Host is given more than once");
     if (count == 0)
         return head->http10 || refuse(ret, 400, "Host is missing");
     struct str host = header_of(head, "host");
@@ -240,7 +240,7 @@ static bool parse_expect(struct head *head, struct head_refusal *ret)
     if (!expect.p || head->http10)
         return true;
     if (!str_eq_nocase(expect, "100-continue"))
-        return refuse(ret, 417, "no expectation but 100-continue is met");
+        return refuse(ret, 417, "only the expectation 100-continue is supported");
     head->expects_continue = true;
     return true;
 }
@@ -249,7 +249,7 @@ static bool refuse_grammar(enum grammar_result result, const char *reason, struc
 {
     switch (result) {
     case GRAMMAR_UNKNOWN_METHOD: return refuse(ret, 501, "the method is not known");
-    case GRAMMAR_VERSION: return refuse(ret, 505, "only HTTP/1.1 and HTTP/1.0 are served");
+    case GRAMMAR_VERSION: return refuse(ret, 505, "only HTTP/1.1 and HTTP/1.0 are supported");
     case GRAMMAR_TOO_MANY_HEADERS: return refuse(ret, 431, reason);
     default: return refuse(ret, 400, reason);
     }

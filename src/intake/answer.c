@@ -60,11 +60,11 @@ static void by_store(struct json_writer *w, const struct intake_items *items, si
         break;
     case VERDICT_ALREADY_REVERSED:
         error(w, STR("OriginalRewardId"), "already_reversed",
-              STR("the event with this id has been reversed already"));
+              STR("the event with this id is already reversed"));
         break;
     case VERDICT_MISMATCH:
         error(w, str_of(v->field), "invalid",
-              STR("must be what the reversed event has, or be left out"));
+              STR("must be the same as in the reversed event, or be left out"));
         break;
     case VERDICT_NOT_STORABLE:
         error(w, STR("EventId"), "invalid",

@@ -32,13 +32,13 @@ bool password_good(struct str password, struct str email, const char **ret_why)
 {
     size_t n = characters(password);
     if (n < PASSWORD_CHARACTERS_LEAST || n > PASSWORD_CHARACTERS_MOST) {
-        *ret_why = "must have 12 to 128 characters; a few words in a row are easy to keep in mind";
+        *ret_why = "must have 12 to 128 characters; a few words are easy to remember";
         return false;
     }
     bool is_email =
         email.p && password.n == email.n && strncasecmp(password.p, email.p, email.n) == 0;
     if (is_email || one_character(password)) {
-        *ret_why = "is too easily guessed";
+        *ret_why = "is too easy to guess";
         return false;
     }
     return true;

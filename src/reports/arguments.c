@@ -38,7 +38,7 @@ static void parse_days(const struct report_arguments *a, int32_t today, struct p
     ret->first_day = first;
     ret->last_day = last;
     if (first > last)
-        problem_add(problems, STR("startDate"), "invalid", "startDate lies after endDate%s.",
+        problem_add(problems, STR("startDate"), "invalid", "startDate is after endDate%s.",
                     has_last ? "" : " (today, where it is not given)");
     else if (last - first >= REPORT_DAYS_MAX)
         problem_add(problems, STR("startDate"), "out_of_range",

@@ -90,7 +90,7 @@ static void say(struct buf *to, const struct connection *c, X509_STORE_CTX *cont
         add_time(to, X509_get0_notBefore(certificate));
         return;
     case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-        buf_add_c(to, "the certificate is self-signed: no authority vouches for it");
+        buf_add_c(to, "the certificate is self-signed");
         return;
     case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
@@ -98,7 +98,7 @@ static void say(struct buf *to, const struct connection *c, X509_STORE_CTX *cont
                       "missing from what the server sends?");
         return;
     case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-        buf_add_c(to, "the certificate comes from an authority that is not known here");
+        buf_add_c(to, "the certificate was issued by an unknown authority");
         return;
     default: buf_add_c(to, X509_verify_cert_error_string(error));
     }

@@ -354,14 +354,14 @@ static void settle_redirect(struct job *job, int status)
 static const char *advice_for(int status)
 {
     switch (status) {
-    case 401: return "it wants credentials: put them into the URL as user:password@";
-    case 403: return "it refuses us: does a firewall or bot protection stand in front?";
+    case 401: return "it needs credentials: put them into the URL as user:password@";
+    case 403: return "it rejects us: is a firewall or bot protection in front?";
     case 404: return "nothing is at this path: is the URL right?";
-    case 405: return "the path does not take POST";
+    case 405: return "the path does not accept POST";
     case 408: return "it says that the request took too long";
     case 411:
-    case 413: return "it does not take a body of this size";
-    case 415: return "it does not take application/json";
+    case 413: return "it does not accept a body of this size";
+    case 415: return "it does not accept application/json";
     case 429: return "it has too many requests; it did not say how long to wait";
     case 502:
     case 504: return "the proxy in front of the receiver did not reach it";

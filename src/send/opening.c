@@ -51,7 +51,7 @@ static const char *refusal(const struct sender *s, const struct address *a)
     case DESTINATION_NOT_PUBLIC:
         return "is not a public address: callbacks are sent to public addresses only";
     case DESTINATION_DENIED:
-        return "is an address that the operator of this service lets no callbacks go to";
+        return "is an address that the operator of this service does not allow";
     case DESTINATION_PUBLIC:
         if (socket_is_own_address(a))
             return "is an address of the sending machine itself: callbacks are not sent there";

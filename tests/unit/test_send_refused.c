@@ -136,7 +136,7 @@ static void denied_ones(void)
     receiver_start_at(&r, PUBLIC);
     post_to("http://public.test:%u/", r.port, 3000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
-    CHECK(post_says("the operator of this service lets no callbacks go to"));
+    CHECK(post_says("the operator of this service does not allow"));
     post_to("http://[64:ff9b::" PUBLIC "]:%u/", r.port, 3000);
     CHECK_EQ_INT(post.x.class, ATTEMPT_DESTINATION_REFUSED);
     CHECK(post_says("the operator"));
