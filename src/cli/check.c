@@ -3,6 +3,8 @@
 #include "cli/command.h"
 #include "cli/serve_options.h"
 
+#include "base/alloc.h"
+#include "base/env.h"
 #include "daemon/listener.h"
 #include "daemon/master_key.h"
 #include "domain/url.h"
@@ -75,10 +77,11 @@ static void check_certificate(struct findings *f, const struct daemon_options *o
         say_why(f, "tls-cert", why);
         return;
     }
-    time_t expires = (time_t)(tls_server_expires_ms(tls) / 1000);
+    int64_t expires_ms = tls_server_expires_ms(tls);
+    time_t expires = (time_t)(expires_ms / 1000);
     struct tm tm;
     strftime(day, sizeof day, "%Y-%m-%d", gmtime_r(&expires, &tm));
-    bool good = expires > time(NULL);
+    bool good = expires_ms > env_wall_ms(env_real());
     say(f, good, "tls-cert", "%s %s on %s", o->tls_cert_file, good ? "expires" : "expired", day);
     tls_context_free(tls);
 }
@@ -123,8 +126,7 @@ static void check_postgresql(struct findings *f, const char *what, const char *u
 /* A directory that is not there yet is made by the start, in one that has to be. */
 static bool can_be_made(const char *directory)
 {
-    char *copy = strdup(directory);
-    ASSERT(copy);
+    char *copy = xstrdup(directory);
     bool good = access(dirname(copy), W_OK | X_OK) == 0;
     free(copy);
     return good;
