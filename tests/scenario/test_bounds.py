@@ -156,7 +156,7 @@ def test_the_last_connections_are_for_those_who_are_known_and_probes(own_daemon)
             assert answers(busy[-1])[0][0] == 200
         for path in (b"GET /", b"GET /api/v1/session", b"GET /nowhere", b"GET /openapi.json"):
             status, headers, body = say(d, path + b" HTTP/1.1\r\nHost: t\r\n\r\n")
-            assert status == 503 and b"kept for those who have a key" in body, (path, status, body)
+            assert status == 503 and b"reserved for clients with a key" in body, (path, status, body)
         for path in ("/healthz", "/readyz", "/metrics"):
             assert d.api(None).get(path).status == 200, path
         assert d.api().get("/api/v1/partners").status == 200
