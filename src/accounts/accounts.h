@@ -68,9 +68,10 @@ struct partner {
     uint32_t account_no;
     uint64_t version; /* ETag; grows with each change */
     bool enabled;
-    uint32_t cluster;                    /* which of several has its events; never changes */
-    struct str id, name, operations_url; /* operations_url absent: none */
-    struct secrets operations_secrets;   /* what messages to it are signed with */
+    uint32_t cluster; /* which of several has its events; never changes */
+    struct str id, name;
+    struct str operations_url, operations_email; /* absent: none */
+    struct secrets operations_secrets;           /* what messages to it are signed with */
     bool under_second_key; /* the stored document is sealed under the vault's second key */
 };
 

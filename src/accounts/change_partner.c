@@ -5,8 +5,9 @@
 #include "accounts/render.h"
 
 static const struct field_rule partner_rules[] = {
-    {"PartnerId", true, false},    {"Name", true, true},     {"Enabled", true, true},
-    {"OperationsUrl", true, true}, {"Cluster", true, false},
+    {"PartnerId", true, false},      {"Name", true, true},
+    {"Enabled", true, true},         {"OperationsUrl", true, true},
+    {"OperationsEmail", true, true}, {"Cluster", true, false},
 };
 
 static const struct field_rule client_rules[] = {
@@ -16,12 +17,16 @@ static const struct field_rule client_rules[] = {
     {"Enabled", true, true},
 };
 
-static void partner_fields(const struct fields *f, struct partner *p)
+static void partner_fields(const struct fields *f, bool sends_mail, struct partner *p)
 {
     fields_text(f, "Name", 1, NAME_BYTES_MAX, &p->name);
     fields_operators_only(f, "Enabled");
     fields_bool(f, "Enabled", &p->enabled);
     fields_url(f, "OperationsUrl", &p->operations_url);
+    fields_email(f, "OperationsEmail", &p->operations_email);
+    if (fields_given(f, "OperationsEmail") && p->operations_email.p && !sends_mail)
+        problem_add(f->faults, STR("OperationsEmail"), "invalid",
+                    "this server sends no e-mail: its operator has set no smtp-url");
 }
 
 /* The one that it asks for, else the one with the fewest accounts. */
@@ -46,7 +51,7 @@ enum change_result change_create_partner(struct accounts *accounts, const struct
         return CHANGE_INVALID;
     if (accounts_new_id(accounts, &f, ACCOUNT_PARTNER, "PartnerId", "p_", &p.id))
         p.name = p.id;
-    partner_fields(&f, &p);
+    partner_fields(&f, accounts->options.sends_mail, &p);
     p.cluster = choose_cluster(accounts, &f);
     if (faults->count)
         return accounts_refusal(faults);
@@ -71,7 +76,7 @@ enum change_result change_patch_partner(struct accounts *accounts, struct str pa
     struct partner p;
     memcpy(&p, now, sizeof p);
     if (fields_check(&f, partner_rules, ARRAY_LEN(partner_rules)))
-        partner_fields(&f, &p);
+        partner_fields(&f, accounts->options.sends_mail, &p);
     p.version++;
     if (faults->count) {
         result = CHANGE_INVALID;

@@ -57,6 +57,7 @@ struct accounts_options {
     struct vault vault;
     struct destination_rules rules; /* which addresses a callback URL may write out; borrowed */
     uint32_t cluster_count;         /* that accounts are split over; 0: 1 */
+    bool sends_mail;                /* else no OperationsEmail is taken */
 };
 
 struct accounts;

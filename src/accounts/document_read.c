@@ -182,6 +182,8 @@ bool document_read_partner(struct arena *arena, const struct json *document,
         .enabled = flag(&r, "Enabled"),
         .operations_url = url_or_none(&r, "OperationsUrl"),
     };
+    if (json_member(document, "OperationsEmail"))
+        p.operations_email = text(&r, "OperationsEmail");
     if (json_member(document, "Cluster"))
         p.cluster = (uint32_t)number(&r, "Cluster", 1, NUMBER_MAX);
     if (!read_secrets(&r, "OperationsSecret", &p.operations_secrets))

@@ -87,6 +87,7 @@ struct partner *partner_pack(const struct partner *from)
 {
     static const size_t texts[] = {offsetof(struct partner, id), offsetof(struct partner, name),
                                    offsetof(struct partner, operations_url),
+                                   offsetof(struct partner, operations_email),
                                    SECRET_TEXTS(struct partner, operations_secrets)};
     return entry_pack(from, sizeof *from, PARTNER_MAGIC, texts, ARRAY_LEN(texts));
 }

@@ -4,6 +4,7 @@
 #include "accounts/names.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "domain/email.h"
 #include "domain/money.h"
 
 #include <errno.h>
@@ -228,6 +229,20 @@ void fields_text(const struct fields *f, const char *name, size_t least_bytes, s
     else if (v->text.n < least_bytes || v->text.n > most_bytes)
         problem_add(f->faults, str_of(name), "out_of_range", "must have %zu to %zu bytes",
                     least_bytes, most_bytes);
+    else
+        *ret = v->text;
+}
+
+void fields_email(const struct fields *f, const char *name, struct str *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    if (!v)
+        return;
+    if (v->type == JSON_NULL)
+        *ret = STR_NONE;
+    else if (v->type != JSON_STRING || !email_valid(v->text))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be an e-mail address of at most %d bytes, or null", EMAIL_BYTES_MAX);
     else
         *ret = v->text;
 }

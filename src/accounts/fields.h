@@ -45,5 +45,7 @@ void fields_money(const struct fields *f, const char *name, int64_t least_micros
 void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
                  struct str *ret);
 void fields_id(const struct fields *f, const char *name, struct str *ret);
+/* null clears it. */
+void fields_email(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. A URL as it was shown, with its user info masked, means the one in *ret. */
 void fields_url(const struct fields *f, const char *name, struct str *ret);

@@ -25,6 +25,8 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_key_string(w, "Name", p->name);
     json_key_bool(w, "Enabled", p->enabled);
     url(w, "OperationsUrl", p->operations_url);
+    if (p->operations_email.p)
+        json_key_string(w, "OperationsEmail", p->operations_email);
     if (p->cluster)
         json_key_int(w, "Cluster", p->cluster);
     json_end_object(w);

@@ -7,6 +7,7 @@
 #include "api/internal.h"
 #include "api/partner_walk.h"
 #include "api/route.h"
+#include "domain/email.h"
 #include "people/people.h"
 
 #include <ctype.h>

@@ -2,6 +2,7 @@
 #include "api/sign_in.h"
 
 #include "api/internal.h"
+#include "domain/email.h"
 
 #include <sodium.h>
 
@@ -22,22 +23,13 @@ void sign_in_text(struct people_job *job, const char *name, size_t least, size_t
     fields_text(&job->fields, name, least, most, ret);
 }
 
-static bool is_email(struct str s)
-{
-    struct str domain = s, local = str_cut(&domain, '@');
-    bool good = local.n > 0 && domain.n > 0 && !memchr(domain.p, '@', domain.n);
-    for (size_t i = 0; i < s.n && good; i++)
-        good = (unsigned char)s.p[i] > 0x20 && s.p[i] != 0x7f;
-    return good;
-}
-
 void sign_in_email(struct people_job *job, const char *name, struct str *ret)
 {
     struct str given = STR_NONE;
     fields_text(&job->fields, name, 3, EMAIL_BYTES_MAX, &given);
     if (!given.p)
         return;
-    if (!is_email(given)) {
+    if (!email_valid(given)) {
         problem_add(&job->c->problems, str_of(name), "invalid", "must be an e-mail address");
         return;
     }

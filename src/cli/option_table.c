@@ -76,6 +76,21 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_OPERATIONS_URL] = {"operations-url", "URL", NULL,
                                "Notify the operator at this URL if the books do not balance.", S,
                                false, false},
+    [OPTION_OPERATIONS_EMAIL] = {"operations-email", "ADDRESS", NULL,
+                                 "Notify the operator by e-mail, too. Needs --smtp-url.", S, false,
+                                 false},
+    [OPTION_SMTP_URL] = {"smtp-url", "URL", NULL,
+                         "The mail server: smtps://HOST[:PORT], or smtp://HOST[:PORT] with "
+                         "STARTTLS. Partners can then set an OperationsEmail.",
+                         S, false, false},
+    [OPTION_SMTP_USER] = {"smtp-user", "NAME", NULL, "The user name for the mail server.", S, false,
+                          false},
+    [OPTION_SMTP_PASSWORD] = {"smtp-password", "PASSWORD", NULL,
+                              "The password for the mail server.", S, false, true},
+    [OPTION_MAIL_FROM] = {"mail-from", "ADDRESS", NULL,
+                          "The sender of e-mail. Needed with "
+                          "--smtp-url.",
+                          S, false, false},
     [OPTION_OPERATIONS_SPACING] =
         {"operations-spacing", "SECONDS", "300",
          "Minimum time between two messages to OperationsUrl about one endpoint.", S, false, false},

@@ -2,6 +2,7 @@
 #include "cli/serve_options.h"
 
 #include "cli/store_name.h"
+#include "domain/email.h"
 
 #include "accounts/vault.h"
 #include "base/log.h"
@@ -210,6 +211,40 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     return true;
 }
 
+static bool read_mail(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    static const enum option_id with_url[] = {OPTION_SMTP_USER, OPTION_SMTP_PASSWORD,
+                                              OPTION_MAIL_FROM, OPTION_OPERATIONS_EMAIL};
+    struct str from = settings_text(s, OPTION_MAIL_FROM);
+    const char *why;
+    o->operations_email = settings_text(s, OPTION_OPERATIONS_EMAIL);
+    o->mail = (struct mailer_options){
+        .url = text_or_null(s, OPTION_SMTP_URL),
+        .user = text_or_null(s, OPTION_SMTP_USER),
+        .password = text_or_null(s, OPTION_SMTP_PASSWORD),
+        .from = text_or_null(s, OPTION_MAIL_FROM),
+        .ca_file = text_or_null(s, OPTION_CA_FILE),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(with_url) && !o->mail.url; i++) {
+        if (!settings_text(s, with_url[i]).p)
+            continue;
+        struct buf text = {0};
+        buf_printf(&text, "%s: --smtp-url is needed, too.", option_table[with_url[i]].name);
+        *ret_why = arena_str(&s->arena, buf_str(&text));
+        buf_free(&text);
+        return false;
+    }
+    if (o->operations_email.p && !email_valid(o->operations_email))
+        return fail(s, ret_why, OPTION_OPERATIONS_EMAIL, "not an address such as name@domain.");
+    if (from.p && !email_valid(from))
+        return fail(s, ret_why, OPTION_MAIL_FROM, "not an address such as name@domain.");
+    if (o->mail.url && !mailer_url_check(o->mail.url, &why))
+        return fail(s, ret_why, OPTION_SMTP_URL, why);
+    if (o->mail.url && !from.p)
+        return fail(s, ret_why, OPTION_SMTP_URL, "--mail-from is needed, too.");
+    return true;
+}
+
 static bool check_master_key(struct settings *s, const char *variable, struct str text,
                              struct str *ret_why)
 {
@@ -277,5 +312,6 @@ bool serve_options_read(struct settings *s, struct daemon_options *o, struct str
            read_cidrs(s, OPTION_TRUSTED_PROXY, &o->trusted_proxies, &o->trusted_proxy_count,
                       ret_why) &&
            read_sources(s, o, ret_why) && read_schedule(s, o, ret_why) &&
-           read_keys(s, o, ret_why) && read_outside(s, o, ret_why) && read_store(s, o, ret_why);
+           read_keys(s, o, ret_why) && read_outside(s, o, ret_why) && read_mail(s, o, ret_why) &&
+           read_store(s, o, ret_why);
 }

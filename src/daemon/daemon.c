@@ -64,6 +64,7 @@ struct daemon {
     struct people *people;
     struct live *live;
     struct delivery *delivery;
+    struct mailer *mailer; /* NULL: no e-mail is sent */
     struct operations *operations;
     struct api *api;
     struct watch *watch;
@@ -90,6 +91,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .env = d->env,
         .rules = d->options.rules,
         .cluster_count = (uint32_t)d->options.cluster_count + 1,
+        .sends_mail = d->options.mail.url != NULL,
     };
     if (!master_key_load(d->options.master_key, d->options.second_master_key,
                          d->options.store_directory, d->env, &options.vault, ret_why))
@@ -100,12 +102,17 @@ static bool load_accounts(struct daemon *d, char **ret_why)
     d->live = live_new();
     explicit_bzero(&options.vault, sizeof options.vault);
     explicit_bzero(&people.vault, sizeof people.vault);
+    if (d->options.mail.url)
+        d->mailer = mailer_new(&d->options.mail);
     d->operations = operations_new(&(struct operations_options){
         .env = d->env,
         .store = d->store,
         .directory = d->directory,
         .accounts = d->accounts,
         .operator_url = d->options.operations_url,
+        .operator_email = d->options.operations_email,
+        .public_url = d->options.public_url,
+        .mailer = d->mailer,
         .spacing_ms = d->options.operations_spacing_ms,
     });
     bool good = load_objects(&(struct object_owners){.store = d->store,
@@ -504,6 +511,7 @@ static void free_parts(struct daemon *d)
         store_close(d->store);
     if (d->operations)
         operations_free(d->operations);
+    mailer_free(d->mailer);
     if (d->accounts)
         accounts_free(d->accounts);
     if (d->people)

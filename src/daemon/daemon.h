@@ -7,6 +7,7 @@
 #include "api/api.h"
 #include "domain/destination_rules.h"
 #include "domain/schedule.h"
+#include "mail/mailer.h"
 #include "net/socket.h"
 #include "store/store_open.h"
 
@@ -38,7 +39,9 @@ struct daemon_options {
     struct str second_master_key;     /* absent: none */
     int32_t loops;
     int32_t reads_per_minute;
-    struct str operations_url; /* the operator's; absent: none */
+    struct str operations_url;   /* the operator's; absent: none */
+    struct str operations_email; /* likewise */
+    struct mailer_options mail;  /* url NULL: no e-mail is sent */
     int64_t operations_spacing_ms;
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;

@@ -12,19 +12,19 @@
 
 static void name_object(struct notice *n)
 {
-    if (n->topic == OPERATIONS_OF_HEALTH)
-        snprintf(n->object_id, sizeof n->object_id, "%u-%d", n->app_no, n->kind);
-    else
-        snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d", n->app_no, n->kind, n->topic);
+    snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d-%d", n->app_no, n->kind, n->topic,
+             n->channel);
 }
 
-struct notice *notice_new(struct operations *o, enum operations_topic topic, uint32_t account_no,
-                          uint32_t app_no, enum lane_kind kind)
+struct notice *notice_new(struct operations *o, enum operations_topic topic,
+                          enum operations_channel channel, uint32_t account_no, uint32_t app_no,
+                          enum lane_kind kind)
 {
     struct notice *n = xcalloc(1, sizeof *n);
     n->magic = NOTICE_MAGIC;
     n->operations = o;
     n->topic = topic;
+    n->channel = channel;
     n->account_no = account_no;
     n->app_no = app_no;
     n->kind = kind;
@@ -71,6 +71,7 @@ void notice_print(struct buf *to, const struct notice *n)
     json_write_to(&w, to);
     json_object(&w);
     json_key_int(&w, "Topic", n->topic);
+    json_key_int(&w, "Channel", n->channel);
     json_key_int(&w, "Account", n->account_no);
     json_key_int(&w, "App", n->app_no);
     json_key_int(&w, "Kind", n->kind);
@@ -121,6 +122,8 @@ static bool read_members(struct notice *n, const struct json *object)
 {
     bool good = true;
     n->topic = (enum operations_topic)read_int(object, "Topic", 0, OPERATIONS_OF_DISABLED, &good);
+    n->channel =
+        (enum operations_channel)read_int(object, "Channel", 0, OPERATIONS_CHANNELS - 1, &good);
     int64_t least = n->topic == OPERATIONS_OF_BOOKS ? 0 : 1;
     n->account_no = (uint32_t)read_int(object, "Account", least, UINT32_MAX, &good);
     n->app_no = (uint32_t)read_int(object, "App", least, UINT32_MAX, &good);
@@ -149,7 +152,7 @@ struct notice *notice_read(struct operations *o, struct str document)
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    struct notice *n = notice_new(o, OPERATIONS_OF_HEALTH, 0, 0, LANE_NONE);
+    struct notice *n = notice_new(o, OPERATIONS_OF_HEALTH, OPERATIONS_BY_WEBHOOK, 0, 0, LANE_NONE);
     bool good = json_parse(parser, &arena, document, &object, &why) && read_members(n, object);
     arena_free(&arena);
     json_parser_free(parser);
@@ -222,18 +225,15 @@ static void print_health(struct json_writer *w, const struct notice *n)
     print_error(w, n);
 }
 
-void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
-                    struct env *env)
+static void print_webhook(struct buf *to, const struct notice *n, const struct partner *partner,
+                          const struct app *app, int64_t wall_ms)
 {
     struct json_writer w;
-    make_id(n, env);
-    n->saying = n->is;
-    buf_clear(&n->body);
-    json_write_to(&w, &n->body);
+    json_write_to(&w, to);
     json_object(&w);
     json_key_c(&w, "Type", notice_type(n->topic, n->is));
     json_key_c(&w, "MessageId", n->id);
-    json_key_time(&w, "Timestamp", env_wall_ms(env));
+    json_key_time(&w, "Timestamp", wall_ms);
     if (n->topic == OPERATIONS_OF_BOOKS) {
         json_key_time(&w, "Since", n->since_ms);
         json_key_c(&w, "Detail", n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
@@ -245,4 +245,16 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
         print_health(&w, n);
     json_end_object(&w);
+}
+
+void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
+                    struct env *env, struct str public_url)
+{
+    make_id(n, env);
+    n->saying = n->is;
+    buf_clear(&n->body);
+    if (n->channel == OPERATIONS_BY_MAIL)
+        mail_text_print(&n->body, n, app, public_url);
+    else
+        print_webhook(&n->body, n, partner, app, env_wall_ms(env));
 }

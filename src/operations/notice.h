@@ -2,6 +2,7 @@
  * and the message that the partner gets. Internal to operations/. */
 #pragma once
 
+#include "domain/email.h"
 #include "operations/operations.h"
 
 #define NOTICE_MAGIC 0x07071CE5u
@@ -21,6 +22,7 @@ struct notice {
     struct operations *operations;
     struct notice *next;
     enum operations_topic topic;
+    enum operations_channel channel;
     uint32_t account_no, app_no;
     enum lane_kind kind;
     enum operations_state is, told; /* now; as last told, or as perhaps told */
@@ -33,8 +35,8 @@ struct notice {
     enum notice_step step;
     enum operations_state saying; /* what the message says */
     char id[NOTICE_ID_BYTES];     /* its webhook-id; empty: none yet */
-    struct buf body;
-    int64_t owed_ms; /* wall: since when */
+    struct buf body;              /* JSON; of a mail its subject, a line, and its text */
+    int64_t owed_ms;              /* wall: since when */
     int32_t tries;
     int64_t due_mono_ms, last_mono_ms; /* the next step; when the last one was first sent */
 
@@ -47,6 +49,8 @@ struct notice {
     struct arena arena; /* of the exchange */
     struct url url;
     struct buf headers;
+    struct mail mail; /* instead of the exchange */
+    char mail_to[EMAIL_BYTES_MAX + 1];
 };
 
 /* What another node has left of one. */
@@ -57,8 +61,9 @@ struct notice_left {
     char object_id[24];
 };
 
-struct notice *notice_new(struct operations *o, enum operations_topic topic, uint32_t account_no,
-                          uint32_t app_no, enum lane_kind kind);
+struct notice *notice_new(struct operations *o, enum operations_topic topic,
+                          enum operations_channel channel, uint32_t account_no, uint32_t app_no,
+                          enum lane_kind kind);
 void notice_free(struct notice *n); /* nothing under way */
 void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */
@@ -66,6 +71,9 @@ struct notice *notice_read(struct operations *o, struct str document);
 
 /* Makes `body` and `id` for the state it is in now, and says so. Books: of no partner and app. */
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
-                    struct env *env);
+                    struct env *env, struct str public_url);
+/* The body of a mail. */
+void mail_text_print(struct buf *to, const struct notice *n, const struct app *app,
+                     struct str public_url);
 /* "endpoint.suspended" */
 const char *notice_type(enum operations_topic topic, enum operations_state state);

@@ -1,4 +1,4 @@
-/* The thread that tells partners about their endpoints.
+/* The thread that tells partners about their endpoints, by webhook and by mail.
  *
  * One notice per endpoint that is not well, or of which something is owed; docs/partners/
  * operations.md has what a partner may rely on. Everything but operations_tell runs on the loop's
@@ -176,7 +176,7 @@ static void compose(struct notice *n)
     if (n->is == n->told) {
         consider(n);
     } else if (n->waiting.status == STORE_OK && (of_books || (partner && app))) {
-        notice_compose(n, partner, app, o->options.env);
+        notice_compose(n, partner, app, o->options.env, o->options.public_url);
         n->step = NOTICE_SAVING;
         save(n);
     } else {
@@ -248,43 +248,108 @@ static int64_t wait_after(int32_t tries)
     return at < ARRAY_LEN(steps) ? steps[at] : 3600000;
 }
 
-static void log_end(const char *event, const struct notice *n)
+/* How a message that was sent has ended. */
+struct message_end {
+    bool good;
+    const char *class, *detail; /* for the log */
+};
+
+static void log_end(const char *event, const struct notice *n, const struct message_end *why)
 {
     struct app *app =
         n->app_no ? directory_app_by_no(n->operations->options.directory, n->app_no) : NULL;
     log_info(event, LOG_STR("app", app ? app->id : STR("none")),
              LOG_C("endpoint", n->kind ? lane_kind_name(n->kind) : "none"),
              LOG_C("type", notice_type(n->topic, n->saying)), LOG_C("id", n->id),
-             LOG_INT("tries", n->tries), LOG_C("class", attempt_class_name(n->x.class)),
-             LOG_C("detail", n->x.detail));
+             LOG_C("by", n->channel == OPERATIONS_BY_MAIL ? "mail" : "webhook"),
+             LOG_INT("tries", n->tries), LOG_C("class", why->class), LOG_C("detail", why->detail));
     if (app)
         app_unref(app);
 }
 
-static void sent(struct exchange *x)
+static void message_ended(struct notice *n, const struct message_end *end)
 {
-    struct notice *n = CONTAINER_OF(x, struct notice, x);
     CHECK_MAGIC(n, NOTICE_MAGIC);
     struct operations *o = n->operations;
     o->sending--;
     n->step = NOTICE_READY;
-    if (x->class == ATTEMPT_OK) {
+    if (end->good) {
         atomic_fetch_add(&o->sent, 1);
-        log_end("operations_message_sent", n);
+        log_end("operations_message_sent", n, end);
         end_message(n);
+    } else if (o->stopping) {
+        /* it is owed after the next start */
     } else if (loop_wall_ms(o->loop) - n->owed_ms >= GIVE_UP_MS) {
         atomic_fetch_add(&o->given_up, 1);
-        log_end("operations_message_given_up", n);
+        log_end("operations_message_given_up", n, end);
         end_message(n);
     } else {
         atomic_fetch_add(&o->failed, 1);
-        log_end("operations_message_failed", n);
+        log_end("operations_message_failed", n, end);
         if (n->is != n->saying)
             end_message(n);
         else
             set_due(o, n, wait_after(n->tries));
     }
     end_when_quiet(o);
+}
+
+static void exchanged(struct exchange *x)
+{
+    message_ended(CONTAINER_OF(x, struct notice, x),
+                  &(struct message_end){.good = x->class == ATTEMPT_OK,
+                                        .class = attempt_class_name(x->class),
+                                        .detail = x->detail});
+}
+
+static void mailed(struct task *task)
+{
+    struct notice *n = CONTAINER_OF(task, struct notice, mail.done);
+    message_ended(n, &(struct message_end){.good = n->mail.good,
+                                           .class = n->mail.good ? "ok" : "smtp",
+                                           .detail = n->mail.good ? "" : n->mail.why});
+}
+
+static void begin_try(struct notice *n)
+{
+    struct operations *o = n->operations;
+    if (n->tries++ == 0)
+        n->last_mono_ms = now_mono(o);
+    n->step = NOTICE_SENDING;
+    o->sending++;
+}
+
+static void send_webhook(struct notice *n, const struct recipient *to)
+{
+    struct operations *o = n->operations;
+    recipient_sign(to, n, loop_wall_ms(o->loop));
+    n->x.url = &n->url;
+    n->x.headers = buf_str(&n->headers);
+    n->x.body = buf_str(&n->body);
+    n->x.timeout_ms = TIMEOUT_MS;
+    n->x.connect_timeout_ms = CONNECT_TIMEOUT_MS;
+    n->x.done = exchanged;
+    begin_try(n);
+    sender_start(o->sender, &n->x);
+}
+
+static void send_mail(struct notice *n, const struct recipient *to)
+{
+    struct operations *o = n->operations;
+    struct str text = buf_str(&n->body), subject = str_cut(&text, '\n');
+    snprintf(n->mail_to, sizeof n->mail_to, "%s", to->to);
+    n->mail = (struct mail){
+        .done.run = mailed,
+        .reply_to = loop_executor(o->loop),
+        .owner = n->account_no,
+        .to = n->mail_to,
+        .subject = subject,
+        .text = text,
+        .id = n->id,
+        .wall_ms = n->owed_ms,
+    };
+    begin_try(n);
+    mailer_send(o->options.mailer, &n->mail);
 }
 
 static void send_message(struct notice *n)
@@ -294,30 +359,21 @@ static void send_message(struct notice *n)
     const char *why;
     recipient_find(&to, &o->options, n, loop_wall_ms(o->loop));
     arena_free(&n->arena);
-    if (!to.url[0] || !url_parse(&n->arena, str_of(to.url), &n->url, &why)) {
+    if (to.to[0] && n->channel == OPERATIONS_BY_MAIL)
+        send_mail(n, &to);
+    else if (to.to[0] && url_parse(&n->arena, str_of(to.to), &n->url, &why))
+        send_webhook(n, &to);
+    else
         end_message(n);
-    } else {
-        recipient_sign(&to, n, loop_wall_ms(o->loop));
-        n->x.url = &n->url;
-        n->x.headers = buf_str(&n->headers);
-        n->x.body = buf_str(&n->body);
-        n->x.timeout_ms = TIMEOUT_MS;
-        n->x.connect_timeout_ms = CONNECT_TIMEOUT_MS;
-        n->x.done = sent;
-        if (n->tries++ == 0)
-            n->last_mono_ms = now_mono(o);
-        n->step = NOTICE_SENDING;
-        o->sending++;
-        sender_start(o->sender, &n->x);
-    }
     explicit_bzero(&to, sizeof to);
 }
 
-/* One that hangs holds one seat: a partner has no second message under way. */
-static bool partner_is_busy(const struct operations *o, uint32_t account_no)
+/* One that hangs holds one seat: a partner has no second message under way of a kind. */
+static bool is_partner_busy(const struct operations *o, const struct notice *as)
 {
     for (const struct notice *n = o->notices; n; n = n->next)
-        if (n->account_no == account_no && n->step == NOTICE_SENDING)
+        if (n->account_no == as->account_no && n->channel == as->channel &&
+            n->step == NOTICE_SENDING)
             return true;
     return false;
 }
@@ -338,7 +394,7 @@ static void tick(struct timer *timer)
         if (n->step == NOTICE_OWED && due)
             ask_waiting(n);
         else if (n->step == NOTICE_READY && due && o->sending < SENDING_MOST && !n->saving &&
-                 !partner_is_busy(o, n->account_no))
+                 !is_partner_busy(o, n))
             send_message(n);
         int64_t in_ms = n->due_mono_ms - now_mono(o);
         if (n->step == NOTICE_IDLE)
@@ -354,10 +410,12 @@ static void tick(struct timer *timer)
 /* --- news --------------------------------------------------------------------------------------
  */
 
-static struct notice *find(const struct operations *o, const struct operations_event *e)
+static struct notice *find(const struct operations *o, const struct operations_event *e,
+                           enum operations_channel channel)
 {
     for (struct notice *n = o->notices; n; n = n->next)
-        if (n->topic == e->topic && n->app_no == e->app_no && n->kind == e->kind)
+        if (n->topic == e->topic && n->channel == channel && n->app_no == e->app_no &&
+            n->kind == e->kind)
             return n;
     return NULL;
 }
@@ -370,14 +428,15 @@ static void add(struct operations *o, struct notice *n)
     atomic_fetch_add(&o->known, 1);
 }
 
-static void take_news(struct operations *o, const struct operations_event *e)
+static void take_news(struct operations *o, const struct operations_event *e,
+                      enum operations_channel channel)
 {
-    struct notice *n = find(o, e);
+    struct notice *n = find(o, e, channel);
     if (!n) {
         if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST ||
-            !recipient_is_wanted(&o->options, e))
+            !recipient_is_wanted(&o->options, e, channel))
             return;
-        n = notice_new(o, e->topic, e->account_no, e->app_no, e->kind);
+        n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
         add(o, n);
     }
     bool is_new = n->is != e->state;
@@ -401,8 +460,8 @@ static void news_came(struct task *task)
 {
     struct endpoint_news *news = CONTAINER_OF(task, struct endpoint_news, task);
     struct operations *o = news->operations;
-    if (!o->stopping)
-        take_news(o, &news->event);
+    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
+        take_news(o, &news->event, (enum operations_channel)channel);
     if (news->event.state != OPERATIONS_WELL)
         atomic_fetch_sub(&o->known, 1);
     free(news);
@@ -550,8 +609,8 @@ static void stop_on_loop(struct task *task)
     o->stopping = true;
     loop_timer_clear(o->loop, &o->timer);
     for (struct notice *n = o->notices; n; n = n->next) {
-        if (n->step != NOTICE_SENDING)
-            continue;
+        if (n->step != NOTICE_SENDING || n->channel == OPERATIONS_BY_MAIL)
+            continue; /* a mail under way ends soon: mailer_abort */
         sender_cancel(o->sender, &n->x);
         n->step = NOTICE_READY;
         o->sending--;
@@ -564,6 +623,8 @@ void operations_stop(struct operations *o)
     CHECK_MAGIC(o, OPERATIONS_MAGIC);
     if (!o->running)
         return;
+    if (o->options.mailer)
+        mailer_abort(o->options.mailer);
     o->stop_task.run = stop_on_loop;
     executor_post(loop_executor(o->loop), &o->stop_task);
     pthread_join(o->thread, NULL);

@@ -1,6 +1,7 @@
-/* Messages to partners about their endpoints, by way of an operational webhook: an endpoint is
- * suspended, is disabled by a 410, works again, its certificate expires. Signed as Standard
- * Webhooks, to the partner's OperationsUrl (docs/partners/operations.md). And to the operator about
+/* Messages to partners about their endpoints: an endpoint is suspended, is disabled by a 410, works
+ * again, its certificate expires. By an operational webhook, signed as Standard Webhooks, to the
+ * partner's OperationsUrl (docs/partners/operations.md), and by e-mail to its OperationsEmail; each
+ * of the two for itself, so that a URL that is down holds up no mail. And to the operator about
  * books that do not balance (docs/operators/books.md) and about endpoints that 410s have disabled.
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "accounts/changes.h"
+#include "mail/mailer.h"
 #include "send/send.h"
 #include "store/store.h"
 
@@ -35,6 +37,10 @@ enum operations_state {
 };
 #define OPERATIONS_STATES 5
 
+/* How a message goes; stored: append only. */
+enum operations_channel { OPERATIONS_BY_WEBHOOK = 0, OPERATIONS_BY_MAIL = 1 };
+#define OPERATIONS_CHANNELS 2
+
 struct operations_event {
     enum operations_topic topic;
     uint32_t account_no, app_no;
@@ -54,8 +60,11 @@ struct operations_options {
     struct store *store;
     struct directory *directory;
     const struct accounts *accounts;
-    struct str operator_url; /* absent: the operator is told nothing; must outlive it */
-    int64_t spacing_ms;      /* 0: OPERATIONS_SPACING_MS */
+    struct str operator_url;   /* absent: the operator is told nothing; must outlive it */
+    struct str operator_email; /* likewise, by e-mail */
+    struct str public_url;     /* of the dashboard, for mails; absent: none; must outlive it */
+    struct mailer *mailer;     /* NULL: no e-mail is sent */
+    int64_t spacing_ms;        /* 0: OPERATIONS_SPACING_MS */
 };
 
 struct operations;

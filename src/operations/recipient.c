@@ -21,24 +21,33 @@ static bool is_operators(enum operations_topic topic)
     return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED;
 }
 
+/* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
+static struct str address_of(const struct operations_options *options, enum operations_topic topic,
+                             enum operations_channel channel, const struct partner *partner)
+{
+    bool by_mail = channel == OPERATIONS_BY_MAIL;
+    if (by_mail && !options->mailer)
+        return STR_NONE;
+    if (is_operators(topic))
+        return by_mail ? options->operator_email : options->operator_url;
+    if (!partner || !partner->enabled)
+        return STR_NONE;
+    return by_mail ? partner->operations_email : partner->operations_url;
+}
+
 void recipient_find(struct recipient *ret, const struct operations_options *options,
                     const struct notice *n, int64_t now_ms)
 {
-    struct str url = STR_NONE;
     *ret = (struct recipient){0};
-    struct partner *partner = NULL;
-    if (is_operators(n->topic)) {
-        url = options->operator_url;
+    struct partner *partner =
+        is_operators(n->topic) ? NULL : directory_partner_by_no(options->directory, n->account_no);
+    struct str to = address_of(options, n->topic, n->channel, partner);
+    if (partner)
+        take_secrets(ret, partner, now_ms);
+    else
         ret->secret_count = accounts_operator_secrets(options->accounts, ret->secrets);
-    } else {
-        partner = directory_partner_by_no(options->directory, n->account_no);
-        if (partner && partner->enabled) {
-            url = partner->operations_url;
-            take_secrets(ret, partner, now_ms);
-        }
-    }
-    if (url.p && url.n < sizeof ret->url)
-        memcpy(ret->url, url.p, url.n);
+    if (to.p && to.n < sizeof ret->to)
+        memcpy(ret->to, to.p, to.n);
     if (partner)
         partner_unref(partner);
 }
@@ -56,12 +65,12 @@ void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms
     buf_add_c(&n->headers, "\r\n");
 }
 
-bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e)
+bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e,
+                         enum operations_channel channel)
 {
-    if (is_operators(e->topic))
-        return options->operator_url.p != NULL;
-    struct partner *partner = directory_partner_by_no(options->directory, e->account_no);
-    bool wanted = partner && partner->enabled && partner->operations_url.p;
+    struct partner *partner =
+        is_operators(e->topic) ? NULL : directory_partner_by_no(options->directory, e->account_no);
+    bool wanted = address_of(options, e->topic, channel, partner).p != NULL;
     if (partner)
         partner_unref(partner);
     return wanted;

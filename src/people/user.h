@@ -11,7 +11,6 @@
 #define USER_MAGIC 0x9e091001u
 #define SESSION_MAGIC 0x9e091002u
 
-#define EMAIL_BYTES_MAX 254 /* RFC 5321, section 4.5.3.1.3, without the angle brackets */
 #define SESSIONS_PER_USER 20
 #define SESSION_USED_LAG_MS (10 * 60 * 1000)
 #define SESSION_IDLE_MS ((int64_t)12 * 3600 * 1000)

@@ -40,6 +40,14 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   await window.lacks('Nobody is notified when a callback URL stops working');
   const partner = () => daemon.good('GET', '/api/v1/partners/sunny-games');
   assert.equal((await partner()).OperationsUrl, 'https://partner.example/alerts');
+  await window.field('E-mail').fill('alerts@partner@example');
+  await window.button('Save').click();
+  await window.page.locator('.fault').waitFor();
+  await window.field('E-mail').fill('alerts@partner.example');
+  await window.button('Save').click();
+  await window.shows(async () =>
+    assert.equal((await partner()).OperationsEmail, 'alerts@partner.example'),
+  );
   await window.lacks('whsec_');
   await window.button('Show').click();
   const kept = await daemon.good('GET', '/api/v1/partners/sunny-games/operations-secret');
@@ -51,6 +59,7 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   await window.confirm('Rotate');
   await window.see('The old secret is valid until');
   await window.field('OperationsUrl').fill('');
+  await window.field('E-mail').fill('');
   await window.button('Save').click();
   await window.see('Nobody is notified when a callback URL stops working');
   assert.equal((await partner()).OperationsUrl, null);

@@ -134,6 +134,8 @@ export class Daemon {
     line.push('--store', this.store);
     line.push('--retry-schedule', '1s,2s,600s', '--allow-destination', '127.0.0.0/8');
     line.push('--reads-per-minute', '1000000', ...this.options);
+    // Nothing listens there: addresses are taken, and no mail goes out.
+    line.push('--smtp-url', 'smtp://127.0.0.1:1', '--mail-from', 'postbackd@wall.example');
     const child = this.spawn(line);
     const from = this.said.length;
     this.process = child;

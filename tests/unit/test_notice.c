@@ -8,7 +8,8 @@
 
 static struct notice *some_notice(void)
 {
-    struct notice *n = notice_new(NULL, OPERATIONS_OF_HEALTH, 7, 12, LANE_OFFER);
+    struct notice *n =
+        notice_new(NULL, OPERATIONS_OF_HEALTH, OPERATIONS_BY_MAIL, 7, 12, LANE_OFFER);
     n->is = OPERATIONS_SUSPENDED;
     n->told = OPERATIONS_DISABLED;
     n->since_ms = 1763726400123;
@@ -30,7 +31,8 @@ static void check_round(const struct notice *n)
         notice_print(&twice, back);
         CHECK_CSTR(buf_c(&twice), buf_c(&once));
         CHECK_CSTR(back->detail, n->detail);
-        CHECK_CSTR(back->object_id, "12-3");
+        CHECK_CSTR(back->object_id, "12-3-0-1");
+        CHECK_EQ_INT(back->channel, OPERATIONS_BY_MAIL);
         CHECK(str_eq(buf_str(&back->body), buf_str(&n->body)));
         notice_free(back);
     }
@@ -56,7 +58,8 @@ static void what_is_no_notice_is_refused(void)
         "{}",
         "[]",
         "{\"Account\":1}",
-        "{\"Account\":0,\"App\":1,\"Kind\":1,\"Is\":0,\"Told\":0,\"Since\":0,\"Class\":0,"
+        "{\"Channel\":0,\"Account\":0,\"App\":1,\"Kind\":1,\"Is\":0,\"Told\":0,\"Since\":0,"
+        "\"Class\":0,"
         "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0}",
         "{\"Account\":1,\"App\":1,\"Kind\":9,\"Is\":0,\"Told\":0,\"Since\":0,\"Class\":0,"
         "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0}",

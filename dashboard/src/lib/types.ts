@@ -29,6 +29,7 @@ export interface PartnerName {
 export interface Partner extends PartnerName {
   Enabled: boolean;
   OperationsUrl: string | null;
+  OperationsEmail?: string; // absent: none
 }
 
 export interface User {

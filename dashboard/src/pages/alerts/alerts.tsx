@@ -32,13 +32,18 @@ async function readPartner(signal?: AbortSignal): Promise<Loaded> {
 
 function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => void }) {
   const [url, setUrl] = useState(partner.OperationsUrl ?? '');
+  const [email, setEmail] = useState(partner.OperationsEmail ?? '');
   const sending = useSending();
   const writable = may('apps:write');
-  const changed = url.trim() !== (partner.OperationsUrl ?? '');
+  const body: Record<string, string | null> = {};
+  if (url.trim() !== (partner.OperationsUrl ?? '')) body['OperationsUrl'] = url.trim() || null;
+  if (email.trim() !== (partner.OperationsEmail ?? ''))
+    body['OperationsEmail'] = email.trim() || null;
+  const isOn = partner.OperationsUrl || partner.OperationsEmail;
   const save = () =>
     sending.run(async () => {
       const answer = await request<Partner>('PATCH', path`/api/v1/partners/${partnerId()}`, {
-        body: { OperationsUrl: url.trim() || null },
+        body,
         ifMatch: etag,
       });
       take({ partner: answer.data, etag: answer.etag });
@@ -47,14 +52,12 @@ function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => 
   return (
     <Card
       title="Where messages go"
-      text="Callbacks are never sent there. A message that is not answered with 2xx is retried for 24 hours."
-      actions={
-        partner.OperationsUrl ? <Badge tone="good">On</Badge> : <Badge tone="warn">Off</Badge>
-      }
+      text="Callbacks are never sent there. A message that cannot be delivered is retried for 24 hours."
+      actions={isOn ? <Badge tone="good">On</Badge> : <Badge tone="warn">Off</Badge>}
     >
-      {!partner.OperationsUrl && (
+      {!isOn && (
         <Notice tone="warn" title="Nobody is notified when a callback URL stops working">
-          Set a URL of your server that receives messages.
+          Set the URL of a server that receives messages, or an e-mail address.
         </Notice>
       )}
       <Form onSend={save} label="Where messages go">
@@ -69,10 +72,25 @@ function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => 
           fault={sending.fault('OperationsUrl')}
           disabled={!writable}
         />
-        <ProblemNotice problem={sending.others('OperationsUrl')} />
+        <TextField
+          label="E-mail"
+          type="email"
+          placeholder="alerts@your-company.example"
+          hint="One address; use a group address to reach several people. Empty: no e-mail."
+          value={email}
+          onChange={setEmail}
+          fault={sending.fault('OperationsEmail')}
+          disabled={!writable}
+        />
+        <ProblemNotice problem={sending.others('OperationsUrl', 'OperationsEmail')} />
         {writable && (
           <div class="row end">
-            <Button type="submit" kind="primary" busy={sending.busy} disabled={!changed}>
+            <Button
+              type="submit"
+              kind="primary"
+              busy={sending.busy}
+              disabled={!Object.keys(body).length}
+            >
               Save
             </Button>
           </div>
@@ -228,7 +246,7 @@ export function AlertsPage() {
     <div class="page">
       <PageHead
         title="Alerts"
-        text="Messages to your server when a callback URL stops working, and when it works again."
+        text="Messages when a callback URL stops working, and when it works again: to your server, and by e-mail."
       />
       <ProblemNotice problem={problem} retry={reload} />
       {!data && !problem && <Loading />}

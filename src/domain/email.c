@@ -1,0 +1,12 @@
+#include "domain/email.h"
+
+bool email_valid(struct str text)
+{
+    struct str domain = text, local = str_cut(&domain, '@');
+    bool good = text.n <= EMAIL_BYTES_MAX && local.n > 0 && domain.n > 0 &&
+                !memchr(domain.p, '@', domain.n);
+    for (size_t i = 0; i < text.n && good; i++)
+        good = (unsigned char)text.p[i] > 0x20 && text.p[i] != 0x7f && text.p[i] != '<' &&
+               text.p[i] != '>';
+    return good;
+}

@@ -1,0 +1,9 @@
+/* Addresses of e-mail, judged only as far as a mail server has to take them apart. */
+#pragma once
+
+#include "base/str.h"
+
+#define EMAIL_BYTES_MAX 254 /* RFC 5321, section 4.5.3.1.3, without the angle brackets */
+
+/* name@domain without blanks, control characters and angle brackets. */
+bool email_valid(struct str text);

@@ -1,0 +1,218 @@
+/* SMTP by libcurl; see mailer.h. */
+#include "mail/mailer.h"
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/worker.h"
+#include "domain/clock.h"
+
+#include <curl/curl.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIMEOUT_SECONDS 60L
+#define CONNECT_TIMEOUT_SECONDS 15L
+
+struct mailer {
+    struct mailer_options options;
+    bool is_local; /* the server is on this machine: nobody listens in */
+    struct worker *worker;
+    atomic_bool stopping;
+};
+
+/* --- its server --------------------------------------------------------------------------------
+ */
+
+static bool has_part(CURLU *url, CURLUPart part)
+{
+    char *text = NULL;
+    bool has = curl_url_get(url, part, &text, 0) == CURLUE_OK && text[0] && strcmp(text, "/") != 0;
+    curl_free(text);
+    return has;
+}
+
+static bool is_scheme(CURLU *url, const char *name)
+{
+    char *text = NULL;
+    bool is = curl_url_get(url, CURLUPART_SCHEME, &text, 0) == CURLUE_OK && !strcmp(text, name);
+    curl_free(text);
+    return is;
+}
+
+bool mailer_url_check(const char *text, const char **ret_why)
+{
+    CURLU *url = curl_url();
+    *ret_why = NULL;
+    if (!url || curl_url_set(url, CURLUPART_URL, text, 0) != CURLUE_OK ||
+        (!is_scheme(url, "smtp") && !is_scheme(url, "smtps")))
+        *ret_why = "must be smtp://HOST[:PORT] or smtps://HOST[:PORT].";
+    else if (has_part(url, CURLUPART_USER) || has_part(url, CURLUPART_PASSWORD))
+        *ret_why = "must not have a user; set smtp-user and POSTBACKD_SMTP_PASSWORD.";
+    else if (has_part(url, CURLUPART_PATH) || has_part(url, CURLUPART_QUERY) ||
+             has_part(url, CURLUPART_FRAGMENT))
+        *ret_why = "must end after the host or the port.";
+    curl_url_cleanup(url);
+    return !*ret_why;
+}
+
+static bool is_local(const char *text)
+{
+    CURLU *url = curl_url();
+    char *host = NULL;
+    bool is = url && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
+              curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+              (!strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]"));
+    curl_free(host);
+    curl_url_cleanup(url);
+    return is;
+}
+
+/* --- one mail ----------------------------------------------------------------------------------
+ */
+
+static int progressed(void *context, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
+{
+    const struct mailer *m = context;
+    (void)a, (void)b, (void)c, (void)d;
+    return atomic_load(&m->stopping);
+}
+
+static void add_header(struct curl_slist **headers, const char *name, struct str value)
+{
+    struct buf line = {0};
+    buf_printf(&line, "%s: %.*s", name, STR_ARG(value));
+    struct curl_slist *more = curl_slist_append(*headers, buf_c(&line));
+    ASSERT(more);
+    *headers = more;
+    buf_free(&line);
+}
+
+static const char *domain_of(const char *address)
+{
+    const char *at = strchr(address, '@');
+    return at ? at + 1 : "localhost";
+}
+
+static struct curl_slist *make_headers(const struct mailer *m, const struct mail *mail)
+{
+    struct curl_slist *headers = NULL;
+    struct buf text = {0};
+    buf_printf(&text, "postbackd <%s>", m->options.from);
+    add_header(&headers, "From", buf_str(&text));
+    add_header(&headers, "To", str_of(mail->to));
+    add_header(&headers, "Subject", mail->subject);
+    buf_clear(&text);
+    clock_print_http_date(&text, mail->wall_ms);
+    text.n -= strlen("GMT"); /* an obsolete zone here: RFC 5322, section 4.3 */
+    buf_add_c(&text, "+0000");
+    add_header(&headers, "Date", buf_str(&text));
+    buf_clear(&text);
+    buf_printf(&text, "<%s@%s>", mail->id, domain_of(m->options.from));
+    add_header(&headers, "Message-ID", buf_str(&text));
+    add_header(&headers, "Auto-Submitted", STR("auto-generated")); /* RFC 3834 */
+    buf_free(&text);
+    return headers;
+}
+
+static void set_server(CURL *curl, struct mailer *m)
+{
+    const struct mailer_options *o = &m->options;
+    curl_easy_setopt(curl, CURLOPT_URL, o->url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
+    curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* that of the environment is for HTTP */
+    curl_easy_setopt(curl, CURLOPT_USE_SSL, (long)(m->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
+    if (o->ca_file)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, o->ca_file);
+    if (o->user)
+        curl_easy_setopt(curl, CURLOPT_USERNAME, o->user);
+    if (o->password)
+        curl_easy_setopt(curl, CURLOPT_PASSWORD, o->password);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT, TIMEOUT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, progressed);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, m);
+}
+
+static curl_mime *make_body(CURL *curl, const struct mail *mail)
+{
+    curl_mime *mime = curl_mime_init(curl);
+    curl_mimepart *part = mime ? curl_mime_addpart(mime) : NULL;
+    ASSERT(part);
+    curl_mime_data(part, mail->text.p, mail->text.n);
+    curl_mime_type(part, "text/plain; charset=utf-8");
+    curl_mime_encoder(part, "quoted-printable");
+    return mime;
+}
+
+static void transfer(struct mailer *m, struct mail *mail)
+{
+    CURL *curl = curl_easy_init();
+    ASSERT(curl);
+    char error[CURL_ERROR_SIZE] = "";
+    struct curl_slist *to = curl_slist_append(NULL, mail->to);
+    struct curl_slist *headers = make_headers(m, mail);
+    curl_mime *body = make_body(curl, mail);
+    set_server(curl, m);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
+    curl_easy_setopt(curl, CURLOPT_MAIL_FROM, m->options.from);
+    curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, to);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_MIMEPOST, body);
+    CURLcode code = curl_easy_perform(curl);
+    mail->good = code == CURLE_OK;
+    if (!mail->good)
+        snprintf(mail->why, sizeof mail->why, "%s", error[0] ? error : curl_easy_strerror(code));
+    curl_easy_cleanup(curl);
+    curl_mime_free(body);
+    curl_slist_free_all(headers);
+    curl_slist_free_all(to);
+}
+
+static void run(struct task *task)
+{
+    struct mail *mail = CONTAINER_OF(task, struct mail, task);
+    struct mailer *m = mail->mailer;
+    mail->good = false;
+    if (atomic_load(&m->stopping))
+        snprintf(mail->why, sizeof mail->why, "the server is stopping");
+    else
+        transfer(m, mail);
+    executor_post(mail->reply_to, &mail->done);
+}
+
+/* --- life --------------------------------------------------------------------------------------
+ */
+
+struct mailer *mailer_new(const struct mailer_options *options)
+{
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    struct mailer *m = xcalloc(1, sizeof *m);
+    m->options = *options;
+    m->is_local = is_local(options->url);
+    m->worker = worker_start("mailer");
+    return m;
+}
+
+void mailer_send(struct mailer *m, struct mail *mail)
+{
+    mail->mailer = m;
+    mail->task = (struct task){.run = run, .owner = mail->owner};
+    executor_post(worker_executor(m->worker), &mail->task);
+}
+
+void mailer_abort(struct mailer *m)
+{
+    atomic_store(&m->stopping, true);
+}
+
+void mailer_free(struct mailer *m)
+{
+    if (!m)
+        return;
+    worker_stop(m->worker);
+    free(m);
+}

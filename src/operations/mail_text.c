@@ -1,0 +1,95 @@
+/* A message as a mail: the subject, a line, then the text. */
+#include "operations/notice.h"
+
+#include "domain/clock.h"
+
+static const char *url_name(enum lane_kind kind)
+{
+    return kind == LANE_SUCCESS   ? "Success Callback URL"
+           : kind == LANE_FAILURE ? "Failure Callback URL"
+                                  : "Offer Callback URL";
+}
+
+static const char *says(const struct notice *n)
+{
+    switch (n->is) {
+    case OPERATIONS_SUSPENDED: return "is down";
+    case OPERATIONS_DISABLED: return "is disabled";
+    case OPERATIONS_EXPIRING: return "has a certificate that expires soon";
+    case OPERATIONS_BOOKS_WRONG: break;
+    case OPERATIONS_WELL:
+        return n->topic == OPERATIONS_OF_CERTIFICATE ? "has a new certificate" : "works again";
+    }
+    UNREACHABLE();
+}
+
+static const char *means(const struct notice *n)
+{
+    switch (n->is) {
+    case OPERATIONS_SUSPENDED:
+        return "No callback is lost: they wait, and one at a time is tried until your server "
+               "answers "
+               "2xx.";
+    case OPERATIONS_DISABLED:
+        return "It answered 410 (Gone) to five callbacks in a row. Callbacks wait until the URL is "
+               "enabled or set again.";
+    case OPERATIONS_EXPIRING: return "After that day, callbacks to it fail.";
+    case OPERATIONS_BOOKS_WRONG: break;
+    case OPERATIONS_WELL:
+        return n->topic == OPERATIONS_OF_CERTIFICATE ? "There is nothing to do."
+                                                     : "Waiting callbacks are being sent.";
+    }
+    UNREACHABLE();
+}
+
+static void print_time(struct buf *to, const char *name, int64_t ms)
+{
+    if (!ms)
+        return;
+    buf_printf(to, "%s: ", name);
+    clock_print(to, ms);
+    buf_add_char(to, '\n');
+}
+
+static void print_endpoint(struct buf *to, const struct notice *n, const struct app *app)
+{
+    bool has_health = n->topic != OPERATIONS_OF_CERTIFICATE;
+    struct buf url = {0};
+    if (app->url[n->kind].p)
+        url_print_masked(&url, app->url[n->kind]);
+    buf_printf(to, "App: %.*s (%.*s)\nURL: %.*s\n", STR_ARG(app->name), STR_ARG(app->id),
+               (int)url.n, url.n ? url.p : "");
+    buf_free(&url);
+    if (has_health) {
+        print_time(to, "Since", n->since_ms);
+        buf_printf(to, "Callbacks waiting: %lld\n", (long long)n->waiting.count[n->kind]);
+    } else {
+        print_time(to, "Certificate expires", n->expires_ms);
+    }
+    if (has_health && n->error_ms && n->is != OPERATIONS_WELL)
+        buf_printf(to, "Last error: %s: %s\nFix: %s\n", attempt_class_name(n->class), n->detail,
+                   attempt_fix(n->class, n->status));
+}
+
+static void print_books(struct buf *to, const struct notice *n)
+{
+    bool good = n->is == OPERATIONS_WELL;
+    buf_printf(to, "%s\n%s\n", good ? "All books balance again" : "Books do not balance",
+               good ? "There is nothing to do." : n->detail);
+    print_time(to, "Since", n->since_ms);
+}
+
+void mail_text_print(struct buf *to, const struct notice *n, const struct app *app,
+                     struct str public_url)
+{
+    if (n->topic == OPERATIONS_OF_BOOKS) {
+        print_books(to, n);
+    } else {
+        buf_printf(to, "%.*s: the %s %s\n", STR_ARG(app->id), url_name(n->kind), says(n));
+        buf_printf(to, "The %s of the app %.*s %s. %s\n\n", url_name(n->kind), STR_ARG(app->id),
+                   says(n), means(n));
+        print_endpoint(to, n, app);
+    }
+    if (public_url.p)
+        buf_printf(to, "\nDashboard: %.*s\n", STR_ARG(public_url));
+}

@@ -1,0 +1,156 @@
+"""Messages by e-mail: to a partner's OperationsEmail and to the operator, by the operator's mail server."""
+import ssl
+import time
+
+import pytest
+
+from checks import assert_problem
+from harness import Receiver, eventually
+from raw import Authority
+from smtp import MailServer
+from test_operations import SCHEDULE, Partner, messages
+
+FROM, TO = "postbackd@wall.example", "alerts@partner.example"
+
+
+def start(daemon, server, *options, spacing=1, scheme="smtp", host="localhost", **env):
+    daemon.schedule = SCHEDULE
+    daemon.options += ["--operations-spacing", str(spacing), "--smtp-url", server.url(scheme, host),
+                       "--mail-from", FROM, *options]
+    daemon.env.update(env)
+    return daemon.start()
+
+
+def partner(daemon, url=None, to=TO):
+    p = Partner(daemon, {"callback": 200}, url)
+    answer = daemon.api().patch("/api/v1/partners/" + p.partner_id, {"OperationsEmail": to})
+    assert answer.status == 200 and answer.json["OperationsEmail"] == to, answer
+    return p
+
+
+def mails(server):
+    with server.lock:
+        return list(server.mails)
+
+
+@pytest.fixture
+def server():
+    s = MailServer()
+    yield s
+    s.close()
+
+
+def test_down_and_working_again(own_daemon, server):
+    daemon = start(own_daemon, server, "--public-url", "https://wall.example")
+    p = partner(daemon)
+    p.suspend()
+    (envelope, mail), = eventually(lambda: mails(server))
+    assert envelope == {"MAIL": "MAIL FROM:<%s>" % FROM, "RCPT": "RCPT TO:<%s>" % TO}
+    assert mail["Subject"] == "%s: the Success Callback URL is down" % p.app_id
+    assert (mail["To"], mail["Auto-Submitted"]) == (TO, "auto-generated") and FROM in mail["From"]
+    assert abs(mail["Date"].datetime.timestamp() - time.time()) < 600
+    assert mail["Message-ID"].startswith("<ops_") and mail["Message-ID"].endswith("@wall.example>")
+    text = mail.get_body().get_content()
+    assert "Callbacks waiting: 20\n" in text and p.receiver.url in text and "503" in text and "Fix: " in text
+    assert "Dashboard: https://wall.example\n" in text
+    p.says["callback"] = 200
+    _, again = eventually(lambda: mails(server)[1:], 30)[0]
+    assert again["Subject"] == "%s: the Success Callback URL works again" % p.app_id
+    assert "Last error" not in again.get_body().get_content()
+    p.receiver.close()
+
+
+def test_a_url_that_is_down_holds_up_no_mail_and_the_other_way_round(own_daemon, server):
+    server.says["RCPT"] = "451 later"
+    daemon = start(own_daemon, server)
+    ops = Receiver()
+    p = partner(daemon, ops.url)
+    p.suspend()
+    assert eventually(lambda: messages(ops))[0].json["Type"] == "endpoint.suspended"
+    eventually(lambda: "451" in daemon.log_text())
+    assert mails(server) == []
+    del server.says["RCPT"]
+    eventually(lambda: mails(server), 60)
+    ops.close()
+    p.receiver.close()
+
+
+def test_an_owed_mail_survives_a_kill_and_a_server_that_hangs_no_stop(own_daemon, server):
+    server.says["MAIL"] = "hang"
+    daemon = start(own_daemon, server)
+    p = partner(daemon)
+    p.suspend()
+    eventually(lambda: [line for line in server.lines if line.startswith("MAIL")])
+    assert daemon.api().get("/api/v1/system").status == 200
+    daemon.kill()
+    daemon.start()
+    eventually(lambda: len([line for line in server.lines if line.startswith("MAIL")]) == 2, 30)
+    assert daemon.stop() == 0  # within the harness's own limit
+    del server.says["MAIL"]
+    daemon.start()
+    assert len(eventually(lambda: mails(server), 30)) == 1
+    p.receiver.close()
+
+
+@pytest.mark.parametrize("scheme", ["smtp", "smtps"])
+def test_tls_and_a_password(own_daemon, tmp_path, scheme):
+    authority = Authority(tmp_path)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*authority.sign("mail"))
+    server = MailServer(context, implicit=scheme == "smtps", user=("me", "hunter2"))
+    daemon = start(own_daemon, server, "--ca-file", authority.file, "--smtp-user", "me", scheme=scheme,
+                   POSTBACKD_SMTP_PASSWORD="hunter2")
+    p = partner(daemon)
+    p.suspend()
+    assert len(eventually(lambda: mails(server))) == 1
+    assert ("STARTTLS" in server.lines) == (scheme == "smtp")
+    assert "hunter2" not in daemon.log_text()
+    p.receiver.close()
+    server.close()
+
+
+def test_a_stranger_s_certificate_is_refused(own_daemon, tmp_path):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(*Authority(tmp_path).sign("mail"))
+    server = MailServer(context, implicit=True)
+    daemon = start(own_daemon, server, scheme="smtps")
+    p = partner(daemon)
+    p.suspend()
+    eventually(lambda: "operations_message_failed" in daemon.log_text())
+    assert "certificate" in daemon.log_text() and mails(server) == []
+    p.receiver.close()
+    server.close()
+
+
+def test_the_operator_is_told_of_what_a_410_has_disabled(own_daemon, server):
+    daemon = start(own_daemon, server, "--operations-email", "ops@wall.example")
+    p = Partner(daemon, {"callback": 410}, None)
+    p.event_some(20)
+    envelope, mail = eventually(lambda: mails(server))[0]
+    assert envelope["RCPT"] == "RCPT TO:<ops@wall.example>"
+    assert mail["Subject"] == "%s: the Success Callback URL is disabled" % p.app_id
+    p.receiver.close()
+
+
+def test_an_address_that_is_none_is_refused_and_null_clears_it(own_daemon, server):
+    daemon = start(own_daemon, server)
+    p = partner(daemon)
+    path, api = "/api/v1/partners/" + p.partner_id, daemon.api()
+    for wrong in ("nobody", "a b@c.example", "a@b@c", "a@b.example\r\nRCPT TO:<x@y>", "<a@b.example>", "", 7,
+                  "x" * 250 + "@b.example"):
+        assert_problem(api.patch(path, {"OperationsEmail": wrong}), 400, "OperationsEmail")
+    assert api.get(path).json["OperationsEmail"] == TO
+    daemon.restart()
+    assert api.get(path).json["OperationsEmail"] == TO
+    assert "OperationsEmail" not in api.patch(path, {"OperationsEmail": None}).json
+    p.receiver.close()
+
+
+def test_without_a_mail_server_no_address_is_taken(own_daemon):
+    daemon = own_daemon.start()
+    p = Partner(daemon, {"callback": 200}, None)
+    answer = daemon.api().patch("/api/v1/partners/" + p.partner_id, {"OperationsEmail": TO})
+    assert_problem(answer, 400, "OperationsEmail")
+    assert "smtp-url" in str(answer.json)
+    assert daemon.api().patch("/api/v1/partners/" + p.partner_id, {"OperationsEmail": None}).status == 200
+    p.receiver.close()
