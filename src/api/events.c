@@ -1,6 +1,7 @@
 /* POST /api/v1/events: judge each item, have the good ones recorded, and answer only when what is
  * called accepted is on disk. */
 #include "api/internal.h"
+#include "api/live.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "base/limits.h"
@@ -30,6 +31,8 @@ static void recorded(struct task *task)
 {
     struct taking *t = CONTAINER_OF(task, struct taking, batch.done);
     struct arena arena = t->batch.arena;
+    if (t->batch.status == STORE_OK)
+        live_accepted(t->c->api->options.live, &t->batch);
     if (call_store_ok(t->c, t->batch.status))
         answer_taken(t);
     arena_free(&arena);

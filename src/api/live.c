@@ -9,6 +9,7 @@
 #include "accounts/directory.h"
 #include "api/caller.h"
 #include "api/internal.h"
+#include "api/live_tests.h"
 #include "api/route.h"
 #include "base/alloc.h"
 
@@ -18,6 +19,7 @@
 #define LIVE_MAGIC 0x117E0001u
 #define TICK_MS 1000
 #define PING_MS 15000
+#define LAST_EVENT_ID_DIGITS 18
 
 struct live_app {
     uint32_t account_no; /* 0: nothing has happened in this app */
@@ -30,6 +32,9 @@ struct live {
     pthread_mutex_t lock;
     struct live_app *apps; /* by app_no */
     size_t capacity;
+    uint64_t *accepted; /* events that were, by account_no */
+    size_t accepted_capacity;
+    struct live_tests tests;
     uint32_t accounts[LIVE_STREAMS_MOST]; /* of each stream that is open */
 };
 
@@ -40,6 +45,8 @@ struct live_stream {
     struct live_app *told; /* by app_no */
     size_t told_capacity;
     struct store_numbers counters;
+    uint64_t accepted;    /* told */
+    int64_t told_test_id; /* no test up to this one is told of again */
     int64_t ping_mono_ms;
     bool waits; /* for what was given to be on its way */
 };
@@ -49,6 +56,7 @@ struct live *live_new(void)
     struct live *live = xcalloc(1, sizeof *live);
     live->magic = LIVE_MAGIC;
     pthread_mutex_init(&live->lock, NULL);
+    live_tests_init(&live->tests);
     return live;
 }
 
@@ -56,6 +64,8 @@ void live_free(struct live *live)
 {
     CHECK_MAGIC(live, LIVE_MAGIC);
     pthread_mutex_destroy(&live->lock);
+    live_tests_free(&live->tests);
+    free(live->accepted);
     free(live->apps);
     free(live);
 }
@@ -69,6 +79,16 @@ static struct live_app *app_at(struct live_app **apps, size_t *capacity, size_t 
     for (size_t i = before; i < *capacity; i++)
         (*apps)[i] = (struct live_app){0};
     return &(*apps)[app_no];
+}
+
+static uint64_t *accepted_at(struct live *live, uint32_t account_no)
+{
+    size_t before = live->accepted_capacity;
+    live->accepted = xgrow(live->accepted, &live->accepted_capacity, (size_t)account_no + 1,
+                           sizeof *live->accepted);
+    for (size_t i = before; i < live->accepted_capacity; i++)
+        live->accepted[i] = 0;
+    return &live->accepted[account_no];
 }
 
 void live_outcomes(struct live *live, const struct outcome *items, size_t count)
@@ -97,6 +117,25 @@ void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no)
     app->account_no = account_no;
     app->endpoint++;
     pthread_mutex_unlock(&live->lock);
+}
+
+void live_accepted(struct live *live, const struct intake_batch *batch)
+{
+    if (atomic_load_explicit(&live->streams, memory_order_relaxed) == 0)
+        return;
+    pthread_mutex_lock(&live->lock);
+    for (size_t i = 0; i < batch->count; i++) {
+        if (batch->verdicts[i].kind != VERDICT_ACCEPTED)
+            continue;
+        uint32_t account_no = batch->items[i].terms->account_no;
+        *accepted_at(live, account_no) += 1;
+    }
+    pthread_mutex_unlock(&live->lock);
+}
+
+void live_test(struct live *live, uint32_t account_no, int64_t now_ms, struct str json)
+{
+    live_tests_add(&live->tests, account_no, now_ms, json);
 }
 
 /* --- what a stream says ----------------------------------------------------------------------- */
@@ -165,6 +204,28 @@ static void print_apps(struct live_stream *s, struct buf *to)
     }
 }
 
+/* How many of the account's events were accepted since the last time; to NULL as above. */
+static void print_accepted(struct live_stream *s, struct buf *to)
+{
+    struct json_writer w;
+    pthread_mutex_lock(&s->live->lock);
+    uint64_t now = *accepted_at(s->live, s->c->account_no);
+    pthread_mutex_unlock(&s->live->lock);
+    if (to && now != s->accepted) {
+        begin_event(to, "accepted", &w);
+        json_key_int(&w, "Count", (int64_t)(now - s->accepted));
+        end_event(to, &w);
+    }
+    s->accepted = now;
+}
+
+/* A test carries Sig: it is for those who may see the secret. */
+static void print_tests(struct live_stream *s, struct buf *to)
+{
+    if (call_may(s->c, SCOPE_APPS_WRITE))
+        s->told_test_id = live_tests_print(&s->live->tests, s->c->account_no, s->told_test_id, to);
+}
+
 static void print_counters(struct live_stream *s, struct buf *to)
 {
     struct store_numbers n;
@@ -192,6 +253,7 @@ static void print_counters(struct live_stream *s, struct buf *to)
 static void print_hello(const struct live_stream *s, struct buf *to)
 {
     struct json_writer w;
+    buf_printf(to, "id: %lld\n", (long long)s->told_test_id);
     begin_event(to, "hello", &w);
     json_key(&w, "ServerTime");
     json_time(&w, call_now_ms(s->c));
@@ -263,8 +325,11 @@ static void tick(struct timer *timer)
         return;
     if (c->is_operator)
         print_counters(s, &piece);
-    if (c->account_no)
+    if (c->account_no) {
         print_apps(s, &piece);
+        print_accepted(s, &piece);
+        print_tests(s, &piece);
+    }
     if (!piece.n && now >= s->ping_mono_ms)
         buf_add_c(&piece, "event: ping\ndata: {}\n\n");
     if (piece.n) {
@@ -273,6 +338,22 @@ static void tick(struct timer *timer)
         http_respond_piece(c->r, buf_str(&piece), drained);
     }
     buf_free(&piece);
+}
+
+/* Behind the Last-Event-ID of a stream that was cut off. Without one, or with one of a clock that
+ * was ahead: behind all there is. */
+static int64_t first_test_id(struct call *c)
+{
+    struct str given = http_header(c->r, "last-event-id");
+    int64_t end = live_tests_end(&c->api->options.live->tests, call_now_ms(c)), id = 0;
+    if (!given.n || given.n > LAST_EVENT_ID_DIGITS)
+        return end;
+    for (size_t i = 0; i < given.n; i++) {
+        if (given.p[i] < '0' || given.p[i] > '9')
+            return end;
+        id = id * 10 + (given.p[i] - '0');
+    }
+    return id < end ? id : end;
 }
 
 void live_get(struct call *c)
@@ -295,7 +376,9 @@ void live_get(struct call *c)
     s->timer.fire = tick;
     s->ping_mono_ms = now + PING_MS;
     c->work = s;
+    s->told_test_id = first_test_id(c);
     print_apps(s, NULL);
+    print_accepted(s, NULL);
     call_begin_pieces(c, "text/event-stream");
     loop_timer_set(c->loop->loop, &s->timer, now + TICK_MS);
     if (c->r->gone)

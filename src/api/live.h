@@ -16,3 +16,6 @@ void live_free(struct live *live);
 /* Any thread; next to nothing while nobody looks. */
 void live_outcomes(struct live *live, const struct outcome *items, size_t count);
 void live_endpoint(struct live *live, uint32_t account_no, uint32_t app_no);
+void live_accepted(struct live *live, const struct intake_batch *batch);
+/* A test callback as it goes out, headers and body with their signatures, as one JSON object. */
+void live_test(struct live *live, uint32_t account_no, int64_t now_ms, struct str json);

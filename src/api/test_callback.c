@@ -2,9 +2,11 @@
  * is recorded nowhere: kept out of reports, feed, books and suspension. */
 #include "api/callback_render.h"
 #include "api/internal.h"
+#include "api/live.h"
 #include "api/mutation.h"
 #include "api/route.h"
 #include "base/limits.h"
+#include "delivery/request.h"
 #include "domain/money.h"
 #include "domain/payload.h"
 
@@ -174,14 +176,60 @@ static void print_body(struct testing *t, const struct app *app)
     buf_free(&body);
 }
 
+/* "Name: value\r\n" lines as an object. */
+static void print_headers(struct json_writer *w, struct str lines)
+{
+    json_key_object(w, "Headers");
+    while (lines.n) {
+        struct str value = str_cut(&lines, '\r'), name = str_cut(&value, ':');
+        lines = (struct str){lines.p + 1, lines.n - 1};
+        json_key_str(w, name);
+        json_string(w, str_trim(value));
+    }
+    json_end_object(w);
+}
+
+/* Whoever listens (`postbackd listen`) gets a copy: the same request, signed the same. */
+static void tell_live(struct testing *t)
+{
+    struct call *c = t->c;
+    const struct event *e = &t->test.event;
+    struct request_source from = {
+        .event_id = e->event_id,
+        .panelist_id = e->panelist_id,
+        .body = e->body,
+        .signature_offset = e->signature_offset,
+        .is_test = true,
+        .number = 1,
+        .occurred_ms = e->occurred_ms,
+    };
+    struct buf headers = {0}, body = {0}, json = {0};
+    struct json_writer w;
+    request_build(&headers, &body, &from, c->app, call_now_ms(c));
+    json_write_to(&w, &json);
+    json_object(&w);
+    json_key_string(&w, "RewardId", e->event_id);
+    json_key_string(&w, "AppId", c->app->id);
+    json_key_c(&w, "RewardType", event_type_name(e->type));
+    print_headers(&w, buf_str(&headers));
+    json_key_string(&w, "Body", buf_str(&body));
+    json_end_object(&w);
+    live_test(c->api->options.live, c->account_no, call_now_ms(c), buf_str(&json));
+    buf_free(&headers);
+    buf_free(&body);
+    buf_free(&json);
+}
+
 static void written(struct call *c, enum store_status status)
 {
     struct testing *t = c->work;
     struct arena arena = t->test.arena; /* answering frees the call, and `t` with it */
-    if (call_store_ok(c, status))
+    if (call_store_ok(c, status)) {
+        tell_live(t);
         delivery_send_test(c->api->options.delivery, &t->test);
-    else
+    } else {
         arena_free(&arena);
+    }
 }
 
 /* Before it is sent: what leaves the house is known. */

@@ -58,22 +58,32 @@ static size_t take(char *p, size_t size, size_t n, void *to)
     return size * n;
 }
 
-static void set_up(struct client_session *c, const char *method, const char *url, struct str body,
-                   struct curl_slist *headers, struct buf *answer, char error[CURL_ERROR_SIZE])
+static void set_up(struct client_session *c, const char *method, const char *url,
+                   struct curl_slist *headers, char error[CURL_ERROR_SIZE])
 {
     curl_easy_reset(c->curl);
     curl_easy_setopt(c->curl, CURLOPT_URL, url);
     curl_easy_setopt(c->curl, CURLOPT_CUSTOMREQUEST, method);
     curl_easy_setopt(c->curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(c->curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, 60L);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, answer);
     curl_easy_setopt(c->curl, CURLOPT_ERRORBUFFER, error);
-    if (body.p) {
-        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
-        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);
+}
+
+/* Ends the request: the status, or 0 with a sentence. */
+static int perform(struct client_session *c, struct curl_slist *headers, const char *error,
+                   struct buf *ret_answer)
+{
+    CURLcode result = curl_easy_perform(c->curl);
+    long status = 0;
+    if (result == CURLE_OK) {
+        curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
+    } else {
+        buf_clear(ret_answer);
+        buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
     }
+    curl_slist_free_all(headers);
+    c->headers = NULL;
+    return (int)status;
 }
 
 int client_request(struct client_session *c, const char *method, const char *path,
@@ -89,18 +99,56 @@ int client_request(struct client_session *c, const char *method, const char *pat
     if (body.p)
         headers = curl_slist_append(headers, buf_c(&type));
     buf_clear(ret_answer);
-    set_up(c, method, buf_c(&url), body, headers, ret_answer, error);
-    CURLcode result = curl_easy_perform(c->curl);
-    long status = 0;
-    if (result == CURLE_OK) {
-        curl_easy_getinfo(c->curl, CURLINFO_RESPONSE_CODE, &status);
-    } else {
-        buf_clear(ret_answer);
-        buf_add_c(ret_answer, *error ? error : curl_easy_strerror(result));
+    set_up(c, method, buf_c(&url), headers, error);
+    curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, 60L);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, ret_answer);
+    if (body.p) {
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
+        curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);
     }
-    curl_slist_free_all(headers);
-    c->headers = NULL;
+    int status = perform(c, headers, error, ret_answer);
     buf_free(&url);
     buf_free(&type);
-    return (int)status;
+    return status;
+}
+
+struct streaming {
+    struct client_session *c;
+    bool (*take)(void *context, struct str bytes);
+    void *context;
+    struct buf *answer; /* of another status than 200 */
+};
+
+static size_t take_stream(char *p, size_t size, size_t n, void *context)
+{
+    struct streaming *s = context;
+    long status = 0;
+    curl_easy_getinfo(s->c->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (status != 200)
+        return take(p, size, n, s->answer);
+    return s->take(s->context, (struct str){p, size * n}) ? size * n : 0;
+}
+
+int client_stream(struct client_session *c, const char *path,
+                  bool (*take_piece)(void *context, struct str bytes), void *context,
+                  struct buf *ret_answer)
+{
+    struct buf url = {0};
+    char error[CURL_ERROR_SIZE] = "";
+    struct streaming streaming = {c, take_piece, context, ret_answer};
+    buf_printf(&url, "%s%s", buf_c(&c->base), path);
+    struct curl_slist *headers = curl_slist_append(c->headers, "Accept: text/event-stream");
+    if (c->authorization.n)
+        headers = curl_slist_append(headers, buf_c(&c->authorization));
+    buf_clear(ret_answer);
+    set_up(c, "GET", buf_c(&url), headers, error);
+    curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT, 30L);
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_TIME, (long)CLIENT_SILENCE_S);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take_stream);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, &streaming);
+    int status = perform(c, headers, error, ret_answer);
+    buf_free(&url);
+    return status;
 }

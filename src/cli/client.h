@@ -19,3 +19,12 @@ void client_add_escaped(struct buf *to, struct str text);
  * there was none. */
 int client_request(struct client_session *c, const char *method, const char *path,
                    const char *content_type, struct str body, struct buf *ret_answer);
+
+/* GET whose answer does not end by itself: a 200's bytes are given to `take` as they come, until it
+ * returns false, the server ends the answer, or nothing has come for CLIENT_SILENCE_S. Returns the
+ * status, with the body in ret_answer where it is not 200, or 0 as above. `take` may ask other
+ * sessions. */
+#define CLIENT_SILENCE_S 45
+int client_stream(struct client_session *c, const char *path,
+                  bool (*take)(void *context, struct str bytes), void *context,
+                  struct buf *ret_answer);

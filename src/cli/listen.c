@@ -1,12 +1,17 @@
-/* postbackd listen: a partner's new callbacks, copied to a server that nobody outside can reach.
+/* postbackd listen: a partner's new callbacks and tests, copied to a server that nobody outside can
+ * reach.
  *
- * The feed of rewards is read from where it ends at the start, once a second. Each new reward's
- * body is signed anew with the app's Callback Secret and posted to --to. The server at --url knows
- * nothing of the copy: it counts neither as an attempt nor as a delivery. */
+ * One connection to the live stream says when something has been accepted; then the feed of rewards
+ * is read from where it ended, and each new reward's body is signed anew with the app's Callback
+ * Secret and posted to --to. The feed's cursor survives a lost connection, so no callback is missed
+ * or repeated. Tests come whole over the stream, which goes on behind its Last-Event-ID. To the
+ * server at --url a copy counts neither as an attempt nor as a delivery. */
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/event_stream.h"
 
 #include "base/env.h"
+#include "domain/clock.h"
 #include "domain/payload.h"
 #include "domain/signature.h"
 #include "json/reader.h"
@@ -14,15 +19,18 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define LOOK_EVERY_S 1
+#define RECONNECT_AFTER_S 1
 #define ANSWER_SHOWN_BYTES 200
 
 struct listening {
-    struct client_session *server, *target;
+    struct client_session *live, *server, *target;
+    struct event_stream stream;
     struct json_parser *parser;
-    struct arena arena; /* of one look */
+    struct arena arena; /* of one event, or one page of the feed */
     struct buf after;   /* the cursor into the feed; empty: from its beginning */
     bool is_away;       /* said already */
+    bool is_listening;  /* said already */
+    bool is_refused;    /* said already; it is the end */
 };
 
 /* How a question to the server ended. */
@@ -30,7 +38,7 @@ enum asked { ASKED_OK, ASKED_LATER, ASKED_REFUSED };
 
 static enum asked say_why(struct listening *l, int status, const struct json *answer)
 {
-    bool later = status == 0 || status == 429 || status == 503;
+    bool later = status == 0 || status == 429 || status >= 500;
     struct str detail = json_member_text(answer, "detail");
     if (!later)
         command_fail(1, "the server refuses: %d %.*s%s", status, STR_ARG(detail),
@@ -41,7 +49,7 @@ static enum asked say_why(struct listening *l, int status, const struct json *an
     return later ? ASKED_LATER : ASKED_REFUSED;
 }
 
-/* *ret lives until the end of the look. */
+/* *ret lives as long as the arena. */
 static enum asked ask(struct listening *l, const char *path, const struct json **ret)
 {
     struct buf text = {0};
@@ -63,7 +71,7 @@ static enum asked ask(struct listening *l, const char *path, const struct json *
     return ASKED_OK;
 }
 
-static void sign(struct listening *l, struct str id, struct str secret, struct str body)
+static void add_signatures(struct listening *l, struct str id, struct str secret, struct str body)
 {
     char signature[WEBHOOK_SIGNATURE_BYTES], at[24];
     int64_t now_s = env_wall_ms(env_real()) / 1000;
@@ -74,30 +82,90 @@ static void sign(struct listening *l, struct str id, struct str secret, struct s
     client_add_header(l->target, "webhook-signature", str_of(signature));
 }
 
-static void forward(struct listening *l, const struct json *reward, struct str secret)
+static bool is_control(char c)
 {
-    struct str id = json_member_text(reward, "RewardId"),
-               type = json_member_text(reward, "RewardType");
-    struct str body = json_member_text(reward, "Body");
-    if (!body.p) {
-        printf("%.*s %.*s: its body is no longer stored\n", STR_ARG(type), STR_ARG(id));
+    return (unsigned char)c < ' ' || c == 0x7f;
+}
+
+/* What came from elsewhere moves no cursor and begins no line. */
+static void print_line(struct buf *line)
+{
+    for (size_t i = 0; i < line->n; i++)
+        if (is_control(line->p[i]))
+            line->p[i] = ' ';
+    puts(buf_c(line));
+    fflush(stdout);
+}
+
+static void begin_line(struct buf *line, const char *kind, const struct json *item)
+{
+    clock_print(line, env_wall_ms(env_real()));
+    buf_printf(line, " %s %.*s %.*s of %.*s: ", kind, STR_ARG(json_member_text(item, "RewardType")),
+               STR_ARG(json_member_text(item, "RewardId")),
+               STR_ARG(json_member_text(item, "AppId")));
+}
+
+/* The headers are those that client_add_header was told. */
+static void forward(struct listening *l, const char *kind, const struct json *item)
+{
+    struct buf answer = {0}, line = {0};
+    begin_line(&line, kind, item);
+    int64_t began_ms = env_mono_ms(env_real());
+    int status = client_request(l->target, "POST", "", "application/json",
+                                json_member_text(item, "Body"), &answer);
+    int64_t took_ms = env_mono_ms(env_real()) - began_ms;
+    struct str shown = str_utf8_prefix(buf_str(&answer), ANSWER_SHOWN_BYTES);
+    if (status)
+        buf_printf(&line, "%d", status);
+    else
+        buf_add_c(&line, "no answer");
+    buf_printf(&line, " in %lld ms: %.*s", (long long)took_ms, STR_ARG(shown));
+    print_line(&line);
+    buf_free(&answer);
+    buf_free(&line);
+}
+
+static bool is_header_text(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (is_control(text.p[i]))
+            return false;
+    return text.n > 0;
+}
+
+static void forward_test(struct listening *l, struct str data)
+{
+    struct json *test = NULL;
+    struct str why;
+    if (!json_parse(l->parser, &l->arena, data, &test, &why) || test->type != JSON_OBJECT ||
+        !json_member_text(test, "Body").p)
+        return; /* of a later version */
+    const struct json *headers = json_member(test, "Headers");
+    struct buf name = {0};
+    for (const struct json *h = headers ? headers->first : NULL; h; h = h->next) {
+        buf_clear(&name);
+        buf_add_str(&name, h->name);
+        if (is_header_text(h->name) && is_header_text(h->text))
+            client_add_header(l->target, buf_c(&name), h->text);
+    }
+    buf_free(&name);
+    forward(l, "test", test);
+}
+
+static void forward_callback(struct listening *l, const struct json *callback, struct str secret)
+{
+    struct str id = json_member_text(callback, "RewardId"),
+               body = json_member_text(callback, "Body");
+    if (body.p && is_header_text(id)) {
+        add_signatures(l, id, secret, body);
+        forward(l, "callback", callback);
         return;
     }
-    struct buf answer = {0};
-    sign(l, id, secret, body);
-    int64_t began_ms = env_mono_ms(env_real());
-    int status = client_request(l->target, "POST", "", "application/json", body, &answer);
-    int64_t took_ms = env_mono_ms(env_real()) - began_ms;
-    struct str shown = {answer.p, answer.n < ANSWER_SHOWN_BYTES ? answer.n : ANSWER_SHOWN_BYTES};
-    if (status)
-        printf("%d %.*s %.*s in %lld ms: ", status, STR_ARG(type), STR_ARG(id), (long long)took_ms);
-    else
-        printf("no answer to %.*s %.*s: ", STR_ARG(type), STR_ARG(id));
-    for (size_t i = 0; i < shown.n; i++)
-        putchar((unsigned char)shown.p[i] < ' ' || shown.p[i] == 0x7f ? ' ' : shown.p[i]);
-    putchar('\n');
-    fflush(stdout);
-    buf_free(&answer);
+    struct buf line = {0};
+    begin_line(&line, "callback", callback);
+    buf_add_c(&line, "its body is no longer stored");
+    print_line(&line);
+    buf_free(&line);
 }
 
 static enum asked copy(struct listening *l, struct str reward_id)
@@ -115,7 +183,7 @@ static enum asked copy(struct listening *l, struct str reward_id)
         asked = ask(l, buf_c(&path), &secret);
     }
     if (asked == ASKED_OK)
-        forward(l, reward, json_member_text(secret, "CallbackSecret"));
+        forward_callback(l, reward, json_member_text(secret, "CallbackSecret"));
     buf_free(&path);
     return asked;
 }
@@ -157,23 +225,69 @@ static enum asked find_end(struct listening *l)
     return asked;
 }
 
-static int listen_until_refused(struct listening *l)
+static enum asked read_feed(struct listening *l)
+{
+    bool more = true;
+    enum asked asked = ASKED_OK;
+    while (more && asked == ASKED_OK) {
+        asked = read_page(l, true, &more);
+        arena_free(&l->arena);
+    }
+    return asked;
+}
+
+/* Whatever the stream says is a reason to read the feed: also a ping, as another node may have
+ * accepted something. False: the stream is opened again. */
+static bool take_event(void *context, struct str name, struct str data)
+{
+    struct listening *l = context;
+    if (str_is(name, "hello") && !l->is_listening) {
+        l->is_listening = true;
+        puts("listening - stop with Ctrl-C");
+        fflush(stdout);
+    }
+    if (str_is(name, "test"))
+        forward_test(l, data);
+    enum asked asked = read_feed(l);
+    l->is_refused |= asked == ASKED_REFUSED;
+    return asked == ASKED_OK;
+}
+
+static bool take_bytes(void *context, struct str bytes)
+{
+    struct listening *l = context;
+    return event_stream_feed(&l->stream, bytes);
+}
+
+static void listen_once(struct listening *l)
+{
+    struct buf answer = {0};
+    struct json *problem = NULL;
+    struct str why;
+    event_stream_begin(&l->stream);
+    if (l->stream.last_id.n)
+        client_add_header(l->live, "Last-Event-ID", buf_str(&l->stream.last_id));
+    int status = client_stream(l->live, "/api/v1/live", take_bytes, l, &answer);
+    bool readable = json_parse(l->parser, &l->arena, buf_str(&answer), &problem, &why) &&
+                    problem->type == JSON_OBJECT;
+    if (status != 200 && !l->is_refused)
+        l->is_refused = say_why(l, status, readable ? problem : NULL) == ASKED_REFUSED;
+    arena_free(&l->arena);
+    buf_free(&answer);
+}
+
+static void listen_until_refused(struct listening *l)
 {
     enum asked asked;
     while ((asked = find_end(l)) == ASKED_LATER)
-        sleep(LOOK_EVERY_S);
-    if (asked == ASKED_OK)
-        puts("listening - stop with Ctrl-C");
-    fflush(stdout);
-    while (asked != ASKED_REFUSED) {
-        bool more = true;
-        while (more && (asked = read_page(l, true, &more)) == ASKED_OK)
-            arena_free(&l->arena);
-        arena_free(&l->arena);
-        if (asked != ASKED_REFUSED)
-            sleep(LOOK_EVERY_S);
+        sleep(RECONNECT_AFTER_S);
+    arena_free(&l->arena);
+    l->is_refused = asked == ASKED_REFUSED;
+    while (!l->is_refused) {
+        listen_once(l);
+        if (!l->is_refused)
+            sleep(RECONNECT_AFTER_S);
     }
-    return 1;
 }
 
 int command_listen(struct settings *s)
@@ -188,15 +302,20 @@ int command_listen(struct settings *s)
         return command_fail(EXIT_USAGE, "listen needs --to, your server's URL, such as "
                                         "http://localhost:3000/hook.");
     struct listening l = {
+        .live = client_open(settings_text(s, OPTION_URL), key),
         .server = client_open(settings_text(s, OPTION_URL), key),
         .target = client_open(to, STR_NONE),
         .parser = json_parser_new(),
     };
-    int status = listen_until_refused(&l);
+    l.stream.event = take_event;
+    l.stream.context = &l;
+    listen_until_refused(&l);
+    client_close(l.live);
     client_close(l.server);
     client_close(l.target);
     json_parser_free(l.parser);
     arena_free(&l.arena);
     buf_free(&l.after);
-    return status;
+    event_stream_free(&l.stream);
+    return 1;
 }

@@ -21,7 +21,8 @@ const struct command_entry command_table[] = {
      "It uses a temporary store, which is removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "", "Run a test receiver: verify each callback and print a line.",
      "", command_receive},
-    {COMMAND_LISTEN, "listen", "", "Forward an account's new callbacks to your own server.",
+    {COMMAND_LISTEN, "listen", "",
+     "Forward an account's new callbacks and tests to your own server.",
      "For a server without a public address, such as http://localhost:3000/hook. Each new callback "
      "is signed again, posted to --to, and the answer is printed. It does not count as an attempt "
      "or a delivery.",

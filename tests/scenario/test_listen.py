@@ -10,6 +10,7 @@ import pytest
 from checks import DEAD_URL
 from harness import BINARY, Account, Daemon, Receiver, assert_signed, eventually, leave_nothing_behind
 from test_cli import Receive, assert_one_line, run
+from test_people_rights import Stream
 
 
 def take_interrupts():
@@ -61,7 +62,8 @@ def test_new_callbacks_are_copied_and_old_ones_are_not(daemon, local, tmp_path, 
         daemon.api().events(a.event("new-%d:%d" % (before, i), PanelistId='ü"\\', RevenueAmount="0.35"))
     for i in range(3):
         assert_signed(local.wait_for("new-%d:%d" % (before, i))[0], a.secret)
-    assert listen.wait_for("new-%d:2" % before).startswith("200 survey_completed new-%d:2 in " % before)
+    line = listen.wait_for("new-%d:2" % before)
+    assert re.fullmatch(r"[0-9T:.-]+Z callback survey_completed new-%d:2 of %s: 200 in \d+ ms: .*" % (before, a.app_id), line)
     assert [id for id in local.ids() if id.startswith("old")] == []
     assert daemon.api().callback("new-%d:0" % before, a.partner_id)["State"] == "skipped"
     listen.stop()
@@ -85,21 +87,81 @@ def test_a_server_that_is_not_there_is_said(daemon, tmp_path):
     a = Account(daemon)
     listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), DEAD_URL)
     daemon.api().events(a.event("alone-1"))
-    assert "connect" in listen.wait_for("no answer to survey_completed alone-1: ").lower()
+    assert "connect" in listen.wait_for("callback survey_completed alone-1 of .*: no answer in ").lower()
     listen.stop()
 
 
 def test_a_server_that_restarts_is_waited_for(local, tmp_path):
+    """Nothing is missed and nothing repeated, of callbacks and of tests."""
     daemon = Daemon(tmp_path / "daemon").start()
-    a = Account(daemon)
+    a = Account(daemon, local.url + "/real")
     listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+    daemon.api().events(a.event("before"))
+    tested = [send_test(daemon, a)]
+    for id in ["before"] + tested:
+        listen.wait_for(" %s of " % id)
     daemon.stop()
     listen.wait_for("trying again")
     daemon.start()
     daemon.api().events(a.event("after"))
-    local.wait_for("after")
+    tested.append(send_test(daemon, a))
+    for id in ["after"] + tested:
+        listen.wait_for(" %s of " % id)
     listen.stop()
+    for id in ["before", "after"] + tested:
+        assert len([line for line in listen.lines() if " %s of " % id in line]) == 1
     daemon.stop()
+
+
+def send_test(daemon, a, **fields):
+    body = {"RewardType": "survey_completed", "PanelistId": "me", **fields}
+    answer = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, body)
+    assert answer.status == 200, answer.json
+    return answer.json["RewardId"]
+
+
+def test_test_callbacks_are_copied_as_they_went_out(daemon, receiver, local, tmp_path):
+    a, other = Account(daemon, receiver.url), Account(daemon, receiver.url)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+    foreign, own = send_test(daemon, other), send_test(daemon, a, PanelistId='ü"\\\n')
+    copy, sent = local.wait_for(own)[0], receiver.wait_for(own)[0]
+    assert copy.body == sent.body
+    assert_signed(copy, a.secret)
+    for name in ("webhook-id", "Postbackd-Attempt", "Postbackd-Test", "Postbackd-Event-Time", "Content-Type"):
+        assert copy.headers[name] == sent.headers[name]
+    assert " test survey_completed %s of %s: 200 in " % (own, a.app_id) in listen.wait_for(own)
+    assert not local.of(foreign) and foreign not in "".join(listen.lines())
+    listen.stop()
+
+
+def test_the_stream_tells_what_to_copy(daemon, receiver):
+    """Acceptances as a number, tests only to those who may see the secret, again behind Last-Event-ID."""
+    a = Account(daemon, receiver.url)
+    may, may_not = a.key("callbacks:read", "apps:write"), a.key("callbacks:read")
+    streams = [Stream(key, daemon) for key in (may, may_not)]
+    for s in streams:
+        s.wait("hello")
+    ids = [send_test(daemon, a) for _ in range(2)]
+    daemon.api().events([a.event("told-1"), a.event("told-2")])
+    for s in streams:
+        assert s.wait("accepted")["Count"] == 2
+    for _ in [id for id in ids if id not in [e[1].get("RewardId") for e in streams[0].seen]]:
+        streams[0].wait("test")
+    told = [e for e in streams[0].seen if e[0] == "test"]
+    assert [e[1]["RewardId"] for e in told] == ids
+    assert "test" not in [e[0] for e in streams[1].seen]
+    again = Stream(may, daemon, last_event_id=told[0][2])
+    assert again.wait("test")["RewardId"] == ids[1]
+    for s in streams + [again]:
+        s.close()
+
+
+def test_a_revoked_key_ends_it(daemon, local, tmp_path):
+    a = Account(daemon)
+    made = daemon.api().post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["callbacks:read", "apps:write"]}).json
+    listen = Listen(tmp_path, daemon, made["Key"], local.url)
+    daemon.api().delete("/api/v1/partners/%s/keys/%s" % (a.partner_id, made["KeyId"]))
+    assert listen.process.wait(30) == 1 and "401" in listen.lines()[-1]
 
 
 def test_it_says_what_the_key_lacks(daemon, local, tmp_path):

@@ -272,23 +272,31 @@ def test_a_change_and_its_audit_entry_survive_together(own_daemon):
 # --- live ----------------------------------------------------------------------------------------
 
 class Stream:
-    def __init__(self, browser_or_key, daemon, query=""):
+    def __init__(self, browser_or_key, daemon, query="", last_event_id=None):
+        self.seen = []  # (name, data, id) of each event
         headers = {"X-Api-Key": browser_or_key} if isinstance(browser_or_key, str) else {"Cookie": browser_or_key.cookie}
+        if last_event_id:
+            headers["Last-Event-ID"] = last_event_id
         self.connection = http.client.HTTPConnection("127.0.0.1", daemon.port, timeout=20)
         self.connection.request("GET", "/api/v1/live" + query, headers=headers)
         self.answer = self.connection.getresponse()
 
     def event(self):
         """(name, data) of the next one; None at the end."""
-        name, data = None, None
+        name, data, id = None, None, None
         while True:
             line = self.answer.readline().decode().rstrip("\n")
             if line.startswith("event: "):
                 name = line[7:]
             elif line.startswith("data: "):
                 data = json.loads(line[6:])
-            elif name or not line:
-                return (name, data) if name else None
+            elif line.startswith("id: "):
+                id = line[4:]
+            elif name:
+                self.seen.append((name, data, id))
+                return name, data
+            elif not line:
+                return None
 
     def wait(self, name):
         while True:

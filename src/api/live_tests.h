@@ -1,0 +1,33 @@
+/* The latest test callbacks, for the streams of GET /api/v1/live that tell `postbackd listen` of
+ * them. They are kept in memory, a bounded number, so that a stream that was cut off for a moment
+ * can go on behind its Last-Event-ID; a restart forgets them. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <pthread.h>
+
+#define LIVE_TESTS_KEPT 128
+
+/* Ids are the time of the test in milliseconds, made unique: they grow across a restart, too. */
+struct live_test {
+    int64_t id;
+    uint32_t account_no;
+    struct buf json;
+};
+
+struct live_tests {
+    pthread_mutex_t lock;
+    struct live_test kept[LIVE_TESTS_KEPT];
+    uint64_t count;  /* so far; the next one's place is this modulo LIVE_TESTS_KEPT */
+    int64_t last_id; /* given out; no later test has it or a smaller one */
+};
+
+void live_tests_init(struct live_tests *tests);
+void live_tests_free(struct live_tests *tests);
+void live_tests_add(struct live_tests *tests, uint32_t account_no, int64_t now_ms, struct str json);
+/* Where a new stream begins: behind every test so far. */
+int64_t live_tests_end(struct live_tests *tests, int64_t now_ms);
+/* Prints the account's tests behind after_id as events and returns the last one's id. */
+int64_t live_tests_print(struct live_tests *tests, uint32_t account_no, int64_t after_id,
+                         struct buf *to);
