@@ -38,6 +38,7 @@ struct notice {
     struct buf body;              /* JSON; of a mail its subject, a line, and its text */
     int64_t owed_ms;              /* wall: since when */
     int32_t tries;
+    bool may_have_arrived;             /* it was tried, perhaps before a restart */
     int64_t due_mono_ms, last_mono_ms; /* the next step; when the last one was first sent */
 
     struct lane_waiting waiting;

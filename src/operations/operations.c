@@ -25,6 +25,9 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
 #define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
+#define MAILS_MOST 20  /* of an account within MAILS_MS: a host with 100 apps is no 100 mails */
+#define MAILS_MS (INT64_C(60) * 60 * 1000)
+#define MAILS_LATER_MS 60000
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 struct operations {
@@ -118,12 +121,18 @@ static void unlink_notice(struct operations *o, struct notice **at)
     notice_free(n);
 }
 
+/* How long one that is well still matters after its last message. */
+static int64_t keep_ms(const struct notice *n)
+{
+    int64_t spacing_ms = n->operations->options.spacing_ms;
+    return n->channel == OPERATIONS_BY_MAIL && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
+}
+
 static void forget_what_is_well(struct operations *o)
 {
     for (struct notice **at = &o->notices; *at;) {
         struct notice *n = *at;
-        if (n->saving || is_worth_keeping(n) ||
-            now_mono(o) < n->last_mono_ms + o->options.spacing_ms)
+        if (n->saving || is_worth_keeping(n) || now_mono(o) < n->last_mono_ms + keep_ms(n))
             at = &n->next;
         else
             unlink_notice(o, at);
@@ -141,6 +150,8 @@ static bool is_ours(const struct notice *n)
 static void consider(struct notice *n)
 {
     struct operations *o = n->operations;
+    if (n->step == NOTICE_READY && !n->may_have_arrived)
+        set_due(o, n, 0); /* try_ready looks whether it still holds */
     if (n->step != NOTICE_IDLE && n->step != NOTICE_OWED)
         return; /* looked at again when the message under way has ended */
     if (n->is == n->told) {
@@ -177,6 +188,7 @@ static void compose(struct notice *n)
         consider(n);
     } else if (n->waiting.status == STORE_OK && (of_books || (partner && app))) {
         notice_compose(n, partner, app, o->options.env, o->options.public_url);
+        n->may_have_arrived = false;
         n->step = NOTICE_SAVING;
         save(n);
     } else {
@@ -315,6 +327,7 @@ static void begin_try(struct notice *n)
     struct operations *o = n->operations;
     if (n->tries++ == 0)
         n->last_mono_ms = now_mono(o);
+    n->may_have_arrived = true;
     n->step = NOTICE_SENDING;
     o->sending++;
 }
@@ -378,6 +391,42 @@ static bool is_partner_busy(const struct operations *o, const struct notice *as)
     return false;
 }
 
+/* Repetitions do not count, nor does one that is given up for a later state meanwhile. */
+static bool has_mailed_enough(const struct operations *o, const struct notice *as)
+{
+    int mails = 0;
+    if (as->channel != OPERATIONS_BY_MAIL || as->tries > 0)
+        return false;
+    for (const struct notice *n = o->notices; n && mails < MAILS_MOST; n = n->next)
+        mails += n->account_no == as->account_no && n->channel == as->channel &&
+                 n->last_mono_ms > now_mono(o) - MAILS_MS;
+    return mails == MAILS_MOST;
+}
+
+/* Nobody has seen the message, and it says what is no longer so. */
+static void withdraw(struct notice *n)
+{
+    n->step = NOTICE_IDLE;
+    n->id[0] = '\0';
+    buf_clear(&n->body);
+    consider(n);
+}
+
+static void try_ready(struct notice *n)
+{
+    struct operations *o = n->operations;
+    if (!n->may_have_arrived && n->is != n->saying) {
+        withdraw(n);
+        return;
+    }
+    if (o->sending >= SENDING_MOST || n->saving || is_partner_busy(o, n))
+        return;
+    if (has_mailed_enough(o, n))
+        n->due_mono_ms = now_mono(o) + MAILS_LATER_MS;
+    else
+        send_message(n);
+}
+
 static void tick(struct timer *timer)
 {
     struct operations *o = CONTAINER_OF(timer, struct operations, timer);
@@ -393,12 +442,11 @@ static void tick(struct timer *timer)
         }
         if (n->step == NOTICE_OWED && due)
             ask_waiting(n);
-        else if (n->step == NOTICE_READY && due && o->sending < SENDING_MOST && !n->saving &&
-                 !is_partner_busy(o, n))
-            send_message(n);
+        else if (n->step == NOTICE_READY && due)
+            try_ready(n);
         int64_t in_ms = n->due_mono_ms - now_mono(o);
         if (n->step == NOTICE_IDLE)
-            in_ms = o->options.spacing_ms; /* to be forgotten then */
+            in_ms = keep_ms(n); /* to be forgotten then */
         if (in_ms < next_ms)
             next_ms = in_ms;
     }
@@ -488,6 +536,7 @@ void operations_tell(struct operations *o, const struct operations_event *event)
 
 static void begin_step(struct notice *n)
 {
+    n->may_have_arrived = n->id[0];
     n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
 }
 

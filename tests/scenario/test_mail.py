@@ -154,3 +154,23 @@ def test_without_a_mail_server_no_address_is_taken(own_daemon):
     assert "smtp-url" in str(answer.json)
     assert daemon.api().patch("/api/v1/partners/" + p.partner_id, {"OperationsEmail": None}).status == 200
     p.receiver.close()
+
+
+def test_a_host_with_many_apps_is_no_flood(own_daemon, server):
+    """22 endpoints go down at once: 20 mails in an hour; the others are owed, and not once all is well."""
+    daemon = start(own_daemon, server)
+    p = partner(daemon)
+    p.says["callback"] = 503
+    api, more = daemon.api(), ["more-%d" % n for n in range(21)]
+    for app in more:
+        made = api.post("/api/v1/partners/%s/apps" % p.partner_id,
+                        {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": p.receiver.url})
+        assert made.status == 201, made
+        assert api.post("/api/v1/apps/%s/clients" % app, {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
+    api.events([dict(p.event("%s-%d" % (client, n)), ClientId=client)
+                for client in [p.clients[0], *[app + "-c" for app in more]] for n in range(20)])
+    eventually(lambda: len(mails(server)) == 20 and daemon.metrics()["postbackd_operations_owed"] == 2, 60)
+    p.says["callback"] = 200
+    eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == 20, 60)  # that those 20 work again
+    assert len(mails(server)) == 20
+    p.receiver.close()
