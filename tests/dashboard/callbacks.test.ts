@@ -199,6 +199,15 @@ test('callbacks: the list says what fails, why, and what waits behind an endpoin
     assert.ok(waiting, 'some wait for the endpoint');
     assert.match(waiting[2]!, /^Down No attempt yet: Answered 500[^]* · down since/);
   });
+  // From the page's menu: one click, and the cause is in the first screen.
+  await window.go('/');
+  await window.link('Callbacks').first().click();
+  await window.heading('Callbacks').waitFor();
+  await window.shows(async () => {
+    const { y } = (await window.text(/Answered 500/).boundingBox())!;
+    assert.ok(y < window.page.viewportSize()!.height, `it is at ${y}`);
+  });
+  await window.go('/callbacks?appId=listed-app');
   await window.link('Endpoint: Down').first().click();
   await window.heading('Listed App').waitFor();
   await window.close();

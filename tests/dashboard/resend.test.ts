@@ -104,6 +104,8 @@ test('resend: on an endpoint that is down it is the probe, and opens it', async 
   const window = await windowOf('developer', 'sunny-games');
   await window.go(`/callbacks/${untried}`);
   await window.see('No attempt yet');
+  await window.see(/^Endpoint: Down since .*Answered 500/);
+  await window.link('Endpoint: Down').waitFor();
   await window.button('Resend').click();
   await window.page
     .getByRole('alert')

@@ -6,7 +6,7 @@ import { may, serverNow } from '../../app/session';
 import { duration } from '../../lib/dates';
 import { path } from '../../lib/http';
 import { parseJson, printJson } from '../../lib/json';
-import type { Attempt, Callback } from '../../lib/types';
+import type { AccountEndpoints, Attempt, Callback } from '../../lib/types';
 import {
   Badge,
   Button,
@@ -26,7 +26,7 @@ import { resend, ResendAnswer, type Resent } from './answer';
 import { CurlButton } from './curl';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
-import { stateOf } from './progress';
+import { EndpointLink, heldBy, stateOf } from './progress';
 import { isHeldBack, standing, typeTitles, whatToDo } from './words';
 
 function headerText(headers: Record<string, string> | null): string {
@@ -138,6 +138,33 @@ function AttemptEntry(props: {
   );
 }
 
+/** Why there is no attempt: what holds its endpoint, or when the first one is due. */
+function NoAttempt({ callback }: { callback: Callback }) {
+  const isPending = callback.State === 'pending';
+  const health = useResource<AccountEndpoints>(
+    isPending ? '/api/v1/endpoints' : null,
+    {},
+    { everyMs: 10_000 },
+  );
+  const held = heldBy(callback, health.data);
+  if (!isPending) return <Empty title="No attempt yet">Attempts are kept for 30 days.</Empty>;
+  return (
+    <Empty title="No attempt yet">
+      {held ? (
+        <>
+          Endpoint: <EndpointLink row={callback} held={held} />
+          since <Time at={held.since} short ago />. {held.error}
+        </>
+      ) : (
+        <>
+          {isHeldBack(callback, serverNow()) ? 'It was due ' : 'The first one is due '}
+          <Time at={callback.NextAttemptAt} short ago />.
+        </>
+      )}
+    </Empty>
+  );
+}
+
 function Attempts({ callback }: { callback: Callback }) {
   const attempts = [...(callback.Attempts ?? [])].reverse();
   const longestMs = Math.max(0, ...attempts.map(attempt => attempt.DurationMs));
@@ -156,16 +183,7 @@ function Attempts({ callback }: { callback: Callback }) {
           ))}
         </ol>
       ) : (
-        <Empty title="No attempt yet">
-          {callback.State === 'pending' ? (
-            <>
-              {isHeldBack(callback, serverNow()) ? 'It was due ' : 'The first one is due '}
-              <Time at={callback.NextAttemptAt} short ago />.
-            </>
-          ) : (
-            'Attempts are kept for 30 days.'
-          )}
-        </Empty>
+        <NoAttempt callback={callback} />
       )}
     </Card>
   );

@@ -58,7 +58,7 @@ function Ago({ at }: { at: string }) {
   );
 }
 
-function EndpointLink({ row, held }: { row: Callback; held: Held }) {
+export function EndpointLink({ row, held }: { row: Callback; held: Held }) {
   const { title } = healthWords[held.health];
   const page = `${partnerPage(row)}${path`/apps/${row.AppId}/${tabOf(row.Endpoint)}`}`;
   return (
