@@ -96,6 +96,8 @@ test('statements: a month has totals by app, and a digest for each day', async (
     ]);
     const foot = window.page.getByRole('table', { name: 'Apps' }).locator('tfoot');
     assert.match((await foot.innerText()).replace(/\s+/g, ' '), /Total 4 \$6\.26/);
+    const ofDays = window.page.getByRole('table', { name: 'Days' }).locator('tfoot');
+    assert.match((await ofDays.innerText()).replace(/\s+/g, ' '), /Total 4 \$6\.26/);
     const days = (await window.rows('Days')).map(cells => cells.slice(0, 3));
     assert.deepEqual(days, [
       [`${month()}-03`, 'books-one', '2'],

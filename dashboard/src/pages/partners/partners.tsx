@@ -5,7 +5,7 @@ import { navigate, query, setQuery } from '../../app/router';
 import { may, serverNow } from '../../app/session';
 import { dayOf } from '../../lib/dates';
 import { path, post } from '../../lib/http';
-import type { Decimal } from '../../lib/decimal';
+import { sum, type Decimal } from '../../lib/decimal';
 import type { AccountEndpoints, Partner, PartnerEarnings } from '../../lib/types';
 import { Badge, Button, Card, Empty, Loading, PageHead, ProblemNotice } from '../../ui/basics';
 import { IdField, TextField, useSending } from '../../ui/forms';
@@ -69,7 +69,8 @@ function PartnerHealth({ id, health }: { id: string; health: AccountEndpoints | 
   return <span class="quiet">{health ? 'No problem' : '–'}</span>;
 }
 
-function PartnersTable({ partners }: { partners: Partner[] }) {
+/** Totals are of all that were found, though only the first are shown. */
+function PartnersTable({ found }: { found: Partner[] }) {
   const health = useResource<AccountEndpoints>(
     may('callbacks:read') ? '/api/v1/endpoints' : null,
     {},
@@ -80,10 +81,13 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
     money?.[month].get(partner.PartnerId)?.Earnings ?? null;
   const dollars = (amount: Decimal | null) =>
     amount ? <Cents amount={amount} /> : <span class="quiet">–</span>;
+  const total = (month: keyof Money) =>
+    dollars(money && sum(found.flatMap(partner => earned(month, partner) ?? [])));
   return (
     <Table
       label="Partners"
-      rows={partners}
+      rows={found}
+      most={shownMost}
       rowKey={partner => partner.PartnerId}
       columns={[
         {
@@ -91,8 +95,14 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
           cell: partner => (
             <a href={path`/partners/${partner.PartnerId}`}>{partner.Name || partner.PartnerId}</a>
           ),
+          sort: partner => (partner.Name || partner.PartnerId).toLowerCase(),
+          total: 'Total',
         },
-        { title: 'PartnerId', cell: partner => <span class="mono">{partner.PartnerId}</span> },
+        {
+          title: 'PartnerId',
+          cell: partner => <span class="mono">{partner.PartnerId}</span>,
+          sort: partner => partner.PartnerId,
+        },
         {
           title: 'Endpoints',
           cell: partner => <PartnerHealth id={partner.PartnerId} health={health.data} />,
@@ -102,12 +112,14 @@ function PartnersTable({ partners }: { partners: Partner[] }) {
           right: true,
           cell: partner => dollars(earned('now', partner)),
           sort: partner => earned('now', partner),
+          total: total('now'),
         },
         {
           title: 'Last month',
           right: true,
           cell: partner => dollars(earned('before', partner)),
           sort: partner => earned('before', partner),
+          total: total('before'),
         },
         {
           title: 'Messages',
@@ -162,7 +174,7 @@ export function PartnersPage() {
             A partner is an account with its own apps. Create one, then invite its first owner.
           </Empty>
         )}
-        {found && found.length > 0 && <PartnersTable partners={found.slice(0, shownMost)} />}
+        {found && found.length > 0 && <PartnersTable found={found} />}
         {data && data.length > 0 && found?.length === 0 && (
           <Empty title="No matching partner">Try fewer letters.</Empty>
         )}

@@ -103,13 +103,20 @@ function DaysCard({ rows }: { rows: Row[] }) {
         most={most}
         rowKey={row => `${row.Day} ${row.AppId}`}
         columns={[
-          { title: 'Day', tight: true, cell: row => row.Day, sort: row => row.Day },
+          {
+            title: 'Day',
+            tight: true,
+            cell: row => row.Day,
+            sort: row => row.Day,
+            total: 'Total',
+          },
           { title: 'App', cell: row => row.AppId, sort: row => row.AppId },
           {
             title: 'Rewards',
             right: true,
             cell: row => count(row.Count),
             sort: row => Decimal.of(row.Count),
+            total: count(shown.reduce((all, row) => all + row.Count, 0)),
           },
           {
             title: 'Reward',
@@ -122,6 +129,7 @@ function DaysCard({ rows }: { rows: Row[] }) {
             right: true,
             cell: row => exactly(row.RevenueAmount),
             sort: row => row.RevenueAmount,
+            total: exactly(sum(shown.map(row => row.RevenueAmount))),
           },
           {
             title: 'State',

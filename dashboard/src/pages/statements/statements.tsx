@@ -3,7 +3,7 @@ import { useRead } from '../../app/resource';
 import { query } from '../../app/router';
 import { partnerId, serverNow } from '../../app/session';
 import { dayOf, longMonth } from '../../lib/dates';
-import type { Decimal } from '../../lib/decimal';
+import { sum, type Decimal } from '../../lib/decimal';
 import { get, path } from '../../lib/http';
 import type { Report } from '../../lib/types';
 import { Badge, Card, Empty, LinkButton, Loading, PageHead, ProblemNotice } from '../../ui/basics';
@@ -47,12 +47,14 @@ function MonthsTable({ months, today }: { months: MonthTotal[]; today: string })
           title: 'Month',
           cell: row => <a href={path`/statements/${row.month}`}>{longMonth(`${row.month}-01`)}</a>,
           sort: row => row.month,
+          total: 'Total',
         },
         {
           title: 'Revenue (USD)',
           right: true,
           cell: row => <Cents amount={row.earned} />,
           sort: row => row.earned,
+          total: <Cents amount={sum(months.map(row => row.earned))} />,
         },
         {
           title: 'Change from the month before',
