@@ -23,7 +23,7 @@ const snippets = {
 
 export const options = {
   absWorkingDir: here,
-  entryPoints: ['src/main.tsx', 'src/theme.ts', 'src/icon.svg'],
+  entryPoints: ['src/main.tsx', 'src/first.ts', 'src/theme.ts', 'src/icon.svg'],
   bundle: true,
   minify: true,
   format: 'esm',
@@ -42,25 +42,27 @@ export const options = {
   logLevel: 'warning',
 };
 
+const atOnce = ['src/first.ts', 'src/main.tsx'];
+
 /** The page, with the names that its scripts and styles have been given. */
 export async function page(metafile, out) {
   const named = {};
   const nameOf = file => '/' + relative(out, resolve(here, file));
-  let preloads = '';
+  const preloads = new Set();
   for (const [file, output] of Object.entries(metafile.outputs)) {
     const name = nameOf(file);
     if (output.entryPoint) named[output.entryPoint] = name;
     if (output.entryPoint && output.cssBundle)
       named['styles'] = '/' + relative(out, resolve(here, output.cssBundle));
     for (const input of Object.keys(output.inputs)) if (input.endsWith('.svg')) named[input] = name;
-    // What the first script imports is asked for beside it, not after it.
-    if (output.entryPoint === 'src/main.tsx')
+    // What the scripts import is asked for beside them, not after them.
+    if (atOnce.includes(output.entryPoint))
       for (const { path, kind } of output.imports)
-        if (kind === 'import-statement')
-          preloads += `<link rel="modulepreload" href="${nameOf(path)}" />\n    `;
+        if (kind === 'import-statement') preloads.add(nameOf(path));
   }
   const source = await readFile(join(here, 'src/index.html'), 'utf8');
-  const template = source.replace('<script', `${preloads}<script`);
+  const links = [...preloads].map(to => `<link rel="modulepreload" href="${to}" />\n    `).join('');
+  const template = source.replace('<script', `${links}<script`);
   return template.replace(/\{\{(.+?)\}\}/g, (_, name) => {
     if (!named[name]) throw new Error(`index.html names ${name}, which nothing makes`);
     return named[name];

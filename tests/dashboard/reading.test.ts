@@ -36,6 +36,27 @@ test('reading: the overview says what the reports say', async () => {
   await window.close();
 });
 
+test('reading: the overview is asked for while the program is still being fetched', async () => {
+  const window = await windowOf('owner', 'sunny-games');
+  const asked: string[] = [];
+  window.page.on('request', request => asked.push(new URL(request.url()).pathname));
+  let release = () => {};
+  const held = new Promise<void>(resolve => (release = resolve));
+  await window.page.route('**/assets/main-*.js', async route => {
+    await held;
+    await route.continue();
+  });
+  await window.page.goto(window.origin, { waitUntil: 'commit' });
+  const reports = ['arpdau', 'survey-attempts', 'conversions'].map(name => `reports/${name}`);
+  await window.shows(() => {
+    for (const name of ['session', 'intraday', ...reports])
+      assert.ok(asked.includes(`/api/v1/${name}`), name);
+  });
+  release();
+  await window.page.locator('.metric', { hasText: 'Earnings' }).waitFor();
+  await window.close();
+});
+
 test('reading: today is compared with yesterday by the same time', () => {
   const clock = { now: Date.parse(`${today()}T09:47:00Z`) };
   const at = (day: number, time: string) =>

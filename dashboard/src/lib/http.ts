@@ -1,8 +1,9 @@
 // Asking the daemon. Every page uses the public interface and nothing else, through here.
 import { signal } from '@preact/signals';
+import { ask, takeBegun, withQuery, type Query } from './ask';
 import { parseJson, printJson } from './json';
 
-export type Query = Record<string, string | number | boolean | null | undefined>;
+export { withQuery, type Query };
 
 export interface FieldError {
   Field?: string;
@@ -50,14 +51,6 @@ export function path(strings: TemplateStringsArray, ...ids: (string | number)[])
   return strings.reduce((all, part, i) => all + encodeURIComponent(String(ids[i - 1])) + part);
 }
 
-export function withQuery(to: string, query?: Query): string {
-  const pairs = Object.entries(query ?? {}).filter(
-    ([, value]) => value !== null && value !== undefined && value !== '',
-  );
-  const text = new URLSearchParams(pairs.map(([name, value]) => [name, String(value)])).toString();
-  return text ? `${to}?${text}` : to;
-}
-
 interface Options {
   query?: Query;
   body?: unknown;
@@ -76,15 +69,9 @@ async function send(method: string, to: string, options: Options): Promise<Respo
   if (options.ifMatch) headers['If-Match'] = options.ifMatch;
   if (method !== 'GET' && csrfToken.value) headers['X-Csrf-Token'] = csrfToken.value;
   try {
-    const answer = await fetch(withQuery(to, options.query), {
-      method,
-      headers,
-      body,
-      signal: options.signal,
-      credentials: 'same-origin',
-      cache: 'no-store',
-      redirect: 'error',
-    });
+    const address = withQuery(to, options.query);
+    const begun = method === 'GET' && !options.accept && takeBegun(address);
+    const answer = await (begun || ask(address, { method, headers, body, signal: options.signal }));
     reachable.value = true;
     return answer;
   } catch (error) {

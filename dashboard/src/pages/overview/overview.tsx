@@ -1,17 +1,18 @@
 // The first page: how today goes, the last thirty days, and whether callbacks arrive.
 import { useRead } from '../../app/resource';
 import { may, partnerId, serverNow } from '../../app/session';
-import { addDays, dayMs, dayOf, daysBetween } from '../../lib/dates';
+import { dayMs, dayOf, daysBetween } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import { get } from '../../lib/http';
-import type { Report, ReportRow } from '../../lib/types';
+import type { Intraday, Report, ReportRow } from '../../lib/types';
 import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
 import { Chart } from '../../ui/chart';
 import { Cents, Change, formatFor } from '../../ui/money';
 import { byClient, byDay, together } from '../reports/data';
 import { ChecklistCard } from './checklist';
 import { HealthCard } from './health';
-import { readPace, type Pace, type PaceField } from './pace';
+import { paceOf, type Pace, type PaceField } from './pace';
+import { firstDay, overviewQuestions } from './questions';
 
 interface Month {
   days: string[];
@@ -22,19 +23,17 @@ interface Month {
 }
 
 async function readMonth(end: string, signal: AbortSignal): Promise<Month> {
-  const query = { startDate: addDays(end, -29), endDate: end };
-  const [pace, arpdau, starts, payouts] = await Promise.all([
-    readPace(serverNow(), end, signal),
-    ...['arpdau', 'survey-attempts', 'conversions'].map(name =>
-      get<Report>(`/api/v1/reports/${name}`, query, signal),
-    ),
-  ]);
+  const answers = await Promise.all(
+    overviewQuestions(end).map(([to, query]) => get<unknown>(to, query, signal)),
+  );
+  const [today, yesterday] = answers as Intraday[];
+  const [arpdau, starts, payouts] = answers.slice(2) as Report[];
   return {
-    days: daysBetween(query.startDate, end),
+    days: daysBetween(firstDay(end), end),
     arpdau: arpdau!.Rows,
     starts: starts!.Rows,
     payouts: payouts!.Rows,
-    pace,
+    pace: paceOf(today!, yesterday!, serverNow()),
   };
 }
 

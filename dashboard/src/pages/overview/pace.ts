@@ -1,8 +1,7 @@
 // Today against the same time yesterday: both up to the end of the last quarter of an hour that is
 // over, which is as finely as a day is told.
-import { addDays, dayMs } from '../../lib/dates';
+import { dayMs } from '../../lib/dates';
 import { Decimal, sum } from '../../lib/decimal';
-import { get } from '../../lib/http';
 import type { Intraday, IntradayRow } from '../../lib/types';
 
 export type PaceField =
@@ -41,15 +40,4 @@ export function paceOf(today: Intraday, yesterday: Intraday, now: Date): Pace | 
     today: sumsUntil(today.Rows, endMs),
     yesterday: sumsUntil(yesterday.Rows, endMs),
   };
-}
-
-export async function readPace(
-  now: Date,
-  today: string,
-  signal: AbortSignal,
-): Promise<Pace | null> {
-  const [first, second] = await Promise.all(
-    [today, addDays(today, -1)].map(day => get<Intraday>('/api/v1/intraday', { day }, signal)),
-  );
-  return paceOf(first!, second!, now);
 }
