@@ -118,7 +118,7 @@ bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum accou
     if (json_parse(accounts->parser, arena, document, &v, ret_why))
         entry = read_document(accounts, arena, kind, v, ret_why);
     if (entry && !has_place(accounts, kind, entry)) {
-        *ret_why = STR("it is of a cluster that this daemon was not named: --store-cluster");
+        *ret_why = STR("it belongs to a cluster that is not given with --store-cluster");
         entry_unref(entry);
         entry = NULL;
     }

@@ -383,7 +383,7 @@ static void answer_body_gone(const struct resending *s)
     else
         buf_add_c(&why, "was deleted when its panelist was erased");
     call_answer_problem(c, 409,
-                        "The body of this callback %.*s; it cannot be sent again, and nothing was "
+                        "The body of this callback %.*s; it cannot be resent, and nothing was "
                         "sent. If its receiver lacks it, credit the Reward that GET "
                         "/api/v1/callbacks/{RewardId} still shows, by its RewardId.",
                         STR_ARG(buf_str(&why)));

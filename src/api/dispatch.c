@@ -228,8 +228,8 @@ static void answer_over_limit(struct call *c, const struct account_refusal *why)
     c->retry_after_s = why->retry_after_s;
     if (why->at_once)
         call_answer_problem(c, 429,
-                            "This account has %d %s under way, the most that it may have at once, "
-                            "whichever key asks; wait for one to end.",
+                            "This account has %d %s in progress, the limit of all its keys "
+                            "together. Wait for one to end.",
                             why->at_once, why->of);
     else
         call_answer_problem(c, 429,

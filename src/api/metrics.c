@@ -94,7 +94,7 @@ static void print_database(struct buf *to, const struct store_numbers *n)
          "Statements that the database refused for reasons that are not known to pass.",
          n->statements_refused},
         {"postbackd_outcomes_set_aside", "gauge",
-         "Outcomes of attempts that the database refuses; they are tried again.",
+         "Outcomes of attempts that the database rejects; they are retried.",
          n->outcomes_set_aside},
     };
     for (size_t i = 0; n->nodes > 0 && i < ARRAY_LEN(metrics); i++)
@@ -135,7 +135,7 @@ static void print_clusters(struct buf *to, const struct store_numbers *n)
 static void print_delivery(struct buf *to, const struct delivery_numbers *n)
 {
     const struct metric metrics[] = {
-        {"postbackd_attempts_in_flight", "gauge", "Attempts under way.", n->in_flight},
+        {"postbackd_attempts_in_flight", "gauge", "Attempts in progress.", n->in_flight},
         {"postbackd_callbacks_in_memory", "gauge",
          "Callbacks held in memory; the rest waits in the store.", n->callbacks_in_ram},
         {"postbackd_lanes", "gauge", "Lanes with something in hand or waiting.", n->lanes},
@@ -290,7 +290,7 @@ static void print_timings(struct buf *to, const struct store_numbers *store)
         [STORE_TIME_COMMIT] = {"postbackd_store_commit_seconds",
                                "Writing and syncing one group of the journal."},
         [STORE_TIME_APPLY] = {"postbackd_store_apply_seconds",
-                              "Applying a memtable to the database."},
+                              "Writing committed events into the database."},
         [STORE_TIME_CHECKPOINT] = {"postbackd_store_checkpoint_seconds",
                                    "Checkpoints of the database."},
     };

@@ -32,7 +32,7 @@ static void warn_refusing(struct json_writer *w, const struct store_numbers *n)
                    "answered 503, or rejected; everything else goes on. The log says what it was "
                    "(statement_refused). ",
                    (long long)n->statement_refused_ms / 1000, n->sqlstate);
-    buf_printf(&text, "%lld outcomes of attempts are tried again until they are recorded.",
+    buf_printf(&text, "%lld outcomes of attempts are retried until they are recorded.",
                (long long)n->outcomes_set_aside);
     check(w, "database_refuses", buf_str(&text));
     buf_free(&text);
@@ -87,8 +87,8 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
         buf_clear(&text);
         buf_printf(&text,
                    "Callback endpoints that answered 410 to five callbacks in a row and are "
-                   "disabled: %lld. What they are owed waits until their URLs are set again or "
-                   "they are enabled.",
+                   "disabled: %lld. Their callbacks wait until their URLs are set again or they "
+                   "are enabled.",
                    (long long)disabled);
         check(w, "endpoints_disabled", buf_str(&text));
     }

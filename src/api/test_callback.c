@@ -23,9 +23,9 @@ static void test_done(struct task *task)
     struct testing *t = CONTAINER_OF(task, struct testing, test.done);
     struct arena arena = t->test.arena;
     if (t->test.busy) {
-        call_answer_problem(t->c, 429,
-                            "As many test callbacks as may be at once are under way to this host; "
-                            "wait for one to end.");
+        call_answer_problem(
+            t->c, 429,
+            "Too many test callbacks to this host are in progress. Wait for one to end.");
         arena_free(&arena);
         return;
     }

@@ -134,7 +134,7 @@ static bool read_csv_header(struct records_reader *in, const struct str *fields,
             if (!str_is(str_trim(fields[i]), known[k].name))
                 continue;
             if (*known[k].column >= 0)
-                return fail(in, "the column %s stands twice; give it once.", known[k].name);
+                return fail(in, "the column %s is given twice; give it once.", known[k].name);
             *known[k].column = i;
         }
     }

@@ -169,7 +169,7 @@ static enum verify_cause try_white_space(struct verification *a)
             buf_printf(a->why, "it matches without the white space around %s; ", names[i]);
             return found(a, VERIFY_WHITE_SPACE,
                          i == 2 ? "give the secret without it"
-                                : "ids are signed as they stand in the body");
+                                : "ids are signed exactly as in the body");
         }
         for (size_t j = 0; j < ARRAY_LEN(ends); j++) {
             buf_clear(&a->text);
@@ -229,7 +229,7 @@ static bool all_digits(struct str s)
 static enum verify_cause try_changed_ids(struct verification *a)
 {
     const struct str p = a->in->panelist_id, r = a->in->reward_id, s = a->in->secret;
-    static const char kept[] = "; ids are strings and are signed byte for byte";
+    static const char kept[] = "; ids are strings and are signed exactly as they are";
     const char *what = NULL;
     if (all_digits(p)) {
         struct str digits = p;

@@ -1,5 +1,5 @@
 """Words of the source and home-made ones stay out of what people read: the dashboard's texts, the
-commands' help, /openapi.json, the answers' errors and the partners' pages."""
+commands' help, /openapi.json, errors and the partners' pages."""
 import json
 import re
 
@@ -8,9 +8,13 @@ import pytest
 from harness import ROOT
 from test_cli import OPTIONS, run
 
-INNER = re.compile(r"\b(daemons?|memtables?|mends?|mended|mending|stands? still|does well|do well"
-                   r"|by hand|looks? as)\b", re.I)
+INNER = re.compile(r"\b(daemons?|memtables?|mends?|mended|mending|does well|do well|by hand|looks? as"
+                   r"|stands? (?:still|in|at|on|there|more|twice|beside)|took it|send again|tried again|under way"
+                   r"|by itself|pick (?:a|an|one|the)|byte for byte|for ever|has been made|in force|laid out"
+                   r"|the very|(?:is|are) owed"
+                   r"|how (?:it|they|each|all|the) [\w ]{0,30}\bdo(?:es)?)\b", re.I)
 COMMENT = re.compile(r"/\*.*?\*/|(?<!:)//[^\n]*", re.S)
+SPOKEN = "accounts api cli domain http intake operations people reports send services".split()
 
 
 def faults(text):
@@ -37,3 +41,11 @@ def test_the_interface_speaks_plainly(daemon):
     document = daemon.api().get("/openapi.json").json
     assert faults(json.dumps(document)) == []
     assert faults(daemon.api().get("/api/v1/apps/none").text) == []
+
+
+@pytest.mark.parametrize("folder", SPOKEN)
+def test_the_sources_texts_speak_plainly(folder):
+    for source in (ROOT / "src" / folder).glob("*.c"):
+        text = re.sub(r'"\s*\n\s*"', "", COMMENT.sub("", source.read_text(encoding="utf-8")))
+        said = [literal for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text) if " " in literal]
+        assert [(literal, faults(literal)) for literal in said if faults(literal)] == [], source.name

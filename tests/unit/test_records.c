@@ -92,9 +92,9 @@ static void what_is_wrong_is_said_with_its_line(void)
                   "line 1: the first line of a CSV file must name the columns RewardId and Reward "
                   "(RevenueAmount may be another).");
     check_refused("RewardId,Reward,RewardId\na,1,b\n",
-                  "line 1: the column RewardId stands twice; give it once.");
+                  "line 1: the column RewardId is given twice; give it once.");
     check_refused("Note,Reward,RewardId,Note,\"Reward\"\n",
-                  "line 1: the column Reward stands twice; give it once.");
+                  "line 1: the column Reward is given twice; give it once.");
     check_refused("RewardId,Reward\n\"a,1\n", "line 2: a quote is not closed on its line.");
     check_refused("RewardId,Reward\n\"a\"b,1\n", "line 2: text behind a closing quote.");
 }
