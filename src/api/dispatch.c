@@ -2,6 +2,7 @@
  * 405, 401, 403, 404 for what belongs to another account; all of that before the body is read.
  * Then the query (400) and the handler. */
 #include "api/caller.h"
+#include "api/forwards.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
@@ -23,6 +24,7 @@ struct api *api_new(const struct api_options *options)
     api->started_ms = env_wall_ms(options->env);
     api->limit = rate_limit_new(options->reads_per_minute);
     api->accounts = account_limits_new(options->reads_per_minute);
+    api->forwards = forwards_new();
     tries_new(api);
     return api;
 }
@@ -32,6 +34,7 @@ void api_free(struct api *api)
     CHECK_MAGIC(api, API_MAGIC);
     rate_limit_free(api->limit);
     account_limits_free(api->accounts);
+    forwards_free(api->forwards);
     tries_free(api);
     free(api);
 }

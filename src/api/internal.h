@@ -19,6 +19,7 @@ struct api {
     int64_t started_ms;
     struct rate_limit *limit;
     struct account_limits *accounts;
+    struct forwards *forwards;
     /* Wrong tries at signing in, api/tries.c. */
     struct throttle *account_tries, *pair_tries, *client_tries, *device_tries;
 };

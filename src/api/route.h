@@ -92,6 +92,8 @@ void callbacks_recover(struct call *c);
 void recovery_get(struct call *c);
 void recovery_delete(struct call *c);
 void rewards_list(struct call *c);
+void forwards_post(struct call *c);
+void forwards_list(struct call *c);
 void panelist_erase(struct call *c);
 void statements_get(struct call *c);
 void report_earnings(struct call *c);

@@ -7,6 +7,7 @@ static const char *const p_list[] = {"limit", "after", NULL};
 static const char *const p_callbacks[] = {
     "rewardId", "panelistId", "rewardType", "state",  "appId", "from",  "to",
     "class",    "status",     "bodies",     "format", "limit", "after", NULL};
+static const char *const p_forwards[] = {"rewardId", NULL};
 static const char *const p_rewards[] = {"limit", "after", "day", "format", NULL};
 static const char *const p_earnings[] = {"startDate", "endDate", "limit", "after", NULL};
 static const char *const p_search[] = {"text", "after", NULL};
@@ -145,6 +146,12 @@ const struct route api_routes[] = {
     {HTTP_GET, "/api/v1/rewards", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_ACCOUNT, p_rewards,
      NULL, "RewardList", 200, "List all rewards, oldest first, to fill gaps by polling.",
      rewards_list},
+    {HTTP_POST, "/api/v1/forwards", SCOPE_APPS_WRITE, WRITE, SUBJECT_ACCOUNT, NULL, "ForwardCreate",
+     NULL, 204, "Report what a server answered to a callback forwarded by postbackd listen.",
+     forwards_post},
+    {HTTP_GET, "/api/v1/forwards", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_forwards, NULL,
+     "ForwardList", 200, "Read the latest answers to forwarded callbacks, newest first.",
+     forwards_list},
     {HTTP_POST, "/api/v1/panelists/erase", SCOPE_PANELISTS_ERASE, WRITE | ROUTE_LONG,
      SUBJECT_ACCOUNT, NULL, "PanelistErase", "PanelistErased", 200,
      "Erase a panelist's personal data.", panelist_erase},

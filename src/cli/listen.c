@@ -15,6 +15,7 @@
 #include "domain/payload.h"
 #include "domain/signature.h"
 #include "json/reader.h"
+#include "json/writer.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -87,12 +88,20 @@ static bool is_control(char c)
     return (unsigned char)c < ' ' || c == 0x7f;
 }
 
-/* What came from elsewhere moves no cursor and begins no line. */
+/* What came from elsewhere, as one line of text: it moves no cursor, and a report can carry it. */
+static void make_plain(char *p, size_t n)
+{
+    for (size_t i = 0; i < n;) {
+        size_t bytes = is_control(p[i]) ? 0 : str_utf8_sequence((struct str){p, n}, i);
+        if (!bytes)
+            p[i] = is_control(p[i]) ? ' ' : '?';
+        i += bytes ? bytes : 1;
+    }
+}
+
 static void print_line(struct buf *line)
 {
-    for (size_t i = 0; i < line->n; i++)
-        if (is_control(line->p[i]))
-            line->p[i] = ' ';
+    make_plain(line->p, line->n);
     puts(buf_c(line));
     fflush(stdout);
 }
@@ -105,6 +114,26 @@ static void begin_line(struct buf *line, const char *kind, const struct json *it
                STR_ARG(json_member_text(item, "AppId")));
 }
 
+/* For the log; without it, the line is all there is. */
+static void report(struct listening *l, const struct json *item, int status, int64_t took_ms,
+                   struct str shown)
+{
+    struct buf body = {0}, answer = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key_string(&w, "RewardId", json_member_text(item, "RewardId"));
+    if (status)
+        json_key_int(&w, "Status", status);
+    json_key_int(&w, "DurationMs", took_ms);
+    json_key_string(&w, "Detail", shown);
+    json_end_object(&w);
+    (void)client_request(l->server, "POST", "/api/v1/forwards", "application/json", buf_str(&body),
+                         &answer);
+    buf_free(&body);
+    buf_free(&answer);
+}
+
 /* The headers are those that client_add_header was told. */
 static void forward(struct listening *l, const char *kind, const struct json *item)
 {
@@ -114,6 +143,8 @@ static void forward(struct listening *l, const char *kind, const struct json *it
     int status = client_request(l->target, "POST", "", "application/json",
                                 json_member_text(item, "Body"), &answer);
     int64_t took_ms = env_mono_ms(env_real()) - began_ms;
+    if (answer.n)
+        make_plain(answer.p, answer.n);
     struct str shown = str_utf8_prefix(buf_str(&answer), ANSWER_SHOWN_BYTES);
     if (status)
         buf_printf(&line, "%d", status);
@@ -121,6 +152,7 @@ static void forward(struct listening *l, const char *kind, const struct json *it
         buf_add_c(&line, "no answer");
     buf_printf(&line, " in %lld ms: %.*s", (long long)took_ms, STR_ARG(shown));
     print_line(&line);
+    report(l, item, status, took_ms, shown);
     buf_free(&answer);
     buf_free(&line);
 }

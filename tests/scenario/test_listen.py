@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 import pytest
 
@@ -132,6 +133,55 @@ def test_test_callbacks_are_copied_as_they_went_out(daemon, receiver, local, tmp
     assert " test survey_completed %s of %s: 200 in " % (own, a.app_id) in listen.wait_for(own)
     assert not local.of(foreign) and foreign not in "".join(listen.lines())
     listen.stop()
+
+
+def test_answers_are_in_the_log(daemon, local, tmp_path):
+    """Of the own account only, for whoever may read callbacks; no attempt, and no delivery."""
+    a, other = Account(daemon, DEAD_URL), Account(daemon)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), local.url)
+
+    def kept(account, **query):
+        answer = daemon.api().get("/api/v1/forwards", query={"partnerId": account.partner_id, **query})
+        assert answer.status == 200
+        return answer.json["Items"]
+
+    local.answer = lambda request: (503, {}, "für".encode() + b" \xff\0" + b"\xfe" * 300)
+    daemon.api().events(a.event("kept-1"))
+    one = eventually(lambda: kept(a, rewardId="kept-1"))[0]
+    assert (one["RewardId"], one["Status"]) == ("kept-1", 503) and one["Detail"].startswith("für")
+    local.answer = lambda request: time.sleep(0.3) or 200
+    tested = send_test(daemon, a)
+    assert eventually(lambda: kept(a, rewardId=tested))[0]["DurationMs"] >= 300
+    assert [f["RewardId"] for f in kept(a)] == [tested, "kept-1"]
+    assert kept(other) == []
+    assert all(attempt["Url"] == DEAD_URL for attempt in daemon.api().callback("kept-1", a.partner_id)["Attempts"])
+    listen.stop()
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), DEAD_URL)
+    daemon.api().events(a.event("kept-2"))
+    one = eventually(lambda: kept(a, rewardId="kept-2"))[0]
+    assert one["Status"] is None and "connect" in one["Detail"].lower()
+    listen.stop()
+
+
+def test_reports_of_answers_are_bounded(daemon):
+    a, other = Account(daemon), Account(daemon)
+    report = {"RewardId": "r", "Status": 200, "DurationMs": 1, "Detail": "ok"}
+
+    def post(key, **fields):
+        return daemon.api(key).post("/api/v1/forwards", {**report, **fields})
+
+    may = a.key("apps:write", "callbacks:read")
+    assert post(a.key("callbacks:read", "callbacks:write")).status == 403
+    for wrong in ({"RewardId": ""}, {"RewardId": "x" * 129}, {"Status": 99}, {"Status": 600}, {"Status": "200"},
+                  {"DurationMs": -1}, {"DurationMs": 1e99}, {"Detail": "x" * 201}, {"Url": "http://x"}):
+        assert post(may, **wrong).status == 400, wrong
+    assert post(other.key("apps:write"), RewardId="neighbour").status == 204
+    for i in range(101):
+        assert post(may, RewardId="r-%d" % i).status == 204
+    ids = [f["RewardId"] for f in daemon.api(may).get("/api/v1/forwards").json["Items"]]
+    assert ids == ["r-%d" % i for i in range(100, 0, -1)]
+    assert daemon.api(may).get("/api/v1/forwards", query={"partnerId": other.partner_id}).status == 404
+    assert daemon.api(other.key("callbacks:read")).get("/api/v1/forwards").json["Items"][0]["RewardId"] == "neighbour"
 
 
 def test_the_stream_tells_what_to_copy(daemon, receiver):

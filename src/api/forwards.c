@@ -1,0 +1,206 @@
+/* One array behind a lock, looked through as a whole: it is short, and people watch. An answer is
+ * no part of the callback's own log: it says nothing about the app's endpoint. */
+#include "api/forwards.h"
+
+#include "api/internal.h"
+#include "api/route.h"
+#include "base/alloc.h"
+#include "base/limits.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#define STATUS_LEAST 100
+#define STATUS_MOST 599
+#define DURATION_MS_MOST (60 * 60 * 1000)
+
+struct forward {
+    uint64_t number; /* 0: free; grows */
+    uint32_t account_no;
+    int32_t status; /* 0: there was no answer */
+    int64_t at_ms, duration_ms;
+    size_t reward_id_bytes, detail_bytes;
+    char reward_id[LIMIT_EVENT_ID_BYTES], detail[FORWARD_DETAIL_BYTES];
+};
+
+struct forwards {
+    pthread_mutex_t lock;
+    uint64_t last_number;
+    struct forward kept[FORWARDS_MOST];
+};
+
+struct forwards *forwards_new(void)
+{
+    struct forwards *f = xcalloc(1, sizeof *f);
+    pthread_mutex_init(&f->lock, NULL);
+    return f;
+}
+
+void forwards_free(struct forwards *f)
+{
+    pthread_mutex_destroy(&f->lock);
+    free(f);
+}
+
+/* Whose place a new one of the account takes: its own oldest, if it has as many as it may. */
+static struct forward *place_of(struct forwards *f, uint32_t account_no)
+{
+    struct forward *oldest = &f->kept[0], *own = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < FORWARDS_MOST; i++) {
+        struct forward *one = &f->kept[i];
+        if (one->number < oldest->number)
+            oldest = one;
+        if (!one->number || one->account_no != account_no)
+            continue;
+        count++;
+        if (!own || one->number < own->number)
+            own = one;
+    }
+    return count >= FORWARDS_OF_ACCOUNT ? own : oldest;
+}
+
+static void keep(struct forwards *f, struct forward *one)
+{
+    pthread_mutex_lock(&f->lock);
+    one->number = ++f->last_number;
+    *place_of(f, one->account_no) = *one;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* --- POST ----------------------------------------------------------------------------------- */
+
+static void refuse_unknown(struct call *c, const struct json *object)
+{
+    static const char *const known[] = {"RewardId", "Status", "DurationMs", "Detail"};
+    for (const struct json *m = object->first; m; m = m->next) {
+        bool found = false;
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            found |= str_is(m->name, known[i]);
+        if (!found)
+            problem_add(&c->problems, m->name, "unknown_field", "There is no such field.");
+    }
+}
+
+static void read_text(struct call *c, const struct json *object, const char *name, size_t least,
+                      size_t most, char *ret, size_t *ret_bytes)
+{
+    const struct json *m = json_member(object, name);
+    if ((!m || m->type == JSON_NULL) && least == 0)
+        return;
+    if (!m || m->type != JSON_STRING || m->text.n < least || m->text.n > most) {
+        problem_add(&c->problems, str_of(name), m ? "invalid" : "required",
+                    "A string of %zu to %zu bytes.", least, most);
+        return;
+    }
+    memcpy(ret, m->text.p, m->text.n);
+    *ret_bytes = m->text.n;
+}
+
+/* A whole number of at most seven digits; -1: it is none. */
+static int64_t whole_number(const struct json *m)
+{
+    int64_t value = 0;
+    if (m->type != JSON_NUMBER || m->text.n > 7)
+        return -1;
+    for (size_t i = 0; i < m->text.n; i++) {
+        if (m->text.p[i] < '0' || m->text.p[i] > '9')
+            return -1;
+        value = value * 10 + (m->text.p[i] - '0');
+    }
+    return value;
+}
+
+static int64_t read_number(struct call *c, const struct json *object, const char *name,
+                           int64_t least, int64_t most)
+{
+    const struct json *m = json_member(object, name);
+    if (!m || m->type == JSON_NULL)
+        return 0;
+    int64_t value = whole_number(m);
+    if (value < least || value > most)
+        problem_add(&c->problems, str_of(name), "out_of_range", "From %lld to %lld.",
+                    (long long)least, (long long)most);
+    return value;
+}
+
+void forwards_post(struct call *c)
+{
+    const struct json *object;
+    if (!call_read_object(c, &object))
+        return;
+    struct forward one = {.account_no = c->account_no, .at_ms = call_now_ms(c)};
+    refuse_unknown(c, object);
+    read_text(c, object, "RewardId", 1, sizeof one.reward_id, one.reward_id, &one.reward_id_bytes);
+    read_text(c, object, "Detail", 0, sizeof one.detail, one.detail, &one.detail_bytes);
+    one.status = (int32_t)read_number(c, object, "Status", STATUS_LEAST, STATUS_MOST);
+    one.duration_ms = read_number(c, object, "DurationMs", 0, DURATION_MS_MOST);
+    if (c->problems.count) {
+        call_answer_invalid(c);
+        return;
+    }
+    keep(c->api->forwards, &one);
+    call_answer_empty(c, 204);
+}
+
+/* --- GET ------------------------------------------------------------------------------------ */
+
+static int newest_first(const void *a, const void *b)
+{
+    uint64_t x = ((const struct forward *)a)->number, y = ((const struct forward *)b)->number;
+    return x < y ? 1 : -1;
+}
+
+static struct str reward_id_of(const struct forward *one)
+{
+    return (struct str){one->reward_id, one->reward_id_bytes};
+}
+
+/* Copies the account's, of the RewardId where one is given. */
+static size_t find(struct forwards *f, uint32_t account_no, struct str reward_id,
+                   struct forward ret[FORWARDS_OF_ACCOUNT])
+{
+    size_t count = 0;
+    pthread_mutex_lock(&f->lock);
+    for (size_t i = 0; i < FORWARDS_MOST && count < FORWARDS_OF_ACCOUNT; i++) {
+        const struct forward *one = &f->kept[i];
+        if (one->number && one->account_no == account_no &&
+            (!reward_id.p || str_eq(reward_id, reward_id_of(one))))
+            ret[count++] = *one;
+    }
+    pthread_mutex_unlock(&f->lock);
+    qsort(ret, count, sizeof *ret, newest_first);
+    return count;
+}
+
+static void print_forward(struct json_writer *w, const struct forward *one)
+{
+    json_object(w);
+    json_key_string(w, "RewardId", reward_id_of(one));
+    json_key_time(w, "At", one->at_ms);
+    json_key(w, "Status");
+    if (one->status)
+        json_int(w, one->status);
+    else
+        json_null(w);
+    json_key_int(w, "DurationMs", one->duration_ms);
+    json_key_string(w, "Detail", (struct str){one->detail, one->detail_bytes});
+    json_end_object(w);
+}
+
+void forwards_list(struct call *c)
+{
+    struct forward *found = call_alloc(c, FORWARDS_OF_ACCOUNT * sizeof *found);
+    size_t count = find(c->api->forwards, c->account_no, call_parameter(c, "rewardId"), found);
+    struct buf body = {0};
+    struct json_writer w;
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key_array(&w, "Items");
+    for (size_t i = 0; i < count; i++)
+        print_forward(&w, &found[i]);
+    json_end_array(&w);
+    json_end_object(&w);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+}

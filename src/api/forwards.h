@@ -1,0 +1,13 @@
+/* What `postbackd listen` was answered: POST and GET /api/v1/forwards. In memory only, the latest
+ * of each account: a restart forgets them, and each node has its own. */
+#pragma once
+
+/* One account keeps its latest FORWARDS_OF_ACCOUNT; beyond FORWARDS_MOST of all accounts the oldest
+ * of all goes. */
+#define FORWARDS_OF_ACCOUNT 100
+#define FORWARDS_MOST 2048
+#define FORWARD_DETAIL_BYTES 200
+
+struct forwards;
+struct forwards *forwards_new(void);
+void forwards_free(struct forwards *forwards);
