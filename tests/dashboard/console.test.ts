@@ -28,6 +28,33 @@ test('console: each kind is sent, and its bytes and answer are shown', async () 
   await window.close();
 });
 
+test('console: what postbackd listen was answered is shown, here and with the callback', async () => {
+  const { daemon, receiver } = await theStage();
+  const report = (RewardId: string, fields: object) =>
+    daemon.good('POST', '/api/v1/forwards?partnerId=sunny-games', { RewardId, ...fields });
+  const window = await windowOf('developer', 'sunny-games');
+  await window.go('/console?app=farm-friends');
+  await window.field('PanelistId').fill('tester-forwarded');
+  await window.button('Send').click();
+  await window.see('Result of the test');
+  const sent = JSON.parse((await cameWith(receiver, '"tester-forwarded"')).body);
+  await report(sent.RewardId, { Status: 422, DurationMs: 12, Detail: 'no such panelist here' });
+  await window.see('Forwarded by postbackd listen');
+  await window.see('no such panelist here');
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'forwarded-1',
+    Type: 'survey_completed',
+    ClientId: 'farm-ios',
+    PanelistId: 'forwarded',
+    RevenueAmount: '0.60',
+  });
+  await report('forwarded-1', { DurationMs: 3, Detail: 'Connection refused' });
+  await window.go('/callbacks/forwarded-1');
+  await window.see('no answer');
+  await window.see('Connection refused');
+  await window.close();
+});
+
 test('console: an address typed in, and what a failure means', async () => {
   const { broken } = await theStage();
   const window = await windowOf('developer', 'sunny-games');

@@ -24,6 +24,7 @@ import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { resend, ResendAnswer, type Resent } from './answer';
 import { CurlButton } from './curl';
+import { Forwards } from './forwards';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
 import { EndpointLink, heldBy, stateOf } from './progress';
@@ -299,7 +300,10 @@ export function CallbackPage({ params }: PageProps) {
       {!data && !problem && <Loading />}
       {data && (
         <div class="grid-aside">
-          <Attempts callback={data} />
+          <div class="stack">
+            <Attempts callback={data} />
+            <Forwards rewardId={id} />
+          </div>
           <div class="stack aside">
             <About callback={data} />
             <Body callback={data} />

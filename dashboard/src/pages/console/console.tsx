@@ -20,6 +20,7 @@ import {
 } from '../../ui/basics';
 import { Form, SelectField, TextField, useSending } from '../../ui/forms';
 import { AttemptExchange, AttemptResult } from '../callbacks/callback';
+import { Forwards } from '../callbacks/forwards';
 import { typeTitles } from '../callbacks/words';
 import { TestLogCard, useTestLog } from './tests';
 import { outcomeOf, Verdict, type TestAttempt } from './verdict';
@@ -180,6 +181,7 @@ function SendPanel({ app }: { app: App }) {
         </Form>
       </Card>
       <div aria-live="polite">{result && <Result {...result} />}</div>
+      {result && <Forwards rewardId={result.result.RewardId} />}
       <TestLogCard log={log} />
     </>
   );
