@@ -5,8 +5,8 @@
  * thread. A notice goes IDLE, OWED, ASKING, SAVING, READY, SENDING and back to IDLE; when it comes
  * back, and what was told is not what is, the next message is owed. A message that failed, and
  * says what is no longer so, is not repeated: it may have arrived, so the news is told instead. */
-#include "operations/notice.h"
 #include "operations/recipient.h"
+#include "operations/running.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define OPERATIONS_MAGIC 0x0BE7A710u
-#define NOTICES_MOST 10000
 #define SENDING_MOST 16
 #define TICK_MS 200
 #define TIMEOUT_MS 10000
@@ -29,30 +27,6 @@
 #define MAILS_MS (INT64_C(60) * 60 * 1000)
 #define MAILS_LATER_MS 60000
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
-
-struct operations {
-    uint32_t magic;
-    struct operations_options options;
-    struct loop *loop;
-    struct sender *sender;
-    pthread_t thread;
-    bool running;
-    struct notice *notices;
-    size_t count;
-    int32_t sending, requests; /* under way: exchanges, questions to the store */
-    struct timer timer;
-    bool timer_set, stopping;
-    struct task stop_task;
-    atomic_llong sent, failed, given_up, owed;
-    atomic_llong known; /* endpoints not well, and news of such on their way */
-};
-
-struct endpoint_news {
-    struct task task;
-    struct operations *operations;
-    struct operations_event event;
-    char detail[256];
-};
 
 static int64_t now_mono(const struct operations *o)
 {
@@ -68,7 +42,7 @@ static void wake_in(struct operations *o, int64_t ms)
     loop_timer_set(o->loop, &o->timer, at);
 }
 
-static void set_due(struct operations *o, struct notice *n, int64_t in_ms)
+void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms)
 {
     n->due_mono_ms = now_mono(o) + in_ms;
     wake_in(o, in_ms);
@@ -112,7 +86,7 @@ static void save(struct notice *n)
     store_change_object(o->options.store, &n->change);
 }
 
-static void unlink_notice(struct operations *o, struct notice **at)
+void operations_unlink(struct operations *o, struct notice **at)
 {
     struct notice *n = *at;
     *at = n->next;
@@ -135,11 +109,11 @@ static void forget_what_is_well(struct operations *o)
         if (n->saving || is_worth_keeping(n) || now_mono(o) < n->last_mono_ms + keep_ms(n))
             at = &n->next;
         else
-            unlink_notice(o, at);
+            operations_unlink(o, at);
     }
 }
 
-static bool is_ours(const struct notice *n)
+bool notice_is_ours(const struct notice *n)
 {
     return leases_have(store_leases(n->operations->options.store), lane_of(n->app_no, n->kind));
 }
@@ -147,11 +121,11 @@ static bool is_ours(const struct notice *n)
 /* --- what is owed ------------------------------------------------------------------------------
  */
 
-static void consider(struct notice *n)
+void notice_consider(struct notice *n)
 {
     struct operations *o = n->operations;
     if (n->step == NOTICE_READY && !n->may_have_arrived)
-        set_due(o, n, 0); /* try_ready looks whether it still holds */
+        operations_set_due(o, n, 0); /* try_ready looks whether it still holds */
     if (n->step != NOTICE_IDLE && n->step != NOTICE_OWED)
         return; /* looked at again when the message under way has ended */
     if (n->is == n->told) {
@@ -161,7 +135,7 @@ static void consider(struct notice *n)
         n->step = NOTICE_OWED;
         n->owed_ms = loop_wall_ms(o->loop);
         n->tries = 0;
-        set_due(o, n, at > now_mono(o) ? at - now_mono(o) : 0);
+        operations_set_due(o, n, at > now_mono(o) ? at - now_mono(o) : 0);
     }
     save(n);
 }
@@ -173,7 +147,7 @@ static void end_message(struct notice *n)
     n->step = NOTICE_IDLE;
     n->id[0] = '\0';
     buf_clear(&n->body);
-    consider(n);
+    notice_consider(n);
 }
 
 /* What is owed gets its text, and goes to the disk. */
@@ -185,14 +159,14 @@ static void compose(struct notice *n)
         of_books ? NULL : directory_partner_by_no(o->options.directory, n->account_no);
     struct app *app = of_books ? NULL : directory_app_by_no(o->options.directory, n->app_no);
     if (n->is == n->told) {
-        consider(n);
+        notice_consider(n);
     } else if (n->waiting.status == STORE_OK && (of_books || (partner && app))) {
         notice_compose(n, partner, app, o->options.env, o->options.public_url);
         n->may_have_arrived = false;
         n->step = NOTICE_SAVING;
         save(n);
     } else {
-        set_due(o, n, BUSY_MS);
+        operations_set_due(o, n, BUSY_MS);
     }
     if (partner)
         partner_unref(partner);
@@ -242,7 +216,7 @@ static void saved(struct task *task)
     n->save_again = false;
     if (good && !again && n->step == NOTICE_SAVING) {
         n->step = NOTICE_READY;
-        set_due(o, n, 0);
+        operations_set_due(o, n, 0);
     }
     if (again)
         save(n);
@@ -301,7 +275,7 @@ static void message_ended(struct notice *n, const struct message_end *end)
         if (n->is != n->saying)
             end_message(n);
         else
-            set_due(o, n, wait_after(n->tries));
+            operations_set_due(o, n, wait_after(n->tries));
     }
     end_when_quiet(o);
 }
@@ -409,7 +383,7 @@ static void withdraw(struct notice *n)
     n->step = NOTICE_IDLE;
     n->id[0] = '\0';
     buf_clear(&n->body);
-    consider(n);
+    notice_consider(n);
 }
 
 static void try_ready(struct notice *n)
@@ -436,7 +410,7 @@ static void tick(struct timer *timer)
     for (struct notice *n = o->notices; n && !o->stopping; n = n->next) {
         bool due = n->due_mono_ms <= now_mono(o);
         owed += n->step != NOTICE_IDLE;
-        if (n->step != NOTICE_IDLE && !is_ours(n)) {
+        if (n->step != NOTICE_IDLE && !notice_is_ours(n)) {
             next_ms = next_ms < OTHERS_MS ? next_ms : OTHERS_MS;
             continue;
         }
@@ -455,145 +429,6 @@ static void tick(struct timer *timer)
         wake_in(o, next_ms);
 }
 
-/* --- news --------------------------------------------------------------------------------------
- */
-
-static struct notice *find(const struct operations *o, const struct operations_event *e,
-                           enum operations_channel channel)
-{
-    for (struct notice *n = o->notices; n; n = n->next)
-        if (n->topic == e->topic && n->channel == channel && n->app_no == e->app_no &&
-            n->kind == e->kind)
-            return n;
-    return NULL;
-}
-
-static void add(struct operations *o, struct notice *n)
-{
-    n->next = o->notices;
-    o->notices = n;
-    o->count++;
-    atomic_fetch_add(&o->known, 1);
-}
-
-static void take_news(struct operations *o, const struct operations_event *e,
-                      enum operations_channel channel)
-{
-    struct notice *n = find(o, e, channel);
-    if (!n) {
-        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST ||
-            !recipient_is_wanted(&o->options, e, channel))
-            return;
-        n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
-        add(o, n);
-    }
-    bool is_new = n->is != e->state;
-    if (is_new) {
-        n->is = e->state;
-        n->since_ms = e->since_ms ? e->since_ms : loop_wall_ms(o->loop);
-    }
-    if (e->expires_ms)
-        n->expires_ms = e->expires_ms;
-    if (e->error_ms) {
-        n->class = e->class;
-        n->status = e->status;
-        n->error_ms = e->error_ms;
-        snprintf(n->detail, sizeof n->detail, "%s", e->detail);
-    }
-    if (is_new)
-        consider(n);
-}
-
-static void news_came(struct task *task)
-{
-    struct endpoint_news *news = CONTAINER_OF(task, struct endpoint_news, task);
-    struct operations *o = news->operations;
-    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
-        take_news(o, &news->event, (enum operations_channel)channel);
-    if (news->event.state != OPERATIONS_WELL)
-        atomic_fetch_sub(&o->known, 1);
-    free(news);
-}
-
-void operations_tell(struct operations *o, const struct operations_event *event)
-{
-    CHECK_MAGIC(o, OPERATIONS_MAGIC);
-    if (event->state == OPERATIONS_WELL && atomic_load(&o->known) == 0)
-        return;
-    if (event->state != OPERATIONS_WELL)
-        atomic_fetch_add(&o->known, 1); /* so that news of its recovery is not dropped */
-    struct endpoint_news *news = xcalloc(1, sizeof *news);
-    news->task.run = news_came;
-    news->operations = o;
-    news->event = *event;
-    snprintf(news->detail, sizeof news->detail, "%s", event->detail ? event->detail : "");
-    news->event.detail = news->detail;
-    executor_post(loop_executor(o->loop), &news->task);
-}
-
-/* --- other nodes -------------------------------------------------------------------------------
- */
-
-static void begin_step(struct notice *n)
-{
-    n->may_have_arrived = n->id[0];
-    n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
-}
-
-/* What is under way here knows better. */
-static bool is_under_way(const struct notice *n)
-{
-    return n->saving || (n->step != NOTICE_IDLE && is_ours(n));
-}
-
-static void take_left(struct operations *o, struct notice_left *left)
-{
-    struct notice **at = &o->notices;
-    while (*at && strcmp((*at)->object_id, left->object_id) != 0)
-        at = &(*at)->next;
-    if (*at && is_under_way(*at)) {
-        if (left->notice)
-            notice_free(left->notice);
-        return;
-    }
-    if (*at)
-        unlink_notice(o, at);
-    if (!left->notice)
-        return;
-    begin_step(left->notice);
-    add(o, left->notice);
-    set_due(o, left->notice, 0);
-}
-
-static void left_came(struct task *task)
-{
-    struct notice_left *left = CONTAINER_OF(task, struct notice_left, task);
-    struct operations *o = left->operations;
-    if (!o->stopping)
-        take_left(o, left);
-    else if (left->notice)
-        notice_free(left->notice);
-    free(left);
-}
-
-void operations_refresh(struct operations *o, struct str id, struct str document)
-{
-    CHECK_MAGIC(o, OPERATIONS_MAGIC);
-    struct notice_left *left = xcalloc(1, sizeof *left);
-    left->task.run = left_came;
-    left->operations = o;
-    left->notice = document.p ? notice_read(o, document) : NULL;
-    if (id.n >= sizeof left->object_id || (document.p && !left->notice)) {
-        log_error("notice_not_read", LOG_STR("id", id));
-        if (left->notice)
-            notice_free(left->notice);
-        free(left);
-        return;
-    }
-    memcpy(left->object_id, id.p, id.n);
-    executor_post(loop_executor(o->loop), &left->task);
-}
-
 /* --- life --------------------------------------------------------------------------------------
  */
 
@@ -607,18 +442,6 @@ struct operations *operations_new(const struct operations_options *options)
     o->loop = loop_new(options->env);
     o->timer.fire = tick;
     return o;
-}
-
-bool operations_load(struct operations *o, struct str document)
-{
-    CHECK_MAGIC(o, OPERATIONS_MAGIC);
-    ASSERT(!o->running);
-    struct notice *n = notice_read(o, document);
-    if (!n)
-        return false;
-    begin_step(n);
-    add(o, n);
-    return true;
 }
 
 static void *run(void *context)

@@ -1,0 +1,170 @@
+/* How the thread of operations learns of endpoints: from this process' lanes, from other nodes by
+ * way of the store, and at the start from the store alone. */
+#include "operations/recipient.h"
+#include "operations/running.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NOTICES_MOST 10000
+
+struct endpoint_news {
+    struct task task;
+    struct operations *operations;
+    struct operations_event event;
+    char detail[256];
+};
+
+/* --- news --------------------------------------------------------------------------------------
+ */
+
+static struct notice *find(const struct operations *o, const struct operations_event *e,
+                           enum operations_channel channel)
+{
+    for (struct notice *n = o->notices; n; n = n->next)
+        if (n->topic == e->topic && n->channel == channel && n->app_no == e->app_no &&
+            n->kind == e->kind)
+            return n;
+    return NULL;
+}
+
+static void add(struct operations *o, struct notice *n)
+{
+    n->next = o->notices;
+    o->notices = n;
+    o->count++;
+    atomic_fetch_add(&o->known, 1);
+}
+
+static void take_news(struct operations *o, const struct operations_event *e,
+                      enum operations_channel channel)
+{
+    struct notice *n = find(o, e, channel);
+    if (!n) {
+        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST ||
+            !recipient_is_wanted(&o->options, e, channel))
+            return;
+        n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
+        add(o, n);
+    }
+    bool is_new = n->is != e->state;
+    if (is_new) {
+        n->is = e->state;
+        n->since_ms = e->since_ms ? e->since_ms : loop_wall_ms(o->loop);
+    }
+    if (e->expires_ms)
+        n->expires_ms = e->expires_ms;
+    if (e->error_ms) {
+        n->class = e->class;
+        n->status = e->status;
+        n->error_ms = e->error_ms;
+        snprintf(n->detail, sizeof n->detail, "%s", e->detail);
+    }
+    if (is_new)
+        notice_consider(n);
+}
+
+static void news_came(struct task *task)
+{
+    struct endpoint_news *news = CONTAINER_OF(task, struct endpoint_news, task);
+    struct operations *o = news->operations;
+    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
+        take_news(o, &news->event, (enum operations_channel)channel);
+    if (news->event.state != OPERATIONS_WELL)
+        atomic_fetch_sub(&o->known, 1);
+    free(news);
+}
+
+void operations_tell(struct operations *o, const struct operations_event *event)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    if (event->state == OPERATIONS_WELL && atomic_load(&o->known) == 0)
+        return;
+    if (event->state != OPERATIONS_WELL)
+        atomic_fetch_add(&o->known, 1); /* so that news of its recovery is not dropped */
+    struct endpoint_news *news = xcalloc(1, sizeof *news);
+    news->task.run = news_came;
+    news->operations = o;
+    news->event = *event;
+    snprintf(news->detail, sizeof news->detail, "%s", event->detail ? event->detail : "");
+    news->event.detail = news->detail;
+    executor_post(loop_executor(o->loop), &news->task);
+}
+
+/* --- other nodes -------------------------------------------------------------------------------
+ */
+
+static void begin_step(struct notice *n)
+{
+    n->may_have_arrived = n->id[0];
+    n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
+}
+
+/* What is under way here knows better. */
+static bool is_under_way(const struct notice *n)
+{
+    return n->saving || (n->step != NOTICE_IDLE && notice_is_ours(n));
+}
+
+static void take_left(struct operations *o, struct notice_left *left)
+{
+    struct notice **at = &o->notices;
+    while (*at && strcmp((*at)->object_id, left->object_id) != 0)
+        at = &(*at)->next;
+    if (*at && is_under_way(*at)) {
+        if (left->notice)
+            notice_free(left->notice);
+        return;
+    }
+    if (*at)
+        operations_unlink(o, at);
+    if (!left->notice)
+        return;
+    begin_step(left->notice);
+    add(o, left->notice);
+    operations_set_due(o, left->notice, 0);
+}
+
+static void left_came(struct task *task)
+{
+    struct notice_left *left = CONTAINER_OF(task, struct notice_left, task);
+    struct operations *o = left->operations;
+    if (!o->stopping)
+        take_left(o, left);
+    else if (left->notice)
+        notice_free(left->notice);
+    free(left);
+}
+
+void operations_refresh(struct operations *o, struct str id, struct str document)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    struct notice_left *left = xcalloc(1, sizeof *left);
+    left->task.run = left_came;
+    left->operations = o;
+    left->notice = document.p ? notice_read(o, document) : NULL;
+    if (id.n >= sizeof left->object_id || (document.p && !left->notice)) {
+        log_error("notice_not_read", LOG_STR("id", id));
+        if (left->notice)
+            notice_free(left->notice);
+        free(left);
+        return;
+    }
+    memcpy(left->object_id, id.p, id.n);
+    executor_post(loop_executor(o->loop), &left->task);
+}
+
+bool operations_load(struct operations *o, struct str document)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    ASSERT(!o->running);
+    struct notice *n = notice_read(o, document);
+    if (!n)
+        return false;
+    begin_step(n);
+    add(o, n);
+    return true;
+}
