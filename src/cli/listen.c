@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/event_stream.h"
 
+#include "base/alloc.h"
 #include "base/env.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
@@ -18,10 +19,20 @@
 #include "json/writer.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define RECONNECT_AFTER_S 1
 #define ANSWER_SHOWN_BYTES 200
+#define SECRET_KEPT_MS (5 * 60 * 1000)
+
+/* An app's Callback Secret. Each reading of it is an entry of the audit log, so it is kept a while;
+ * a rotation takes as long to be seen, and the old secret is live meanwhile. */
+struct app_secret {
+    struct app_secret *next;
+    struct buf app_id, text;
+    int64_t until_mono_ms;
+};
 
 struct listening {
     struct client_session *live, *server, *target;
@@ -29,9 +40,10 @@ struct listening {
     struct json_parser *parser;
     struct arena arena; /* of one event, or one page of the feed */
     struct buf after;   /* the cursor into the feed; empty: from its beginning */
-    bool is_away;       /* said already */
-    bool is_listening;  /* said already */
-    bool is_refused;    /* said already; it is the end */
+    struct app_secret *secrets;
+    bool is_away;      /* said already */
+    bool is_listening; /* said already */
+    bool is_refused;   /* said already; it is the end */
 };
 
 /* How a question to the server ended. */
@@ -200,22 +212,74 @@ static void forward_callback(struct listening *l, const struct json *callback, s
     buf_free(&line);
 }
 
+static struct app_secret *secret_of(struct listening *l, struct str app_id)
+{
+    struct app_secret *s = l->secrets;
+    while (s && !str_eq(buf_str(&s->app_id), app_id))
+        s = s->next;
+    if (s)
+        return s;
+    s = xcalloc(1, sizeof *s);
+    buf_add_str(&s->app_id, app_id);
+    s->next = l->secrets;
+    l->secrets = s;
+    return s;
+}
+
+static void clear_secret(struct app_secret *s)
+{
+    if (s->text.n)
+        explicit_bzero(s->text.p, s->text.n);
+    buf_clear(&s->text);
+}
+
+static void free_secrets(struct listening *l)
+{
+    while (l->secrets) {
+        struct app_secret *s = l->secrets;
+        l->secrets = s->next;
+        clear_secret(s);
+        buf_free(&s->app_id);
+        buf_free(&s->text);
+        free(s);
+    }
+}
+
+static enum asked read_secret(struct listening *l, struct str app_id, struct str *ret)
+{
+    const struct json *answer = NULL;
+    struct app_secret *s = secret_of(l, app_id);
+    int64_t now_ms = env_mono_ms(env_real());
+    enum asked asked = ASKED_OK;
+    if (!s->text.n || s->until_mono_ms < now_ms) {
+        struct buf path = {0};
+        buf_add_c(&path, "/api/v1/apps/");
+        client_add_escaped(&path, app_id);
+        buf_add_c(&path, "/secret");
+        asked = ask(l, buf_c(&path), &answer);
+        buf_free(&path);
+    }
+    if (answer) {
+        clear_secret(s);
+        buf_add_str(&s->text, json_member_text(answer, "CallbackSecret"));
+        s->until_mono_ms = now_ms + SECRET_KEPT_MS;
+    }
+    *ret = buf_str(&s->text);
+    return asked;
+}
+
 static enum asked copy(struct listening *l, struct str reward_id)
 {
-    const struct json *reward = NULL, *secret = NULL;
+    const struct json *reward = NULL;
+    struct str secret = STR_NONE;
     struct buf path = {0};
     buf_add_c(&path, "/api/v1/callbacks/");
     client_add_escaped(&path, reward_id);
     enum asked asked = ask(l, buf_c(&path), &reward);
-    if (asked == ASKED_OK) {
-        buf_clear(&path);
-        buf_add_c(&path, "/api/v1/apps/");
-        client_add_escaped(&path, json_member_text(reward, "AppId"));
-        buf_add_c(&path, "/secret");
-        asked = ask(l, buf_c(&path), &secret);
-    }
     if (asked == ASKED_OK)
-        forward_callback(l, reward, json_member_text(secret, "CallbackSecret"));
+        asked = read_secret(l, json_member_text(reward, "AppId"), &secret);
+    if (asked == ASKED_OK)
+        forward_callback(l, reward, secret);
     buf_free(&path);
     return asked;
 }
@@ -349,5 +413,6 @@ int command_listen(struct settings *s)
     arena_free(&l.arena);
     buf_free(&l.after);
     event_stream_free(&l.stream);
+    free_secrets(&l);
     return 1;
 }

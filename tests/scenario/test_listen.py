@@ -66,6 +66,8 @@ def test_new_callbacks_are_copied_and_old_ones_are_not(daemon, local, tmp_path, 
     line = listen.wait_for("new-%d:2" % before)
     assert re.fullmatch(r"[0-9T:.-]+Z callback survey_completed new-%d:2 of %s: 200 in \d+ ms: .*" % (before, a.app_id), line)
     assert [id for id in local.ids() if id.startswith("old")] == []
+    shown = daemon.api().get("/api/v1/audit", query={"partnerId": a.partner_id, "action": "app.secret_shown"})
+    assert len(shown.json["Items"]) == 1  # not one for each copy
     assert daemon.api().callback("new-%d:0" % before, a.partner_id)["State"] == "skipped"
     listen.stop()
 
