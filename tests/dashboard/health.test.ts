@@ -1,9 +1,10 @@
 // The health of endpoints on the pages that show it: all of them are read, and nothing is called
 // healthy that was not.
 import assert from 'node:assert/strict';
+import { Window } from './browser';
 import { until, type Daemon } from './daemon';
 import { test } from './runner';
-import { theStage, windowOf } from './stage';
+import { freshWindow, password, theStage, windowOf } from './stage';
 
 const appCount = 121;
 /** The 21st of the list, which begins with the newest. */
@@ -57,6 +58,22 @@ test('health: of 121 apps the overview shows the 21st, which is down', async () 
     assert.match(rows[0]![0]!, new RegExp(`^Product ${appCount - 21} · Success`));
     assert.match(rows[0]![1]!, /^Down\s+since /);
     assert.match(rows[0]!.at(-1)!, /500/);
+  });
+  await window.close();
+});
+
+test('health: from signing in the cause is in the first screen, without a click', async () => {
+  await accounts();
+  const { daemon } = await theStage();
+  await (await freshWindow('cause@many.example', 'developer', 'many-apps')).close();
+  const window = await Window.open(daemon.url);
+  await window.go('/');
+  await window.field('E-mail').fill('cause@many.example');
+  await window.field('Password').fill(password);
+  await window.button('Sign in').click();
+  await window.shows(async () => {
+    const { y } = (await window.text(/answered 500/i).boundingBox())!;
+    assert.ok(y < window.page.viewportSize()!.height, `it is at ${y}`);
   });
   await window.close();
 });
