@@ -99,6 +99,7 @@ void statements_get(struct call *c);
 void report_earnings(struct call *c);
 void report_arpdau(struct call *c);
 void report_intraday(struct call *c);
+void delivery_statistics_get(struct call *c);
 void report_survey_attempts(struct call *c);
 void report_conversions(struct call *c);
 void report_active_panelist(struct call *c);

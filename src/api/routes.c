@@ -12,6 +12,8 @@ static const char *const p_rewards[] = {"limit", "after", "day", "format", NULL}
 static const char *const p_earnings[] = {"startDate", "endDate", "limit", "after", NULL};
 static const char *const p_search[] = {"text", "after", NULL};
 static const char *const p_day[] = {"day", NULL};
+static const char *const p_period[] = {"period", NULL};
+static const char *const p_endpoint_period[] = {"period", "endpoint", NULL};
 static const char *const p_report[] = {"startDate", "endDate",     "clientIds",
                                        "format",    "includeTest", NULL};
 static const char *const p_users[] = {"email", "limit", "after", NULL};
@@ -115,6 +117,14 @@ const struct route api_routes[] = {
      SUBJECT_APP, NULL, NULL, "App", 200,
      "Enable an endpoint (success, failure, offer) that was disabled by 410s.",
      app_endpoint_enable},
+
+    {HTTP_GET, "/api/v1/apps/{AppId}/delivery-statistics", SCOPE_CALLBACKS_READ, READ, SUBJECT_APP,
+     p_endpoint_period, NULL, "DeliveryStatistics", 200,
+     "Attempts of the app, or of one endpoint: successes, failures by class, latency.",
+     delivery_statistics_get},
+    {HTTP_GET, "/api/v1/delivery-statistics", SCOPE_CALLBACKS_READ, READ, SUBJECT_ACCOUNT, p_period,
+     NULL, "DeliveryStatistics", 200,
+     "Attempts of the account: successes, failures by class, latency.", delivery_statistics_get},
 
     {HTTP_GET, "/api/v1/endpoints", SCOPE_CALLBACKS_READ, READ, SUBJECT_SIDE, NULL, NULL,
      "AccountEndpoints", 200,

@@ -87,6 +87,7 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_PAGE: ANSWER(struct due_page); break;
     case REQUEST_REPORT: ANSWER(struct report_query); break;
     case REQUEST_INTRADAY: ANSWER(struct intraday_query); break;
+    case REQUEST_DELIVERY_STATS: ANSWER(struct delivery_stats_query); break;
     case REQUEST_STATEMENT: ANSWER(struct statement_query); break;
     case REQUEST_COUNT: ANSWER(struct callback_count); break;
     case REQUEST_BOOKS: ANSWER(struct books_check); break;
@@ -110,6 +111,7 @@ uint32_t request_account(const struct request *r)
     switch (r->kind) {
     case REQUEST_REPORT: return ((const struct report_query *)r->what)->account_no;
     case REQUEST_INTRADAY: return ((const struct intraday_query *)r->what)->account_no;
+    case REQUEST_DELIVERY_STATS: return ((const struct delivery_stats_query *)r->what)->account_no;
     case REQUEST_STATEMENT: return ((const struct statement_query *)r->what)->account_no;
     case REQUEST_COUNT: return ((const struct callback_count *)r->what)->account_no;
     case REQUEST_WAITING: return ((const struct lane_waiting *)r->what)->account_no;

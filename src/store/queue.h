@@ -16,6 +16,7 @@ enum request_kind {
     REQUEST_PAGE,
     REQUEST_REPORT,
     REQUEST_INTRADAY,
+    REQUEST_DELIVERY_STATS,
     REQUEST_STATEMENT,
     REQUEST_COUNT,
     REQUEST_BOOKS, /* to the scans at once: no barrier */
@@ -48,7 +49,7 @@ static inline bool request_is_read(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
            kind == REQUEST_COUNT || kind == REQUEST_GET || kind == REQUEST_LIST ||
-           kind == REQUEST_OBJECTS || kind == REQUEST_WAITING;
+           kind == REQUEST_OBJECTS || kind == REQUEST_WAITING || kind == REQUEST_DELIVERY_STATS;
 }
 
 /* Those of them that look at much (scans.c). */

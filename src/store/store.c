@@ -106,6 +106,18 @@ void store_intraday(struct store *s, struct intraday_query *query)
     s->ops->intraday(s, query);
 }
 
+void store_delivery_stats(struct store *s, struct delivery_stats_query *query)
+{
+    check_request(s, &query->done, query->reply_to);
+    ASSERT(query->account_no != 0);
+    ASSERT(query->app_no != 0 || query->lane == LANE_NONE);
+    ASSERT(query->count > 0 && query->count <= DELIVERY_STATS_POINTS_MOST);
+    ASSERT(query->step_ms >= delivery_stats_steps[0].step_ms &&
+           query->from_ms % query->step_ms == 0);
+    memset(query->points, 0, sizeof query->points);
+    s->ops->delivery_stats(s, query);
+}
+
 void store_statement(struct store *s, struct statement_query *query)
 {
     check_request(s, &query->done, query->reply_to);

@@ -19,21 +19,10 @@
 #include "domain/event.h"
 #include "domain/retention.h"
 #include "store/callback.h"
+#include "store/delivery_stats.h"
 #include "store/leases.h"
 #include "store/numbers.h"
 #include "store/outcome.h"
-
-enum store_status {
-    STORE_OK,
-    STORE_BUSY,      /* bounds are full: try later */
-    STORE_FAILED,    /* stopped: the disk refused a write or a sync */
-    STORE_REFUSED,   /* the database refuses just this: nothing of it is stored */
-    STORE_NOT_FOUND, /* reads of one thing, changes of one thing */
-    STORE_PURGED,    /* resends: retention has deleted the body that was to be sent */
-    STORE_ERASED,    /* resends: the body was deleted with its panelist */
-    STORE_PARTLY, /* events of several clusters: some have theirs, others refused it to the end */
-    STORE_STALE,  /* judged by what another process has changed meanwhile: see object_feed */
-};
 
 /* --- taking in ------------------------------------------------------------------------- */
 
@@ -518,6 +507,7 @@ struct store_ops {
     void (*list_objects)(struct store *s, struct object_list *list);
     void (*report)(struct store *s, struct report_query *query);
     void (*intraday)(struct store *s, struct intraday_query *query);
+    void (*delivery_stats)(struct store *s, struct delivery_stats_query *query);
     void (*statement)(struct store *s, struct statement_query *query);
     void (*check_books)(struct store *s, struct books_check *check);
     void (*lane_waiting)(struct store *s, struct lane_waiting *waiting);
@@ -564,6 +554,7 @@ void store_change_object(struct store *s, struct object_change *change);
 void store_list_objects(struct store *s, struct object_list *list);
 void store_report(struct store *s, struct report_query *query);
 void store_intraday(struct store *s, struct intraday_query *query);
+void store_delivery_stats(struct store *s, struct delivery_stats_query *query);
 void store_statement(struct store *s, struct statement_query *query);
 void store_check_books(struct store *s, struct books_check *check);
 void store_lane_waiting(struct store *s, struct lane_waiting *waiting);

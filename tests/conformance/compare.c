@@ -175,6 +175,31 @@ bool compare_intraday(struct subject *first, struct subject *second, uint32_t ac
     return good;
 }
 
+bool compare_delivery_stats(struct subject *first, struct subject *second, uint32_t account_no,
+                            uint32_t app_no, enum lane_kind lane, int64_t now_ms)
+{
+    struct delivery_stats_query x = {.account_no = account_no,
+                                     .app_no = app_no,
+                                     .lane = lane,
+                                     .step_ms = DAY / 4,
+                                     .from_ms = (now_ms / (DAY / 4) - 27) * (DAY / 4),
+                                     .count = 28};
+    struct delivery_stats_query y = x, *a = &x, *b = &y;
+    subject_delivery_stats(first, a);
+    subject_delivery_stats(second, b);
+    bool good = true;
+    SAME_INT(status);
+    for (size_t i = 0; good && i < x.count; i++) {
+        for (size_t k = 0; k < ATTEMPT_CLASSES; k++)
+            SAME_INT(points[i].classes[k]);
+        for (size_t k = 0; k < LATENCY_BUCKETS; k++)
+            SAME_INT(points[i].latencies[k]);
+    }
+    if (!good)
+        printf("  delivery stats: account %u app %u lane %d\n", account_no, app_no, lane);
+    return good;
+}
+
 bool compare_statement(struct subject *first, struct subject *second, uint32_t account_no,
                        int32_t day)
 {

@@ -10,6 +10,9 @@ bool compare_row(const struct callback_row *a, const struct callback_row *b);
 bool compare_get(struct subject *a, struct subject *b, uint32_t account_no, const char *event_id);
 bool compare_list(struct subject *a, struct subject *b, const struct callback_list *query);
 bool compare_report(struct subject *a, struct subject *b, const struct report_query *query);
+/* Of the last hours up to now_ms. */
+bool compare_delivery_stats(struct subject *a, struct subject *b, uint32_t account_no,
+                            uint32_t app_no, enum lane_kind lane, int64_t now_ms);
 bool compare_intraday(struct subject *a, struct subject *b, uint32_t account_no, int32_t day);
 bool compare_statement(struct subject *a, struct subject *b, uint32_t account_no, int32_t day);
 bool compare_count(struct subject *a, struct subject *b, const struct callback_count *query);

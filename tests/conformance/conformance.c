@@ -77,6 +77,7 @@ int main(int argc, char **argv)
     run_reading_tests();
     run_erasing_tests();
     run_intraday_tests();
+    run_delivery_stats_tests();
     run_statement_tests();
     run_turns_tests();
     run_books_tests();

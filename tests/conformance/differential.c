@@ -137,6 +137,15 @@ static void step_intraday(struct run *r)
                                 day < first ? first : day);
 }
 
+static void step_delivery_stats(struct run *r)
+{
+    static const uint32_t apps[] = {0, APP_A1, APP_A2, APP_B1};
+    uint32_t app_no = apps[below(r, ARRAY_LEN(apps))];
+    enum lane_kind lane = app_no ? (enum lane_kind)below(r, LANE_KINDS) : LANE_NONE;
+    r->good &= compare_delivery_stats(&r->oracle, r->store, 1 + (uint32_t)below(r, 2), app_no, lane,
+                                      r->now_ms);
+}
+
 static void step_statement(struct run *r)
 {
     int32_t day = clock_day(r->now_ms) - (int32_t)below(r, 6) + (int32_t)below(r, 2);
@@ -232,9 +241,10 @@ static void step(struct run *r)
         void (*run)(struct run *r);
         uint64_t weight;
     } steps[] = {
-        {step_submit, 30},   {step_deliver, 21}, {step_resend, 6}, {step_report, 8},
-        {step_list, 12},     {step_get, 8},      {step_erase, 1},  {step_reopen, 1},
-        {step_statement, 4}, {step_count, 3},    {step_books, 2},  {step_intraday, 4},
+        {step_submit, 30},        {step_deliver, 21}, {step_resend, 6}, {step_report, 8},
+        {step_list, 10},          {step_get, 6},      {step_erase, 1},  {step_reopen, 1},
+        {step_statement, 4},      {step_count, 3},    {step_books, 2},  {step_intraday, 4},
+        {step_delivery_stats, 4},
     };
     uint64_t at = below(r, 100);
     for (size_t i = 0; i < ARRAY_LEN(steps); i++) {

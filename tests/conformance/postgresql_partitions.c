@@ -95,10 +95,11 @@ static void bodies_that_nothing_waits_for_go(void)
 
 static void add_attempt(int event_no, int week, int number)
 {
-    pg_exec_f(&pg,
-              "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,false,5,500,3,'http://x/','why','h',NULL,"
-              "'body')",
-              event_no, week, number, week * WEEK_MS + number);
+    pg_exec_f(
+        &pg,
+        "INSERT INTO attempt VALUES(1,%d,%d,%d,%lld,45,false,5,500,3,'http://x/','why','h',NULL,"
+        "'body')",
+        event_no, week, number, week * WEEK_MS + number);
     ASSERT(pg_sync(&pg) == PG_FINE);
 }
 

@@ -304,6 +304,14 @@ void subject_intraday(struct subject *s, struct intraday_query *query)
     subject_wait(s, &query->done);
 }
 
+void subject_delivery_stats(struct subject *s, struct delivery_stats_query *query)
+{
+    query->done.run = never_run;
+    query->reply_to = &s->executor;
+    store_delivery_stats(s->store, query);
+    subject_wait(s, &query->done);
+}
+
 void subject_statement(struct subject *s, struct statement_query *query)
 {
     query->done.run = never_run;

@@ -75,6 +75,7 @@ void subject_page(struct subject *s, struct due_page *page); /* the caller drops
 void subject_start_page(struct subject *s, struct due_page *page);  /* subject_wait its done */
 void subject_report(struct subject *s, struct report_query *query); /* the caller frees rows */
 void subject_intraday(struct subject *s, struct intraday_query *query);
+void subject_delivery_stats(struct subject *s, struct delivery_stats_query *query);
 void subject_statement(struct subject *s, struct statement_query *query); /* ... frees apps */
 void subject_count(struct subject *s, struct callback_count *count);      /* the same */
 /* Of all that was acknowledged before; the caller frees differences. */

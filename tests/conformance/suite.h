@@ -9,15 +9,16 @@
 
 extern struct subject *subject_under_test;
 
-void run_intake_tests(void);    /* verdicts, rewards, reversals, the cap */
-void run_callback_tests(void);  /* the sink, paging, outcomes, resend */
-void run_reading_tests(void);   /* reports, lists, objects, erasing, numbers, reopening */
-void run_erasing_tests(void);   /* what comes right behind an erasure */
-void run_intraday_tests(void);  /* how a day goes, and what it is compared by */
-void run_statement_tests(void); /* statements and what happened on a day */
-void run_turns_tests(void);     /* reads of one account beside another's */
-void run_books_tests(void);     /* the ledger against the events */
-void run_fence_tests(void);     /* outcomes under fences, where there are leases */
+void run_intake_tests(void);         /* verdicts, rewards, reversals, the cap */
+void run_callback_tests(void);       /* the sink, paging, outcomes, resend */
+void run_reading_tests(void);        /* reports, lists, objects, erasing, numbers, reopening */
+void run_erasing_tests(void);        /* what comes right behind an erasure */
+void run_intraday_tests(void);       /* how a day goes, and what it is compared by */
+void run_delivery_stats_tests(void); /* attempts, counted by endpoint and account */
+void run_statement_tests(void);      /* statements and what happened on a day */
+void run_turns_tests(void);          /* reads of one account beside another's */
+void run_books_tests(void);          /* the ledger against the events */
+void run_fence_tests(void);          /* outcomes under fences, where there are leases */
 /* Random requests to the store and to the oracle, compared at every step. */
 void run_differential_tests(uint64_t first_seed, int seeds, int steps);
 

@@ -394,6 +394,7 @@ static const struct store_ops memory_ops = {
     .list_objects = memory_list_objects,
     .report = memory_report,
     .intraday = memory_intraday,
+    .delivery_stats = memory_delivery_stats,
     .statement = memory_statement,
     .check_books = memory_check_books,
     .lane_waiting = memory_lane_waiting,

@@ -76,11 +76,12 @@ struct callback *memory_callback(const struct entry *e);
 void memory_page(struct store *s, struct due_page *page);
 void memory_list_objects(struct store *s, struct object_list *list);
 void memory_report(struct store *s, struct report_query *query);
-void memory_intraday(struct store *s, struct intraday_query *query);        /* intraday.c */
-void memory_statement(struct store *s, struct statement_query *query);      /* statement.c */
-void memory_count_callbacks(struct store *s, struct callback_count *count); /* statement.c */
-void memory_check_books(struct store *s, struct books_check *check);        /* books.c */
-void memory_lane_waiting(struct store *s, struct lane_waiting *waiting);    /* books.c */
+void memory_intraday(struct store *s, struct intraday_query *query);             /* intraday.c */
+void memory_delivery_stats(struct store *s, struct delivery_stats_query *query); /* read.c */
+void memory_statement(struct store *s, struct statement_query *query);           /* statement.c */
+void memory_count_callbacks(struct store *s, struct callback_count *count);      /* statement.c */
+void memory_check_books(struct store *s, struct books_check *check);             /* books.c */
+void memory_lane_waiting(struct store *s, struct lane_waiting *waiting);         /* books.c */
 void memory_get_callback(struct store *s, struct callback_get *get);
 void memory_list_callbacks(struct store *s, struct callback_list *list);
 void memory_numbers(struct store *s, struct store_numbers *ret);

@@ -276,3 +276,26 @@ void memory_numbers(struct store *s, struct store_numbers *ret)
     }
     pthread_mutex_unlock(&m->lock);
 }
+
+/* --- counts of attempts ----------------------------------------------------------------------- */
+
+void memory_delivery_stats(struct store *s, struct delivery_stats_query *query)
+{
+    struct memory_store *m = memory_of(s);
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct entry *e = m->entries[i];
+        if (e->event.account_no != query->account_no ||
+            (query->app_no != 0 && e->event.app_no != query->app_no) ||
+            (query->lane != LANE_NONE && e->event.lane != query->lane))
+            continue;
+        for (size_t k = 0; k < e->log_count; k++) {
+            struct delivery_stats *to = delivery_stats_point(query, e->log[k].at_ms);
+            if (to)
+                delivery_stats_count(to, &e->log[k]);
+        }
+    }
+    pthread_mutex_unlock(&m->lock);
+    query->status = STORE_OK;
+    executor_post(query->reply_to, &query->done);
+}

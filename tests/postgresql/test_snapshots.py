@@ -35,7 +35,7 @@ def test_a_callback_and_its_attempts_are_of_one_moment(database, database_daemon
     assert (before["State"], len(before["Attempts"])) == ("pending", 1)
     during = while_it_reads(
         database, lambda: daemon.api().callback("e", account.partner_id), "event", "attempt",
-        "INSERT INTO attempt SELECT account_no,event_no,week,2,at_ms+1000,false,1,200,0,url"
+        "INSERT INTO attempt SELECT account_no,event_no,week,2,at_ms+1000,lane,false,1,200,0,url"
         " FROM attempt",
         "UPDATE event SET state=3,wait=0,attempts=2")
     after = daemon.api().callback("e", account.partner_id)

@@ -441,6 +441,8 @@ def routes(a):
         ("DELETE", p + "/keys/nokey", None, "keys:write"),
         ("GET", "/api/v1/callbacks", None, "callbacks:read"), ("GET", "/api/v1/callbacks/x", None, "callbacks:read"),
         ("GET", "/api/v1/rewards", None, "callbacks:read"), ("GET", app + "/endpoints", None, "callbacks:read"),
+        ("GET", app + "/delivery-statistics", None, "callbacks:read"),
+        ("GET", "/api/v1/delivery-statistics", None, "callbacks:read"),
         ("POST", "/api/v1/callbacks/x/resend", None, "callbacks:write"),
         ("POST", app + "/test-callback", {}, "callbacks:write"),
         ("POST", app + "/verify-callback", {}, "callbacks:read"),

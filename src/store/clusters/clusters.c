@@ -52,6 +52,7 @@ static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
     }
 BY_ACCOUNT(ask_report, report_query, store_report)
 BY_ACCOUNT(ask_intraday, intraday_query, store_intraday)
+BY_ACCOUNT(ask_delivery_stats, delivery_stats_query, store_delivery_stats)
 BY_ACCOUNT(ask_statement, statement_query, store_statement)
 BY_ACCOUNT(ask_lane_waiting, lane_waiting, store_lane_waiting)
 BY_ACCOUNT(ask_callback, callback_get, store_get_callback)
@@ -228,6 +229,7 @@ static const struct store_ops clusters_ops = {
     .list_objects = clusters_list_objects,
     .report = ask_report,
     .intraday = ask_intraday,
+    .delivery_stats = ask_delivery_stats,
     .statement = ask_statement,
     .check_books = clusters_check_books,
     .lane_waiting = ask_lane_waiting,

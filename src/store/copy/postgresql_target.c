@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "store/postgresql/changes.h"
+#include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/schema.h"
 
 struct postgresql_target {
@@ -185,7 +186,7 @@ static void write_reversals(struct postgresql_target *t, const struct copy_chunk
 
 static void write_attempts(struct postgresql_target *t, const struct copy_chunk *c)
 {
-    table_begin(&t->table, "iliilbiisyyyyy");
+    table_begin(&t->table, "iliillbiisyyyyy");
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_event *e = &c->events[i];
         for (size_t k = 0; k < e->log_count; k++) {
@@ -196,6 +197,7 @@ static void write_attempts(struct postgresql_target *t, const struct copy_chunk 
             column_int(to++, pg_week_of_day(clock_day(a->at_ms)));
             column_int(to++, a->number);
             column_int(to++, a->at_ms);
+            column_int(to++, (int64_t)lane_of(e->event.app_no, e->event.lane));
             column_int(to++, a->manual);
             column_int(to++, a->duration_ms);
             column_int(to++, a->status);
@@ -207,9 +209,7 @@ static void write_attempts(struct postgresql_target *t, const struct copy_chunk 
             column_str(to++, a->response_body);
         }
     }
-    send(t, "INSERT INTO attempt(account_no,event_no,week,number,at_ms,manual,duration_ms,status,"
-            "class,url,detail,request_headers,response_headers,response_body) SELECT * FROM"
-            " unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14)");
+    send(t, pg_add_attempts);
 }
 
 /* Runs of one account, in the order of numbers: where it stands behind the last. */
@@ -352,8 +352,9 @@ static bool write_chunk(struct copy_target *target, struct copy_chunk *c)
  * now, the server does it by itself in a minute. */
 static void analyze(struct postgresql_target *t)
 {
-    static const char *const tables[] = {"account", "account_period", "event",  "body", "event_key",
-                                         "attempt", "waiting",        "report", "book", "object"};
+    static const char *const tables[] = {"account",   "account_period", "event",   "body",
+                                         "event_key", "attempt",        "waiting", "report",
+                                         "book",      "delivery_stats", "object"};
     for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
         if (!pg_connect(&t->pg))
             return;

@@ -106,7 +106,7 @@ static bool add_event(struct sqlite_target *t, struct memtable *m, const struct 
     struct mem_entry *entry = memtable_entry(m, event_id_of(e->account_no, e->event_no));
     entry->counted = from->counted;
     for (size_t i = 0; i < from->log_count; i++)
-        memtable_add_attempt(m, entry->id, &from->log[i]);
+        memtable_add_attempt(m, entry->id, lane_of(e->app_no, e->lane), &from->log[i]);
     if (e->accepted_ms > t->last_accepted_ms)
         t->last_accepted_ms = e->accepted_ms;
     if (!from->erased)

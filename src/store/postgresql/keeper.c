@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "domain/clock.h"
+#include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/schema.h"
 
 #include <inttypes.h>
@@ -134,7 +135,9 @@ static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct rete
     enum pg_fate fate = move_clock(s, pg, clock, mono_ms);
     if (fate != PG_FINE)
         return fate;
-    return drop_old(s, pg, clock_day(retention_now_ms(clock, env_wall_ms(s->env))));
+    int64_t now_ms = retention_now_ms(clock, env_wall_ms(s->env));
+    fate = drop_old(s, pg, clock_day(now_ms));
+    return fate == PG_FINE ? pg_merge_delivery_stats(pg, now_ms) : fate;
 }
 
 /* What is done four times a second, however often hand-overs are looked for. */

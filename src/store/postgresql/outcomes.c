@@ -8,6 +8,7 @@
  * Each outcome is decided as the in-memory oracle does it, one after the other. Done twice it
  * changes nothing more: a state replaces a state, attempts have keys, totals count a callback once.
  * That is how a group is resolved whose commit is in doubt. */
+#include "store/postgresql/delivery_stats_sql.h"
 #include "store/postgresql/fetch.h"
 #include "store/postgresql/postgresql_store.h"
 
@@ -111,7 +112,7 @@ static void take_outcome(struct outcomes_recording *rec, const struct outcome *o
 static void write_attempts(struct outcomes_recording *rec)
 {
     struct pg_table *t = &rec->side->table;
-    table_begin(t, "iliilbiisyyyyy");
+    table_begin(t, "iliillbiisyyyyy");
     for (size_t i = 0; i < rec->count; i++) {
         const struct outcome *o = rec->items[i];
         struct attempt a = o->attempt;
@@ -126,6 +127,7 @@ static void write_attempts(struct outcomes_recording *rec)
         column_int(c++, pg_week_of_day(clock_day(a.at_ms)));
         column_int(c++, a.number);
         column_int(c++, a.at_ms);
+        column_int(c++, (int64_t)o->lane);
         column_int(c++, a.manual);
         column_int(c++, a.duration_ms);
         column_int(c++, a.status);
@@ -139,9 +141,7 @@ static void write_attempts(struct outcomes_recording *rec)
     if (table_rows(t) == 0)
         return;
     args_table(pg_args(rec->pg), t);
-    pg_query_kept(rec->pg,
-                  "INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,"
-                  "$11,$12,$13,$14) ON CONFLICT DO NOTHING");
+    pg_query_kept(rec->pg, pg_add_attempts);
 }
 
 /* --- the group -------------------------------------------------------------------------------- */

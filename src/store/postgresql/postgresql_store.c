@@ -138,6 +138,11 @@ static void pg_intraday_slot(struct store *store, struct intraday_query *query)
     queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_INTRADAY, query));
 }
 
+static void pg_delivery_stats_slot(struct store *store, struct delivery_stats_query *query)
+{
+    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_DELIVERY_STATS, query));
+}
+
 static void pg_statement_slot(struct store *store, struct statement_query *query)
 {
     queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_STATEMENT, query));
@@ -375,6 +380,7 @@ static const struct store_ops postgresql_ops = {
     .list_objects = pg_list_objects_slot,
     .report = pg_report_slot,
     .intraday = pg_intraday_slot,
+    .delivery_stats = pg_delivery_stats_slot,
     .statement = pg_statement_slot,
     .check_books = pg_check_books_slot,
     .lane_waiting = pg_lane_waiting_slot,

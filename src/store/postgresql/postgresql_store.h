@@ -193,6 +193,7 @@ enum pg_fate pg_read_report(struct postgresql_store *s, struct pg *pg, void *rep
 enum pg_fate pg_read_callback(struct postgresql_store *s, struct pg *pg, void *callback_get);
 enum pg_fate pg_read_list(struct postgresql_store *s, struct pg *pg, void *callback_list);
 enum pg_fate pg_read_objects(struct postgresql_store *s, struct pg *pg, void *object_list);
+enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, void *query);
 enum pg_fate pg_read_intraday(struct postgresql_store *s, struct pg *pg, void *intraday_query);
 enum pg_fate pg_read_statement(struct postgresql_store *s, struct pg *pg, void *statement_query);
 enum pg_fate pg_read_count(struct postgresql_store *s, struct pg *pg, void *callback_count);

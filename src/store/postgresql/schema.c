@@ -10,7 +10,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* Every key begins with the account, so that the tables can be spread over machines by it. There
+#include "store/delivery_stats.h"
+
+#define COUNT_COLUMN(name) "," #name " bigint"
+#define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
+
+/* Every key has the account in it, so that the tables can be spread over machines by it. There
  * are no sequences: an event's number comes from its account's row. */
 static const char *const version_1[] = {
     "CREATE TABLE meta(name text PRIMARY KEY, value bytea NOT NULL)",
@@ -51,7 +56,8 @@ static const char *const version_1[] = {
     "CREATE TABLE body(account_no int, event_no bigint, period int, body text NOT NULL,"
     " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
     "CREATE TABLE attempt(account_no int, event_no bigint, week int, number int, at_ms bigint,"
-    " manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL, class smallint NOT NULL,"
+    " lane bigint NOT NULL, manual bool NOT NULL, duration_ms int NOT NULL, status int NOT NULL,"
+    " class smallint NOT NULL,"
     " url bytea, detail bytea, request_headers bytea, response_headers bytea, response_body bytea,"
     " PRIMARY KEY(account_no,event_no,week,number,at_ms)) PARTITION BY RANGE(week)",
     /* Older ones, of what is not final: of no week that a partition's name has room for. */
@@ -80,6 +86,10 @@ static const char *const version_1[] = {
     " revenue_micros numeric NOT NULL, PRIMARY KEY(account_no,day,app_no,lane,is_test,state))"
     " WITH (fillfactor=50)",
     "CREATE INDEX book_pending ON book(account_no,app_no) WHERE state=1",
+    /* The slot before the account: what is written lies side by side, and so does what goes. NULL:
+     * none, which takes no room. */
+    "CREATE TABLE delivery_stats(step smallint, slot bigint, account_no int,"
+    " lane bigint" COUNT_COLUMNS ", PRIMARY KEY(step,slot,account_no,lane)) WITH (fillfactor=50)",
     "CREATE TABLE object(kind smallint, id text COLLATE \"C\", document text NOT NULL,"
     " PRIMARY KEY(kind,id))",
     "CREATE TABLE node(node bigint PRIMARY KEY, name text NOT NULL, holder text NOT NULL,"
@@ -311,8 +321,9 @@ static void keep_attempts(struct pg *pg, int32_t last)
     pg_exec(pg, "DELETE FROM attempt_kept k WHERE NOT EXISTS(SELECT FROM waiting w WHERE w.pending"
                 " AND w.account_no=k.account_no AND w.event_no=k.event_no)");
     pg_exec_f(pg,
-              "INSERT INTO attempt_kept SELECT a.account_no,a.event_no,%d,number,at_ms,manual,"
-              "duration_ms,status,class,url,detail,request_headers,response_headers,response_body"
+              "INSERT INTO attempt_kept SELECT a.account_no,a.event_no,%d,number,at_ms,a.lane,"
+              "manual,duration_ms,status,class,url,detail,request_headers,response_headers,"
+              "response_body"
               " FROM waiting w JOIN attempt a ON a.account_no=w.account_no"
               " AND a.event_no=w.event_no AND a.week BETWEEN %d AND %d"
               " WHERE w.pending AND w.accepted_ms<%" PRId64 " ON CONFLICT DO NOTHING",

@@ -10,6 +10,7 @@ static pg_work work_of(enum request_kind kind)
     switch (kind) {
     case REQUEST_REPORT: return pg_read_report;
     case REQUEST_INTRADAY: return pg_read_intraday;
+    case REQUEST_DELIVERY_STATS: return pg_read_delivery_stats;
     case REQUEST_STATEMENT: return pg_read_statement;
     case REQUEST_COUNT: return pg_read_count;
     case REQUEST_BOOKS: return pg_read_books;

@@ -45,6 +45,7 @@ static void prepare(struct apply *a)
         q, "INSERT INTO intraday VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET"
            " survey_starts=survey_starts+?4,conversions=conversions+?5,"
            "active_panelists=active_panelists+?6," MONEY_ADD("earnings", "?7", "?8"));
+    a->add_stats = apply_delivery_stats_prepare(q);
     a->add_book = books_prepare(q);
     a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
     a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
@@ -116,6 +117,7 @@ void apply_close(struct apply *a)
     free(a->late);
     free(a->waiting);
     books_free(&a->books);
+    delivery_stats_rows_free(&a->stats);
     *a = (struct apply){0};
 }
 
@@ -172,6 +174,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_accepted(a);
     apply_reports(a);
     apply_attempts(a);
+    apply_delivery_stats(a);
     apply_objects(a);
     apply_erases(a);
     apply_books(a);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "store/books.h"
+#include "store/delivery_stats.h"
 #include "store/sqlite/attempt_block.h"
 #include "store/sqlite/feed.h"
 #include "store/sqlite/memtable.h"
@@ -69,7 +70,8 @@ struct apply {
     } attempt;
     sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *set_delivered,
         *add_due, *drop_due, *drop_dues, *pass_due, *add_waiting, *drop_waiting, *add_reversal,
-        *add_cap, *find_report, *set_report, *add_intraday, *add_book, *set_object, *drop_object;
+        *add_cap, *find_report, *set_report, *add_intraday, *add_stats, *add_book, *set_object,
+        *drop_object;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
@@ -78,7 +80,8 @@ struct apply {
     struct apply_dues due, done; /* what comes into the lanes and what leaves them */
     struct apply_waits *waiting; /* how many more wait than before, in parts */
     size_t waiting_count, waiting_capacity;
-    struct books books; /* what the transaction adds to the ledger */
+    struct books books;               /* what the transaction adds to the ledger */
+    struct delivery_stats_rows stats; /* the same, to the counts of attempts */
     /* Called before each commit, inside the transaction; NULL: nobody. */
     void (*ending)(struct apply *a, void *context);
     void *ending_context;
@@ -131,10 +134,13 @@ void apply_intraday_event(struct apply *a, const struct event *e);
 void apply_intraday_active(struct apply *a, int slot, int64_t count);
 void apply_intraday_end(struct apply *a);
 void apply_attempts(struct apply *a); /* apply_attempts.c */
-void apply_objects(struct apply *a);  /* apply_objects.c */
-void apply_erases(struct apply *a);   /* apply_erase.c: and what comes behind earlier ones */
-void apply_books(struct apply *a);    /* apply_books.c: after all that moves callbacks */
-void apply_waiting(struct apply *a);  /* apply_waiting.c: the same */
+/* apply_stats.c */
+sqlite3_stmt *apply_delivery_stats_prepare(struct sql *q);
+void apply_delivery_stats(struct apply *a);
+void apply_objects(struct apply *a); /* apply_objects.c */
+void apply_erases(struct apply *a);  /* apply_erase.c: and what comes behind earlier ones */
+void apply_books(struct apply *a);   /* apply_books.c: after all that moves callbacks */
+void apply_waiting(struct apply *a); /* apply_waiting.c: the same */
 
 /* Report days are before 1970, too; keys of an idmap are above 0. */
 static inline uint64_t apply_day_key(int64_t day)
@@ -154,6 +160,11 @@ int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise);
 /* Adds the books to the rows of their days, by a statement of books_prepare; sorts them. */
 sqlite3_stmt *books_prepare(struct sql *q);
 void books_write(struct sql *q, sqlite3_stmt *add, struct books *books);
+/* Between transactions: merges counts of attempts that have become old, deletes the oldest ones.
+ * `now_ms`: by the retention clock. */
+void apply_delivery_stats_merge(struct apply *a, int64_t now_ms);
+/* The first slot that the step has rows of; any connection. */
+int64_t delivery_stats_first_slot(struct sql *q, int step, int64_t otherwise);
 /* The ledger: the callback whose STATUS_COLUMNS the statement stands at goes to another state. */
 struct apply_money {
     struct book_key key;

@@ -288,14 +288,15 @@ void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_
     m->operations++;
 }
 
-void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt *attempt)
+void memtable_add_attempt(struct memtable *m, uint64_t id, lane_no lane,
+                          const struct attempt *attempt)
 {
     m->attempts =
         xgrow(m->attempts, &m->attempt_capacity, m->attempt_count + 1, sizeof *m->attempts);
     note_account(m, account_of_id(id));
     struct mem_attempt *to = &m->attempts[m->attempt_count++];
     const struct mem_entry *entry = memtable_entry(m, id);
-    *to = (struct mem_attempt){id, entry ? entry->event : -1, *attempt};
+    *to = (struct mem_attempt){id, entry ? entry->event : -1, lane, *attempt};
     attempt_keep(&to->attempt, &m->arena);
     m->operations++;
 }

@@ -31,6 +31,7 @@ struct mem_entry {
 struct mem_attempt {
     uint64_t id;
     int64_t event; /* index of its event here; -1: the event is older */
+    lane_no lane;
     struct attempt attempt;
 };
 
@@ -139,7 +140,8 @@ int memtable_object(const struct memtable *m, enum object_kind kind, struct str 
 void memtable_add_event(struct memtable *m, const struct event *e,
                         const struct callback_status *status, uint64_t panelist_hash);
 void memtable_set_status(struct memtable *m, uint64_t id, const struct callback_status *status);
-void memtable_add_attempt(struct memtable *m, uint64_t id, const struct attempt *attempt);
+void memtable_add_attempt(struct memtable *m, uint64_t id, lane_no lane,
+                          const struct attempt *attempt);
 void memtable_add_object(struct memtable *m, enum object_kind kind, struct str id,
                          struct str document);
 struct mem_erase *memtable_add_erase(struct memtable *m, const struct mem_erase *erase);

@@ -182,6 +182,7 @@ static bool purge_until(struct apply *a, struct view *v, const struct store_rete
         drop_day(a, &old);
     idmap_free(&a->active.touched);
     drop_intraday(q, today - INTRADAY_DAYS);
+    apply_delivery_stats_merge(a, now_ms);
     return purge_bodies(a, v, now_ms - (keep->bodies_days + SCHEDULE_DAYS) * DAY_MS);
 }
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "store/sqlite/apply.h"
 #include "store/sqlite/report_row.h"
 #include "store/sqlite/schema.h"
 #include "store/sqlite/search.h"
@@ -111,6 +112,42 @@ enum store_status read_intraday(struct event_lookup *l, struct intraday_query *q
     return STORE_OK;
 }
 
+#define NAME(name) "," #name
+#define NAMES DELIVERY_STATS_COLUMNS(NAME)
+
+/* Of all accounts a slot's rows lie together, so each slot is looked up; no step has many. */
+static void read_step(struct sql *q, struct delivery_stats_query *query, int step)
+{
+    int64_t slot, last;
+    lane_no first_lane, last_lane;
+    delivery_stats_slots(query, step, &slot, &last);
+    delivery_stats_lanes(query, &first_lane, &last_lane);
+    int64_t first = delivery_stats_first_slot(q, step, INT64_MAX);
+    sqlite3_stmt *s = sql_prepare(q, "SELECT 0" NAMES " FROM delivery_stats WHERE step=?1"
+                                     " AND slot=?2 AND account_no=?3 AND lane>=?4 AND lane<=?5");
+    sql_bind_int(s, 1, step);
+    sql_bind_int(s, 3, query->account_no);
+    sql_bind_int(s, 4, (int64_t)first_lane);
+    sql_bind_int(s, 5, (int64_t)last_lane);
+    for (slot = slot < first ? first : slot; slot <= last; slot++) {
+        struct delivery_stats *to =
+            delivery_stats_point(query, slot * delivery_stats_steps[step - 1].step_ms);
+        sql_bind_int(s, 2, slot);
+        while (sql_row(q, s))
+            for (size_t i = 0; to && i < DELIVERY_STATS_COUNTS; i++)
+                *delivery_stats_column(to, i) += sql_int(s, (int)i + 1);
+    }
+    sql_finalize(s);
+}
+
+static enum store_status read_delivery_stats(struct event_lookup *l,
+                                             struct delivery_stats_query *query)
+{
+    for (int step = 1; step <= DELIVERY_STATS_STEPS; step++)
+        read_step(&l->sql, query, step);
+    return STORE_OK;
+}
+
 /* --- objects ---------------------------------------------------------------------------------- */
 
 static enum store_status read_objects(struct event_lookup *l, struct object_list *list)
@@ -174,6 +211,8 @@ static enum store_status read_one(struct reader *reader, const struct request *r
         return read_report(l, r->what);
     if (r->kind == REQUEST_INTRADAY)
         return read_intraday(l, r->what);
+    if (r->kind == REQUEST_DELIVERY_STATS)
+        return read_delivery_stats(l, r->what);
     if (r->kind == REQUEST_GET)
         return read_callback(l, r->id, r->what);
     if (r->kind == REQUEST_OBJECTS)

@@ -3,6 +3,11 @@
 
 #include <inttypes.h>
 
+#include "store/delivery_stats.h"
+
+#define COUNT_COLUMN(name) ", " #name " INT NOT NULL"
+#define COUNT_COLUMNS DELIVERY_STATS_COLUMNS(COUNT_COLUMN)
+
 static const char version_1[] =
     "CREATE TABLE meta(name TEXT PRIMARY KEY, value) WITHOUT ROWID;"
     /* id: account_no << 40 | event_no (ids.h). Kept for ever. */
@@ -59,6 +64,9 @@ static const char version_1[] =
     " day INT, account_no INT, slot INT, survey_starts INT NOT NULL, conversions INT NOT NULL,"
     " active_panelists INT NOT NULL, earnings_high INT NOT NULL, earnings_low INT NOT NULL,"
     " PRIMARY KEY(day, account_no, slot)) WITHOUT ROWID;"
+    /* Attempts by class and latency, of slots of five minutes, an hour or six hours (step). */
+    "CREATE TABLE delivery_stats(step INT, slot INT, account_no INT, lane INT" COUNT_COLUMNS ","
+    " PRIMARY KEY(step, slot, account_no, lane)) WITHOUT ROWID;"
     /* Events accepted earlier, by a clock that was put back, than their account's event before
      * them. */
     "CREATE TABLE accepted_back(id INTEGER PRIMARY KEY);"

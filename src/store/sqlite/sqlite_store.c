@@ -81,6 +81,11 @@ static void sqlite_intraday(struct store *store, struct intraday_query *query)
     post_read(store, REQUEST_INTRADAY, query);
 }
 
+static void sqlite_delivery_stats(struct store *store, struct delivery_stats_query *query)
+{
+    post_read(store, REQUEST_DELIVERY_STATS, query);
+}
+
 static void sqlite_statement(struct store *store, struct statement_query *query)
 {
     post_read(store, REQUEST_STATEMENT, query);
@@ -336,6 +341,7 @@ static const struct store_ops sqlite_ops = {
     .list_objects = sqlite_list_objects,
     .report = sqlite_report,
     .intraday = sqlite_intraday,
+    .delivery_stats = sqlite_delivery_stats,
     .statement = sqlite_statement,
     .check_books = sqlite_check_books,
     .lane_waiting = sqlite_lane_waiting,

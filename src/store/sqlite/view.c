@@ -292,7 +292,7 @@ void view_add_outcome(struct view *v, const struct outcome *o)
     count_held(v, o->lane, -was_held);
     memtable_set_status(v->active, id, &status);
     if (o->has_attempt)
-        memtable_add_attempt(v->active, id, &o->attempt);
+        memtable_add_attempt(v->active, id, o->lane, &o->attempt);
     release_reversal(v, id, &status, o);
 }
 

@@ -1,0 +1,156 @@
+/* Counting attempts by endpoint and account; rows are found by a hash of their key. */
+#include "store/delivery_stats.h"
+
+#include "base/alloc.h"
+#include "base/hash.h"
+
+#include <stdlib.h>
+
+#define HOUR_MS (INT64_C(3600) * 1000)
+#define ROWS_KEPT 1024
+
+#define COLUMN(name) COLUMN_##name,
+enum { DELIVERY_STATS_COLUMNS(COLUMN) COLUMN_COUNT };
+#undef COLUMN
+_Static_assert(COLUMN_COUNT == DELIVERY_STATS_COUNTS, "a column for each class and bucket");
+
+const struct delivery_stats_step delivery_stats_steps[DELIVERY_STATS_STEPS] = {
+    {HOUR_MS / 12, 2 * HOUR_MS}, {HOUR_MS, 26 * HOUR_MS}, {6 * HOUR_MS, 30 * 24 * HOUR_MS}};
+
+int64_t delivery_stats_first_kept(int step, int64_t now_ms)
+{
+    const struct delivery_stats_step *s = &delivery_stats_steps[step - 1];
+    return (now_ms - s->keep_ms) / s->step_ms;
+}
+
+void delivery_stats_count(struct delivery_stats *stats, const struct attempt *a)
+{
+    stats->classes[a->class]++;
+    if (latency_is_measured(a->class))
+        stats->latencies[latency_bucket(a->duration_ms)]++;
+}
+
+void delivery_stats_add(struct delivery_stats *to, const struct delivery_stats *from)
+{
+    for (size_t i = 0; i < ATTEMPT_CLASSES; i++)
+        to->classes[i] += from->classes[i];
+    for (size_t i = 0; i < LATENCY_BUCKETS; i++)
+        to->latencies[i] += from->latencies[i];
+}
+
+/* --- rows by key ------------------------------------------------------------------------------ */
+
+static bool same_key(const struct delivery_stats_row *a, const struct delivery_stats_row *b)
+{
+    return a->lane == b->lane && a->account_no == b->account_no && a->slot == b->slot;
+}
+
+static size_t place_of(const struct delivery_stats_rows *rows, const struct delivery_stats_row *key)
+{
+    const uint64_t parts[] = {(uint64_t)key->slot, key->account_no, key->lane};
+    size_t mask = rows->place_count - 1;
+    size_t at = (size_t)hash_fast(parts, sizeof parts) & mask;
+    while (rows->places[at] && !same_key(&rows->items[rows->places[at] - 1], key))
+        at = (at + 1) & mask;
+    return at;
+}
+
+static void make_room(struct delivery_stats_rows *rows)
+{
+    if ((rows->count + 1) * 2 <= rows->place_count)
+        return;
+    rows->place_count = rows->place_count ? rows->place_count * 2 : 64;
+    free(rows->places);
+    rows->places = xcalloc(rows->place_count, sizeof *rows->places);
+    for (size_t i = 0; i < rows->count; i++)
+        rows->places[place_of(rows, &rows->items[i])] = (uint32_t)(i + 1);
+}
+
+static struct delivery_stats *stats_at(struct delivery_stats_rows *rows,
+                                       const struct delivery_stats_row *key)
+{
+    make_room(rows);
+    size_t at = place_of(rows, key);
+    if (!rows->places[at]) {
+        rows->items = xgrow(rows->items, &rows->capacity, rows->count + 1, sizeof *rows->items);
+        rows->items[rows->count++] = *key;
+        rows->places[at] = (uint32_t)rows->count;
+    }
+    return &rows->items[rows->places[at] - 1].stats;
+}
+
+void delivery_stats_rows_count(struct delivery_stats_rows *rows, uint32_t account_no, lane_no lane,
+                               const struct attempt *a)
+{
+    struct delivery_stats_row key = {
+        .slot = a->at_ms / delivery_stats_steps[0].step_ms, .account_no = account_no, .lane = lane};
+    delivery_stats_count(stats_at(rows, &key), a);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const struct delivery_stats_row *a = x, *b = y;
+    if (a->slot != b->slot)
+        return a->slot < b->slot ? -1 : 1;
+    if (a->account_no != b->account_no)
+        return a->account_no < b->account_no ? -1 : 1;
+    return (a->lane > b->lane) - (a->lane < b->lane);
+}
+
+void delivery_stats_rows_end(struct delivery_stats_rows *rows)
+{
+    size_t lanes = rows->count;
+    for (size_t i = 0; i < lanes; i++) {
+        struct delivery_stats_row row = rows->items[i], of_account = {.slot = row.slot};
+        of_account.account_no = row.account_no;
+        of_account.lane = DELIVERY_STATS_ACCOUNT_LANE;
+        delivery_stats_add(stats_at(rows, &of_account), &row.stats);
+    }
+    if (rows->count > 1)
+        qsort(rows->items, rows->count, sizeof *rows->items, by_key);
+}
+
+void delivery_stats_rows_clear(struct delivery_stats_rows *rows)
+{
+    if (rows->capacity > ROWS_KEPT) {
+        delivery_stats_rows_free(rows);
+        return;
+    }
+    rows->count = 0;
+    if (rows->places)
+        memset(rows->places, 0, rows->place_count * sizeof *rows->places);
+}
+
+void delivery_stats_rows_free(struct delivery_stats_rows *rows)
+{
+    free(rows->items);
+    free(rows->places);
+    *rows = (struct delivery_stats_rows){0};
+}
+
+/* --- reading ---------------------------------------------------------------------------------- */
+
+void delivery_stats_lanes(const struct delivery_stats_query *q, lane_no *ret_first,
+                          lane_no *ret_last)
+{
+    *ret_first = *ret_last = DELIVERY_STATS_ACCOUNT_LANE;
+    if (q->app_no == 0)
+        return;
+    *ret_first = lane_of(q->app_no, q->lane == LANE_NONE ? LANE_SUCCESS : q->lane);
+    *ret_last = lane_of(q->app_no, q->lane == LANE_NONE ? LANE_OFFER : q->lane);
+}
+
+struct delivery_stats *delivery_stats_point(struct delivery_stats_query *q, int64_t at_ms)
+{
+    if (at_ms < q->from_ms || at_ms >= q->from_ms + (int64_t)q->count * q->step_ms)
+        return NULL;
+    return &q->points[(at_ms - q->from_ms) / q->step_ms];
+}
+
+void delivery_stats_slots(const struct delivery_stats_query *q, int step, int64_t *ret_first,
+                          int64_t *ret_last)
+{
+    int64_t step_ms = delivery_stats_steps[step - 1].step_ms;
+    *ret_first = q->from_ms / step_ms;
+    *ret_last = (q->from_ms + (int64_t)q->count * q->step_ms - 1) / step_ms;
+}

@@ -1,0 +1,108 @@
+/* The server counts, as it alone knows which attempts of a group are new: first by endpoint, class
+ * and bucket, which are few, and then into the columns of the endpoint's row and of its account's.
+ * No count is NULL, and stays out of the row. */
+#include "store/postgresql/delivery_stats_sql.h"
+
+#include <inttypes.h>
+
+#define NAME(name) "," #name
+#define NAMES DELIVERY_STATS_COLUMNS(NAME)
+#define SUM(name) ",sum(" #name ")::bigint"
+#define SUMS DELIVERY_STATS_COLUMNS(SUM)
+#define ADD(name) "," ADD_ONE(name)
+#define ADD_ONE(name)                                                                              \
+#name "=coalesce(d." #name "+excluded." #name ",d." #name ",excluded." #name ")"
+#define ADD_TO_ROW                                                                                 \
+    " ON CONFLICT(step,slot,account_no,lane) DO UPDATE SET " ADD_ONE(ok)                           \
+        DELIVERY_STATS_MORE_COLUMNS(ADD)
+
+#define OF_CLASS(class) ",sum(n) FILTER (WHERE class=" #class ")::bigint"
+#define OF_BUCKET(bucket) ",sum(n) FILTER (WHERE bucket=" #bucket ")::bigint"
+/* clang-format off */
+const char pg_add_attempts[] =
+    "WITH added AS (INSERT INTO attempt SELECT * FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,"
+    "$12,$13,$14,$15) ON CONFLICT DO NOTHING RETURNING account_no,lane,at_ms,class,duration_ms),"
+    "counted AS (SELECT at_ms/300000 AS slot,account_no,lane,class,"
+    /* latency_is_measured and latency_bounds_ms */
+    "CASE WHEN class IN (0,6,9,10,11,12) THEN width_bucket(duration_ms,ARRAY[11,21,51,101,151,201,"
+    "301,501,751,1001,1501,2001,3001,5001,10001,20001]) END AS bucket,count(*) AS n"
+    " FROM added GROUP BY 1,2,3,4,5)"
+    "INSERT INTO delivery_stats AS d SELECT 1,slot,account_no,l"
+    OF_CLASS(0) OF_CLASS(1) OF_CLASS(2) OF_CLASS(3) OF_CLASS(4) OF_CLASS(5) OF_CLASS(6) OF_CLASS(7)
+    OF_CLASS(8) OF_CLASS(9) OF_CLASS(10) OF_CLASS(11) OF_CLASS(12)
+    OF_BUCKET(0) OF_BUCKET(1) OF_BUCKET(2) OF_BUCKET(3) OF_BUCKET(4) OF_BUCKET(5) OF_BUCKET(6)
+    OF_BUCKET(7) OF_BUCKET(8) OF_BUCKET(9) OF_BUCKET(10) OF_BUCKET(11) OF_BUCKET(12)
+    OF_BUCKET(13) OF_BUCKET(14) OF_BUCKET(15) OF_BUCKET(16)
+    " FROM counted CROSS JOIN LATERAL (VALUES(lane),(0)) AS v(l) GROUP BY slot,account_no,l"
+    " ORDER BY slot,account_no,l" ADD_TO_ROW;
+/* clang-format on */
+
+static void merge_step(struct pg *pg, int step, int64_t first)
+{
+    const struct delivery_stats_step *steps = delivery_stats_steps;
+    if (step == DELIVERY_STATS_STEPS) {
+        pg_exec_f(pg, "DELETE FROM delivery_stats WHERE step=%d AND slot<%" PRId64, step, first);
+        return;
+    }
+    pg_exec_f(pg,
+              "WITH old AS (DELETE FROM delivery_stats WHERE step=%d AND slot<%" PRId64
+              " RETURNING *) INSERT INTO delivery_stats AS d SELECT %d,slot/%" PRId64
+              ",account_no,lane" SUMS " FROM old GROUP BY 2,3,4 ORDER BY 2,3,4" ADD_TO_ROW,
+              step, first, step + 1, steps[step].step_ms / steps[step - 1].step_ms);
+}
+
+enum pg_fate pg_merge_delivery_stats(struct pg *pg, int64_t now_ms)
+{
+    enum pg_fate fate = PG_FINE;
+    for (int step = 1; fate == PG_FINE && step <= DELIVERY_STATS_STEPS; step++) {
+        pg_begin(pg, false);
+        pg_take_long(pg);
+        merge_step(pg, step, delivery_stats_first_kept(step, now_ms));
+        pg_commit(pg);
+        fate = pg_sync(pg);
+    }
+    return fate;
+}
+
+/* Each slot is looked up by its key: of all accounts a slot's rows lie together. */
+static int ask_step(struct pg *pg, const struct delivery_stats_query *q, int step)
+{
+    int64_t first, last;
+    lane_no first_lane, last_lane;
+    delivery_stats_slots(q, step, &first, &last);
+    delivery_stats_lanes(q, &first_lane, &last_lane);
+    args_int(pg_args(pg), PG_INT2, step);
+    args_int(&pg->args, PG_INT8, first);
+    args_int(&pg->args, PG_INT8, last);
+    args_int(&pg->args, PG_INT4, q->account_no);
+    args_int(&pg->args, PG_INT8, (int64_t)first_lane);
+    args_int(&pg->args, PG_INT8, (int64_t)last_lane);
+    return pg_query(pg, "SELECT slot" NAMES " FROM delivery_stats WHERE step=$1 AND slot=ANY(ARRAY("
+                        "SELECT generate_series(greatest($2,(SELECT min(slot) FROM delivery_stats"
+                        " WHERE step=$1)),$3))) AND account_no=$4 AND lane BETWEEN $5 AND $6");
+}
+
+static void add_step(struct delivery_stats_query *q, int step, const PGresult *r)
+{
+    for (int row = 0; row < PQntuples(r); row++) {
+        struct delivery_stats *to =
+            delivery_stats_point(q, pg_int(r, row, 0) * delivery_stats_steps[step - 1].step_ms);
+        for (size_t i = 0; to && i < DELIVERY_STATS_COUNTS; i++)
+            *delivery_stats_column(to, i) += pg_int(r, row, (int)i + 1);
+    }
+}
+
+enum pg_fate pg_read_delivery_stats(struct postgresql_store *s, struct pg *pg, void *query)
+{
+    (void)s;
+    struct delivery_stats_query *q = query;
+    int at[DELIVERY_STATS_STEPS];
+    memset(q->points, 0, sizeof q->points); /* of a try before this one */
+    pg_begin_snapshot(pg);
+    for (int step = 1; step <= DELIVERY_STATS_STEPS; step++)
+        at[step - 1] = ask_step(pg, q, step);
+    enum pg_fate fate = pg_end_read(pg);
+    for (int step = 1; fate == PG_FINE && step <= DELIVERY_STATS_STEPS; step++)
+        add_step(q, step, pg_result(pg, at[step - 1]));
+    return fate;
+}
