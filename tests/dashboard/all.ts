@@ -15,6 +15,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 2, load: () => import('./callbacks.test') },
   { part: 2, load: () => import('./resend.test') },
   { part: 1, load: () => import('./urls.test') },
+  { part: 1, load: () => import('./deliveries.test') },
   { part: 1, load: () => import('./following.test') },
   { part: 2, load: () => import('./apps.test') },
   { part: 2, load: () => import('./console.test') },

@@ -46,6 +46,7 @@ export const everyPage: Shown[] = [
   operator('partners', '/partners'),
   operator('partner', '/partners/sunny-games'),
   operator('partner-callbacks', '/partners/sunny-games/callbacks', 'support'),
+  operator('partner-deliveries', '/partners/sunny-games/deliveries'),
   operator('partner-people', '/partners/sunny-games/people'),
   operator('partner-keys', '/partners/sunny-games/keys'),
   operator('partner-settings', '/partners/sunny-games/settings'),

@@ -259,6 +259,23 @@ export interface Endpoints {
   Endpoints: Endpoint[];
 }
 
+export interface DeliveryCounts {
+  Succeeded: number;
+  Failed: number;
+  Failures: Record<string, number>;
+  LatencyP50Ms: number | null;
+  LatencyP95Ms: number | null;
+}
+
+export interface DeliveryStatistics {
+  Period: '1h' | '24h' | '7d' | '30d';
+  From: string;
+  To: string;
+  StepSeconds: number;
+  Points: (DeliveryCounts & { From: string })[];
+  Total: DeliveryCounts;
+}
+
 export interface UnhealthyEndpoint {
   PartnerId: string;
   AppId: string;

@@ -1,4 +1,4 @@
-// Charts by day: stacked bars or lines, drawn as SVG. A month is thirty points and a year 366: a
+// Charts by day or time: stacked bars or lines, drawn as SVG. A month is thirty points and a year 366: a
 // drawing library would cost more than it does (docs/decisions/dashboard-stack.md). The cursor
 // follows the pointer and the arrow keys; the same numbers always stand in a table nearby.
 import type { RefObject } from 'preact';
@@ -12,6 +12,8 @@ export interface Series {
   values: (Decimal | null)[];
 }
 
+export type Step = 'day' | 'week' | 'month' | 'five minutes' | 'hour' | 'six hours';
+
 interface ChartProps {
   title: string;
   days: string[];
@@ -24,13 +26,20 @@ interface ChartProps {
   height?: number;
   /** Of what is drawn at the end: "so far" for a day that is not over. */
   lastNote?: string;
-  /** What each of `days` stands for; it is that period's first day. */
-  step?: 'day' | 'week' | 'month';
+  /** What each of `days` stands for; it is that period's first day, or its time. */
+  step?: Step;
 }
 
-function periodName(props: ChartProps, day: string): string {
-  if (props.step === 'week') return `Week of ${longDay(day)}`;
-  return props.step === 'month' ? longMonth(day) : longDay(day);
+export function periodName(step: Step | undefined, at: string): string {
+  if (at.length > 10) return `${longDay(at.slice(0, 10))}, ${at.slice(11, 16)}`;
+  if (step === 'week') return `Week of ${longDay(at)}`;
+  return step === 'month' ? longMonth(at) : longDay(at);
+}
+
+/** Below the axis, where there is room for a word. */
+function shortName(step: Step | undefined, at: string): string {
+  const isTime = at.length > 10 && step !== 'six hours';
+  return isTime ? at.slice(11, 16) : shortDay(at.slice(0, 10));
 }
 
 const margin = { top: 8, right: 4, bottom: 22, left: 56 };
@@ -202,7 +211,7 @@ function Axes({ props, frame, width }: { props: ChartProps; frame: Frame; width:
             y={height - 4}
             text-anchor="middle"
           >
-            {shortDay(day)}
+            {shortName(props.step, day)}
           </text>
         ) : null,
       )}
@@ -220,7 +229,7 @@ function describe(props: ChartProps, i: number): string {
     kind === 'bars' && series.length > 1
       ? `, together ${format(sum(series.map(s => s.values[i] ?? Decimal.zero)))}`
       : '';
-  return `${periodName(props, days[i]!)}: ${parts.join(', ') || 'nothing'}${total}`;
+  return `${periodName(props.step, days[i]!)}: ${parts.join(', ') || 'nothing'}${total}`;
 }
 
 function Tip({
@@ -246,7 +255,7 @@ function Tip({
   return (
     <div class="tip" ref={tip} aria-hidden="true">
       <strong>
-        {periodName(props, props.days[at]!)}
+        {periodName(props.step, props.days[at]!)}
         {at === props.days.length - 1 && props.lastNote ? ` (${props.lastNote})` : ''}
       </strong>
       {shown.map(series => (

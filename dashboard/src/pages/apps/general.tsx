@@ -3,6 +3,8 @@ import { Decimal } from '../../lib/decimal';
 import { CheckField, TextField } from '../../ui/forms';
 import { usd } from '../../ui/money';
 import { Table } from '../../ui/table';
+import { path } from '../../lib/http';
+import { DeliveriesCard } from '../deliveries/deliveries';
 import { UrlsCard } from './endpoints';
 import type { TabProps } from './loaded';
 import { SettingsCard } from './settings';
@@ -48,6 +50,7 @@ export function GeneralTab(props: TabProps) {
   return (
     <>
       <UrlsCard {...props} />
+      <DeliveriesCard title="Deliveries" of={path`/api/v1/apps/${app.AppId}`} />
       <SettingsCard
         {...props}
         title="Rewards"

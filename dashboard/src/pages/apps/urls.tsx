@@ -9,6 +9,7 @@ import { endpointNames, healthWords } from '../../ui/health';
 import { count } from '../../ui/money';
 import { duration } from '../../lib/dates';
 import { typeTitles } from '../callbacks/words';
+import { DeliveriesCard } from '../deliveries/deliveries';
 import type { TabProps } from './loaded';
 import { SuccessCard } from './answer';
 import { CertificateCard } from './certificate';
@@ -91,20 +92,30 @@ function HealthOf({ app, kinds }: { app: App; kinds: Endpoint['Endpoint'][] }) {
   );
   if (!shown?.length) return null;
   return (
-    <Card
-      title="Health"
-      actions={
-        me.value?.Side === 'partner' && (
-          <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app.AppId)}`}>
-            Callbacks of this app
-          </LinkButton>
-        )
-      }
-    >
-      {shown.map(endpoint => (
-        <HealthNotice key={endpoint.Endpoint} app={app} endpoint={endpoint} />
+    <>
+      <Card
+        title="Health"
+        actions={
+          me.value?.Side === 'partner' && (
+            <LinkButton size="small" href={`/callbacks?appId=${encodeURIComponent(app.AppId)}`}>
+              Callbacks of this app
+            </LinkButton>
+          )
+        }
+      >
+        {shown.map(endpoint => (
+          <HealthNotice key={endpoint.Endpoint} app={app} endpoint={endpoint} />
+        ))}
+      </Card>
+      {shown.map(({ Endpoint }) => (
+        <DeliveriesCard
+          key={Endpoint}
+          title={`Deliveries: ${endpointNames[Endpoint]}`}
+          of={path`/api/v1/apps/${app.AppId}`}
+          query={{ endpoint: Endpoint }}
+        />
       ))}
-    </Card>
+    </>
   );
 }
 

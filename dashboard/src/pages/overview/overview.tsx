@@ -10,6 +10,7 @@ import { Chart } from '../../ui/chart';
 import { Cents, Change, formatFor } from '../../ui/money';
 import { byClient, byDay, together } from '../reports/data';
 import { ChecklistCard } from './checklist';
+import { DeliveriesCard } from '../deliveries/deliveries';
 import { HealthCard } from './health';
 import { paceOf, type Pace, type PaceField } from './pace';
 import { firstDay, overviewQuestions } from './questions';
@@ -240,6 +241,7 @@ export function OverviewPage() {
             <Metrics month={month.data} />
             <HealthCard />
             <ChecklistCard />
+            <DeliveriesCard title="Deliveries" />
             <Charts month={month.data} />
           </>
         ) : (

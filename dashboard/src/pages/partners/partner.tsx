@@ -8,6 +8,7 @@ import type { Partner } from '../../lib/types';
 import { Badge, Button, Loading, PageHead, ProblemNotice, Tabs } from '../../ui/basics';
 import { useSending } from '../../ui/forms';
 import { AppsPanel } from '../apps/apps';
+import { DeliveriesCard } from '../deliveries/deliveries';
 import { KeysPanel } from '../keys/keys';
 import { PeoplePanel } from '../people/people';
 import { ResendPanel } from './resend';
@@ -15,6 +16,7 @@ import { PartnerSettings } from './settings';
 
 const tabs = [
   { name: '', title: 'Apps', scope: 'apps:read' },
+  { name: 'deliveries', title: 'Deliveries', scope: 'callbacks:read' },
   { name: 'callbacks', title: 'Callbacks', scope: 'callbacks:write' },
   { name: 'people', title: 'People', scope: 'people:write' },
   { name: 'keys', title: 'API keys', scope: 'keys:write' },
@@ -30,6 +32,8 @@ function Tab(props: { name: string; loaded: Loaded; take: (changed: Loaded) => v
   const { name, loaded, take } = props;
   const id = loaded.partner.PartnerId;
   switch (name) {
+    case 'deliveries':
+      return <DeliveriesCard title="Deliveries" query={{ partnerId: id }} />;
     case 'callbacks':
       return <ResendPanel partner={id} />;
     case 'people':
