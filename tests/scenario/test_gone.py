@@ -88,7 +88,7 @@ def test_a_disabled_endpoint_holds_what_it_is_owed(own_daemon, let_go):
         disable(daemon, account, "gone")
         daemon.api().events([account.event("held-%d" % i) for i in range(20)])
         found = eventually(lambda: (lambda e: e if e["Waiting"] == 20 else None)(endpoint(daemon, account)))
-        assert "20 wait" in found["Warning"]
+        assert "wait: 20 now" in found["Warning"]
         warnings = daemon.api().get("/healthz").json["Warnings"]
         assert [w["Check"] for w in warnings] == ["endpoints_disabled"]
         daemon.kill()
