@@ -105,10 +105,20 @@ export function AppsPanel({ partner }: { partner: string }) {
             columns={[
               {
                 title: 'Name',
+                sort: app => (app.Name || app.AppId).toLowerCase(),
                 cell: app => <a href={appPage(app.AppId, partner)}>{app.Name || app.AppId}</a>,
               },
-              { title: 'AppId', cell: app => <span class="mono">{app.AppId}</span> },
-              { title: 'Currency Value', right: true, cell: app => app.CurrencyValue.format() },
+              {
+                title: 'AppId',
+                cell: app => <span class="mono">{app.AppId}</span>,
+                sort: app => app.AppId,
+              },
+              {
+                title: 'Currency Value',
+                right: true,
+                cell: app => app.CurrencyValue.format(),
+                sort: app => app.CurrencyValue,
+              },
               {
                 title: 'URLs',
                 cell: app =>

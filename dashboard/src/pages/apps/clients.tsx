@@ -125,9 +125,21 @@ export function ClientsTab({ app }: TabProps) {
           rows={list.data}
           rowKey={client => client.ClientId}
           columns={[
-            { title: 'ClientId', cell: client => <span class="mono">{client.ClientId}</span> },
-            { title: 'Name', cell: client => client.Name || <span class="quiet">–</span> },
-            { title: 'Integration', cell: client => integrationTitle(client.Integration) },
+            {
+              title: 'ClientId',
+              cell: client => <span class="mono">{client.ClientId}</span>,
+              sort: client => client.ClientId,
+            },
+            {
+              title: 'Name',
+              cell: client => client.Name || <span class="quiet">–</span>,
+              sort: client => client.Name.toLowerCase(),
+            },
+            {
+              title: 'Integration',
+              cell: client => integrationTitle(client.Integration),
+              sort: client => client.Integration,
+            },
             {
               title: 'State',
               cell: client =>

@@ -142,6 +142,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
           columns={[
             {
               title: 'Name',
+              sort: key => key.Name.toLowerCase(),
               cell: key => (
                 <span class="row">
                   {key.Name || <span class="quiet">–</span>}
@@ -149,7 +150,11 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
                 </span>
               ),
             },
-            { title: 'KeyId', cell: key => <span class="mono">{key.KeyId}</span> },
+            {
+              title: 'KeyId',
+              cell: key => <span class="mono">{key.KeyId}</span>,
+              sort: key => key.KeyId,
+            },
             {
               title: 'Scopes',
               cell: key => (
@@ -162,6 +167,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
             },
             {
               title: 'Last used',
+              sort: key => key.LastUsedAt ?? null,
               cell: key =>
                 key.LastUsedAt ? (
                   <Time at={key.LastUsedAt} short ago />
@@ -171,6 +177,7 @@ export function KeysPanel({ partner = partnerId() }: { partner?: string }) {
             },
             {
               title: 'Expires',
+              sort: key => key.ExpiresAt ?? null,
               cell: key =>
                 key.ExpiresAt ? (
                   <Time at={key.ExpiresAt} short />

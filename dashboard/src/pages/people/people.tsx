@@ -122,9 +122,13 @@ export function PeoplePanel({ partner }: PanelProps) {
             rows={list.data}
             rowKey={user => user.UserId}
             columns={[
-              { title: 'Name', cell: user => user.Name || <span class="quiet">–</span> },
-              { title: 'E-mail', cell: user => user.Email },
-              { title: 'Role', tight: true, cell: user => user.Role },
+              {
+                title: 'Name',
+                cell: user => user.Name || <span class="quiet">–</span>,
+                sort: user => user.Name.toLowerCase(),
+              },
+              { title: 'E-mail', cell: user => user.Email, sort: user => user.Email },
+              { title: 'Role', tight: true, cell: user => user.Role, sort: user => user.Role },
               { title: 'State', tight: true, cell: user => <UserState user={user} /> },
               {
                 title: 'Second factor',
@@ -132,7 +136,11 @@ export function PeoplePanel({ partner }: PanelProps) {
                 cell: user =>
                   user.SecondFactor ? <Badge tone="good">on</Badge> : <Badge>off</Badge>,
               },
-              { title: 'Last signed in', cell: user => <Time at={user.LastSignInAt} short ago /> },
+              {
+                title: 'Last signed in',
+                cell: user => <Time at={user.LastSignInAt} short ago />,
+                sort: user => user.LastSignInAt,
+              },
               {
                 title: '',
                 tight: true,

@@ -1,5 +1,6 @@
 // The endpoints that somebody should look at, of all partners.
 import { duration } from '../../lib/dates';
+import { Decimal } from '../../lib/decimal';
 import { path } from '../../lib/http';
 import type { Endpoint, System } from '../../lib/types';
 import { Card, Empty, Time } from '../../ui/basics';
@@ -75,7 +76,12 @@ export function WorstCard({ system }: { system: System }) {
                 </>
               ),
             },
-            { title: 'Waiting', right: true, cell: row => count(row.Endpoint.Waiting) },
+            {
+              title: 'Waiting',
+              right: true,
+              cell: row => count(row.Endpoint.Waiting),
+              sort: row => Decimal.of(row.Endpoint.Waiting),
+            },
             {
               title: 'Drains in',
               right: true,
