@@ -87,7 +87,7 @@ def test_all_files_together_are_small(daemon, assets):
             unread += ["/assets/" + name for name in re.findall(r"[\w-]+-[A-Z0-9]{8}\.(?:js|css|woff2)", text)]
     assert {path.rsplit(".")[-1] for path in sizes} >= {"js", "css", "svg", "woff2"}
     assert any("/docs-" in path for path in sizes)
-    assert sum(sizes.values()) <= 132_000, sizes
+    assert sum(sizes.values()) <= 130_000, sizes
 
 
 def test_browsers_get_the_page_for_its_own_addresses(daemon, page):

@@ -6,17 +6,21 @@ import type { PageProps } from './routes';
 
 type Component = ComponentType<PageProps>;
 
-export function lazy(load: () => Promise<{ default: Component }>): Component {
+/** now: the page, where it has been loaded already. */
+export function lazy(
+  load: () => Promise<Component>,
+  now = (): Component | null => null,
+): Component {
   let loaded: Component | null = null;
   return function LazyPage(props: PageProps) {
-    const [Page, setPage] = useState(() => loaded);
+    const [Page, setPage] = useState(() => loaded ?? now());
     const [failed, setFailed] = useState(false);
     useEffect(() => {
       if (Page) return;
       load().then(
-        module => {
-          loaded = module.default;
-          setPage(() => loaded);
+        page => {
+          loaded = page;
+          setPage(() => page);
         },
         () => setFailed(true),
       );

@@ -1,6 +1,6 @@
 // Reading from the interface as a page lives: what was read stays on the page while it is read
 // again, and a question that nobody waits for any more is dropped.
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { get, Problem, withQuery, type Query } from '../lib/http';
 import type { List } from '../lib/types';
 import { liveConnected, outcomeTick } from './live';
@@ -92,7 +92,8 @@ export function useRead<T>(
 
   // Nothing is read until somebody has signed in again; then everything is.
   const isExpired = expired.value;
-  useEffect(() => {
+  // Before the page is painted without it: what has come already is drawn with it at once.
+  useLayoutEffect(() => {
     const isKnown = known.current;
     known.current = false;
     if (key === null || !read || isKnown || isExpired) return;

@@ -2,28 +2,9 @@
 import type { ComponentType } from 'preact';
 import type { Scope } from '../lib/types';
 import type { IconName } from '../ui/icons';
-import { AccountPage } from '../pages/account/account';
-import { AlertsPage } from '../pages/alerts/alerts';
-import { AppPage } from '../pages/apps/app';
-import { AppsPage } from '../pages/apps/apps';
-import { AuditPage } from '../pages/audit/audit';
-import { AllCallbacksPage } from '../pages/callbacks/all';
-import { CallbackPage } from '../pages/callbacks/callback';
-import { CallbacksPage } from '../pages/callbacks/callbacks';
-import { ConsolePage } from '../pages/console/console';
-import { EarningsPage } from '../pages/earnings/earnings';
-import { ErasePage } from '../pages/erase/erase';
-import { KeysPage } from '../pages/keys/keys';
 import { OverviewPage } from '../pages/overview/overview';
-import { PartnerPage } from '../pages/partners/partner';
-import { PartnersPage } from '../pages/partners/partners';
-import { PeoplePage } from '../pages/people/people';
-import { ReportsPage } from '../pages/reports/reports';
-import { RewardsPage } from '../pages/rewards/rewards';
-import { StatementPage } from '../pages/statements/statement';
-import { StatementsPage } from '../pages/statements/statements';
-import { SystemPage } from '../pages/system/system';
 import { lazy } from './lazy';
+import { other } from './others';
 
 export interface PageProps {
   params: Record<string, string>;
@@ -38,7 +19,7 @@ export interface Page {
   nav?: { group: string; title: string; icon: IconName };
 }
 
-const DocsPage = lazy(() => import('../pages/docs/docs'));
+const DocsPage = lazy(async () => (await import('../pages/docs/docs')).default);
 
 export const pages: Page[] = [
   {
@@ -51,56 +32,56 @@ export const pages: Page[] = [
     path: '/reports',
     side: 'partner',
     scope: 'reports:read',
-    component: ReportsPage,
+    component: other('ReportsPage'),
     nav: { group: '', title: 'Reports', icon: 'reports' },
   },
   {
     path: '/statements',
     side: 'partner',
     scope: 'reports:read',
-    component: StatementsPage,
+    component: other('StatementsPage'),
     nav: { group: '', title: 'Statements', icon: 'statements' },
   },
   {
     path: '/statements/{Month}',
     side: 'partner',
     scope: 'reports:read',
-    component: StatementPage,
+    component: other('StatementPage'),
   },
   {
     path: '/callbacks',
     side: 'partner',
     scope: 'callbacks:read',
-    component: CallbacksPage,
+    component: other('CallbacksPage'),
     nav: { group: '', title: 'Callbacks', icon: 'callbacks' },
   },
   {
     path: '/callbacks/{RewardId}',
     side: 'partner',
     scope: 'callbacks:read',
-    component: CallbackPage,
+    component: other('CallbackPage'),
   },
   {
     path: '/apps',
     side: 'partner',
     scope: 'apps:read',
-    component: AppsPage,
+    component: other('AppsPage'),
     nav: { group: '', title: 'Apps', icon: 'apps' },
   },
-  { path: '/apps/{AppId}', side: 'partner', scope: 'apps:read', component: AppPage },
-  { path: '/apps/{AppId}/{tab}', side: 'partner', scope: 'apps:read', component: AppPage },
+  { path: '/apps/{AppId}', side: 'partner', scope: 'apps:read', component: other('AppPage') },
+  { path: '/apps/{AppId}/{tab}', side: 'partner', scope: 'apps:read', component: other('AppPage') },
   {
     path: '/console',
     side: 'partner',
     scope: 'callbacks:write',
-    component: ConsolePage,
+    component: other('ConsolePage'),
     nav: { group: 'Developers', title: 'Test console', icon: 'console' },
   },
   {
     path: '/keys',
     side: 'partner',
     scope: 'keys:write',
-    component: KeysPage,
+    component: other('KeysPage'),
     nav: { group: 'Developers', title: 'API keys', icon: 'keys' },
   },
   {
@@ -114,89 +95,94 @@ export const pages: Page[] = [
     path: '/alerts',
     side: 'partner',
     scope: 'apps:read',
-    component: AlertsPage,
+    component: other('AlertsPage'),
     nav: { group: 'Developers', title: 'Alerts', icon: 'warn' },
   },
   {
     path: '/erase',
     side: 'partner',
     scope: 'panelists:erase',
-    component: ErasePage,
+    component: other('ErasePage'),
     nav: { group: 'Account', title: 'Erase a panelist', icon: 'erase' },
   },
   {
     path: '/',
     side: 'operator',
     scope: 'admin',
-    component: SystemPage,
+    component: other('SystemPage'),
     nav: { group: '', title: 'System', icon: 'system' },
   },
-  { path: '/', side: 'operator', component: PartnersPage },
+  { path: '/', side: 'operator', component: other('PartnersPage') },
   {
     path: '/partners',
     side: 'operator',
     scope: 'apps:read',
-    component: PartnersPage,
+    component: other('PartnersPage'),
     nav: { group: '', title: 'Partners', icon: 'partners' },
   },
-  { path: '/partners/{PartnerId}', side: 'operator', scope: 'apps:read', component: PartnerPage },
+  {
+    path: '/partners/{PartnerId}',
+    side: 'operator',
+    scope: 'apps:read',
+    component: other('PartnerPage'),
+  },
   {
     path: '/partners/{PartnerId}/{tab}',
     side: 'operator',
     scope: 'apps:read',
-    component: PartnerPage,
+    component: other('PartnerPage'),
   },
   {
     path: '/partners/{PartnerId}/apps/{AppId}',
     side: 'operator',
     scope: 'apps:read',
-    component: AppPage,
+    component: other('AppPage'),
   },
   {
     path: '/partners/{PartnerId}/apps/{AppId}/{tab}',
     side: 'operator',
     scope: 'apps:read',
-    component: AppPage,
+    component: other('AppPage'),
   },
   {
     path: '/callbacks',
     side: 'operator',
     scope: 'callbacks:read',
-    component: AllCallbacksPage,
+    component: other('AllCallbacksPage'),
     nav: { group: '', title: 'Callbacks', icon: 'callbacks' },
   },
   {
     path: '/earnings',
     side: 'operator',
     scope: 'reports:read',
-    component: EarningsPage,
+    component: other('EarningsPage'),
     nav: { group: '', title: 'Earnings', icon: 'reports' },
   },
   {
     path: '/rewards',
     side: 'operator',
     scope: 'events:write',
-    component: RewardsPage,
+    component: other('RewardsPage'),
     nav: { group: '', title: 'Manual rewards', icon: 'reward' },
   },
   {
     path: '/people',
     side: 'both',
     scope: 'people:write',
-    component: PeoplePage,
+    component: other('PeoplePage'),
     nav: { group: 'Account', title: 'People', icon: 'people' },
   },
   {
     path: '/audit',
     side: 'both',
     scope: 'audit:read',
-    component: AuditPage,
+    component: other('AuditPage'),
     nav: { group: 'Account', title: 'Audit log', icon: 'audit' },
   },
   {
     path: '/account',
     side: 'both',
-    component: AccountPage,
+    component: other('AccountPage'),
     nav: { group: 'Account', title: 'My account', icon: 'account' },
   },
 ];

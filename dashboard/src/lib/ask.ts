@@ -19,12 +19,15 @@ export function ask(to: string, more?: RequestInit): Promise<Response> {
   });
 }
 
+const keptMs = 10_000;
+
 const begun = new Map<string, Promise<Response>>();
 
 export function begin(to: string): Promise<Response> {
   const answer = ask(to);
   answer.catch(() => {}); // whoever takes it is told
   begun.set(to, answer);
+  setTimeout(() => begun.delete(to), keptMs); // later, it would tell of before
   return answer;
 }
 

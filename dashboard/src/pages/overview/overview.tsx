@@ -1,4 +1,5 @@
 // The first page: how today goes, the last thirty days, and whether callbacks arrive.
+import { useEffect, useState } from 'preact/hooks';
 import { useRead } from '../../app/resource';
 import { may, partnerId, serverNow } from '../../app/session';
 import { dayMs, dayOf, daysBetween } from '../../lib/dates';
@@ -131,6 +132,23 @@ function Metrics({ month }: { month: Month }) {
   );
 }
 
+let wasPainted = false; // since the program began: who comes back finds the page as it was
+
+/** True once what is drawn without them has been painted: charts are four fifths of the page. */
+function useIsPainted(isDrawn: boolean): boolean {
+  const [isPainted, setPainted] = useState(wasPainted);
+  useEffect(() => {
+    if (!isDrawn || wasPainted) return;
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        wasPainted = true;
+        setPainted(true);
+      }),
+    );
+  }, [isDrawn]);
+  return isPainted;
+}
+
 function Charts({ month }: { month: Month }) {
   const { days } = month;
   const earned = together(month.arpdau, 'Earnings');
@@ -228,6 +246,7 @@ export function OverviewPage() {
     signal => readMonth(today, signal),
     { everyMs: 30_000 },
   );
+  const isPainted = useIsPainted(!!month.data);
   const hasRows = month.data && (month.data.arpdau.length > 0 || month.data.starts.length > 0);
   return (
     <div class="page">
@@ -242,7 +261,7 @@ export function OverviewPage() {
             <HealthCard />
             <ChecklistCard />
             <DeliveriesCard title="Deliveries" />
-            <Charts month={month.data} />
+            {isPainted && <Charts month={month.data} />}
           </>
         ) : (
           <>

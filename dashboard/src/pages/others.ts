@@ -1,0 +1,21 @@
+// Every page but the overview and the docs: one file, fetched behind what is seen first.
+export { AccountPage } from './account/account';
+export { AlertsPage } from './alerts/alerts';
+export { AppPage } from './apps/app';
+export { AppsPage } from './apps/apps';
+export { AuditPage } from './audit/audit';
+export { AllCallbacksPage } from './callbacks/all';
+export { CallbackPage } from './callbacks/callback';
+export { CallbacksPage } from './callbacks/callbacks';
+export { ConsolePage } from './console/console';
+export { EarningsPage } from './earnings/earnings';
+export { ErasePage } from './erase/erase';
+export { KeysPage } from './keys/keys';
+export { PartnerPage } from './partners/partner';
+export { PartnersPage } from './partners/partners';
+export { PeoplePage } from './people/people';
+export { ReportsPage } from './reports/reports';
+export { RewardsPage } from './rewards/rewards';
+export { StatementPage } from './statements/statement';
+export { StatementsPage } from './statements/statements';
+export { SystemPage } from './system/system';
