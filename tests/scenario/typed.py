@@ -21,6 +21,7 @@ from private import private_mounts, private_network
 DOCS = ROOT / "docs"
 GIVEN = {"contract.md", "specification.md"}  # whose words are not ours
 SHOWN = {"json", "sql", "ini", "yaml", "http", "text", "js", "python", "php", "go", "java", "csharp"}
+SERVICE = Path("/var/lib/postbackd.pid")
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.M | re.S)
 
 SUDO = """#!/bin/sh
@@ -100,8 +101,13 @@ def machine(folder, hosts=()):
         (home / "dev").write_text(DEV)
         (home / "dev").chmod(0o755)
         env = {k: v for k, v in os.environ.items() if not k.startswith("POSTBACKD_")}
-        yield {**env, "HOME": str(home), "BINARY": BINARY, "ROOT": str(ROOT),
-               "PATH": "%s:%s" % (tools, env["PATH"])}
+        try:
+            yield {**env, "HOME": str(home), "BINARY": BINARY, "ROOT": str(ROOT),
+                   "PATH": "%s:%s" % (tools, env["PATH"])}
+        finally:
+            if SERVICE.exists():  # of systemctl.py, started outside of the page
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(int(SERVICE.read_text()), signal.SIGKILL)
 
 
 def type_all(page, env, cwd=None):
