@@ -29,6 +29,14 @@ void done_with(struct subject *s)
 
 static void (*fresh_test)(struct subject *s);
 
+bool has_leases(void)
+{
+    struct subject *s = fresh();
+    bool has = store_leases(s->store) != NULL;
+    done_with(s);
+    return has;
+}
+
 static void run_on_fresh(void)
 {
     struct subject *s = fresh();

@@ -28,6 +28,7 @@ void run_history_tests(uint64_t first_seed, int seeds, int groups);
 /* A fresh store for one test, with a clock that stands at BASE_MS. */
 struct subject *fresh(void);
 void done_with(struct subject *s);
+bool has_leases(void); /* whether it is of many nodes: some tests are of such only */
 void run_fresh(void (*test)(struct subject *s), const char *name);
 #define RUN_FRESH(test) run_fresh(test, #test)
 
