@@ -6,6 +6,8 @@ import type { PageProps } from './routes';
 
 type Component = ComponentType<PageProps>;
 
+const firstPath = location.pathname;
+
 /** now: the page, where it has been loaded already. */
 export function lazy(
   load: () => Promise<Component>,
@@ -25,8 +27,10 @@ export function lazy(
         () => setFailed(true),
       );
     }, []);
-    // The frame has looked for a heading before there was one.
+    // The frame has looked for a heading before there was one. The page that the program begins with
+    // is left to begin at its top, where the link to skip to the page is.
     useEffect(() => {
+      if (location.pathname === firstPath) return;
       const heading = Page && document.querySelector<HTMLElement>('#main h1');
       if (heading && document.activeElement === document.body)
         heading.focus({ preventScroll: true });
