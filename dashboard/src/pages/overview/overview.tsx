@@ -73,10 +73,7 @@ function Today({ title, value, field, money, pace }: TodayProps) {
         ) : then && !then.isZero ? (
           <>
             <Change now={ofToday} then={then} />{' '}
-            <span
-              class="nowrap"
-              title={`Today by ${pace.until}: ${ofToday ? format(ofToday) : 'nothing'}`}
-            >
+            <span title={`Today by ${pace.until}: ${ofToday ? format(ofToday) : 'nothing'}`}>
               {format(then)} yesterday by {pace.until}
             </span>
           </>
