@@ -2,6 +2,7 @@
  * no part of the callback's own log: it says nothing about the app's endpoint. */
 #include "api/forwards.h"
 
+#include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "base/alloc.h"
@@ -70,58 +71,37 @@ static void keep(struct forwards *f, struct forward *one)
 
 /* --- POST ----------------------------------------------------------------------------------- */
 
-static void refuse_unknown(struct call *c, const struct json *object)
+static const struct field_rule rules[] = {
+    {"RewardId", true, false},
+    {"Status", true, false},
+    {"DurationMs", true, false},
+    {"Detail", true, false},
+};
+
+static size_t copy(char *to, struct str text)
 {
-    static const char *const known[] = {"RewardId", "Status", "DurationMs", "Detail"};
-    for (const struct json *m = object->first; m; m = m->next) {
-        bool found = false;
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            found |= str_is(m->name, known[i]);
-        if (!found)
-            problem_add(&c->problems, m->name, "unknown_field", "There is no such field.");
-    }
+    if (text.n)
+        memcpy(to, text.p, text.n);
+    return text.n;
 }
 
-static void read_text(struct call *c, const struct json *object, const char *name, size_t least,
-                      size_t most, char *ret, size_t *ret_bytes)
+static void read_report(struct call *c, const struct json *object, struct forward *ret)
 {
-    const struct json *m = json_member(object, name);
-    if ((!m || m->type == JSON_NULL) && least == 0)
+    struct fields f = {.body = object, .faults = &c->problems};
+    struct str reward_id = STR_NONE, detail = STR_NONE;
+    const struct json *told = json_member(object, "Detail");
+    int64_t status = 0;
+    if (!fields_check(&f, rules, ARRAY_LEN(rules)))
         return;
-    if (!m || m->type != JSON_STRING || m->text.n < least || m->text.n > most) {
-        problem_add(&c->problems, str_of(name), m ? "invalid" : "required",
-                    "A string of %zu to %zu bytes.", least, most);
-        return;
-    }
-    memcpy(ret, m->text.p, m->text.n);
-    *ret_bytes = m->text.n;
-}
-
-/* A whole number of at most seven digits; -1: it is none. */
-static int64_t whole_number(const struct json *m)
-{
-    int64_t value = 0;
-    if (m->type != JSON_NUMBER || m->text.n > 7)
-        return -1;
-    for (size_t i = 0; i < m->text.n; i++) {
-        if (m->text.p[i] < '0' || m->text.p[i] > '9')
-            return -1;
-        value = value * 10 + (m->text.p[i] - '0');
-    }
-    return value;
-}
-
-static int64_t read_number(struct call *c, const struct json *object, const char *name,
-                           int64_t least, int64_t most)
-{
-    const struct json *m = json_member(object, name);
-    if (!m || m->type == JSON_NULL)
-        return 0;
-    int64_t value = whole_number(m);
-    if (value < least || value > most)
-        problem_add(&c->problems, str_of(name), "out_of_range", "From %lld to %lld.",
-                    (long long)least, (long long)most);
-    return value;
+    fields_required(&f, "RewardId");
+    fields_text(&f, "RewardId", 1, sizeof ret->reward_id, &reward_id);
+    if (told && told->type != JSON_NULL)
+        fields_text(&f, "Detail", 0, sizeof ret->detail, &detail);
+    fields_int_or_null(&f, "Status", STATUS_LEAST, STATUS_MOST, &status);
+    fields_int_or_null(&f, "DurationMs", 0, DURATION_MS_MOST, &ret->duration_ms);
+    ret->status = (int32_t)status;
+    ret->reward_id_bytes = copy(ret->reward_id, reward_id);
+    ret->detail_bytes = copy(ret->detail, detail);
 }
 
 void forwards_post(struct call *c)
@@ -130,11 +110,7 @@ void forwards_post(struct call *c)
     if (!call_read_object(c, &object))
         return;
     struct forward one = {.account_no = c->account_no, .at_ms = call_now_ms(c)};
-    refuse_unknown(c, object);
-    read_text(c, object, "RewardId", 1, sizeof one.reward_id, one.reward_id, &one.reward_id_bytes);
-    read_text(c, object, "Detail", 0, sizeof one.detail, one.detail, &one.detail_bytes);
-    one.status = (int32_t)read_number(c, object, "Status", STATUS_LEAST, STATUS_MOST);
-    one.duration_ms = read_number(c, object, "DurationMs", 0, DURATION_MS_MOST);
+    read_report(c, object, &one);
     if (c->problems.count) {
         call_answer_invalid(c);
         return;
