@@ -194,15 +194,7 @@ static void tell_live(struct testing *t)
 {
     struct call *c = t->c;
     const struct event *e = &t->test.event;
-    struct request_source from = {
-        .event_id = e->event_id,
-        .panelist_id = e->panelist_id,
-        .body = e->body,
-        .signature_offset = e->signature_offset,
-        .is_test = true,
-        .number = 1,
-        .occurred_ms = e->occurred_ms,
-    };
+    struct request_source from = request_of_test(e);
     struct buf headers = {0}, body = {0}, json = {0};
     struct json_writer w;
     request_build(&headers, &body, &from, c->app, call_now_ms(c));

@@ -529,15 +529,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         refuse_test(test, why);
         return;
     }
-    struct request_source from = {
-        .event_id = e->event_id,
-        .panelist_id = e->panelist_id,
-        .body = e->body,
-        .signature_offset = e->signature_offset,
-        .is_test = true,
-        .number = 1,
-        .occurred_ms = e->occurred_ms,
-    };
+    struct request_source from = request_of_test(e);
     struct destination *to = dispatcher_destination(d, app, has_own ? &own : &app->parsed[e->lane]);
     if (!has_test_seat(d, to)) {
         dispatcher_let_destination_go(d, to);

@@ -9,6 +9,19 @@
 
 #define HEADERS_BYTES_LIKELY 320 /* room at once, not in steps */
 
+struct request_source request_of_test(const struct event *e)
+{
+    return (struct request_source){
+        .event_id = e->event_id,
+        .panelist_id = e->panelist_id,
+        .body = e->body,
+        .signature_offset = e->signature_offset,
+        .is_test = true,
+        .number = 1,
+        .occurred_ms = e->occurred_ms,
+    };
+}
+
 void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
                    const struct app *app, int64_t wall_ms)
 {

@@ -12,6 +12,8 @@ struct request_source {
     int64_t occurred_ms;
 };
 
+/* Of a test callback, whose texts must outlive it. */
+struct request_source request_of_test(const struct event *e);
 /* Appends the header lines ("Name: value\r\n") and the body with its signature as of wall_ms. */
 void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
                    const struct app *app, int64_t wall_ms);
