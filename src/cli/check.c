@@ -143,11 +143,6 @@ static void check_sqlite(struct findings *f, const char *directory)
         say(f, false, "store", "sqlite:%s: %s", directory, strerror(errno));
     else if (!sqlite_store_version(directory, &version, &why))
         say_why(f, "store", why);
-    else if (version > known)
-        say(f, false, "store",
-            "sqlite:%s has schema version %d, this postbackd knows up to %d: use the newer program "
-            "that made it",
-            directory, version, known);
     else if (version > 0 && version < known)
         say(f, true, "store", "sqlite:%s: the start upgrades its schema from %d to %d", directory,
             version, known);

@@ -72,11 +72,6 @@ static int migrate_sqlite(const char *directory, bool only_look)
         return failed(why);
     if (version == 0)
         return command_fail(1, "there is no store in %s.", directory);
-    if (version > known)
-        return command_fail(1,
-                            "the store in %s has schema version %d, this postbackd knows up to %d:"
-                            " use the newer program that made it",
-                            directory, version, known);
     int status = version < known && !only_look ? open_and_close(directory) : 0;
     if (status == 0 && version == known)
         printf("schema version %d: nothing to do\n", known);

@@ -75,7 +75,8 @@ typedef void (*store_step_visitor)(void *context, const struct store_step *step)
  * only looks; then visits them. Beside running daemons. Blocking. */
 MUST_CHECK bool postgresql_store_migrate(const char *uri, bool only_look, store_step_visitor visit,
                                          void *context, char **ret_why);
-/* The version of the schema, 0 where there is no store yet; nothing is changed. */
+/* The version of the schema, 0 where there is no store yet; nothing is changed. One that only a
+ * newer program knows is a failure. */
 MUST_CHECK bool sqlite_store_version(const char *directory, int *ret_version, char **ret_why);
 /* What this program brings a store to. */
 int sqlite_store_version_known(void);

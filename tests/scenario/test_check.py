@@ -1,4 +1,7 @@
 """`postbackd check`: what a start would meet, said without starting, and nothing made or changed."""
+import contextlib
+import sqlite3
+
 import pytest
 
 from harness import Daemon
@@ -89,3 +92,13 @@ def test_a_database_that_does_not_answer(tmp_path):
     found = check("--listen", "127.0.0.1:0", "--store", "postgresql://me:hunter2@127.0.0.1:1/x", status=1,
                   POSTBACKD_MASTER_KEY="ab" * 32)
     assert "refused" in found["store"][1] and "hunter2" not in str(found)
+
+
+def test_a_store_of_a_newer_program_is_said_by_check_and_migrate(tmp_path):
+    store = tmp_path / "store"
+    store.mkdir()
+    with contextlib.closing(sqlite3.connect(store / "postbackd.db")) as database:
+        database.execute("PRAGMA user_version=99")
+    found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1)
+    assert "schema version 99" in found["store"][1] and "newer program" in found["store"][1]
+    assert_one_line(run("migrate", "--store", "sqlite:%s" % store), 1, "schema version 99", "newer program")

@@ -398,10 +398,9 @@ static bool is_of_this_version(const char *directory, char **ret_why)
     if (version == 0)
         *ret_why = xprintf("there is no store in %s", directory);
     else
-        *ret_why = xprintf(
-            "the store in %s has schema version %d, not %d: %s", directory, version, SCHEMA_VERSION,
-            version < SCHEMA_VERSION ? "bring it up to date with `postbackd migrate` first"
-                                     : "use the newer program that made it");
+        *ret_why = xprintf("the store in %s has schema version %d, not %d: bring it up to date with"
+                           " `postbackd migrate` first",
+                           directory, version, SCHEMA_VERSION);
     return false;
 }
 

@@ -9,15 +9,20 @@
 #include "store/sqlite/schema.h"
 #include "store/store_open.h"
 
+static bool is_known(int made, int known, char **ret_why)
+{
+    if (made > known)
+        *ret_why = xprintf("postbackd.db has schema version %d, this postbackd knows up to %d:"
+                           " use the newer program that made it",
+                           made, known);
+    return made <= known;
+}
+
 bool migrate(struct sql *q, const struct migration *to, char **ret_why)
 {
     int made = (int)sql_get_int(q, "PRAGMA user_version", -1);
-    if (!sql_failed(q) && made > to->count) {
-        *ret_why = xprintf("postbackd.db has schema version %d, this postbackd knows up to %d:"
-                           " use the newer program that made it",
-                           made, to->count);
+    if (!sql_failed(q) && !is_known(made, to->count, ret_why))
         return false;
-    }
     for (int version = made + 1; version <= to->count && !sql_failed(q); version++) {
         sql_exec(q, "BEGIN IMMEDIATE");
         sql_exec(q, to->steps[version - 1]);
@@ -47,6 +52,8 @@ bool sqlite_store_version(const char *directory, int *ret_version, char **ret_wh
         good = !sql_failed(&q);
         if (!good)
             *ret_why = xstrdup(q.why);
+        else
+            good = is_known(*ret_version, SCHEMA_VERSION, ret_why);
     }
     sql_close(&q);
     buf_free(&path);
