@@ -1,4 +1,5 @@
-// Which address shows which page. To add one: a folder under pages/, and a line here.
+// Which address shows which page. To add one: a folder under pages/, a line here, and one in
+// pages/others.ts.
 import type { ComponentType } from 'preact';
 import type { Scope } from '../lib/types';
 import type { IconName } from '../ui/icons';
