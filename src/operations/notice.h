@@ -39,6 +39,7 @@ struct notice {
     int64_t owed_ms;              /* wall: since when */
     int32_t tries;
     bool may_have_arrived;             /* it was tried, perhaps before a restart */
+    bool is_unlinked;                  /* freed as soon as what is under way has ended */
     int64_t due_mono_ms, last_mono_ms; /* the next step; when the last one was first sent */
 
     struct lane_waiting waiting;

@@ -17,7 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SENDING_MOST 16
+#define SENDING_MOST 16 /* of each way */
 #define TICK_MS 200
 #define TIMEOUT_MS 10000
 #define CONNECT_TIMEOUT_MS 5000
@@ -50,7 +50,8 @@ void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms)
 
 static void end_when_quiet(struct operations *o)
 {
-    if (o->stopping && o->sending == 0 && o->requests == 0)
+    if (o->stopping && o->requests == 0 && o->sending[OPERATIONS_BY_WEBHOOK] == 0 &&
+        o->sending[OPERATIONS_BY_MAIL] == 0)
         loop_stop(o->loop);
 }
 
@@ -86,13 +87,25 @@ static void save(struct notice *n)
     store_change_object(o->options.store, &n->change);
 }
 
+static void cancel(struct notice *n)
+{
+    struct operations *o = n->operations;
+    sender_cancel(o->sender, &n->x);
+    n->step = NOTICE_READY;
+    o->sending[n->channel]--;
+}
+
 void operations_unlink(struct operations *o, struct notice **at)
 {
     struct notice *n = *at;
     *at = n->next;
     o->count--;
     atomic_fetch_sub(&o->known, 1);
-    notice_free(n);
+    if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
+        cancel(n);
+    n->is_unlinked = n->step == NOTICE_SENDING || n->step == NOTICE_ASKING;
+    if (!n->is_unlinked)
+        notice_free(n);
 }
 
 /* How long one that is well still matters after its last message. */
@@ -180,7 +193,10 @@ static void waiting_known(struct task *task)
     struct operations *o = n->operations;
     o->requests--;
     n->step = NOTICE_OWED;
-    compose(n);
+    if (n->is_unlinked)
+        notice_free(n);
+    else
+        compose(n);
     end_when_quiet(o);
 }
 
@@ -257,9 +273,11 @@ static void message_ended(struct notice *n, const struct message_end *end)
 {
     CHECK_MAGIC(n, NOTICE_MAGIC);
     struct operations *o = n->operations;
-    o->sending--;
+    o->sending[n->channel]--;
     n->step = NOTICE_READY;
-    if (end->good) {
+    if (n->is_unlinked) {
+        notice_free(n); /* another node says how it goes on */
+    } else if (end->good) {
         atomic_fetch_add(&o->sent, 1);
         log_end("operations_message_sent", n, end);
         end_message(n);
@@ -303,7 +321,7 @@ static void begin_try(struct notice *n)
         n->last_mono_ms = now_mono(o);
     n->may_have_arrived = true;
     n->step = NOTICE_SENDING;
-    o->sending++;
+    o->sending[n->channel]++;
 }
 
 static void send_webhook(struct notice *n, const struct recipient *to)
@@ -393,7 +411,7 @@ static void try_ready(struct notice *n)
         withdraw(n);
         return;
     }
-    if (o->sending >= SENDING_MOST || n->saving || is_partner_busy(o, n))
+    if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_partner_busy(o, n))
         return;
     if (has_mailed_enough(o, n))
         n->due_mono_ms = now_mono(o) + MAILS_LATER_MS;
@@ -480,13 +498,9 @@ static void stop_on_loop(struct task *task)
     struct operations *o = CONTAINER_OF(task, struct operations, stop_task);
     o->stopping = true;
     loop_timer_clear(o->loop, &o->timer);
-    for (struct notice *n = o->notices; n; n = n->next) {
-        if (n->step != NOTICE_SENDING || n->channel == OPERATIONS_BY_MAIL)
-            continue; /* a mail under way ends soon: mailer_abort */
-        sender_cancel(o->sender, &n->x);
-        n->step = NOTICE_READY;
-        o->sending--;
-    }
+    for (struct notice *n = o->notices; n; n = n->next)
+        if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
+            cancel(n); /* a mail under way ends soon: mailer_abort */
     end_when_quiet(o);
 }
 

@@ -20,7 +20,8 @@ struct operations {
     bool running;
     struct notice *notices;
     size_t count;
-    int32_t sending, requests; /* under way: exchanges, questions to the store */
+    /* Under way: messages, each way with seats of its own, and questions to the store. */
+    int32_t sending[OPERATIONS_CHANNELS], requests;
     struct timer timer;
     bool timer_set, stopping;
     struct task stop_task;
@@ -31,7 +32,7 @@ struct operations {
 /* Looks at it again after so long. */
 void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms);
 
-/* Takes it out of the list, and frees it. */
+/* Takes it out of the list, and frees it: now, or when what is under way has ended. */
 void operations_unlink(struct operations *o, struct notice **at);
 
 /* Whether this node sends what it owes. */

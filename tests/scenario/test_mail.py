@@ -75,6 +75,26 @@ def test_a_url_that_is_down_holds_up_no_mail_and_the_other_way_round(own_daemon,
     p.receiver.close()
 
 
+def test_a_mail_server_that_hangs_holds_up_no_webhook(own_daemon, server):
+    """As many accounts have a mail under way as there are messages in progress."""
+    server.says["MAIL"] = "hang"
+    daemon = start(own_daemon, server)
+    many = [partner(daemon) for _ in range(16)]
+    for p in many:
+        p.says["callback"] = 503
+        p.event_some(20)
+    eventually(lambda: [line for line in server.lines if line.startswith("MAIL")])
+    eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == len(many), 30)
+    ops = Receiver()
+    other = Partner(daemon, {"callback": 200}, ops.url)
+    other.suspend()
+    assert eventually(lambda: messages(ops), 30)[0].json["PartnerId"] == other.partner_id
+    assert mails(server) == []
+    ops.close()
+    for p in many + [other]:
+        p.receiver.close()
+
+
 def test_an_owed_mail_survives_a_kill_and_a_server_that_hangs_no_stop(own_daemon, server):
     server.says["MAIL"] = "hang"
     daemon = start(own_daemon, server)

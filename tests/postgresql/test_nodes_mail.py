@@ -1,0 +1,45 @@
+"""Mails of several daemons on one database: who sends them, and what becomes of one under way."""
+import signal
+
+import nodes
+import pytest
+from harness import eventually
+from smtp import MailServer
+from test_mail import FROM, mails, partner
+
+
+@pytest.fixture
+def mail_server():
+    s = MailServer()
+    yield s
+    s.close()
+
+
+def test_a_mail_is_under_way_at_a_node_that_has_lost_its_shards(tmp_path, database, mail_server):
+    """The other node has sent it meanwhile, and says so: that is no end of the first one."""
+    cluster = nodes.Cluster(tmp_path, database)
+    env = {"POSTBACKD_SMTP_URL": mail_server.url(), "POSTBACKD_MAIL_FROM": FROM, "POSTBACKD_OPERATIONS_SPACING": "1"}
+    try:
+        mail_server.says["MAIL"] = "hang"
+        a = cluster.start("a", env=env)
+        p = partner(a)
+        p.suspend()
+        eventually(lambda: [line for line in mail_server.lines if line.startswith("MAIL")])
+        a.process.send_signal(signal.SIGSTOP)
+        try:
+            del mail_server.says["MAIL"]
+            b = cluster.start("b", env=env)
+            eventually(lambda: len(mails(mail_server)) == 1, 40)
+            eventually(lambda: b.metrics()["postbackd_operations_sent_total"] == 1)
+            assert b.api().patch("/api/v1/apps/" + p.app_id, {"Name": "After the mail"}).status == 200
+        finally:
+            a.process.send_signal(signal.SIGCONT)
+        eventually(lambda: a.api().get("/api/v1/apps/" + p.app_id).json["Name"] == "After the mail", 30)
+        assert a.process.poll() is None
+        p.says["callback"] = 200
+        eventually(lambda: len(mails(mail_server)) == 2, 60)
+        assert "works again" in mails(mail_server)[1][1]["Subject"]
+        assert a.stop() == 0
+        p.receiver.close()
+    finally:
+        cluster.stop()
