@@ -213,6 +213,7 @@ int api_headers_in(void *context, struct http_request *r)
     if (!c->route)
         return answer_without_route(c, path_known);
     r->body_max_bytes = body_bytes_most(c->route);
+    r->is_probe = c->route->flags & ROUTE_PROBE;
     if (c->route->flags & ROUTE_PUBLIC)
         return !(c->route->flags & ROUTE_PROBE) && refuse_stranger(c);
     if (!judge_caller(c) || !take_rate(c))

@@ -33,7 +33,7 @@ void log_set(enum log_level least, bool json)
     atomic_store(&as_json, json);
 }
 
-static void add_escaped(struct buf *b, struct str s)
+void log_add_escaped(struct buf *b, struct str s)
 {
     for (size_t i = 0; i < s.n && b->n < TEXT_END;) {
         unsigned char c = (unsigned char)s.p[i];
@@ -71,7 +71,7 @@ static void add_text_fields(struct buf *b, const struct log_field *f)
             buf_add_str(b, f->text);
         } else {
             buf_add_char(b, '"');
-            add_escaped(b, f->text);
+            log_add_escaped(b, f->text);
             buf_add_char(b, '"');
         }
     }
@@ -85,7 +85,7 @@ static void add_json_fields(struct buf *b, const struct log_field *f)
             buf_add_int(b, f->number);
         } else {
             buf_add_char(b, '"');
-            add_escaped(b, f->text);
+            log_add_escaped(b, f->text);
             buf_add_char(b, '"');
         }
     }

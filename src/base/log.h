@@ -11,6 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct buf;
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 struct log_field {
@@ -25,6 +27,9 @@ struct log_field {
 #define LOG_INT(name, v) ((struct log_field){(name), STR_NONE, (int64_t)(v), true})
 
 void log_set(enum log_level least, bool json);
+/* The text between the quotes of a line of JSON that is at most PIPE_BUF bytes: what would not fit
+ * is cut, with room left for names and numbers behind it. */
+void log_add_escaped(struct buf *line, struct str text);
 void log_write(enum log_level level, const char *event, const struct log_field *fields);
 
 #define LOG_AT(level, event, ...)                                                                  \

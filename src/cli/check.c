@@ -86,6 +86,28 @@ static void check_certificate(struct findings *f, const struct daemon_options *o
     tls_context_free(tls);
 }
 
+/* What is not there yet is made by the start, in a directory that has to be. */
+static bool can_be_made(const char *path)
+{
+    char *copy = xstrdup(path);
+    bool good = access(dirname(copy), W_OK | X_OK) == 0;
+    free(copy);
+    return good;
+}
+
+static void check_access_log(struct findings *f, const struct daemon_options *o)
+{
+    const char *file = o->access_log;
+    if (!file)
+        return;
+    if (strcmp(file, "-") == 0)
+        say(f, true, "access-log", "standard error");
+    else if (access(file, W_OK) == 0 || (errno == ENOENT && can_be_made(file)))
+        say(f, true, "access-log", "%s", file);
+    else
+        say(f, false, "access-log", "%s: %s", file, strerror(errno));
+}
+
 static void check_authorities(struct findings *f, const struct daemon_options *o)
 {
     char *why = NULL;
@@ -121,15 +143,6 @@ static void check_postgresql(struct findings *f, const char *what, const char *u
     else
         say(f, true, what, "%s", buf_c(&name));
     buf_free(&name);
-}
-
-/* A directory that is not there yet is made by the start, in one that has to be. */
-static bool can_be_made(const char *directory)
-{
-    char *copy = xstrdup(directory);
-    bool good = access(dirname(copy), W_OK | X_OK) == 0;
-    free(copy);
-    return good;
 }
 
 static void check_sqlite(struct findings *f, const char *directory)
@@ -187,6 +200,7 @@ int command_check(struct settings *s)
     say(&found, true, "settings", "all are understood");
     check_listen(&found, &o);
     check_certificate(&found, &o);
+    check_access_log(&found, &o);
     check_authorities(&found, &o);
     check_store(&found, &o);
     check_master_key(&found, &o);

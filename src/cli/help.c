@@ -96,7 +96,7 @@ void help_print_manual(void)
         "The command line takes precedence over the environment, which takes\nprecedence over the "
         "file.\n"
         ".SH SIGNALS\nSIGTERM and SIGINT stop accepting requests, finish running attempts and exit "
-        "0.\nSIGHUP reloads the certificate.\n"
+        "0.\nSIGHUP reloads the certificate and opens the access log anew.\n"
         ".SH EXIT STATUS\n0 success; 1 failure; 2 wrong usage.\n");
     flush_out(&text);
 }

@@ -111,6 +111,13 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_LOG_FORMAT] = {"log-format", "FORMAT", "text", "text or json.", S, false, false},
     [OPTION_LOG_LEVEL] = {"log-level", "LEVEL", "info", "debug, info, warning or error.", S, false,
                           false},
+    [OPTION_ACCESS_LOG] = {"access-log", "FILE", NULL,
+                           "Log each request as a line of JSON into this file, or to standard "
+                           "error (-). SIGHUP opens the file anew.",
+                           S, false, false},
+    [OPTION_ACCESS_LOG_PROBES] = {"access-log-probes", NULL, NULL,
+                                  "Also log requests of /healthz, /readyz and /metrics.", S, false,
+                                  false},
     [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
                              "An operator key with every scope (16 characters or more).",
                              S | COMMAND_IMPORT | COMMAND_RECONCILE | COMMAND_USER, false, true},

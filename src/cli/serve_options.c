@@ -301,9 +301,16 @@ static bool set_log(struct settings *s, struct str *ret_why)
     return fail(s, ret_why, OPTION_LOG_LEVEL, "debug, info, warning or error.");
 }
 
+static void read_access_log(struct settings *s, struct daemon_options *o)
+{
+    o->access_log = text_or_null(s, OPTION_ACCESS_LOG);
+    o->access_log_probes = str_is(settings_text(s, OPTION_ACCESS_LOG_PROBES), "true");
+}
+
 bool serve_options_read(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     *o = (struct daemon_options){.version = POSTBACKD_VERSION};
+    read_access_log(s, o);
     return set_log(s, ret_why) && read_listener(s, o, ret_why) && read_numbers(s, o, ret_why) &&
            read_cidrs(s, OPTION_ALLOW_DESTINATION, &o->rules.allowed, &o->rules.allowed_count,
                       ret_why) &&

@@ -21,6 +21,7 @@
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
+#include "http/access_log.h"
 #include "net/tls.h"
 #include "people/people.h"
 #include "services/books_watch.h"
@@ -75,6 +76,7 @@ struct daemon {
     struct ssl_ctx_st *tls;
     struct tls_authorities *authorities;
     int listen_fd;
+    struct access_log *access_log; /* NULL: none */
     struct lap *laps;
     size_t lap_count;
     struct peer_changes peer_changes;
@@ -142,7 +144,12 @@ static bool open_listener(struct daemon *d, char **ret_why)
         return false;
     if (d->options.tls_cert_file)
         d->tls = tls_server_new(d->options.tls_cert_file, d->options.tls_key_file, ret_why);
-    return !d->options.tls_cert_file || d->tls;
+    if (d->options.tls_cert_file && !d->tls)
+        return false;
+    if (d->options.access_log)
+        d->access_log =
+            access_log_open(d->options.access_log, d->options.access_log_probes, ret_why);
+    return !d->options.access_log || d->access_log;
 }
 
 static bool make_senders(struct daemon *d, char **ret_why)
@@ -320,6 +327,7 @@ static void make_servers(struct daemon *d)
             .context = lap->api,
             .listen_fd = d->listen_fd,
             .tls_context = d->tls,
+            .access_log = d->access_log,
             .trusted_proxies = d->options.trusted_proxies,
             .trusted_proxy_count = d->options.trusted_proxy_count,
             .buffers_max_bytes = http_buffers_part(d->lap_count),
@@ -434,6 +442,18 @@ static void reload_tls(struct daemon *d)
     log_info("certificate_reloaded", LOG_C("file", d->options.tls_cert_file));
 }
 
+static void reopen_access_log(struct daemon *d)
+{
+    char *why = NULL;
+    if (!d->access_log)
+        return;
+    if (access_log_reopen(d->access_log, &why))
+        log_info("access_log_reopened", LOG_C("file", d->options.access_log));
+    else
+        log_error("reload_failed", LOG_C("reason", why), LOG_C("kept", "the open access log"));
+    free(why);
+}
+
 /* --- stop ----------------------------------------------------------------------------------- */
 
 static void server_stopped(void *context)
@@ -499,6 +519,7 @@ static void free_parts(struct daemon *d)
             loop_free(d->laps[i].loop);
     }
     free(d->laps);
+    access_log_close(d->access_log);
     if (d->api)
         api_free(d->api);
     if (d->books)
@@ -546,6 +567,7 @@ int daemon_run(struct daemon *d)
         if (signal == SIGHUP) {
             supervisor_tell_reloading(d->env);
             reload_tls(d);
+            reopen_access_log(d);
             supervisor_tell("READY=1");
         }
         watch_look(d->watch);

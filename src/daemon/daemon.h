@@ -34,9 +34,11 @@ struct daemon_options {
     const char *proxy;                /* NULL: none */
     bool http2;                       /* offered to https receivers */
     struct str public_url;            /* absent: none */
-    struct str operator_key;          /* absent: none */
-    struct str master_key;            /* absent: the key file */
-    struct str second_master_key;     /* absent: none */
+    const char *access_log;           /* a file, or "-"; NULL: none */
+    bool access_log_probes;
+    struct str operator_key;      /* absent: none */
+    struct str master_key;        /* absent: the key file */
+    struct str second_master_key; /* absent: none */
     int32_t loops;
     int32_t reads_per_minute;
     struct str operations_url;   /* the operator's; absent: none */

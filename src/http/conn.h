@@ -82,6 +82,9 @@ struct conn {
     struct timer drained_timer;
     void (*drained)(struct http_request *r);
     char request_id[REQUEST_ID_BYTES];
+    /* Of the present request, for the access log. */
+    int status; /* 0: none yet */
+    int64_t began_mono_ms, response_bytes;
 };
 
 /* fd -1: detached. tls: for stream_open. */
@@ -131,6 +134,8 @@ static inline bool conn_out_waits(const struct conn *c)
     return c->out.n > c->out_at;
 }
 
+/* http/response.c: the request is over, whatever became of it: its line of the access log. */
+void response_log(struct conn *c);
 /* http/response.c: the request's id, the client's or a new one. */
 void response_choose_id(struct conn *c);
 /* http/response.c: the handler has not answered in time. */

@@ -38,6 +38,7 @@ static void take_spare_body(struct conn *c)
 
 static void forget_request(struct conn *c)
 {
+    response_log(c);
     arena_free(&c->request.arena);
     c->request.magic = 0;
     c->drained = NULL;
@@ -162,9 +163,11 @@ static void fill_request(struct conn *c)
     r->secure = c->tls;
     r->gone = false;
     r->body_max_bytes = c->server->options.body_max_bytes;
-    r->known = false;
+    r->known = r->is_probe = false;
+    r->caller = STR_NONE;
     r->context = NULL;
     response_choose_id(c);
+    c->began_mono_ms = loop_mono_ms(r->loop);
     const struct http_server_options *o = &c->server->options;
     if (o->trusted_proxy_count > 0) {
         forwarded_resolve(r, o->trusted_proxies, o->trusted_proxy_count);

@@ -1,5 +1,6 @@
 /* Writing responses into a connection's `out`. */
 #include "domain/clock.h"
+#include "http/access_log.h"
 #include "http/conn.h"
 
 #include <stdatomic.h>
@@ -122,6 +123,7 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
 {
     struct buf *to = &c->out;
     ASSERT(status >= 200 && status <= 599);
+    c->status = status;
     atomic_fetch_add_explicit(&counted[status - 200], 1, memory_order_relaxed);
     ASSERT(extra.n == 0 || (extra.n > 2 && memcmp(extra.p + extra.n - 2, "\r\n", 2) == 0));
     buf_add_c(to, "HTTP/1.1 ");
@@ -153,8 +155,10 @@ static void add_length_and_body(struct conn *c, int status, struct str body, boo
         ASSERT(body.n == 0);
         buf_add_c(to, "\r\n");
     }
-    if (!head_only)
+    if (!head_only) {
         buf_add_str(to, body);
+        c->response_bytes += (int64_t)body.n;
+    }
 }
 
 static void before_answer(struct conn *c)
@@ -181,10 +185,12 @@ void response_problem(struct conn *c, int status, const char *detail)
 {
     /* Without a request that was understood there is neither an id nor a method. */
     bool known = c->request.magic == HTTP_REQUEST_MAGIC;
+    if (!known)
+        c->request.request_id = new_id(c);
     struct buf body = {0};
     buf_printf(&body, "{\"type\":\"about:blank\",\"title\":\"%s\",\"status\":%d,\"detail\":\"%s\"}",
                http_status_title(status), status, detail);
-    add_head(c, status, "application/problem+json", known ? c->request.request_id : new_id(c),
+    add_head(c, status, "application/problem+json", c->request.request_id,
              status == 503 ? STR("Retry-After: 1\r\n") : STR_NONE);
     add_length_and_body(c, status, buf_str(&body), known && c->request.method == HTTP_HEAD);
     buf_free(&body);
@@ -206,6 +212,36 @@ void response_late(struct conn *c)
     before_answer(c);
     response_problem(c, 503, c->late_detail);
     c->request.gone = true;
+}
+
+/* Where the client has left before its answer, others say 499, too. */
+#define STATUS_CLIENT_LEFT 499
+
+void response_log(struct conn *c)
+{
+    struct access_log *log = c->server ? c->server->options.access_log : NULL;
+    const struct http_request *r = &c->request;
+    struct access_entry e = {
+        .status = c->status ? c->status : STATUS_CLIENT_LEFT,
+        .response_bytes = c->response_bytes,
+        .request_id = r->request_id,
+        .client = c->peer.address,
+    };
+    c->status = 0;
+    c->response_bytes = 0;
+    if (!log)
+        return;
+    e.wall_ms = loop_wall_ms(r->loop);
+    if (r->magic == HTTP_REQUEST_MAGIC) {
+        e.client = r->peer;
+        e.method = r->method_text;
+        e.path = r->path;
+        e.caller = r->caller;
+        e.is_probe = r->is_probe;
+        e.request_bytes = (int64_t)r->body.n;
+        e.duration_ms = loop_mono_ms(r->loop) - c->began_mono_ms;
+    }
+    access_log_write(log, &e);
 }
 
 /* ---- in pieces */
@@ -232,6 +268,7 @@ void http_respond_piece(struct http_request *r, struct str piece,
         if (c->chunked_out)
             buf_printf(&c->out, "%zx\r\n", piece.n);
         buf_add_str(&c->out, piece);
+        c->response_bytes += (int64_t)piece.n;
         if (c->chunked_out)
             buf_add_c(&c->out, "\r\n");
     }

@@ -49,6 +49,9 @@ struct http_request {
      * client has proved who it is, which makes its connection the last one to be closed. */
     size_t body_max_bytes;
     bool known;
+    /* Likewise, for the access log: who the client is, and that it only asks how we are. */
+    struct str caller;
+    bool is_probe;
     struct arena arena; /* freed with the request */
     struct loop *loop;
     void *context; /* the handler's */
@@ -102,6 +105,7 @@ struct http_numbers {
 };
 struct http_numbers http_get_numbers(void);
 
+struct access_log;
 struct http_server;
 
 /* Of what all connections of the process may hold in buffers, the part of one of so many servers:
@@ -115,8 +119,9 @@ struct http_server_options {
      * is here already, the connection closes. Comes before 413 and 100 Continue. May be NULL. */
     int (*headers_in)(void *context, struct http_request *r);
     void *context;
-    int listen_fd;     /* shared between loops; owned by the caller */
-    void *tls_context; /* SSL_CTX* or NULL; see net/tls.h */
+    int listen_fd;                 /* shared between loops; owned by the caller */
+    void *tls_context;             /* SSL_CTX* or NULL; see net/tls.h */
+    struct access_log *access_log; /* NULL: none is kept */
     const struct cidr *trusted_proxies;
     size_t trusted_proxy_count;
     /* 0: the limit of base/limits.h. The deadlines are absolute, so that dripping does not help:
