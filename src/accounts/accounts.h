@@ -10,6 +10,7 @@
 #include "base/problem.h"
 #include "domain/callback_end.h"
 #include "domain/event.h"
+#include "domain/request_format.h"
 #include "domain/url.h"
 
 #include <stdatomic.h>
@@ -102,6 +103,7 @@ struct app {
     int32_t rate_per_second; /* 0: no limit */
     struct final_statuses final_statuses;
     struct success_answer success_answer;
+    enum request_format request_format;
     struct secrets secrets; /* Callback Secrets, decrypted */
     struct client_certificate certificate;
 };

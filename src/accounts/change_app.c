@@ -31,6 +31,7 @@ static const struct field_rule app_rules[] = {
     {"FinalStatuses", true, true},
     {"SuccessAnswer", true, true},
     {"RewardTypes", true, true},
+    {"RequestFormat", true, true},
     {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
@@ -47,7 +48,7 @@ static void app_urls(const struct fields *f, int64_t now_ms, struct app *a)
 {
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++) {
         const char *name = lane_url_field((enum lane_kind)kind);
-        fields_url(f, name, &a->url[kind]);
+        fields_callback_url(f, name, &a->url[kind]);
         /* Setting a URL, even to the same value, ends what 410s began. */
         if (fields_given(f, name))
             enable_lane(a, (enum lane_kind)kind, now_ms);
@@ -153,6 +154,14 @@ static void app_success_answer(const struct fields *f, struct app *a)
         a->success_answer = made;
 }
 
+static void app_request_format(const struct fields *f, struct app *a)
+{
+    struct str name = STR_NONE;
+    fields_text(f, "RequestFormat", 0, NAME_BYTES_MAX, &name);
+    if (name.p && !request_format_parse(name, &a->request_format))
+        problem_add(f->faults, STR("RequestFormat"), "invalid", "must be json, form or get");
+}
+
 static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -177,6 +186,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     fields_final_statuses(f, "FinalStatuses", &a->final_statuses);
     app_success_answer(f, a);
     fields_reward_types(f, "RewardTypes", &t->unwanted_types);
+    app_request_format(f, a);
     t->reward_decimals = (uint8_t)decimals;
     t->disqualification_cap = (uint32_t)cap;
     a->timeout_ms = (int32_t)timeout_s * 1000;

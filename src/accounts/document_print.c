@@ -151,6 +151,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     document_print_final_statuses(&w, &a->final_statuses);
     document_print_success_answer(&w, &a->success_answer);
     document_print_reward_types(&w, t->unwanted_types);
+    json_key_c(&w, "RequestFormat", request_format_name(a->request_format));
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);

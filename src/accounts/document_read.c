@@ -254,6 +254,16 @@ static void read_success_answer(struct document_reader *r, struct success_answer
         wrong(r, "SuccessAnswer");
 }
 
+/* Absent in stores that were written before there was such a choice: JSON. */
+static enum request_format read_request_format(struct document_reader *r)
+{
+    enum request_format format = REQUEST_JSON;
+    if (json_member(r->document, "RequestFormat") &&
+        !request_format_parse(text(r, "RequestFormat"), &format))
+        wrong(r, "RequestFormat");
+    return format;
+}
+
 /* Absent in stores that were written before there was such a choice: all are wanted. */
 static uint32_t read_unwanted_types(struct document_reader *r)
 {
@@ -321,6 +331,7 @@ bool document_read_app(struct arena *arena, const struct json *document, const s
     read_app_terms(&r, &a);
     read_final_statuses(&r, &a.final_statuses);
     read_success_answer(&r, &a.success_answer);
+    a.request_format = read_request_format(&r);
     bool opened = read_secrets(&r, "Secret", &a.secrets) && read_app_certificate(&r, &a);
     for (int kind = LANE_SUCCESS; opened && kind < LANE_KINDS; kind++)
         a.url[kind] = url_or_none(&r, lane_url_field((enum lane_kind)kind));

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "domain/email.h"
 #include "domain/money.h"
+#include "domain/url_macros.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -317,4 +318,17 @@ void fields_url(const struct fields *f, const char *name, struct str *ret)
         problem_add(f->faults, str_of(name), "invalid", "%s", why);
     else
         *ret = v->text;
+}
+
+/* What is set already stays as it is, whatever its braces mean. */
+void fields_callback_url(const struct fields *f, const char *name, struct str *ret)
+{
+    const struct json *v = json_member(f->body, name);
+    struct buf why = {0};
+    if (v && v->type == JSON_STRING && !is_masked_form_of(v->text, *ret) &&
+        !url_macros_check(v->text, &why))
+        problem_add(f->faults, str_of(name), "invalid", "%s", buf_c(&why));
+    else
+        fields_url(f, name, ret);
+    buf_free(&why);
 }

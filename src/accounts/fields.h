@@ -49,3 +49,5 @@ void fields_id(const struct fields *f, const char *name, struct str *ret);
 void fields_email(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. A URL as it was shown, with its user info masked, means the one in *ret. */
 void fields_url(const struct fields *f, const char *name, struct str *ret);
+/* The same of a URL that may have macros (domain/url_macros.h). */
+void fields_callback_url(const struct fields *f, const char *name, struct str *ret);

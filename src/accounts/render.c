@@ -80,6 +80,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     document_print_final_statuses(w, &a->final_statuses);
     document_print_success_answer(w, &a->success_answer);
     document_print_reward_types(w, t->unwanted_types);
+    json_key_c(w, "RequestFormat", request_format_name(a->request_format));
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)

@@ -9,7 +9,9 @@
 #include "api/internal.h"
 #include "domain/clock.h"
 #include "domain/payload.h"
+#include "domain/request_format.h"
 #include "domain/signature.h"
+#include "send/request.h"
 
 /* A receiver may answer with thousands of short lines, which are looked at in pairs. */
 #define HEADER_LINES_SHOWN 200
@@ -78,44 +80,69 @@ static void render_end(struct json_writer *w, const struct attempt *a)
     json_key_string(w, "Detail", a->detail.n ? a->detail : STR_NONE);
 }
 
-void render_attempt_members(struct json_writer *w, const struct attempt *a)
-{
-    json_key_int(w, "Number", a->number);
-    json_key_bool(w, "Manual", a->manual);
-    json_key_time(w, "At", a->at_ms);
-    json_key_int(w, "DurationMs", a->duration_ms);
-    json_key_string(w, "Url", a->url);
-    render_end(w, a);
-    json_key(w, "RequestHeaders");
-    json_headers(w, a->request_headers);
-    json_key(w, "ResponseHeaders");
-    json_headers(w, a->response_headers);
-    json_key_string(w, "ResponseBody", a->response_body);
-}
+/* --- the request ------------------------------------------------------------------------------ */
 
-void render_attempt(struct json_writer *w, const struct attempt *a)
+/* With Sig or with asterisks; absent where the body is no longer kept. */
+static struct str shown_body(struct call *c, const struct event *e, const struct app *app)
 {
-    json_object(w);
-    render_attempt_members(w, a);
-    json_end_object(w);
-}
-
-void render_body(struct call *c, struct json_writer *w, const struct event *e,
-                 const struct app *app)
-{
-    json_key(w, "Body");
-    if (!e->body.p) {
-        json_null(w);
-        return;
-    }
-    struct str copy = arena_str(&c->r->arena, e->body);
     char hex[SIG_HEX_BYTES];
+    if (!e->body.p)
+        return STR_NONE;
+    struct str copy = arena_str(&c->r->arena, e->body);
     if (call_may(c, SCOPE_APPS_WRITE))
         signature_sig(e->panelist_id, e->event_id, secrets_sig(&app->secrets, call_now_ms(c)), hex);
     else
         memset(hex, '*', sizeof hex);
     payload_sign((char *)copy.p, e->signature_offset, hex);
-    json_string(w, copy);
+    return copy;
+}
+
+void render_body(struct call *c, struct json_writer *w, const struct event *e,
+                 const struct app *app)
+{
+    json_key_string(w, "Body", shown_body(c, e, app));
+}
+
+/* The log has the URL as it was set, and the body's copy tells the rest: so what is erased from the
+ * body is nowhere else. Without the body, or where nothing was changed, the URL is shown as set. */
+void render_request(struct call *c, struct json_writer *w, const struct attempt *a,
+                    const struct event *e, const struct app *app)
+{
+    struct buf url = {0}, body = {0};
+    enum request_format format =
+        a->request_headers.p ? request_format_of_log(a->request_headers) : REQUEST_JSON;
+    struct request_facts facts = {.occurred_ms = e->occurred_ms, .is_test = e->is_test};
+    if (e->body.p && a->url.p && !request_is_plain(format, a->url)) {
+        facts.body = shown_body(c, e, app);
+        if (call_may(c, SCOPE_APPS_WRITE))
+            facts.secret = secrets_sig(&app->secrets, call_now_ms(c));
+        request_print_url(&url, a->url, format, &facts);
+        if (format == REQUEST_FORM)
+            request_print_body(&body, format, facts.body);
+    }
+    json_key_c(w, "Method", request_format_method(format));
+    json_key_string(w, "Url", url.p ? buf_str(&url) : a->url);
+    json_key(w, "RequestHeaders");
+    json_headers(w, a->request_headers);
+    json_key_string(w, "RequestBody", body.p ? buf_str(&body) : STR_NONE);
+    buf_free(&url);
+    buf_free(&body);
+}
+
+/* --- attempts and callbacks ------------------------------------------------------------------- */
+
+void render_attempt_members(struct call *c, struct json_writer *w, const struct attempt *a,
+                            const struct event *e, const struct app *app)
+{
+    json_key_int(w, "Number", a->number);
+    json_key_bool(w, "Manual", a->manual);
+    json_key_time(w, "At", a->at_ms);
+    json_key_int(w, "DurationMs", a->duration_ms);
+    render_request(c, w, a, e, app);
+    render_end(w, a);
+    json_key(w, "ResponseHeaders");
+    json_headers(w, a->response_headers);
+    json_key_string(w, "ResponseBody", a->response_body);
 }
 
 static void masked_url(struct json_writer *w, const struct app *app, enum lane_kind lane)
@@ -208,8 +235,11 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
         render_last_attempt(w, row);
     } else {
         json_key_array(w, "Attempts");
-        for (size_t i = 0; i < row->log_count; i++)
-            render_attempt(w, &row->log[i]);
+        for (size_t i = 0; i < row->log_count; i++) {
+            json_object(w);
+            render_attempt_members(c, w, &row->log[i], &row->event, app);
+            json_end_object(w);
+        }
         json_end_array(w);
     }
     json_end_object(w);

@@ -10,8 +10,12 @@ enum callback_shown { SHOW_ITEM, SHOW_ITEM_WITH_BODY, SHOW_WHOLE };
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
                      enum callback_shown shown);
 void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row);
-void render_attempt(struct json_writer *w, const struct attempt *a);
-void render_attempt_members(struct json_writer *w, const struct attempt *a);
+/* Of the callback `e`, whose body tells what stood in place of the URL's macros. */
+void render_attempt_members(struct call *c, struct json_writer *w, const struct attempt *a,
+                            const struct event *e, const struct app *app);
+/* Its members Method, Url, RequestHeaders and RequestBody. */
+void render_request(struct call *c, struct json_writer *w, const struct attempt *a,
+                    const struct event *e, const struct app *app);
 /* The body as an attempt made now would send it: with Sig. Null where it is no longer kept. */
 void render_body(struct call *c, struct json_writer *w, const struct event *e,
                  const struct app *app);

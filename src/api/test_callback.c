@@ -1,5 +1,6 @@
-/* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline. It
- * is recorded nowhere: kept out of reports, feed, books and suspension. */
+/* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline, or,
+ * with "Send":false, only shown. It is recorded nowhere: kept out of reports, feed, books and
+ * suspension. */
 #include "api/callback_render.h"
 #include "api/internal.h"
 #include "api/live.h"
@@ -9,12 +10,15 @@
 #include "delivery/request.h"
 #include "domain/money.h"
 #include "domain/payload.h"
+#include "domain/url_macros.h"
+#include "send/request.h"
 
 #include <stdio.h>
 
 struct testing {
     struct call *c;
     struct delivery_test test;
+    bool sends;
     char event_id[40];
 };
 
@@ -34,7 +38,7 @@ static void test_done(struct task *task)
     json_write_to(&w, &body);
     json_object(&w);
     json_key_string(&w, "RewardId", t->test.event.event_id);
-    render_attempt_members(&w, &t->test.attempt);
+    render_attempt_members(t->c, &w, &t->test.attempt, &t->test.event, t->c->app);
     render_body(t->c, &w, &t->test.event, t->c->app);
     json_end_object(&w);
     call_answer_json(t->c, 200, &body);
@@ -63,15 +67,26 @@ static void read_amount(struct call *c, const struct json *object, const char *n
                     "A decimal with at most 6 fractional digits.");
 }
 
+static bool is_apps_own(const struct app *app, struct str url)
+{
+    bool own = false;
+    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
+        own = own || str_eq(app->url[k], url);
+    return own;
+}
+
 static void read_url(struct call *c, const struct json *object, struct testing *t)
 {
     const struct json *m = json_member(object, "Url");
     struct url url;
+    struct buf macros_why = {0};
     const char *why;
     if (!m || m->type == JSON_NULL)
         return;
     if (m->type != JSON_STRING)
         problem_add(&c->problems, STR("Url"), "invalid", "A URL as a string.");
+    else if (!is_apps_own(c->app, m->text) && !url_macros_check(m->text, &macros_why))
+        problem_add(&c->problems, STR("Url"), "invalid", "%s", buf_c(&macros_why));
     else if (!url_parse(&t->test.arena, m->text, &url, &why))
         problem_add(&c->problems, STR("Url"), "invalid", "%s", why);
     else if (url_is_masked(&url))
@@ -79,14 +94,24 @@ static void read_url(struct call *c, const struct json *object, struct testing *
                     URL_MASKED_WHY ", or leave Url out to test the app's own");
     else
         t->test.url = arena_str(&t->test.arena, m->text);
+    buf_free(&macros_why);
 }
 
-static bool is_apps_own(const struct app *app, struct str url)
+/* The app's own unless another is to be tried. */
+static void read_format(struct call *c, const struct json *object, struct testing *t)
 {
-    bool own = false;
-    for (enum lane_kind k = LANE_SUCCESS; k < LANE_KINDS; k++)
-        own = own || str_eq(app->url[k], url);
-    return own;
+    const struct json *m = json_member(object, "RequestFormat");
+    t->test.format = c->app->request_format;
+    if (m && (m->type != JSON_STRING || !request_format_parse(m->text, &t->test.format)))
+        problem_add(&c->problems, STR("RequestFormat"), "invalid", "json, form or get.");
+}
+
+static void read_send(struct call *c, const struct json *object, struct testing *t)
+{
+    const struct json *m = json_member(object, "Send");
+    t->sends = !m || m->type != JSON_FALSE;
+    if (m && m->type != JSON_TRUE && m->type != JSON_FALSE)
+        problem_add(&c->problems, STR("Send"), "invalid", "true or false.");
 }
 
 /* A test that goes anywhere carries a Sig anywhere: with it, its sender could make callbacks. */
@@ -117,8 +142,8 @@ static void read_names(struct call *c, const struct json *object, struct event *
 
 static void refuse_unknown(struct call *c, const struct json *object)
 {
-    static const char *const known[] = {"RewardType", "PanelistId", "Url", "Reward",
-                                        "RevenueAmount"};
+    static const char *const known[] = {"RewardType",    "PanelistId",    "Url", "Reward",
+                                        "RevenueAmount", "RequestFormat", "Send"};
     for (const struct json *m = object->first; m; m = m->next) {
         bool found = false;
         for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -189,26 +214,26 @@ static void print_headers(struct json_writer *w, struct str lines)
     json_end_object(w);
 }
 
-/* Whoever listens (`postbackd listen`) gets a copy: the same request, signed the same. */
+/* Whoever listens (`postbackd listen`) gets a copy, as JSON whatever the format. */
 static void tell_live(struct testing *t)
 {
     struct call *c = t->c;
     const struct event *e = &t->test.event;
-    struct request_source from = request_of_test(e);
-    struct buf headers = {0}, body = {0}, json = {0};
+    struct request_source from = request_of_test(e, REQUEST_JSON, STR("/"));
+    struct callback_request request = {0};
+    struct buf json = {0};
     struct json_writer w;
-    request_build(&headers, &body, &from, c->app, call_now_ms(c));
+    request_build(&request, &from, c->app, call_now_ms(c));
     json_write_to(&w, &json);
     json_object(&w);
     json_key_string(&w, "RewardId", e->event_id);
     json_key_string(&w, "AppId", c->app->id);
     json_key_c(&w, "RewardType", event_type_name(e->type));
-    print_headers(&w, buf_str(&headers));
-    json_key_string(&w, "Body", buf_str(&body));
+    print_headers(&w, buf_str(&request.headers));
+    json_key_string(&w, "Body", buf_str(&request.body));
     json_end_object(&w);
     live_test(c->api->options.live, c->account_no, call_now_ms(c), buf_str(&json));
-    buf_free(&headers);
-    buf_free(&body);
+    request_free(&request);
     buf_free(&json);
 }
 
@@ -248,6 +273,61 @@ static void write_down(struct testing *t)
     call_note(c, &note, written);
 }
 
+/* --- without sending it ----------------------------------------------------------------------- */
+
+/* The headers as an attempt made now would send them, and the URL that it would go to. */
+static void print_request(struct testing *t, struct buf *url_room)
+{
+    struct delivery_test *test = &t->test;
+    const struct event *e = &test->event;
+    const struct app *app = t->c->app;
+    struct str set = test->url.p ? test->url : app->url[e->lane];
+    struct url url = app->parsed[e->lane];
+    const char *why;
+    struct buf agent = {0}, fixed = {0}, lines = {0}, log = {0};
+    struct callback_request request = {0};
+    if (test->url.p)
+        ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was read */
+    struct request_source from = request_of_test(e, test->format, url.target);
+    request_build(&request, &from, app, call_now_ms(t->c));
+    struct exchange x = {
+        .url = &url,
+        .headers = buf_str(&request.headers),
+        .body = buf_str(&request.body),
+        .format = test->format,
+    };
+    buf_printf(&agent, "postbackd/%s", t->c->api->options.version);
+    request_print_fixed(&fixed, &url, buf_c(&agent));
+    request_print_lines(&lines, buf_str(&fixed));
+    request_print_log(&log, buf_str(&lines), &x);
+    test->attempt.url = url_masked(set, url_room);
+    test->attempt.request_headers = arena_str(&test->arena, buf_str(&log));
+    request_free(&request);
+    buf_free(&agent);
+    buf_free(&fixed);
+    buf_free(&lines);
+    buf_free(&log);
+}
+
+static void show(struct testing *t)
+{
+    struct call *c = t->c;
+    struct arena *arena = &t->test.arena;
+    struct buf body = {0}, url = {0};
+    struct json_writer w;
+    print_request(t, &url);
+    json_write_to(&w, &body);
+    json_object(&w);
+    json_key_string(&w, "RewardId", t->test.event.event_id);
+    render_request(c, &w, &t->test.attempt, &t->test.event, c->app);
+    render_body(c, &w, &t->test.event, c->app);
+    json_end_object(&w);
+    arena_free(arena);
+    call_answer_json(c, 200, &body);
+    buf_free(&body);
+    buf_free(&url);
+}
+
 void app_test_callback(struct call *c)
 {
     const struct json *object;
@@ -260,6 +340,8 @@ void app_test_callback(struct call *c)
     refuse_unknown(c, object);
     read_names(c, object, e, &t->test.arena);
     read_url(c, object, t);
+    read_format(c, object, t);
+    read_send(c, object, t);
     if (!may_send_to(c, t->test.url)) {
         struct arena arena = t->test.arena;
         call_answer_problem(c, 403,
@@ -283,6 +365,10 @@ void app_test_callback(struct call *c)
     name_test(t, c->api->options.env);
     fill_event(t, c->app);
     print_body(t, c->app);
+    if (!t->sends) {
+        show(t);
+        return;
+    }
     t->test.app_no = c->app->app_no;
     t->test.done.run = test_done;
     t->test.reply_to = call_executor(c);

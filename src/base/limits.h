@@ -101,6 +101,8 @@
 #define LIMIT_URL_BYTES 2048
 #define LIMIT_SUCCESS_TEXT_BYTES 1024 /* of an app's SuccessAnswer */
 #define LIMIT_SUCCESS_FIELD_BYTES 256
+#define LIMIT_URL_MACROS 32        /* of one callback URL */
+#define LIMIT_URL_SENT_BYTES 16384 /* with values in place of its macros, the longest there are */
 
 /* Connections out, per loop: beyond, idle ones are closed first, then an attempt waits. */
 #define LIMIT_CONNECTIONS_OUT_PER_LOOP 6144

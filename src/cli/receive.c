@@ -36,14 +36,18 @@ static void print_request(const struct http_request *r)
 {
     for (size_t i = 0; i < r->header_count; i++)
         printf("%.*s: %.*s\n", STR_ARG(r->headers[i].name), STR_ARG(r->headers[i].value));
-    printf("\n%.*s\n\n", STR_ARG(r->body));
+    if (r->method == HTTP_GET) /* which is signed instead of a body */
+        printf("\n%.*s%s%.*s\n\n", STR_ARG(r->path), r->query.p ? "?" : "", STR_ARG(r->query));
+    else
+        printf("\n%.*s\n\n", STR_ARG(r->body));
 }
 
 static void print_line(void *context, const struct received *r)
 {
     const struct receiving *receiving = context;
     if (!r->readable)
-        printf("%d %.*s: the body is not a callback\n", r->status, STR_ARG(r->path));
+        printf("%d %.*s: without RewardType, RewardId and Reward  webhook-signature %s\n",
+               r->status, STR_ARG(r->path), r->webhook_good ? "ok" : "WRONG");
     else
         printf("%d %.*s %.*s Reward %.*s  Sig %s  webhook-signature %s%s\n", r->status,
                STR_ARG(r->reward_type), STR_ARG(r->reward_id), STR_ARG(r->reward),

@@ -2,8 +2,10 @@
  * that what we document about verifying is enough to verify. */
 #include "cli/receiver.h"
 
+#include "api/query.h"
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "domain/request_format.h"
 #include "domain/signature.h"
 #include "json/reader.h"
 
@@ -53,18 +55,78 @@ static bool has_seen(struct receiver *receiver, struct str path, struct str id)
     return seen;
 }
 
-static bool check_sig(const struct json *body, struct str secret)
+/* Of a JSON body, a form or a query. */
+struct callback_fields {
+    struct str sig, panelist_id, reward_type, reward_id, reward;
+};
+
+static void read_json(const struct json *body, struct callback_fields *ret)
 {
-    struct str sig = json_member_text(body, "Sig"), panelist = json_member_text(body, "PanelistId");
-    struct str reward_id = json_member_text(body, "RewardId");
-    char hex[SIG_HEX_BYTES];
-    if (sig.n != sizeof hex || !panelist.p || !reward_id.p)
-        return false;
-    signature_sig(panelist, reward_id, secret, hex);
-    return CRYPTO_memcmp(hex, sig.p, sizeof hex) == 0;
+    ret->sig = json_member_text(body, "Sig");
+    ret->panelist_id = json_member_text(body, "PanelistId");
+    ret->reward_type = json_member_text(body, "RewardType");
+    ret->reward_id = json_member_text(body, "RewardId");
+    ret->reward = json_member_text(body, "Reward");
 }
 
-static bool check_webhook(const struct http_request *r, struct str secret, int64_t now_ms)
+static void read_pairs(struct arena *arena, struct str pairs, struct callback_fields *ret)
+{
+    const struct {
+        const char *name;
+        struct str *value;
+    } known[] = {{"Sig", &ret->sig},
+                 {"PanelistId", &ret->panelist_id},
+                 {"RewardType", &ret->reward_type},
+                 {"RewardId", &ret->reward_id},
+                 {"Reward", &ret->reward}};
+    while (pairs.p) {
+        struct str value = str_cut(&pairs, '&');
+        struct str name = str_cut(&value, '=');
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
+            if (str_is(name, known[i].name) && value.p &&
+                !query_decode(arena, value, true, known[i].value))
+                *known[i].value = STR_NONE;
+    }
+}
+
+static void read_fields(struct receiver *receiver, struct http_request *r,
+                        struct callback_fields *ret)
+{
+    struct json *body = NULL;
+    struct str why;
+    if (r->method == HTTP_GET)
+        read_pairs(&r->arena, r->query, ret);
+    else if (str_has_prefix(http_header(r, "content-type"),
+                            request_format_content_type(REQUEST_FORM)))
+        read_pairs(&r->arena, r->body, ret);
+    else if (json_parse(receiver->parser, &r->arena, r->body, &body, &why) &&
+             body->type == JSON_OBJECT)
+        read_json(body, ret);
+}
+
+static bool check_sig(const struct callback_fields *f, struct str secret)
+{
+    char hex[SIG_HEX_BYTES];
+    if (f->sig.n != sizeof hex || !f->panelist_id.p || !f->reward_id.p)
+        return false;
+    signature_sig(f->panelist_id, f->reward_id, secret, hex);
+    return CRYPTO_memcmp(hex, f->sig.p, sizeof hex) == 0;
+}
+
+/* What webhook-signature covers: the body, or of a GET path and query. */
+static struct str signed_text(struct http_request *r)
+{
+    if (r->method != HTTP_GET)
+        return r->body;
+    char *to = arena_alloc(&r->arena, r->path.n + 1 + r->query.n);
+    memcpy(to, r->path.p, r->path.n);
+    to[r->path.n] = '?';
+    if (r->query.n)
+        memcpy(to + r->path.n + 1, r->query.p, r->query.n);
+    return (struct str){to, r->path.n + (r->query.p ? 1 + r->query.n : 0)};
+}
+
+static bool check_webhook(struct http_request *r, struct str secret, int64_t now_ms)
 {
     struct str id = http_header(r, "webhook-id"), at = http_header(r, "webhook-timestamp");
     struct str rest = http_header(r, "webhook-signature");
@@ -76,7 +138,7 @@ static bool check_webhook(const struct http_request *r, struct str secret, int64
     if (llabs(now_ms / 1000 - seconds) > TOLERANCE_S)
         return false;
     char wanted[WEBHOOK_SIGNATURE_BYTES];
-    signature_webhook(secret, id, seconds, r->body, wanted);
+    signature_webhook(secret, id, seconds, signed_text(r), wanted);
     while (rest.p) {
         struct str one = str_cut(&rest, ' ');
         if (one.n == strlen(wanted) && CRYPTO_memcmp(one.p, wanted, one.n) == 0)
@@ -87,20 +149,18 @@ static bool check_webhook(const struct http_request *r, struct str secret, int64
 
 static void judge(struct receiver *receiver, struct http_request *r, struct received *ret)
 {
-    struct json *body = NULL;
-    struct str why;
+    struct callback_fields f = {0};
     ret->path = r->path;
     ret->request = r;
-    if (!json_parse(receiver->parser, &r->arena, r->body, &body, &why) || body->type != JSON_OBJECT)
-        return;
-    ret->reward_type = json_member_text(body, "RewardType");
-    ret->reward_id = json_member_text(body, "RewardId");
-    ret->reward = json_member_text(body, "Reward");
+    read_fields(receiver, r, &f);
+    ret->reward_type = f.reward_type;
+    ret->reward_id = f.reward_id;
+    ret->reward = f.reward;
     ret->readable = ret->reward_type.p && ret->reward_id.p && ret->reward.p;
     struct str secret = receiver->options.secret_of(receiver->options.context, r->path);
-    if (!ret->readable || !secret.p)
+    if (!secret.p)
         return;
-    ret->sig_good = check_sig(body, secret);
+    ret->sig_good = check_sig(&f, secret);
     ret->webhook_good = check_webhook(r, secret, loop_wall_ms(receiver->loop));
 }
 

@@ -11,7 +11,7 @@
 struct received {
     struct str path, reward_type, reward_id, reward;
     const struct http_request *request;
-    bool readable; /* the body is a JSON object with the fields a callback has */
+    bool readable; /* its body or query has the fields of a callback by their names */
     bool sig_good;
     bool webhook_good;
     bool duplicate; /* this RewardId came before */

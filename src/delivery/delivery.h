@@ -75,8 +75,9 @@ struct delivery_test {
     struct executor *reply_to;
     struct arena arena;
     uint32_t app_no;
-    struct event event;     /* event_id begins with test_; body is rendered by the asker */
-    struct str url;         /* absent: the lane's configured one */
+    struct event event; /* event_id begins with test_; body is rendered by the asker */
+    struct str url;     /* absent: the lane's configured one */
+    enum request_format format;
     bool busy;              /* result: no such seat is free; there was no attempt */
     struct attempt attempt; /* result; texts in the arena */
 };

@@ -9,6 +9,7 @@
 #include "delivery/lane.h"
 #include "delivery/outside.h"
 #include "delivery/owners.h"
+#include "delivery/request.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -65,8 +66,8 @@ try {
     struct delivery_test *test;
     struct destination *destination;
     struct app *app;
-    struct url url; /* a test's own; else the app's is used */
-    struct buf headers, body;
+    struct url url; /* a test's own, or with macros replaced; else the app's is used */
+    struct callback_request request;
     int64_t at_wall_ms, ends_mono_ms;
     uint64_t resend_no; /* the latest resend known when it began */
     bool is_probe;      /* granted by a dead destination */

@@ -44,7 +44,7 @@ static bool has_test_seat(const struct dispatcher *d, const struct destination *
 
 static void done(struct exchange *x);
 
-/* A spare one with nothing of its former life but the room of its buffers: a try has five, and
+/* A spare one with nothing of its former life but the room of its buffers: a try has six, and
  * allocating them anew each time was a tenth of what the loop does for it. */
 static struct try *try_take(struct dispatcher *d)
 {
@@ -53,12 +53,14 @@ static struct try *try_take(struct dispatcher *d)
         return xcalloc(1, sizeof(struct try));
     list_remove(&d->spare, link);
     struct try *t = CONTAINER_OF(link, struct try, link);
-    struct buf headers = t->headers, body = t->body, request = t->x.request_headers,
-               response = t->x.response_headers, response_body = t->x.response_body;
-    buf_clear(&headers);
-    buf_clear(&body);
-    *t = (struct try){.headers = headers, .body = body};
-    t->x.request_headers = request;
+    struct callback_request request = t->request;
+    struct buf request_headers = t->x.request_headers, response = t->x.response_headers,
+               response_body = t->x.response_body;
+    buf_clear(&request.headers);
+    buf_clear(&request.body);
+    buf_clear(&request.target);
+    *t = (struct try){.request = request};
+    t->x.request_headers = request_headers;
     t->x.response_headers = response;
     t->x.response_body = response_body;
     return t;
@@ -67,16 +69,17 @@ static struct try *try_take(struct dispatcher *d)
 static void try_free(struct try *t)
 {
     exchange_free_results(&t->x);
-    buf_free(&t->headers);
-    buf_free(&t->body);
+    request_free(&t->request);
     free(t);
 }
 
 /* Keeps it for another use, unless there are enough or it has grown large. */
 static void try_give(struct dispatcher *d, struct try *t)
 {
-    size_t bytes = t->headers.capacity + t->body.capacity + t->x.request_headers.capacity +
-                   t->x.response_headers.capacity + t->x.response_body.capacity;
+    const struct callback_request *r = &t->request;
+    size_t bytes = r->headers.capacity + r->body.capacity + r->target.capacity +
+                   t->x.request_headers.capacity + t->x.response_headers.capacity +
+                   t->x.response_body.capacity;
     app_unref(t->app);
     t->link = (struct link){0};
     if (d->spare.count < SPARE_TRIES && bytes <= SPARE_TRY_BYTES)
@@ -92,12 +95,19 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     t->dispatcher = d;
     t->app = app;
     t->at_wall_ms = d->outside->wall_ms(d->outside);
-    request_build(&t->headers, &t->body, from, app, t->at_wall_ms);
+    request_build(&t->request, from, app, t->at_wall_ms);
     int64_t timeout_ms = app->timeout_ms;
     t->ends_mono_ms = dispatcher_now(d).mono_ms + timeout_ms;
     t->x.url = url;
-    t->x.headers = buf_str(&t->headers);
-    t->x.body = buf_str(&t->body);
+    if (t->request.target.n) {
+        t->url = *url;
+        t->url.target = buf_str(&t->request.target);
+        t->x.url = &t->url;
+        t->x.has_values = true;
+    }
+    t->x.format = from->format;
+    t->x.headers = buf_str(&t->request.headers);
+    t->x.body = buf_str(&t->request.body);
     t->x.timeout_ms = timeout_ms;
     if (app->certificate.pem.p) {
         t->identity = (struct client_identity){.certificate = app->certificate.pem,
@@ -173,7 +183,9 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         .event_id = c->event_id,
         .panelist_id = c->panelist_id,
         .body = c->body,
+        .target = app->parsed[kind].target,
         .signature_offset = c->signature_offset,
+        .format = app->request_format,
         .is_test = c->is_test,
         .number = c->attempts_made + 1,
         .occurred_ms = c->occurred_ms,
@@ -397,12 +409,8 @@ static void finish_test(struct dispatcher *d, struct try *t)
 }
 
 /* Before anybody is told of the answer, so that no log, stream or message has it. */
-static void hide_sig(struct exchange *x)
+static void hide_sig(struct exchange *x, const char hex[SIG_HEX_BYTES])
 {
-    char hex[SIG_HEX_BYTES];
-    if (x->body.n < BODY_SIG_OFFSET + sizeof hex)
-        return;
-    memcpy(hex, x->body.p + BODY_SIG_OFFSET, sizeof hex);
     signature_hide_sig(x->detail, strlen(x->detail), hex);
     signature_hide_sig(x->response_headers.p, x->response_headers.n, hex);
     signature_hide_sig(x->response_body.p, x->response_body.n, hex);
@@ -429,7 +437,7 @@ static void done(struct exchange *x)
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     list_remove(&d->tries, &t->link);
     list_push(&d->finished, &t->link);
-    hide_sig(x);
+    hide_sig(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
     if (t->test)
@@ -522,15 +530,16 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         refuse_test(test, "The service is stopping.");
         return;
     }
-    struct url own;
+    struct url own = {0};
     bool has_own = test->url.p && url_parse(&test->arena, test->url, &own, &why);
+    const struct url *url = has_own ? &own : &app->parsed[e->lane];
     if (!has_own && (test->url.p || !app->url[e->lane].p)) {
         app_unref(app);
         refuse_test(test, why);
         return;
     }
-    struct request_source from = request_of_test(e);
-    struct destination *to = dispatcher_destination(d, app, has_own ? &own : &app->parsed[e->lane]);
+    struct request_source from = request_of_test(e, test->format, url->target);
+    struct destination *to = dispatcher_destination(d, app, url);
     if (!has_test_seat(d, to)) {
         dispatcher_let_destination_go(d, to);
         app_unref(app);
@@ -538,8 +547,8 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         executor_post(test->reply_to, &test->done);
         return;
     }
-    struct try *t = try_new(d, app, &app->parsed[e->lane], &from);
-    if (has_own) {
+    struct try *t = try_new(d, app, url, &from);
+    if (t->x.url == &own) { /* which does not outlive this function */
         t->url = own;
         t->x.url = &t->url;
     }

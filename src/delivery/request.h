@@ -1,19 +1,33 @@
-/* The request of one attempt: headers and signed body. Contract, section 4, "Signatures". */
+/* The request of one attempt: headers, target and signed body. Contract, section 4,
+ * "Signatures". */
 #pragma once
 
 #include "accounts/accounts.h"
 #include "base/buf.h"
+#include "domain/signature.h"
 
 struct request_source {
     struct str event_id, panelist_id, body; /* body with zeros where Sig goes */
+    struct str target;                      /* path and query of the URL, macros in place */
     uint16_t signature_offset;
+    enum request_format format;
     bool is_test;
     int32_t number; /* of the attempt, from 1 */
     int64_t occurred_ms;
 };
 
 /* Of a test callback, whose texts must outlive it. */
-struct request_source request_of_test(const struct event *e);
-/* Appends the header lines ("Name: value\r\n") and the body with its signature as of wall_ms. */
-void request_build(struct buf *headers, struct buf *body, const struct request_source *from,
+struct request_source request_of_test(const struct event *e, enum request_format format,
+                                      struct str target);
+/* Buffers that are empty at first; their memory is used again. */
+struct callback_request {
+    struct buf headers; /* "Name: value\r\n" lines */
+    struct buf body;
+    struct buf target; /* empty: the URL's own is sent as it stands */
+    char sig[SIG_HEX_BYTES];
+};
+
+/* Signed with the secrets as of wall_ms. */
+void request_build(struct callback_request *r, const struct request_source *from,
                    const struct app *app, int64_t wall_ms);
+void request_free(struct callback_request *r);

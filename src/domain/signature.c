@@ -18,6 +18,7 @@
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <openssl/params.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -86,10 +87,18 @@ static struct signer *signer_of_thread(void)
     return s;
 }
 
+static void print_hex(const unsigned char *bytes, size_t n, char *to)
+{
+    static const char hex[] = "0123456789abcdef";
+    for (size_t i = 0; i < n; i++) {
+        to[2 * i] = hex[bytes[i] >> 4];
+        to[2 * i + 1] = hex[bytes[i] & 15];
+    }
+}
+
 void signature_sig(struct str panelist_id, struct str reward_id, struct str secret,
                    char ret_hex[SIG_HEX_BYTES])
 {
-    static const char hex[] = "0123456789abcdef";
     struct signer *s = signer_of_thread();
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int n = 0;
@@ -98,10 +107,7 @@ void signature_sig(struct str panelist_id, struct str reward_id, struct str secr
     ASSERT(EVP_DigestUpdate(s->md5_ctx, reward_id.p, reward_id.n) == 1);
     ASSERT(EVP_DigestUpdate(s->md5_ctx, secret.p, secret.n) == 1);
     ASSERT(EVP_DigestFinal_ex(s->md5_ctx, digest, &n) == 1 && n * 2 == SIG_HEX_BYTES);
-    for (unsigned int i = 0; i < n; i++) {
-        ret_hex[2 * i] = hex[digest[i] >> 4];
-        ret_hex[2 * i + 1] = hex[digest[i] & 15];
-    }
+    print_hex(digest, n, ret_hex);
 }
 
 static int base64_value(char c)
@@ -227,6 +233,17 @@ void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, st
     memcpy(ret_text, "v1,", 3);
     int written = EVP_EncodeBlock((unsigned char *)ret_text + 3, mac, (int)n);
     ASSERT(written == WEBHOOK_SIGNATURE_BYTES - 4);
+}
+
+void signature_query(struct str secret, struct str query, char ret_hex[QUERY_SIGNATURE_BYTES])
+{
+    unsigned char mac[QUERY_SIGNATURE_BYTES / 2];
+    unsigned int n = 0;
+    ASSERT(secret.n <= SECRET_BYTES_MAX);
+    ASSERT(HMAC(EVP_sha256(), secret.p, (int)secret.n, (const unsigned char *)query.p, query.n, mac,
+                &n) != NULL &&
+           n == sizeof mac);
+    print_hex(mac, n, ret_hex);
 }
 
 int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX])

@@ -32,6 +32,11 @@ size_t signature_webhook_key(struct str secret, uint8_t ret_key[SECRET_BYTES_MAX
 void signature_webhook(struct str secret, struct str id, int64_t timestamp_s, struct str body,
                        char ret_text[WEBHOOK_SIGNATURE_BYTES]);
 
+/* Lower-case hex of HMAC-SHA256 over a query. The key is the whole secret, as of Sig; no NUL is
+ * written. */
+#define QUERY_SIGNATURE_BYTES 64
+void signature_query(struct str secret, struct str query, char ret_hex[QUERY_SIGNATURE_BYTES]);
+
 /* "whsec_" + base64 of the random bytes given (24..32). Returns the length written. */
 #define SECRET_TEXT_MAX 64
 int signature_make_secret(const uint8_t *random, int n, char ret_text[SECRET_TEXT_MAX]);

@@ -426,7 +426,8 @@ bool h2_submit(struct h2 *h2, struct h2_stream *stream, const struct h2_header *
             .valuelen = headers[i].value.n,
             .flags = headers[i].once ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE,
         };
-    int32_t id = nghttp2_submit_request(h2->session, NULL, lines, count, &body, stream);
+    int32_t id = nghttp2_submit_request(h2->session, NULL, lines, count,
+                                        stream->request_body.n > 0 ? &body : NULL, stream);
     if (id < 0)
         return false;
     stream->id = id;

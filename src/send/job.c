@@ -342,6 +342,13 @@ static void settle_redirect(struct job *job, int status)
                    status);
         return;
     }
+    if (job->x->has_values) { /* which most servers repeat in their Location */
+        job_settle(job, ATTEMPT_REDIRECT,
+                   "Answered %d: redirects are not followed, configure the URL in the Location "
+                   "header of the response, without the values of this callback",
+                   status);
+        return;
+    }
     if (location.p[0] == '/' && !str_has_prefix(location, "//"))
         url_print_destination(&target, job->x->url);
     url_print_text_masked(&target, location);
@@ -351,17 +358,22 @@ static void settle_redirect(struct job *job, int status)
     buf_free(&target);
 }
 
-static const char *advice_for(int status)
+static const char *advice_for(int status, enum request_format format)
 {
     switch (status) {
     case 401: return "it needs credentials: put them into the URL as user:password@";
     case 403: return "it rejects us: is a firewall or bot protection in front?";
     case 404: return "nothing is at this path: is the URL right?";
-    case 405: return "the path does not accept POST";
+    case 405:
+        return format == REQUEST_GET ? "the path does not accept GET"
+                                     : "the path does not accept POST";
     case 408: return "it says that the request took too long";
     case 411:
     case 413: return "it does not accept a body of this size";
-    case 415: return "it does not accept application/json";
+    case 414: return "it does not accept a URL of this length";
+    case 415:
+        return format == REQUEST_FORM ? "it does not accept application/x-www-form-urlencoded"
+                                      : "it does not accept application/json";
     case 429: return "it has too many requests; it did not say how long to wait";
     case 502:
     case 504: return "the proxy in front of the receiver did not reach it";
@@ -393,7 +405,8 @@ void job_settle_by_status(struct job *job, const char *but)
         job_settle(job, class, "Answered %d and asked to wait %.10g s%s", x->status,
                    (double)x->retry_after_ms / 1000, but);
     else
-        job_settle(job, class, "Answered %d, %s%s", x->status, advice_for(x->status), but);
+        job_settle(job, class, "Answered %d, %s%s", x->status, advice_for(x->status, x->format),
+                   but);
 }
 
 /* ---- the end */

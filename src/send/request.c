@@ -3,6 +3,10 @@
 
 #include <openssl/evp.h>
 
+/* The last of the fixed lines. */
+#define TYPE_LINE "Content-Type: application/json"
+#define ACCEPT_LINE "Accept-Encoding: identity"
+
 void request_print_fixed(struct buf *to, const struct url *url, const char *user_agent)
 {
     buf_add_c(to, "Host: ");
@@ -17,7 +21,27 @@ void request_print_fixed(struct buf *to, const struct url *url, const char *user
     }
     buf_add_c(to, "\r\nUser-Agent: ");
     buf_add_c(to, user_agent);
-    buf_add_c(to, "\r\nContent-Type: application/json\r\nAccept-Encoding: identity\r\n");
+    buf_add_c(to, "\r\n" TYPE_LINE "\r\n" ACCEPT_LINE "\r\n");
+}
+
+/* Without the last two, of which the Content-Type differs from format to format. */
+static struct str fixed_before_type(struct str fixed, size_t line_end_n)
+{
+    fixed.n -= sizeof TYPE_LINE - 1 + sizeof ACCEPT_LINE - 1 + 2 * line_end_n;
+    return fixed;
+}
+
+static void add_fixed(struct buf *to, struct str fixed, const char *line_end,
+                      const struct exchange *x)
+{
+    if (x->format == REQUEST_JSON) {
+        buf_add_str(to, fixed);
+        return;
+    }
+    buf_add_str(to, fixed_before_type(fixed, strlen(line_end)));
+    if (x->format == REQUEST_FORM)
+        buf_printf(to, "Content-Type: %s%s", request_format_content_type(x->format), line_end);
+    buf_printf(to, ACCEPT_LINE "%s", line_end);
 }
 
 /* EVP_EncodeBlock writes a NUL behind the text; the reserve has room for it. */
@@ -36,16 +60,20 @@ void request_print_basic(struct buf *to, const char *name, struct str userinfo)
 void request_print(struct buf *to, struct str fixed, const struct exchange *x)
 {
     buf_reserve(to, x->url->target.n + fixed.n + x->headers.n + x->body.n + 64);
-    buf_add_c(to, "POST ");
+    buf_add_c(to, request_format_method(x->format));
+    buf_add_char(to, ' ');
     buf_add_str(to, x->url->target);
     buf_add_c(to, " HTTP/1.1\r\n");
-    buf_add_str(to, fixed);
+    add_fixed(to, fixed, "\r\n", x);
     if (x->url->userinfo.p)
         request_print_basic(to, "Authorization", x->url->userinfo);
     buf_add_str(to, x->headers);
-    buf_add_c(to, "Content-Length: ");
-    buf_add_int(to, (int64_t)x->body.n);
-    buf_add_c(to, "\r\n\r\n");
+    if (x->format != REQUEST_GET) {
+        buf_add_c(to, "Content-Length: ");
+        buf_add_int(to, (int64_t)x->body.n);
+        buf_add_c(to, "\r\n");
+    }
+    buf_add_c(to, "\r\n");
     buf_add_str(to, x->body);
 }
 
@@ -92,7 +120,7 @@ size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scr
     struct str basic = {0};
     buf_clear(scratch);
     buf_reserve(scratch, fixed.n + x->headers.n + x->url->userinfo.n * 2 + 128);
-    list_add(&list, STR(":method"), STR("POST"), false);
+    list_add(&list, STR(":method"), str_of(request_format_method(x->format)), false);
     list_add(&list, STR(":scheme"), x->url->https ? STR("https") : STR("http"), false);
     list_add(&list, STR(":authority"), STR(""), false);
     list_add(&list, STR(":path"), x->url->target, false);
@@ -100,14 +128,20 @@ size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scr
         request_print_basic(scratch, "", x->url->userinfo);
         basic = (struct str){scratch->p + 2, scratch->n - 4}; /* ": Basic ...\r\n" */
     }
-    list_add_lines(&list, fixed, false);
+    bool is_json = x->format == REQUEST_JSON;
+    list_add_lines(&list, is_json ? fixed : fixed_before_type(fixed, 2), false);
+    if (x->format == REQUEST_FORM)
+        list_add(&list, STR("content-type"), str_of(request_format_content_type(x->format)), false);
+    if (!is_json)
+        list_add(&list, STR("accept-encoding"), STR("identity"), false);
     if (basic.p)
         list_add(&list, STR("authorization"), basic, true);
     list_add_lines(&list, x->headers, true);
     struct str length = {scratch->p + scratch->n, 0};
     buf_add_int(scratch, (int64_t)x->body.n);
     length.n = (size_t)(scratch->p + scratch->n - length.p);
-    list_add(&list, STR("content-length"), length, false);
+    if (x->format != REQUEST_GET)
+        list_add(&list, STR("content-length"), length, false);
     return list.count;
 }
 
@@ -128,11 +162,26 @@ void request_print_lines(struct buf *to, struct str lines)
 void request_print_log(struct buf *to, struct str fixed_lines, const struct exchange *x)
 {
     buf_reserve(to, fixed_lines.n + x->headers.n + 64);
-    buf_add_str(to, fixed_lines);
+    add_fixed(to, fixed_lines, "\n", x);
     if (x->url->userinfo.p)
         buf_add_c(to, "Authorization: Basic ***\n");
     request_print_lines(to, x->headers);
+    if (x->format == REQUEST_GET)
+        return;
     buf_add_c(to, "Content-Length: ");
     buf_add_int(to, (int64_t)x->body.n);
     buf_add_char(to, '\n');
+}
+
+enum request_format request_format_of_log(struct str lines)
+{
+    static const char name[] = "Content-Type";
+    while (lines.p) {
+        struct str value = str_cut(&lines, '\n');
+        if (!str_is(str_cut(&value, ':'), name) || !value.p)
+            continue;
+        bool is_form = str_is(str_trim(value), request_format_content_type(REQUEST_FORM));
+        return is_form ? REQUEST_FORM : REQUEST_JSON;
+    }
+    return REQUEST_GET;
 }

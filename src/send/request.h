@@ -16,6 +16,8 @@ size_t request_list_h2(struct h2_header ret[REQUEST_H2_HEADERS], struct buf *scr
                        struct str fixed, const struct exchange *x);
 /* Its header lines for the log: "Name: value\n", credentials masked. */
 void request_print_log(struct buf *to, struct str fixed_lines, const struct exchange *x);
+/* The format of the request that these lines, from the log, were sent with. */
+enum request_format request_format_of_log(struct str lines);
 /* Header lines as the log has them: without their CR. */
 void request_print_lines(struct buf *to, struct str lines);
 /* A header line of Basic credentials (RFC 7617). */

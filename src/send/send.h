@@ -1,4 +1,4 @@
-/* The outgoing HTTP client: one exchange = one POST to one URL under one deadline.
+/* The outgoing HTTP client: one exchange = one request to one URL under one deadline.
  *
  * It owns names, addresses, connections and TLS: DNS that cannot block (c-ares), the address
  * check on the very address connected to, keep-alive pools per destination, TLS session
@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "domain/attempt.h"
 #include "domain/destination_rules.h"
+#include "domain/request_format.h"
 #include "domain/url.h"
 #include "net/loop.h"
 
@@ -46,9 +47,11 @@ void sender_free(struct sender *sender); /* when no exchange is under way */
  * the first use; used again, the buffers of the results are cleared and their memory reused. */
 struct exchange {
     const struct url *url;
-    struct str headers; /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
-                         * Content-Type, Accept-Encoding, Authorization, which are added */
-    struct str body;
+    struct str headers;         /* "Name: value\r\n" lines besides Host, Content-Length, User-Agent,
+                                 * Content-Type, Accept-Encoding, Authorization, which are added */
+    struct str body;            /* of a GET: empty */
+    enum request_format format; /* zero: a POST of JSON */
+    bool has_values;            /* its URL has values of the callback, which `detail` must not */
     const struct client_identity *identity; /* https: shown when asked for; NULL: none */
     int64_t timeout_ms;         /* whole exchange, counted from sender_start, DNS included */
     int64_t connect_timeout_ms; /* of it, for name, connection and TLS */

@@ -17,7 +17,7 @@ import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import postgresql
 
@@ -279,9 +279,12 @@ class Receiver:
             protocol_version = "HTTP/1.1"
             timeout = 60
 
+            def do_GET(self):
+                self.do_POST()
+
             def do_POST(self):
                 body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-                request = Request(self.path, dict(self.headers.items()), body, time.time())
+                request = Request(self.path, dict(self.headers.items()), body, time.time(), self.command)
                 with receiver.lock:
                     receiver.requests.append(request)
                 said = receiver.answer(request)
@@ -331,9 +334,14 @@ class Receiver:
 
 
 class Request:
-    def __init__(self, path, headers, body, at):
-        self.path, self.headers, self.body, self.at = path, headers, body, at
-        self.json = json.loads(body)
+    """`json` has the callback's fields; those of a form or a query are texts."""
+
+    def __init__(self, path, headers, body, at, method="POST"):
+        self.path, self.headers, self.body, self.at, self.method = path, headers, body, at, method
+        self.query = path.partition("?")[2]
+        is_json = self.header("Content-Type") in ("application/json", None) and method == "POST"
+        self.json = json.loads(body) if is_json else dict(
+            parse_qsl(body.decode() or self.query, keep_blank_values=True))
 
     def header(self, name):
         for key, value in self.headers.items():

@@ -17,7 +17,7 @@ SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase"
 APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "DisqualificationReward",
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
               "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
-              "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes"]
+              "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes", "RequestFormat"]
 
 
 def fresh(prefix):
@@ -75,7 +75,7 @@ def test_apps(api, account):
         "FailureCallbackUrl": None, "OfferCallbackUrl": None, "TimeoutSeconds": 10,
         "MaxConcurrency": body["MaxConcurrency"], "RatePerSecond": body["RatePerSecond"],
         "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False,
-        "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None}
+        "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None, "RequestFormat": "json"}
     assert api.get(location).json == body
     assert api.get(path, query={"limit": 1}).json["Items"] == [body]
     assert '"CurrencyValue":72.50,' in api.get(location).text  # as it was given
@@ -293,7 +293,7 @@ def test_patch_changes_only_what_is_given(api, daemon):
                "DisqualificationCap": 1, "TimeoutSeconds": 30, "MaxConcurrency": 2, "RatePerSecond": 5,
                "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False,
                "FinalStatuses": [404, 422], "RewardTypes": ["ad_hoc", "offer_clicked"],
-               "SuccessAnswer": {"Field": "status", "Value": "ok"}}
+               "SuccessAnswer": {"Field": "status", "Value": "ok"}, "RequestFormat": "get"}
     wanted = dict(before)
     for name, value in changes.items():
         wanted[name] = value

@@ -166,7 +166,7 @@ def test_detail_with_attempts(daemon):
         first, second = found["Attempts"]
         for attempt, request, status in ((first, receiver.requests[0], 503), (second, receiver.requests[1], 200)):
             assert set(attempt) == {"Number", "Manual", "At", "DurationMs", "Url", "Status", "Class", "Detail",
-                                    "RequestHeaders", "ResponseHeaders", "ResponseBody"}
+                                    "Method", "RequestBody", "RequestHeaders", "ResponseHeaders", "ResponseBody"}
             assert attempt["Manual"] is False and attempt["Status"] == status
             assert TIME.fullmatch(attempt["At"]) and 0 <= attempt["DurationMs"] < 30000
             sent = {k.lower(): v for k, v in attempt["RequestHeaders"].items()}

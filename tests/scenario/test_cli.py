@@ -335,6 +335,25 @@ def test_receive_verifies_what_the_daemon_sends(daemon):
         assert other.stop() == 0
 
 
+def test_receive_takes_forms_and_queries(daemon):
+    a = Account(daemon)
+    other = Receive("--secret", a.secret)
+    try:
+        for name, path in (("form", ""), ("get", ""), ("get", "cb/{PanelistId}?RewardType={RewardType}&RewardId="
+                           "{RewardId}&Reward={Reward}&PanelistId={PanelistId}&Sig={Sig}")):
+            a.patch(SuccessCallbackUrl=other.url + path, RequestFormat=name)
+            reward_id = "rc-%s%d" % (name, len(path))
+            daemon.api().events(a.event(reward_id, PanelistId='ü + "\\'))
+            line = other.line()
+            assert line.startswith("200 ") and reward_id in line, line
+            assert "Sig ok " in line and "webhook-signature ok" in line, line
+        a.patch(SuccessCallbackUrl=other.url + "cb/{PanelistId}")
+        daemon.api().events(a.event("rc-path"))
+        assert "without RewardType" in (line := other.line()) and "webhook-signature ok" in line, line
+    finally:
+        assert other.stop() == 0
+
+
 def test_receive_with_another_secret_says_so(daemon):
     a = Account(daemon)
     other = Receive("--secret", VECTOR_SECRET)

@@ -203,16 +203,46 @@ static void requests_are_signed(void)
         .number = 3,
         .occurred_ms = 1763640000000,
     };
-    struct buf headers = {0}, body = {0};
-    request_build(&headers, &body, &from, &app, 1763726400999);
-    CHECK_STR(headers,
+    struct callback_request r = {0};
+    request_build(&r, &from, &app, 1763726400999);
+    CHECK_STR(r.headers,
               "webhook-id: r-1\r\nwebhook-timestamp: 1763726400\r\n"
               "webhook-signature: v1,w0WTbsLn7HQtTdHV6B9cjz5B0AY0+x7aaQGZQDgu0Y8=\r\n"
               "Postbackd-Attempt: 3\r\nPostbackd-Event-Time: 2025-11-20T12:00:00.000Z\r\n");
-    CHECK(memcmp(body.p, "{\"Sig\":\"68814bd5ca811bc95364ba60868977a8\",", 42) == 0);
-    CHECK_EQ_UINT(body.n, from.body.n);
-    buf_free(&headers);
-    buf_free(&body);
+    CHECK(memcmp(r.body.p, "{\"Sig\":\"68814bd5ca811bc95364ba60868977a8\",", 42) == 0);
+    CHECK_EQ_UINT(r.body.n, from.body.n);
+    CHECK_EQ_UINT(r.target.n, 0); /* the URL's own */
+    request_free(&r);
+}
+
+/* What webhook-signature covers: the body, or of a GET path and query. */
+static void other_formats_are_signed(void)
+{
+    struct app app = {.secrets.newest = STR("whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3")};
+    struct request_source from = {
+        .event_id = STR("r-1"),
+        .panelist_id = STR("p"),
+        .body = STR("{\"Sig\":\"00000000000000000000000000000000\",\"PanelistId\":\"p\"}"),
+        .target = STR("/cb?u={PanelistId}"),
+        .format = REQUEST_GET,
+        .number = 1,
+    };
+    char wanted[WEBHOOK_SIGNATURE_BYTES];
+    struct callback_request r = {0};
+    request_build(&r, &from, &app, 1763726400999);
+    CHECK_STR(r.target, "/cb?u=p");
+    CHECK_EQ_UINT(r.body.n, 0);
+    signature_webhook(app.secrets.newest, STR("r-1"), 1763726400, STR("/cb?u=p"), wanted);
+    CHECK(strstr(buf_c(&r.headers), wanted) != NULL);
+    request_free(&r);
+    r = (struct callback_request){0};
+    from.format = REQUEST_FORM;
+    request_build(&r, &from, &app, 1763726400999);
+    CHECK_STR(r.target, "/cb?u=p");
+    CHECK_STR(r.body, "Sig=134c968120244f146618bd917acf6ed7&PanelistId=p");
+    signature_webhook(app.secrets.newest, STR("r-1"), 1763726400, buf_str(&r.body), wanted);
+    CHECK(strstr(buf_c(&r.headers), wanted) != NULL);
+    request_free(&r);
 }
 
 static void rotation_keeps_the_older_secret_live(void)
@@ -233,17 +263,17 @@ static void rotation_keeps_the_older_secret_live(void)
         .is_test = true,
         .number = 1,
     };
-    struct buf headers = {0}, body = {0};
-    request_build(&headers, &body, &from, &app, 1999);
-    const char *line = strstr(buf_c(&headers), "webhook-signature: v1,");
+    struct callback_request r = {0};
+    request_build(&r, &from, &app, 1999);
+    const char *line = strstr(buf_c(&r.headers), "webhook-signature: v1,");
     CHECK(line && strstr(line + 22, " v1,"));
-    CHECK(strstr(buf_c(&headers), "Postbackd-Test: true\r\n") != NULL);
-    buf_clear(&headers);
-    request_build(&headers, &body, &from, &app, 2000);
-    line = strstr(buf_c(&headers), "webhook-signature: v1,");
+    CHECK(strstr(buf_c(&r.headers), "Postbackd-Test: true\r\n") != NULL);
+    request_free(&r);
+    r = (struct callback_request){0};
+    request_build(&r, &from, &app, 2000);
+    line = strstr(buf_c(&r.headers), "webhook-signature: v1,");
     CHECK(line && !strstr(line + 22, " v1,"));
-    buf_free(&headers);
-    buf_free(&body);
+    request_free(&r);
 }
 
 /* --- deciding --- */
@@ -257,6 +287,7 @@ int main(void)
     RUN(only_connecting_judges_a_destination);
     RUN(health_forgets);
     RUN(requests_are_signed);
+    RUN(other_formats_are_signed);
     RUN(rotation_keeps_the_older_secret_live);
     return check_done("lane");
 }

@@ -1,0 +1,37 @@
+/* The shape of a callback's request: what an app's RequestFormat and the macros of its URL make of
+ * the body that was fixed at acceptance. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/check.h"
+
+enum request_format { REQUEST_JSON = 0, REQUEST_FORM, REQUEST_GET };
+#define REQUEST_FORMAT_LAST REQUEST_GET
+
+const char *request_format_name(enum request_format format); /* "json" */
+MUST_CHECK bool request_format_parse(struct str name, enum request_format *ret_format);
+const char *request_format_method(enum request_format format); /* "POST" */
+/* NULL: a GET has no body. */
+const char *request_format_content_type(enum request_format format);
+
+struct request_facts {
+    struct str body; /* JSON, signed */
+    int64_t occurred_ms;
+    bool is_test;
+    struct str secret; /* of the query's signature; absent: it is shown as asterisks */
+};
+
+/* Appends path and query. `target` is the URL's own: with macros they are replaced; a GET without
+ * macros has all fields of the body and QuerySignature behind its own query. */
+void request_print_target(struct buf *to, struct str target, enum request_format format,
+                          const struct request_facts *facts);
+/* The same for a whole URL, whose userinfo may be masked. */
+void request_print_url(struct buf *to, struct str url, enum request_format format,
+                       const struct request_facts *facts);
+/* Whether what is sent differs from the URL as it was set and the JSON body. */
+static inline bool request_is_plain(enum request_format format, struct str url)
+{
+    return format == REQUEST_JSON && !memchr(url.p, '{', url.n);
+}
+/* Appends the body that is sent: as it is, as a form, or none. */
+void request_print_body(struct buf *to, enum request_format format, struct str body);

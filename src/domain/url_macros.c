@@ -1,0 +1,234 @@
+/* Macros in callback URLs. Setting a URL is strict: a brace that belongs to no macro is refused.
+ * Replacing is lenient, since a store may have URLs that were set before there were macros. */
+#include "domain/url_macros.h"
+
+#include "base/limits.h"
+#include "domain/signature.h"
+
+/* bytes_most: of a value as it is sent, where three bytes may stand for one. */
+static const struct {
+    const char *name;
+    size_t bytes_most;
+} macros[URL_MACROS] = {
+    [MACRO_SIG] = {"Sig", SIG_HEX_BYTES},
+    [MACRO_PANELIST_ID] = {"PanelistId", 3 * LIMIT_PANELIST_ID_BYTES},
+    [MACRO_REWARD_TYPE] = {"RewardType", 32},
+    [MACRO_REWARD_ID] = {"RewardId", 3 * LIMIT_EVENT_ID_BYTES},
+    [MACRO_REWARD] = {"Reward", 24},
+    [MACRO_REWARD_MICROS] = {"RewardMicros", 24},
+    [MACRO_REVENUE_AMOUNT] = {"RevenueAmount", 24},
+    [MACRO_SESSION_ID] = {"SessionId", 3 * LIMIT_TEXT_BYTES},
+    [MACRO_MID] = {"Mid", 3 * LIMIT_TEXT_BYTES},
+    [MACRO_IS_TEST] = {"IsTest", 5},
+    [MACRO_OFFER_ID] = {"OfferId", 16},
+    [MACRO_OFFER_GOAL_ID] = {"OfferGoalId", 3 * LIMIT_TEXT_BYTES},
+    [MACRO_OFFER_TITLE] = {"OfferTitle", 3 * LIMIT_TEXT_BYTES},
+    [MACRO_ORIGINAL_REWARD_ID] = {"OriginalRewardId", 3 * LIMIT_EVENT_ID_BYTES},
+    [MACRO_CLIENT_ID] = {"ClientId", LIMIT_ID_BYTES},
+    [MACRO_TIMESTAMP] = {"Timestamp", 32},
+    [MACRO_QUERY_SIGNATURE] = {QUERY_SIGNATURE, QUERY_SIGNATURE_BYTES},
+};
+
+bool url_macro_parse(struct str name, enum url_macro *ret_macro)
+{
+    for (int i = 0; i < URL_MACROS; i++) {
+        if (!str_is(name, macros[i].name))
+            continue;
+        *ret_macro = (enum url_macro)i;
+        return true;
+    }
+    return false;
+}
+
+/* What stands between the brace at `open` and the next closing one; absent: there is none. */
+static struct str name_at(struct str text, size_t open)
+{
+    const char *from = text.p + open + 1;
+    const char *close = memchr(from, '}', text.n - open - 1);
+    return close ? (struct str){from, (size_t)(close - from)} : STR_NONE;
+}
+
+size_t url_target_begin(struct str url)
+{
+    size_t at = 0;
+    while (at + 3 <= url.n && memcmp(url.p + at, "://", 3) != 0)
+        at++;
+    for (at = at + 3 <= url.n ? at + 3 : 0; at < url.n; at++)
+        if (url.p[at] == '/' || url.p[at] == '?')
+            break;
+    return at;
+}
+
+static void refuse_unknown(struct str name, struct buf *why)
+{
+    struct str shown = str_utf8_prefix(name, 40);
+    buf_printf(why, "there is no macro {%.*s}; the macros are", STR_ARG(shown));
+    for (int i = 0; i < URL_MACROS; i++)
+        buf_printf(why, "%s {%s}", i ? "," : "", macros[i].name);
+}
+
+/* Whether a macro behind this text is part of the path, or of a parameter's value. */
+static bool is_in_path_or_value(struct str before)
+{
+    bool is_value = true;
+    const char *question = memchr(before.p, '?', before.n);
+    for (const char *c = question; c && c < before.p + before.n; c++) {
+        if (*c == '=')
+            is_value = true;
+        else if (*c == '&' || c == question)
+            is_value = false;
+    }
+    return is_value;
+}
+
+/* It signs the query before its parameter: so it is the whole value of the last one. */
+static bool signature_is_last(struct str url, size_t open)
+{
+    const char *question = memchr(url.p, '?', open);
+    return question && url.p[open - 1] == '=' && open + sizeof "{" QUERY_SIGNATURE "}" - 1 == url.n;
+}
+
+static bool signs_something(struct str url, size_t open)
+{
+    const char *question = memchr(url.p, '?', open);
+    const char *parameter = memrchr(url.p, '&', open);
+    return question && parameter > question + 1;
+}
+
+/* Appends what is wrong with the macro at `open`. */
+static void check_place(struct str url, size_t open, enum url_macro macro, struct buf *why)
+{
+    if (open < url_target_begin(url))
+        buf_printf(why,
+                   "the macro {%s} is before the path; macros are allowed in the path and in "
+                   "values of the query",
+                   macros[macro].name);
+    else if (!is_in_path_or_value((struct str){url.p, open}))
+        buf_printf(why,
+                   "the macro {%s} is in the name of a parameter; macros are allowed in its "
+                   "value, as in ?uid={PanelistId}",
+                   macros[macro].name);
+    else if (macro == MACRO_QUERY_SIGNATURE &&
+             (!signature_is_last(url, open) || !signs_something(url, open)))
+        buf_add_c(why, "{" QUERY_SIGNATURE "} signs the query before it: it must be the value of "
+                       "the last parameter and follow others, as in "
+                       "?tx={RewardId}&sig={" QUERY_SIGNATURE "}");
+}
+
+/* Appends what is wrong with the brace at `at`; the whole macro is *ret_n bytes long. */
+static void check_brace(struct str url, size_t at, enum url_macro *ret_macro, size_t *ret_n,
+                        struct buf *why)
+{
+    struct str name = url.p[at] == '{' ? name_at(url, at) : STR_NONE;
+    *ret_n = name.n + 2;
+    if (!name.p)
+        buf_add_c(why, "a brace begins or ends a macro, such as {PanelistId}; write %7B and %7D "
+                       "for other braces");
+    else if (!url_macro_parse(name, ret_macro))
+        refuse_unknown(name, why);
+    else
+        check_place(url, at, *ret_macro, why);
+}
+
+bool url_macros_check(struct str url, struct buf *why)
+{
+    size_t bytes_most = url.n, n = 1;
+    int count = 0;
+    for (size_t at = 0; at < url.n && !why->n; at += n) {
+        enum url_macro macro = MACRO_SIG;
+        n = 1;
+        if (url.p[at] != '{' && url.p[at] != '}')
+            continue;
+        check_brace(url, at, &macro, &n, why);
+        bytes_most += macros[macro].bytes_most - n;
+        count++;
+    }
+    if (!why->n && count > LIMIT_URL_MACROS)
+        buf_printf(why, "a URL has at most %d macros", LIMIT_URL_MACROS);
+    else if (!why->n && bytes_most > LIMIT_URL_SENT_BYTES)
+        buf_printf(why,
+                   "with the longest possible values this URL would have %zu bytes, and at "
+                   "most %d are allowed: use {SessionId}, {Mid}, {OfferTitle} and "
+                   "{OfferGoalId} less often",
+                   bytes_most, LIMIT_URL_SENT_BYTES);
+    return why->n == 0;
+}
+
+bool url_has_macros(struct str target)
+{
+    return memchr(target.p, '{', target.n) != NULL;
+}
+
+void url_encode(struct buf *to, struct str text)
+{
+    static const char hex[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < text.n; i++) {
+        unsigned char c = (unsigned char)text.p[i];
+        if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+            c == '-' || c == '.' || c == '_' || c == '~') {
+            buf_add_char(to, (char)c);
+        } else {
+            buf_add_char(to, '%');
+            buf_add_char(to, hex[c >> 4]);
+            buf_add_char(to, hex[c & 15]);
+        }
+    }
+}
+
+/* 1 or 2 where the segment is "." or "..", which servers resolve, encoded or not; else 0. */
+static int dots_of(struct str segment)
+{
+    int dots = 0;
+    while (segment.n > 0 && dots < 3) {
+        bool is_encoded = segment.n >= 3 && segment.p[0] == '%' && segment.p[1] == '2' &&
+                          (segment.p[2] == 'E' || segment.p[2] == 'e');
+        size_t n = is_encoded ? 3 : 1;
+        if (!is_encoded && segment.p[0] != '.')
+            return 0;
+        segment = (struct str){segment.p + n, segment.n - n};
+        dots++;
+    }
+    return dots < 3 ? dots : 0;
+}
+
+/* No value may lead out of the folder that its URL names: such a segment is encoded twice. */
+static void end_segment(struct buf *to, size_t begin)
+{
+    int dots = dots_of((struct str){to->p + begin, to->n - begin});
+    if (dots == 0)
+        return;
+    to->n = begin;
+    while (dots-- > 0)
+        buf_add_c(to, "%252E");
+}
+
+bool url_macros_expand(struct buf *to, struct str target, const struct url_macro_values *values)
+{
+    const char *question = memchr(target.p, '?', target.n);
+    const size_t path_n = question ? (size_t)(question - target.p) : target.n;
+    size_t segment = to->n;
+    bool has_macro = false;
+    int count = 0;
+    for (size_t at = 0; at <= target.n; at++) {
+        enum url_macro macro = MACRO_SIG;
+        if (at <= path_n && (at == path_n || target.p[at] == '/')) {
+            if (has_macro)
+                end_segment(to, segment);
+            segment = to->n + 1;
+            has_macro = false;
+        }
+        if (at == target.n)
+            break;
+        struct str name = target.p[at] == '{' ? name_at(target, at) : STR_NONE;
+        if (!name.p || !url_macro_parse(name, &macro) || ++count > LIMIT_URL_MACROS) {
+            buf_add_char(to, target.p[at]);
+            continue;
+        }
+        if (macro == MACRO_QUERY_SIGNATURE && signature_is_last(target, at))
+            return true;
+        url_encode(to, values->of[macro]);
+        has_macro = true;
+        at += name.n + 1;
+    }
+    return false;
+}
