@@ -137,6 +137,36 @@ static void set_server(CURL *curl, struct mailer *m)
     curl_easy_setopt(curl, CURLOPT_XFERINFODATA, m);
 }
 
+/* The last refusal that the server said (a line that begins with 4 or 5), as far as it fits. It
+ * comes from the network: what is not printable ASCII is a question mark. */
+struct refusal {
+    char text[128];
+    size_t n;
+};
+
+static size_t take_refusal(char *p, size_t size, size_t n, void *context)
+{
+    struct refusal *refusal = context;
+    struct str line = {p, size * n};
+    if (!line.n || (line.p[0] != '4' && line.p[0] != '5'))
+        return size * n;
+    while (line.n && strchr("\r\n ", line.p[line.n - 1]))
+        line.n--;
+    refusal->n = line.n < sizeof refusal->text ? line.n : sizeof refusal->text;
+    for (size_t i = 0; i < refusal->n; i++)
+        refusal->text[i] = line.p[i] < ' ' || line.p[i] > '~' ? '?' : line.p[i];
+    return size * n;
+}
+
+static void say_why(struct mail *mail, const char *error, const struct refusal *refusal)
+{
+    if (refusal->n)
+        snprintf(mail->why, sizeof mail->why, "%.100s (the mail server said: %.*s)", error,
+                 (int)refusal->n, refusal->text);
+    else
+        snprintf(mail->why, sizeof mail->why, "%s", error);
+}
+
 static curl_mime *make_body(CURL *curl, const struct mail *mail)
 {
     curl_mime *mime = curl_mime_init(curl);
@@ -153,11 +183,14 @@ static void transfer(struct mailer *m, struct mail *mail)
     CURL *curl = curl_easy_init();
     ASSERT(curl);
     char error[CURL_ERROR_SIZE] = "";
+    struct refusal refusal = {0};
     struct curl_slist *to = curl_slist_append(NULL, mail->to);
     struct curl_slist *headers = make_headers(m, mail);
     curl_mime *body = make_body(curl, mail);
     set_server(curl, m);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &refusal);
     curl_easy_setopt(curl, CURLOPT_MAIL_FROM, m->options.from);
     curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, to);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
@@ -165,7 +198,7 @@ static void transfer(struct mailer *m, struct mail *mail)
     CURLcode code = curl_easy_perform(curl);
     mail->good = code == CURLE_OK;
     if (!mail->good)
-        snprintf(mail->why, sizeof mail->why, "%s", error[0] ? error : curl_easy_strerror(code));
+        say_why(mail, error[0] ? error : curl_easy_strerror(code), &refusal);
     curl_easy_cleanup(curl);
     curl_mime_free(body);
     curl_slist_free_all(headers);

@@ -1,4 +1,5 @@
 """Messages by e-mail: to a partner's OperationsEmail and to the operator, by the operator's mail server."""
+import json
 import ssl
 import time
 
@@ -61,13 +62,14 @@ def test_down_and_working_again(own_daemon, server):
 
 
 def test_a_url_that_is_down_holds_up_no_mail_and_the_other_way_round(own_daemon, server):
-    server.says["RCPT"] = "451 later"
+    server.says["RCPT"] = "451-4.7.1 Greylisted.\r\n451 4.7.1 Try again \x1b[2J in five minutes"
     daemon = start(own_daemon, server)
     ops = Receiver()
     p = partner(daemon, ops.url)
     p.suspend()
     assert eventually(lambda: messages(ops))[0].json["Type"] == "endpoint.suspended"
-    eventually(lambda: "451" in daemon.log_text())
+    said = eventually(lambda: [line for line in daemon.log_text().splitlines() if "operations_message_failed" in line])
+    assert "451 4.7.1 Try again ?[2J in five minutes" in json.loads(said[0])["detail"]
     assert mails(server) == []
     del server.says["RCPT"]
     eventually(lambda: mails(server), 60)
