@@ -4,10 +4,10 @@
 #pragma once
 
 #include "base/env.h"
+#include "base/hash_map.h"
 #include "base/list.h"
 #include "base/str.h"
 #include "delivery/heap.h"
-#include "delivery/lookup.h"
 #include "domain/attempt.h"
 
 struct lane;
@@ -22,7 +22,7 @@ struct lane;
 
 struct destination {
     uint32_t magic;
-    struct lookup_node node;
+    struct hash_node node;
     struct waker waker;  /* dead: the next probe */
     char *name;          /* scheme://host:port */
     uint32_t refs;       /* lanes and exchanges */

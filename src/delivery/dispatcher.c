@@ -40,8 +40,8 @@ void dispatcher_touch(struct dispatcher *d, struct lane *lane)
 
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no)
 {
-    for (struct lookup_node *n = lookup_first(&d->lanes, dispatcher_hash(no)); n;
-         n = lookup_next(n)) {
+    for (struct hash_node *n = hash_map_first(&d->lanes, dispatcher_hash(no)); n;
+         n = hash_map_next(n)) {
         struct lane *lane = CONTAINER_OF(n, struct lane, node);
         if (lane->no == no)
             return lane;
@@ -68,7 +68,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     lane->fence = fence;
     lane->turn.waker.kind = WAKER_LANE;
     lane->health = dispatcher_find_health(d, no);
-    lookup_add(&d->lanes, &lane->node, dispatcher_hash(no));
+    hash_map_add(&d->lanes, &lane->node, dispatcher_hash(no));
     dispatcher_refresh(d, lane);
     return lane;
 }
@@ -164,7 +164,7 @@ static void forget(struct dispatcher *d, struct lane *lane)
     dispatcher_leave_destination(d, lane);
     if (lane->window.suspended)
         d->suspended--;
-    lookup_remove(&d->lanes, &lane->node);
+    hash_map_remove(&d->lanes, &lane->node);
     lane_free(lane);
 }
 
@@ -190,7 +190,7 @@ static void leave(struct dispatcher *d, struct lane *lane)
         app_unref(app);
 }
 
-static void watch_lease(void *context, struct lookup_node *node)
+static void watch_lease(void *context, struct hash_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -201,7 +201,7 @@ static void watch_lease(void *context, struct lookup_node *node)
 
 void dispatcher_watch_leases(struct dispatcher *d)
 {
-    lookup_visit(&d->lanes, watch_lease, d);
+    hash_map_visit(&d->lanes, watch_lease, d);
 }
 
 /* Where it does not, the lane waits for word of its lease, and takes nobody's turn. */
@@ -435,7 +435,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     return d;
 }
 
-static void free_lane(void *context, struct lookup_node *node)
+static void free_lane(void *context, struct hash_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -453,12 +453,12 @@ void dispatcher_free(struct dispatcher *d)
     dispatcher_free_finished(d);
     dispatcher_free_spare(d);
     dispatcher_free_spare_recording(d);
-    lookup_visit(&d->lanes, free_lane, d);
+    hash_map_visit(&d->lanes, free_lane, d);
     dispatcher_free_healths(d, true);
     ASSERT(d->destinations.count == 0);
-    lookup_free(&d->lanes);
-    lookup_free(&d->destinations);
-    lookup_free(&d->healths);
+    hash_map_free(&d->lanes);
+    hash_map_free(&d->destinations);
+    hash_map_free(&d->healths);
     wake_heap_free(&d->heap);
     ASSERT(pthread_mutex_destroy(&d->inbox.lock) == 0);
     d->magic = 0;

@@ -82,7 +82,7 @@ struct dispatcher {
     int index;
     struct delivery *delivery;
     struct outside *outside;
-    struct lookup lanes, destinations, healths;
+    struct hash_map lanes, destinations, healths;
     struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
     struct lane_shared shared;

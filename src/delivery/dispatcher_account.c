@@ -21,7 +21,7 @@ static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
         app_unref(app);
 }
 
-static void erase_in_lane(void *context, struct lookup_node *node)
+static void erase_in_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -37,10 +37,10 @@ void dispatcher_erase(struct dispatcher *d, uint32_t account_no, struct str pane
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     struct lanes_erasure e = {d, account_no, panelist_id};
-    lookup_visit(&d->lanes, erase_in_lane, &e);
+    hash_map_visit(&d->lanes, erase_in_lane, &e);
 }
 
-static void reread_lane(void *context, struct lookup_node *node)
+static void reread_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -61,7 +61,7 @@ void dispatcher_reread(struct dispatcher *d, uint32_t account_no)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
     struct lanes_erasure e = {.dispatcher = d, .account_no = account_no};
-    lookup_visit(&d->lanes, reread_lane, &e);
+    hash_map_visit(&d->lanes, reread_lane, &e);
 }
 
 void dispatcher_add_tried(struct dispatcher *d, struct delivery_tried *tried)

@@ -32,12 +32,12 @@ struct lane_now dispatcher_now(struct dispatcher *d)
 
 /* --- what follows ---------------------------------------------------------------------------- */
 
-static void touch_lane(void *context, struct lookup_node *node)
+static void touch_lane(void *context, struct hash_node *node)
 {
     dispatcher_touch(context, CONTAINER_OF(node, struct lane, node));
 }
 
-static void put_back_lane(void *context, struct lookup_node *node)
+static void put_back_lane(void *context, struct hash_node *node)
 {
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -52,9 +52,9 @@ void dispatcher_watch_clock(struct dispatcher *d)
         dispatcher_submit(d);
         d->old_recordings = d->recordings;
         d->clock_epoch++;
-        lookup_visit(&d->lanes, put_back_lane, d);
+        hash_map_visit(&d->lanes, put_back_lane, d);
     } else if (d->clock_jumped) { /* forward: what was to wait is due */
-        lookup_visit(&d->lanes, touch_lane, d);
+        hash_map_visit(&d->lanes, touch_lane, d);
     }
     d->clock_back_ms = 0;
     d->clock_jumped = false;
@@ -64,7 +64,7 @@ void dispatcher_recorded_old(struct dispatcher *d)
 {
     ASSERT(d->old_recordings > 0);
     if (--d->old_recordings == 0)
-        lookup_visit(&d->lanes, touch_lane, d);
+        hash_map_visit(&d->lanes, touch_lane, d);
 }
 
 /* --- dating anew ----------------------------------------------------------------------------- */

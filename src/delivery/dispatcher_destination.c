@@ -23,15 +23,15 @@ struct destination *dispatcher_destination(struct dispatcher *d, const struct ap
     (void)buf_c(&name);
     uint64_t hash = hash_fast(name.p, name.n);
     struct destination *to = NULL;
-    for (struct lookup_node *n = lookup_first(&d->destinations, hash); n && !to;
-         n = lookup_next(n)) {
+    for (struct hash_node *n = hash_map_first(&d->destinations, hash); n && !to;
+         n = hash_map_next(n)) {
         struct destination *at = CONTAINER_OF(n, struct destination, node);
         if (str_eq(str_of(at->name), buf_str(&name)))
             to = at;
     }
     if (!to) {
         to = destination_new(name.p, name.n);
-        lookup_add(&d->destinations, &to->node, hash);
+        hash_map_add(&d->destinations, &to->node, hash);
     }
     to->waker.kind = 1;
     to->refs++;
@@ -46,7 +46,7 @@ void dispatcher_let_destination_go(struct dispatcher *d, struct destination *to)
     if (--to->refs > 0)
         return;
     wake_heap_clear(&d->heap, &to->waker);
-    lookup_remove(&d->destinations, &to->node);
+    hash_map_remove(&d->destinations, &to->node);
     destination_free(to);
 }
 

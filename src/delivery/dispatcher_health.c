@@ -10,8 +10,8 @@
 
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no)
 {
-    for (struct lookup_node *n = lookup_first(&d->healths, dispatcher_hash(no)); n;
-         n = lookup_next(n)) {
+    for (struct hash_node *n = hash_map_first(&d->healths, dispatcher_hash(no)); n;
+         n = hash_map_next(n)) {
         struct health *h = CONTAINER_OF(n, struct health, node);
         if (h->lane == no)
             return h;
@@ -70,7 +70,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     struct lane *lane = t->lane;
     if (!lane->health) {
         lane->health = health_new(lane->no, now->mono_ms);
-        lookup_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
+        hash_map_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
     }
     bool good = t->x.class == ATTEMPT_OK;
     note_certificate(d, lane->health, t, now->wall_ms);
@@ -206,7 +206,7 @@ static void note_bad(struct delivery_overview *to, lane_no lane, int64_t badness
     to->worst[at] = (struct overview_lane){lane, badness};
 }
 
-static void oversee_lane(void *context, struct lookup_node *node)
+static void oversee_lane(void *context, struct hash_node *node)
 {
     const struct overseeing *o = context;
     const struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -216,7 +216,7 @@ static void oversee_lane(void *context, struct lookup_node *node)
         note_bad(o->to, lane->no, badness_of(lane, &(struct health_summary){0}));
 }
 
-static void oversee_health(void *context, struct lookup_node *node)
+static void oversee_health(void *context, struct hash_node *node)
 {
     const struct overseeing *o = context;
     const struct health *h = CONTAINER_OF(node, struct health, node);
@@ -244,8 +244,8 @@ static void oversee_health(void *context, struct lookup_node *node)
 void dispatcher_oversee(struct dispatcher *d, struct delivery_overview *to)
 {
     struct overseeing o = {d, to, dispatcher_now(d).mono_ms};
-    lookup_visit(&d->lanes, oversee_lane, &o);
-    lookup_visit(&d->healths, oversee_health, &o);
+    hash_map_visit(&d->lanes, oversee_lane, &o);
+    hash_map_visit(&d->healths, oversee_health, &o);
 }
 
 struct sweep {
@@ -254,7 +254,7 @@ struct sweep {
     bool all;
 };
 
-static void sweep_one(void *context, struct lookup_node *node)
+static void sweep_one(void *context, struct hash_node *node)
 {
     struct sweep *s = context;
     struct health *h = CONTAINER_OF(node, struct health, node);
@@ -263,14 +263,14 @@ static void sweep_one(void *context, struct lookup_node *node)
     struct lane *lane = dispatcher_find(s->dispatcher, h->lane);
     if (lane)
         lane->health = NULL;
-    lookup_remove(&s->dispatcher->healths, node);
+    hash_map_remove(&s->dispatcher->healths, node);
     health_free(h);
 }
 
 void dispatcher_free_healths(struct dispatcher *d, bool all)
 {
     struct sweep s = {d, dispatcher_now(d).mono_ms, all};
-    lookup_visit(&d->healths, sweep_one, &s);
+    hash_map_visit(&d->healths, sweep_one, &s);
 }
 
 static void fill_from_lane(struct lane_health *to, const struct lane *lane,

@@ -2,7 +2,7 @@
  * last hour, the last failure in words. Kept only for lanes tried within the last day. */
 #pragma once
 
-#include "delivery/lookup.h"
+#include "base/hash_map.h"
 #include "domain/attempt.h"
 #include "domain/event.h"
 
@@ -13,7 +13,7 @@
 #define HEALTH_LATENCIES 60    /* four to each doubling, from 1 ms to 32 s */
 
 struct health {
-    struct lookup_node node;
+    struct hash_node node;
     lane_no lane;
     int64_t last_mono_ms;
     uint32_t minute[HEALTH_SLOTS_1M];  /* successes */

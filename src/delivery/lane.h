@@ -97,7 +97,7 @@ struct lane {
     struct refused_types refused_types;
     lane_no no;
     int64_t fence; /* its shard's, when it was made; see store/leases.h */
-    struct lookup_node node;
+    struct hash_node node;
     struct lane_turn turn;
     struct lane_shared *shared;
     struct destination *destination; /* NULL: no URL */

@@ -1,6 +1,5 @@
-/* A table of client addresses, hashed with a secret: nobody can choose addresses that meet in one
- * bucket. An entry exists as long as a connection of its address does, so the bound on connections
- * bounds the table. */
+/* A table of client addresses. An entry exists as long as a connection of its address does, so the
+ * bound on connections bounds the table. */
 #include "http/peers.h"
 
 #include "base/alloc.h"
@@ -11,11 +10,9 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define BUCKETS 1024u
-
 struct peers {
     struct hash_secret secret;
-    struct peer *buckets[BUCKETS];
+    struct hash_map map;
 };
 
 struct peers *peers_new(void)
@@ -27,18 +24,19 @@ struct peers *peers_new(void)
 
 void peers_free(struct peers *peers)
 {
-    for (size_t i = 0; i < BUCKETS; i++)
-        ASSERT(!peers->buckets[i]);
+    ASSERT(peers->map.count == 0);
+    hash_map_free(&peers->map);
     free(peers);
 }
 
-static struct peer **find(struct peers *peers, const uint8_t key[PEER_KEY_BYTES])
+static struct peer *find(const struct peers *peers, uint64_t hash, const uint8_t *key)
 {
-    struct key128 hash = hash_key128(&peers->secret, key, PEER_KEY_BYTES);
-    struct peer **place = &peers->buckets[hash.lo % BUCKETS];
-    while (*place && memcmp((*place)->key, key, PEER_KEY_BYTES) != 0)
-        place = &(*place)->next;
-    return place;
+    for (struct hash_node *n = hash_map_first(&peers->map, hash); n; n = hash_map_next(n)) {
+        struct peer *peer = CONTAINER_OF(n, struct peer, node);
+        if (memcmp(peer->key, key, PEER_KEY_BYTES) == 0)
+            return peer;
+    }
+    return NULL;
 }
 
 struct peer *peers_enter(struct peers *peers, const struct address *address)
@@ -46,13 +44,15 @@ struct peer *peers_enter(struct peers *peers, const struct address *address)
     uint8_t key[PEER_KEY_BYTES] = {(uint8_t)address->family};
     struct str site = address_site(address);
     memcpy(key + 1, site.p, site.n);
-    struct peer **place = find(peers, key);
-    if (!*place) {
-        *place = xcalloc(1, sizeof **place);
-        memcpy((*place)->key, key, sizeof key);
+    uint64_t hash = hash_key128(&peers->secret, key, sizeof key).lo;
+    struct peer *peer = find(peers, hash, key);
+    if (!peer) {
+        peer = xcalloc(1, sizeof *peer);
+        memcpy(peer->key, key, sizeof key);
+        hash_map_add(&peers->map, &peer->node, hash);
     }
-    (*place)->connections++;
-    return *place;
+    peer->connections++;
+    return peer;
 }
 
 void peers_leave(struct peers *peers, struct peer *peer)
@@ -60,8 +60,6 @@ void peers_leave(struct peers *peers, struct peer *peer)
     if (--peer->connections > 0)
         return;
     ASSERT(peer->idle.count == 0 && peer->body_bytes == 0);
-    struct peer **place = find(peers, peer->key);
-    ASSERT(*place == peer);
-    *place = peer->next;
+    hash_map_remove(&peers->map, &peer->node);
     free(peer);
 }

@@ -3,13 +3,14 @@
  * loop's thread. */
 #pragma once
 
+#include "base/hash_map.h"
 #include "base/list.h"
 #include "domain/url.h"
 
 #define PEER_KEY_BYTES 7 /* family, then 4 or 6 bytes of the address */
 
 struct peer {
-    struct peer *next; /* the table's */
+    struct hash_node node;
     uint8_t key[PEER_KEY_BYTES];
     int64_t connections;
     int64_t body_bytes; /* room that its requests' bodies have */

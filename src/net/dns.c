@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/hash_map.h"
 
 #include <ares.h>
 #include <arpa/inet.h>
@@ -18,7 +19,6 @@
 #include <sys/time.h>
 
 #define DNS_MAGIC 0x444e5321u
-#define DNS_BUCKETS 1024
 #define DNS_TTL_MIN_MS 1000
 #define DNS_TTL_MAX_MS (5 * 60 * 1000)
 #define DNS_TTL_FAILED_MS 5000
@@ -29,12 +29,12 @@
 
 struct dns_name {
     struct dns *dns;
-    struct dns_name *bucket_next;
-    struct dns_name *older, *newer; /* by last use */
-    struct dns_name *answered_next;
-    struct dns_query *first, *last; /* waiting */
-    bool asking;                    /* c-ares holds a pointer here: stays */
-    bool answered;                  /* on dns->answered: stays */
+    struct hash_node node;
+    struct link by_use;
+    struct link by_answer;
+    struct list queries; /* waiting */
+    bool asking;         /* c-ares holds a pointer here: stays */
+    bool answered;       /* on dns->answered: stays */
     enum dns_status status;
     int64_t expires_mono_ms;
     size_t address_count;
@@ -46,53 +46,28 @@ struct dns_name {
 struct dns_socket {
     struct io io;
     struct dns *dns;
-    struct dns_socket *next;
+    struct link link;
 };
 
 struct dns {
     uint32_t magic;
     struct loop *loop;
     ares_channel channel;
-    struct dns_socket *sockets;
+    struct list sockets;
     struct timer timer;
     struct hash_secret secret;
-    struct dns_name *oldest, *newest;
-    struct dns_name *answered;
-    size_t count;
+    struct hash_map names;
+    struct list by_use; /* all names, the one unused for longest first */
+    struct list answered;
     int64_t queries;
-    struct dns_name *buckets[DNS_BUCKETS];
 };
 
 /* ---- the cache */
 
-static struct dns_name **bucket_of(struct dns *dns, struct str host)
-{
-    struct key128 key = hash_key128(&dns->secret, host.p, host.n);
-    return &dns->buckets[key.lo % DNS_BUCKETS];
-}
-
-static void use_unlink(struct dns *dns, struct dns_name *name)
-{
-    *(name->older ? &name->older->newer : &dns->oldest) = name->newer;
-    *(name->newer ? &name->newer->older : &dns->newest) = name->older;
-}
-
-static void use_link_newest(struct dns *dns, struct dns_name *name)
-{
-    name->newer = NULL;
-    name->older = dns->newest;
-    *(dns->newest ? &dns->newest->newer : &dns->oldest) = name;
-    dns->newest = name;
-}
-
 static void name_free(struct dns *dns, struct dns_name *name)
 {
-    struct dns_name **at = bucket_of(dns, (struct str){name->name, name->name_bytes});
-    while (*at != name)
-        at = &(*at)->bucket_next;
-    *at = name->bucket_next;
-    use_unlink(dns, name);
-    dns->count--;
+    hash_map_remove(&dns->names, &name->node);
+    list_remove(&dns->by_use, &name->by_use);
     free(name);
 }
 
@@ -100,34 +75,42 @@ static void name_free(struct dns *dns, struct dns_name *name)
  * the exchanges under way, which are bounded elsewhere. */
 static void make_room(struct dns *dns)
 {
-    struct dns_name *name = dns->oldest;
-    while (dns->count >= LIMIT_DNS_NAMES && name) {
-        struct dns_name *newer = name->newer;
-        if (!name->asking && !name->answered && !name->first)
+    struct link *newer;
+    for (struct link *at = dns->by_use.first; at && dns->by_use.count >= LIMIT_DNS_NAMES;
+         at = newer) {
+        struct dns_name *name = CONTAINER_OF(at, struct dns_name, by_use);
+        newer = at->next;
+        if (!name->asking && !name->answered && name->queries.count == 0)
             name_free(dns, name);
-        name = newer;
     }
+}
+
+static struct dns_name *name_find(const struct dns *dns, uint64_t hash, struct str host)
+{
+    for (struct hash_node *n = hash_map_first(&dns->names, hash); n; n = hash_map_next(n)) {
+        struct dns_name *name = CONTAINER_OF(n, struct dns_name, node);
+        if (str_eq((struct str){name->name, name->name_bytes}, host))
+            return name;
+    }
+    return NULL;
 }
 
 static struct dns_name *name_get(struct dns *dns, struct str host)
 {
-    struct dns_name **bucket = bucket_of(dns, host);
-    for (struct dns_name *name = *bucket; name; name = name->bucket_next) {
-        if (name->name_bytes == host.n && memcmp(name->name, host.p, host.n) == 0) {
-            use_unlink(dns, name);
-            use_link_newest(dns, name);
-            return name;
-        }
+    uint64_t hash = hash_key128(&dns->secret, host.p, host.n).lo;
+    struct dns_name *name = name_find(dns, hash, host);
+    if (name) {
+        list_remove(&dns->by_use, &name->by_use);
+        list_push(&dns->by_use, &name->by_use);
+        return name;
     }
     make_room(dns);
-    struct dns_name *name = xcalloc(1, sizeof *name + host.n + 1);
+    name = xcalloc(1, sizeof *name + host.n + 1);
     name->dns = dns;
     memcpy(name->name, host.p, host.n);
     name->name_bytes = host.n;
-    name->bucket_next = *bucket;
-    *bucket = name;
-    use_link_newest(dns, name);
-    dns->count++;
+    hash_map_add(&dns->names, &name->node, hash);
+    list_push(&dns->by_use, &name->by_use);
     return name;
 }
 
@@ -198,34 +181,28 @@ static void on_answer(void *arg, int ares_status, int timeouts, struct ares_addr
     }
     if (found)
         ares_freeaddrinfo(found);
+    if (!name->answered)
+        list_push(&name->dns->answered, &name->by_answer);
     name->answered = true;
-    name->answered_next = name->dns->answered;
-    name->dns->answered = name;
 }
 
 static void query_unlink(struct dns_query *query)
 {
-    struct dns_name *name = query->name;
-    *(query->prev ? &query->prev->next : &name->first) = query->next;
-    *(query->next ? &query->next->prev : &name->last) = query->prev;
+    list_remove(&query->name->queries, &query->link);
     query->name = NULL;
 }
 
 static void tell_askers(struct dns *dns)
 {
-    while (dns->answered) {
-        struct dns_name *name = dns->answered;
-        while (name->first) {
-            struct dns_query *query = name->first;
+    while (dns->answered.count > 0) {
+        struct dns_name *name = CONTAINER_OF(dns->answered.first, struct dns_name, by_answer);
+        while (name->queries.count > 0) {
+            struct dns_query *query = CONTAINER_OF(name->queries.first, struct dns_query, link);
             query_fill(query, name);
             query_unlink(query);
             query->done(query);
         }
-        /* `done` looks names up, which may put others in front of this one. */
-        struct dns_name **at = &dns->answered;
-        while (*at != name)
-            at = &(*at)->answered_next;
-        *at = name->answered_next;
+        list_remove(&dns->answered, &name->by_answer);
         name->answered = false;
     }
 }
@@ -262,28 +239,36 @@ static void on_timer(struct timer *timer)
     process(CONTAINER_OF(timer, struct dns, timer), ARES_SOCKET_BAD, ARES_SOCKET_BAD);
 }
 
+static struct dns_socket *socket_find(const struct dns *dns, ares_socket_t fd)
+{
+    for (struct link *at = dns->sockets.first; at; at = at->next) {
+        struct dns_socket *socket = CONTAINER_OF(at, struct dns_socket, link);
+        if (socket->io.fd == fd)
+            return socket;
+    }
+    return NULL;
+}
+
 static void on_socket_state(void *arg, ares_socket_t fd, int readable, int writable)
 {
     struct dns *dns = arg;
-    struct dns_socket **at = &dns->sockets;
-    while (*at && (*at)->io.fd != fd)
-        at = &(*at)->next;
+    struct dns_socket *socket = socket_find(dns, fd);
     if (!readable && !writable) {
-        struct dns_socket *gone = *at;
-        if (gone) {
-            *at = gone->next;
-            loop_unwatch(dns->loop, &gone->io);
-            loop_free_later(dns->loop, gone);
+        if (socket) {
+            list_remove(&dns->sockets, &socket->link);
+            loop_unwatch(dns->loop, &socket->io);
+            loop_free_later(dns->loop, socket);
         }
         return;
     }
-    if (!*at) {
-        *at = xcalloc(1, sizeof **at);
-        (*at)->dns = dns;
-        (*at)->io.fd = fd;
-        (*at)->io.ready = on_socket;
+    if (!socket) {
+        socket = xcalloc(1, sizeof *socket);
+        socket->dns = dns;
+        socket->io.fd = fd;
+        socket->io.ready = on_socket;
+        list_push(&dns->sockets, &socket->link);
     }
-    loop_watch(dns->loop, &(*at)->io, (readable ? IO_READ : 0) | (writable ? IO_WRITE : 0));
+    loop_watch(dns->loop, &socket->io, (readable ? IO_READ : 0) | (writable ? IO_WRITE : 0));
 }
 
 /* ---- public */
@@ -332,17 +317,19 @@ void dns_free(struct dns *dns)
 {
     CHECK_MAGIC(dns, DNS_MAGIC);
     ares_destroy(dns->channel); /* calls on_answer and on_socket_state for what is left */
-    while (dns->sockets) {
-        struct dns_socket *gone = dns->sockets;
-        dns->sockets = gone->next;
+    struct link *link;
+    while ((link = list_pop(&dns->sockets)) != NULL) {
+        struct dns_socket *gone = CONTAINER_OF(link, struct dns_socket, link);
         loop_unwatch(dns->loop, &gone->io);
         free(gone);
     }
     loop_timer_clear(dns->loop, &dns->timer);
-    while (dns->oldest) {
-        ASSERT(!dns->oldest->first);
-        name_free(dns, dns->oldest);
+    while ((link = dns->by_use.first) != NULL) {
+        struct dns_name *name = CONTAINER_OF(link, struct dns_name, by_use);
+        ASSERT(name->queries.count == 0);
+        name_free(dns, name);
     }
+    hash_map_free(&dns->names);
     free(dns);
 }
 
@@ -356,19 +343,18 @@ bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
         struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
         ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
         arm_timer(dns);
-        if (dns->answered) /* from the hosts file: tidied up, and others told, next tick */
+        if (dns->answered.count >
+            0) /* from the hosts file: tidied up, and others told, next tick */
             loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
     }
-    if (!name->asking && !name->first) {
+    if (!name->asking && name->queries.count == 0) {
         query_fill(query, name);
         query->name = NULL;
         return true;
     }
     query->name = name;
-    query->next = NULL;
-    query->prev = name->last;
-    *(name->last ? &name->last->next : &name->first) = query;
-    name->last = query;
+    query->link = (struct link){0};
+    list_push(&name->queries, &query->link);
     return false;
 }
 

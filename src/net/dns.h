@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/limits.h"
+#include "base/list.h"
 #include "domain/url.h"
 #include "net/loop.h"
 
@@ -27,7 +28,7 @@ struct dns_query {
     size_t address_count; /* > 0 when DNS_OK; in the order to be tried (RFC 6724) */
     struct address addresses[LIMIT_DNS_ADDRESSES];
     struct dns_name *name; /* the rest is the resolver's */
-    struct dns_query *prev, *next;
+    struct link link;
 };
 
 /* server: "addr[:port]", NULL: the system's. On failure NULL, and *ret_why is a literal. */

@@ -11,12 +11,6 @@
 
 #include <stdlib.h>
 
-static struct host_pool **bucket_of(struct sender *s, bool https, struct str host, uint16_t port)
-{
-    struct key128 key = hash_key128(&s->secret, host.p, host.n);
-    return &s->destinations[(key.lo ^ port ^ (https ? 0x8000u : 0)) % DESTINATION_BUCKETS];
-}
-
 static const uint8_t nobody[32];
 
 static const uint8_t *identity_of(const struct exchange *x)
@@ -28,8 +22,9 @@ struct host_pool *destination_get(struct sender *s, const struct exchange *x)
 {
     const struct url *url = x->url;
     const uint8_t *identity = identity_of(x);
-    struct host_pool **bucket = bucket_of(s, url->https, url->host, url->port);
-    for (struct host_pool *d = *bucket; d; d = d->bucket_next) {
+    uint64_t hash = hash_key128(&s->secret, url->host.p, url->host.n).lo ^ url->port;
+    for (struct hash_node *n = hash_map_first(&s->destinations, hash); n; n = hash_map_next(n)) {
+        struct host_pool *d = CONTAINER_OF(n, struct host_pool, node);
         if (d->https == url->https && d->port == url->port && d->host_bytes == url->host.n &&
             memcmp(d->host, url->host.p, url->host.n) == 0 &&
             memcmp(d->identity, identity, sizeof d->identity) == 0)
@@ -48,8 +43,7 @@ struct host_pool *destination_get(struct sender *s, const struct exchange *x)
     request_print_lines(&d->fixed_lines, buf_str(&d->fixed));
     const struct ssl_session_st *session = d->https ? sessions_find(s->sessions, d) : NULL;
     d->http1_only = session && !tls_session_is_http2(session);
-    d->bucket_next = *bucket;
-    *bucket = d;
+    hash_map_add(&s->destinations, &d->node, hash);
     return d;
 }
 
@@ -57,10 +51,7 @@ void destination_drop_if_unused(struct sender *s, struct host_pool *d)
 {
     if (d->exchanges > 0 || d->connections > 0)
         return;
-    struct host_pool **at = bucket_of(s, d->https, (struct str){d->host, d->host_bytes}, d->port);
-    while (*at != d)
-        at = &(*at)->bucket_next;
-    *at = d->bucket_next;
+    hash_map_remove(&s->destinations, &d->node);
     buf_free(&d->fixed);
     buf_free(&d->fixed_lines);
     free(d);

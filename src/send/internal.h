@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/hash.h"
+#include "base/hash_map.h"
 #include "net/dns.h"
 #include "net/stream.h"
 #include "send/answer.h"
@@ -21,7 +22,6 @@
 #define SENDER_MAGIC 0x53454e44u
 #define JOB_MAGIC 0x4a4f4221u
 #define CONNECTION_MAGIC 0x434f4e4eu
-#define DESTINATION_BUCKETS 4096
 #define INPUT_BYTES 16384
 
 struct connection;
@@ -31,7 +31,7 @@ struct sessions;
 struct ssl_ctx_st;
 
 struct host_pool {
-    struct host_pool *bucket_next;
+    struct hash_node node;
     struct connection *idle_newest;         /* used last, taken first */
     struct connection *shared;              /* HTTP/2, with streams; linked by deeper */
     struct job *pioneer;                    /* opens a connection that may turn out to be shared, */
@@ -145,7 +145,7 @@ struct sender {
     struct timer line_timer;
     struct buf request; /* scratch */
     int64_t exchanges, connections, idle, opened, reused;
-    struct host_pool *destinations[DESTINATION_BUCKETS];
+    struct hash_map destinations;
     char input[INPUT_BYTES]; /* scratch */
 };
 

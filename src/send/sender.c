@@ -64,6 +64,7 @@ static void release(struct sender *s)
     loop_timer_clear(s->loop, &s->line_timer);
     loop_timer_clear(s->loop, &s->flush_timer);
     loop_timer_clear(s->loop, &s->owing_timer);
+    hash_map_free(&s->destinations);
     buf_free(&s->request);
     arena_free(&s->arena);
     free(s->sources);

@@ -6,14 +6,15 @@
 #include "send/internal.h"
 
 #include "base/alloc.h"
+#include "base/hash_map.h"
+#include "base/list.h"
 #include "net/tls.h"
 
 #include <stdlib.h>
 
-#define SESSION_BUCKETS 512
-
 struct session_entry {
-    struct session_entry *bucket_next, *older, *newer;
+    struct hash_node node;
+    struct link by_age;
     struct ssl_session_st *session;
     int64_t since_mono_ms;
     uint16_t port;
@@ -24,47 +25,39 @@ struct session_entry {
 
 struct sessions {
     struct sender *sender;
-    struct session_entry *oldest, *newest;
-    size_t count;
-    struct session_entry *buckets[SESSION_BUCKETS];
+    struct hash_map entries;
+    struct list by_age; /* the oldest first */
 };
 
-static struct session_entry **bucket_of(struct sessions *sessions, const char *host,
-                                        size_t host_bytes, uint16_t port)
+static uint64_t hash_of(const struct sessions *sessions, const struct host_pool *d)
 {
-    struct key128 key = hash_key128(&sessions->sender->secret, host, host_bytes);
-    return &sessions->buckets[(key.lo ^ port) % SESSION_BUCKETS];
+    return hash_key128(&sessions->sender->secret, d->host, d->host_bytes).lo ^ d->port;
 }
 
-static struct session_entry **place_of(struct sessions *sessions, const struct host_pool *d)
+static struct session_entry *find(const struct sessions *sessions, const struct host_pool *d)
 {
-    struct session_entry **at = bucket_of(sessions, d->host, d->host_bytes, d->port);
-    while (*at && ((*at)->port != d->port || (*at)->host_bytes != d->host_bytes ||
-                   memcmp((*at)->host, d->host, d->host_bytes) != 0 ||
-                   memcmp((*at)->identity, d->identity, sizeof d->identity) != 0))
-        at = &(*at)->bucket_next;
-    return at;
+    struct hash_node *n = hash_map_first(&sessions->entries, hash_of(sessions, d));
+    for (; n; n = hash_map_next(n)) {
+        struct session_entry *entry = CONTAINER_OF(n, struct session_entry, node);
+        if (entry->port == d->port && entry->host_bytes == d->host_bytes &&
+            memcmp(entry->host, d->host, d->host_bytes) == 0 &&
+            memcmp(entry->identity, d->identity, sizeof d->identity) == 0)
+            return entry;
+    }
+    return NULL;
 }
 
-static void remove_at(struct sessions *sessions, struct session_entry **at)
+static void drop(struct sessions *sessions, struct session_entry *entry)
 {
-    struct session_entry *entry = *at;
-    ASSERT(entry);
-    *at = entry->bucket_next;
-    *(entry->older ? &entry->older->newer : &sessions->oldest) = entry->newer;
-    *(entry->newer ? &entry->newer->older : &sessions->newest) = entry->older;
-    sessions->count--;
+    hash_map_remove(&sessions->entries, &entry->node);
+    list_remove(&sessions->by_age, &entry->by_age);
     tls_session_free(entry->session);
     free(entry);
 }
 
-static void remove_oldest(struct sessions *sessions)
+static void drop_oldest(struct sessions *sessions)
 {
-    struct session_entry *entry = sessions->oldest;
-    struct session_entry **at = bucket_of(sessions, entry->host, entry->host_bytes, entry->port);
-    while (*at != entry)
-        at = &(*at)->bucket_next;
-    remove_at(sessions, at);
+    drop(sessions, CONTAINER_OF(sessions->by_age.first, struct session_entry, by_age));
 }
 
 struct sessions *sessions_new(struct sender *s)
@@ -76,46 +69,43 @@ struct sessions *sessions_new(struct sender *s)
 
 void sessions_free(struct sessions *sessions)
 {
-    while (sessions->oldest)
-        remove_oldest(sessions);
+    while (sessions->by_age.count > 0)
+        drop_oldest(sessions);
+    hash_map_free(&sessions->entries);
     free(sessions);
 }
 
 struct ssl_session_st *sessions_find(struct sessions *sessions, const struct host_pool *d)
 {
-    struct session_entry **at = place_of(sessions, d);
-    if (!*at)
+    struct session_entry *entry = find(sessions, d);
+    if (!entry)
         return NULL;
-    if ((*at)->since_mono_ms + LIMIT_TLS_SESSION_MS <= loop_mono_ms(sessions->sender->loop)) {
-        remove_at(sessions, at);
+    if (entry->since_mono_ms + LIMIT_TLS_SESSION_MS <= loop_mono_ms(sessions->sender->loop)) {
+        drop(sessions, entry);
         return NULL;
     }
-    return (*at)->session;
+    return entry->session;
 }
 
 void sessions_put(struct sessions *sessions, const struct host_pool *d,
                   struct ssl_session_st *session, bool resumed)
 {
     int64_t since = loop_mono_ms(sessions->sender->loop);
-    struct session_entry **at = place_of(sessions, d);
-    if (*at) {
+    struct session_entry *entry = find(sessions, d);
+    if (entry) {
         if (resumed) /* the certificate was verified when the first of its line was made */
-            since = (*at)->since_mono_ms;
-        remove_at(sessions, at);
-    } else if (sessions->count >= LIMIT_TLS_SESSIONS) {
-        remove_oldest(sessions);
+            since = entry->since_mono_ms;
+        drop(sessions, entry);
+    } else if (sessions->by_age.count >= LIMIT_TLS_SESSIONS) {
+        drop_oldest(sessions);
     }
-    struct session_entry *entry = xcalloc(1, sizeof *entry + d->host_bytes);
+    entry = xcalloc(1, sizeof *entry + d->host_bytes);
     entry->session = session;
     entry->since_mono_ms = since;
     entry->port = d->port;
     entry->host_bytes = d->host_bytes;
     memcpy(entry->identity, d->identity, sizeof entry->identity);
     memcpy(entry->host, d->host, d->host_bytes);
-    at = place_of(sessions, d);
-    *at = entry;
-    entry->older = sessions->newest;
-    *(entry->older ? &entry->older->newer : &sessions->oldest) = entry;
-    sessions->newest = entry;
-    sessions->count++;
+    hash_map_add(&sessions->entries, &entry->node, hash_of(sessions, d));
+    list_push(&sessions->by_age, &entry->by_age);
 }

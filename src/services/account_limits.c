@@ -7,13 +7,13 @@
 
 #include "base/alloc.h"
 #include "base/check.h"
+#include "base/hash_map.h"
 #include "base/limits.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#define BUCKETS 1024u
 #define MINUTE_US INT64_C(60000000)
 
 struct rule {
@@ -39,15 +39,14 @@ struct usage {
 
 /* Of an account that has asked for something; accounts are never deleted, and neither is this. */
 struct account {
-    struct account *next;
-    uint32_t account_no;
+    struct hash_node node; /* the hash is the account's number */
     struct usage uses[ACCOUNT_USES];
 };
 
 struct account_limits {
     pthread_mutex_t lock;
     int32_t per_minute[ACCOUNT_USES];
-    struct account *buckets[BUCKETS];
+    struct hash_map accounts;
     atomic_llong refused[ACCOUNT_USES];
 };
 
@@ -63,29 +62,29 @@ struct account_limits *account_limits_new(int32_t reads_per_minute)
     return limits;
 }
 
+static void free_account(void *context, struct hash_node *node)
+{
+    (void)context;
+    free(CONTAINER_OF(node, struct account, node));
+}
+
 void account_limits_free(struct account_limits *limits)
 {
-    for (size_t i = 0; i < BUCKETS; i++) {
-        while (limits->buckets[i]) {
-            struct account *a = limits->buckets[i];
-            limits->buckets[i] = a->next;
-            free(a);
-        }
-    }
+    hash_map_visit(&limits->accounts, free_account, NULL);
+    hash_map_free(&limits->accounts);
     pthread_mutex_destroy(&limits->lock);
     free(limits);
 }
 
 static struct usage *find(struct account_limits *limits, uint32_t account_no, enum account_use use)
 {
-    struct account **place = &limits->buckets[account_no % BUCKETS];
-    while (*place && (*place)->account_no != account_no)
-        place = &(*place)->next;
-    if (!*place) {
-        *place = xcalloc(1, sizeof **place);
-        (*place)->account_no = account_no;
+    struct hash_node *node = hash_map_first(&limits->accounts, account_no);
+    if (!node) {
+        struct account *a = xcalloc(1, sizeof *a);
+        node = &a->node;
+        hash_map_add(&limits->accounts, node, account_no);
     }
-    return &(*place)->uses[use];
+    return &CONTAINER_OF(node, struct account, node)->uses[use];
 }
 
 /* 0: it may be; else how long until it may. */

@@ -14,7 +14,7 @@ struct memory_sum {
     int64_t in_ram;
 };
 
-static void add_lane(void *context, struct lookup_node *node)
+static void add_lane(void *context, struct hash_node *node)
 {
     struct memory_sum *sum = context;
     const struct lane *lane = CONTAINER_OF(node, struct lane, node);
@@ -36,7 +36,7 @@ void checks_memory(struct sim *sim)
     for (size_t i = 0; i < sim->loop_count; i++) {
         struct dispatcher *d = sim->delivery->dispatchers[i];
         struct memory_sum sum = {.sim = sim};
-        lookup_visit(&d->lanes, add_lane, &sum);
+        hash_map_visit(&d->lanes, add_lane, &sum);
         if (sum.in_ram != d->shared.in_ram || sum.in_ram > d->room_total)
             sim_found(sim, CHECK_MEMORY, "loop %zu holds %lld callbacks, counts %lld, may %lld", i,
                       (long long)sum.in_ram, (long long)d->shared.in_ram, (long long)d->room_total);
