@@ -42,6 +42,12 @@ static inline void list_remove(struct list *list, struct link *link)
     list->count--;
 }
 
+/* The link is in this list or in none. */
+static inline bool list_contains(const struct list *list, const struct link *link)
+{
+    return link->previous || list->first == link;
+}
+
 static inline struct link *list_pop(struct list *list)
 {
     struct link *link = list->first;

@@ -16,23 +16,9 @@
 static void connection_ready(struct stream *stream, int events);
 static void drain_timer_fire(struct timer *timer);
 
-static void draining_link(struct connection *c)
-{
-    struct sender *s = c->sender;
-    c->state = CONNECTION_DRAINING;
-    c->newer = NULL;
-    c->older = s->draining;
-    if (c->older)
-        c->older->newer = c;
-    s->draining = c;
-}
-
 static void draining_unlink(struct connection *c)
 {
-    *(c->newer ? &c->newer->older : &c->sender->draining) = c->older;
-    if (c->older)
-        c->older->newer = c->newer;
-    c->older = c->newer = NULL;
+    list_remove(&c->sender->draining, &c->link);
     loop_timer_clear(c->sender->loop, &c->timer);
 }
 
@@ -48,32 +34,24 @@ static void owe(struct connection *c)
 {
     struct sender *s = c->sender;
     c->owes_request = true;
-    c->newer = NULL;
-    c->older = s->owing_last;
-    *(c->older ? &c->older->newer : &s->owing_first) = c;
-    s->owing_last = c;
-    s->owing++;
+    list_push(&s->owing, &c->link);
     if (s->owing_timer.heap_place == 0)
         loop_timer_set(s->loop, &s->owing_timer, loop_mono_ms(s->loop));
 }
 
 static void owe_no_more(struct connection *c)
 {
-    struct sender *s = c->sender;
     if (!c->owes_request)
         return;
-    *(c->older ? &c->older->newer : &s->owing_first) = c->newer;
-    *(c->newer ? &c->newer->older : &s->owing_last) = c->older;
-    c->older = c->newer = NULL;
+    list_remove(&c->sender->owing, &c->link);
     c->owes_request = false;
-    s->owing--;
 }
 
 void sender_flush(struct sender *s)
 {
     CHECK_MAGIC(s, SENDER_MAGIC);
-    struct connection *c;
-    while ((c = s->owing_first) != NULL) {
+    while (s->owing.count > 0) {
+        struct connection *c = CONTAINER_OF(s->owing.first, struct connection, link);
         CHECK_MAGIC(c, CONNECTION_MAGIC);
         owe_no_more(c);
         buf_clear(&s->request);
@@ -276,7 +254,7 @@ void connection_send(struct connection *c, struct job *job)
     job_set_phase(job, JOB_ANSWER);
     answer_begin(&c->answer, &x->response_headers, &x->response_body);
     owe(c);
-    if (s->owing >= OWING_MOST)
+    if (s->owing.count >= OWING_MOST)
         sender_flush(s);
 }
 
@@ -315,7 +293,8 @@ static void drain_alone(struct connection *c)
     owe_no_more(c);
     c->job = NULL;
     job->connection = NULL;
-    draining_link(c);
+    c->state = CONNECTION_DRAINING;
+    list_push(&c->sender->draining, &c->link);
     loop_timer_set(c->sender->loop, &c->timer, job->deadline_mono_ms);
     job_settle_by_status(job, "");
     job_finish(job);

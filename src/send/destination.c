@@ -59,23 +59,15 @@ void destination_drop_if_unused(struct sender *s, struct host_pool *d)
 
 void idle_remove(struct connection *c)
 {
-    struct sender *s = c->sender;
-    struct host_pool *d = c->destination;
-    *(c->older ? &c->older->newer : &s->idle_oldest) = c->newer;
-    *(c->newer ? &c->newer->older : &s->idle_newest) = c->older;
-    *(c->shallower ? &c->shallower->deeper : &d->idle_newest) = c->deeper;
-    if (c->deeper)
-        c->deeper->shallower = c->shallower;
-    c->older = c->newer = c->deeper = c->shallower = NULL;
-    d->idle--;
-    s->idle--;
+    list_remove(&c->sender->idle, &c->link);
+    list_remove(&c->destination->idle, &c->link_of_pool);
 }
 
 struct connection *idle_take(struct sender *s, struct host_pool *d)
 {
-    struct connection *c = d->idle_newest;
-    if (!c)
+    if (d->idle.count == 0)
         return NULL;
+    struct connection *c = CONTAINER_OF(d->idle.last, struct connection, link_of_pool);
     CHECK_MAGIC(c, CONNECTION_MAGIC);
     ASSERT(c->state == CONNECTION_IDLE && c->sender == s);
     idle_remove(c);
@@ -86,21 +78,14 @@ void idle_give(struct connection *c)
 {
     struct sender *s = c->sender;
     struct host_pool *d = c->destination;
-    if (d->idle >= (uint32_t)s->options.idle_per_destination) {
+    if (d->idle.count >= (size_t)s->options.idle_per_destination) {
         connection_close(c);
         return;
     }
     c->state = CONNECTION_IDLE;
     c->idle_mono_ms = loop_mono_ms(s->loop);
-    c->older = s->idle_newest;
-    *(c->older ? &c->older->newer : &s->idle_oldest) = c;
-    s->idle_newest = c;
-    c->deeper = d->idle_newest;
-    if (c->deeper)
-        c->deeper->shallower = c;
-    d->idle_newest = c;
-    d->idle++;
-    s->idle++;
+    list_push(&s->idle, &c->link);
+    list_push(&d->idle, &c->link_of_pool);
     if (s->idle_timer.heap_place == 0)
         loop_timer_set(s->loop, &s->idle_timer, c->idle_mono_ms + s->options.idle_ms);
     line_poke(s);
@@ -108,10 +93,18 @@ void idle_give(struct connection *c)
 
 bool idle_close_oldest(struct sender *s)
 {
-    if (!s->idle_oldest)
+    if (s->idle.count == 0)
         return false;
-    connection_close(s->idle_oldest);
+    connection_close(CONTAINER_OF(s->idle.first, struct connection, link));
     return true;
+}
+
+/* When the connection idle for longest has been so for long enough; INT64_MAX: none is. */
+static int64_t idle_ends_mono_ms(const struct sender *s)
+{
+    if (s->idle.count == 0)
+        return INT64_MAX;
+    return CONTAINER_OF(s->idle.first, struct connection, link)->idle_mono_ms + s->options.idle_ms;
 }
 
 /* Set when the first connection becomes idle and then left alone: taking and giving back, which
@@ -121,8 +114,8 @@ void idle_timer_fire(struct timer *timer)
     struct sender *s = CONTAINER_OF(timer, struct sender, idle_timer);
     CHECK_MAGIC(s, SENDER_MAGIC);
     int64_t now = loop_mono_ms(s->loop);
-    while (s->idle_oldest && s->idle_oldest->idle_mono_ms + s->options.idle_ms <= now)
-        connection_close(s->idle_oldest);
-    if (s->idle_oldest)
-        loop_timer_set(s->loop, timer, s->idle_oldest->idle_mono_ms + s->options.idle_ms);
+    while (idle_ends_mono_ms(s) <= now)
+        (void)idle_close_oldest(s);
+    if (s->idle.count > 0)
+        loop_timer_set(s->loop, timer, idle_ends_mono_ms(s));
 }

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/hash_map.h"
+#include "base/list.h"
 #include "net/dns.h"
 #include "net/stream.h"
 #include "send/answer.h"
@@ -32,14 +33,14 @@ struct ssl_ctx_st;
 
 struct host_pool {
     struct hash_node node;
-    struct connection *idle_newest;         /* used last, taken first */
-    struct connection *shared;              /* HTTP/2, with streams; linked by deeper */
-    struct job *pioneer;                    /* opens a connection that may turn out to be shared, */
-    struct job *joiner_first, *joiner_last; /* and those who wait for it */
-    bool http1_only;                        /* what was agreed on last: no use to wait */
-    bool no_http2;                          /* it wants HTTP/1.1 of us: not offered any more */
+    struct list idle;    /* its connections, by link_of_pool; the one used last is taken first */
+    struct list shared;  /* HTTP/2, with streams; the same */
+    struct job *pioneer; /* opens a connection that may turn out to be shared, */
+    struct list joiners; /* and those who wait for it */
+    bool http1_only;     /* what was agreed on last: no use to wait */
+    bool no_http2;       /* it wants HTTP/1.1 of us: not offered any more */
     uint32_t allowed_streams; /* on one connection, as far as it has said; 0: it has not */
-    uint32_t exchanges, connections, idle;
+    uint32_t exchanges, connections;
     struct buf fixed;       /* header lines: request_print_fixed */
     struct buf fixed_lines; /* the same for the log: request_print_lines */
     bool https, host_is_address;
@@ -76,7 +77,7 @@ struct job {
     int64_t started_mono_ms, deadline_mono_ms, connect_deadline_mono_ms;
     int64_t join_deadline_mono_ms; /* 0: has not waited for a pioneer */
     bool retried;                  /* the one retry of a stale connection was used */
-    struct job *prev, *next;       /* in line, or joining */
+    struct link link;              /* in line, or joining */
     struct address address;        /* being connected, or connected, to; family 0: none yet */
 };
 
@@ -104,16 +105,15 @@ struct connection {
     struct buf unsent;      /* of the request; sent up to unsent_at */
     size_t unsent_at;
     struct answer answer;
-    struct timer timer;                    /* DRAINING: its end */
-    struct connection *older, *newer;      /* IDLE, DRAINING, SHARED, owing: of the sender */
-    struct connection *deeper, *shallower; /* IDLE: of the destination, a stack; SHARED: of it */
-    struct h2 *h2;                         /* NULL: HTTP/1.1 */
-    struct multiplexed *streams;
+    struct timer timer;             /* DRAINING: its end */
+    struct link link;               /* IDLE, DRAINING, SHARED, owing: of the sender */
+    struct link link_of_pool;       /* IDLE, SHARED: of the destination */
+    struct h2 *h2;                  /* NULL: HTTP/1.1 */
+    struct list streams;            /* HTTP/2 */
     int64_t heard_mono_ms;          /* HTTP/2: last bytes of the peer */
     bool retired;                   /* takes no more streams */
     bool working;                   /* is not to be closed now, and written to soon */
-    bool is_dirty;                  /* of the sender's `dirty` */
-    struct connection *dirty_next;  /* has something to write */
+    struct link dirty;              /* of the sender's `dirty`: has something to write */
     int64_t certificate_expires_ms; /* the peer's; 0: none */
     char *tls_why;                  /* what is wrong with the certificate, or NULL */
 };
@@ -133,18 +133,17 @@ struct sender {
     struct ssl_ctx_st *tls;
     struct sessions *sessions;
     struct hash_secret secret;
-    struct connection *idle_oldest, *idle_newest;
-    struct connection *draining;                 /* linked by `older` */
-    struct connection *shared, *dirty;           /* HTTP/2: linked by newer, dirty_next */
-    struct connection *owing_first, *owing_last; /* HTTP/1.1 */
-    int owing;
+    struct list idle; /* the one idle for longest first */
+    struct list draining;
+    struct list shared, dirty; /* HTTP/2 */
+    struct list owing;         /* HTTP/1.1 */
     struct timer owing_timer;
     struct timer flush_timer;
     struct timer idle_timer;
-    struct job *line_first, *line_last;
+    struct list line; /* of jobs */
     struct timer line_timer;
     struct buf request; /* scratch */
-    int64_t exchanges, connections, idle, opened, reused;
+    int64_t exchanges, connections, opened, reused;
     struct hash_map destinations;
     char input[INPUT_BYTES]; /* scratch */
 };

@@ -10,24 +10,13 @@
 
 static void line_join(struct job *job)
 {
-    struct sender *s = job->sender;
     job_set_phase(job, JOB_WAITING);
-    job->prev = s->line_last;
-    *(s->line_last ? &s->line_last->next : &s->line_first) = job;
-    s->line_last = job;
-}
-
-static void line_leave(struct job *job)
-{
-    struct sender *s = job->sender;
-    *(job->prev ? &job->prev->next : &s->line_first) = job->next;
-    *(job->next ? &job->next->prev : &s->line_last) = job->prev;
-    job->prev = job->next = NULL;
+    list_push(&job->sender->line, &job->link);
 }
 
 void line_poke(struct sender *s)
 {
-    if (s->line_first && s->line_timer.heap_place == 0)
+    if (s->line.count > 0 && s->line_timer.heap_place == 0)
         loop_timer_set(s->loop, &s->line_timer, loop_mono_ms(s->loop));
 }
 
@@ -53,41 +42,28 @@ static void join(struct job *job)
         job->join_deadline_mono_ms =
             loop_mono_ms(job->sender->loop) + (wait_ms < LIMIT_JOIN_MS ? wait_ms : LIMIT_JOIN_MS);
     }
-    job->prev = d->joiner_last;
-    *(d->joiner_last ? &d->joiner_last->next : &d->joiner_first) = job;
-    d->joiner_last = job;
+    list_push(&d->joiners, &job->link);
     job_set_phase(job, JOB_JOINING);
 }
 
-static void join_leave(struct job *job)
+static void joiner_release(struct host_pool *d)
 {
-    struct host_pool *d = job->destination;
-    *(job->prev ? &job->prev->next : &d->joiner_first) = job->next;
-    *(job->next ? &job->next->prev : &d->joiner_last) = job->prev;
-    job->prev = job->next = NULL;
+    job_go(CONTAINER_OF(list_pop(&d->joiners), struct job, link));
 }
 
 void joiners_release(struct host_pool *d)
 {
-    struct job *last = d->joiner_last, *job;
     d->pioneer = NULL;
-    while ((job = d->joiner_first) != NULL) {
-        join_leave(job);
-        job_go(job);
-        if (job == last)
-            break; /* those behind it have joined again */
-    }
+    for (size_t left = d->joiners.count; left > 0 && d->joiners.count > 0; left--)
+        joiner_release(d);
 }
 
 /* The pioneer has failed: the next one tries, the others go on waiting. */
 static void pioneer_leave(struct host_pool *d)
 {
-    struct job *job = d->joiner_first;
     d->pioneer = NULL;
-    if (job) {
-        join_leave(job);
-        job_go(job);
-    }
+    if (d->joiners.count > 0)
+        joiner_release(d);
 }
 
 /* ---- the start */
@@ -97,7 +73,7 @@ static void job_timer_fire(struct timer *timer);
 void job_go(struct job *job)
 {
     struct sender *s = job->sender;
-    struct connection *c = job->destination->shared ? shared_take(job->destination) : NULL;
+    struct connection *c = shared_take(job->destination);
     if (!c)
         c = idle_take(s, job->destination);
     if (!c && is_worth_joining(job)) {
@@ -118,9 +94,9 @@ static bool make_room(struct sender *s)
 {
     if (s->connections < s->options.connections_max || idle_close_oldest(s))
         return true;
-    if (!s->draining)
+    if (s->draining.count == 0)
         return false;
-    connection_close(s->draining);
+    connection_close(CONTAINER_OF(s->draining.last, struct connection, link));
     return true;
 }
 
@@ -149,16 +125,18 @@ void job_open_fresh(struct job *job)
 static bool has_connection_for(const struct job *job)
 {
     struct host_pool *d = job->destination;
-    return d->idle_newest || (d->shared && shared_take(d)) || is_worth_joining(job);
+    return d->idle.count > 0 || shared_take(d) || is_worth_joining(job);
 }
 
 void line_timer_fire(struct timer *timer)
 {
     struct sender *s = CONTAINER_OF(timer, struct sender, line_timer);
     CHECK_MAGIC(s, SENDER_MAGIC);
-    while (s->line_first && (has_connection_for(s->line_first) || make_room(s))) {
-        struct job *job = s->line_first;
-        line_leave(job);
+    while (s->line.count > 0) {
+        struct job *job = CONTAINER_OF(s->line.first, struct job, link);
+        if (!has_connection_for(job) && !make_room(s))
+            break;
+        list_remove(&s->line, &job->link);
         job_go(job);
     }
 }
@@ -178,7 +156,7 @@ void job_start(struct sender *s, struct exchange *x)
     s->exchanges++;
     x->internal = job;
     request_print_log(&x->request_headers, buf_str(&job->destination->fixed_lines), x);
-    if (s->line_first) { /* nobody overtakes, not even on an idle connection of its own */
+    if (s->line.count > 0) { /* nobody overtakes, not even on an idle connection of its own */
         line_join(job);
     } else {
         job_go(job);
@@ -306,7 +284,7 @@ static void job_timer_fire(struct timer *timer)
     struct job *job = CONTAINER_OF(timer, struct job, timer);
     CHECK_MAGIC(job, JOB_MAGIC);
     if (job->phase == JOB_JOINING) {
-        join_leave(job);
+        list_remove(&job->destination->joiners, &job->link);
         job_open_fresh(job);
         return;
     }
@@ -434,9 +412,9 @@ static void job_let_go(struct job *job)
     struct opening *opening = job->opening;
     struct connection *c = job->connection;
     if (job->phase == JOB_JOINING)
-        join_leave(job);
-    else if (job->sender->line_first == job || job->prev)
-        line_leave(job);
+        list_remove(&job->destination->joiners, &job->link);
+    else if (list_contains(&job->sender->line, &job->link))
+        list_remove(&job->sender->line, &job->link);
     if (job->stream) {
         multiplex_leave(job);
         c = NULL;

@@ -25,38 +25,23 @@ struct multiplexed {
     struct job *job; /* NULL: only drained */
     bool reused;     /* others came before it on this connection */
     int64_t since_mono_ms;
-    struct timer timer;              /* without a job: the drain's end */
-    struct multiplexed *prev, *next; /* of the connection */
+    struct timer timer; /* without a job: the drain's end */
+    struct link link;   /* of the connection */
 };
 
 /* ---- lists */
 
 static void shared_link(struct connection *c)
 {
-    struct sender *s = c->sender;
-    struct host_pool *d = c->destination;
     c->state = CONNECTION_SHARED;
-    c->older = NULL;
-    c->newer = s->shared;
-    if (c->newer)
-        c->newer->older = c;
-    s->shared = c;
-    c->shallower = NULL;
-    c->deeper = d->shared;
-    if (c->deeper)
-        c->deeper->shallower = c;
-    d->shared = c;
+    list_push(&c->sender->shared, &c->link);
+    list_push(&c->destination->shared, &c->link_of_pool);
 }
 
 static void shared_unlink(struct connection *c)
 {
-    *(c->older ? &c->older->newer : &c->sender->shared) = c->newer;
-    if (c->newer)
-        c->newer->older = c->older;
-    *(c->shallower ? &c->shallower->deeper : &c->destination->shared) = c->deeper;
-    if (c->deeper)
-        c->deeper->shallower = c->shallower;
-    c->older = c->newer = c->deeper = c->shallower = NULL;
+    list_remove(&c->sender->shared, &c->link);
+    list_remove(&c->destination->shared, &c->link_of_pool);
 }
 
 static bool takes_more(const struct connection *c)
@@ -66,10 +51,12 @@ static bool takes_more(const struct connection *c)
 
 struct connection *shared_take(struct host_pool *d)
 {
-    struct connection *c = d->shared;
-    while (c && !takes_more(c))
-        c = c->deeper;
-    return c;
+    for (struct link *at = d->shared.last; at; at = at->previous) {
+        struct connection *c = CONTAINER_OF(at, struct connection, link_of_pool);
+        if (takes_more(c))
+            return c;
+    }
+    return NULL;
 }
 
 /* ---- writing */
@@ -90,54 +77,40 @@ static void flush(struct connection *c)
 static void flush_soon(struct connection *c)
 {
     struct sender *s = c->sender;
-    if (c->working || c->is_dirty)
+    if (c->working || list_contains(&s->dirty, &c->dirty))
         return; /* written at the end of what is being done, or soon */
-    if (c->streams && !c->streams->next) {
+    if (c->streams.count == 1) {
         flush(c);
         if (!h2_has_next(c->h2) && !h2_broken(c->h2))
             return;
     }
-    c->is_dirty = true;
-    c->dirty_next = s->dirty;
-    s->dirty = c;
+    list_push(&s->dirty, &c->dirty);
     if (s->flush_timer.heap_place == 0)
         loop_timer_set(s->loop, &s->flush_timer, loop_mono_ms(s->loop));
-}
-
-static void dirty_unlink(struct connection *c)
-{
-    struct connection **at = &c->sender->dirty;
-    if (!c->is_dirty)
-        return;
-    while (*at != c)
-        at = &(*at)->dirty_next;
-    *at = c->dirty_next;
-    c->is_dirty = false;
 }
 
 void multiplex_flush_timer_fire(struct timer *timer)
 {
     struct sender *s = CONTAINER_OF(timer, struct sender, flush_timer);
     CHECK_MAGIC(s, SENDER_MAGIC);
-    while (s->dirty) {
-        struct connection *c = s->dirty;
-        s->dirty = c->dirty_next;
-        c->is_dirty = false;
-        multiplex_go_on(c);
-    }
+    struct link *link;
+    while ((link = list_pop(&s->dirty)) != NULL)
+        multiplex_go_on(CONTAINER_OF(link, struct connection, dirty));
 }
 
 /* ---- streams */
+
+static struct multiplexed *newest(const struct connection *c)
+{
+    return CONTAINER_OF(c->streams.last, struct multiplexed, link);
+}
 
 /* The stream goes; its job, if it has one, is without a connection from here on. */
 static void drop(struct multiplexed *m)
 {
     struct connection *c = m->connection;
-    ASSERT((c->streams == m) == !m->prev);
     h2_forget(c->h2, &m->h2);
-    *(m->prev ? &m->prev->next : &c->streams) = m->next;
-    if (m->next)
-        m->next->prev = m->prev;
+    list_remove(&c->streams, &m->link);
     loop_timer_clear(c->sender->loop, &m->timer);
     if (m->job) {
         m->job->stream = NULL;
@@ -150,7 +123,7 @@ static void drop(struct multiplexed *m)
 /* After a stream has gone. May close the connection. */
 static void settle_down(struct connection *c)
 {
-    if (c->working || c->streams)
+    if (c->working || c->streams.count > 0)
         return;
     flush(c);
     shared_unlink(c);
@@ -191,10 +164,7 @@ void multiplex_send(struct connection *c, struct job *job)
     m->h2.request_body = x->body;
     buf_clear(&x->response_headers);
     buf_clear(&x->response_body);
-    m->next = c->streams;
-    if (m->next)
-        m->next->prev = m;
-    c->streams = m;
+    list_push(&c->streams, &m->link);
     if (c->state != CONNECTION_SHARED)
         shared_link(c);
     c->used = true;
@@ -223,13 +193,14 @@ void multiplex_leave(struct job *job)
 void multiplex_free(struct connection *c)
 {
     c->working = true;
-    dirty_unlink(c);
+    if (list_contains(&c->sender->dirty, &c->dirty))
+        list_remove(&c->sender->dirty, &c->dirty);
     if (c->state == CONNECTION_SHARED)
         shared_unlink(c);
-    while (c->streams) {
-        /* The analyzer cannot know that a stream's connection is the one that lists it. */
-        ASSERT(!c->streams->job); // NOLINT(clang-analyzer-unix.Malloc)
-        drop(c->streams);
+    while (c->streams.count > 0) {
+        struct multiplexed *m = newest(c);
+        ASSERT(!m->job);
+        drop(m);
     }
     h2_free(c->h2);
     c->h2 = NULL;
@@ -350,9 +321,9 @@ static void fail_broken(struct connection *c)
     h2_print_why(&why, c->h2);
     (void)buf_c(&why);
     c->retired = true;
-    while (c->streams) {
-        struct multiplexed *m = c->streams;
-        if (!m->job) // NOLINT(clang-analyzer-unix.Malloc): as in multiplex_free
+    while (c->streams.count > 0) {
+        struct multiplexed *m = newest(c);
+        if (!m->job)
             drop(m);
         else if (m->h2.headers_complete)
             complete(m);
@@ -442,8 +413,8 @@ void multiplex_read(struct connection *c)
     }
     tell(c);
     c->retired = true;
-    while (c->streams)
-        lose(c->streams, result); // NOLINT(clang-analyzer-unix.Malloc): as in multiplex_free
+    while (c->streams.count > 0)
+        lose(newest(c), result);
     connection_close(c);
 }
 

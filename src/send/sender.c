@@ -109,10 +109,10 @@ void sender_free(struct sender *s)
     ASSERT(s->exchanges == 0);
     while (idle_close_oldest(s))
         continue;
-    while (s->draining)
-        connection_close(s->draining);
-    while (s->shared)
-        connection_close(s->shared);
+    while (s->draining.count > 0)
+        connection_close(CONTAINER_OF(s->draining.first, struct connection, link));
+    while (s->shared.count > 0)
+        connection_close(CONTAINER_OF(s->shared.first, struct connection, link));
     ASSERT(s->connections == 0);
     release(s);
 }
@@ -154,7 +154,7 @@ void sender_get_numbers(const struct sender *s, struct sender_numbers *ret)
 {
     CHECK_MAGIC(s, SENDER_MAGIC);
     *ret = (struct sender_numbers){.connections = s->connections,
-                                   .idle_connections = s->idle,
+                                   .idle_connections = (int64_t)s->idle.count,
                                    .opened = s->opened,
                                    .reused = s->reused,
                                    .dns_queries = dns_queries(s->dns)};
