@@ -18,6 +18,12 @@ struct key128 hash_key128(const struct hash_secret *secret, const void *p, size_
 uint64_t
 hash_fast(const void *p,
           size_t n); /* unkeyed FNV-like mix: in-process tables of trusted or bounded keys */
+/* Of a number, one to one: equal hashes are equal numbers. */
+static inline uint64_t hash_number(uint64_t number)
+{
+    uint64_t h = number * 0x9e3779b97f4a7c15u;
+    return h ^ h >> 32;
+}
 uint32_t hash_crc32c(uint32_t crc, const void *p, size_t n); /* Castagnoli, as in RFC 3720 */
 
 static inline bool key128_eq(struct key128 a, struct key128 b)

@@ -40,13 +40,8 @@ void dispatcher_touch(struct dispatcher *d, struct lane *lane)
 
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no)
 {
-    for (struct hash_node *n = hash_map_first(&d->lanes, dispatcher_hash(no)); n;
-         n = hash_map_next(n)) {
-        struct lane *lane = CONTAINER_OF(n, struct lane, node);
-        if (lane->no == no)
-            return lane;
-    }
-    return NULL;
+    struct hash_node *node = hash_map_first(&d->lanes, hash_number(no));
+    return node ? CONTAINER_OF(node, struct lane, node) : NULL;
 }
 
 struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
@@ -68,7 +63,7 @@ struct lane *dispatcher_lane(struct dispatcher *d, lane_no no)
     lane->fence = fence;
     lane->turn.waker.kind = WAKER_LANE;
     lane->health = dispatcher_find_health(d, no);
-    hash_map_add(&d->lanes, &lane->node, dispatcher_hash(no));
+    hash_map_add(&d->lanes, &lane->node, hash_number(no));
     dispatcher_refresh(d, lane);
     return lane;
 }

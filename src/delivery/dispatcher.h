@@ -82,7 +82,8 @@ struct dispatcher {
     int index;
     struct delivery *delivery;
     struct outside *outside;
-    struct hash_map lanes, destinations, healths;
+    struct hash_map lanes, healths; /* by hash_number of the lane's */
+    struct hash_map destinations;
     struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
     struct lane_shared shared;
@@ -148,10 +149,6 @@ void dispatcher_touch(struct dispatcher *d, struct lane *lane);
 /* NULL: another loop's, told so; or another node's. */
 struct lane *dispatcher_lane(struct dispatcher *d, lane_no no);
 struct lane *dispatcher_find(const struct dispatcher *d, lane_no no); /* NULL: not in memory */
-static inline uint64_t dispatcher_hash(lane_no no)
-{
-    return hash_fast(&no, sizeof(no));
-}
 /* Reads the lane's settings off its app (NULL: gone) and joins the destination of its URL. */
 void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct app *app);
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane);

@@ -10,13 +10,8 @@
 
 struct health *dispatcher_find_health(const struct dispatcher *d, lane_no no)
 {
-    for (struct hash_node *n = hash_map_first(&d->healths, dispatcher_hash(no)); n;
-         n = hash_map_next(n)) {
-        struct health *h = CONTAINER_OF(n, struct health, node);
-        if (h->lane == no)
-            return h;
-    }
-    return NULL;
+    struct hash_node *node = hash_map_first(&d->healths, hash_number(no));
+    return node ? CONTAINER_OF(node, struct health, node) : NULL;
 }
 
 const int32_t delivery_duration_bounds_ms[DELIVERY_DURATIONS - 1] = {
@@ -70,7 +65,7 @@ void dispatcher_count(struct dispatcher *d, const struct try *t, const struct la
     struct lane *lane = t->lane;
     if (!lane->health) {
         lane->health = health_new(lane->no, now->mono_ms);
-        hash_map_add(&d->healths, &lane->health->node, dispatcher_hash(lane->no));
+        hash_map_add(&d->healths, &lane->health->node, hash_number(lane->no));
     }
     bool good = t->x.class == ATTEMPT_OK;
     note_certificate(d, lane->health, t, now->wall_ms);

@@ -144,7 +144,7 @@ void writer_outcomes(struct sqlite_store *s, struct outcome_batch *batch)
         struct outcome o = decide_outcome(s, &batch->items[i]);
         record_add_outcome(&s->writer.group, &o);
         view_add_outcome(&s->view, &o);
-        if (s->view.resent.count > 0)
+        if (s->view.resent.resends.count > 0)
             resend_again(s, &o);
     }
 }
