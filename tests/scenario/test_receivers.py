@@ -1,4 +1,10 @@
 """Receivers that exist: habits of handlers that others wrote, and the settings that suit them."""
+import hashlib
+import hmac
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, unquote
+
 import pytest
 
 from harness import Account, Receiver, eventually
@@ -240,3 +246,70 @@ def test_answers_that_always_say_failed_suspend_the_endpoint(own_daemon):
             what="the endpoint is suspended")
     finally:
         receiver.close()
+
+
+# --- RequestFormat and macros -------------------------------------------------------------------
+
+class Crediting(Receiver):
+    """A handler that reads its values from path and query only: what has no user is a 500, as in
+    PHP with an undefined index made an error. It credits each id once."""
+
+    def __init__(self, user, amount, unique):
+        super().__init__(self.handle)
+        self.names, self.credited = (user, amount, unique), {}
+
+    def handle(self, request):
+        path, _, query = request.path.partition("?")
+        read = {name: values[0] for name, values in parse_qs(query).items()}
+        read["/"] = unquote(path.rpartition("/")[2])
+        if not all(name in read for name in self.names):
+            return 500
+        user, amount, unique = (read[name] for name in self.names)
+        self.credited.setdefault(unique, (user, amount))
+        return 200
+
+
+def test_a_handler_that_reads_get_fails_until_it_is_sent_gets(daemon):
+    handler = Crediting("PanelistId", "Reward", "RewardId")
+    try:
+        a = Account(daemon, handler.url)
+        daemon.api().events([a.event("get-1", PanelistId="a b")])
+        eventually(lambda: [t["Status"] for t in callback(a, "get-1")["Attempts"]][:1] == [500])
+        a.patch(RequestFormat="get")
+        daemon.api().post("/api/v1/callbacks/get-1/resend", query={"partnerId": a.partner_id})
+        ended(a, "get-1", "delivered")
+        assert handler.credited == {"get-1": ("a b", "100.00")}
+    finally:
+        handler.close()
+
+
+PRESETS = dict(re.findall(
+    r"^\| \[([\w -]+)\]\(https://[^)]+\) \| `https://p\.example(/cb\S+)` \|$",
+    (Path(__file__).resolve().parents[2] / "docs/request-formats.md").read_text(), re.M))
+READS = {"AdGate Media": ("user_id", "point_value", "conversion_id"),
+         "ayeT-Studios": ("external_identifier", "amount", "transaction_id"),
+         "BitLabs": ("uid", "val", "tx"), "Monlix": ("userId", "rewardValue", "transactionId"),
+         "Pollfish": ("/", "reward_value", "tx_id"), "Tapjoy": ("snuid", "currency", "id")}
+
+
+def test_every_preset_of_the_docs_is_tried():
+    assert set(PRESETS) == set(READS)
+
+
+@pytest.mark.parametrize("network", sorted(READS))
+def test_a_receiver_of_another_network_credits(daemon, network):
+    handler = Crediting(*READS[network])
+    try:
+        a = Account(daemon, handler.url.removesuffix("/callback") + PRESETS[network], RequestFormat="get")
+        user = "user/1 ü"
+        daemon.api().events([a.event("net-survey-" + a.app_id, PanelistId=user),
+                             a.event("net-offer-" + a.app_id, "offer_completed", PanelistId=user)])
+        for reward_id in ("net-survey-" + a.app_id, "net-offer-" + a.app_id):
+            ended(a, reward_id, "delivered")
+            assert handler.credited[reward_id] == (user, "100.00")
+        query = handler.requests[0].query
+        cut = query.rindex("&")
+        assert query[cut:].partition("=")[2] == hmac.new(
+            a.secret.encode(), query[:cut].encode(), hashlib.sha256).hexdigest()
+    finally:
+        handler.close()
