@@ -25,6 +25,7 @@ struct api *api_new(const struct api_options *options)
     api->limit = rate_limit_new(options->reads_per_minute);
     api->accounts = account_limits_new(options->reads_per_minute);
     api->forwards = forwards_new();
+    openapi_print(&api->openapi, &api->options);
     tries_new(api);
     return api;
 }
@@ -35,6 +36,7 @@ void api_free(struct api *api)
     rate_limit_free(api->limit);
     account_limits_free(api->accounts);
     forwards_free(api->forwards);
+    buf_free(&api->openapi);
     tries_free(api);
     free(api);
 }

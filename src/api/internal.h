@@ -9,6 +9,9 @@
 
 #include <stdatomic.h>
 
+/* Prints what GET /openapi.json answers. */
+void openapi_print(struct buf *to, const struct api_options *o);
+
 #define API_MAGIC 0xA9100A91u
 
 struct api {
@@ -20,6 +23,7 @@ struct api {
     struct rate_limit *limit;
     struct account_limits *accounts;
     struct forwards *forwards;
+    struct buf openapi; /* the answer to GET /openapi.json */
     /* Wrong tries at signing in, api/tries.c. */
     struct throttle *account_tries, *pair_tries, *client_tries, *device_tries;
 };

@@ -1,9 +1,13 @@
-/* GET /openapi.json: OpenAPI 3.1, the paths printed from the table of routes, the schemas from
- * openapi_components.json (embedded at build time). A test walks it against the daemon. */
+/* GET /openapi.json: OpenAPI 3.1, the paths printed from the table of routes, the rest from
+ * openapi_components.json and openapi_webhooks.json (embedded at build time). What a route may
+ * answer follows from its flags: tests/scenario/test_openapi.py asks the server for all of it. */
 #include "accounts/names.h"
 #include "api/internal.h"
 #include "api/openapi_components.h"
+#include "api/openapi_webhooks.h"
 #include "api/route.h"
+
+#include <stdio.h>
 
 static const char *method_name(enum http_method m)
 {
@@ -16,71 +20,210 @@ static const char *method_name(enum http_method m)
     }
 }
 
-static void print_parameter(struct json_writer *w, struct str name, const char *in, bool required)
+static const char *const tag_names[TAG_COUNT][2] = {
+    [TAG_EVENTS] = {"Events", "What the operator's systems report."},
+    [TAG_REPORTS] = {"Reports", "Reports, statements and earnings."},
+    [TAG_CALLBACKS] = {"Callbacks", "The log of callbacks, resends, recoveries, the rewards feed."},
+    [TAG_ENDPOINTS] = {"Endpoints", "Health of callback URLs, and trying them out."},
+    [TAG_APPS] = {"Apps", "Apps, their clients and Callback Secrets."},
+    [TAG_PARTNERS] = {"Partners", "Partners, and what belongs to a whole account."},
+    [TAG_KEYS] = {"Keys", "API keys of a partner."},
+    [TAG_PEOPLE] = {"People", "Who signs in to the dashboard, and the audit log."},
+    [TAG_SESSIONS] = {"Sessions", "Signing in and out, passwords, second factors, links."},
+    [TAG_OPERATION] = {"Operation", "Probes, metrics, and what only operators ask for."},
+};
+
+static void print_tags(struct json_writer *w)
 {
+    json_key_array(w, "tags");
+    for (size_t i = 0; i < TAG_COUNT; i++) {
+        json_object(w);
+        json_key_c(w, "name", tag_names[i][0]);
+        json_key_c(w, "description", tag_names[i][1]);
+        json_end_object(w);
+    }
+    json_end_array(w);
+}
+
+/* --- references --------------------------------------------------------------------------------
+ */
+
+/* {"$ref":...} to a component of that kind. */
+static void print_reference(struct json_writer *w, const char *kind, struct str name)
+{
+    struct buf text = {0};
+    buf_printf(&text, "#/components/%s/%.*s", kind, STR_ARG(name));
     json_object(w);
-    json_key_string(w, "name", name);
-    json_key_c(w, "in", in);
-    json_key_bool(w, "required", required);
-    json_key(w, "schema");
-    json_raw(w, STR("{\"type\":\"string\"}"));
+    json_key_string(w, "$ref", buf_str(&text));
     json_end_object(w);
+    buf_free(&text);
+}
+
+static void print_content(struct json_writer *w, const char *type, const char *schema)
+{
+    json_key_object(w, type);
+    json_key(w, "schema");
+    print_reference(w, "schemas", str_of(schema));
+    json_end_object(w);
+}
+
+/* --- what is asked -----------------------------------------------------------------------------
+ */
+
+static void print_path_parameters(struct json_writer *w, const struct route *route)
+{
+    struct str rest = str_of(route->path);
+    while (rest.p) {
+        struct str segment = str_cut(&rest, '/');
+        if (segment.n < 3 || segment.p[0] != '{')
+            continue;
+        struct buf name = {0};
+        buf_printf(&name, "path%.*s", (int)segment.n - 2, segment.p + 1);
+        print_reference(w, "parameters", buf_str(&name));
+        buf_free(&name);
+    }
 }
 
 static void print_parameters(struct json_writer *w, const struct route *route)
 {
     json_key_array(w, "parameters");
-    struct str rest = str_of(route->path);
-    while (rest.p) {
-        struct str segment = str_cut(&rest, '/');
-        if (segment.n > 2 && segment.p[0] == '{')
-            print_parameter(w, (struct str){segment.p + 1, segment.n - 2}, "path", true);
-    }
-    for (const char *const *p = route->parameters; p && *p; p++)
-        print_parameter(w, str_of(*p), "query", route->flags & ROUTE_QUERY_REQUIRED);
+    print_path_parameters(w, route);
+    for (const struct route_parameter *p = route->parameters; p && p->name; p++)
+        print_reference(w, "parameters", str_of(p->component));
     if (route->subject != SUBJECT_NONE)
-        print_parameter(w, STR("partnerId"), "query", false);
+        print_reference(w, "parameters", STR("partnerId"));
+    if (route->flags & ROUTE_VERSIONED && route->method == HTTP_PATCH)
+        print_reference(w, "parameters", STR("IfMatch"));
+    if (route->flags & ROUTE_VERSIONED && route->method == HTTP_GET)
+        print_reference(w, "parameters", STR("IfNoneMatch"));
     json_end_array(w);
 }
 
-static void print_reference(struct json_writer *w, const char *type, const char *schema)
+static void print_request(struct json_writer *w, const struct route *route)
 {
-    struct buf text = {0};
-    buf_printf(&text, "{\"%s\":{\"schema\":{\"$ref\":\"#/components/schemas/%s\"}}}", type, schema);
-    json_raw(w, buf_str(&text));
-    buf_free(&text);
+    if (!route->request_schema)
+        return;
+    json_key_object(w, "requestBody");
+    json_key_bool(w, "required", !(route->flags & ROUTE_BODY_OPTIONAL));
+    json_key_object(w, "content");
+    print_content(w, "application/json", route->request_schema);
+    if (route->method == HTTP_PATCH)
+        print_content(w, "application/merge-patch+json", route->request_schema);
+    if (route->handle == events_post)
+        print_content(w, "application/x-ndjson", "Lines");
+    json_end_object(w);
+    json_end_object(w);
 }
 
-static void print_problem(struct json_writer *w, const char *status, const char *description)
+/* --- what is answered --------------------------------------------------------------------------
+ */
+
+static const struct refusal_response {
+    int status;
+    const char *component;
+} refusal_responses[] = {
+    {304, "NotModified"},     {400, "BadRequest"},
+    {401, "Unauthorized"},    {403, "Forbidden"},
+    {404, "NotFound"},        {406, "NotAcceptable"},
+    {409, "Conflict"},        {412, "PreconditionFailed"},
+    {413, "ContentTooLarge"}, {415, "UnsupportedMediaType"},
+    {429, "TooManyRequests"}, {503, "ServiceUnavailable"},
+};
+
+static bool may_refuse(const struct route *route, int status)
+{
+    const uint32_t flags = route->flags;
+    const bool is_public = flags & ROUTE_PUBLIC, has_body = route->request_schema;
+    switch (status) {
+    case 304: return flags & ROUTE_VERSIONED && route->method == HTTP_GET;
+    case 400: return true;
+    case 401:
+    case 403:
+    case 429: return !is_public || has_body; /* of public ones: signing in */
+    case 404:
+        return route->subject != SUBJECT_NONE || flags & ROUTE_NAMES_OTHERS ||
+               strchr(route->path, '{');
+    case 406: return flags & ROUTE_PACKED;
+    case 409: return flags & ROUTE_CONFLICT;
+    case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
+    case 413:
+    case 415: return has_body;
+    case 503: return true;
+    default: UNREACHABLE();
+    }
+}
+
+static void print_headers(struct json_writer *w, const struct route *route)
+{
+    static const char *const of_reads[] = {"RateLimit-Limit", "RateLimit-Remaining",
+                                           "RateLimit-Reset"};
+    json_key_object(w, "headers");
+    json_key(w, "X-Request-Id");
+    print_reference(w, "headers", STR("X-Request-Id"));
+    for (size_t i = 0; i < ARRAY_LEN(of_reads) && route->flags & ROUTE_LIMITED; i++) {
+        json_key(w, of_reads[i]);
+        print_reference(w, "headers", str_of(of_reads[i]));
+    }
+    if (route->flags & ROUTE_VERSIONED) {
+        json_key(w, "ETag");
+        print_reference(w, "headers", STR("ETag"));
+    }
+    if (route->status == 201 || route->handle == callbacks_recover) {
+        json_key(w, "Location");
+        print_reference(w, "headers", STR("Location"));
+    }
+    json_end_object(w);
+}
+
+static bool has_format(const struct route *route)
+{
+    for (const struct route_parameter *p = route->parameters; p && p->name; p++)
+        if (strcmp(p->name, "format") == 0)
+            return true;
+    return false;
+}
+
+static void print_success(struct json_writer *w, const struct route *route, const char *status,
+                          const char *description)
 {
     json_key_object(w, status);
     json_key_c(w, "description", description);
-    json_key(w, "content");
-    print_reference(w, "application/problem+json", "Problem");
+    print_headers(w, route);
+    if (route->response) {
+        json_key_object(w, "content");
+        if (strchr(route->response, '/'))
+            print_content(w, route->response, "Text");
+        else
+            print_content(w, "application/json", route->response);
+        if (has_format(route))
+            print_content(w, "text/csv", "Csv");
+        json_end_object(w);
+    }
     json_end_object(w);
 }
 
 static void print_responses(struct json_writer *w, const struct route *route)
 {
+    char status[12];
     json_key_object(w, "responses");
-    char status[8] = {(char)('0' + route->status / 100), (char)('0' + route->status / 10 % 10),
-                      (char)('0' + route->status % 10)};
-    json_key_object(w, status);
-    json_key_c(w, "description", route->summary);
-    if (route->response_schema) {
-        json_key(w, "content");
-        print_reference(w, "application/json", route->response_schema);
+    if (route->handle == callbacks_recover)
+        print_success(w, route, "200", "A dry run: how many there are.");
+    snprintf(status, sizeof status, "%d", route->status);
+    print_success(w, route, status, route->summary);
+    for (size_t i = 0; i < ARRAY_LEN(refusal_responses); i++) {
+        if (!may_refuse(route, refusal_responses[i].status))
+            continue;
+        snprintf(status, sizeof status, "%d", refusal_responses[i].status);
+        json_key(w, status);
+        print_reference(w, "responses", str_of(refusal_responses[i].component));
     }
-    json_end_object(w);
-    if (route->request_schema)
-        print_problem(w, "413", "The body is larger than this path accepts.");
-    if (!(route->flags & ROUTE_PUBLIC))
-        print_problem(w, "429",
-                      "The key or its account asks for more than its limits; Retry-After says when "
-                      "to send it again.");
-    print_problem(w, "default", "An error, as RFC 9457 describes it.");
+    json_key(w, "default");
+    print_reference(w, "responses", STR("Problem"));
     json_end_object(w);
 }
+
+/* --- operations --------------------------------------------------------------------------------
+ */
 
 /* OpenAPI 3.1, Security Requirement Object: for keys and sessions the array names what they must
  * have, here the scope. */
@@ -113,16 +256,14 @@ static void print_operation(struct json_writer *w, const struct route *route)
 {
     json_key(w, method_name(route->method));
     json_object(w);
+    json_key_c(w, "operationId", route->id);
+    json_key_array(w, "tags");
+    json_c(w, tag_names[route->tag][0]);
+    json_end_array(w);
     json_key_c(w, "summary", route->summary);
     print_security(w, route);
     print_parameters(w, route);
-    if (route->request_schema) {
-        json_key_object(w, "requestBody");
-        json_key_bool(w, "required", !(route->flags & ROUTE_BODY_OPTIONAL));
-        json_key(w, "content");
-        print_reference(w, "application/json", route->request_schema);
-        json_end_object(w);
-    }
+    print_request(w, route);
     print_responses(w, route);
     json_end_object(w);
 }
@@ -152,6 +293,9 @@ static void print_paths(struct json_writer *w)
     json_end_object(w);
 }
 
+/* --- the document ------------------------------------------------------------------------------
+ */
+
 static void print_info(struct json_writer *w, const struct api_options *o)
 {
     json_key_c(w, "openapi", "3.1.0");
@@ -160,7 +304,9 @@ static void print_info(struct json_writer *w, const struct api_options *o)
     json_key_c(w, "version", o->version);
     json_key_c(
         w, "description",
-        "Receives events, computes exact rewards, sends signed callbacks and serves five reports.");
+        "Receives events, computes exact rewards, sends signed callbacks and serves five reports. "
+        "Texts are UTF-8 without U+0000; x-max-bytes bounds their bytes. Answers may gain members; "
+        "a request with an unknown one is 400.");
     json_end_object(w);
     if (o->public_url.p) {
         json_key_array(w, "servers");
@@ -180,17 +326,22 @@ static void print_info(struct json_writer *w, const struct api_options *o)
     json_end_array(w);
 }
 
-void openapi_get(struct call *c)
+void openapi_print(struct buf *to, const struct api_options *o)
 {
-    struct buf body = {0};
     struct json_writer w;
-    json_write_to(&w, &body);
+    json_write_to(&w, to);
     json_object(&w);
-    print_info(&w, &c->api->options);
+    print_info(&w, o);
+    print_tags(&w);
     print_paths(&w);
+    json_key(&w, "webhooks");
+    json_raw(&w, (struct str){(const char *)openapi_webhooks, sizeof openapi_webhooks});
     json_key(&w, "components");
     json_raw(&w, (struct str){(const char *)openapi_components, sizeof openapi_components});
     json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+}
+
+void openapi_get(struct call *c)
+{
+    call_answer_json(c, 200, &c->api->openapi);
 }

@@ -2,6 +2,8 @@
  * section 5.1, but strict: what a form would never send is refused by name). */
 #include "api/query.h"
 
+#include "api/route.h"
+
 bool query_decode(struct arena *arena, struct str text, bool plus_is_space, struct str *ret)
 {
     char *out = arena_alloc(arena, text.n + 1);
@@ -27,17 +29,18 @@ bool query_decode(struct arena *arena, struct str text, bool plus_is_space, stru
     return str_is_utf8(*ret);
 }
 
-static bool known_name(const char *const *known, bool also_partner_id, struct str name)
+static bool known_name(const struct route_parameter *known, bool also_partner_id, struct str name)
 {
     if (also_partner_id && str_is(name, "partnerId"))
         return true;
-    for (; known && *known; known++)
-        if (str_is(name, *known))
+    for (; known && known->name; known++)
+        if (str_is(name, known->name))
             return true;
     return false;
 }
 
-static void judge(struct call *c, const char *const *known, bool also_partner_id, struct str pair)
+static void judge(struct call *c, const struct route_parameter *known, bool also_partner_id,
+                  struct str pair)
 {
     struct str rest = pair;
     struct str raw_name = str_cut(&rest, '=');
@@ -68,7 +71,7 @@ static void judge(struct call *c, const char *const *known, bool also_partner_id
         c->parameters[c->parameter_count++] = (struct parameter){name, value};
 }
 
-bool query_parse(struct call *c, const char *const *known, bool also_partner_id)
+bool query_parse(struct call *c, const struct route_parameter *known, bool also_partner_id)
 {
     struct str rest = c->r->query;
     if (!rest.n)

@@ -3,14 +3,17 @@
 
 #include "api/call.h"
 
+struct route_parameter;
+
 /* Decodes %XX (and '+' as a space where asked); false on a broken escape, bad UTF-8 or U+0000. */
 MUST_CHECK bool query_decode(struct arena *arena, struct str text, bool plus_is_space,
                              struct str *ret);
 
 /* Fills c->parameters. False: a parameter is unknown, repeated, empty or malformed; c->problems
- * says which. `known` is NULL-terminated or NULL; partnerId is known where also_partner_id:
- * for operators, and for a partner on its own account. */
-MUST_CHECK bool query_parse(struct call *c, const char *const *known, bool also_partner_id);
+ * says which. `known` are the route's; partnerId is known where also_partner_id: for
+ * operators, and for a partner on its own account. */
+MUST_CHECK bool query_parse(struct call *c, const struct route_parameter *known,
+                            bool also_partner_id);
 
 /* A number of the parameter within [least, most], or fallback when not given; adds a problem. */
 int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most, int64_t fallback);

@@ -23,14 +23,36 @@ enum {
     ROUTE_LIMITED = 2,
     ROUTE_OPERATOR = 4,
     ROUTE_BODY_OPTIONAL = 8,
-    ROUTE_QUERY_REQUIRED = 16, /* each of its parameters must be given */
-    ROUTE_PERSON = 32,         /* about who is signed in: no key, any role */
-    ROUTE_LONG = 64,           /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
-    ROUTE_PROBE = 128,         /* public, and answered however crowded it is */
-    ROUTE_SCAN = 256, /* may look at much; services/account_limits.h for this and the next */
+    ROUTE_VERSIONED = 16, /* has an ETag; a GET knows If-None-Match, a PATCH If-Match */
+    ROUTE_PERSON = 32,    /* about who is signed in: no key, any role */
+    ROUTE_LONG = 64,      /* may take longer than LIMIT_ANSWER_DEADLINE_MS */
+    ROUTE_PROBE = 128,    /* public, and answered however crowded it is */
+    ROUTE_SCAN = 256,     /* may look at much; services/account_limits.h for this and the next */
     ROUTE_TEST = 512,
     ROUTE_RECOVERY = 1024,
-    ROUTE_PACKED = 2048, /* holds no secret: compressed for clients that are known */
+    ROUTE_PACKED = 2048,       /* holds no secret: compressed for clients that are known */
+    ROUTE_CONFLICT = 4096,     /* may answer 409 */
+    ROUTE_NAMES_OTHERS = 8192, /* the body names what may not exist: 404 */
+};
+
+/* How /openapi.json groups the routes. */
+enum route_tag {
+    TAG_EVENTS,
+    TAG_REPORTS,
+    TAG_CALLBACKS,
+    TAG_ENDPOINTS,
+    TAG_APPS,
+    TAG_PARTNERS,
+    TAG_KEYS,
+    TAG_PEOPLE,
+    TAG_SESSIONS,
+    TAG_OPERATION,
+    TAG_COUNT,
+};
+
+/* A parameter of the query, and what openapi_components.json calls it. */
+struct route_parameter {
+    const char *name, *component;
 };
 
 struct route {
@@ -39,10 +61,12 @@ struct route {
     uint32_t scope;   /* 0 with ROUTE_PUBLIC */
     uint32_t flags;
     enum route_subject subject;
-    const char *const *parameters; /* NULL-terminated; NULL: none */
-    const char *request_schema;    /* of openapi_components.json; NULL: no body */
-    const char *response_schema;   /* NULL: no body */
-    int status;                    /* of success */
+    const struct route_parameter *parameters; /* the last one without a name; NULL: none */
+    const char *request_schema;               /* of openapi_components.json; NULL: no body */
+    const char *response;                     /* a schema, or a media type of text; NULL: no body */
+    int status;                               /* of success */
+    enum route_tag tag;
+    const char *id; /* the operationId: generated clients name their functions by it */
     const char *summary;
     void (*handle)(struct call *c);
 };

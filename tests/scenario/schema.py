@@ -1,7 +1,33 @@
-"""A validator for the part of JSON Schema that /openapi.json uses; any other word is an error here."""
+"""A validator for the part of JSON Schema that /openapi.json uses; any other word is an error here.
+Members that a schema does not name are faults, although it is open for clients: they are to be named."""
+import re
+from datetime import date, datetime
+from decimal import Decimal
 
-KNOWN = {"$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf",
-         "description", "format", "minimum", "maximum", "pattern", "minLength", "maxLength", "minItems"}
+ANNOTATIONS = {"description", "examples", "default", "deprecated"}
+KNOWN = ANNOTATIONS | {
+    "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "format",
+    "minimum", "maximum", "exclusiveMinimum", "multipleOf", "pattern", "minLength", "maxLength", "x-max-bytes",
+    "minItems", "maxItems"}
+
+
+def look_up(node, document):
+    """What a reference names, or the node itself."""
+    while "$ref" in node:
+        target = document
+        for step in node["$ref"].lstrip("#/").split("/"):
+            target = target[step]
+        node = target
+    return node
+
+
+def operations(document):
+    """(METHOD, path, operation) of all routes, the operation's parameters and responses looked up."""
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            yield method.upper(), path, dict(
+                operation, parameters=[look_up(p, document) for p in operation["parameters"]],
+                responses={s: look_up(r, document) for s, r in operation["responses"].items()})
 
 
 def is_type(value, name):
@@ -18,16 +44,13 @@ def faults(value, schema, document, at="$"):
     unknown = set(schema) - KNOWN
     assert not unknown, "the schema uses %s" % unknown
     if "$ref" in schema:
-        target = document
-        for step in schema["$ref"].lstrip("#/").split("/"):
-            target = target[step]
-        return faults(value, target, document, at)
+        return faults(value, look_up(schema, document), document, at)
     found = []
     for word, wanted in (("anyOf", None), ("oneOf", 1)):
         if word in schema:
             good = sum(not faults(value, s, document, at) for s in schema[word])
             if not good or (wanted and good != wanted):
-                found.append("%s: %d of %s fit" % (at, good, word))
+                found.append("%s: %r: %d of %s fit" % (at, value, good, word))
     if "type" in schema:
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if not any(is_type(value, n) for n in names):
@@ -35,17 +58,16 @@ def faults(value, schema, document, at="$"):
     if "enum" in schema and value not in schema["enum"]:
         found.append("%s: %r is none of %r" % (at, value, schema["enum"]))
     if isinstance(value, dict):
-        found += object_faults(value, schema, document, at)
-    if isinstance(value, list) and len(value) < schema.get("minItems", 0):
-        found.append("%s: fewer than %d" % (at, schema["minItems"]))
-    if isinstance(value, list) and "items" in schema:
+        return found + object_faults(value, schema, document, at)
+    if isinstance(value, list):
         for i, item in enumerate(value):
-            found += faults(item, schema["items"], document, "%s[%d]" % (at, i))
-    return found
+            found += faults(item, schema.get("items", {}), document, "%s[%d]" % (at, i))
+    return found + ["%s: %r is against %s" % (at, value, word) for word in plain_faults(value, schema)]
 
 
 def object_faults(value, schema, document, at):
-    known, rest = schema.get("properties", {}), schema.get("additionalProperties", True)
+    known = schema.get("properties", {})
+    rest = schema.get("additionalProperties", "properties" not in schema)
     found = ["%s: %s is missing" % (at, name) for name in schema.get("required", []) if name not in value]
     for name, member in value.items():
         inside = "%s.%s" % (at, name)
@@ -56,3 +78,30 @@ def object_faults(value, schema, document, at):
         elif isinstance(rest, dict):
             found += faults(member, rest, document, inside)
     return found
+
+
+def plain_faults(value, schema):
+    """The words about a text, a number or a list that it is against."""
+    checks = {}
+    if isinstance(value, str):
+        checks = {"minLength": lambda n: len(value) >= n, "maxLength": lambda n: len(value) <= n,
+                  "x-max-bytes": lambda n: len(value.encode()) <= n, "pattern": lambda p: re.search(p, value),
+                  "format": lambda name: is_of_format(value, name)}
+    elif isinstance(value, list):
+        checks = {"minItems": lambda n: len(value) >= n, "maxItems": lambda n: len(value) <= n}
+    elif is_type(value, "number"):
+        checks = {"minimum": lambda n: value >= n, "maximum": lambda n: value <= n,
+                  "exclusiveMinimum": lambda n: value > n,
+                  "multipleOf": lambda n: Decimal(repr(value)) % Decimal(repr(n)) == 0}
+    return [word for word, fits in checks.items() if word in schema and not fits(schema[word])]
+
+
+def is_of_format(value, name):
+    try:
+        if name == "date":
+            return date.fromisoformat(value).isoformat() == value
+        if name == "date-time":
+            return datetime.fromisoformat(re.sub("[zZ]$", "+00:00", value)).tzinfo is not None
+    except ValueError:
+        return False
+    return name in ("email", "uri", "uri-reference")  # which have a pattern or are for people

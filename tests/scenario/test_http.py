@@ -1,19 +1,17 @@
-"""The HTTP interface as such: which error comes first, its shape, limits, probes, and that
-/openapi.json says what the daemon does."""
+"""The HTTP interface as such: which error comes first, its shape, limits and probes."""
 import http.client
 import os
 import re
 import socket
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
-from checks import assert_problem, encode, now
-from harness import BINARY, LIVE, OPERATOR_KEY, Account, Receiver
+from checks import assert_problem, encode
+from harness import BINARY, OPERATOR_KEY, Account, Receiver
 from inside import by_store
-from schema import faults
+from schema import faults, operations
 
 
 @pytest.fixture(scope="module")
@@ -24,11 +22,6 @@ def account(daemon):
 @pytest.fixture(scope="module")
 def document(daemon):
     return daemon.api().get("/openapi.json", key=None).json
-
-
-def operations(document):
-    return [(method.upper(), path, operation) for path, item in document["paths"].items()
-            for method, operation in item.items()]
 
 
 def head_only(daemon, head):
@@ -332,127 +325,7 @@ def test_chunked_bodies_and_pipelines(daemon, account):
     assert received.count(b"HTTP/1.1 ") == 2 and b"HTTP/1.1 200 " in received
 
 
-# --- /openapi.json ---------------------------------------------------------------------------
-
-def test_every_operation_exists(daemon, document):
-    assert document["openapi"].startswith("3.1")
-    found = operations(document)
-    assert len(found) == len({(m, p) for m, p, _ in found})
-    for method, path, _ in found:
-        real = re.sub(r"\{\w+\}", "x", path)
-        for key in (None, OPERATOR_KEY):
-            if key and path == LIVE:
-                continue
-            answer = daemon.api(key).request(method, real, {} if method in ("POST", "PATCH") else None)
-            assert answer.status != 405, (method, path)
-            assert not (answer.status == 404 and "/openapi.json lists" in answer.text), (method, path)
-
-
-def contract_paths():
-    """The routes that the contract's sections 3, 5 and 6 name for this part of the service."""
-    reports = ["earnings", "arpdau", "survey-attempts", "conversions", "active-panelist"]
-    return {("GET", "/api/v1/reports/" + r) for r in reports} | {
-        ("POST", "/api/v1/events"), ("POST", "/api/v1/partners"), ("GET", "/api/v1/partners"),
-        ("GET", "/api/v1/partners/{PartnerId}"), ("PATCH", "/api/v1/partners/{PartnerId}"),
-        ("POST", "/api/v1/partners/{PartnerId}/apps"), ("GET", "/api/v1/partners/{PartnerId}/apps"),
-        ("GET", "/api/v1/apps/{AppId}"), ("PATCH", "/api/v1/apps/{AppId}"),
-        ("POST", "/api/v1/apps/{AppId}/clients"), ("GET", "/api/v1/apps/{AppId}/clients"),
-        ("GET", "/api/v1/clients/{ClientId}"), ("PATCH", "/api/v1/clients/{ClientId}"),
-        ("POST", "/api/v1/partners/{PartnerId}/keys"), ("GET", "/api/v1/partners/{PartnerId}/keys"),
-        ("DELETE", "/api/v1/partners/{PartnerId}/keys/{KeyId}"), ("GET", "/api/v1/apps/{AppId}/secret"),
-        ("POST", "/api/v1/apps/{AppId}/secret/rotate"), ("GET", "/api/v1/callbacks"),
-        ("GET", "/api/v1/callbacks/{RewardId}"), ("POST", "/api/v1/callbacks/{RewardId}/resend"),
-        ("POST", "/api/v1/apps/{AppId}/test-callback"), ("GET", "/api/v1/rewards"),
-        ("GET", "/api/v1/apps/{AppId}/endpoints"), ("POST", "/api/v1/panelists/erase"), ("GET", "/api/v1/statements"),
-        ("GET", "/healthz"), ("GET", "/readyz"), ("GET", "/metrics"), ("GET", "/openapi.json")}
-
-
-def test_openapi_has_the_routes_of_the_contract(document):
-    assert contract_paths() - {(m, p) for m, p, _ in operations(document)} == set()
-
-
-def requests_that_succeed(account):
-    """A good body for each operation that takes one; all others need none."""
-    return {
-        ("POST", "/api/v1/events"): [account.event("walk-%d" % time.monotonic_ns()), {"EventId": "x"}],
-        ("POST", "/api/v1/partners"): {"Name": "Walk", "OperationsUrl": "https://example.com/"},
-        ("PATCH", "/api/v1/partners/{PartnerId}"): {"Name": "Walked"},
-        ("POST", "/api/v1/partners/{PartnerId}/apps"): {"CurrencyValue": "1.50", "OfferCallbackUrl": "https://example.com/"},
-        ("POST", "/api/v1/partners/{PartnerId}/keys"): {"Name": "Walk", "Scopes": ["reports:read"]},
-        ("PATCH", "/api/v1/apps/{AppId}"): {"Name": "Walked"},
-        ("POST", "/api/v1/apps/{AppId}/clients"): {"Name": "Walk", "Integration": "iframe"},
-        ("POST", "/api/v1/apps/{AppId}/secret/rotate"): {"OverlapSeconds": 60, "SigSwitch": "end"},
-        ("POST", "/api/v1/apps/{AppId}/test-callback"): {"RewardType": "offer_clicked", "PanelistId": "u"},
-        ("POST", "/api/v1/apps/{AppId}/verify-callback"): {
-            "Body": '{"Sig":"x","PanelistId":"p","RewardId":"r"}', "WebhookSignature": "v1,x"},
-        ("PATCH", "/api/v1/clients/{ClientId}"): {"Name": "Walked"},
-        ("POST", "/api/v1/panelists/erase"): {"PanelistId": "nobody"},
-        ("POST", "/api/v1/callbacks/{RewardId}/resend"): None,
-    }
-
-
-def test_every_success_answer_fits_its_schema(daemon, document):
-    receiver = Receiver(answer=lambda r: (404, {"X-Try": "1"}, b"no") if "dead" in r.json["RewardId"] else 200)
-    try:
-        a = Account(daemon, receiver.url)
-        daemon.api().events([a.event("walk-1"), a.event("walk-dead"), a.event("walk-2", "survey_started"),
-                             a.event("walk-3", "offer_completed"),
-                             {"EventId": "walk-4", "Type": "offer_completion_reversed", "ClientId": a.client,
-                              "OriginalRewardId": "walk-3"}])
-        daemon.api().wait_state("walk-1", a.partner_id, "delivered")
-        daemon.api().wait_state("walk-dead", a.partner_id, "dead")
-        made = daemon.api().post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["reports:read"]}).json
-        ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": made["KeyId"]}
-        bodies = requests_that_succeed(a)
-        walked = 0
-        for method, path, operation in operations(document):
-            if (method, path) not in contract_paths():
-                continue
-            for reward_id in ("walk-1", "walk-dead") if "RewardId" in path else ("",):
-                real = re.sub(r"\{(\w+)\}", lambda m: dict(ids, RewardId=reward_id)[m.group(1)], path)
-                names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
-                query = {"partnerId": a.partner_id} if "partnerId" in names else {}
-                if path == "/api/v1/statements":
-                    query["day"] = now().date().isoformat()
-                if method in ("POST", "PATCH"):
-                    body = bodies[method, path]
-                    wanted = operation.get("requestBody")
-                    if wanted and path != "/api/v1/events":
-                        assert faults(body, wanted["content"]["application/json"]["schema"], document) == []
-                else:
-                    body = None
-                answer = daemon.api().request(method, real, body, query=query)
-                status, = [s for s in operation["responses"] if s < "400"]
-                assert answer.status == int(status), (method, path, answer)
-                content = operation["responses"][status].get("content")
-                if content:
-                    assert faults(answer.json, content["application/json"]["schema"], document) == [], (method, path)
-                walked += 1
-        assert walked >= len(contract_paths())
-    finally:
-        receiver.close()
-
-
-def test_openapi_names_every_query_parameter(document):
-    wanted = {"startDate", "endDate", "clientIds", "format", "includeTest"}
-    for method, path, operation in operations(document):
-        names = {p["name"] for p in operation["parameters"] if p["in"] == "query"}
-        if path.startswith("/api/v1/reports/"):
-            extra = {"productType"} if path.endswith(("earnings", "arpdau", "conversions")) else set()
-            assert names - {"partnerId"} == wanted | extra, path
-        if path == "/api/v1/callbacks":
-            assert names >= {"rewardId", "panelistId", "rewardType", "state", "appId", "from", "to", "limit", "after"}
-        inside = {p["name"] for p in operation["parameters"] if p["in"] == "path"}
-        assert inside == set(re.findall(r"\{(\w+)\}", path))
-
-
-def test_the_validator_can_fail():
-    schema = {"type": "object", "properties": {"A": {"type": ["integer", "null"]}}, "required": ["A"],
-              "additionalProperties": False}
-    assert faults({"A": None}, schema, {}) == []
-    for bad in ({}, {"A": "1"}, {"A": True}, {"A": 1, "B": 2}, [], None, {"A": 1.5}):
-        assert faults(bad, schema, {}) != []
-
+# --- what comes first ----------------------------------------------------------------------------
 
 def test_an_unknown_callback_is_404_whatever_the_query(daemon):
     account = Account(daemon)

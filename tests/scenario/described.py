@@ -1,0 +1,131 @@
+"""Somebody who has one of each thing, and for each route of /openapi.json a request that succeeds."""
+import itertools
+
+from checks import now
+from harness import Account, Receiver
+from people import PASSWORD, Browser, enrol, invite, person, totp
+
+
+class World:
+    """An account with a receiver, callbacks, a key, people, a recovery; an admin who is signed in."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.receiver = Receiver(answer=lambda r: 404 if "dead" in r.json["RewardId"] else 200)
+        self.account = a = Account(daemon, self.receiver.url)
+        self.partner_id = a.partner_id
+        self.operator = daemon.api()
+        self.operator.events([a.event("done"), a.event("dead"), a.event("start", "survey_started"),
+                              a.event("offer", "offer_completed"),
+                              {"EventId": "back", "Type": "offer_completion_reversed", "ClientId": a.client,
+                               "OriginalRewardId": "offer"}])
+        self.operator.wait_state("done", a.partner_id, "delivered")
+        self.operator.wait_state("dead", a.partner_id, "dead")
+        key = self.operator.post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["reports:read"]}).json
+        self.admin = person(daemon, "admin")
+        self.ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": key["KeyId"],
+                    "RewardId": "dead", "Endpoint": "success", "UserId": person(daemon, "owner", a.partner_id).user_id}
+        self.ids["RecoveryId"] = self.recover().json["RecoveryId"]
+
+    def recover(self):
+        return self.operator.post("/api/v1/callbacks/recover", self.recovery(), query={"partnerId": self.partner_id})
+
+    @staticmethod
+    def recovery():
+        return {"From": "2026-01-01T00:00:00Z", "To": "2026-01-02T00:00:00Z", "States": ["dead"]}
+
+    def other_person(self):
+        """Somebody of the account whom the others are not about."""
+        return person(self.daemon, "owner", self.partner_id)
+
+    def close(self):
+        self.receiver.close()
+
+
+def successes(world):
+    """(operationId, a function that gives who asks, ids of the path, query and body), in an order in
+    which all succeed."""
+    w, of = world, {"partnerId": world.partner_id}
+    today = dict(of, day=now().date().isoformat())
+
+    def plain(body=None, query=None, ids=None, who=None):
+        return lambda: (who or w.operator, ids or {}, query or {}, body)
+
+    reads = {"getOperatorOperationsSecret": {}, "listPartners": {}, "listPartnerEarnings": {}, "getSystem": {},
+             "search": {"text": "done"}, "checkHealth": {}, "checkReadiness": {}, "getMetrics": {}, "getDescription": {},
+             "getStatement": today, "getIntradayReport": today}
+    for name in ("getEarningsReport getArpdauReport getSurveyAttemptsReport getConversionsReport getActivePanelistReport"
+                 " getStatement getIntradayReport listPartners listPartnerEarnings getPartner getOperatorOperationsSecret"
+                 " getOperationsSecret listApps listKeys getApp listClients getSecret listEndpoints"
+                 " getAppDeliveryStatistics getDeliveryStatistics listAccountEndpoints getClient listCallbacks getCallback"
+                 " getRecovery listRewards listForwards listUsers getUser listUserSessions listAuditEntries getSystem"
+                 " search checkHealth checkReadiness getMetrics getDescription").split():
+        yield name, plain(query=reads.get(name, of))
+    yield "reportEvents", plain([w.account.event("described"), {"EventId": "x"}])
+    yield "createPartner", plain({"Name": "New", "OperationsUrl": "https://example.com/"})
+    yield "changePartner", plain({"Name": "Changed"})
+    yield "createApp", plain({"CurrencyValue": "1.50", "OfferCallbackUrl": "https://example.com/"})
+    yield "changeApp", plain({"Name": "Changed"})
+    yield "createClient", plain({"Name": "New", "Integration": "iframe"})
+    yield "changeClient", plain({"Name": "Changed"})
+    yield "createKey", plain({"Name": "New", "Scopes": ["reports:read"]})
+    yield "rotateSecret", plain({"OverlapSeconds": 0, "SigSwitch": "end"})
+    yield "rotateOperationsSecret", plain({"OverlapSeconds": 0})
+    yield "enableEndpoint", plain()
+    yield "sendTestCallback", plain({"RewardType": "offer_clicked", "PanelistId": "u"})
+    yield "verifyCallback", plain({"Body": '{"Sig":"x","PanelistId":"p","RewardId":"r"}', "WebhookSignature": "v1,x"})
+    yield "resendCallback", plain(query=of)
+    yield "createRecovery", plain(w.recovery(), query=of)
+    yield "deleteRecovery", lambda: (w.operator, {"RecoveryId": w.recover().json["RecoveryId"]}, of, None)
+    yield "reportForward", plain({"RewardId": "done", "Status": 200, "DurationMs": 1, "Detail": "OK"}, query=of)
+    yield "erasePanelist", plain({"PanelistId": "nobody"}, query=of)
+    yield "revokeKey", plain()
+    yield from people_successes(world, plain)
+
+
+def people_successes(world, plain):
+    w, numbers = world, itertools.count()
+
+    def link():
+        return invite(w.daemon, "analyst", w.partner_id)[2]
+
+    def invitation():
+        body = {"Email": "described%d@example.test" % next(numbers), "Role": "analyst"}
+        return w.operator, {}, {"partnerId": w.partner_id}, body
+
+    def with_factor():
+        """Somebody with a second factor, by a code that has not been used."""
+        somebody = person(w.daemon, "admin")
+        return somebody, {}, {}, {"Password": PASSWORD, "Code": enrol(somebody)[1][0]}
+
+    def confirm():
+        somebody = person(w.daemon, "admin")
+        begun = somebody.post("/api/v1/session/second-factor", {"Password": PASSWORD})
+        return somebody, {}, {}, {"Code": totp(begun.json["Secret"])}
+
+    yield "getSession", plain(who=w.admin)
+    yield "signIn", plain({"Email": w.admin.email, "Password": PASSWORD}, who=Browser(w.daemon))
+    yield "listSessions", plain(who=w.admin)
+    yield "checkLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link()})
+    yield "useLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link(), "Password": PASSWORD, "Name": "New"})
+    yield "actAs", plain({"PartnerId": w.partner_id}, who=w.admin)
+    yield "stopActingAs", plain(who=w.admin)
+    yield "changePassword", plain({"Password": PASSWORD, "NewPassword": PASSWORD}, who=w.admin)
+    yield "startSecondFactor", lambda: (person(w.daemon, "admin"), {}, {}, {"Password": PASSWORD})
+    yield "confirmSecondFactor", confirm
+    yield "createRecoveryCodes", with_factor
+    yield "removeSecondFactor", with_factor
+    yield "inviteUser", invitation
+    yield "changeUser", plain({"Name": "Changed"})
+    yield "createUserLink", plain()
+    yield "removeUserSecondFactor", plain()
+    yield "endUserSessions", plain()
+    yield "removeUser", lambda: (w.operator, {"UserId": w.other_person().user_id}, {}, None)
+
+    def other_session():
+        other = Browser(w.daemon)
+        other.sign_in(w.admin.email)
+        return w.admin, {"SessionId": other.session()["SessionId"]}, {}, None
+
+    yield "endSession", other_session
+    yield "signOut", plain(who=w.admin)
