@@ -194,18 +194,6 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     a->rate_per_second = (int32_t)rate;
 }
 
-static void given_secret(const struct fields *f, struct app *a)
-{
-    const char *why = NULL;
-    struct str secret = STR_NONE;
-    fields_operators_only(f, "CallbackSecret");
-    fields_text(f, "CallbackSecret", 8, 256, &secret);
-    if (secret.p && !signature_secret_valid(secret, &why))
-        problem_add(f->faults, STR("CallbackSecret"), "invalid", "%s", why);
-    else
-        a->secrets.newest = secret;
-}
-
 enum change_result accounts_app_ready(struct accounts *accounts, const struct app *from,
                                       struct problems *faults, struct change *ret_change)
 {
@@ -247,7 +235,7 @@ enum change_result change_create_app(struct accounts *accounts, struct str partn
         fields_required(&f, "CurrencyValue");
         app_fields(&f, env_wall_ms(accounts->options.env), &a);
         app_certificate(&f, env_wall_ms(accounts->options.env), &a);
-        given_secret(&f, &a);
+        fields_callback_secret(&f, "CallbackSecret", &a.secrets.newest);
     }
     enum change_result result = CHANGE_READY;
     if (faults->count) {

@@ -8,6 +8,7 @@
 static const struct field_rule rotation_rules[] = {
     {"OverlapSeconds", true, false},
     {"SigSwitch", true, false},
+    {"CallbackSecret", true, false},
 };
 #define RULES_OF_APPS ARRAY_LEN(rotation_rules)
 #define RULES_OF_MESSAGES 1
@@ -15,6 +16,7 @@ static const struct field_rule rotation_rules[] = {
 struct rotation {
     int64_t overlap_s;
     bool sig_at_end;
+    struct str secret; /* absent: one is made */
 };
 
 static void rotation_fields(const struct fields *f, size_t rules, struct rotation *r)
@@ -30,34 +32,49 @@ static void rotation_fields(const struct fields *f, size_t rules, struct rotatio
     r->sig_at_end = str_is(sig_switch, "end");
     if (f->faults->count == before && !r->sig_at_end && !str_is(sig_switch, "now"))
         problem_add(f->faults, STR("SigSwitch"), "invalid", "must be now or end");
+    fields_callback_secret(f, "CallbackSecret", &r->secret);
 }
 
-static enum change_result rotate(struct accounts *accounts, const struct json *body, size_t rules,
-                                 struct problems *faults, struct secrets *s)
+static bool is_live(const struct secrets *s, struct str secret, int64_t now_ms)
 {
-    struct fields f = accounts_fields(accounts, body, false, faults);
+    struct str live[LIVE_SECRETS_MOST];
+    size_t count = secrets_live(s, now_ms, live);
+    for (size_t i = 0; i < count; i++)
+        if (str_eq(live[i], secret))
+            return true;
+    return false;
+}
+
+static enum change_result rotate(struct accounts *accounts, const struct fields *f, size_t rules,
+                                 struct secrets *s)
+{
     struct rotation r = {.overlap_s = 86400};
-    if (body)
-        rotation_fields(&f, rules, &r);
-    if (faults->count)
+    const int64_t now_ms = env_wall_ms(accounts->options.env);
+    if (f->body)
+        rotation_fields(f, rules, &r);
+    if (r.secret.p && is_live(s, r.secret, now_ms))
+        problem_add(f->faults, STR("CallbackSecret"), "invalid", "this secret is valid already");
+    if (f->faults->count)
         return CHANGE_INVALID;
-    bool room =
-        secrets_rotate(s, accounts_new_secret(accounts, faults->arena),
-                       env_wall_ms(accounts->options.env), r.overlap_s * 1000, r.sig_at_end);
+    if (!r.secret.p)
+        r.secret = accounts_new_secret(accounts, f->faults->arena);
+    bool room = secrets_rotate(s, r.secret, now_ms, r.overlap_s * 1000, r.sig_at_end);
     return room ? CHANGE_READY : CHANGE_SECRETS_LIVE;
 }
 
 enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
-                                        const struct json *body, struct problems *faults,
-                                        struct change *ret_change)
+                                        bool by_partner, const struct json *body,
+                                        struct problems *faults, struct change *ret_change)
 {
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    f.by_partner = by_partner;
     struct app *now = directory_app(accounts->options.directory, app_id);
     if (!now)
         return CHANGE_NOT_FOUND;
     struct app a;
     memcpy(&a, now, sizeof a);
     a.version++;
-    enum change_result result = rotate(accounts, body, RULES_OF_APPS, faults, &a.secrets);
+    enum change_result result = rotate(accounts, &f, RULES_OF_APPS, &a.secrets);
     if (result == CHANGE_READY)
         result = accounts_app_ready(accounts, &a, faults, ret_change);
     app_unref(now);
@@ -74,8 +91,8 @@ enum change_result change_rotate_operations_secret(struct accounts *accounts, st
     struct partner p;
     memcpy(&p, now, sizeof p);
     p.version++;
-    enum change_result result =
-        rotate(accounts, body, RULES_OF_MESSAGES, faults, &p.operations_secrets);
+    struct fields f = accounts_fields(accounts, body, false, faults);
+    enum change_result result = rotate(accounts, &f, RULES_OF_MESSAGES, &p.operations_secrets);
     if (result == CHANGE_READY) {
         struct partner *entry = partner_pack(&p);
         accounts_ready(accounts, ret_change, ACCOUNT_PARTNER, entry, entry->id);

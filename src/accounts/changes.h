@@ -114,11 +114,12 @@ enum change_result change_create_key(struct accounts *accounts, struct str partn
                                      struct problems *faults, struct change *ret_change);
 enum change_result change_revoke_key(struct accounts *accounts, uint32_t account_no,
                                      struct str key_id, struct change *ret_change);
-/* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end"}, or NULL.
+/* Body: {"OverlapSeconds": 0..2592000 (86400), "SigSwitch": "now" (default) or "end",
+ * "CallbackSecret": of operators, else one is made}, or NULL.
  * What is live stays so, but without an overlap: then everything older ends at once. */
 enum change_result change_rotate_secret(struct accounts *accounts, struct str app_id,
-                                        const struct json *body, struct problems *faults,
-                                        struct change *ret_change);
+                                        bool by_partner, const struct json *body,
+                                        struct problems *faults, struct change *ret_change);
 /* The same for the messages to the partner, which have no Sig to switch. */
 enum change_result change_rotate_operations_secret(struct accounts *accounts, struct str partner_id,
                                                    const struct json *body, struct problems *faults,

@@ -6,6 +6,7 @@
 #include "base/limits.h"
 #include "domain/email.h"
 #include "domain/money.h"
+#include "domain/signature.h"
 #include "domain/url_macros.h"
 
 #include <errno.h>
@@ -331,4 +332,16 @@ void fields_callback_url(const struct fields *f, const char *name, struct str *r
     else
         fields_url(f, name, ret);
     buf_free(&why);
+}
+
+void fields_callback_secret(const struct fields *f, const char *name, struct str *ret)
+{
+    const char *why = NULL;
+    struct str secret = STR_NONE;
+    fields_operators_only(f, name);
+    fields_text(f, name, SECRET_BYTES_MIN, SECRET_BYTES_MAX, &secret);
+    if (secret.p && !signature_secret_valid(secret, &why))
+        problem_add(f->faults, str_of(name), "invalid", "%s", why);
+    else if (secret.p)
+        *ret = secret;
 }

@@ -47,6 +47,8 @@ void fields_text(const struct fields *f, const char *name, size_t least_bytes, s
 void fields_id(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. */
 void fields_email(const struct fields *f, const char *name, struct str *ret);
+/* A secret that a partner brings along from another network. */
+void fields_callback_secret(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. A URL as it was shown, with its user info masked, means the one in *ret. */
 void fields_url(const struct fields *f, const char *name, struct str *ret);
 /* The same of a URL that may have macros (domain/url_macros.h). */

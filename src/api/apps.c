@@ -36,7 +36,8 @@ static enum change_result enable(struct mutation *m)
 static enum change_result rotate(struct mutation *m)
 {
     m->action = "app.secret_rotated";
-    return change_rotate_secret(m->accounts, m->c->app->id, m->body, &m->c->problems, &m->change);
+    return change_rotate_secret(m->accounts, m->c->app->id, !m->c->is_operator, m->body,
+                                &m->c->problems, &m->change);
 }
 
 static void render_created(struct mutation *m, struct json_writer *w)

@@ -1,4 +1,5 @@
 """Callback Secrets: shown, rotated with an overlap, and what callbacks are then signed with."""
+import base64
 import itertools
 import json
 import time
@@ -125,6 +126,36 @@ def test_rotating_again_keeps_every_overlap_that_was_chosen(own_daemon):
         assert signatures(request) == [mac(last["CallbackSecret"], request)]
     finally:
         receiver.close()
+
+
+@pytest.mark.parametrize("given", ["brought-along", "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"])
+def test_an_operator_rotates_to_a_secret_that_is_brought_along(daemon, api, receiver, given):
+    a = Account(daemon, receiver.url)
+    path = "/api/v1/apps/%s/secret" % a.app_id
+    answer = api.post(path + "/rotate", {"CallbackSecret": given, "OverlapSeconds": 3600})
+    assert answer.status == 200 and answer.json["CallbackSecret"] == given, answer
+    request = last_body(receiver, a, fresh("rot"))
+    assert signatures(request) == [mac(given, request), mac(a.secret, request)]
+    assert request.json["Sig"] == sig("user-1", request.json["RewardId"], given)
+    if not given.startswith("whsec_"):  # what libraries of Standard Webhooks are given: base64
+        assert mac("whsec_" + base64.b64encode(given.encode()).decode(), request) in signatures(request)
+    audit = api.get("/api/v1/audit", query={"partnerId": a.partner_id})
+    assert audit.json["Items"][0]["Action"] == "app.secret_rotated" and given not in audit.text
+    assert given not in daemon.log_text()
+
+
+def test_a_secret_that_cannot_be_brought_along_changes_nothing(daemon, api):
+    a = Account(daemon)
+    path = "/api/v1/apps/%s/secret" % a.app_id
+    older, newest = a.secret, api.post(path + "/rotate", {}).json["CallbackSecret"]
+    for bad in ("short", "with space in it", "x" * 257, "whsec_no base64", "whsec_abc", 5, None, "", older, newest):
+        assert_problem(api.post(path + "/rotate", {"CallbackSecret": bad}), 400, "CallbackSecret")
+    refused = api.post(path + "/rotate", {"CallbackSecret": "by-a-partner"}, key=a.key("apps:write"))
+    assert_problem(refused, 400, "CallbackSecret")
+    assert "operator" in refused.text
+    assert_problem(api.post("/api/v1/partners/%s/operations-secret/rotate" % a.partner_id,
+                            {"CallbackSecret": "not-of-messages"}), 400, "CallbackSecret")
+    assert api.get(path).json["CallbackSecret"] == newest
 
 
 def test_showing_and_rotating_a_secret_is_audited(daemon, api):

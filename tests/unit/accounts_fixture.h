@@ -130,8 +130,8 @@ static inline bool fixture_patch_app(struct fixture *f, const char *app, const c
 static inline bool fixture_rotate(struct fixture *f, const char *body)
 {
     const struct json *v = fixture_body(f, body ? body : "{}");
-    if (change_rotate_secret(f->accounts, STR("a1"), body ? v : NULL, &f->faults, &f->change) !=
-        CHANGE_READY)
+    if (change_rotate_secret(f->accounts, STR("a1"), false, body ? v : NULL, &f->faults,
+                             &f->change) != CHANGE_READY)
         return false;
     fixture_apply(f);
     return true;

@@ -25,7 +25,7 @@ static void rotating_many_times(void)
     CHECK(str_eq(secrets_sig(&a->secrets, f.now_ms + 60000), live[0]));
     app_unref(a);
     const struct json *v = fixture_body(&f, "{}");
-    CHECK_EQ_UINT(change_rotate_secret(f.accounts, STR("a1"), v, &f.faults, &f.change),
+    CHECK_EQ_UINT(change_rotate_secret(f.accounts, STR("a1"), false, v, &f.faults, &f.change),
                   CHANGE_SECRETS_LIVE);
     f.now_ms += 60000;
     REQUIRE(fixture_rotate(&f, "{}"));
