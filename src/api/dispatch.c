@@ -41,6 +41,13 @@ void api_free(struct api *api)
     free(api);
 }
 
+void api_set_reads_per_minute(struct api *api, int32_t reads_per_minute)
+{
+    CHECK_MAGIC(api, API_MAGIC);
+    rate_limit_set(api->limit, reads_per_minute);
+    account_limits_set_reads(api->accounts, reads_per_minute);
+}
+
 void api_set_accepting(struct api *api, bool accepting)
 {
     CHECK_MAGIC(api, API_MAGIC);

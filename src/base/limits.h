@@ -48,9 +48,7 @@
 #define LIMIT_REQUEST_DEADLINE_MS 60000
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
-#define LIMIT_ACCESS_LOG_BYTES                                                                     \
-    (1 << 20) /* lines that wait to be written: beyond, they are lost                              \
-               */
+#define LIMIT_ACCESS_LOG_BYTES (1 << 20) /* of lines not written yet: more are lost */
 
 /* Secrets of an app, or of a partner's messages, that rotations have left live: 409 beyond. */
 #define LIMIT_OLDER_SECRETS 4

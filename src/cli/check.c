@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/log.h"
 #include "daemon/listener.h"
 #include "daemon/master_key.h"
 #include "domain/url.h"
@@ -196,6 +197,7 @@ int command_check(struct settings *s)
     struct str why;
     if (!serve_options_read(s, &o, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    log_set(o.log_level, o.log_json);
     settings_warn(s);
     say(&found, true, "settings", "all are understood");
     check_listen(&found, &o);

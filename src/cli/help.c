@@ -14,19 +14,21 @@ static void print_option(struct buf *to, const struct option *o, bool manual)
     for (const char *p = o->name; *p && n < sizeof variable - 1; p++)
         variable[n++] = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
     variable[n] = '\0';
+    bool secret = o->flags & OPTION_IS_SECRET;
     if (manual)
-        buf_printf(to, ".TP\n\\fB%s%s\\fR \\fI%s\\fR\n%s", o->secret ? "" : "\\-\\-",
-                   o->secret ? variable : o->name, o->secret || !o->argument ? "" : o->argument,
-                   o->help);
+        buf_printf(to, ".TP\n\\fB%s%s\\fR \\fI%s\\fR\n%s", secret ? "" : "\\-\\-",
+                   secret ? variable : o->name, secret || !o->argument ? "" : o->argument, o->help);
     else
-        buf_printf(to, "  %s%s%s%s\n      %s", o->secret ? "" : "--",
-                   o->secret ? variable : o->name, o->argument ? " " : "",
-                   o->secret     ? "(environment only)"
+        buf_printf(to, "  %s%s%s%s\n      %s", secret ? "" : "--", secret ? variable : o->name,
+                   o->argument ? " " : "",
+                   secret        ? "(environment only)"
                    : o->argument ? o->argument
                                  : "",
                    o->help);
-    if (o->repeats)
+    if (o->flags & OPTION_IS_LIST)
         buf_add_c(to, " May be given several times.");
+    if (o->flags & OPTION_IS_RELOADED)
+        buf_add_c(to, " Reloaded at SIGHUP.");
     if (o->fallback)
         buf_printf(to, " Default: %s.", o->fallback);
     buf_add_char(to, '\n');
@@ -96,7 +98,8 @@ void help_print_manual(void)
         "The command line takes precedence over the environment, which takes\nprecedence over the "
         "file.\n"
         ".SH SIGNALS\nSIGTERM and SIGINT stop accepting requests, finish running attempts and exit "
-        "0.\nSIGHUP reloads the certificate and opens the access log anew.\n"
+        "0.\nSIGHUP reloads the certificate, opens the access log anew and reads the "
+        "settings again. The log\nnames those that have changed, and those that need a restart.\n"
         ".SH EXIT STATUS\n0 success; 1 failure; 2 wrong usage.\n");
     flush_out(&text);
 }

@@ -11,7 +11,8 @@
 
 const struct command_entry command_table[] = {
     {COMMAND_SERVE, "serve", "", "Run the server.",
-     "SIGTERM or SIGINT stops it; SIGHUP reloads the certificate and opens the access log anew.",
+     "SIGTERM or SIGINT stops it; SIGHUP reloads the certificate and the settings that say so "
+     "below.",
      command_serve},
     {COMMAND_CHECK, "check", "", "Check the settings, certificate and store without starting.",
      "Takes the options of serve and prints one line for each thing that a start needs. Changes "

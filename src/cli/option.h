@@ -93,8 +93,13 @@ struct option {
     const char *fallback; /* NULL: none */
     const char *help;
     unsigned commands; /* which take it */
-    bool repeats;
-    bool secret; /* environment only: a command line is seen by everybody */
+    unsigned flags;
+};
+
+enum {
+    OPTION_IS_LIST = 1,
+    OPTION_IS_SECRET = 2,   /* environment only: a command line is seen by everybody */
+    OPTION_IS_RELOADED = 4, /* a running server takes a new value at SIGHUP */
 };
 
 extern const struct option option_table[OPTION_COUNT];
@@ -109,6 +114,9 @@ enum setting_source { FROM_NOWHERE, FROM_FILE, FROM_ENVIRONMENT, FROM_COMMAND_LI
 struct settings {
     struct arena arena;
     enum command command;
+    int argc; /* behind the command */
+    char **argv, **environment;
+    bool wiped; /* of the environment's secrets nothing is left */
     struct {
         struct str values[SETTING_VALUES_MAX];
         size_t count;
@@ -127,6 +135,13 @@ struct settings {
 MUST_CHECK bool settings_read(struct settings *s, enum command command, int argc, char **argv,
                               char **environment, struct str *ret_why);
 void settings_free(struct settings *s);
+/* The same file, environment and command line once more, for a server that runs: secrets of the
+ * environment, which has been wiped, are those of `first`, and must not outlive it. Frees nothing;
+ * where it is false *next is to be freed all the same. */
+MUST_CHECK bool settings_reread(const struct settings *first, struct settings *next,
+                                struct str *ret_why);
+/* Whether both have the same value, given or by default. */
+bool settings_same(const struct settings *a, const struct settings *b, enum option_id id);
 /* Overwrites the values of secret options, read or not: /proc/PID/environ shows a process's
  * environment for as long as it runs. */
 void settings_wipe_environment(char **environment);

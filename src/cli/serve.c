@@ -63,6 +63,7 @@ int command_serve(struct settings *s)
     struct str why;
     if (!serve_options_read(s, &o, &why))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(why));
+    log_set(o.log_level, o.log_json);
     int status = make_directory(o.store_directory);
     if (status)
         return status;
@@ -72,6 +73,9 @@ int command_serve(struct settings *s)
     forbid_core_dumps();
     settings_wipe_environment(environ);
     daemon_block_signals();
+    struct serve_settings running = {.first = s};
+    o.reload = serve_reload;
+    o.reload_context = &running;
     char *reason = NULL;
     struct daemon *d = daemon_start(&o, &reason);
     if (!d) {
@@ -81,5 +85,7 @@ int command_serve(struct settings *s)
     }
     offer_set_up(d);
     supervisor_tell("READY=1");
-    return daemon_run(d);
+    status = daemon_run(d);
+    serve_settings_free(&running);
+    return status;
 }

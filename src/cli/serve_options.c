@@ -285,7 +285,7 @@ static bool read_schedule(struct settings *s, struct daemon_options *o, struct s
     return true;
 }
 
-static bool set_log(struct settings *s, struct str *ret_why)
+static bool read_log(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     static const char *const levels[] = {"debug", "info", "warning", "error"};
     struct str format = settings_text(s, OPTION_LOG_FORMAT),
@@ -294,7 +294,8 @@ static bool set_log(struct settings *s, struct str *ret_why)
         return fail(s, ret_why, OPTION_LOG_FORMAT, "text or json.");
     for (size_t i = 0; i < ARRAY_LEN(levels); i++) {
         if (str_is(level, levels[i])) {
-            log_set((enum log_level)i, str_is(format, "json"));
+            o->log_level = (enum log_level)i;
+            o->log_json = str_is(format, "json");
             return true;
         }
     }
@@ -311,7 +312,7 @@ bool serve_options_read(struct settings *s, struct daemon_options *o, struct str
 {
     *o = (struct daemon_options){.version = POSTBACKD_VERSION};
     read_access_log(s, o);
-    return set_log(s, ret_why) && read_listener(s, o, ret_why) && read_numbers(s, o, ret_why) &&
+    return read_log(s, o, ret_why) && read_listener(s, o, ret_why) && read_numbers(s, o, ret_why) &&
            read_cidrs(s, OPTION_ALLOW_DESTINATION, &o->rules.allowed, &o->rules.allowed_count,
                       ret_why) &&
            read_cidrs(s, OPTION_DENY_DESTINATION, &o->rules.denied, &o->rules.denied_count,

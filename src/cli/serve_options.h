@@ -4,7 +4,17 @@
 #include "cli/option.h"
 #include "daemon/daemon.h"
 
-/* Sets the log's form and level too. Nothing is opened or made: a slip leaves nothing behind.
+/* Nothing is opened or made: a slip leaves nothing behind.
  * Texts are the settings' arena's. False: *ret_why is one clear line in it. */
 MUST_CHECK bool serve_options_read(struct settings *s, struct daemon_options *o,
                                    struct str *ret_why);
+
+/* Of a server that runs: what it was started with, and what it has since taken at SIGHUP. */
+struct serve_settings {
+    const struct settings *first;
+    struct settings *now; /* NULL: nothing since */
+};
+/* For daemon_options.reload: context is the struct serve_settings. */
+void serve_reload(void *context, struct daemon *daemon);
+/* Once the daemon has ended. */
+void serve_settings_free(struct serve_settings *s);

@@ -50,7 +50,7 @@ static bool set(struct settings *s, int id, struct str value, enum setting_sourc
     if (s->of[id].source != source)
         s->of[id].count = 0;
     s->of[id].source = source;
-    if (s->of[id].count && !o->repeats)
+    if (s->of[id].count && !(o->flags & OPTION_IS_LIST))
         return fail(s, ret_why, "%s is given twice; give it once.", o->name);
     if (s->of[id].count == SETTING_VALUES_MAX)
         return fail(s, ret_why, "%s is given more than %d times.", o->name, SETTING_VALUES_MAX);
@@ -72,7 +72,7 @@ static bool parse_line(struct settings *s, struct str name, int number, struct s
         return fail(s, ret_why,
                     "%.*s:%d: there is no option %.*s; `postbackd serve --help` lists them.",
                     STR_ARG(name), number, STR_ARG(key));
-    s->file_has_key |= option_table[id].secret;
+    s->file_has_key |= (option_table[id].flags & OPTION_IS_SECRET) != 0;
     struct str why;
     if (!set(s, id, str_trim(value), FROM_FILE, &why))
         return fail(s, ret_why, "%.*s:%d: %.*s", STR_ARG(name), number, STR_ARG(why));
@@ -145,12 +145,15 @@ static bool read_variable(struct settings *s, struct str variable, struct str va
     }
     if (!(option_table[id].commands & s->command))
         return true;
+    bool repeats = option_table[id].flags & OPTION_IS_LIST;
     struct str rest = value, why;
+    if (s->wiped && (option_table[id].flags & OPTION_IS_SECRET))
+        return true;
     do {
-        struct str one = option_table[id].repeats ? str_trim(str_cut(&rest, ',')) : rest;
+        struct str one = repeats ? str_trim(str_cut(&rest, ',')) : rest;
         if (!set(s, id, one, FROM_ENVIRONMENT, &why))
             return fail(s, ret_why, PREFIX "%.*s: %.*s", STR_ARG(variable), STR_ARG(why));
-    } while (option_table[id].repeats && rest.p);
+    } while (repeats && rest.p);
     return true;
 }
 
@@ -179,7 +182,7 @@ void settings_wipe_environment(char **environment)
         if (!str_has_prefix(name, PREFIX) || !value.p)
             continue;
         int id = option_of_variable((struct str){name.p + strlen(PREFIX), name.n - strlen(PREFIX)});
-        if (id >= 0 && option_table[id].secret)
+        if (id >= 0 && (option_table[id].flags & OPTION_IS_SECRET))
             explicit_bzero(*environment + name.n + 1, value.n);
     }
 }
@@ -205,7 +208,7 @@ static bool read_argument(struct settings *s, int argc, char **argv, int *i, str
     if (id < 0 || !(option_table[id].commands & s->command))
         return fail(s, ret_why, "there is no option --%.*s here; --help lists them.",
                     STR_ARG(name));
-    if (option_table[id].secret)
+    if (option_table[id].flags & OPTION_IS_SECRET)
         return fail(s, ret_why,
                     "--%s is not taken on the command line, which everybody on the machine can "
                     "read; set " PREFIX "%s in the environment.",
@@ -252,21 +255,42 @@ static void forget(struct settings *s)
     s->operand_count = 0;
 }
 
-bool settings_read(struct settings *s, enum command command, int argc, char **argv,
-                   char **environment, struct str *ret_why)
+static bool read_all(struct settings *s, struct str *ret_why)
 {
-    *s = (struct settings){.command = command};
     /* A first look finds --config; then file, environment and command line, each beating the
      * one before. */
-    if (!read_environment(s, environment, true, ret_why) ||
-        !read_command_line(s, argc, argv, ret_why))
+    if (!read_environment(s, s->environment, true, ret_why) ||
+        !read_command_line(s, s->argc, s->argv, ret_why))
         return false;
     struct str file = settings_text(s, OPTION_CONFIG);
     forget(s);
     if (file.p && !read_file(s, file.p, ret_why))
         return false;
-    return read_environment(s, environment, false, ret_why) &&
-           read_command_line(s, argc, argv, ret_why);
+    return read_environment(s, s->environment, false, ret_why) &&
+           read_command_line(s, s->argc, s->argv, ret_why);
+}
+
+bool settings_read(struct settings *s, enum command command, int argc, char **argv,
+                   char **environment, struct str *ret_why)
+{
+    *s = (struct settings){
+        .command = command, .argc = argc, .argv = argv, .environment = environment};
+    return read_all(s, ret_why);
+}
+
+bool settings_reread(const struct settings *first, struct settings *next, struct str *ret_why)
+{
+    *next = (struct settings){.command = first->command,
+                              .argc = first->argc,
+                              .argv = first->argv,
+                              .environment = first->environment,
+                              .wiped = true};
+    if (!read_all(next, ret_why))
+        return false;
+    for (int id = 0; id < OPTION_COUNT; id++)
+        if ((option_table[id].flags & OPTION_IS_SECRET) && first->of[id].source == FROM_ENVIRONMENT)
+            next->of[id] = first->of[id];
+    return true;
 }
 
 void settings_warn(const struct settings *s)
@@ -292,6 +316,16 @@ struct str settings_text(const struct settings *s, enum option_id id)
     if (s->of[id].count)
         return s->of[id].values[0];
     return str_of(option_table[id].fallback);
+}
+
+bool settings_same(const struct settings *a, const struct settings *b, enum option_id id)
+{
+    if (!(option_table[id].flags & OPTION_IS_LIST))
+        return str_eq(settings_text(a, id), settings_text(b, id));
+    bool same = a->of[id].count == b->of[id].count;
+    for (size_t i = 0; same && i < a->of[id].count; i++)
+        same = str_eq(a->of[id].values[i], b->of[id].values[i]);
+    return same;
 }
 
 bool settings_int(struct settings *s, enum option_id id, int64_t least, int64_t most, int64_t *ret,

@@ -2,7 +2,7 @@
  * only waits for signals and watches the store: a store that has failed cannot be mended in this
  * process (what a failed sync left on disk is unknown), so the process ends and its restart
  * recovers from what is on disk. */
-#include "daemon/daemon.h"
+#include "daemon/daemon_inside.h"
 
 #include "accounts/changes.h"
 #include "accounts/directory.h"
@@ -38,51 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DAEMON_MAGIC 0xDAE30091u
 #define STOP_GRACE_MS 2000
-
-/* What each loop's thread runs with. */
-struct lap {
-    struct daemon *daemon;
-    struct loop *loop;
-    struct sender *sender;
-    struct http_server *server;
-    struct api_loop *api;
-    pthread_t thread;
-    struct task stop_server, stop_loop, reload;
-    bool server_stopped;
-};
-
-struct daemon {
-    uint32_t magic;
-    struct daemon_options options;
-    struct env *env;
-    struct store *store;
-    struct directory *directory;
-    struct accounts *accounts;
-    struct control *control;
-    struct recoveries *recoveries;
-    struct people *people;
-    struct live *live;
-    struct delivery *delivery;
-    struct mailer *mailer; /* NULL: no e-mail is sent */
-    struct operations *operations;
-    struct api *api;
-    struct watch *watch;
-    struct watchdog *watchdog;
-    struct books_watch *books;
-    struct certificate_watch *certificates;
-    struct reseal *reseal;
-    struct ssl_ctx_st *tls;
-    struct tls_authorities *authorities;
-    int listen_fd;
-    struct access_log *access_log; /* NULL: none */
-    struct lap *laps;
-    size_t lap_count;
-    struct peer_changes peer_changes;
-    struct waiter waiter; /* the main thread's, one thing after the other */
-    struct task delivery_stopped;
-};
 
 /* --- start ---------------------------------------------------------------------------------- */
 
@@ -147,8 +103,9 @@ static bool open_listener(struct daemon *d, char **ret_why)
     if (d->options.tls_cert_file && !d->tls)
         return false;
     if (d->options.access_log)
-        d->access_log =
-            access_log_open(d->options.access_log, d->options.access_log_probes, ret_why);
+        d->access_log = access_log_open(d->options.access_log, ret_why);
+    if (d->access_log)
+        access_log_set_probes(d->access_log, d->options.access_log_probes);
     return !d->options.access_log || d->access_log;
 }
 
@@ -408,49 +365,13 @@ bool daemon_offer_set_up(struct daemon *d, struct buf *ret_link)
 
 /* --- run ------------------------------------------------------------------------------------ */
 
-static void reload_on_loop(struct task *task)
-{
-    struct lap *lap = CONTAINER_OF(task, struct lap, reload);
-    http_server_set_tls(lap->server, lap->daemon->tls);
-    lap->reload.run = waiter_wake;
-    executor_post(&lap->daemon->waiter.executor, &lap->reload);
-}
-
-static void reload_tls(struct daemon *d)
-{
-    if (!d->options.tls_cert_file) {
-        log_info("reload_ignored", LOG_C("reason", "no certificate is configured"));
-        return;
-    }
-    char *why = NULL;
-    struct ssl_ctx_st *next =
-        tls_server_new(d->options.tls_cert_file, d->options.tls_key_file, &why);
-    if (!next) {
-        log_error("reload_failed", LOG_C("reason", why), LOG_C("kept", "the old certificate"));
-        free(why);
-        return;
-    }
-    tls_context_free(d->tls); /* the servers keep what their connections still use */
-    d->tls = next;
-    certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
-    for (size_t i = 0; i < d->lap_count; i++) {
-        d->laps[i].reload.run = reload_on_loop;
-        executor_post(loop_executor(d->laps[i].loop), &d->laps[i].reload);
-    }
-    for (size_t i = 0; i < d->lap_count; i++)
-        waiter_wait(&d->waiter);
-    log_info("certificate_reloaded", LOG_C("file", d->options.tls_cert_file));
-}
-
-static void reopen_access_log(struct daemon *d)
+static void reload(struct daemon *d)
 {
     char *why = NULL;
-    if (!d->access_log)
-        return;
-    if (access_log_reopen(d->access_log, &why))
-        log_info("access_log_reopened", LOG_C("file", d->options.access_log));
-    else
-        log_error("reload_failed", LOG_C("reason", why), LOG_C("kept", "the open access log"));
+    if (d->options.reload)
+        d->options.reload(d->options.reload_context, d);
+    else if (!daemon_reload(d, &d->options, &why))
+        log_error("reload_failed", LOG_C("reason", why));
     free(why);
 }
 
@@ -566,8 +487,7 @@ int daemon_run(struct daemon *d)
             break;
         if (signal == SIGHUP) {
             supervisor_tell_reloading(d->env);
-            reload_tls(d);
-            reopen_access_log(d);
+            reload(d);
             supervisor_tell("READY=1");
         }
         watch_look(d->watch);

@@ -5,11 +5,14 @@
 #pragma once
 
 #include "api/api.h"
+#include "base/log.h"
 #include "domain/destination_rules.h"
 #include "domain/schedule.h"
 #include "mail/mailer.h"
 #include "net/socket.h"
 #include "store/store_open.h"
+
+struct daemon;
 
 struct daemon_options {
     struct endpoint listen;
@@ -36,6 +39,8 @@ struct daemon_options {
     struct str public_url;            /* absent: none */
     const char *access_log;           /* a file, or "-"; NULL: none */
     bool access_log_probes;
+    enum log_level log_level;
+    bool log_json;
     struct str operator_key;      /* absent: none */
     struct str master_key;        /* absent: the key file */
     struct str second_master_key; /* absent: none */
@@ -48,9 +53,11 @@ struct daemon_options {
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;
     const char *version;
+    /* At SIGHUP, on the main thread: reads the options anew and gives them to daemon_reload. NULL:
+     * the same ones again. */
+    void (*reload)(void *context, struct daemon *daemon);
+    void *reload_context;
 };
-
-struct daemon;
 
 /* Starts everything; the texts of the options must outlive it. NULL: *ret_why (malloc'ed) is one
  * clear line. */
@@ -62,6 +69,12 @@ MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link)
  * meanwhile. A store that fails earlier ends the process at once, with status 1. Signals must be
  * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
+/* Takes from `next` what a running daemon can take: the certificate, the access log, the log's
+ * level and format, trusted proxies, reads per minute. All of it or, with *ret_why, nothing. What
+ * the former options' lists and texts are made of is not used any more then. From options.reload.
+ */
+MUST_CHECK bool daemon_reload(struct daemon *daemon, const struct daemon_options *next,
+                              char **ret_why);
 void daemon_block_signals(void);
 /* Whether SIGTERM or SIGINT waits to be taken. */
 bool daemon_stop_asked(void);

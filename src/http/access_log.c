@@ -18,6 +18,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -27,7 +28,7 @@
 struct access_log {
     uint32_t magic;
     char *path;
-    bool probes;
+    atomic_bool probes;
     struct worker *worker;
     struct task flush;
     int fd; /* the worker's */
@@ -194,7 +195,7 @@ static void schedule(struct access_log *log)
 
 /* ---- the others */
 
-struct access_log *access_log_open(const char *path, bool probes, char **ret_why)
+struct access_log *access_log_open(const char *path, char **ret_why)
 {
     int fd = open_at(path, ret_why);
     if (fd < 0)
@@ -202,13 +203,18 @@ struct access_log *access_log_open(const char *path, bool probes, char **ret_why
     struct access_log *log = xcalloc(1, sizeof *log);
     log->magic = ACCESS_LOG_MAGIC;
     log->path = xstrdup(path);
-    log->probes = probes;
     log->fd = fd;
     log->next_fd = -1;
     log->flush.run = flush;
     pthread_mutex_init(&log->lock, NULL);
     log->worker = worker_start("access-log");
     return log;
+}
+
+void access_log_set_probes(struct access_log *log, bool probes)
+{
+    CHECK_MAGIC(log, ACCESS_LOG_MAGIC);
+    atomic_store(&log->probes, probes);
 }
 
 bool access_log_reopen(struct access_log *log, char **ret_why)
@@ -229,7 +235,7 @@ bool access_log_reopen(struct access_log *log, char **ret_why)
 void access_log_write(struct access_log *log, const struct access_entry *entry)
 {
     CHECK_MAGIC(log, ACCESS_LOG_MAGIC);
-    if (entry->is_probe && !log->probes)
+    if (entry->is_probe && !atomic_load(&log->probes))
         return;
     struct buf line = {0};
     print_entry(&line, entry);

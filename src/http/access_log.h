@@ -19,9 +19,11 @@ struct access_entry {
     bool is_probe;
 };
 
-/* To the file, which is made where it is not there, or to standard error ("-"). probes: entries of
- * probes are written, too. NULL: *ret_why (malloc'ed) is one clear line. */
-MUST_CHECK struct access_log *access_log_open(const char *path, bool probes, char **ret_why);
+/* To the file, which is made where it is not there, or to standard error ("-"). NULL: *ret_why
+ * (malloc'ed) is one clear line. */
+MUST_CHECK struct access_log *access_log_open(const char *path, char **ret_why);
+/* Whether entries of probes are written, too; at first they are not. Any thread. */
+void access_log_set_probes(struct access_log *log, bool probes);
 /* Goes on in what now has the path: after a rotation. False: *ret_why, and it goes on as before. */
 MUST_CHECK bool access_log_reopen(struct access_log *log, char **ret_why);
 /* Any thread; never waits. What finds no room is lost and counted. */

@@ -122,6 +122,20 @@ void http_server_set_tls(struct http_server *server, void *tls_context)
     server->options.tls_context = server->own_tls = tls_context;
 }
 
+void http_server_set_access_log(struct http_server *server, struct access_log *log)
+{
+    CHECK_MAGIC(server, SERVER_MAGIC);
+    server->options.access_log = log;
+}
+
+void http_server_set_trusted_proxies(struct http_server *server, const struct cidr *trusted,
+                                     size_t count)
+{
+    CHECK_MAGIC(server, SERVER_MAGIC);
+    server->options.trusted_proxies = trusted;
+    server->options.trusted_proxy_count = count;
+}
+
 /* ---- stopping */
 
 static void stop_listening(struct http_server *s)

@@ -139,6 +139,11 @@ struct http_server *http_server_new(struct loop *loop, const struct http_server_
 /* For connections from now on: how certificates are reloaded. The caller keeps its reference and
  * may free the old context afterwards: open connections hold their own. */
 void http_server_set_tls(struct http_server *server, void *tls_context);
+/* For requests from now on; NULL: none. The former one is not used any more. */
+void http_server_set_access_log(struct http_server *server, struct access_log *log);
+/* For requests from now on; the former list is not used any more. */
+void http_server_set_trusted_proxies(struct http_server *server, const struct cidr *trusted,
+                                     size_t count);
 /* Stops accepting, answers what is in flight with Connection: close, calls `stopped` when the
  * last connection is gone or at the deadline. */
 void http_server_stop(struct http_server *server, int64_t deadline_mono_ms,

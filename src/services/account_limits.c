@@ -56,10 +56,17 @@ struct account_limits *account_limits_new(int32_t reads_per_minute)
     ASSERT(pthread_mutex_init(&limits->lock, NULL) == 0);
     for (int use = 0; use < ACCOUNT_USES; use++)
         limits->per_minute[use] = rules[use].per_minute;
-    int64_t reads = (int64_t)reads_per_minute * LIMIT_ACCOUNT_READS_OF_KEYS;
-    limits->per_minute[ACCOUNT_READS] = reads < INT32_MAX ? (int32_t)reads : INT32_MAX;
-    limits->per_minute[ACCOUNT_SCANS] = limits->per_minute[ACCOUNT_READS];
+    account_limits_set_reads(limits, reads_per_minute);
     return limits;
+}
+
+void account_limits_set_reads(struct account_limits *limits, int32_t reads_per_minute)
+{
+    int64_t reads = (int64_t)reads_per_minute * LIMIT_ACCOUNT_READS_OF_KEYS;
+    int32_t most = reads < INT32_MAX ? (int32_t)reads : INT32_MAX;
+    pthread_mutex_lock(&limits->lock);
+    limits->per_minute[ACCOUNT_READS] = limits->per_minute[ACCOUNT_SCANS] = most;
+    pthread_mutex_unlock(&limits->lock);
 }
 
 static void free_account(void *context, struct hash_node *node)

@@ -19,6 +19,7 @@ enum account_use {
 struct account_limits;
 
 struct account_limits *account_limits_new(int32_t reads_per_minute);
+void account_limits_set_reads(struct account_limits *limits, int32_t reads_per_minute);
 void account_limits_free(struct account_limits *limits);
 
 struct account_refusal {

@@ -33,6 +33,13 @@ struct rate_limit *rate_limit_new(int32_t per_minute)
     return limit;
 }
 
+void rate_limit_set(struct rate_limit *limit, int32_t per_minute)
+{
+    pthread_mutex_lock(&limit->lock);
+    limit->per_minute = per_minute;
+    pthread_mutex_unlock(&limit->lock);
+}
+
 void rate_limit_free(struct rate_limit *limit)
 {
     pthread_mutex_destroy(&limit->lock);
@@ -73,7 +80,7 @@ bool rate_limit_take(struct rate_limit *limit, struct str key_id, int64_t now_mo
     if (granted)
         w->used++;
     ret->limit = limit->per_minute;
-    ret->remaining = limit->per_minute - w->used;
+    ret->remaining = w->used < limit->per_minute ? limit->per_minute - w->used : 0;
     ret->reset_s = (int32_t)((WINDOW_MS - (now_mono_ms - w->began_ms) + 999) / 1000);
     pthread_mutex_unlock(&limit->lock);
     return granted;

@@ -10,6 +10,7 @@
 struct rate_limit;
 
 struct rate_limit *rate_limit_new(int32_t per_minute);
+void rate_limit_set(struct rate_limit *limit, int32_t per_minute);
 void rate_limit_free(struct rate_limit *limit);
 
 struct rate_state {

@@ -17,7 +17,7 @@ static void check_values(const struct settings *s)
 {
     for (enum option_id id = 0; id < OPTION_COUNT; id++) {
         size_t count = s->of[id].count;
-        ASSERT(count <= (option_table[id].repeats ? SETTING_VALUES_MAX : 1));
+        ASSERT(count <= (option_table[id].flags & OPTION_IS_LIST ? SETTING_VALUES_MAX : 1));
         if (!count)
             continue;
         ASSERT(id != OPTION_CONFIG && (option_table[id].commands & COMMAND_SERVE));

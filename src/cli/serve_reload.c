@@ -1,0 +1,71 @@
+/* SIGHUP while the server runs: file, environment and command line are read again, and the log says
+ * of each setting that has changed whether the server has taken it or needs a restart. Names only:
+ * a value may hold a password. */
+#include "cli/serve_options.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdlib.h>
+
+static void say_failed(struct str why)
+{
+    log_error("reload_failed", LOG_STR("reason", why), LOG_C("kept", "all settings"));
+}
+
+static bool is_reloaded(enum option_id id)
+{
+    return option_table[id].flags & OPTION_IS_RELOADED;
+}
+
+/* What only a restart takes is compared with what the server was started with. */
+static void say_changes(const struct serve_settings *s, const struct settings *next)
+{
+    int64_t taken = 0, left = 0;
+    for (int id = 0; id < OPTION_COUNT; id++) {
+        if (settings_same(is_reloaded(id) && s->now ? s->now : s->first, next, id))
+            continue;
+        *(is_reloaded(id) ? &taken : &left) += 1;
+        if (is_reloaded(id))
+            log_info("setting_reloaded", LOG_C("setting", option_table[id].name));
+        else
+            log_warning("setting_needs_restart", LOG_C("setting", option_table[id].name));
+    }
+    log_info("reloaded", LOG_INT("settings_reloaded", taken), LOG_INT("need_restart", left));
+}
+
+static void drop(struct settings *s)
+{
+    settings_free(s);
+    free(s);
+}
+
+void serve_reload(void *context, struct daemon *d)
+{
+    struct serve_settings *s = context;
+    struct settings *next = xcalloc(1, sizeof *next);
+    struct daemon_options o;
+    struct str why;
+    char *reason = NULL;
+    if (!settings_reread(s->first, next, &why) || !serve_options_read(next, &o, &why)) {
+        say_failed(why);
+        drop(next);
+        return;
+    }
+    if (!daemon_reload(d, &o, &reason)) {
+        say_failed(str_of(reason));
+        free(reason);
+        drop(next);
+        return;
+    }
+    log_set(o.log_level, o.log_json);
+    say_changes(s, next);
+    serve_settings_free(s);
+    s->now = next;
+}
+
+void serve_settings_free(struct serve_settings *s)
+{
+    if (s->now)
+        drop(s->now);
+}

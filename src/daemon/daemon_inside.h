@@ -1,0 +1,54 @@
+/* What the files of daemon/ share about the daemon itself. Internal to daemon/. */
+#pragma once
+
+#include "base/waiter.h"
+#include "daemon/daemon.h"
+#include "daemon/peer_changes.h"
+#include "net/loop.h"
+
+#include <pthread.h>
+
+#define DAEMON_MAGIC 0xDAE30091u
+
+/* What each loop's thread runs with. */
+struct lap {
+    struct daemon *daemon;
+    struct loop *loop;
+    struct sender *sender;
+    struct http_server *server;
+    struct api_loop *api;
+    pthread_t thread;
+    struct task stop_server, stop_loop, reload;
+    bool server_stopped;
+};
+
+struct daemon {
+    uint32_t magic;
+    struct daemon_options options;
+    struct env *env;
+    struct store *store;
+    struct directory *directory;
+    struct accounts *accounts;
+    struct control *control;
+    struct recoveries *recoveries;
+    struct people *people;
+    struct live *live;
+    struct delivery *delivery;
+    struct mailer *mailer; /* NULL: no e-mail is sent */
+    struct operations *operations;
+    struct api *api;
+    struct watch *watch;
+    struct watchdog *watchdog;
+    struct books_watch *books;
+    struct certificate_watch *certificates;
+    struct reseal *reseal;
+    struct ssl_ctx_st *tls;
+    struct tls_authorities *authorities;
+    int listen_fd;
+    struct access_log *access_log; /* NULL: none */
+    struct lap *laps;
+    size_t lap_count;
+    struct peer_changes peer_changes;
+    struct waiter waiter; /* the main thread's, one thing after the other */
+    struct task delivery_stopped;
+};
