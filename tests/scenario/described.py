@@ -1,9 +1,12 @@
-"""Somebody who has one of each thing, and for each route of /openapi.json a request that succeeds."""
+"""Somebody who has one of each thing, for each route of /openapi.json a request that succeeds, and whether an
+answer is as described there."""
 import itertools
+import re
 
 from checks import now
 from harness import Account, Receiver
 from people import PASSWORD, Browser, enrol, invite, person, totp
+from schema import faults, look_up
 
 
 class World:
@@ -12,7 +15,7 @@ class World:
     def __init__(self, daemon):
         self.daemon = daemon
         self.receiver = Receiver(answer=lambda r: 404 if "dead" in r.json["RewardId"] else 200)
-        self.account = a = Account(daemon, self.receiver.url)
+        self.account = a = Account(daemon, self.receiver.url, FinalStatuses=[404])
         self.partner_id = a.partner_id
         self.operator = daemon.api()
         self.operator.events([a.event("done"), a.event("dead"), a.event("start", "survey_started"),
@@ -40,6 +43,30 @@ class World:
 
     def close(self):
         self.receiver.close()
+
+
+def real_path(path, ids):
+    return re.sub(r"\{(\w+)\}", lambda m: ids[m.group(1)], path)
+
+
+def check_answer(answer, operation, document):
+    """Its status, headers, media type and body are described."""
+    response = operation["responses"].get(str(answer.status))
+    assert response, "%s is not described: %s" % (answer.status, answer)
+    for name, header in response.get("headers", {}).items():
+        value = answer.headers[name]
+        header = look_up(header, document)
+        assert value or not header.get("required"), name
+        if value:
+            schema = look_up(header["schema"], document)
+            assert faults(int(value) if schema["type"] == "integer" else value, schema, document) == [], name
+    if not answer.body:
+        assert "content" not in response or answer.status in (204, 304)
+        return
+    media = answer.headers["Content-Type"].split(";")[0]
+    assert media in response["content"], media
+    body = answer.json if media.endswith("json") else answer.text
+    assert faults(body, response["content"][media]["schema"], document) == [], answer
 
 
 def successes(world):

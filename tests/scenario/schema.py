@@ -4,7 +4,7 @@ import re
 from datetime import date, datetime
 from decimal import Decimal
 
-ANNOTATIONS = {"description", "examples", "default", "deprecated"}
+ANNOTATIONS = {"description", "examples", "default", "deprecated", "contentMediaType"}
 KNOWN = ANNOTATIONS | {
     "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "format",
     "minimum", "maximum", "exclusiveMinimum", "multipleOf", "pattern", "minLength", "maxLength", "x-max-bytes",

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from checks import now
-from described import World, successes
+from described import World, check_answer, real_path, successes
 from harness import LIVE, ROOT, Account
 from schema import ANNOTATIONS, faults, look_up, operations
 
@@ -141,30 +141,6 @@ def test_the_validator_can_fail():
 
 
 # --- against the server ------------------------------------------------------------------------
-
-def real_path(path, ids):
-    return re.sub(r"\{(\w+)\}", lambda m: ids[m.group(1)], path)
-
-
-def check_answer(answer, operation, document):
-    """Its status, headers, media type and body are described."""
-    response = operation["responses"].get(str(answer.status))
-    assert response, "%s is not described: %s" % (answer.status, answer)
-    for name, header in response.get("headers", {}).items():
-        value = answer.headers[name]
-        header = look_up(header, document)
-        assert value or not header.get("required"), name
-        if value:
-            schema = look_up(header["schema"], document)
-            assert faults(int(value) if schema["type"] == "integer" else value, schema, document) == [], name
-    if not answer.body:
-        assert "content" not in response or answer.status in (204, 304)
-        return
-    media = answer.headers["Content-Type"].split(";")[0]
-    assert media in response["content"], media
-    body = answer.json if media.endswith("json") else answer.text
-    assert faults(body, response["content"][media]["schema"], document) == [], answer
-
 
 def test_every_answer_of_every_route_is_as_described(daemon, document, world):
     left = {o["operationId"]: (m, p, o) for m, p, o in operations(document)}
