@@ -92,7 +92,16 @@ size_t str_utf8_sequence(struct str s, size_t at)
 
 bool str_is_utf8(struct str s)
 {
+    const uint64_t highs = UINT64_C(0x8080808080808080);
     for (size_t i = 0; i < s.n;) {
+        uint64_t eight;
+        if (s.n - i >= sizeof eight) {
+            memcpy(&eight, s.p + i, sizeof eight);
+            if (!(eight & highs)) { /* most text is ASCII */
+                i += sizeof eight;
+                continue;
+            }
+        }
         size_t n = str_utf8_sequence(s, i);
         if (!n)
             return false;

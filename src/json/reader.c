@@ -1,16 +1,11 @@
-/* The strict walk over the tokens that structure.h found: every token is visited once, so nothing
- * malformed can hide in a part nobody asks for. Each value checks its own text; commas, colons
- * and brackets are checked where they must stand; what is left over at the end is a fault.
- *
- * A token reaches from its place to the next one; between them simdjson saw only white space or
- * the rest of the token, so a token without its trailing white space must be wholly a number, a
- * word or a quoted string. */
+/* The strict walk over a text: every byte is visited once, so nothing malformed can hide in a part
+ * nobody asks for. Each value checks its own text; commas, colons and brackets are checked where
+ * they must stand; what is left over at the end is a fault. */
 #include "json/reader.h"
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/limits.h"
-#include "json/structure.h"
 #include "json/text.h"
 
 #include <stdlib.h>
@@ -20,17 +15,15 @@
 
 struct json_parser {
     uint32_t magic;
-    struct structure *structure;
 };
 
 struct json_walk {
     struct arena *arena;
     struct str text;
-    const uint32_t *places;
-    uint32_t count, next; /* places; the one to be looked at */
-    bool marks_unusable;  /* else such a string is a fault */
-    uint32_t values;      /* so far */
-    struct json *nodes;   /* unused ones */
+    size_t at;           /* the byte to be looked at */
+    bool marks_unusable; /* else such a string is a fault */
+    uint32_t values;     /* so far */
+    struct json *nodes;  /* unused ones */
     size_t nodes_left;
     const char *why; /* the fault, a literal */
     size_t why_at;
@@ -40,8 +33,6 @@ struct json_parser *json_parser_new(void)
 {
     struct json_parser *parser = xcalloc(1, sizeof *parser);
     parser->magic = PARSER_MAGIC;
-    parser->structure = structure_new();
-    ASSERT(parser->structure != NULL);
     return parser;
 }
 
@@ -50,7 +41,6 @@ void json_parser_free(struct json_parser *parser)
     if (!parser)
         return;
     CHECK_MAGIC(parser, PARSER_MAGIC);
-    structure_free(parser->structure);
     parser->magic = 0;
     free(parser);
 }
@@ -62,30 +52,32 @@ static bool fault(struct json_walk *w, const char *why, size_t at)
     return false;
 }
 
-static size_t place(const struct json_walk *w)
-{
-    return w->next < w->count ? w->places[w->next] : w->text.n;
-}
-
-/* The byte the next token begins with; NUL at the end (and for a NUL, which begins no token). */
-static char peek(const struct json_walk *w)
-{
-    size_t at = place(w);
-    return at < w->text.n ? w->text.p[at] : '\0';
-}
-
 static bool is_space(char c)
 {
     return c == ' ' || c == '\n' || c == '\r' || c == '\t';
 }
 
-static struct str token(const struct json_walk *w)
+/* The byte the next token begins with; NUL at the end (and for a NUL, which begins no token). */
+static char peek(struct json_walk *w)
 {
-    size_t from = place(w);
-    size_t to = w->next + 1 < w->count ? w->places[w->next + 1] : w->text.n;
-    while (to > from && is_space(w->text.p[to - 1]))
-        to--;
-    return (struct str){w->text.p + from, to - from};
+    while (w->at < w->text.n && is_space(w->text.p[w->at]))
+        w->at++;
+    return w->at < w->text.n ? w->text.p[w->at] : '\0';
+}
+
+static bool is_part_of_word(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == '-' || c == '+';
+}
+
+/* A number or a word, or what stands in the place of one. */
+static struct str word(const struct json_walk *w)
+{
+    size_t n = 1;
+    while (w->at + n < w->text.n && is_part_of_word(w->text.p[w->at + n]))
+        n++;
+    return (struct str){w->text.p + w->at, n};
 }
 
 static struct json *new_node(struct json_walk *w)
@@ -102,38 +94,36 @@ static struct json *new_node(struct json_walk *w)
 
 static bool walk_text(struct json_walk *w, struct json *node, struct str *ret)
 {
-    struct str quoted = token(w);
+    struct str rest = {w->text.p + w->at + 1, w->text.n - w->at - 1};
     size_t at = 0;
     const char *why = NULL, *unusable = NULL;
-    if (quoted.n < 2 || quoted.p[quoted.n - 1] != '"')
-        return fault(w, "a string is followed by something else", place(w));
-    if (!json_unescape(w->arena, (struct str){quoted.p + 1, quoted.n - 2}, ret, &unusable, &why,
-                       &at))
-        return fault(w, why, place(w) + 1 + at);
+    if (!json_unescape(w->arena, rest, ret, &unusable, &why, &at))
+        return fault(w, why, w->at + 1 + at);
     if (unusable && !w->marks_unusable)
-        return fault(w, unusable, place(w));
+        return fault(w, unusable, w->at);
     if (unusable)
         node->unusable = unusable;
-    w->next++;
+    w->at += 1 + at;
     return true;
 }
 
-static bool walk_word(struct json_walk *w, struct json *node, enum json_type type, const char *word)
+static bool walk_word(struct json_walk *w, struct json *node, enum json_type type, const char *is)
 {
-    if (!str_is(token(w), word))
-        return fault(w, "not a JSON value", place(w));
+    struct str found = word(w);
+    if (!str_is(found, is))
+        return fault(w, "not a JSON value", w->at);
     node->type = type;
-    w->next++;
+    w->at += found.n;
     return true;
 }
 
 static bool walk_number(struct json_walk *w, struct json *node)
 {
     node->type = JSON_NUMBER;
-    node->text = token(w);
+    node->text = word(w);
     if (!json_is_number(node->text))
-        return fault(w, "not a JSON number", place(w));
-    w->next++;
+        return fault(w, "not a JSON number", w->at);
+    w->at += node->text.n;
     return true;
 }
 
@@ -142,12 +132,12 @@ static bool walk_value(struct json_walk *w, struct json *node, int depth);
 static bool walk_member_name(struct json_walk *w, struct json *node)
 {
     if (peek(w) != '"')
-        return fault(w, "a member's name in quotes is missing", place(w));
+        return fault(w, "a member's name in quotes is missing", w->at);
     if (!walk_text(w, node, &node->name))
         return false;
     if (peek(w) != ':')
-        return fault(w, "':' is missing", place(w));
-    w->next++;
+        return fault(w, "':' is missing", w->at);
+    w->at++;
     return true;
 }
 
@@ -155,16 +145,16 @@ static bool walk_member_name(struct json_walk *w, struct json *node)
 static bool walk_inside(struct json_walk *w, struct json *parent, char close, int depth)
 {
     if (depth > LIMIT_JSON_DEPTH)
-        return fault(w, "nested too deeply", place(w));
-    w->next++;
+        return fault(w, "nested too deeply", w->at);
+    w->at++;
     struct json **link = &parent->first;
     if (peek(w) == close) {
-        w->next++;
+        w->at++;
         return true;
     }
     for (;;) {
         if (++w->values > LIMIT_JSON_VALUES)
-            return fault(w, "there are more values than one text may have", place(w));
+            return fault(w, "there are more values than one text may have", w->at);
         struct json *node = new_node(w);
         if (parent->type == JSON_OBJECT && !walk_member_name(w, node))
             return false;
@@ -176,8 +166,8 @@ static bool walk_inside(struct json_walk *w, struct json *parent, char close, in
         char c = peek(w);
         if (c != ',' && c != close)
             return fault(w, close == '}' ? "',' or '}' is missing" : "',' or ']' is missing",
-                         place(w));
-        w->next++;
+                         w->at);
+        w->at++;
         if (c == close)
             return true;
     }
@@ -194,21 +184,8 @@ static bool walk_value(struct json_walk *w, struct json *node, int depth)
     case 'n': return walk_word(w, node, JSON_NULL, "null");
     case '-':
     case '0' ... '9': return walk_number(w, node);
-    default: return fault(w, "a value is missing", place(w));
+    default: return fault(w, "a value is missing", w->at);
     }
-}
-
-static const char *structure_sentence(enum structure_fault f)
-{
-    switch (f) {
-    case STRUCTURE_OK: break;
-    case STRUCTURE_EMPTY: return "there is no JSON value";
-    case STRUCTURE_UTF8: return "the text is not valid UTF-8";
-    case STRUCTURE_UNCLOSED_STRING: return "a string is not closed";
-    case STRUCTURE_CONTROL_CHARACTER: return "a control character in a string is not escaped";
-    case STRUCTURE_FAILED: return "the text is too large";
-    }
-    UNREACHABLE();
 }
 
 static bool parse(struct json_parser *parser, struct arena *arena, struct str text,
@@ -216,14 +193,18 @@ static bool parse(struct json_parser *parser, struct arena *arena, struct str te
 {
     CHECK_MAGIC(parser, PARSER_MAGIC);
     struct json_walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
-    enum structure_fault f = structure_find(parser->structure, text, &w.places, &w.count);
-    if (f != STRUCTURE_OK) {
-        *ret_why = str_of(structure_sentence(f));
+    if (!str_is_utf8(text)) {
+        *ret_why = str_of("the text is not valid UTF-8");
+        return false;
+    }
+    (void)peek(&w);
+    if (w.at == text.n) {
+        *ret_why = str_of("there is no JSON value");
         return false;
     }
     struct json *root = new_node(&w);
-    if (walk_value(&w, root, 0) && w.next < w.count)
-        fault(&w, "something follows the value", place(&w));
+    if (walk_value(&w, root, 0) && (peek(&w) != '\0' || w.at < text.n))
+        fault(&w, "something follows the value", w.at);
     if (w.why) {
         struct buf why = {0};
         buf_printf(&why, "%s at byte %zu", w.why, w.why_at);

@@ -173,23 +173,33 @@ static const char *escape(struct str raw, size_t at, char *to, size_t *ret_put, 
     return NULL;
 }
 
+/* How many bytes stand before the closing quote, or at all; the first `at` need no attention. */
+static size_t string_bytes(struct str raw, size_t at)
+{
+    while (at < raw.n && raw.p[at] != '"') {
+        at += raw.p[at] == '\\' ? 2 : 1;
+        at += at < raw.n ? plain_prefix(raw.p + at, raw.n - at) : 0;
+    }
+    return at < raw.n ? at : raw.n;
+}
+
 bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value,
                    const char **ret_unusable, const char **ret_why, size_t *ret_at)
 {
     *ret_unusable = NULL;
-    size_t at = plain_prefix(raw.p, raw.n);
-    if (at == raw.n) {
-        *ret_value = raw;
+    size_t n = plain_prefix(raw.p, raw.n), at = n;
+    if (at < raw.n && raw.p[at] == '"') {
+        *ret_value = (struct str){raw.p, n};
+        *ret_at = at + 1;
         return true;
     }
     /* An escape is never shorter than what it stands for. */
-    char *to = arena_alloc(arena, raw.n);
-    size_t n = at;
+    char *to = arena_alloc(arena, string_bytes(raw, at) + 1);
     memcpy(to, raw.p, n);
-    while (at < raw.n) {
+    while (at < raw.n && raw.p[at] != '"') {
         size_t put = 0, used = 0;
         const char *why = raw.p[at] == '\\' ? escape(raw, at, to + n, &put, &used, ret_unusable)
-                                            : "a quote or control character that is not escaped";
+                                            : "a control character in a string is not escaped";
         if (why) {
             *ret_why = why;
             *ret_at = at;
@@ -202,6 +212,8 @@ bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value,
         n += plain;
         at += plain;
     }
+    *ret_at = at + 1;
+    *ret_why = "a string is not closed";
     *ret_value = (struct str){to, n};
-    return true;
+    return at < raw.n;
 }

@@ -17,8 +17,8 @@ LINE_COLUMNS_MAX = 100
 WALK_FILES_MAX = 60
 WALK_HANDOVERS_MAX = {"The walk of one event": 5, "The walk of a settings change": 6}
 
-C_SOURCE = (".c", ".cpp")
-C_ANY = (".c", ".cpp", ".h")
+C_SOURCE = (".c",)
+C_ANY = (".c", ".h")
 SKIPPED_DIRS = re.compile(r"^(build.*|node_modules|__pycache__|corpus|\..*)$")
 
 # call: the folders of src/ where it may stand, and what to use elsewhere

@@ -344,12 +344,18 @@ static void says_where(void)
     CHECK_STR(why, "not a JSON value at byte 5");
     CHECK(read_c("[\"abc\\x\"]") == NULL);
     CHECK_STR(why, "an unknown escape at byte 5");
-    CHECK(read_c("") == NULL);
+    CHECK(read_c("[\"ab\tc\"]") == NULL);
+    CHECK_STR(why, "a control character in a string is not escaped at byte 4");
+    CHECK(read_c("[\"ab\\n") == NULL);
+    CHECK_STR(why, "a string is not closed at byte 6");
+    CHECK(read_c("\xff") == NULL);
+    CHECK_STR(why, "the text is not valid UTF-8");
+    CHECK(read_c(" ") == NULL);
     CHECK_STR(why, "there is no JSON value");
 }
 
-/* A text that ends at the last byte of a mapped page, in every length around simdjson's block
- * sizes: a read beyond it ends the test program. */
+/* A text that ends at the last byte of a mapped page, in every length around the
+ * widths that are read at once: a read beyond it ends the test program. */
 static void reads_nothing_beyond_the_end(void)
 {
     const size_t page = 4096;
