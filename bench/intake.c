@@ -25,7 +25,6 @@
 struct world {
     struct directory *directory;
     struct accounts *accounts;
-    struct json_parser *parser;
     struct intake *intake;
     struct buf body;
     int64_t now_ms;
@@ -48,7 +47,7 @@ static void create(struct world *w, enum creation what, const char *text)
     struct str why;
     struct change change;
     enum change_result result = CHANGE_INVALID;
-    ASSERT(json_parse(w->parser, &arena, str_of(text), &body, &why));
+    ASSERT(json_parse(&arena, str_of(text), &body, &why));
     if (what == PARTNER)
         result = change_create_partner(w->accounts, body, &faults, &change);
     else if (what == APP)
@@ -89,7 +88,6 @@ static void open_world(struct world *w)
     w->directory = directory_new();
     struct accounts_options options = {.directory = w->directory, .env = env_real()};
     w->accounts = accounts_new(&options);
-    w->parser = json_parser_new();
     create(w, PARTNER, "{\"PartnerId\":\"p\"}");
     create(w, APP, "{\"AppId\":\"a\",\"CurrencyValue\":100}");
     for (int i = 0; i < CLIENTS; i++) {
@@ -104,7 +102,6 @@ static void open_world(struct world *w)
 static void close_world(struct world *w)
 {
     intake_free(w->intake);
-    json_parser_free(w->parser);
     accounts_free(w->accounts);
     directory_free(w->directory);
     buf_free(&w->body);
@@ -115,7 +112,7 @@ static void parse(struct world *w)
     struct arena arena = {0};
     struct json *v = NULL;
     struct str why;
-    ASSERT(json_parse(w->parser, &arena, buf_str(&w->body), &v, &why) && v->count == EVENTS);
+    ASSERT(json_parse(&arena, buf_str(&w->body), &v, &why) && v->count == EVENTS);
     arena_free(&arena);
 }
 

@@ -15,7 +15,6 @@ struct accounts *accounts_new(const struct accounts_options *options)
     struct accounts *accounts = xcalloc(1, sizeof *accounts);
     accounts->magic = ACCOUNTS_MAGIC;
     accounts->options = *options;
-    accounts->parser = json_parser_new();
     return accounts;
 }
 
@@ -24,7 +23,6 @@ void accounts_free(struct accounts *accounts)
     if (!accounts)
         return;
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
-    json_parser_free(accounts->parser);
     sodium_memzero(accounts, sizeof *accounts);
     free(accounts);
 }

@@ -10,7 +10,6 @@
 struct accounts {
     uint32_t magic;
     struct accounts_options options;
-    struct json_parser *parser;
     bool busy; /* a change has been made and not freed */
 };
 

@@ -65,7 +65,7 @@ bool accounts_load(struct accounts *accounts, struct arena *arena, enum account_
     struct json *v = NULL;
     struct str why = STR_NONE;
     void *entry = NULL;
-    if (json_parse(accounts->parser, arena, document, &v, &why))
+    if (json_parse(arena, document, &v, &why))
         entry = read_document(accounts, arena, kind, v, &why);
     if (entry && is_there(accounts->options.directory, kind, entry)) {
         why = STR("another entry has its id or number");
@@ -115,7 +115,7 @@ bool accounts_refresh(struct accounts *accounts, struct arena *arena, enum accou
         return true;
     }
     void *entry = NULL;
-    if (json_parse(accounts->parser, arena, document, &v, ret_why))
+    if (json_parse(arena, document, &v, ret_why))
         entry = read_document(accounts, arena, kind, v, ret_why);
     if (entry && !has_place(accounts, kind, entry)) {
         *ret_why = STR("it belongs to a cluster that is not given with --store-cluster");

@@ -184,18 +184,16 @@ static bool judge_field(const struct success_answer *s, struct str body, bool is
                         struct buf *ret_why)
 {
     struct arena arena = {0};
-    struct json_parser *parser = json_parser_new();
     struct json *root = NULL;
     struct str why = STR_NONE;
     bool good = false;
-    if (json_parse(parser, &arena, body, &root, &why)) {
+    if (json_parse(&arena, body, &root, &why)) {
         good = judge_value(s, find(root, s->field), ret_why);
     } else {
         buf_add_c(ret_why,
                   is_cut ? "what was read of its body is no whole JSON" : "its body is no JSON");
         quote_beginning(ret_why, body);
     }
-    json_parser_free(parser);
     arena_free(&arena);
     return good;
 }

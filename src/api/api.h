@@ -1,7 +1,7 @@
 /* The HTTP interface: routes, who may use them, and their answers (contract, sections 3, 5, 6).
  *
  * One `struct api` for the daemon, one `struct api_loop` per loop (it owns what is not shared
- * between threads, such as the JSON parser). The http server calls api_headers_in when a
+ * between threads, such as the reader of events). The http server calls api_headers_in when a
  * request's headers are in and api_handle when it is whole. */
 #pragma once
 

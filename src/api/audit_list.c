@@ -37,7 +37,7 @@ static bool is_wanted(struct auditing *a, struct str document)
     struct str why;
     struct arena arena = {0};
     bool any = !a->action.p && !a->actor.p && !a->object.p && !a->partner.p;
-    bool wanted = any || (json_parse(a->c->loop->parser, &arena, document, &v, &why) &&
+    bool wanted = any || (json_parse(&arena, document, &v, &why) &&
                           text_is(v, "Action", a->action) && text_is(v, "PartnerId", a->partner) &&
                           text_is(json_member(v, "Actor"), "Id", a->actor) &&
                           text_is(json_member(v, "Object"), "Id", a->object));

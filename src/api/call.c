@@ -475,7 +475,7 @@ bool call_read_object(struct call *c, const struct json **ret_object)
         return false;
     struct json *value = NULL;
     struct str why;
-    if (!json_parse(c->loop->parser, &c->r->arena, c->r->body, &value, &why)) {
+    if (!json_parse(&c->r->arena, c->r->body, &value, &why)) {
         call_answer_problem(c, 400, "The body is not valid JSON: %.*s", STR_ARG(why));
         return false;
     }

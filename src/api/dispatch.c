@@ -60,7 +60,6 @@ struct api_loop *api_loop_new(struct api *api, struct loop *loop)
     l->magic = API_MAGIC;
     l->api = api;
     l->loop = loop;
-    l->parser = json_parser_new();
     l->intake = intake_new(api->options.directory, api->options.hash_secret);
     return l;
 }
@@ -69,7 +68,6 @@ void api_loop_free(struct api_loop *l)
 {
     CHECK_MAGIC(l, API_MAGIC);
     intake_free(l->intake);
-    json_parser_free(l->parser);
     free(l);
 }
 

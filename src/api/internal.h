@@ -32,6 +32,5 @@ struct api_loop {
     uint32_t magic;
     struct api *api;
     struct loop *loop;
-    struct json_parser *parser;
     struct intake *intake;
 };

@@ -206,7 +206,7 @@ void app_verify_callback(struct call *c)
     struct json *body = NULL;
     struct str why;
     if (!c->problems.count &&
-        !json_parse(c->loop->parser, &c->r->arena, json_member_text(asked, "Body"), &body, &why))
+        !json_parse(&c->r->arena, json_member_text(asked, "Body"), &body, &why))
         problem_add(&c->problems, STR("Body"), "invalid", "It is not valid JSON: %.*s",
                     STR_ARG(why));
     else if (body && body->type != JSON_OBJECT)

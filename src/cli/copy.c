@@ -21,7 +21,6 @@
 struct command_copy {
     bool has_key;
     struct vault vault;
-    struct json_parser *parser;
     bool terminal, drawn, comparing;
     int64_t begun_ms, begun_done, told_ms; /* of copying, then of comparing */
 };
@@ -104,7 +103,7 @@ static bool judge(void *context, enum object_kind kind, struct str document, cha
     struct str why = STR_NONE;
     if (kind != OBJECT_APP || !c->has_key)
         return true;
-    bool good = json_parse(c->parser, &arena, document, &parsed, &why) &&
+    bool good = json_parse(&arena, document, &parsed, &why) &&
                 document_read_app(&arena, parsed, &c->vault, &app, &why);
     if (good)
         app_unref(app);
@@ -188,7 +187,7 @@ int command_copy(struct settings *s)
     if (!store_name_read(s, OPTION_STORE, &from, &wrong) ||
         !store_name_read(s, OPTION_TO, &to, &wrong))
         return command_fail(EXIT_USAGE, "%.*s", STR_ARG(wrong));
-    struct command_copy c = {.terminal = isatty(STDERR_FILENO), .parser = json_parser_new()};
+    struct command_copy c = {.terminal = isatty(STDERR_FILENO)};
     struct copy_options options = {
         .from = {from.directory, from.uri},
         .to = {to.directory, to.uri},
@@ -207,7 +206,6 @@ int command_copy(struct settings *s)
     int status = conclude(s, &options, &c, end, &result, why);
     free(result.difference);
     free(why);
-    json_parser_free(c.parser);
     explicit_bzero(&c.vault, sizeof c.vault);
     return status;
 }

@@ -9,18 +9,16 @@
 /* The token behind the '#' of the answer's Link. */
 static bool link_token(struct str answer, struct buf *ret_token)
 {
-    struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good = json_parse(parser, &arena, answer, &object, &why);
+    bool good = json_parse(&arena, answer, &object, &why);
     const struct json *link = good ? json_member(object, "Link") : NULL;
     struct str token = link ? link->text : STR_NONE;
     str_cut(&token, '#');
     if (token.p)
         buf_add_str(ret_token, token);
     arena_free(&arena);
-    json_parser_free(parser);
     return token.p != NULL;
 }
 

@@ -99,17 +99,15 @@ static bool ask(struct client_session *c, const char *path, const struct buf *bo
 
 static bool take_text(struct str answer, const char *name, char *to, size_t room)
 {
-    struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good = json_parse(parser, &arena, answer, &object, &why);
+    bool good = json_parse(&arena, answer, &object, &why);
     const struct json *m = good ? json_member(object, name) : NULL;
     good = m && m->text.n < room;
     if (good)
         snprintf(to, room, "%.*s", STR_ARG(m->text));
     arena_free(&arena);
-    json_parser_free(parser);
     return good;
 }
 

@@ -16,7 +16,6 @@
 
 struct importing {
     struct client_session *client;
-    struct json_parser *parser;
     struct buf batch;
     long line;                     /* of the file */
     long lines;                    /* in the batch */
@@ -48,8 +47,7 @@ static bool read_answer(struct importing *in, struct str answer)
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good =
-        json_parse(in->parser, &arena, answer, &object, &why) && object->type == JSON_OBJECT;
+    bool good = json_parse(&arena, answer, &object, &why) && object->type == JSON_OBJECT;
     if (good) {
         in->accepted += number_of(object, "Accepted");
         in->duplicates += number_of(object, "Duplicates");
@@ -138,12 +136,10 @@ int command_import(struct settings *s)
         return command_fail(1, "%s cannot be read: %s", path, strerror(errno));
     struct importing in = {
         .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
-        .parser = json_parser_new(),
     };
     bool good = read_lines(&in, f);
     printf("%ld accepted, %ld duplicates, %ld rejected\n", in.accepted, in.duplicates, in.rejected);
     client_close(in.client);
-    json_parser_free(in.parser);
     buf_free(&in.batch);
     if (f != stdin)
         fclose(f);

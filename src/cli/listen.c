@@ -37,7 +37,6 @@ struct app_secret {
 struct listening {
     struct client_session *live, *server, *target;
     struct event_stream stream;
-    struct json_parser *parser;
     struct arena arena; /* of one event, or one page of the feed */
     struct buf after;   /* the cursor into the feed; empty: from its beginning */
     struct app_secret *secrets;
@@ -71,8 +70,8 @@ static enum asked ask(struct listening *l, const char *path, const struct json *
     int status = client_request(l->server, "GET", path, "", STR_NONE, &text);
     struct str kept = arena_str(&l->arena, buf_str(&text));
     buf_free(&text);
-    bool readable = status && json_parse(l->parser, &l->arena, kept, &answer, &why) &&
-                    answer->type == JSON_OBJECT;
+    bool readable =
+        status && json_parse(&l->arena, kept, &answer, &why) && answer->type == JSON_OBJECT;
     if (status != 200)
         return say_why(l, status, readable ? answer : NULL);
     if (!readable) {
@@ -181,7 +180,7 @@ static void forward_test(struct listening *l, struct str data)
 {
     struct json *test = NULL;
     struct str why;
-    if (!json_parse(l->parser, &l->arena, data, &test, &why) || test->type != JSON_OBJECT ||
+    if (!json_parse(&l->arena, data, &test, &why) || test->type != JSON_OBJECT ||
         !json_member_text(test, "Body").p)
         return; /* of a later version */
     const struct json *headers = json_member(test, "Headers");
@@ -364,8 +363,8 @@ static void listen_once(struct listening *l)
     if (l->stream.last_id.n)
         client_add_header(l->live, "Last-Event-ID", buf_str(&l->stream.last_id));
     int status = client_stream(l->live, "/api/v1/live", take_bytes, l, &answer);
-    bool readable = json_parse(l->parser, &l->arena, buf_str(&answer), &problem, &why) &&
-                    problem->type == JSON_OBJECT;
+    bool readable =
+        json_parse(&l->arena, buf_str(&answer), &problem, &why) && problem->type == JSON_OBJECT;
     if (status != 200 && !l->is_refused)
         l->is_refused = say_why(l, status, readable ? problem : NULL) == ASKED_REFUSED;
     arena_free(&l->arena);
@@ -401,7 +400,6 @@ int command_listen(struct settings *s)
         .live = client_open(settings_text(s, OPTION_URL), key),
         .server = client_open(settings_text(s, OPTION_URL), key),
         .target = client_open(to, STR_NONE),
-        .parser = json_parser_new(),
     };
     l.stream.event = take_event;
     l.stream.context = &l;
@@ -409,7 +407,6 @@ int command_listen(struct settings *s)
     client_close(l.live);
     client_close(l.server);
     client_close(l.target);
-    json_parser_free(l.parser);
     arena_free(&l.arena);
     buf_free(&l.after);
     event_stream_free(&l.stream);

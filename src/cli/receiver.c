@@ -21,7 +21,6 @@ struct receiver {
     struct receiver_options options;
     struct loop *loop;
     struct http_server *server;
-    struct json_parser *parser;
     int listen_fd;
     pthread_t thread;
     struct task stop;
@@ -89,8 +88,7 @@ static void read_pairs(struct arena *arena, struct str pairs, struct callback_fi
     }
 }
 
-static void read_fields(struct receiver *receiver, struct http_request *r,
-                        struct callback_fields *ret)
+static void read_fields(struct http_request *r, struct callback_fields *ret)
 {
     struct json *body = NULL;
     struct str why;
@@ -99,8 +97,7 @@ static void read_fields(struct receiver *receiver, struct http_request *r,
     else if (str_has_prefix(http_header(r, "content-type"),
                             request_format_content_type(REQUEST_FORM)))
         read_pairs(&r->arena, r->body, ret);
-    else if (json_parse(receiver->parser, &r->arena, r->body, &body, &why) &&
-             body->type == JSON_OBJECT)
+    else if (json_parse(&r->arena, r->body, &body, &why) && body->type == JSON_OBJECT)
         read_json(body, ret);
 }
 
@@ -152,7 +149,7 @@ static void judge(struct receiver *receiver, struct http_request *r, struct rece
     struct callback_fields f = {0};
     ret->path = r->path;
     ret->request = r;
-    read_fields(receiver, r, &f);
+    read_fields(r, &f);
     ret->reward_type = f.reward_type;
     ret->reward_id = f.reward_id;
     ret->reward = f.reward;
@@ -202,7 +199,6 @@ struct receiver *receiver_start(const struct receiver_options *options, int *ret
     receiver->options = *options;
     receiver->listen_fd = fd;
     receiver->loop = loop_new(env_real());
-    receiver->parser = json_parser_new();
     struct http_server_options server = {.handle = handle, .context = receiver, .listen_fd = fd};
     receiver->server = http_server_new(receiver->loop, &server);
     ASSERT(pthread_create(&receiver->thread, NULL, run, receiver) == 0);
@@ -235,7 +231,6 @@ void receiver_stop(struct receiver *receiver)
     executor_post(loop_executor(receiver->loop), &receiver->stop);
     pthread_join(receiver->thread, NULL);
     http_server_free(receiver->server);
-    json_parser_free(receiver->parser);
     loop_free(receiver->loop);
     close(receiver->listen_fd);
     free(receiver);

@@ -18,7 +18,6 @@
 
 struct reconciling {
     struct client_session *client;
-    struct json_parser *parser;
     struct records records;
     struct str day, partner;
     bool fetch; /* what is missing goes to stdout as NDJSON, */
@@ -151,7 +150,7 @@ static bool read_page(struct reconciling *r, struct buf *after)
     struct str why;
     bool good = get(r, buf_c(&path), &answer);
     if (good) {
-        good = json_parse(r->parser, &arena, buf_str(&answer), &object, &why);
+        good = json_parse(&arena, buf_str(&answer), &object, &why);
         const struct json *items = good ? json_member(object, "Items") : NULL;
         struct str next = good ? json_member_text(object, "Next") : STR_NONE;
         good = items && next.p;
@@ -224,7 +223,6 @@ int command_reconcile(struct settings *s)
         .day = settings_text(s, OPTION_DAY),
         .partner = settings_text(s, OPTION_PARTNER),
         .fetch = str_is(settings_text(s, OPTION_FETCH_MISSING), "true"),
-        .parser = json_parser_new(),
         .client = client_open(settings_text(s, OPTION_URL),
                               key.p ? key : settings_text(s, OPTION_OPERATOR_KEY)),
     };
@@ -235,7 +233,6 @@ int command_reconcile(struct settings *s)
     if (f != stdin)
         fclose(f);
     client_close(r.client);
-    json_parser_free(r.parser);
     records_free(&r.records);
     return status;
 }

@@ -11,7 +11,6 @@
 
 struct records_reader {
     struct records *r;
-    struct json_parser *parser;
     long line;
     struct str *ret_why;
     int id_column, reward_column, revenue_column; /* CSV; -1: none */
@@ -72,7 +71,7 @@ static bool read_json_line(struct records_reader *in, struct str line)
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good = json_parse(in->parser, &arena, line, &object, &why);
+    bool good = json_parse(&arena, line, &object, &why);
     if (!good) {
         (void)fail(in, "no valid JSON: %.*s", STR_ARG(why));
     } else {
@@ -173,7 +172,7 @@ static int by_id(const void *a, const void *b)
 
 bool records_read(struct records *r, FILE *f, struct str *ret_why)
 {
-    struct records_reader in = {.r = r, .ret_why = ret_why, .parser = json_parser_new()};
+    struct records_reader in = {.r = r, .ret_why = ret_why};
     char *line = NULL;
     size_t capacity = 0;
     bool good = true, csv = false, first = true;
@@ -199,7 +198,6 @@ bool records_read(struct records *r, FILE *f, struct str *ret_why)
         good = fail(&in, "the file cannot be read: %s", strerror(errno));
     }
     free(line);
-    json_parser_free(in.parser);
     if (r->count)
         qsort(r->items, r->count, sizeof *r->items, by_id);
     return good;

@@ -11,7 +11,6 @@
 struct user_call {
     struct settings *s;
     struct client_session *client;
-    struct json_parser *parser;
     struct arena arena;
     struct str email, user_id; /* user_id: found by find_user */
 };
@@ -63,7 +62,7 @@ static int ask(struct user_call *u, const char *method, struct buf path, struct 
     int status = client_request(u->client, method, buf_c(&path), "application/json", body, &answer);
     struct str kept = arena_str(&u->arena, buf_str(&answer));
     bool good = status >= 200 && status < 300;
-    if (kept.n && status && !json_parse(u->parser, &u->arena, kept, &object, &why))
+    if (kept.n && status && !json_parse(&u->arena, kept, &object, &why))
         object = NULL;
     int result = good ? 0 : fail(u, status, kept, object);
     *ret_object = object;
@@ -252,12 +251,10 @@ int command_user(struct settings *s)
     struct user_call u = {
         .s = s,
         .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
-        .parser = json_parser_new(),
         .email = verb->takes_email ? s->operands[1] : STR_NONE,
     };
     int status = verb->run(&u);
     client_close(u.client);
-    json_parser_free(u.parser);
     arena_free(&u.arena);
     return status;
 }

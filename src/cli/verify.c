@@ -56,19 +56,17 @@ int command_verify(struct settings *s)
             "verify needs --secret, the app's Callback Secret, and the body on standard input.");
     struct buf text = {0};
     struct arena arena = {0};
-    struct json_parser *parser = json_parser_new();
     struct json *body = NULL;
     struct str why;
     int status;
     if (!read_all(&text))
         status = command_fail(1, "standard input cannot be read whole (at most 8 MiB).");
-    else if (!json_parse(parser, &arena, buf_str(&text), &body, &why))
+    else if (!json_parse(&arena, buf_str(&text), &body, &why))
         status = command_fail(1, "the body is not valid JSON: %.*s", STR_ARG(why));
     else if (body->type != JSON_OBJECT)
         status = command_fail(1, "the body is JSON, but not an object.");
     else
         status = judge(body, secret);
-    json_parser_free(parser);
     arena_free(&arena);
     buf_free(&text);
     return status;

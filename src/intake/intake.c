@@ -21,7 +21,6 @@ struct intake {
     uint32_t magic;
     struct directory *directory;
     struct hash_secret secret;
-    struct json_parser *parser;
     struct buf scratch; /* of content hashes */
 };
 
@@ -43,7 +42,6 @@ struct intake *intake_new(struct directory *directory, const struct hash_secret 
     intake->magic = INTAKE_MAGIC;
     intake->directory = directory;
     intake->secret = *secret;
-    intake->parser = json_parser_new();
     return intake;
 }
 
@@ -52,7 +50,6 @@ void intake_free(struct intake *intake)
     if (!intake)
         return;
     CHECK_MAGIC(intake, INTAKE_MAGIC);
-    json_parser_free(intake->parser);
     buf_free(&intake->scratch);
     intake->magic = 0;
     free(intake);
@@ -189,7 +186,7 @@ static enum intake_result read_json(struct reading *r, struct str *ret_why)
 {
     struct json *v = NULL;
     struct str why = STR_NONE;
-    if (!json_parse_items(r->intake->parser, &r->tree, r->request->body, &v, &why)) {
+    if (!json_parse_items(&r->tree, r->request->body, &v, &why)) {
         *ret_why = arena_str(r->arena, why);
         return INTAKE_UNREADABLE;
     }
@@ -229,7 +226,7 @@ static void read_line(struct reading *r, struct str line)
     struct json *v = NULL;
     struct str why = STR_NONE;
     arena_reset(&r->tree); /* of the line before */
-    if (json_parse_items(r->intake->parser, &r->tree, line, &v, &why)) {
+    if (json_parse_items(&r->tree, line, &v, &why)) {
         read_item(r, v);
         return;
     }

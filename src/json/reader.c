@@ -10,12 +10,7 @@
 
 #include <stdlib.h>
 
-#define PARSER_MAGIC 0x4a50a125u
 #define NODES_AT_ONCE 64
-
-struct json_parser {
-    uint32_t magic;
-};
 
 struct json_walk {
     struct arena *arena;
@@ -28,22 +23,6 @@ struct json_walk {
     const char *why; /* the fault, a literal */
     size_t why_at;
 };
-
-struct json_parser *json_parser_new(void)
-{
-    struct json_parser *parser = xcalloc(1, sizeof *parser);
-    parser->magic = PARSER_MAGIC;
-    return parser;
-}
-
-void json_parser_free(struct json_parser *parser)
-{
-    if (!parser)
-        return;
-    CHECK_MAGIC(parser, PARSER_MAGIC);
-    parser->magic = 0;
-    free(parser);
-}
 
 static bool fault(struct json_walk *w, const char *why, size_t at)
 {
@@ -188,10 +167,9 @@ static bool walk_value(struct json_walk *w, struct json *node, int depth)
     }
 }
 
-static bool parse(struct json_parser *parser, struct arena *arena, struct str text,
-                  bool marks_unusable, struct json **ret_value, struct str *ret_why)
+static bool parse(struct arena *arena, struct str text, bool marks_unusable,
+                  struct json **ret_value, struct str *ret_why)
 {
-    CHECK_MAGIC(parser, PARSER_MAGIC);
     struct json_walk w = {.arena = arena, .text = text, .marks_unusable = marks_unusable};
     if (!str_is_utf8(text)) {
         *ret_why = str_of("the text is not valid UTF-8");
@@ -216,16 +194,15 @@ static bool parse(struct json_parser *parser, struct arena *arena, struct str te
     return true;
 }
 
-bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
-                struct json **ret_value, struct str *ret_why)
+bool json_parse(struct arena *arena, struct str text, struct json **ret_value, struct str *ret_why)
 {
-    return parse(parser, arena, text, false, ret_value, ret_why);
+    return parse(arena, text, false, ret_value, ret_why);
 }
 
-bool json_parse_items(struct json_parser *parser, struct arena *arena, struct str text,
-                      struct json **ret_value, struct str *ret_why)
+bool json_parse_items(struct arena *arena, struct str text, struct json **ret_value,
+                      struct str *ret_why)
 {
-    return parse(parser, arena, text, true, ret_value, ret_why);
+    return parse(arena, text, true, ret_value, ret_why);
 }
 
 const struct json *json_member(const struct json *object, const char *name)

@@ -3,7 +3,7 @@
  * repeats: the caller decides what a repeat means.
  *
  * A document is a flat tree in the caller's arena; strings are unescaped copies or borrow the
- * input, so the input must outlive the tree. One parser per thread (it keeps its buffers). */
+ * input, so the input must outlive the tree. */
 #pragma once
 
 #include "base/arena.h"
@@ -31,17 +31,13 @@ struct json {
     const char *unusable;
 };
 
-struct json_parser;
-struct json_parser *json_parser_new(void);
-void json_parser_free(struct json_parser *parser);
-
 /* On failure *ret_why is a sentence with the place where one is known; owned by the arena. */
-MUST_CHECK bool json_parse(struct json_parser *parser, struct arena *arena, struct str text,
-                           struct json **ret_value, struct str *ret_why);
+MUST_CHECK bool json_parse(struct arena *arena, struct str text, struct json **ret_value,
+                           struct str *ret_why);
 /* The same for many items in one text, of which a bad one must not cost the good ones: strings that
  * JSON allows and we do not are marked `unusable` instead of failing the whole. */
-MUST_CHECK bool json_parse_items(struct json_parser *parser, struct arena *arena, struct str text,
-                                 struct json **ret_value, struct str *ret_why);
+MUST_CHECK bool json_parse_items(struct arena *arena, struct str text, struct json **ret_value,
+                                 struct str *ret_why);
 
 /* The first member of that name; NULL when there is none or `object` is none. */
 const struct json *json_member(const struct json *object, const char *name);

@@ -148,14 +148,12 @@ static bool read_members(struct notice *n, const struct json *object)
 
 struct notice *notice_read(struct operations *o, struct str document)
 {
-    struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
     struct notice *n = notice_new(o, OPERATIONS_OF_HEALTH, OPERATIONS_BY_WEBHOOK, 0, 0, LANE_NONE);
-    bool good = json_parse(parser, &arena, document, &object, &why) && read_members(n, object);
+    bool good = json_parse(&arena, document, &object, &why) && read_members(n, object);
     arena_free(&arena);
-    json_parser_free(parser);
     if (good) {
         name_object(n);
         return n;

@@ -33,7 +33,7 @@ static bool load(struct people *p, struct arena *arena, enum object_kind kind, s
     struct str why = STR_NONE;
     struct user *u = NULL;
     struct session *s = NULL;
-    if (!json_parse(p->parser, arena, document, &v, &why))
+    if (!json_parse(arena, document, &v, &why))
         return fail(arena, id, why, ret_why);
     if (kind == OBJECT_SESSION) {
         if (!session_read_document(arena, v, &s, &why))
@@ -73,7 +73,7 @@ bool people_refresh(struct people *p, struct arena *arena, enum object_kind kind
             people_remove_session(p, id);
         return true;
     }
-    if (!json_parse(p->parser, arena, document, &v, ret_why))
+    if (!json_parse(arena, document, &v, ret_why))
         return false;
     if (kind == OBJECT_SESSION) {
         if (!session_read_document(arena, v, &s, ret_why))

@@ -20,7 +20,6 @@ struct people *people_new(const struct people_options *options)
     struct people *p = xcalloc(1, sizeof *p);
     p->magic = PEOPLE_MAGIC;
     p->options = *options;
-    p->parser = json_parser_new();
     pthread_mutex_init(&p->lock, NULL);
     env_random(options->env, &p->users.secret, sizeof p->users.secret);
     p->sessions.secret = p->tokens.secret = p->by_account.secret = p->users.secret;
@@ -53,7 +52,6 @@ void people_free(struct people *p)
     index_free(&p->users);
     index_free(&p->sessions);
     index_free(&p->tokens);
-    json_parser_free(p->parser);
     pthread_mutex_destroy(&p->lock);
     sodium_memzero(p, sizeof *p);
     free(p);

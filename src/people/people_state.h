@@ -27,8 +27,7 @@ struct account_users {
 struct people {
     uint32_t magic;
     struct people_options options;
-    struct json_parser *parser; /* of the start */
-    pthread_mutex_t lock;       /* everything below */
+    pthread_mutex_t lock; /* everything below */
     struct index users, sessions, tokens;
     struct index by_account; /* by the bytes of its number: struct account_users */
     uint32_t last_no;

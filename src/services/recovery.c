@@ -66,13 +66,11 @@ void recoveries_add(struct recoveries *all, const struct recovery *r)
 
 static bool read_document(struct str document, struct recovery *ret)
 {
-    struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good = json_parse(parser, &arena, document, &object, &why) && recovery_read(object, ret);
+    bool good = json_parse(&arena, document, &object, &why) && recovery_read(object, ret);
     arena_free(&arena);
-    json_parser_free(parser);
     return good;
 }
 

@@ -16,7 +16,6 @@
 
 #define NOW_MS INT64_C(1763726400000)
 
-static struct json_parser *parser;
 static struct intake *intake;
 
 enum creation { PARTNER, APP, CLIENT };
@@ -29,7 +28,7 @@ static void create(struct accounts *accounts, enum creation what, const char *te
     struct str why;
     struct change change;
     enum change_result result = CHANGE_INVALID;
-    ASSERT(json_parse(parser, &arena, str_of(text), &body, &why));
+    ASSERT(json_parse(&arena, str_of(text), &body, &why));
     if (what == PARTNER)
         result = change_create_partner(accounts, body, &faults, &change);
     else if (what == APP)
@@ -47,7 +46,6 @@ static void open_world(void)
     static const struct hash_secret secret = {{1}};
     struct directory *directory = directory_new(); /* lives as long as the process */
     struct accounts_options options = {.directory = directory, .env = env_real()};
-    parser = json_parser_new();
     struct accounts *accounts = accounts_new(&options);
     create(accounts, PARTNER, "{\"PartnerId\":\"p\"}");
     create(accounts, APP,
@@ -103,7 +101,7 @@ static void check_items(const struct intake_items *items, struct arena *arena)
     struct str why;
     struct intake_counts n = intake_answer(&answer, items, verdicts);
     ASSERT(n.accepted + n.duplicates + n.rejected == items->count + items->rejected_count);
-    ASSERT(json_parse(parser, arena, buf_str(&answer), &v, &why));
+    ASSERT(json_parse(arena, buf_str(&answer), &v, &why));
     ASSERT(json_member(v, "Rejected")->count == n.rejected);
     buf_free(&answer);
 }

@@ -52,18 +52,15 @@ static void check_same(const struct json *a, const struct json *b)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t data_bytes)
 {
-    static struct json_parser *parser; /* as in a thread: one for all texts */
-    if (!parser)
-        parser = json_parser_new();
     struct arena arena = {0};
     struct json *value = NULL, *again = NULL;
     struct str why = STR_NONE;
-    if (json_parse(parser, &arena, (struct str){(const char *)data, data_bytes}, &value, &why)) {
+    if (json_parse(&arena, (struct str){(const char *)data, data_bytes}, &value, &why)) {
         struct buf text = {0};
         struct json_writer w;
         json_write_to(&w, &text);
         write_value(&w, value);
-        ASSERT(json_parse(parser, &arena, buf_str(&text), &again, &why));
+        ASSERT(json_parse(&arena, buf_str(&text), &again, &why));
         check_same(value, again);
         (void)json_repeated_member(value);
         buf_free(&text);

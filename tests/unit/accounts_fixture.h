@@ -16,7 +16,6 @@ struct fixture {
     struct rng rng;
     struct directory *directory;
     struct accounts *accounts;
-    struct json_parser *parser;
     struct arena arena;
     struct problems faults;
     struct change change;
@@ -49,14 +48,12 @@ static inline void fixture_open(struct fixture *f)
                                        .vault = {.key = {1, 2, 3}},
                                        .rules = {.allowed = &f->allowed, .allowed_count = 1}};
     f->accounts = accounts_new(&options);
-    f->parser = json_parser_new();
 }
 
 static inline void fixture_close(struct fixture *f)
 {
     accounts_free(f->accounts);
     directory_free(f->directory);
-    json_parser_free(f->parser);
     arena_free(&f->arena);
 }
 
@@ -66,7 +63,7 @@ static inline const struct json *fixture_body(struct fixture *f, const char *tex
     struct json *v = NULL;
     struct str why = STR_NONE;
     f->faults = (struct problems){.arena = &f->arena};
-    if (!json_parse(f->parser, &f->arena, str_of(text), &v, &why))
+    if (!json_parse(&f->arena, str_of(text), &v, &why))
         check_failed(__FILE__, __LINE__, text);
     return v;
 }

@@ -543,7 +543,7 @@ static void answers(void)
     CHECK_EQ_UINT(n.duplicates, 1);
     CHECK_EQ_UINT(n.rejected, 7);
     struct json *v = NULL;
-    REQUIRE(json_parse(f.parser, &f.arena, buf_str(&answer), &v, &why));
+    REQUIRE(json_parse(&f.arena, buf_str(&answer), &v, &why));
     CHECK_STR(json_member(v, "Accepted")->text, "1");
     CHECK_STR(json_member(v, "Duplicates")->text, "1");
     static const struct {

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-static struct json_parser *parser;
 static struct arena arena;
 static struct str why;
 
@@ -20,7 +19,7 @@ static const struct json *parse(struct str text)
 {
     struct json *value = NULL;
     why = STR_NONE;
-    return json_parse(parser, &arena, text, &value, &why) ? value : NULL;
+    return json_parse(&arena, text, &value, &why) ? value : NULL;
 }
 
 static const struct json *read_c(const char *text)
@@ -404,7 +403,7 @@ static void values_are_bounded(void)
             buf_add_c(&text, ",1");
         buf_add_char(&text, ']');
         struct json *v;
-        CHECK_EQ_INT(json_parse(parser, &arena, buf_str(&text), &v, &why), more == 0);
+        CHECK_EQ_INT(json_parse(&arena, buf_str(&text), &v, &why), more == 0);
         if (more)
             CHECK(str_has_prefix(why, "there are more values than one text may have"));
         buf_free(&text);
@@ -414,7 +413,6 @@ static void values_are_bounded(void)
 
 int main(void)
 {
-    parser = json_parser_new();
     RUN(reads_every_type);
     RUN(reads_bare_values);
     RUN(numbers_keep_their_text);
@@ -429,6 +427,5 @@ int main(void)
     RUN(sizes_may_change);
     RUN(values_are_bounded);
     arena_free(&arena);
-    json_parser_free(parser);
     return check_done("json_reader");
 }

@@ -70,8 +70,7 @@ static void everything_is_sealed_anew_once(void)
         struct partner *read = NULL;
         REQUIRE(change_reseal(accounts, &change));
         CHECK_EQ_INT(change.kind, i ? ACCOUNT_APP : ACCOUNT_PARTNER);
-        struct json_parser *parser = json_parser_new();
-        REQUIRE(json_parse(parser, &f.arena, buf_str(&change.document), &v, &why));
+        REQUIRE(json_parse(&f.arena, buf_str(&change.document), &v, &why));
         if (i) {
             REQUIRE(document_read_app(&f.arena, v, &only_new, &app, &why));
             CHECK(str_eq(app->secrets.newest, before->secrets.newest) &&
@@ -83,7 +82,6 @@ static void everything_is_sealed_anew_once(void)
             CHECK(str_eq(read->operations_secrets.newest, partner->operations_secrets.newest));
             partner_unref(read);
         }
-        json_parser_free(parser);
         change_apply(accounts, &change);
         change_free(accounts, &change);
     }

@@ -162,7 +162,6 @@ static void recovery_codes_may_be_typed_anyhow(void)
 static void users_survive_their_documents(void)
 {
     struct arena arena = {0};
-    struct json_parser *parser = json_parser_new();
     struct buf text = {0};
     const struct vault vault = {.key = {1}}, other = {.key = {2}},
                        changing = {.key = {2}, .second = {1}, .has_second = true};
@@ -189,7 +188,7 @@ static void users_survive_their_documents(void)
     struct json *v = NULL;
     struct str why;
     struct user *read = NULL;
-    REQUIRE(json_parse(parser, &arena, buf_str(&text), &v, &why));
+    REQUIRE(json_parse(&arena, buf_str(&text), &v, &why));
     REQUIRE(user_read_document(&arena, v, &vault, &read, &why));
     CHECK(read->user_no == 7 && read->account_no == 3 && read->version == 4 && read->enabled);
     CHECK(read->role == ROLE_DEVELOPER && read->created_ms == 11 && read->last_sign_in_ms == 12);
@@ -206,7 +205,6 @@ static void users_survive_their_documents(void)
     user_unref(read);
     buf_free(&text);
     arena_free(&arena);
-    json_parser_free(parser);
 }
 
 /* --- sessions --------------------------------------------------------------------------------- */

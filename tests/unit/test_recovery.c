@@ -9,13 +9,11 @@
 
 static bool read_text(struct str text, struct recovery *ret)
 {
-    struct json_parser *parser = json_parser_new();
     struct arena arena = {0};
     struct json *object = NULL;
     struct str why;
-    bool good = json_parse(parser, &arena, text, &object, &why) && recovery_read(object, ret);
+    bool good = json_parse(&arena, text, &object, &why) && recovery_read(object, ret);
     arena_free(&arena);
-    json_parser_free(parser);
     return good;
 }
 
