@@ -212,8 +212,12 @@ bool json_unescape(struct arena *arena, struct str raw, struct str *ret_value,
         n += plain;
         at += plain;
     }
-    *ret_at = at + 1;
-    *ret_why = "a string is not closed";
+    if (at == raw.n) {
+        *ret_why = "a string is not closed";
+        *ret_at = at;
+        return false;
+    }
     *ret_value = (struct str){to, n};
-    return at < raw.n;
+    *ret_at = at + 1;
+    return true;
 }
