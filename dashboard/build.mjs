@@ -23,9 +23,9 @@ const snippets = {
   },
 };
 
-export const options = {
+const program = {
   absWorkingDir: here,
-  entryPoints: ['src/main.tsx', 'src/first.ts', 'src/theme.ts', 'src/icon.svg'],
+  entryPoints: ['src/main.tsx', 'src/icon.svg'],
   bundle: true,
   minify: true,
   format: 'esm',
@@ -44,7 +44,22 @@ export const options = {
   logLevel: 'warning',
 };
 
-const atOnce = ['src/first.ts', 'src/main.tsx'];
+/** A script that waits for nothing, neither styles nor another file, shares nothing with others. */
+const first = {
+  ...program,
+  entryPoints: ['src/first.ts'],
+  format: 'iife',
+  splitting: false,
+  plugins: [],
+};
+
+export const parts = [program, first];
+
+/** What the parts have been made of, and into what. */
+export const together = metafiles => ({
+  inputs: Object.assign({}, ...metafiles.map(({ inputs }) => inputs)),
+  outputs: Object.assign({}, ...metafiles.map(({ outputs }) => outputs)),
+});
 
 /** The page, with the names that its scripts and styles have been given. */
 export async function page(metafile, out) {
@@ -58,7 +73,7 @@ export async function page(metafile, out) {
       named['styles'] = '/' + relative(out, resolve(here, output.cssBundle));
     for (const input of Object.keys(output.inputs)) if (input.endsWith('.svg')) named[input] = name;
     // What the scripts import is asked for beside them, not after them.
-    if (atOnce.includes(output.entryPoint))
+    if (output.entryPoint === 'src/main.tsx')
       for (const { path, kind } of output.imports)
         if (kind === 'import-statement') preloads.add(nameOf(path));
   }
@@ -94,7 +109,8 @@ function argument(name) {
 async function main() {
   const out = resolve(argument('--out') ?? 'node_modules/.built');
   await rm(out, { recursive: true, force: true });
-  const { metafile } = await build({ ...options, outdir: out });
+  const built = await Promise.all(parts.map(part => build({ ...part, outdir: out })));
+  const metafile = together(built.map(({ metafile }) => metafile));
   await mkdir(out, { recursive: true });
   await writeFile(join(out, 'index.html'), await page(metafile, out));
   const files = Object.keys(metafile.outputs).map(file => resolve(here, file));
@@ -109,4 +125,8 @@ async function main() {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1]).href) await main();
+if (import.meta.url === pathToFileURL(process.argv[1]).href)
+  await main().catch(error => {
+    console.error(error.message);
+    process.exit(1);
+  });

@@ -4,31 +4,28 @@ import { context } from 'esbuild';
 import { createServer, request } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import { options, page } from './build.mjs';
+import { page, parts, together } from './build.mjs';
 
 const daemon = new URL(process.argv[2] ?? 'http://127.0.0.1:8080');
 const port = Number(process.argv[3] ?? 5173);
 const out = resolve('node_modules/.dev');
 let html = '';
 
-const bundler = await context({
-  ...options,
-  outdir: out,
-  minify: false,
-  sourcemap: true,
-  plugins: [
-    ...options.plugins,
-    {
-      name: 'page',
-      setup(build) {
-        build.onEnd(async ({ metafile }) => {
-          if (metafile) html = await page(metafile, out);
-        });
-      },
+const made = [];
+for (const [n, part] of parts.entries()) {
+  const remember = {
+    name: 'page',
+    setup(build) {
+      build.onEnd(async ({ metafile }) => {
+        if (metafile) made[n] = metafile;
+        if (made.filter(Boolean).length === parts.length) html = await page(together(made), out);
+      });
     },
-  ],
-});
-await bundler.watch();
+  };
+  const plugins = [...part.plugins, remember];
+  const bundler = await context({ ...part, outdir: out, minify: false, sourcemap: true, plugins });
+  await bundler.watch();
+}
 
 const types = {
   js: 'text/javascript',

@@ -5,6 +5,7 @@ import { startLive } from './app/live';
 import { address, startRouter } from './app/router';
 import { expired, loadSession, me, session, sessionProblem } from './app/session';
 import { Shell } from './app/shell';
+import { early } from './lib/ask';
 import { LinkPage } from './pages/sign-in/link';
 import { SignInAgain, SignInPage } from './pages/sign-in/sign-in';
 import { Loading, ProblemNotice } from './ui/basics';
@@ -39,5 +40,9 @@ function Root() {
 
 startRouter();
 startLive();
-void loadSession();
+// What was asked before this program was here is drawn at once; what takes longer is waited for in view.
+await Promise.race([
+  Promise.all([loadSession(), early.over]),
+  new Promise(late => setTimeout(late, 200)),
+]);
 render(<Root />, document.getElementById('app')!);

@@ -2,19 +2,16 @@
 import type { ComponentType } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { Button, Loading, Notice } from '../ui/basics';
-import type { PageProps } from './routes';
-
-type Component = ComponentType<PageProps>;
 
 const firstPath = location.pathname;
 
 /** now: the page, where it has been loaded already. */
-export function lazy(
-  load: () => Promise<Component>,
-  now = (): Component | null => null,
-): Component {
-  let loaded: Component | null = null;
-  return function LazyPage(props: PageProps) {
+export function lazy<Props extends object>(
+  load: () => Promise<ComponentType<Props>>,
+  now = (): ComponentType<Props> | null => null,
+): ComponentType<Props> {
+  let loaded: ComponentType<Props> | null = null;
+  return function LazyPage(props: Props) {
     const [Page, setPage] = useState(() => loaded ?? now());
     const [failed, setFailed] = useState(false);
     useEffect(() => {

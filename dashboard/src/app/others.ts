@@ -1,11 +1,9 @@
 // The pages that are in one file of their own, so that the overview is there sooner. It is fetched
-// at once where another page was opened, else when the overview is drawn.
+// at once where another page was opened, else by the overview when its first figures are painted.
 import type { ComponentType } from 'preact';
 import type * as Others from '../pages/others';
 import { lazy } from './lazy';
 import type { PageProps } from './routes';
-
-const DRAWN_MS = 1500;
 
 let loading: Promise<typeof Others> | null = null;
 let loaded: typeof Others | null = null;
@@ -21,13 +19,14 @@ export function loadOthers(): Promise<typeof Others> {
   return loading;
 }
 
-if (location.pathname === '/') setTimeout(() => void loadOthers().catch(() => {}), DRAWN_MS);
-else void loadOthers().catch(() => {}); // the page itself says so
+if (location.pathname !== '/') void loadOthers().catch(() => {}); // the page itself says so
 
-const pages: Partial<Record<keyof typeof Others, ComponentType<PageProps>>> = {};
+type PageName = Exclude<keyof typeof Others, 'OverviewBelow'>;
+
+const pages: Partial<Record<PageName, ComponentType<PageProps>>> = {};
 
 /** One page of them; the same component each time. */
-export function other(name: keyof typeof Others): ComponentType<PageProps> {
+export function other(name: PageName): ComponentType<PageProps> {
   return (pages[name] ??= lazy(
     async () => (await loadOthers())[name],
     () => loaded?.[name] ?? null,

@@ -1,4 +1,4 @@
-// Every page but the overview and the docs: one file, fetched behind what is seen first.
+// Every page but the docs and the first figures of the overview: one file, fetched behind those.
 export { AccountPage } from './account/account';
 export { AlertsPage } from './alerts/alerts';
 export { AppPage } from './apps/app';
@@ -14,6 +14,7 @@ export { KeysPage } from './keys/keys';
 export { PartnerPage } from './partners/partner';
 export { PartnersPage } from './partners/partners';
 export { PeoplePage } from './people/people';
+export { OverviewBelow } from './overview/below';
 export { ReportsPage } from './reports/reports';
 export { RewardsPage } from './rewards/rewards';
 export { StatementPage } from './statements/statement';

@@ -1,22 +1,19 @@
-// The first page: how today goes, the last thirty days, and whether callbacks arrive.
-import { useEffect, useState } from 'preact/hooks';
+// The first page: how today goes, and behind its first painting what is in below.tsx.
+import { lazy } from '../../app/lazy';
+import { loadOthers } from '../../app/others';
 import { useRead } from '../../app/resource';
 import { may, partnerId, serverNow } from '../../app/session';
 import { dayMs, dayOf, daysBetween } from '../../lib/dates';
 import { Decimal } from '../../lib/decimal';
 import { get } from '../../lib/http';
 import type { Intraday, Report, ReportRow } from '../../lib/types';
-import { Card, Empty, LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
-import { Chart } from '../../ui/chart';
+import { LinkButton, Loading, Metric, PageHead, ProblemNotice } from '../../ui/basics';
 import { Cents, Change, formatFor } from '../../ui/money';
-import { byClient, byDay, together } from '../reports/data';
-import { ChecklistCard } from './checklist';
-import { DeliveriesCard } from '../deliveries/deliveries';
-import { HealthCard } from './health';
+import { byDay } from '../reports/data';
 import { paceOf, type Pace, type PaceField } from './pace';
 import { firstDay, overviewQuestions } from './questions';
 
-interface Month {
+export interface Month {
   days: string[];
   arpdau: ReportRow[];
   starts: ReportRow[];
@@ -129,111 +126,12 @@ function Metrics({ month }: { month: Month }) {
   );
 }
 
-let wasPainted = false; // since the program began: who comes back finds the page as it was
-
-/** True once what is drawn without them has been painted: charts are four fifths of the page. */
-function useIsPainted(isDrawn: boolean): boolean {
-  const [isPainted, setPainted] = useState(wasPainted);
-  useEffect(() => {
-    if (!isDrawn || wasPainted) return;
-    requestAnimationFrame(() =>
-      setTimeout(() => {
-        wasPainted = true;
-        setPainted(true);
-      }),
-    );
-  }, [isDrawn]);
-  return isPainted;
-}
-
-function Charts({ month }: { month: Month }) {
-  const { days } = month;
-  const earned = together(month.arpdau, 'Earnings');
-  const arpdau = together(month.arpdau, 'Arpdau');
-  return (
-    <>
-      <Card
-        title="Earnings"
-        text={
-          <>
-            <Cents amount={earned ?? Decimal.zero} /> in the last 30 days, by client
-          </>
-        }
-        actions={
-          <LinkButton href="/reports" size="small">
-            Open the report
-          </LinkButton>
-        }
-      >
-        <Chart
-          title="Earnings"
-          days={days}
-          series={byClient(month.arpdau, 'Earnings', days)}
-          kind="bars"
-          money
-          lastNote="so far"
-          height={260}
-        />
-      </Card>
-      <div class="grid-2">
-        <Card title="Payouts" text="Number of rewards paid.">
-          <Chart
-            title="Payouts"
-            days={days}
-            series={byClient(month.payouts, 'Conversions', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
-        <Card title="Survey starts">
-          <Chart
-            title="Survey starts"
-            days={days}
-            series={byClient(month.starts, 'SurveyAttempts', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
-        <Card title="Active panelists">
-          <Chart
-            title="Active panelists"
-            days={days}
-            series={byClient(month.arpdau, 'ActivePanelists', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
-        <Card
-          title="ARPDAU"
-          text={
-            arpdau && (
-              <>
-                <Cents amount={arpdau} /> over the last 30 days, by client
-              </>
-            )
-          }
-        >
-          <Chart
-            title="ARPDAU"
-            days={days}
-            series={byClient(month.arpdau, 'Arpdau', days)}
-            kind="lines"
-            money
-            lastNote="so far"
-          />
-        </Card>
-      </div>
-    </>
-  );
-}
-
 function passedOfDay(now: Date): string {
   const percent = Math.floor(((now.getTime() % dayMs) * 100) / dayMs);
   return `Days are in UTC. ${percent} % of today has passed.`;
 }
+
+const Below = lazy(async () => (await loadOthers()).OverviewBelow);
 
 export function OverviewPage() {
   const today = dayOf(serverNow());
@@ -243,7 +141,6 @@ export function OverviewPage() {
     signal => readMonth(today, signal),
     { everyMs: 30_000 },
   );
-  const isPainted = useIsPainted(!!month.data);
   const hasRows = month.data && (month.data.arpdau.length > 0 || month.data.starts.length > 0);
   return (
     <div class="page">
@@ -252,33 +149,10 @@ export function OverviewPage() {
       </PageHead>
       <ProblemNotice problem={month.problem} retry={month.reload} />
       {month.data ? (
-        hasRows ? (
-          <>
-            <Metrics month={month.data} />
-            <HealthCard />
-            <ChecklistCard />
-            <DeliveriesCard title="Deliveries" />
-            {isPainted && <Charts month={month.data} />}
-          </>
-        ) : (
-          <>
-            <ChecklistCard />
-            <Card>
-              <Empty
-                title="No events in the last 30 days"
-                action={
-                  <LinkButton href="/apps" kind="primary">
-                    Set up an app
-                  </LinkButton>
-                }
-              >
-                Set the callback URLs of an app and try them in the test console. What your
-                panelists do appears here within seconds.
-              </Empty>
-            </Card>
-            <HealthCard />
-          </>
-        )
+        <>
+          {hasRows && <Metrics month={month.data} />}
+          <Below month={hasRows ? month.data : null} />
+        </>
       ) : (
         !month.problem && <Loading what="Loading the reports" />
       )}
