@@ -97,10 +97,17 @@ void operations_tell(struct operations *o, const struct operations_event *event)
 /* --- other nodes -------------------------------------------------------------------------------
  */
 
+/* The spacing goes on as if there had been no restart, at most from now. */
 static void begin_step(struct notice *n)
 {
+    struct operations *o = n->operations;
+    int64_t mono_ms = env_mono_ms(o->options.env);
+    int64_t ago_ms = env_wall_ms(o->options.env) - n->sent_ms;
+    if (n->sent_ms)
+        n->last_mono_ms = mono_ms - (ago_ms > 0 ? ago_ms : 0);
     n->may_have_arrived = n->id[0];
     n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
+    n->due_mono_ms = n->step == NOTICE_OWED ? n->last_mono_ms + o->options.spacing_ms : mono_ms;
 }
 
 /* What is under way here knows better. */
@@ -125,7 +132,7 @@ static void take_left(struct operations *o, struct notice_left *left)
         return;
     begin_step(left->notice);
     add(o, left->notice);
-    operations_set_due(o, left->notice, 0);
+    operations_set_due(o, left->notice, left->notice->due_mono_ms - loop_mono_ms(o->loop));
 }
 
 static void left_came(struct task *task)

@@ -84,6 +84,7 @@ void notice_print(struct buf *to, const struct notice *n)
     json_key_int(&w, "ErrorAt", n->error_ms);
     json_key_c(&w, "Detail", n->detail);
     json_key_int(&w, "Owed", n->owed_ms);
+    json_key_int(&w, "Sent", n->sent_ms);
     if (n->id[0]) {
         json_key_int(&w, "Saying", n->saying);
         json_key_c(&w, "Id", n->id);
@@ -136,6 +137,7 @@ static bool read_members(struct notice *n, const struct json *object)
     n->status = (int)read_int(object, "Status", 0, 999, &good);
     n->error_ms = read_int(object, "ErrorAt", 0, INT64_MAX, &good);
     n->owed_ms = read_int(object, "Owed", 0, INT64_MAX, &good);
+    n->sent_ms = read_int(object, "Sent", 0, INT64_MAX, &good);
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
@@ -155,6 +157,7 @@ struct notice *notice_read(struct operations *o, struct str document)
     bool good = json_parse(&arena, document, &object, &why) && read_members(n, object);
     arena_free(&arena);
     if (good) {
+        n->is_stored = true;
         name_object(n);
         return n;
     }

@@ -38,15 +38,16 @@ struct notice {
     struct buf body;              /* JSON; of a mail its subject, a line, and its text */
     int64_t owed_ms;              /* wall: since when */
     int32_t tries;
-    bool may_have_arrived;             /* it was tried, perhaps before a restart */
-    bool is_unlinked;                  /* freed as soon as what is under way has ended */
-    int64_t due_mono_ms, last_mono_ms; /* the next step; when the last one was first sent */
+    bool may_have_arrived; /* it was tried, perhaps before a restart */
+    bool is_unlinked;      /* freed as soon as what is under way has ended */
+    int64_t due_mono_ms;
+    int64_t sent_ms, last_mono_ms; /* when the last one was first sent: wall, 0: never; and mono */
 
     struct lane_waiting waiting;
     char object_id[24];
     struct object_change change;
     struct buf document; /* being saved */
-    bool saving, save_again;
+    bool saving, save_again, is_stored;
     struct exchange x;
     struct arena arena; /* of the exchange */
     struct url url;

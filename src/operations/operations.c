@@ -60,9 +60,17 @@ static void end_when_quiet(struct operations *o)
 
 static void saved(struct task *task);
 
+/* How long one that is well still matters after its last message. */
+static int64_t keep_ms(const struct notice *n)
+{
+    int64_t spacing_ms = n->operations->options.spacing_ms;
+    return n->channel == OPERATIONS_BY_MAIL && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
+}
+
 static bool is_worth_keeping(const struct notice *n)
 {
-    return n->is != OPERATIONS_WELL || n->told != OPERATIONS_WELL || n->step != NOTICE_IDLE;
+    return n->is != OPERATIONS_WELL || n->told != OPERATIONS_WELL || n->step != NOTICE_IDLE ||
+           now_mono(n->operations) < n->last_mono_ms + keep_ms(n);
 }
 
 static void save(struct notice *n)
@@ -108,27 +116,24 @@ void operations_unlink(struct operations *o, struct notice **at)
         notice_free(n);
 }
 
-/* How long one that is well still matters after its last message. */
-static int64_t keep_ms(const struct notice *n)
+bool notice_is_ours(const struct notice *n)
 {
-    int64_t spacing_ms = n->operations->options.spacing_ms;
-    return n->channel == OPERATIONS_BY_MAIL && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
+    return leases_have(store_leases(n->operations->options.store), lane_of(n->app_no, n->kind));
 }
 
+/* In the store first, by the node that sends what it owes. */
 static void forget_what_is_well(struct operations *o)
 {
     for (struct notice **at = &o->notices; *at;) {
         struct notice *n = *at;
-        if (n->saving || is_worth_keeping(n) || now_mono(o) < n->last_mono_ms + keep_ms(n))
-            at = &n->next;
-        else
+        bool is_over = !n->saving && !is_worth_keeping(n);
+        if (is_over && n->is_stored && notice_is_ours(n))
+            save(n);
+        if (is_over && !n->is_stored)
             operations_unlink(o, at);
+        else
+            at = &n->next;
     }
-}
-
-bool notice_is_ours(const struct notice *n)
-{
-    return leases_have(store_leases(n->operations->options.store), lane_of(n->app_no, n->kind));
 }
 
 /* --- what is owed ------------------------------------------------------------------------------
@@ -227,6 +232,7 @@ static void saved(struct task *task)
     bool good = n->change.status == STORE_OK || n->change.status == STORE_NOT_FOUND ||
                 n->change.status == STORE_REFUSED;
     n->saving = false;
+    n->is_stored = n->document.n > 0;
     o->requests--;
     bool again = n->save_again || (n->change.status == STORE_BUSY && !o->stopping);
     n->save_again = false;
@@ -317,8 +323,10 @@ static void mailed(struct task *task)
 static void begin_try(struct notice *n)
 {
     struct operations *o = n->operations;
-    if (n->tries++ == 0)
+    if (n->tries++ == 0) {
         n->last_mono_ms = now_mono(o);
+        n->sent_ms = loop_wall_ms(o->loop);
+    }
     n->may_have_arrived = true;
     n->step = NOTICE_SENDING;
     o->sending[n->channel]++;
@@ -373,12 +381,11 @@ static void send_message(struct notice *n)
     explicit_bzero(&to, sizeof to);
 }
 
-/* One that hangs holds one seat: a partner has no second message under way of a kind. */
-static bool is_partner_busy(const struct operations *o, const struct notice *as)
+/* One that hangs holds one seat: whom it goes to has no second message under way of a kind. */
+static bool is_recipient_busy(const struct operations *o, const struct notice *as)
 {
     for (const struct notice *n = o->notices; n; n = n->next)
-        if (n->account_no == as->account_no && n->channel == as->channel &&
-            n->step == NOTICE_SENDING)
+        if (n->step == NOTICE_SENDING && recipient_is_same(n, as))
             return true;
     return false;
 }
@@ -390,8 +397,7 @@ static bool has_mailed_enough(const struct operations *o, const struct notice *a
     if (as->channel != OPERATIONS_BY_MAIL || as->tries > 0)
         return false;
     for (const struct notice *n = o->notices; n && mails < MAILS_MOST; n = n->next)
-        mails += n->account_no == as->account_no && n->channel == as->channel &&
-                 n->last_mono_ms > now_mono(o) - MAILS_MS;
+        mails += recipient_is_same(n, as) && n->last_mono_ms > now_mono(o) - MAILS_MS;
     return mails == MAILS_MOST;
 }
 
@@ -411,7 +417,7 @@ static void try_ready(struct notice *n)
         withdraw(n);
         return;
     }
-    if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_partner_busy(o, n))
+    if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_recipient_busy(o, n))
         return;
     if (has_mailed_enough(o, n))
         n->due_mono_ms = now_mono(o) + MAILS_LATER_MS;

@@ -52,6 +52,12 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
         partner_unref(partner);
 }
 
+bool recipient_is_same(const struct notice *a, const struct notice *b)
+{
+    return a->account_no == b->account_no && a->channel == b->channel &&
+           is_operators(a->topic) == is_operators(b->topic);
+}
+
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms)
 {
     char text[WEBHOOK_SIGNATURE_BYTES];

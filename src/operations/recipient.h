@@ -14,5 +14,7 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
 /* Whether anybody wants to be told of such. */
 bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e,
                          enum operations_channel channel);
+/* Whether both go to the operator, or both to the partner. */
+bool recipient_is_same(const struct notice *a, const struct notice *b);
 /* Makes the notice's headers, over its id and body. */
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms);

@@ -154,6 +154,25 @@ def test_the_operator_is_told_of_what_a_410_has_disabled(own_daemon, server):
     p.receiver.close()
 
 
+def test_the_operator_s_mails_are_not_counted_as_the_partner_s(own_daemon, server):
+    """11 endpoints are disabled: 22 mails, though an account gets at most 20 in an hour."""
+    daemon = start(own_daemon, server, "--operations-email", "ops@wall.example")
+    p = partner(daemon)
+    p.says["callback"] = 410
+    api, apps = daemon.api(), ["gone-%d" % n for n in range(10)]
+    for app in apps:
+        made = api.post("/api/v1/partners/%s/apps" % p.partner_id,
+                        {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": p.receiver.url})
+        assert made.status == 201, made
+        assert api.post("/api/v1/apps/%s/clients" % app, {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
+    api.events([dict(p.event("%s-%d" % (client, n)), ClientId=client)
+                for client in [p.clients[0], *[app + "-c" for app in apps]] for n in range(5)])
+    eventually(lambda: len(mails(server)) == 22, 60)
+    to = [envelope["RCPT"] for envelope, _ in mails(server)]
+    assert to.count("RCPT TO:<%s>" % TO) == to.count("RCPT TO:<ops@wall.example>") == 11
+    p.receiver.close()
+
+
 def test_an_address_that_is_none_is_refused_and_null_clears_it(own_daemon, server):
     daemon = start(own_daemon, server)
     p = partner(daemon)
@@ -195,4 +214,10 @@ def test_a_host_with_many_apps_is_no_flood(own_daemon, server):
     p.says["callback"] = 200
     eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == 20, 60)  # that those 20 work again
     assert len(mails(server)) == 20
+    daemon.restart()  # which begins no new hour
+    other = partner(daemon, to="other@partner.example")
+    other.suspend()
+    eventually(lambda: len(mails(server)) > 20, 30)
+    assert [envelope["RCPT"] for envelope, _ in mails(server)[20:]] == ["RCPT TO:<other@partner.example>"]
     p.receiver.close()
+    other.receiver.close()

@@ -164,6 +164,25 @@ def test_flapping_floods_nobody_and_ends_with_what_is(own_daemon):
     p.receiver.close()
 
 
+def test_a_restart_does_not_shorten_the_spacing(own_daemon):
+    daemon = start(own_daemon, spacing=600)
+    ops = Receiver()
+    p, other = (Partner(daemon, {"callback": 200}, ops.url) for _ in range(2))
+    p.suspend()
+    eventually(lambda: messages(ops, p.app_id))
+    eventually(lambda: daemon.metrics()["postbackd_operations_sent_total"] == 1)
+    daemon.restart()
+    p.says["callback"] = 200
+    path = "/api/v1/apps/%s/endpoints" % p.app_id
+    eventually(lambda: daemon.api().get(path).json["Endpoints"][0]["State"] != "suspended", 60)
+    other.suspend()
+    eventually(lambda: messages(ops, other.app_id), 30)
+    assert [m.json["Type"] for m in messages(ops, p.app_id)] == ["endpoint.suspended"]
+    ops.close()
+    p.receiver.close()
+    other.receiver.close()
+
+
 def test_rotation(own_daemon):
     daemon = start(own_daemon)
     ops = Receiver()

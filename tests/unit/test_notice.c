@@ -17,6 +17,7 @@ static struct notice *some_notice(void)
     n->status = 503;
     n->error_ms = 1763726400100;
     n->owed_ms = 1763726400200;
+    n->sent_ms = 1763726400300;
     snprintf(n->detail, sizeof n->detail, "%s", "It said \"no\"\n\xc3\xbc.");
     return n;
 }
@@ -60,11 +61,12 @@ static void what_is_no_notice_is_refused(void)
         "{\"Account\":1}",
         "{\"Channel\":0,\"Account\":0,\"App\":1,\"Kind\":1,\"Is\":0,\"Told\":0,\"Since\":0,"
         "\"Class\":0,"
-        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0}",
+        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0,\"Sent\":0}",
         "{\"Account\":1,\"App\":1,\"Kind\":9,\"Is\":0,\"Told\":0,\"Since\":0,\"Class\":0,"
-        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0}",
+        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0,\"Sent\":0}",
         "{\"Account\":1,\"App\":1,\"Kind\":1,\"Is\":0,\"Told\":0,\"Since\":0,\"Class\":0,"
-        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0,\"Body\":3,\"Saying\":0,\"Id\":"
+        "\"Status\":0,\"ErrorAt\":0,\"Detail\":\"\",\"Owed\":0,\"Sent\":0,\"Body\":3,\"Saying\":0,"
+        "\"Id\":"
         "\"x\"}",
     };
     for (size_t i = 0; i < ARRAY_LEN(bad); i++)
