@@ -32,6 +32,8 @@ static const struct field_rule app_rules[] = {
     {"SuccessAnswer", true, true},
     {"RewardTypes", true, true},
     {"RequestFormat", true, true},
+    {"TrimDecimals", true, true},
+    {"NumericOfferGoalId", true, true},
     {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
@@ -187,6 +189,8 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     app_success_answer(f, a);
     fields_reward_types(f, "RewardTypes", &t->unwanted_types);
     app_request_format(f, a);
+    fields_bool(f, "TrimDecimals", &t->trim_decimals);
+    fields_bool(f, "NumericOfferGoalId", &t->numeric_goal_ids);
     t->reward_decimals = (uint8_t)decimals;
     t->disqualification_cap = (uint32_t)cap;
     a->timeout_ms = (int32_t)timeout_s * 1000;

@@ -152,6 +152,8 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     document_print_success_answer(&w, &a->success_answer);
     document_print_reward_types(&w, t->unwanted_types);
     json_key_c(&w, "RequestFormat", request_format_name(a->request_format));
+    json_key_bool(&w, "TrimDecimals", t->trim_decimals);
+    json_key_bool(&w, "NumericOfferGoalId", t->numeric_goal_ids);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);

@@ -284,6 +284,12 @@ static uint32_t read_unwanted_types(struct document_reader *r)
     return ~wanted;
 }
 
+/* Absent in stores that were written before there was such a switch: off. */
+static bool newer_flag(struct document_reader *r, const char *name)
+{
+    return json_member(r->document, name) && flag(r, name);
+}
+
 static void read_app_terms(struct document_reader *r, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -296,6 +302,8 @@ static void read_app_terms(struct document_reader *r, struct app *a)
     t->legacy_fields = flag(r, "LegacyFields");
     t->extended_fields = flag(r, "ExtendedFields");
     t->negative_ad_hoc = flag(r, "NegativeAdHoc");
+    t->trim_decimals = newer_flag(r, "TrimDecimals");
+    t->numeric_goal_ids = newer_flag(r, "NumericOfferGoalId");
     t->unwanted_types = read_unwanted_types(r);
     read_disabled_lanes(r, t);
     read_lane_enabled(r, a);

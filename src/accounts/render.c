@@ -81,6 +81,8 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     document_print_success_answer(w, &a->success_answer);
     document_print_reward_types(w, t->unwanted_types);
     json_key_c(w, "RequestFormat", request_format_name(a->request_format));
+    json_key_bool(w, "TrimDecimals", t->trim_decimals);
+    json_key_bool(w, "NumericOfferGoalId", t->numeric_goal_ids);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)

@@ -190,12 +190,7 @@ static void fill_event(struct testing *t, const struct app *app)
 static void print_body(struct testing *t, const struct app *app)
 {
     struct buf body = {0};
-    struct payload_options options = {
-        .client_id = STR("test"),
-        .legacy_fields = app->terms.legacy_fields,
-        .extended_fields = app->terms.extended_fields,
-        .integration = INTEGRATION_SDK,
-    };
+    struct payload_options options = payload_options_of(&app->terms, STR("test"), INTEGRATION_SDK);
     t->test.event.signature_offset = payload_print(&body, &t->test.event, &options);
     t->test.event.body = arena_str(&t->test.arena, buf_str(&body));
     buf_free(&body);

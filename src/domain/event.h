@@ -75,9 +75,10 @@ struct app_terms {
     uint32_t disqualification_cap; /* payments per (app, panelist) in 24 h */
     uint8_t reward_decimals;       /* 0..6 */
     bool legacy_fields, extended_fields, negative_ad_hoc;
-    uint32_t unwanted_types;        /* bit n: callbacks of enum event_type n are skipped */
-    bool has_url[LANE_KINDS];       /* a URL is configured for that lane now */
-    bool lane_disabled[LANE_KINDS]; /* by a 410 */
+    bool trim_decimals, numeric_goal_ids; /* of the body: 72 for 72.00, 5 for "5" */
+    uint32_t unwanted_types;              /* bit n: callbacks of enum event_type n are skipped */
+    bool has_url[LANE_KINDS];             /* a URL is configured for that lane now */
+    bool lane_disabled[LANE_KINDS];       /* by a 410 */
 };
 
 static inline bool app_wants(const struct app_terms *terms, enum event_type type)

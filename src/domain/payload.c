@@ -16,6 +16,7 @@
 #include "domain/signature.h"
 
 #define SIG_BLANK "00000000000000000000000000000000"
+#define GOAL_NUMBER_DIGITS 15 /* below 2^53 */
 _Static_assert(sizeof SIG_BLANK - 1 == SIG_HEX_BYTES, "room for the hex digits");
 
 /* For literals, whose length the compiler knows. */
@@ -66,7 +67,7 @@ int payload_reward_digits(const struct event *e)
 }
 
 /* ,"PanelistId":...,"RewardType":...,"RewardId":...,"Reward":... : the same in both bodies. */
-static void print_reward(struct buf *to, const struct event *e)
+static void print_reward(struct buf *to, const struct event *e, const struct payload_options *o)
 {
     ADD(to, ",\"PanelistId\":");
     payload_print_string(to, e->panelist_id);
@@ -75,7 +76,7 @@ static void print_reward(struct buf *to, const struct event *e)
     ADD(to, "\",\"RewardId\":");
     payload_print_string(to, e->event_id);
     ADD(to, ",\"Reward\":");
-    money_print(to, e->reward_micros, payload_reward_digits(e));
+    money_print(to, e->reward_micros, o->trim_decimals ? 0 : payload_reward_digits(e));
 }
 
 static void print_session(struct buf *to, const struct event *e)
@@ -86,10 +87,31 @@ static void print_session(struct buf *to, const struct event *e)
     payload_print_string(to, e->session_id);
 }
 
-static void print_revenue(struct buf *to, const struct event *e)
+static void print_revenue(struct buf *to, const struct event *e, const struct payload_options *o)
 {
     ADD(to, ",\"RevenueAmount\":");
-    money_print(to, e->revenue_micros, 2);
+    money_print(to, e->revenue_micros, o->trim_decimals ? 0 : 2);
+}
+
+/* A number that every JSON parser reads as it is: digits, at most GOAL_NUMBER_DIGITS, and no zero
+ * before others. */
+static bool is_number(struct str text)
+{
+    bool good = text.n > 0 && text.n <= GOAL_NUMBER_DIGITS && (text.p[0] != '0' || text.n == 1);
+    for (size_t i = 0; good && i < text.n; i++)
+        good = text.p[i] >= '0' && text.p[i] <= '9';
+    return good;
+}
+
+static void print_goal(struct buf *to, struct str goal, bool as_number)
+{
+    ADD(to, ",\"OfferGoalId\":");
+    if (!goal.p)
+        ADD(to, "null");
+    else if (as_number && is_number(goal))
+        buf_add_str(to, goal);
+    else
+        payload_print_string(to, goal);
 }
 
 static void print_client_and_time(struct buf *to, const struct event *e, struct str client_id)
@@ -105,14 +127,14 @@ static void print_client_and_time(struct buf *to, const struct event *e, struct 
 static size_t print_survey(struct buf *to, const struct event *e, const struct payload_options *o)
 {
     size_t signature_at = 0;
-    print_reward(to, e);
+    print_reward(to, e, o);
     if (o->integration != INTEGRATION_MONETIZATION_API) {
         print_session(to, e);
     } else if (e->mid.p) {
         ADD(to, ",\"Mid\":");
         payload_print_string(to, e->mid);
     }
-    print_revenue(to, e);
+    print_revenue(to, e, o);
     ADD(to, ",\"IsTest\":");
     buf_add_c(to, e->is_test ? "true" : "false");
     if (o->legacy_fields) {
@@ -130,15 +152,11 @@ static void print_offer(struct buf *to, const struct event *e, const struct payl
 {
     ADD(to, ",\"OfferId\":");
     buf_add_int(to, e->offer_id);
-    ADD(to, ",\"OfferGoalId\":");
-    if (e->offer_goal_id.p)
-        payload_print_string(to, e->offer_goal_id);
-    else
-        ADD(to, "null");
+    print_goal(to, e->offer_goal_id, o->numeric_goal_ids);
     ADD(to, ",\"OfferTitle\":");
     payload_print_string(to, e->offer_title);
-    print_reward(to, e);
-    print_revenue(to, e);
+    print_reward(to, e, o);
+    print_revenue(to, e, o);
     print_session(to, e);
     print_client_and_time(to, e, o->client_id);
     if (e->type == EVENT_OFFER_COMPLETION_REVERSED) {
@@ -165,17 +183,25 @@ uint16_t payload_print(struct buf *to, const struct event *e, const struct paylo
     return (uint16_t)(signature_at - start);
 }
 
+struct payload_options payload_options_of(const struct app_terms *terms, struct str client_id,
+                                          enum integration integration)
+{
+    return (struct payload_options){
+        .client_id = client_id,
+        .legacy_fields = terms->legacy_fields,
+        .extended_fields = terms->extended_fields,
+        .trim_decimals = terms->trim_decimals,
+        .numeric_goal_ids = terms->numeric_goal_ids,
+        .integration = integration,
+    };
+}
+
 void payload_fix(struct event *e, const struct candidate *c, struct buf *room)
 {
     e->body = STR_NONE;
     if (e->lane == LANE_NONE)
         return;
-    struct payload_options options = {
-        .client_id = c->client_id,
-        .legacy_fields = c->terms->legacy_fields,
-        .extended_fields = c->terms->extended_fields,
-        .integration = c->integration,
-    };
+    struct payload_options options = payload_options_of(c->terms, c->client_id, c->integration);
     buf_clear(room);
     e->signature_offset = payload_print(room, e, &options);
     e->body = buf_str(room);

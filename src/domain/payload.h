@@ -6,9 +6,12 @@
 
 struct payload_options {
     struct str client_id;
-    bool legacy_fields, extended_fields;
+    bool legacy_fields, extended_fields, trim_decimals, numeric_goal_ids;
     enum integration integration;
 };
+
+struct payload_options payload_options_of(const struct app_terms *terms, struct str client_id,
+                                          enum integration integration);
 
 /* Appends the body of `e` with 32 '0' in place of Sig and Signature. Returns the offset, from
  * the body's first byte, of Signature's digits (0 where the body has none). */
@@ -17,7 +20,8 @@ uint16_t payload_print(struct buf *to, const struct event *e, const struct paylo
  * then; nothing where it owes no callback. */
 void payload_fix(struct event *e, const struct candidate *c, struct buf *room);
 
-/* The fractional digits that a Reward is printed with at least (contract, section 2). */
+/* The fractional digits that a Reward is printed with at least (contract, section 2), unless the
+ * app trims them. */
 int payload_reward_digits(const struct event *e);
 
 /* A JSON string with quotes, only what must be escaped is escaped. */

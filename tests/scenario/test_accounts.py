@@ -17,7 +17,8 @@ SCOPES = ["reports:read", "callbacks:read", "callbacks:write", "panelists:erase"
 APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "DisqualificationReward",
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
               "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
-              "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes", "RequestFormat"]
+              "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes", "RequestFormat",
+              "TrimDecimals", "NumericOfferGoalId"]
 
 
 def fresh(prefix):
@@ -75,7 +76,8 @@ def test_apps(api, account):
         "FailureCallbackUrl": None, "OfferCallbackUrl": None, "TimeoutSeconds": 10,
         "MaxConcurrency": body["MaxConcurrency"], "RatePerSecond": body["RatePerSecond"],
         "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False,
-        "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None, "RequestFormat": "json"}
+        "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None, "RequestFormat": "json",
+        "TrimDecimals": False, "NumericOfferGoalId": False}
     assert api.get(location).json == body
     assert api.get(path, query={"limit": 1}).json["Items"] == [body]
     assert '"CurrencyValue":72.50,' in api.get(location).text  # as it was given
@@ -169,7 +171,8 @@ BAD_APP = [
     ("DisqualificationReward", "0.1234567"), ("DisqualificationCap", -1), ("DisqualificationCap", "6"),
     ("TimeoutSeconds", 2), ("TimeoutSeconds", 31), ("TimeoutSeconds", None), ("TimeoutSeconds", "10"),
     ("MaxConcurrency", 0), ("MaxConcurrency", -1), ("RatePerSecond", -1), ("RatePerSecond", "x"),
-    ("LegacyFields", "true"), ("ExtendedFields", 1), ("NegativeAdHoc", None), ("Enabled", None),
+    ("LegacyFields", "true"), ("ExtendedFields", 1), ("NegativeAdHoc", None), ("Enabled", None), ("TrimDecimals", 1),
+    ("NumericOfferGoalId", "true"),
     ("Name", 5), ("Name", None),
     ("SuccessCallbackUrl", "ftp://example.com/"), ("SuccessCallbackUrl", "example.com/x"),
     ("SuccessCallbackUrl", "https://example.com/#x"), ("SuccessCallbackUrl", "https://"),
@@ -293,7 +296,8 @@ def test_patch_changes_only_what_is_given(api, daemon):
                "DisqualificationCap": 1, "TimeoutSeconds": 30, "MaxConcurrency": 2, "RatePerSecond": 5,
                "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False,
                "FinalStatuses": [404, 422], "RewardTypes": ["ad_hoc", "offer_clicked"],
-               "SuccessAnswer": {"Field": "status", "Value": "ok"}, "RequestFormat": "get"}
+               "SuccessAnswer": {"Field": "status", "Value": "ok"}, "RequestFormat": "get",
+               "TrimDecimals": True, "NumericOfferGoalId": True}
     wanted = dict(before)
     for name, value in changes.items():
         wanted[name] = value

@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, unquote
 
 import pytest
 
-from harness import Account, Receiver, eventually
+from harness import Account, Receiver, assert_signed, eventually
 
 TYPES = ["survey_completed", "survey_disqualified", "profiler_completed", "ad_hoc",
          "offer_completed", "offer_clicked", "offer_completion_reversed"]
@@ -313,3 +313,41 @@ def test_a_receiver_of_another_network_credits(daemon, network):
             a.secret.encode(), query[:cut].encode(), hashlib.sha256).hexdigest()
     finally:
         handler.close()
+
+
+# --- TrimDecimals, NumericOfferGoalId -----------------------------------------------------------
+
+def test_a_handler_that_counts_in_integers_credits(daemon):
+    def counts(request):
+        try:
+            return 200 if int(request.json["Reward"]) == 100 and "." not in str(request.json["Reward"]) else 500
+        except ValueError:
+            return 500
+    handler = Receiver(counts)
+    try:
+        a = Account(daemon, handler.url, RequestFormat="form")
+        daemon.api().events([a.event("int-1")])
+        eventually(lambda: [t["Status"] for t in callback(a, "int-1")["Attempts"]][:1] == [500])
+        a.patch(TrimDecimals=True)
+        daemon.api().events([a.event("int-2")])
+        ended(a, "int-2", "delivered")
+        assert "Reward=100&" in handler.wait_for("int-2")[0].body.decode()
+        handler.answer = lambda request: 200
+        daemon.api().post("/api/v1/callbacks/int-1/resend", query={"partnerId": a.partner_id})
+        ended(a, "int-1", "delivered")
+        assert b"Reward=100.00&" in handler.wait_for("int-1")[-1].body  # fixed at acceptance
+    finally:
+        handler.close()
+
+
+def test_a_goal_is_sent_as_a_number_where_it_is_one(daemon, receiver):
+    a = Account(daemon, receiver.url, NumericOfferGoalId=True, TrimDecimals=True)
+    daemon.api().events([a.event("goal-5", "offer_completed", OfferGoalId="5"),
+                         a.event("goal-05", "offer_completed", OfferGoalId="05")])
+    sent = receiver.wait_for("goal-5")[0]
+    assert sent.json["OfferGoalId"] == 5 and b'"Reward":100,"RevenueAmount":1,' in sent.body, sent.body
+    assert receiver.wait_for("goal-05")[0].json["OfferGoalId"] == "05"
+    assert_signed(sent, a.secret)
+    shown = daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, {
+        "RewardType": "offer_completed", "PanelistId": "u", "Reward": "7.50", "Send": False}).json["Body"]
+    assert '"Reward":7.5,"RevenueAmount":1,' in shown, shown

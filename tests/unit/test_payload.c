@@ -46,6 +46,58 @@ static void check_body(const struct event *e, const struct payload_options *o, c
     buf_free(&b);
 }
 
+static void decimals_are_trimmed_where_the_app_says(void)
+{
+    static const struct {
+        int64_t micros;
+        const char *trimmed;
+    } rows[] = {{72000000, "72"},    {72500000, "72.5"}, {0, "0"},
+                {-1250000, "-1.25"}, {1, "0.000001"},    {100000000, "100"}};
+    struct payload_options o = {.client_id = STR("c_1"), .trim_decimals = true};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct event e = event_of(EVENT_AD_HOC);
+        struct buf want = {0};
+        e.reward_micros = e.revenue_micros = rows[i].micros;
+        buf_printf(&want,
+                   "{\"Sig\":\"" BLANK "\",\"PanelistId\":\"user-\xc3\xbc/1\","
+                   "\"RewardType\":\"ad_hoc\",\"RewardId\":\"r-1\",\"Reward\":%s,"
+                   "\"RevenueAmount\":%s,\"IsTest\":false}",
+                   rows[i].trimmed, rows[i].trimmed);
+        check_body(&e, &o, buf_c(&want));
+        buf_free(&want);
+    }
+}
+
+static void a_goal_is_a_number_where_it_is_one(void)
+{
+    static const struct {
+        struct str goal;
+        const char *sent;
+    } rows[] = {{STR("5"), "5"},
+                {STR("0"), "0"},
+                {STR("999999999999999"), "999999999999999"},
+                {STR("1000000000000000"), "\"1000000000000000\""}, /* perhaps beyond 2^53 */
+                {STR("05"), "\"05\""},
+                {STR("-5"), "\"-5\""},
+                {STR("5.0"), "\"5.0\""},
+                {STR("5e1"), "\"5e1\""},
+                {STR(" 5"), "\" 5\""},
+                {STR("goal"), "\"goal\""},
+                {STR(""), "\"\""},
+                {STR_NONE, "null"}};
+    struct payload_options o = {.client_id = STR("c_1"), .numeric_goal_ids = true};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct event e = event_of(EVENT_OFFER_CLICKED);
+        struct buf b = {0}, want = {0};
+        e.offer_goal_id = rows[i].goal;
+        buf_printf(&want, ",\"OfferGoalId\":%s,\"OfferTitle\"", rows[i].sent);
+        (void)payload_print(&b, &e, &o);
+        CHECK(strstr(buf_c(&b), buf_c(&want)) != NULL);
+        buf_free(&b);
+        buf_free(&want);
+    }
+}
+
 static void signed_bodies_match_the_vectors(void)
 {
     static const struct {
@@ -303,6 +355,8 @@ int main(void)
     RUN(survey_bodies_of_every_type);
     RUN(session_and_mid_by_integration);
     RUN(legacy_and_extended_fields);
+    RUN(decimals_are_trimmed_where_the_app_says);
+    RUN(a_goal_is_a_number_where_it_is_one);
     RUN(signature_is_filled_where_it_stands);
     RUN(offer_bodies_of_every_type);
     RUN(offers_ignore_survey_settings);
