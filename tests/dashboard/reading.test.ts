@@ -111,7 +111,7 @@ async function noteIsRight(daemon: Daemon, note: string): Promise<void> {
   const then = await payoutsBy(daemon, addDays(today(), -1), until);
   const grown = change(now, then);
   const arrow = now.compare(then) > 0 ? '▲ ' : now.compare(then) < 0 ? '▼ ' : '';
-  const want = `${arrow}${grown} ${then.format()} yesterday by ${until}`;
+  const want = `${arrow}${grown} by ${until}: ${now.format()}, yesterday ${then.format()}`;
   assert.equal(note, then.isZero ? `nothing yesterday by ${until}` : want);
 }
 

@@ -44,8 +44,8 @@ interface TodayProps {
   pace: Pace | null;
 }
 
-/** Today so far, and how it compares with yesterday by the same time. What is compared is a little
- * older than the value above: whoever points at it sees it. */
+/** Today so far, and how it compares with yesterday: both by a time that is a little older than the
+ * value above, and so with a value of its own. */
 function Today({ title, value, field, money, pace }: TodayProps) {
   const format = formatFor(money);
   const then = pace?.yesterday[field] ?? null;
@@ -69,10 +69,8 @@ function Today({ title, value, field, money, pace }: TodayProps) {
           'so far'
         ) : then && !then.isZero ? (
           <>
-            <Change now={ofToday} then={then} />{' '}
-            <span title={`Today by ${pace.until}: ${ofToday ? format(ofToday) : 'nothing'}`}>
-              {format(then)} yesterday by {pace.until}
-            </span>
+            <Change now={ofToday} then={then} /> by {pace.until}:{' '}
+            {ofToday ? format(ofToday) : 'nothing'}, yesterday {format(then)}
           </>
         ) : (
           `nothing yesterday by ${pace.until}`
