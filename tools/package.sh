@@ -35,8 +35,14 @@ strip --strip-unneeded --remove-section=.comment --remove-section=.note "$binary
 install -D -m 644 -t "$root/usr/lib/systemd/system" packaging/postbackd.service packaging/postbackd.socket
 install -D -m 644 -t "$root/etc/postbackd" packaging/postbackd.conf
 
-install -d "$root/usr/share/man/man1"
-"$build/postbackd" --manual | gzip -9n >"$root/usr/share/man/man1/postbackd.1.gz"
+for page in postbackd.1 postbackd.conf.5 postbackd.8; do
+    section=${page##*.}
+    install -d "$root/usr/share/man/man$section"
+    "$build/postbackd" --manual "$section" | gzip -9n >"$root/usr/share/man/man$section/$page.gz"
+done
+install -d "$root/usr/share/bash-completion/completions" "$root/usr/share/zsh/vendor-completions"
+"$build/postbackd" --completion bash >"$root/usr/share/bash-completion/completions/postbackd"
+"$build/postbackd" --completion zsh >"$root/usr/share/zsh/vendor-completions/_postbackd"
 
 # What operators and partners read, where they look for it; links between the pages hold.
 install -d "$doc"

@@ -1,5 +1,5 @@
-/* --help of every command and the manual page, printed from the two tables, so that they name
- * every option there is and none that is not. */
+/* --help of every command, printed from the two tables, so that it names every option there is and
+ * none that is not. */
 #include "cli/command.h"
 
 #include "base/buf.h"
@@ -7,24 +7,30 @@
 #include <ctype.h>
 #include <stdio.h>
 
-static void print_option(struct buf *to, const struct option *o, bool manual)
+static void print_option(struct buf *to, const struct option *o)
 {
-    char variable[64] = "POSTBACKD_";
-    size_t n = strlen(variable);
-    for (const char *p = o->name; *p && n < sizeof variable - 1; p++)
-        variable[n++] = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
-    variable[n] = '\0';
-    bool secret = o->flags & OPTION_IS_SECRET;
-    if (manual)
-        buf_printf(to, ".TP\n\\fB%s%s\\fR \\fI%s\\fR\n%s", secret ? "" : "\\-\\-",
-                   secret ? variable : o->name, secret || !o->argument ? "" : o->argument, o->help);
-    else
-        buf_printf(to, "  %s%s%s%s\n      %s", secret ? "" : "--", secret ? variable : o->name,
-                   o->argument ? " " : "",
-                   secret        ? "(environment only)"
-                   : o->argument ? o->argument
-                                 : "",
-                   o->help);
+    if (o->flags & OPTION_IS_SECRET) {
+        buf_add_c(to, "  ");
+        option_print_variable(to, o);
+        buf_add_c(to, " (environment only)");
+    } else {
+        buf_printf(to, "  --%s%s%s", o->name, o->argument ? " " : "",
+                   o->argument ? o->argument : "");
+    }
+    buf_add_c(to, "\n      ");
+    option_print_help(to, o);
+}
+
+void option_print_variable(struct buf *to, const struct option *o)
+{
+    buf_add_c(to, "POSTBACKD_");
+    for (const char *p = o->name; *p; p++)
+        buf_add_char(to, *p == '-' ? '_' : (char)toupper((unsigned char)*p));
+}
+
+void option_print_help(struct buf *to, const struct option *o)
+{
+    buf_add_c(to, o->help);
     if (o->flags & OPTION_IS_LIST)
         buf_add_c(to, " May be given several times.");
     if (o->flags & OPTION_IS_RELOADED)
@@ -34,11 +40,11 @@ static void print_option(struct buf *to, const struct option *o, bool manual)
     buf_add_char(to, '\n');
 }
 
-static void print_options(struct buf *to, unsigned commands, bool manual)
+static void print_options(struct buf *to, unsigned commands)
 {
     for (int i = 0; i < OPTION_COUNT; i++)
         if (option_table[i].commands & commands)
-            print_option(to, &option_table[i], manual);
+            print_option(to, &option_table[i]);
 }
 
 static void flush_out(struct buf *text)
@@ -70,36 +76,6 @@ void help_print_command(const struct command_entry *c)
     if (*c->details)
         buf_printf(&text, "\n%s\n", c->details);
     buf_add_c(&text, "\noptions:\n");
-    print_options(&text, c->command, false);
-    flush_out(&text);
-}
-
-void help_print_manual(void)
-{
-    struct buf text = {0};
-    buf_add_c(&text,
-              ".TH POSTBACKD 1\n.SH NAME\npostbackd \\- rewards in, signed callbacks out\n"
-              ".SH SYNOPSIS\n.B postbackd\n\\fICOMMAND\\fR [\\fIOPTION\\fR...]\n"
-              ".SH DESCRIPTION\nReceives survey and offer events, records them durably, computes "
-              "exact\nrewards, delivers signed callbacks and serves five reports.\n.SH COMMANDS\n");
-    for (size_t i = 0; i < command_count; i++) {
-        const struct command_entry *c = &command_table[i];
-        buf_printf(&text, ".SS postbackd %s [\\fIOPTION\\fR...] %s\n%s\n", c->name, c->operands,
-                   c->summary);
-        if (*c->details)
-            buf_printf(&text, ".PP\n%s\n", c->details);
-        print_options(&text, c->command, true);
-    }
-    buf_add_c(
-        &text,
-        ".SH CONFIGURATION\nEvery option of \\fBserve\\fR is also a line \\fIname = value\\fR of "
-        "the file\n"
-        "given by \\fB\\-\\-config\\fR and a variable \\fBPOSTBACKD_NAME\\fR of the environment.\n"
-        "The command line takes precedence over the environment, which takes\nprecedence over the "
-        "file.\n"
-        ".SH SIGNALS\nSIGTERM and SIGINT stop accepting requests, finish running attempts and exit "
-        "0.\nSIGHUP reloads the certificate, opens the access log anew and reads the "
-        "settings again. The log\nnames those that have changed, and those that need a restart.\n"
-        ".SH EXIT STATUS\n0 success; 1 failure; 2 wrong usage.\n");
+    print_options(&text, c->command);
     flush_out(&text);
 }

@@ -132,10 +132,14 @@ int main(int argc, char **argv)
         help_print_all();
         return 0;
     }
-    if (strcmp(word, "--manual") == 0) {
-        help_print_manual();
-        return 0;
-    }
+    if (strcmp(word, "--manual") == 0)
+        return help_print_manual(argc > 2 ? argv[2] : "1")
+                   ? 0
+                   : command_fail(EXIT_USAGE, "--manual takes a section: 1, 5 or 8.");
+    if (strcmp(word, "--completion") == 0)
+        return help_print_completion(argc > 2 ? argv[2] : "")
+                   ? 0
+                   : command_fail(EXIT_USAGE, "--completion takes a shell: bash or zsh.");
     const struct command_entry *c = find_command(word);
     if (!c)
         return command_fail(EXIT_USAGE, "%s%s`postbackd --help` lists the commands.", word,

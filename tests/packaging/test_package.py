@@ -47,8 +47,12 @@ def test_it_says_what_it_is_and_needs(package):
 def test_it_has_what_is_promised(package):
     root = package[1]
     assert run(root / "usr/bin/postbackd", "--version") == run(BINARY, "--version")
-    manual = gzip.decompress((root / "usr/share/man/man1/postbackd.1.gz").read_bytes()).decode()
-    assert manual == run(BINARY, "--manual")
+    for page in ("postbackd.1", "postbackd.conf.5", "postbackd.8"):
+        section = page[-1]
+        manual = gzip.decompress((root / "usr/share/man" / ("man" + section) / (page + ".gz")).read_bytes()).decode()
+        assert manual == run(BINARY, "--manual", section)
+    for shell, name in (("bash", "bash-completion/completions/postbackd"), ("zsh", "zsh/vendor-completions/_postbackd")):
+        assert (root / "usr/share" / name).read_text() == run(BINARY, "--completion", shell)
     for name in ("postbackd.service", "postbackd.socket"):
         assert (root / "usr/lib/systemd/system" / name).read_text() == (ROOT / "packaging" / name).read_text()
     doc = root / "usr/share/doc/postbackd"

@@ -66,21 +66,78 @@ def test_each_command_names_its_options(command):
         assert_one_line(run(command, option + "="), 2, option.lstrip("-"))
 
 
-def test_the_manual_names_every_option_and_renders(tmp_path):
-    result = run("--manual")
-    assert result.returncode == 0 and result.stdout.startswith(b".TH ")
-    plain = result.stdout.decode().replace("\\-", "-")
-    for command in OPTIONS:
-        for option in re.findall(r"^\s*(--[a-z-]+)", run(command, "--help").stdout.decode(), re.M):
+def offered(command):
+    """The options that --help shows for it."""
+    return re.findall(r"^\s*(--[a-z0-9-]+)", run(command, "--help").stdout.decode(), re.M)
+
+
+def commands():
+    return re.findall(r"^  ([a-z]+) ", run("--help").stdout.decode(), re.M)
+
+
+def test_the_manual_names_every_option():
+    assert run("--manual").stdout == run("--manual", "1").stdout
+    plain = run("--manual").stdout.decode().replace("\\-", "-")
+    for command in commands():
+        for option in offered(command):
             assert option in plain, (command, option)
+    file = run("--manual", "5").stdout.decode()
+    for option in set(offered("serve")) - {"--config"}:
+        assert "\\fB%s\\fR = " % option[2:] in file, option
+    assert "\\fBoperator-key\\fR" in file and "config\\fR = " not in file
+    assert_one_line(run("--manual", "7"), 2, "section")
+
+
+@pytest.mark.parametrize("section", ["1", "5", "8"])
+def test_a_manual_page_renders(section, tmp_path):
+    result = run("--manual", section)
+    assert result.returncode == 0 and result.stdout.startswith(b".TH ")
     if shutil.which("man") is None:
         pytest.skip("no man on this machine")
-    page = tmp_path / "postbackd.1"
+    page = tmp_path / ("postbackd." + section)
     page.write_bytes(result.stdout)
     shown = subprocess.run(["man", "--warnings", "-l", str(page)], capture_output=True, timeout=60,
                            env={**os.environ, "MANWIDTH": "100", "LC_ALL": "C.UTF-8", "MANPAGER": "cat"})
     assert shown.returncode == 0 and shown.stderr == b"", shown.stderr
-    assert b"retry-schedule" in shown.stdout and b"SIGTERM" in shown.stdout
+    for word in {"1": ["retry-schedule"], "5": ["retry-schedule = LIST", "postbackd(8)"], "8": ["SIGTERM"]}[section]:
+        assert word.encode() in shown.stdout, shown.stdout.decode()
+
+
+def completed(*words):
+    """What bash offers for the last of these words."""
+    script = """
+source /dev/stdin
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+_postbackd
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+    done = subprocess.run(["bash", "-uc", script, "bash", "postbackd", *words], input=run("--completion", "bash").stdout,
+                          capture_output=True, timeout=60, check=True)
+    assert done.stderr == b""
+    return done.stdout.decode().split()
+
+
+def test_bash_completes_every_command_and_option():
+    assert set(completed("")) == set(commands()) | {"--help", "--version"}
+    assert completed("rece") == ["receive"]
+    for command in commands():
+        assert set(completed(command, "--")) == set(offered(command)) | {"--help"}, command
+    assert completed("serve", "--log-l") == ["--log-level"]
+    assert completed("serve", "--config", "") == completed("import", "") == []  # file names, as by default
+    assert_one_line(run("--completion", "fish"), 2, "bash or zsh")
+
+
+def test_zsh_knows_every_command_and_option(tmp_path):
+    text = run("--completion", "zsh").stdout.decode()
+    assert text.startswith("#compdef postbackd\n")
+    for command in commands():
+        of_command = re.search(r"^        %s\)\n(.*?)^            ;;$" % command, text, re.M | re.S)[1]
+        assert re.findall(r"'\*?(--[a-z0-9-]+)\[", of_command) == ["--help"] + offered(command), command
+    if shutil.which("zsh") is None:
+        pytest.skip("no zsh on this machine")
+    (tmp_path / "_postbackd").write_text(text)
+    subprocess.run(["zsh", "-n", str(tmp_path / "_postbackd")], check=True, timeout=60)
 
 
 def test_version():
