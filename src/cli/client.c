@@ -11,6 +11,8 @@ struct client_session {
     CURL *curl;
     struct buf base, authorization;
     struct curl_slist *headers; /* of the next request */
+    struct buf *answer;         /* of the request under way */
+    size_t keep_most;
 };
 
 struct client_session *client_open(struct str base_url, struct str key)
@@ -19,12 +21,18 @@ struct client_session *client_open(struct str base_url, struct str key)
     struct client_session *c = xcalloc(1, sizeof *c);
     c->curl = curl_easy_init();
     ASSERT(c->curl);
+    c->keep_most = SIZE_MAX;
     while (base_url.n && base_url.p[base_url.n - 1] == '/')
         base_url.n--;
     buf_add_str(&c->base, base_url);
     if (key.p)
         buf_printf(&c->authorization, "Authorization: Bearer %.*s", STR_ARG(key));
     return c;
+}
+
+void client_keep_most(struct client_session *c, size_t bytes)
+{
+    c->keep_most = bytes;
 }
 
 void client_add_header(struct client_session *c, const char *name, struct str value)
@@ -52,9 +60,11 @@ void client_close(struct client_session *c)
     free(c);
 }
 
-static size_t take(char *p, size_t size, size_t n, void *to)
+static size_t take(char *p, size_t size, size_t n, void *context)
 {
-    buf_add(to, p, size * n);
+    struct client_session *c = context;
+    size_t room = c->keep_most - c->answer->n;
+    buf_add(c->answer, p, size * n < room ? size * n : room);
     return size * n;
 }
 
@@ -102,7 +112,8 @@ int client_request(struct client_session *c, const char *method, const char *pat
     set_up(c, method, buf_c(&url), headers, error);
     curl_easy_setopt(c->curl, CURLOPT_TIMEOUT, 60L);
     curl_easy_setopt(c->curl, CURLOPT_WRITEFUNCTION, take);
-    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, ret_answer);
+    curl_easy_setopt(c->curl, CURLOPT_WRITEDATA, c);
+    c->answer = ret_answer;
     if (body.p) {
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.n);
         curl_easy_setopt(c->curl, CURLOPT_POSTFIELDS, body.p);
@@ -117,7 +128,6 @@ struct streaming {
     struct client_session *c;
     bool (*take)(void *context, struct str bytes);
     void *context;
-    struct buf *answer; /* of another status than 200 */
 };
 
 static size_t take_stream(char *p, size_t size, size_t n, void *context)
@@ -126,7 +136,7 @@ static size_t take_stream(char *p, size_t size, size_t n, void *context)
     long status = 0;
     curl_easy_getinfo(s->c->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status != 200)
-        return take(p, size, n, s->answer);
+        return take(p, size, n, s->c);
     return s->take(s->context, (struct str){p, size * n}) ? size * n : 0;
 }
 
@@ -136,12 +146,13 @@ int client_stream(struct client_session *c, const char *path,
 {
     struct buf url = {0};
     char error[CURL_ERROR_SIZE] = "";
-    struct streaming streaming = {c, take_piece, context, ret_answer};
+    struct streaming streaming = {c, take_piece, context};
     buf_printf(&url, "%s%s", buf_c(&c->base), path);
     struct curl_slist *headers = curl_slist_append(c->headers, "Accept: text/event-stream");
     if (c->authorization.n)
         headers = curl_slist_append(headers, buf_c(&c->authorization));
     buf_clear(ret_answer);
+    c->answer = ret_answer;
     set_up(c, "GET", buf_c(&url), headers, error);
     curl_easy_setopt(c->curl, CURLOPT_CONNECTTIMEOUT, 30L);
     curl_easy_setopt(c->curl, CURLOPT_LOW_SPEED_LIMIT, 1L);

@@ -10,6 +10,8 @@ struct client_session; /* keeps its connection; one thread at a time */
 struct client_session *client_open(struct str base_url, struct str key);
 void client_close(struct client_session *c);
 
+/* Of each answer only that many bytes are kept; the others are read and dropped. */
+void client_keep_most(struct client_session *c, size_t bytes);
 /* Goes with the next request only. */
 void client_add_header(struct client_session *c, const char *name, struct str value);
 /* As part of a path or a query: every byte as %XX. */

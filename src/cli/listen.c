@@ -401,6 +401,7 @@ int command_listen(struct settings *s)
         .server = client_open(settings_text(s, OPTION_URL), key),
         .target = client_open(to, STR_NONE),
     };
+    client_keep_most(l.target, ANSWER_SHOWN_BYTES + 4); /* and a character that is cut there */
     l.stream.event = take_event;
     l.stream.context = &l;
     listen_until_refused(&l);

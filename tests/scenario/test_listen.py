@@ -19,6 +19,11 @@ def take_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+def resident_most_kib(pid):
+    with open("/proc/%d/status" % pid) as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("VmHWM"))
+
+
 class Listen:
     """The command, and the lines that it has printed."""
 
@@ -92,6 +97,20 @@ def test_a_server_that_is_not_there_is_said(daemon, tmp_path):
     daemon.api().events(a.event("alone-1"))
     assert "connect" in listen.wait_for("callback survey_completed alone-1 of .*: no answer in ").lower()
     listen.stop()
+
+
+def test_an_answer_without_an_end_is_not_kept(daemon, tmp_path):
+    """Only its beginning is shown, and no more is in memory."""
+    long = Receiver(lambda request: (200, {}, b"x" * (96 << 20)))
+    a = Account(daemon)
+    listen = Listen(tmp_path, daemon, a.key("callbacks:read", "apps:write"), long.url)
+    assert "listening" in listen.lines()[0]
+    before = resident_most_kib(listen.process.pid)
+    daemon.api().events(a.event("long-1"))
+    assert listen.wait_for("long-1 of").endswith(": " + "x" * 200)
+    assert resident_most_kib(listen.process.pid) < before + (48 << 10)
+    listen.stop()
+    long.close()
 
 
 def test_a_server_that_restarts_is_waited_for(local, tmp_path):
