@@ -3,6 +3,7 @@
 
 dashboard.py packages [all]          npm ci, if the lock file has changed; all: the tools of tests
                                      and lint too
+dashboard.py packages clients        the same for tests/clients
 dashboard.py bundle OUTPUT DEPFILE   bundles it and writes the C file that embeds it
 dashboard.py format [--check]        lays its sources out
 dashboard.py lint                    checks its types, and its tests'
@@ -36,14 +37,14 @@ def fail(why):
     sys.exit(f"tools/dashboard.py: {why}")
 
 
-def packages(everything):
+def packages(everything, home=HOME):
     """Installs what the lock file names; which one that was is kept beside it."""
     if not shutil.which("npm"):
         fail("there is no npm: ./dev build installs it, or set the build up with -Ddashboard=false")
-    modules = HOME / "node_modules"
+    modules = home / "node_modules"
     modules.mkdir(exist_ok=True)
-    lock_hash = hashlib.sha256((HOME / "package-lock.json").read_bytes()).hexdigest()
-    with open(HOME / ".packages.lock", "w") as turn:
+    lock_hash = hashlib.sha256((home / "package-lock.json").read_bytes()).hexdigest()
+    with open(home / ".packages.lock", "w") as turn:
         fcntl.flock(turn, fcntl.LOCK_EX)  # builds may run side by side
         mark = modules / ".installed"
         installed = mark.read_text().split() if mark.exists() else []
@@ -51,7 +52,7 @@ def packages(everything):
             return
         everything = everything or "all" in installed
         command = ["npm", "ci", "--no-audit", "--no-fund"] + ([] if everything else ["--omit=dev"])
-        done = subprocess.run(command, cwd=HOME, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        done = subprocess.run(command, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               text=True)
         if done.returncode != 0:
             fail(f"npm ci failed; it needs the npm registry:\n{done.stdout}")
@@ -119,7 +120,7 @@ def form(*options):
     packages(True)
     how = "--check" if "--check" in options else "--write"
     return run("node_modules/.bin/prettier", how, "--log-level", "warn", "--config",
-               ".prettierrc.json", ".", "../tests/dashboard")
+               ".prettierrc.json", ".", "../tests/dashboard", "../tests/clients")
 
 
 def lint():
@@ -163,6 +164,8 @@ def main():
         sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))
     if sys.argv[1:] in (["packages"], ["packages", "all"]):
         packages(len(sys.argv) == 3)
+    elif sys.argv[1:] == ["packages", "clients"]:
+        packages(True, ROOT / "tests" / "clients")
     elif len(sys.argv) == 4 and sys.argv[1] == "bundle":
         bundle(sys.argv[2], sys.argv[3])
     else:
