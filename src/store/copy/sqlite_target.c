@@ -161,7 +161,7 @@ static void write_reports(struct sqlite_target *t, const struct copy_chunk *c)
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_report *r = &c->reports[i];
         struct report_sums sums = {.active_live = r->active_live, .active_any = r->active_any};
-        sqlite3_stmt *s = t->apply.set_report;
+        sqlite3_stmt *s = t->apply.reports.set;
         take_part(&sums.live, &r->parts[0]);
         take_part(&sums.test, &r->parts[1]);
         sql_bind_int(s, 1, r->account_no);
@@ -176,7 +176,7 @@ static void write_books(struct sqlite_target *t, const struct copy_chunk *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_book *b = &c->books[i];
-        sqlite3_stmt *s = t->apply.add_book;
+        sqlite3_stmt *s = t->apply.ledger.add;
         sql_bind_int(s, 1, b->key.account_no);
         sql_bind_int(s, 2, b->key.day);
         sql_bind_int(s, 3, b->key.app_no);

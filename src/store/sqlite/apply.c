@@ -13,42 +13,43 @@
 static void prepare(struct apply *a)
 {
     struct sql *q = &a->sql;
-    a->add_event = sql_prepare(
+    a->rows.add = sql_prepare(
         q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,c5,c6,c7,c8,c9,c10,"
            "c11,c12,c13,c14,c15,c16,c17,c18,c19,c20,c21,c22,c23,c24,c25,c26,c27,c28,c29,c30,c31,c32"
            " FROM feed");
     /* See is_plain in apply_rows.c. */
-    a->add_plain = sql_prepare(
+    a->rows.add_plain = sql_prepare(
         q, "INSERT OR FAIL INTO event(" ROW_COLUMNS ") SELECT c0,c1,c2,c3,c4,0,c6,c7,c8,c9,c10,"
            "0,0,c13,c14,c15,NULL,NULL,NULL,NULL,NULL,0,0,?1,c24,0,c26,0,0,0,c30,c31,c32"
            " FROM feed");
-    a->find_status = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
-    a->find_statuses = sql_prepare(q, "SELECT " STATUS_COLUMNS
-                                      ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
-    a->set_status = sql_prepare(
+    a->erasing.find = sql_prepare(q, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
+    a->older.find = sql_prepare(q, "SELECT " STATUS_COLUMNS
+                                   ",id FROM feed CROSS JOIN event ON event.id=feed.c0");
+    a->older.set = sql_prepare(
         q, "UPDATE event SET state=?,reason=?,queue=?,manual=?,"
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
            " WHERE id=?");
     apply_delivered_prepare(a);
     apply_due_prepare(a);
-    a->add_waiting = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"
+    a->waiting.add = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"
                                     " ON CONFLICT DO UPDATE SET count=count+?3");
-    a->drop_waiting =
+    a->waiting.drop =
         sql_prepare(q, "DELETE FROM waiting WHERE segment=? AND accepted_ms=? AND count=0");
-    a->add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
-    a->add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM feed");
-    a->find_report = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
-                                    " AND client_no=?");
-    a->set_report = sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
-                                   "?,?,?,?,?,?,?,?,?,?)");
-    a->add_intraday = sql_prepare(
+    a->rows.add_reversal = sql_prepare(q, "INSERT OR IGNORE INTO reversal VALUES(?,?)");
+    a->rows.add_cap = sql_prepare(q, "INSERT OR IGNORE INTO cap SELECT c0,c1,c2,c3 FROM feed");
+    a->reports.find = sql_prepare(q, "SELECT * FROM report WHERE account_no=? AND day=?"
+                                     " AND client_no=?");
+    a->reports.set =
+        sql_prepare(q, "INSERT OR REPLACE INTO report VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?,"
+                       "?,?,?,?,?,?,?,?,?,?)");
+    a->intraday.add = sql_prepare(
         q, "INSERT INTO intraday VALUES(?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET"
            " survey_starts=survey_starts+?4,conversions=conversions+?5,"
            "active_panelists=active_panelists+?6," MONEY_ADD("earnings", "?7", "?8"));
-    a->add_stats = apply_delivery_stats_prepare(q);
-    a->add_book = books_prepare(q);
-    a->set_object = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
-    a->drop_object = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
+    a->stats.add = apply_delivery_stats_prepare(q);
+    a->ledger.add = books_prepare(q);
+    a->objects.set = sql_prepare(q, "INSERT OR REPLACE INTO object VALUES(?,?,?)");
+    a->objects.drop = sql_prepare(q, "DELETE FROM object WHERE kind=? AND id=?");
 }
 
 static void load_counters(struct apply *a)
@@ -109,15 +110,15 @@ void apply_close(struct apply *a)
         buf_free(&a->attempt.chunk->out);
     free(a->attempt.chunk);
     idmap_free(&a->active.touched);
-    buf_free(&a->block);
+    buf_free(&a->bodies);
     free(a->panelists);
     free(a->order);
-    free(a->due.items);
-    free(a->done.items);
-    free(a->late);
-    free(a->waiting);
-    books_free(&a->books);
-    delivery_stats_rows_free(&a->stats);
+    free(a->due.coming.items);
+    free(a->due.leaving.items);
+    free(a->erasing.late);
+    free(a->waiting.items);
+    books_free(&a->ledger.books);
+    delivery_stats_rows_free(&a->stats.rows);
     *a = (struct apply){0};
 }
 
@@ -165,8 +166,8 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     CHECK_MAGIC(m, MEMTABLE_MAGIC);
     struct apply_counters before = a->counters;
     a->m = m;
-    a->due.count = a->done.count = a->late_count = a->waiting_count = 0;
-    books_clear(&a->books);
+    a->due.coming.count = a->due.leaving.count = a->erasing.late_count = a->waiting.count = 0;
+    books_clear(&a->ledger.books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
     apply_keys(a);

@@ -42,11 +42,57 @@ struct apply_waits {
     int by;
 };
 
+/* What each step has of its own: its statements, and what it gathers before they run. */
+
+struct apply_due_rows { /* apply_due.c */
+    sqlite3_stmt *add, *drop, *drop_range, *pass;
+    struct apply_dues coming, leaving;
+    const struct apply_due *at, *end; /* where drop_range stands, in the order of the table */
+};
+
+struct apply_delivering { /* apply_delivered.c */
+    sqlite3_stmt *set;
+    struct apply_row *at, *next, *end; /* where it stands, in the order of the table */
+};
+
+struct apply_waiting_rows { /* apply_waiting.c: how many more wait than before, in parts */
+    sqlite3_stmt *add, *drop;
+    struct apply_waits *items;
+    size_t count, capacity;
+};
+
+struct apply_active_rows { /* apply_reports.c: the statements are of one day's table */
+    int64_t day;
+    sqlite3_stmt *any, *find, *add, *update;
+    struct idmap touched; /* days since the last purge, by apply_day_key */
+};
+
+struct apply_intraday { /* what is yet to be added to the slots of one account's day */
+    sqlite3_stmt *add;
+    int32_t day;
+    uint32_t account_no; /* 0: nothing */
+    struct intraday_slot slots[INTRADAY_SLOTS];
+};
+
+struct apply_attempt_rows { /* of one day's table */
+    int64_t day;
+    sqlite3_stmt *add;
+    struct attempt_chunk *chunk;
+};
+
+struct apply_erasing { /* apply_erase.c */
+    sqlite3_stmt *find;
+    uint64_t *late; /* callbacks erased earlier that this memtable has an outcome of */
+    size_t late_count, late_capacity;
+    int64_t erased;
+};
+
 struct apply {
     struct sql sql;
     struct feed feed;
     struct hash_secret secret;
     uint64_t generation; /* of the memtable applied last */
+    struct memtable *m;  /* of the transaction under way */
     struct apply_counters counters;
     struct {
         uint32_t no;
@@ -54,49 +100,37 @@ struct apply {
         sqlite3_stmt *add_body;
     } segment; /* the open one; 0: none yet */
     struct {
-        int64_t day;
-        sqlite3_stmt *any, *find, *add, *update;
-        struct idmap touched; /* days since the last purge, by apply_day_key */
-    } active;
-    struct { /* what is yet to be added to the slots of one account's day */
-        int32_t day;
-        uint32_t account_no; /* 0: nothing */
-        struct intraday_slot slots[INTRADAY_SLOTS];
-    } intraday;
+        sqlite3_stmt *add, *add_plain, *add_reversal, *add_cap;
+    } rows;
     struct {
-        int64_t day;
+        sqlite3_stmt *find, *set;
+    } older, reports;
+    struct {
+        sqlite3_stmt *set, *drop;
+    } objects;
+    struct {
         sqlite3_stmt *add;
-        struct attempt_chunk *chunk;
-    } attempt;
-    sqlite3_stmt *add_event, *add_plain, *find_status, *find_statuses, *set_status, *set_delivered,
-        *add_due, *drop_due, *drop_dues, *pass_due, *add_waiting, *drop_waiting, *add_reversal,
-        *add_cap, *find_report, *set_report, *add_intraday, *add_stats, *add_book, *set_object,
-        *drop_object;
+        struct books books; /* what the transaction adds */
+    } ledger;
+    struct {
+        sqlite3_stmt *add;
+        struct delivery_stats_rows rows; /* what the transaction adds */
+    } stats;
+    struct apply_delivering delivering;
+    struct apply_due_rows due;
+    struct apply_waiting_rows waiting;
+    struct apply_active_rows active;
+    struct apply_intraday intraday;
+    struct apply_attempt_rows attempt;
+    struct apply_erasing erasing;
     /* Room that is kept from one memtable to the next. */
     struct key128 *panelists; /* by event */
     void *order;              /* what is being sorted */
     size_t panelist_capacity, order_capacity;
-    struct buf block;            /* of bodies */
-    struct apply_dues due, done; /* what comes into the lanes and what leaves them */
-    struct apply_waits *waiting; /* how many more wait than before, in parts */
-    size_t waiting_count, waiting_capacity;
-    struct books books;               /* what the transaction adds to the ledger */
-    struct delivery_stats_rows stats; /* the same, to the counts of attempts */
+    struct buf bodies; /* a block of them */
     /* Called before each commit, inside the transaction; NULL: nobody. */
     void (*ending)(struct apply *a, void *context);
     void *ending_context;
-    /* The transaction under way. */
-    struct memtable *m;
-    int64_t erased;
-    /* Where statements stand that go through rows, in the order of the table. */
-    struct {
-        struct apply_row *at, *set, *end;
-    } delivering;
-    struct {
-        const struct apply_due *at, *end;
-    } dropping;
-    uint64_t *late; /* callbacks erased earlier that this memtable has an outcome of */
-    size_t late_count, late_capacity;
 };
 
 /* a->sql is open and migrated; reads where the store stands. */

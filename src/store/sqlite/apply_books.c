@@ -57,5 +57,5 @@ void books_write(struct sql *q, sqlite3_stmt *add, struct books *books)
 
 void apply_books(struct apply *a)
 {
-    books_write(&a->sql, a->add_book, &a->books);
+    books_write(&a->sql, a->ledger.add, &a->ledger.books);
 }

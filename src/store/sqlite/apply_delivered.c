@@ -85,7 +85,7 @@ static void count_delivered(struct apply *a, sqlite3_value **row, uint64_t id)
     apply_count(a, CALLBACK_PENDING, CALLBACK_DELIVERED, COUNTED_DELIVERED & ~counted);
     apply_waits(a, (uint32_t)sqlite3_value_int64(row[ARG_SEGMENT]),
                 sqlite3_value_int64(row[ARG_ACCEPTED]), -1);
-    books_move(&a->books, &key, sqlite3_value_int64(row[ARG_REWARD]),
+    books_move(&a->ledger.books, &key, sqlite3_value_int64(row[ARG_REWARD]),
                sqlite3_value_int64(row[ARG_REVENUE]), CALLBACK_PENDING, CALLBACK_DELIVERED);
 }
 
@@ -102,12 +102,12 @@ static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **row
     sqlite3_result_int(context, 1);
 }
 
-/* A place of its own: what is new may be asked for once all that is meant is known. */
+/* Its own cursor: SQLite may evaluate SET after WHERE has finished. */
 static void delivered_due_ms(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 1);
     struct apply *a = sqlite3_user_data(context);
-    const struct apply_row *at = find(&a->delivering.set, a->delivering.end, argv[0]);
+    const struct apply_row *at = find(&a->delivering.next, a->delivering.end, argv[0]);
     if (at)
         sqlite3_result_int64(context, at->entry->status.place.due_ms);
 }
@@ -124,7 +124,7 @@ void apply_delivered_prepare(struct apply *a)
     add_function(a, "has_outcome", 1, has_outcome);
     add_function(a, "is_delivered", ARG_COUNT, is_delivered);
     add_function(a, "delivered_due_ms", 1, delivered_due_ms);
-    a->set_delivered =
+    a->delivering.set =
         sql_prepare_f(&a->sql,
                       "UPDATE OR FAIL event SET state=%d,queue=%d,due_ms=delivered_due_ms(id),"
                       "attempts=attempts+1,counted=counted|%u WHERE id>=? AND id<=?"
@@ -138,11 +138,11 @@ size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count)
     for (size_t start = 0, i = 1; i <= count; i++) {
         if (i < count && rows[i].id - rows[i - 1].id <= GAP_MOST)
             continue;
-        a->delivering.at = a->delivering.set = &rows[start];
+        a->delivering.at = a->delivering.next = &rows[start];
         a->delivering.end = &rows[i];
-        sql_bind_int(a->set_delivered, 1, (int64_t)rows[start].id);
-        sql_bind_int(a->set_delivered, 2, (int64_t)rows[i - 1].id);
-        sql_run(&a->sql, a->set_delivered);
+        sql_bind_int(a->delivering.set, 1, (int64_t)rows[start].id);
+        sql_bind_int(a->delivering.set, 2, (int64_t)rows[i - 1].id);
+        sql_run(&a->sql, a->delivering.set);
         start = i;
     }
     for (size_t i = 0; i < count; i++)

@@ -17,12 +17,12 @@ static void queue(struct apply_dues *dues, lane_no lane, int64_t due_ms, uint64_
 
 void apply_queue_due(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
 {
-    queue(&a->due, lane, due_ms, id);
+    queue(&a->due.coming, lane, due_ms, id);
 }
 
 void apply_queue_done(struct apply *a, lane_no lane, int64_t due_ms, uint64_t id)
 {
-    queue(&a->done, lane, due_ms, id);
+    queue(&a->due.leaving, lane, due_ms, id);
 }
 
 static int by_due(const void *x, const void *y)
@@ -46,10 +46,10 @@ static void sort(struct apply_dues *dues)
 
 static void drop_one(struct apply *a, const struct apply_due *due)
 {
-    sql_bind_int(a->drop_due, 1, (int64_t)due->lane);
-    sql_bind_int(a->drop_due, 2, due->due_ms);
-    sql_bind_int(a->drop_due, 3, (int64_t)due->id);
-    sql_run(&a->sql, a->drop_due);
+    sql_bind_int(a->due.drop, 1, (int64_t)due->lane);
+    sql_bind_int(a->due.drop, 2, due->due_ms);
+    sql_bind_int(a->due.drop, 3, (int64_t)due->id);
+    sql_run(&a->sql, a->due.drop);
 }
 
 static void bind_range(sqlite3_stmt *s, const struct apply_due *first, const struct apply_due *last)
@@ -64,7 +64,7 @@ static void bind_range(sqlite3_stmt *s, const struct apply_due *first, const str
 /* Whether little else lies between them. */
 static bool is_dense(struct apply *a, const struct apply_due *first, size_t count)
 {
-    sqlite3_stmt *s = a->pass_due;
+    sqlite3_stmt *s = a->due.pass;
     bind_range(s, first, first + count - 1);
     sql_bind_int(s, 6, (int64_t)(count + count / 4 + STRANGERS_MOST));
     bool many = sql_row(&a->sql, s) && sql_int(s, 0) != 0;
@@ -86,10 +86,10 @@ static void drop_some(struct apply *a, const struct apply_due *first, size_t cou
         drop_some(a, first + count / 2, count - count / 2);
         return;
     }
-    a->dropping.at = first;
-    a->dropping.end = first + count;
-    bind_range(a->drop_dues, first, first + count - 1);
-    sql_run(&a->sql, a->drop_dues);
+    a->due.at = first;
+    a->due.end = first + count;
+    bind_range(a->due.drop_range, first, first + count - 1);
+    sql_run(&a->sql, a->due.drop_range);
 }
 
 /* Whether it is one of those meant; they are asked for in their order. */
@@ -97,27 +97,27 @@ static void is_done(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     ASSERT(argc == 2);
     struct apply *a = sqlite3_user_data(context);
-    const struct apply_due *at = a->dropping.at, *end = a->dropping.end;
+    const struct apply_due *at = a->due.at, *end = a->due.end;
     int64_t due_ms = sqlite3_value_int64(argv[0]);
     uint64_t id = (uint64_t)sqlite3_value_int64(argv[1]);
     while (at < end && (at->due_ms < due_ms || (at->due_ms == due_ms && at->id < id)))
         at++;
-    a->dropping.at = at;
+    a->due.at = at;
     sqlite3_result_int(context, at < end && at->due_ms == due_ms && at->id == id);
 }
 
 static void drop_due(struct apply *a)
 {
-    const struct apply_dues *done = &a->done;
+    const struct apply_dues *done = &a->due.leaving;
     size_t start = 0;
-    sort(&a->done);
+    sort(&a->due.leaving);
     for (size_t i = 1; i <= done->count; i++) {
         if (i < done->count && done->items[i].lane == done->items[start].lane)
             continue;
         drop_some(a, done->items + start, i - start);
         start = i;
     }
-    a->done.count = 0;
+    a->due.leaving.count = 0;
 }
 
 /* --- what comes -------------------------------------------------------------------------------
@@ -131,9 +131,9 @@ static void due_column(const void *context, size_t row, int column, sqlite3_cont
 
 static void add_due(struct apply *a)
 {
-    sort(&a->due);
-    feed_run(&a->sql, a->add_due, &a->feed, a->due.count, due_column, a->due.items);
-    a->due.count = 0;
+    sort(&a->due.coming);
+    feed_run(&a->sql, a->due.add, &a->feed, a->due.coming.count, due_column, a->due.coming.items);
+    a->due.coming.count = 0;
 }
 
 void apply_due(struct apply *a)
@@ -147,10 +147,10 @@ void apply_due_prepare(struct apply *a)
     struct sql *q = &a->sql;
     ASSERT(sqlite3_create_function_v2(q->db, "is_done", 2, SQLITE_UTF8, a, is_done, NULL, NULL,
                                       NULL) == SQLITE_OK);
-    a->add_due = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
-    a->drop_due = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
-    a->drop_dues = sql_prepare(q, "DELETE FROM due WHERE lane=?1 AND (due_ms,id)>=(?2,?3)"
-                                  " AND (due_ms,id)<=(?4,?5) AND is_done(due_ms,id)");
-    a->pass_due = sql_prepare(q, "SELECT (due_ms,id)<=(?4,?5) FROM due WHERE lane=?1"
+    a->due.add = sql_prepare(q, "INSERT OR IGNORE INTO due SELECT c0,c1,c2 FROM feed");
+    a->due.drop = sql_prepare(q, "DELETE FROM due WHERE lane=? AND due_ms=? AND id=?");
+    a->due.drop_range = sql_prepare(q, "DELETE FROM due WHERE lane=?1 AND (due_ms,id)>=(?2,?3)"
+                                       " AND (due_ms,id)<=(?4,?5) AND is_done(due_ms,id)");
+    a->due.pass = sql_prepare(q, "SELECT (due_ms,id)<=(?4,?5) FROM due WHERE lane=?1"
                                  " AND (due_ms,id)>=(?2,?3) ORDER BY due_ms,id LIMIT 1 OFFSET ?6");
 }

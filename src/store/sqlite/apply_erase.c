@@ -50,16 +50,16 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
 {
     struct sql *q = &a->sql;
     struct callback_status before;
-    sql_bind_int(a->find_status, 1, (int64_t)id);
-    if (!sql_row(q, a->find_status))
+    sql_bind_int(a->erasing.find, 1, (int64_t)id);
+    if (!sql_row(q, a->erasing.find))
         return;
-    status_read(a->find_status, &before);
-    int64_t type = sql_int(a->find_status, STATUS_TYPE_COLUMN);
-    int64_t client_no = sql_int(a->find_status, STATUS_CLIENT_COLUMN);
-    int64_t occurred_ms = sql_int(a->find_status, STATUS_OCCURRED_COLUMN);
-    int64_t accepted_ms = sql_int(a->find_status, STATUS_ACCEPTED_COLUMN);
-    struct apply_money money = apply_money_read(a->find_status, id);
-    sql_reset(a->find_status);
+    status_read(a->erasing.find, &before);
+    int64_t type = sql_int(a->erasing.find, STATUS_TYPE_COLUMN);
+    int64_t client_no = sql_int(a->erasing.find, STATUS_CLIENT_COLUMN);
+    int64_t occurred_ms = sql_int(a->erasing.find, STATUS_OCCURRED_COLUMN);
+    int64_t accepted_ms = sql_int(a->erasing.find, STATUS_ACCEPTED_COLUMN);
+    struct apply_money money = apply_money_read(a->erasing.find, id);
+    sql_reset(a->erasing.find);
     if (type == EVENT_SURVEY_STARTED)
         erase_active(a, e, clock_day(occurred_ms), client_no);
     if (type == EVENT_SURVEY_DISQUALIFIED)
@@ -81,8 +81,8 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
         return;
     apply_count(a, before.state, after.state, 0);
     apply_waits(a, segment, accepted_ms, -1);
-    books_move(&a->books, &money.key, money.reward_micros, money.revenue_micros, before.state,
-               after.state);
+    books_move(&a->ledger.books, &money.key, money.reward_micros, money.revenue_micros,
+               before.state, after.state);
 }
 
 static void set_block(struct sql *q, sqlite3_stmt *s, struct str bytes, uint64_t block)
@@ -116,13 +116,13 @@ static void erase_body(struct apply *a, uint32_t segment, uint64_t id)
     sqlite3_stmt *find = sql_prepare_f(q, "SELECT bodies FROM bodies_%u WHERE block=?", segment);
     sql_bind_int(find, 1, (int64_t)block);
     bool found = sql_row(q, find);
-    buf_clear(&a->block);
+    buf_clear(&a->bodies);
     if (found)
-        body_block_erase(sql_str(find, 0), id, &a->block);
+        body_block_erase(sql_str(find, 0), id, &a->bodies);
     sql_finalize(find);
     if (found)
         set_block(q, sql_prepare_f(q, "UPDATE bodies_%u SET bodies=? WHERE block=?", segment),
-                  buf_str(&a->block), block);
+                  buf_str(&a->bodies), block);
 }
 
 /* What partners' servers answered may repeat the id, and so may the Location of a redirect. */
@@ -146,7 +146,7 @@ static void erase_event(struct apply *a, const struct erasure_slices *e, uint64_
     sql_run(q, e->clear);
     if (sqlite3_changes(q->db) == 0)
         return;
-    a->erased++;
+    a->erasing.erased++;
     erase_callback(a, e, id, segment);
     erase_attempts(a, id);
     if (has_bodies)
@@ -183,20 +183,20 @@ static void apply_erase(struct apply *a, const struct mem_erase *what)
         .clear = sql_prepare(&a->sql, "UPDATE event SET panelist_id=?,session_id=NULL,mid=NULL,"
                                       "segment=0,signature_offset=0 WHERE id=? AND panelist_id=?"),
     };
-    a->erased = 0;
+    a->erasing.erased = 0;
     sqlite3_stmt *s = sql_prepare(&a->sql, "SELECT no,has_bodies FROM segment");
     while (sql_row(&a->sql, s))
         erase_in_segment(a, &e, (uint32_t)sql_int(s, 0), sql_int(s, 1) != 0);
     sql_finalize(s);
     sql_finalize(e.clear);
     if (what->request)
-        what->request->erased = a->erased;
+        what->request->erased = a->erasing.erased;
 }
 
 void apply_erases(struct apply *a)
 {
-    for (size_t i = 0; i < a->late_count; i++)
-        erase_attempts(a, a->late[i]);
+    for (size_t i = 0; i < a->erasing.late_count; i++)
+        erase_attempts(a, a->erasing.late[i]);
     for (size_t i = 0; i < a->m->erase_count; i++)
         apply_erase(a, &a->m->erases[i]);
 }

@@ -7,7 +7,7 @@
 static void write_slot(struct apply *a, int at)
 {
     const struct intraday_slot *slot = &a->intraday.slots[at];
-    sqlite3_stmt *s = a->add_intraday;
+    sqlite3_stmt *s = a->intraday.add;
     sql_bind_int(s, 1, a->intraday.day);
     sql_bind_int(s, 2, a->intraday.account_no);
     sql_bind_int(s, 3, at);
@@ -23,7 +23,8 @@ void apply_intraday_end(struct apply *a)
     for (int i = 0; a->intraday.account_no != 0 && i < INTRADAY_SLOTS; i++)
         if (!intraday_slot_is_empty(&a->intraday.slots[i]))
             write_slot(a, i);
-    memset(&a->intraday, 0, sizeof a->intraday);
+    a->intraday.account_no = 0;
+    memset(a->intraday.slots, 0, sizeof a->intraday.slots);
 }
 
 void apply_intraday_open(struct apply *a, uint32_t account_no, int32_t day)

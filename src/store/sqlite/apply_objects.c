@@ -5,7 +5,7 @@ void apply_objects(struct apply *a)
 {
     for (size_t i = 0; i < a->m->object_count; i++) {
         const struct mem_object *o = &a->m->objects[i];
-        sqlite3_stmt *s = o->document.p ? a->set_object : a->drop_object;
+        sqlite3_stmt *s = o->document.p ? a->objects.set : a->objects.drop;
         sql_bind_int(s, 1, o->kind);
         sql_bind_str(s, 2, o->id);
         if (o->document.p)

@@ -12,8 +12,9 @@
  * texts of its attempt are still to go. */
 static void note_late(struct apply *a, uint64_t id)
 {
-    a->late = xgrow(a->late, &a->late_capacity, a->late_count + 1, sizeof *a->late);
-    a->late[a->late_count++] = id;
+    a->erasing.late = xgrow(a->erasing.late, &a->erasing.late_capacity, a->erasing.late_count + 1,
+                            sizeof *a->erasing.late);
+    a->erasing.late[a->erasing.late_count++] = id;
 }
 
 /* An event's row as it was. */
@@ -34,7 +35,7 @@ static void update_event(struct apply *a, const struct older *before)
         note_late(a, entry->id);
     if (before->status.wait == WAIT_DUE)
         apply_queue_done(a, before->status.lane, before->status.place.due_ms, entry->id);
-    sqlite3_stmt *s = a->set_status;
+    sqlite3_stmt *s = a->older.set;
     sql_bind_int(s, 1, after.state);
     sql_bind_int(s, 2, after.reason);
     sql_bind_int(s, 3, after.wait);
@@ -51,7 +52,7 @@ static void update_event(struct apply *a, const struct older *before)
     apply_count(a, before->status.state, after.state, entry->counted & ~before->counted);
     apply_waits(a, before->segment, before->accepted_ms,
                 (after.state == CALLBACK_PENDING) - (before->status.state == CALLBACK_PENDING));
-    books_move(&a->books, &before->money.key, before->money.reward_micros,
+    books_move(&a->ledger.books, &before->money.key, before->money.reward_micros,
                before->money.revenue_micros, before->status.state, after.state);
 }
 
@@ -65,7 +66,7 @@ static void id_column(const void *context, size_t row, int column, sqlite3_conte
 static size_t read_older(struct apply *a, const struct apply_row *order, size_t count,
                          struct older *ret)
 {
-    sqlite3_stmt *s = a->find_statuses;
+    sqlite3_stmt *s = a->older.find;
     size_t found = 0;
     feed_set(&a->feed, count, id_column, order);
     for (size_t i = 0; sql_row(&a->sql, s); i++) {

@@ -205,12 +205,12 @@ static void apply_row(struct apply *a, const struct report_order *order, size_t 
 {
     struct report_sums sums = {0};
     apply_intraday_open(a, order->account_no, order->day);
-    sql_bind_int(a->find_report, 1, order->account_no);
-    sql_bind_int(a->find_report, 2, order->day);
-    sql_bind_int(a->find_report, 3, order->client_no);
-    if (sql_row(&a->sql, a->find_report)) {
-        report_sums_read(a->find_report, &sums);
-        sql_reset(a->find_report);
+    sql_bind_int(a->reports.find, 1, order->account_no);
+    sql_bind_int(a->reports.find, 2, order->day);
+    sql_bind_int(a->reports.find, 3, order->client_no);
+    if (sql_row(&a->sql, a->reports.find)) {
+        report_sums_read(a->reports.find, &sums);
+        sql_reset(a->reports.find);
     }
     int64_t bits = 0;
     bool open = false;
@@ -230,11 +230,11 @@ static void apply_row(struct apply *a, const struct report_order *order, size_t 
         open |= bits != 0;
         bits = 0;
     }
-    sql_bind_int(a->set_report, 1, order->account_no);
-    sql_bind_int(a->set_report, 2, order->day);
-    sql_bind_int(a->set_report, 3, order->client_no);
-    report_sums_bind(a->set_report, &sums);
-    sql_run(&a->sql, a->set_report);
+    sql_bind_int(a->reports.set, 1, order->account_no);
+    sql_bind_int(a->reports.set, 2, order->day);
+    sql_bind_int(a->reports.set, 3, order->client_no);
+    report_sums_bind(a->reports.set, &sums);
+    sql_run(&a->sql, a->reports.set);
 }
 
 void apply_reports(struct apply *a)

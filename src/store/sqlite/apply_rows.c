@@ -101,15 +101,15 @@ static void add_bodies(struct apply *a, const struct apply_row *order, size_t co
     }
     starts[blocks] = count;
     feed_run(&a->sql, a->segment.add_body, &a->feed, blocks, body_column,
-             &(struct body_rows){&a->block, order, starts});
+             &(struct body_rows){&a->bodies, order, starts});
     free(starts);
 }
 
 static void add_reversal(struct apply *a, uint64_t id, const struct event *e)
 {
-    sql_bind_int(a->add_reversal, 1, (int64_t)event_id_of(e->account_no, e->original_no));
-    sql_bind_int(a->add_reversal, 2, (int64_t)id);
-    sql_run(&a->sql, a->add_reversal);
+    sql_bind_int(a->rows.add_reversal, 1, (int64_t)event_id_of(e->account_no, e->original_no));
+    sql_bind_int(a->rows.add_reversal, 2, (int64_t)id);
+    sql_run(&a->sql, a->rows.add_reversal);
 }
 
 /* What a new event adds to everything but its own row. */
@@ -119,7 +119,7 @@ static void count_event(struct apply *a, const struct mem_entry *entry, const st
     apply_count(a, CALLBACK_NONE, status->state, entry->counted);
     if (status->state == CALLBACK_PENDING)
         apply_waits(a, a->segment.no, e->accepted_ms, 1);
-    books_owe(&a->books, e, status->state);
+    books_owe(&a->ledger.books, e, status->state);
     if (status->wait == WAIT_DUE)
         apply_queue_due(a, status->lane, status->place.due_ms, entry->id);
     if (e->original_no != 0)
@@ -136,20 +136,20 @@ static void add_rows(struct apply *a, sqlite3_stmt *s, const struct apply_row *o
 static void add_events(struct apply *a, const struct apply_row *order, size_t count)
 {
     size_t begin = 0, run = 0; /* what is to be added yet; plain ones at its end */
-    sql_bind_int(a->add_plain, 1, a->segment.no);
+    sql_bind_int(a->rows.add_plain, 1, a->segment.no);
     for (size_t i = 0; i <= count; i++) {
         if (i < count && order[i].is_plain) {
             run++;
             continue;
         }
         if (run >= PLAIN_RUN) {
-            add_rows(a, a->add_event, order + begin, i - run - begin);
-            add_rows(a, a->add_plain, order + i - run, run);
+            add_rows(a, a->rows.add, order + begin, i - run - begin);
+            add_rows(a, a->rows.add_plain, order + i - run, run);
             begin = i;
         }
         run = 0;
     }
-    add_rows(a, a->add_event, order + begin, count - begin);
+    add_rows(a, a->rows.add, order + begin, count - begin);
 }
 
 static void payment_column(const void *context, size_t row, int column, sqlite3_context *to)
@@ -195,5 +195,5 @@ void apply_rows(struct apply *a)
             order[bodies++] = order[i];
     add_bodies(a, order, bodies);
     apply_due(a);
-    feed_run(&a->sql, a->add_cap, &a->feed, m->payment_count, payment_column, m->payments);
+    feed_run(&a->sql, a->rows.add_cap, &a->feed, m->payment_count, payment_column, m->payments);
 }

@@ -35,14 +35,14 @@ sqlite3_stmt *apply_delivery_stats_prepare(struct sql *q)
 void apply_delivery_stats(struct apply *a)
 {
     const struct memtable *m = a->m;
-    delivery_stats_rows_clear(&a->stats);
+    delivery_stats_rows_clear(&a->stats.rows);
     for (size_t i = 0; i < m->attempt_count; i++)
-        delivery_stats_rows_count(&a->stats, account_of_id(m->attempts[i].id), m->attempts[i].lane,
-                                  &m->attempts[i].attempt);
-    if (a->stats.count == 0)
+        delivery_stats_rows_count(&a->stats.rows, account_of_id(m->attempts[i].id),
+                                  m->attempts[i].lane, &m->attempts[i].attempt);
+    if (a->stats.rows.count == 0)
         return;
-    delivery_stats_rows_end(&a->stats);
-    feed_run(&a->sql, a->add_stats, &a->feed, a->stats.count, row_column, a->stats.items);
+    delivery_stats_rows_end(&a->stats.rows);
+    feed_run(&a->sql, a->stats.add, &a->feed, a->stats.rows.count, row_column, a->stats.rows.items);
 }
 
 /* --- what has become old ---------------------------------------------------------------------- */

@@ -12,15 +12,16 @@ void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by)
 {
     if (by == 0)
         return;
-    if (a->waiting_count > 0) {
-        struct apply_waits *last = &a->waiting[a->waiting_count - 1];
+    if (a->waiting.count > 0) {
+        struct apply_waits *last = &a->waiting.items[a->waiting.count - 1];
         if (last->segment == segment && last->accepted_ms == accepted_ms) {
             last->by += by;
             return;
         }
     }
-    a->waiting = xgrow(a->waiting, &a->waiting_capacity, a->waiting_count + 1, sizeof *a->waiting);
-    a->waiting[a->waiting_count++] = (struct apply_waits){segment, accepted_ms, by};
+    a->waiting.items = xgrow(a->waiting.items, &a->waiting.capacity, a->waiting.count + 1,
+                             sizeof *a->waiting.items);
+    a->waiting.items[a->waiting.count++] = (struct apply_waits){segment, accepted_ms, by};
 }
 
 static int by_place(const void *x, const void *y)
@@ -33,30 +34,30 @@ static int by_place(const void *x, const void *y)
 
 static void add(struct apply *a, const struct apply_waits *w)
 {
-    sqlite3_stmt *s = a->add_waiting;
+    sqlite3_stmt *s = a->waiting.add;
     sql_bind_int(s, 1, w->segment);
     sql_bind_int(s, 2, w->accepted_ms);
     sql_bind_int(s, 3, w->by);
     sql_run(&a->sql, s);
     if (w->by > 0)
         return;
-    sql_bind_int(a->drop_waiting, 1, w->segment);
-    sql_bind_int(a->drop_waiting, 2, w->accepted_ms);
-    sql_run(&a->sql, a->drop_waiting);
+    sql_bind_int(a->waiting.drop, 1, w->segment);
+    sql_bind_int(a->waiting.drop, 2, w->accepted_ms);
+    sql_run(&a->sql, a->waiting.drop);
 }
 
 void apply_waiting(struct apply *a)
 {
-    if (a->waiting_count > 0)
-        qsort(a->waiting, a->waiting_count, sizeof *a->waiting, by_place);
-    for (size_t i = 0; i < a->waiting_count;) {
-        struct apply_waits sum = a->waiting[i];
-        for (i++; i < a->waiting_count && by_place(&a->waiting[i], &sum) == 0; i++)
-            sum.by += a->waiting[i].by;
+    if (a->waiting.count > 0)
+        qsort(a->waiting.items, a->waiting.count, sizeof *a->waiting.items, by_place);
+    for (size_t i = 0; i < a->waiting.count;) {
+        struct apply_waits sum = a->waiting.items[i];
+        for (i++; i < a->waiting.count && by_place(&a->waiting.items[i], &sum) == 0; i++)
+            sum.by += a->waiting.items[i].by;
         if (sum.by != 0)
             add(a, &sum);
     }
-    a->waiting_count = 0;
+    a->waiting.count = 0;
 }
 
 int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise)
