@@ -317,14 +317,17 @@ void delivery_get_numbers(struct delivery *delivery, struct delivery_numbers *re
     *ret = (struct delivery_numbers){0};
     for (size_t i = 0; i < delivery->count; i++) {
         struct dispatcher *d = delivery->dispatchers[i];
-        ret->in_flight += atomic_load_explicit(&d->pub_in_flight, memory_order_relaxed);
-        ret->callbacks_in_ram += atomic_load_explicit(&d->pub_in_ram, memory_order_relaxed);
-        ret->lanes += atomic_load_explicit(&d->pub_lanes, memory_order_relaxed);
-        ret->lanes_suspended += atomic_load_explicit(&d->pub_suspended, memory_order_relaxed);
-        ret->duration_ms_total += atomic_load_explicit(&d->duration_ms_total, memory_order_relaxed);
+        ret->in_flight += atomic_load_explicit(&d->published.in_flight, memory_order_relaxed);
+        ret->callbacks_in_ram += atomic_load_explicit(&d->published.in_ram, memory_order_relaxed);
+        ret->lanes += atomic_load_explicit(&d->published.lanes, memory_order_relaxed);
+        ret->lanes_suspended += atomic_load_explicit(&d->published.suspended, memory_order_relaxed);
+        ret->duration_ms_total +=
+            atomic_load_explicit(&d->published.duration_ms_total, memory_order_relaxed);
         for (size_t b = 0; b < DELIVERY_DURATIONS; b++)
-            ret->durations[b] += atomic_load_explicit(&d->durations[b], memory_order_relaxed);
+            ret->durations[b] +=
+                atomic_load_explicit(&d->published.durations[b], memory_order_relaxed);
         for (size_t c = 0; c < ATTEMPT_CLASSES; c++)
-            ret->attempts[c] += atomic_load_explicit(&d->attempts[c], memory_order_relaxed);
+            ret->attempts[c] +=
+                atomic_load_explicit(&d->published.attempts[c], memory_order_relaxed);
     }
 }

@@ -21,10 +21,10 @@ int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane)
 {
     const struct lane_shared *in = &d->shared;
     int64_t bytes_each = in->in_ram > 0 ? in->in_ram_bytes / in->in_ram : CALLBACK_BYTES_LIKELY;
-    int64_t total = d->room_bytes / bytes_each;
-    if (total > d->room_total)
-        total = d->room_total;
-    int64_t room = total - in->in_ram - d->room_reserved;
+    int64_t total = d->room.bytes / bytes_each;
+    if (total > d->room.total)
+        total = d->room.total;
+    int64_t room = total - in->in_ram - d->room.reserved;
     if (lane->in_ram >= LANE_ROOM_ALWAYS)
         room -= total / 8; /* kept for lanes that have next to nothing yet */
     return room > 0 ? (int32_t)room : 0;
@@ -143,9 +143,9 @@ static void set_wanting_room(struct dispatcher *d, struct lane *lane, bool wants
         return;
     lane->turn.is_wanting_room = wants;
     if (wants)
-        list_push(&d->wants_room, &lane->turn.wants_room);
+        list_push(&d->room.wanted_by, &lane->turn.wants_room);
     else
-        list_remove(&d->wants_room, &lane->turn.wants_room);
+        list_remove(&d->room.wanted_by, &lane->turn.wants_room);
 }
 
 /* Takes the lane out of the dispatcher and frees it. */
@@ -211,7 +211,7 @@ static struct lane_decision decide(struct dispatcher *d, struct lane *lane)
     struct lane_means means = {
         .seat = dispatcher_has_seat(d, lane_is_sick(lane)) && lease_runs(d, lane),
         .page_seat = d->pages < DISPATCHER_PAGES && !dispatcher_outcomes_full(d),
-        .dates = d->old_recordings == 0,
+        .dates = d->recording.old == 0,
         .room = dispatcher_room(d, lane),
     };
     lane_ripen(lane, &now);
@@ -289,14 +289,14 @@ static void run_wanting_room(struct dispatcher *d)
 {
     if (dispatcher_outcomes_full(d))
         return;
-    for (size_t n = d->wants_room.count; n > 0 && d->pages < DISPATCHER_PAGES; n--) {
-        struct link *link = d->wants_room.first;
+    for (size_t n = d->room.wanted_by.count; n > 0 && d->pages < DISPATCHER_PAGES; n--) {
+        struct link *link = d->room.wanted_by.first;
         if (!link)
             break;
         struct lane *lane = CONTAINER_OF(link, struct lane, turn.wants_room);
         set_wanting_room(d, lane, false);
         visit(d, lane);
-        if (d->wants_room.last == link) /* served it was not: nor would the next */
+        if (d->room.wanted_by.last == link) /* served it was not: nor would the next */
             break;
     }
 }
@@ -316,16 +316,16 @@ static void wake_due(struct dispatcher *d, int64_t mono_ms)
 
 static void publish(struct dispatcher *d)
 {
-    atomic_store_explicit(&d->pub_in_flight, d->in_flight, memory_order_relaxed);
-    atomic_store_explicit(&d->pub_in_ram, d->shared.in_ram, memory_order_relaxed);
-    atomic_store_explicit(&d->pub_lanes, (long long)d->lanes.count, memory_order_relaxed);
-    atomic_store_explicit(&d->pub_suspended, d->suspended, memory_order_relaxed);
+    atomic_store_explicit(&d->published.in_flight, d->seats.taken, memory_order_relaxed);
+    atomic_store_explicit(&d->published.in_ram, d->shared.in_ram, memory_order_relaxed);
+    atomic_store_explicit(&d->published.lanes, (long long)d->lanes.count, memory_order_relaxed);
+    atomic_store_explicit(&d->published.suspended, d->suspended, memory_order_relaxed);
 }
 
 static int64_t stop_deadline(const struct dispatcher *d)
 {
     int64_t at = 0;
-    for (struct link *link = d->tries.first; link; link = link->next) {
+    for (struct link *link = d->tries.under_way.first; link; link = link->next) {
         int64_t ends =
             CONTAINER_OF(link, struct try, link)->ends_mono_ms + DISPATCHER_STOP_SLACK_MS;
         at = ends > at ? ends : at;
@@ -337,10 +337,10 @@ static void run_stopping(struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopped)
         return;
-    if (d->tries.count > 0 && mono_ms >= stop_deadline(d))
+    if (d->tries.under_way.count > 0 && mono_ms >= stop_deadline(d))
         dispatcher_cancel_all(d);
     dispatcher_submit(d);
-    if (d->tries.count > 0 || d->recordings > 0 || d->pages > 0)
+    if (d->tries.under_way.count > 0 || d->recording.under_way > 0 || d->pages > 0)
         return;
     d->stopped = true;
     dispatcher_close_inbox(d);
@@ -359,7 +359,7 @@ static bool has_more(const struct dispatcher *d)
 static int64_t next_wake(const struct dispatcher *d, int64_t mono_ms)
 {
     if (d->stopping)
-        return d->stopped || d->tries.count == 0 ? INT64_MAX : stop_deadline(d);
+        return d->stopped || d->tries.under_way.count == 0 ? INT64_MAX : stop_deadline(d);
     if (d->failed) /* nothing is done any more: the process is about to end */
         return INT64_MAX;
     if (has_more(d))
@@ -393,7 +393,7 @@ static void tick_end(void *context)
         run_ready(d);
         dispatcher_submit(d);
     }
-    d->tick_starts = 0;
+    d->seats.tick_starts = 0;
     if (d->stopping)
         run_stopping(d, now.mono_ms);
     if (now.mono_ms - d->health_swept_mono_ms >= HEALTH_SWEEP_MS) {
@@ -416,14 +416,14 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->index = index;
     d->delivery = delivery;
     d->outside = outside;
-    d->seats = seats;
-    d->room_total = room;
-    d->room_bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
+    d->seats.total = seats;
+    d->room.total = room;
+    d->room.bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
     d->inbox.most_bytes = LIMIT_CALLBACKS_HANDED_BYTES / delivery->count;
-    d->unrecorded_most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
+    d->recording.most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
     d->shared.give_up_ms = callback_give_up_ms(&delivery->schedule);
-    d->clock_mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
-    d->clock_wall_ms = outside->wall_ms(outside);
+    d->clock.mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
+    d->clock.wall_ms = outside->wall_ms(outside);
     dispatcher_open_inbox(d);
     outside->context = d;
     outside->on_tick_end = tick_end;
@@ -441,7 +441,7 @@ static void free_lane(void *context, struct hash_node *node)
 void dispatcher_free(struct dispatcher *d)
 {
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    ASSERT(d->tries.count == 0 && d->recordings == 0 && d->pages == 0);
+    ASSERT(d->tries.under_way.count == 0 && d->recording.under_way == 0 && d->pages == 0);
     d->outside->on_tick_end = NULL;
     if (!d->stopped)
         dispatcher_close_inbox(d);

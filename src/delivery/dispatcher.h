@@ -77,6 +77,43 @@ try {
 
 struct outcomes_sent;
 
+struct dispatcher_room { /* for callbacks in memory */
+    int64_t total, reserved, bytes;
+    struct list wanted_by; /* lanes */
+};
+
+struct dispatcher_seats { /* for tries under way */
+    int64_t total, taken, by_sick, by_tests;
+    int64_t tick_starts; /* so many were started in this tick */
+};
+
+struct dispatcher_tries {
+    struct list under_way;
+    struct list finished; /* to be freed at the tick's end */
+    struct list spare;    /* to be used again, a bounded number */
+};
+
+struct dispatcher_recording { /* outcomes, on their way into the store */
+    struct outcomes_sent *gathering, *spare;
+    int64_t bytes, most_bytes;
+    int32_t under_way; /* batches */
+    int32_t old;       /* of these, from before the clock was put back */
+};
+
+struct dispatcher_clock {
+    uint32_t epoch; /* how often it was put back */
+    int64_t wall_ms, mono_ms;
+    bool jumped;     /* forward: what waited may be due */
+    int64_t back_ms; /* it was put back by so much: see dispatcher_watch_clock */
+};
+
+/* For any thread: some of it at the end of each tick, some with each attempt. */
+struct dispatcher_published {
+    atomic_llong in_flight, in_ram, lanes, suspended;
+    atomic_llong attempts[ATTEMPT_CLASSES];
+    atomic_llong durations[DELIVERY_DURATIONS], duration_ms_total;
+};
+
 struct dispatcher {
     uint32_t magic;
     int index;
@@ -84,31 +121,21 @@ struct dispatcher {
     struct outside *outside;
     struct hash_map lanes, healths; /* by hash_number of the lane's */
     struct hash_map destinations;
-    struct list touched, ready[2], wants_room; /* ready: 0 healthy, 1 sick */
+    struct list touched, ready[2]; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
     struct lane_shared shared;
-    int64_t room_total, room_reserved, room_bytes;
+    struct dispatcher_room room;
+    struct dispatcher_seats seats;
+    struct dispatcher_tries tries;
+    struct dispatcher_recording recording;
+    struct dispatcher_clock clock;
     int32_t pages;
-    int64_t seats, in_flight, sick_in_flight, tests_in_flight;
-    int64_t tick_starts; /* so many tries were started in this tick */
-    struct list tries;
-    struct list finished; /* tries to be freed at the tick's end */
-    struct list spare;    /* tries to be used again, a bounded number */
-    struct outcomes_sent *gathering, *spare_recording;
-    int64_t unrecorded_bytes, unrecorded_most_bytes; /* of outcomes */
-    int32_t recordings;                              /* under way */
-    int32_t old_recordings; /* of these, from before the clock was put back */
-    uint32_t clock_epoch;   /* how often it was */
-    int64_t clock_wall_ms, clock_mono_ms, health_swept_mono_ms;
-    int64_t wake_mono_ms;  /* what the outside has been told */
-    bool clock_jumped;     /* forward: what waited may be due */
-    int64_t clock_back_ms; /* it was put back by so much: see dispatcher_watch_clock */
+    int64_t health_swept_mono_ms;
+    int64_t wake_mono_ms; /* what the outside has been told */
     bool failed, stopping, stopped;
     int64_t suspended;
     struct inbox inbox;
-    /* Published for any thread at the end of each tick. */
-    atomic_llong pub_in_flight, pub_in_ram, pub_lanes, pub_suspended, attempts[ATTEMPT_CLASSES];
-    atomic_llong durations[DELIVERY_DURATIONS], duration_ms_total;
+    struct dispatcher_published published;
 };
 
 struct delivery {
@@ -217,7 +244,7 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status);
 /* Whether as many outcomes wait to be recorded as may: the store is slow, or cannot be written. */
 static inline bool dispatcher_outcomes_full(const struct dispatcher *d)
 {
-    return d->unrecorded_bytes >= d->unrecorded_most_bytes;
+    return d->recording.bytes >= d->recording.most_bytes;
 }
 void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_decision *what);
 /* Adds one outcome; its attempt's texts are copied. */

@@ -18,16 +18,16 @@ struct lane_now dispatcher_now(struct dispatcher *d)
 {
     int64_t mono_ms = d->outside->mono_ms(d->outside);
     int64_t wall_ms = d->outside->wall_ms(d->outside);
-    int64_t expected_ms = d->clock_wall_ms + (mono_ms - d->clock_mono_ms);
+    int64_t expected_ms = d->clock.wall_ms + (mono_ms - d->clock.mono_ms);
     if (wall_ms - expected_ms > WALL_JUMP_MS)
-        d->clock_jumped = true;
+        d->clock.jumped = true;
     if (acceptance_goes_back(expected_ms, wall_ms)) {
-        d->clock_back_ms += expected_ms - wall_ms;
+        d->clock.back_ms += expected_ms - wall_ms;
         expected_ms = wall_ms;
     }
-    d->clock_wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
-    d->clock_mono_ms = mono_ms;
-    return (struct lane_now){.wall_ms = d->clock_wall_ms, .mono_ms = mono_ms};
+    d->clock.wall_ms = wall_ms > expected_ms ? wall_ms : expected_ms;
+    d->clock.mono_ms = mono_ms;
+    return (struct lane_now){.wall_ms = d->clock.wall_ms, .mono_ms = mono_ms};
 }
 
 /* --- what follows ---------------------------------------------------------------------------- */
@@ -42,28 +42,28 @@ static void put_back_lane(void *context, struct hash_node *node)
     struct dispatcher *d = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
     struct lane_now now = dispatcher_now(d);
-    lane_clock_back(lane, d->clock_back_ms, &now);
+    lane_clock_back(lane, d->clock.back_ms, &now);
     dispatcher_touch(d, lane);
 }
 
 void dispatcher_watch_clock(struct dispatcher *d)
 {
-    if (d->clock_back_ms > 0) {
+    if (d->clock.back_ms > 0) {
         dispatcher_submit(d);
-        d->old_recordings = d->recordings;
-        d->clock_epoch++;
+        d->recording.old = d->recording.under_way;
+        d->clock.epoch++;
         hash_map_visit(&d->lanes, put_back_lane, d);
-    } else if (d->clock_jumped) { /* forward: what was to wait is due */
+    } else if (d->clock.jumped) { /* forward: what was to wait is due */
         hash_map_visit(&d->lanes, touch_lane, d);
     }
-    d->clock_back_ms = 0;
-    d->clock_jumped = false;
+    d->clock.back_ms = 0;
+    d->clock.jumped = false;
 }
 
 void dispatcher_recorded_old(struct dispatcher *d)
 {
-    ASSERT(d->old_recordings > 0);
-    if (--d->old_recordings == 0)
+    ASSERT(d->recording.old > 0);
+    if (--d->recording.old == 0)
         hash_map_visit(&d->lanes, touch_lane, d);
 }
 
@@ -107,8 +107,8 @@ static void resent(struct task *task)
         lane_note_late(lane, r->late_ms, &now);
         dispatcher_touch(d, lane);
     }
-    d->recordings--;
-    if (r->clock_epoch != d->clock_epoch)
+    d->recording.under_way--;
+    if (r->clock_epoch != d->clock.epoch)
         dispatcher_recorded_old(d);
     arena_free(&r->arena);
     free(r);
@@ -122,7 +122,7 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
     r->dispatcher = d;
     r->lane = lane->no;
     r->late_ms = late_ms;
-    r->clock_epoch = d->clock_epoch;
+    r->clock_epoch = d->clock.epoch;
     r->resend = (struct resend){
         .done = {.run = resent},
         .reply_to = d->outside->executor,
@@ -131,7 +131,7 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
         .now_ms = now->wall_ms,
         .only_states = 1u << (c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_PENDING),
     };
-    d->recordings++;
+    d->recording.under_way++;
     store_resend(d->delivery->store, &r->resend);
 }
 

@@ -54,10 +54,11 @@ static void note_certificate(struct dispatcher *d, struct health *h, const struc
 void dispatcher_count_attempt(struct dispatcher *d, const struct try *t)
 {
     ASSERT((unsigned)t->x.class < ATTEMPT_CLASSES);
-    atomic_fetch_add_explicit(&d->attempts[t->x.class], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&d->durations[duration_bucket(t->x.duration_ms)], 1,
+    atomic_fetch_add_explicit(&d->published.attempts[t->x.class], 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->published.durations[duration_bucket(t->x.duration_ms)], 1,
                               memory_order_relaxed);
-    atomic_fetch_add_explicit(&d->duration_ms_total, t->x.duration_ms, memory_order_relaxed);
+    atomic_fetch_add_explicit(&d->published.duration_ms_total, t->x.duration_ms,
+                              memory_order_relaxed);
 }
 
 void dispatcher_count(struct dispatcher *d, const struct try *t, const struct lane_now *now)

@@ -92,7 +92,7 @@ static void page_done(struct task *task)
     ASSERT(lane);
     struct lane_now now = dispatcher_now(d);
     d->pages--;
-    d->room_reserved -= request->reserved;
+    d->room.reserved -= request->reserved;
     if (request->page.status == STORE_OK && lane->scans.is_stale) {
         drop_items(&request->page);
         lane_page_failed(lane, &now);
@@ -124,7 +124,7 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
     };
     if (!sweep && what->page_kind != PAGE_LATE)
         request->reserved = (int32_t)what->page_limit;
-    d->room_reserved += request->reserved;
+    d->room.reserved += request->reserved;
     d->pages++;
     if (what->page_kind == PAGE_PROBE)
         destination_give_probe(lane->destination, lane);
@@ -156,7 +156,7 @@ static void recording_free(struct outcomes_sent *r)
 /* One is kept with its memory, unless that has grown large: each tick of a busy loop records. */
 static void recording_give(struct dispatcher *d, struct outcomes_sent *r)
 {
-    if (d->spare_recording || r->batch.arena.total_bytes > SPARE_RECORDING_BYTES) {
+    if (d->recording.spare || r->batch.arena.total_bytes > SPARE_RECORDING_BYTES) {
         recording_free(r);
         return;
     }
@@ -164,13 +164,13 @@ static void recording_give(struct dispatcher *d, struct outcomes_sent *r)
     arena_reset(&b->arena);
     *b = (struct outcome_batch){.arena = b->arena, .items = b->items};
     r->bytes = 0;
-    d->spare_recording = r;
+    d->recording.spare = r;
 }
 
 void dispatcher_free_spare_recording(struct dispatcher *d)
 {
-    recording_free(d->spare_recording);
-    d->spare_recording = NULL;
+    recording_free(d->recording.spare);
+    d->recording.spare = NULL;
 }
 
 /* What was refused is another node's to tell of. */
@@ -203,9 +203,9 @@ static void recorded(struct task *task)
             leases_end(d->delivery->leases, o->lane);
     }
     tell_outcomes(d->delivery, &r->batch);
-    d->recordings--;
-    d->unrecorded_bytes -= r->bytes;
-    if (r->clock_epoch != d->clock_epoch)
+    d->recording.under_way--;
+    d->recording.bytes -= r->bytes;
+    if (r->clock_epoch != d->clock.epoch)
         dispatcher_recorded_old(d);
     recording_give(d, r);
 }
@@ -214,22 +214,23 @@ static void recorded(struct task *task)
 static bool goes_elsewhere(const struct dispatcher *d, lane_no lane)
 {
     struct leases *all = d->delivery->leases;
-    return d->gathering && all && all->of &&
-           leases_of(all, lane) != leases_of(all, d->gathering->batch.items[0].lane);
+    return d->recording.gathering && all && all->of &&
+           leases_of(all, lane) != leases_of(all, d->recording.gathering->batch.items[0].lane);
 }
 
 void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
 {
     if (goes_elsewhere(d, outcome->lane))
         dispatcher_submit(d);
-    if (!d->gathering) {
-        d->gathering = d->spare_recording ? d->spare_recording : xcalloc(1, sizeof(*d->gathering));
-        d->spare_recording = NULL;
-        d->gathering->dispatcher = d;
-        d->gathering->clock_epoch = d->clock_epoch;
-        d->recordings++;
+    if (!d->recording.gathering) {
+        d->recording.gathering =
+            d->recording.spare ? d->recording.spare : xcalloc(1, sizeof(*d->recording.gathering));
+        d->recording.spare = NULL;
+        d->recording.gathering->dispatcher = d;
+        d->recording.gathering->clock_epoch = d->clock.epoch;
+        d->recording.under_way++;
     }
-    struct outcomes_sent *r = d->gathering;
+    struct outcomes_sent *r = d->recording.gathering;
     struct outcome_batch *b = &r->batch;
     b->items = xgrow(b->items, &r->capacity, b->count + 1, sizeof(struct outcome));
     struct outcome *o = &b->items[b->count++];
@@ -244,12 +245,12 @@ void dispatcher_record(struct dispatcher *d, const struct outcome *outcome)
 
 void dispatcher_submit(struct dispatcher *d)
 {
-    struct outcomes_sent *r = d->gathering;
+    struct outcomes_sent *r = d->recording.gathering;
     if (!r)
         return;
-    d->gathering = NULL;
+    d->recording.gathering = NULL;
     r->bytes = (int64_t)(r->batch.arena.total_bytes + r->batch.count * sizeof *r->batch.items);
-    d->unrecorded_bytes += r->bytes;
+    d->recording.bytes += r->bytes;
     r->batch.done.run = recorded;
     r->batch.reply_to = d->outside->executor;
     store_record(d->delivery->store, &r->batch);

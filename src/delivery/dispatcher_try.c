@@ -25,20 +25,20 @@ bool dispatcher_has_seat(const struct dispatcher *d, bool sick)
 {
     /* Sick lanes hold at most half of the seats, since theirs are the ones that hang until the
      * deadline. */
-    int64_t most_sick = d->seats > 1 ? d->seats / 2 : 1;
+    int64_t most_sick = d->seats.total > 1 ? d->seats.total / 2 : 1;
     int64_t starts = sick ? DISPATCHER_TICK_STARTS : most_healthy(DISPATCHER_TICK_STARTS);
-    if (d->failed || d->stopping || d->tick_starts >= starts || d->in_flight >= d->seats ||
-        dispatcher_outcomes_full(d))
+    if (d->failed || d->stopping || d->seats.tick_starts >= starts ||
+        d->seats.taken >= d->seats.total || dispatcher_outcomes_full(d))
         return false;
-    return sick ? d->sick_in_flight < most_sick
-                : d->in_flight - d->sick_in_flight < most_healthy(d->seats);
+    return sick ? d->seats.by_sick < most_sick
+                : d->seats.taken - d->seats.by_sick < most_healthy(d->seats.total);
 }
 
 /* Test callbacks: a small share, which is free of what deliveries hold. */
 static bool has_test_seat(const struct dispatcher *d, const struct destination *to)
 {
-    int64_t most = d->seats / TESTS_OF_SEATS;
-    return d->in_flight < d->seats && d->tests_in_flight < (most > 1 ? most : 1) &&
+    int64_t most = d->seats.total / TESTS_OF_SEATS;
+    return d->seats.taken < d->seats.total && d->seats.by_tests < (most > 1 ? most : 1) &&
            destination_has_test_seat(to);
 }
 
@@ -48,10 +48,10 @@ static void done(struct exchange *x);
  * allocating them anew each time was a tenth of what the loop does for it. */
 static struct try *try_take(struct dispatcher *d)
 {
-    struct link *link = d->spare.last; /* what is still in the cache */
+    struct link *link = d->tries.spare.last; /* what is still in the cache */
     if (!link)
         return xcalloc(1, sizeof(struct try));
-    list_remove(&d->spare, link);
+    list_remove(&d->tries.spare, link);
     struct try *t = CONTAINER_OF(link, struct try, link);
     struct callback_request request = t->request;
     struct buf request_headers = t->x.request_headers, response = t->x.response_headers,
@@ -82,8 +82,8 @@ static void try_give(struct dispatcher *d, struct try *t)
                    t->x.response_body.capacity;
     app_unref(t->app);
     t->link = (struct link){0};
-    if (d->spare.count < SPARE_TRIES && bytes <= SPARE_TRY_BYTES)
-        list_push(&d->spare, &t->link);
+    if (d->tries.spare.count < SPARE_TRIES && bytes <= SPARE_TRY_BYTES)
+        list_push(&d->tries.spare, &t->link);
     else
         try_free(t);
 }
@@ -118,7 +118,7 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
     t->x.connect_timeout_ms = timeout_ms < CONNECT_TIMEOUT_MS ? timeout_ms : CONNECT_TIMEOUT_MS;
     t->x.done = done;
     t->x.retry_after_ms = -1;
-    list_push(&d->tries, &t->link);
+    list_push(&d->tries.under_way, &t->link);
     return t;
 }
 
@@ -203,9 +203,9 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
         t->is_probe = true;
         destination_begin_probe(t->destination, lane);
     }
-    d->in_flight++;
-    d->tick_starts++;
-    d->sick_in_flight += t->is_sick;
+    d->seats.taken++;
+    d->seats.tick_starts++;
+    d->seats.by_sick += t->is_sick;
     d->outside->start(d->outside, &t->x);
     return true;
 }
@@ -337,10 +337,10 @@ static struct attempt attempt_of(const struct try *t, enum lane_kind kind, struc
 
 static void let_seats_go(struct dispatcher *d, struct try *t)
 {
-    d->tests_in_flight -= t->test != NULL;
+    d->seats.by_tests -= t->test != NULL;
     t->destination->tests_in_flight -= t->test != NULL;
-    d->in_flight--;
-    d->sick_in_flight -= t->is_sick;
+    d->seats.taken--;
+    d->seats.by_sick -= t->is_sick;
     t->destination->in_flight--;
 }
 
@@ -435,8 +435,8 @@ static void done(struct exchange *x)
     struct try *t = CONTAINER_OF(x, struct try, x);
     struct dispatcher *d = t->dispatcher;
     CHECK_MAGIC(d, DISPATCHER_MAGIC);
-    list_remove(&d->tries, &t->link);
-    list_push(&d->finished, &t->link);
+    list_remove(&d->tries.under_way, &t->link);
+    list_push(&d->tries.finished, &t->link);
     hide_sig(x, t->request.sig);
     if (x->class == ATTEMPT_OK && t->app->success_answer.rule != SUCCESS_ANY)
         judge_answer(t);
@@ -448,8 +448,8 @@ static void done(struct exchange *x)
 
 void dispatcher_free_finished(struct dispatcher *d)
 {
-    struct link *link = d->finished.first;
-    d->finished = (struct list){0};
+    struct link *link = d->tries.finished.first;
+    d->tries.finished = (struct list){0};
     while (link) {
         struct try *t = CONTAINER_OF(link, struct try, link);
         link = link->next;
@@ -459,8 +459,8 @@ void dispatcher_free_finished(struct dispatcher *d)
 
 void dispatcher_free_spare(struct dispatcher *d)
 {
-    struct link *link = d->spare.first;
-    d->spare = (struct list){0};
+    struct link *link = d->tries.spare.first;
+    d->tries.spare = (struct list){0};
     while (link) {
         struct try *t = CONTAINER_OF(link, struct try, link);
         link = link->next;
@@ -495,8 +495,8 @@ static void cancel(struct dispatcher *d, struct try *t)
 void dispatcher_cancel_all(struct dispatcher *d)
 {
     struct link *link;
-    while ((link = list_pop(&d->tries)) != NULL) {
-        list_push(&d->finished, link);
+    while ((link = list_pop(&d->tries.under_way)) != NULL) {
+        list_push(&d->tries.finished, link);
         cancel(d, CONTAINER_OF(link, struct try, link));
     }
 }
@@ -556,7 +556,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
     t->destination = to;
     to->in_flight++;
     to->tests_in_flight++;
-    d->in_flight++;
-    d->tests_in_flight++;
+    d->seats.taken++;
+    d->seats.by_tests++;
     d->outside->start(d->outside, &t->x);
 }

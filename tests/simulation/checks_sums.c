@@ -37,9 +37,9 @@ void checks_memory(struct sim *sim)
         struct dispatcher *d = sim->delivery->dispatchers[i];
         struct memory_sum sum = {.sim = sim};
         hash_map_visit(&d->lanes, add_lane, &sum);
-        if (sum.in_ram != d->shared.in_ram || sum.in_ram > d->room_total)
+        if (sum.in_ram != d->shared.in_ram || sum.in_ram > d->room.total)
             sim_found(sim, CHECK_MEMORY, "loop %zu holds %lld callbacks, counts %lld, may %lld", i,
-                      (long long)sum.in_ram, (long long)d->shared.in_ram, (long long)d->room_total);
+                      (long long)sum.in_ram, (long long)d->shared.in_ram, (long long)d->room.total);
     }
 }
 

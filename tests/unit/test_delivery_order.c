@@ -155,7 +155,7 @@ static void a_tick_starts_a_bounded_number(void)
 {
     enum { APPS = 60 };
     struct world *w = world_open(1, "1h");
-    w->delivery->dispatchers[0]->seats = 1000;
+    w->delivery->dispatchers[0]->seats.total = 1000;
     w->answer = fails_for_1;
     for (uint32_t app = 1; app <= APPS; app++) {
         world_set_app(w, app, (int)app);
