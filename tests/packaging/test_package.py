@@ -43,6 +43,19 @@ def test_it_says_what_it_is_and_needs(package):
     assert 1000 < int(field(package, "Installed-Size")) < 50000
 
 
+# docs/decisions/shared-libraries.md; the second line are those that some releases have as archives.
+LIBRARIES = {"libssl", "libcrypto", "libsodium", "libsqlite3", "libpq", "libcares", "libnghttp2", "libz", "libcurl", "libc",
+             "libllhttp", "libsimdjson", "libstdc++", "libgcc_s", "libm", "ld-linux-x86-64", "ld-linux-aarch64"}
+
+
+@needs_dpkg
+def test_it_links_what_it_uses_and_nothing_else(package):
+    binary = package[1] / "usr/bin/postbackd"
+    needed = re.findall(r"\(NEEDED\).*\[(.+?)\.so", run("readelf", "-d", binary))
+    assert len(needed) > 5 and set(needed) <= LIBRARIES, set(needed) - LIBRARIES
+    assert run("ldd", "-u", binary) == ""  # none that it does not call
+
+
 @needs_dpkg
 def test_it_has_what_is_promised(package):
     root = package[1]
