@@ -8,8 +8,8 @@ from checks import spell
 from schema import faults, look_up
 
 CHARACTERS = string.printable.replace("\v", "") + "äß€\u2028\U0001f600\u0301\x7f\x01"
-URLS = ("https://partner.example", "http://partner.example:8080/cb?x=%20", "HTTPS://user:pass@a-b.example/{PanelistId}",
-        "https://partner.example/cb?id={RewardId}&a={Reward}")
+URLS = ("https://127.0.0.1:9", "http://127.0.0.1:9/cb?x=%20", "HTTP://user:pass@127.0.0.1:9/{PanelistId}",
+        "http://127.0.0.1:9/cb?id={RewardId}&a={Reward}")  # where nobody listens, and never beyond this machine
 
 
 def draw(dice, schema, document):

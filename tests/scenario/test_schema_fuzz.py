@@ -73,7 +73,7 @@ def bodies(dice, world, name, body):
     if name == "createRecovery":
         body["From"], body["To"] = spell(now() - timedelta(days=2)), spell(now() - timedelta(days=1))
     if name == "sendTestCallback":
-        body["Send"], body["Url"] = False, body.get("Url") or "https://partner.example/"
+        body["Send"], body["Url"] = False, body.get("Url") or "http://127.0.0.1:9/"
         for field in ("Reward", "RevenueAmount"):
             if field in body and body["RewardType"] not in ("ad_hoc", "offer_completion_reversed"):
                 body[field] = str(body[field]).lstrip("-")
