@@ -12,6 +12,7 @@
 #include "net/tls.h"
 #include "store/store_open.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
@@ -146,6 +147,30 @@ static void check_postgresql(struct findings *f, const char *what, const char *u
     buf_free(&name);
 }
 
+static bool has_file(const char *directory, const char *name)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/%s", directory, name);
+    bool has = access(buf_c(&path), F_OK) == 0;
+    buf_free(&path);
+    return has;
+}
+
+/* The journal holds what is acknowledged: the start never makes a new database beside it. */
+static bool has_journal(const char *directory)
+{
+    struct buf path = {0};
+    buf_printf(&path, "%s/journal", directory);
+    DIR *journal = opendir(buf_c(&path));
+    bool has = false;
+    for (struct dirent *e; journal && !has && (e = readdir(journal));)
+        has = e->d_name[0] != '.';
+    if (journal)
+        closedir(journal);
+    buf_free(&path);
+    return has;
+}
+
 static void check_sqlite(struct findings *f, const char *directory)
 {
     int version = 0, known = sqlite_store_version_known();
@@ -155,6 +180,9 @@ static void check_sqlite(struct findings *f, const char *directory)
         say(f, true, "store", "sqlite:%s is not there yet: the start makes it", directory);
     else if (access(directory, R_OK | W_OK | X_OK) != 0)
         say(f, false, "store", "sqlite:%s: %s", directory, strerror(errno));
+    else if (!has_file(directory, "postbackd.db") && has_journal(directory))
+        say(f, false, "store", "sqlite:%s has a journal and no database: put back its database",
+            directory);
     else if (!sqlite_store_version(directory, &version, &why))
         say_why(f, "store", why);
     else if (version > 0 && version < known)
@@ -185,6 +213,10 @@ static void check_master_key(struct findings *f, const struct daemon_options *o)
         say(f, true, "master key", "POSTBACKD_MASTER_KEY");
     else if (!master_key_file_check(o->store_directory, &is_there, &why))
         say_why(f, "master key", why);
+    else if (!is_there && has_file(o->store_directory, "postbackd.db"))
+        say(f, false, "master key",
+            "%s/master.key is missing: the store has secrets that only its key opens",
+            o->store_directory);
     else
         say(f, true, "master key", "%s/master.key%s", o->store_directory,
             is_there ? "" : " is not there yet: the start makes it");

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from harness import Daemon
+from harness import POSTGRESQL, Account, Daemon
 from raw import Authority
 from test_cli import WRONG, assert_one_line, run
 
@@ -86,6 +86,25 @@ def test_a_store_that_cannot_be_used(tmp_path):
     assert found["master key"][0] == "failed" and "damaged" in found["master key"][1]
     found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1, POSTBACKD_MASTER_KEY="ab" * 32)
     assert found["master key"] == ("ok", "POSTBACKD_MASTER_KEY")
+
+
+@pytest.mark.skipif(POSTGRESQL != "", reason="files of SQLite's")
+def test_a_part_of_a_store_is_missing(tmp_path):
+    """A restored backup without its key, and a journal without its database: the start refuses both."""
+    d = Daemon(tmp_path).start()
+    Account(d)
+    d.stop()
+    store = tmp_path / "store"
+    settings = ("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store)
+    (store / "master.key").rename(tmp_path / "elsewhere")
+    found = check(*settings, status=1)
+    assert found["store"][0] == "ok" and "master.key is missing" in found["master key"][1]
+    assert check(*settings, POSTBACKD_MASTER_KEY="ab" * 32)["master key"][0] == "ok"
+    (tmp_path / "elsewhere").rename(store / "master.key")
+    for file in store.glob("postbackd.db*"):
+        file.unlink()
+    found = check(*settings, status=1)
+    assert found["master key"][0] == "ok" and "a journal and no database" in found["store"][1]
 
 
 def test_a_database_that_does_not_answer(tmp_path):
