@@ -34,6 +34,7 @@ static const struct field_rule app_rules[] = {
     {"RequestFormat", true, true},
     {"TrimDecimals", true, true},
     {"NumericOfferGoalId", true, true},
+    {"WithholdTests", true, true},
     {"ClientCertificate", true, true},
     {"CallbackSecret", true, false},
 };
@@ -191,6 +192,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     app_request_format(f, a);
     fields_bool(f, "TrimDecimals", &t->trim_decimals);
     fields_bool(f, "NumericOfferGoalId", &t->numeric_goal_ids);
+    fields_bool(f, "WithholdTests", &t->withhold_tests);
     t->reward_decimals = (uint8_t)decimals;
     t->disqualification_cap = (uint32_t)cap;
     a->timeout_ms = (int32_t)timeout_s * 1000;

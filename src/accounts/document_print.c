@@ -154,6 +154,7 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     json_key_c(&w, "RequestFormat", request_format_name(a->request_format));
     json_key_bool(&w, "TrimDecimals", t->trim_decimals);
     json_key_bool(&w, "NumericOfferGoalId", t->numeric_goal_ids);
+    json_key_bool(&w, "WithholdTests", t->withhold_tests);
     secrets(&w, "Secret", &a->secrets, vault, env);
     if (a->certificate.pem.p) {
         text(&w, "ClientCertificate", a->certificate.pem);

@@ -304,6 +304,7 @@ static void read_app_terms(struct document_reader *r, struct app *a)
     t->negative_ad_hoc = flag(r, "NegativeAdHoc");
     t->trim_decimals = newer_flag(r, "TrimDecimals");
     t->numeric_goal_ids = newer_flag(r, "NumericOfferGoalId");
+    t->withhold_tests = newer_flag(r, "WithholdTests");
     t->unwanted_types = read_unwanted_types(r);
     read_disabled_lanes(r, t);
     read_lane_enabled(r, a);

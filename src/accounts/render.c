@@ -83,6 +83,7 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_key_c(w, "RequestFormat", request_format_name(a->request_format));
     json_key_bool(w, "TrimDecimals", t->trim_decimals);
     json_key_bool(w, "NumericOfferGoalId", t->numeric_goal_ids);
+    json_key_bool(w, "WithholdTests", t->withhold_tests);
     if (a->certificate.pem.p)
         certificate(w, &a->certificate);
     if (with_secret)

@@ -55,7 +55,7 @@ enum callback_reason {
     REASON_ENDPOINT_DOWN = 5, /* its lane was down long past its last slot: callback_end.h */
     REASON_GONE = 6,          /* answered 410 */
     REASON_FINAL_STATUS = 7,  /* answered with one of the app's FinalStatuses */
-    REASON_NOT_WANTED = 8,    /* the app's RewardTypes leave its type out */
+    REASON_NOT_WANTED = 8,    /* the app's RewardTypes or WithholdTests leave it out */
 };
 #define REASON_LAST REASON_NOT_WANTED
 
@@ -76,14 +76,15 @@ struct app_terms {
     uint8_t reward_decimals;       /* 0..6 */
     bool legacy_fields, extended_fields, negative_ad_hoc;
     bool trim_decimals, numeric_goal_ids; /* of the body: 72 for 72.00, 5 for "5" */
+    bool withhold_tests;                  /* callbacks of test events are skipped */
     uint32_t unwanted_types;              /* bit n: callbacks of enum event_type n are skipped */
     bool has_url[LANE_KINDS];             /* a URL is configured for that lane now */
     bool lane_disabled[LANE_KINDS];       /* by a 410 */
 };
 
-static inline bool app_wants(const struct app_terms *terms, enum event_type type)
+static inline bool app_wants(const struct app_terms *terms, enum event_type type, bool is_test)
 {
-    return !(terms->unwanted_types >> type & 1);
+    return !(terms->unwanted_types >> type & 1) && !(is_test && terms->withhold_tests);
 }
 
 /* One reported event that passed validation; the store decides the rest. */

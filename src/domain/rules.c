@@ -128,7 +128,7 @@ static void set_state(struct event *e, const struct candidate *c)
         e->reason_skipped = REASON_IMPORTED;
     else if (!c->terms->has_url[e->lane])
         e->reason_skipped = REASON_NO_URL;
-    else if (!app_wants(c->terms, e->type))
+    else if (!app_wants(c->terms, e->type, e->is_test))
         e->reason_skipped = REASON_NOT_WANTED;
     else
         e->state = CALLBACK_PENDING;

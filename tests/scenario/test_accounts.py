@@ -18,7 +18,7 @@ APP_FIELDS = ["AppId", "Name", "Enabled", "CurrencyValue", "RewardDecimals", "Di
               "DisqualificationCap", "SuccessCallbackUrl", "FailureCallbackUrl", "OfferCallbackUrl",
               "TimeoutSeconds", "MaxConcurrency", "RatePerSecond", "LegacyFields", "ExtendedFields",
               "NegativeAdHoc", "FinalStatuses", "SuccessAnswer", "RewardTypes", "RequestFormat",
-              "TrimDecimals", "NumericOfferGoalId"]
+              "TrimDecimals", "NumericOfferGoalId", "WithholdTests"]
 
 
 def fresh(prefix):
@@ -77,7 +77,7 @@ def test_apps(api, account):
         "MaxConcurrency": body["MaxConcurrency"], "RatePerSecond": body["RatePerSecond"],
         "LegacyFields": False, "ExtendedFields": False, "NegativeAdHoc": False,
         "FinalStatuses": [], "RewardTypes": None, "SuccessAnswer": None, "RequestFormat": "json",
-        "TrimDecimals": False, "NumericOfferGoalId": False}
+        "TrimDecimals": False, "NumericOfferGoalId": False, "WithholdTests": False}
     assert api.get(location).json == body
     assert api.get(path, query={"limit": 1}).json["Items"] == [body]
     assert '"CurrencyValue":72.50,' in api.get(location).text  # as it was given
@@ -172,7 +172,7 @@ BAD_APP = [
     ("TimeoutSeconds", 2), ("TimeoutSeconds", 31), ("TimeoutSeconds", None), ("TimeoutSeconds", "10"),
     ("MaxConcurrency", 0), ("MaxConcurrency", -1), ("RatePerSecond", -1), ("RatePerSecond", "x"),
     ("LegacyFields", "true"), ("ExtendedFields", 1), ("NegativeAdHoc", None), ("Enabled", None), ("TrimDecimals", 1),
-    ("NumericOfferGoalId", "true"),
+    ("NumericOfferGoalId", "true"), ("WithholdTests", 1),
     ("Name", 5), ("Name", None),
     ("SuccessCallbackUrl", "ftp://example.com/"), ("SuccessCallbackUrl", "example.com/x"),
     ("SuccessCallbackUrl", "https://example.com/#x"), ("SuccessCallbackUrl", "https://"),
@@ -297,7 +297,7 @@ def test_patch_changes_only_what_is_given(api, daemon):
                "LegacyFields": True, "ExtendedFields": True, "NegativeAdHoc": True, "Enabled": False,
                "FinalStatuses": [404, 422], "RewardTypes": ["ad_hoc", "offer_clicked"],
                "SuccessAnswer": {"Field": "status", "Value": "ok"}, "RequestFormat": "get",
-               "TrimDecimals": True, "NumericOfferGoalId": True}
+               "TrimDecimals": True, "NumericOfferGoalId": True, "WithholdTests": True}
     wanted = dict(before)
     for name, value in changes.items():
         wanted[name] = value

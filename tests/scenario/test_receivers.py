@@ -113,6 +113,36 @@ def test_reward_types_hold_after_a_restart(own_daemon, receiver):
     assert callback(a, "rt-after")["Reason"] == "not_wanted"
 
 
+# --- WithholdTests ------------------------------------------------------------------------------
+
+def test_tests_are_withheld_where_the_app_says(daemon, receiver):
+    a = Account(daemon, receiver.url, WithholdTests=True)
+    api = daemon.api()
+    api.events([a.event("wt-test", IsTest=True), a.event("wt-offer", "offer_completed", IsTest=True),
+                a.event("wt-real"), a.event("wt-back", "offer_completion_reversed", OriginalRewardId="wt-offer")])
+    ended(a, "wt-real", "delivered")
+    for reward_id in ("wt-test", "wt-offer", "wt-back"):
+        found = callback(a, reward_id)
+        assert (found["State"], found["Reason"], found["Attempts"]) == ("skipped", "not_wanted", []), found
+    answer = api.post("/api/v1/apps/%s/test-callback" % a.app_id, {"RewardType": "ad_hoc", "PanelistId": "u"})
+    assert answer.status == 200 and answer.json["Status"] == 200, answer  # asked for, so it is sent
+    a.patch(WithholdTests=False)
+    assert api.post("/api/v1/callbacks/wt-test/resend", query={"partnerId": a.partner_id}).status == 202
+    ended(a, "wt-test", "delivered")
+
+
+def test_tests_that_wait_are_withheld_too(daemon):
+    handler = Receiver(lambda request: 500)
+    try:
+        a = Account(daemon, handler.url)
+        daemon.api().events([a.event("wt-wait", IsTest=True)])
+        handler.wait_for("wt-wait")
+        a.patch(WithholdTests=True)
+        assert ended(a, "wt-wait", "skipped")["Reason"] == "not_wanted"
+    finally:
+        handler.close()
+
+
 # --- a type that is refused, without the setting ------------------------------------------------
 
 def test_a_refused_type_does_not_suspend_the_endpoint_for_the_others(own_daemon, knows_completions):

@@ -18,7 +18,8 @@ static void defaults_of_an_app(void)
               "\"TimeoutSeconds\":10,\"MaxConcurrency\":32,\"RatePerSecond\":0,"
               "\"LegacyFields\":false,\"ExtendedFields\":false,\"NegativeAdHoc\":false,"
               "\"FinalStatuses\":[],\"SuccessAnswer\":null,\"RewardTypes\":null,\"RequestFormat\":"
-              "\"json\",\"TrimDecimals\":false,\"NumericOfferGoalId\":false}");
+              "\"json\",\"TrimDecimals\":false,\"NumericOfferGoalId\":false,"
+              "\"WithholdTests\":false}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK_EQ_UINT(a->app_no, 1);
     CHECK_EQ_UINT(a->terms.account_no, 1);
@@ -41,6 +42,7 @@ static void every_field_of_an_app(void)
         "422,404],\"SuccessAnswer\":{\"Value\":\"ok\",\"Field\":\"/"
         "status\"},\"RewardTypes\":[\"offer_completed\",\"survey_completed\"],"
         "\"RequestFormat\":\"get\",\"TrimDecimals\":true,\"NumericOfferGoalId\":true,"
+        "\"WithholdTests\":true,"
         "\"CallbackSecret\":\"partner's-own\"}";
     fixture_open(&f);
     REQUIRE(fixture_partner(&f, "{\"PartnerId\":\"p1\"}"));
@@ -56,6 +58,7 @@ static void every_field_of_an_app(void)
               "\"SuccessAnswer\":{\"Field\":\"/status\",\"Value\":\"ok\"},"
               "\"RewardTypes\":[\"survey_completed\",\"offer_completed\"],"
               "\"RequestFormat\":\"get\",\"TrimDecimals\":true,\"NumericOfferGoalId\":true,"
+              "\"WithholdTests\":true,"
               "\"CallbackSecret\":\"partner's-own\"}");
     struct app *a = directory_app(f.directory, STR("a1"));
     CHECK(a->terms.has_url[LANE_SUCCESS] && a->terms.has_url[LANE_FAILURE]);

@@ -436,6 +436,19 @@ static void the_callback_starts_where_it_can_go(void)
     }
 }
 
+static void tests_are_withheld_where_the_app_says(void)
+{
+    struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
+    for (int i = 0; i < 4; i++) {
+        terms.withhold_tests = (i & 1) != 0;
+        c.is_test = (i & 2) != 0;
+        bool withheld = terms.withhold_tests && c.is_test;
+        check_callback(c, withheld ? CALLBACK_SKIPPED : CALLBACK_PENDING,
+                       withheld ? REASON_NOT_WANTED : REASON_NONE);
+    }
+    terms.withhold_tests = false;
+}
+
 int main(void)
 {
     RUN(an_event_known_by_its_key_is_repeated);
@@ -454,5 +467,6 @@ int main(void)
     RUN(the_reversal_of_a_test_is_a_test);
     RUN(what_intake_refuses_stays_refused);
     RUN(the_callback_starts_where_it_can_go);
+    RUN(tests_are_withheld_where_the_app_says);
     return check_done("rules");
 }
