@@ -51,7 +51,8 @@ static inline bool list_contains(const struct list *list, const struct link *lin
 static inline struct link *list_pop(struct list *list)
 {
     struct link *link = list->first;
+    /* The analyzer cannot know that what was popped and freed is not the first any more. */
     if (link)
-        list_remove(list, link);
+        list_remove(list, link); // NOLINT(clang-analyzer-unix.Malloc)
     return link;
 }

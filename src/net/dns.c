@@ -343,8 +343,8 @@ bool dns_look_up(struct dns *dns, struct dns_query *query, struct str host)
         struct ares_addrinfo_hints hints = {.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
         ares_getaddrinfo(dns->channel, name->name, NULL, &hints, on_answer, name);
         arm_timer(dns);
-        if (dns->answered.count >
-            0) /* from the hosts file: tidied up, and others told, next tick */
+        /* From the hosts file: tidied up, and others told, next tick. */
+        if (dns->answered.count > 0)
             loop_timer_set(dns->loop, &dns->timer, loop_mono_ms(dns->loop));
     }
     if (!name->asking && name->queries.count == 0) {
