@@ -6,6 +6,7 @@
 #include "base/worker.h"
 #include "domain/clock.h"
 
+#include <arpa/inet.h>
 #include <curl/curl.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -57,13 +58,20 @@ bool mailer_url_check(const char *text, const char **ret_why)
     return !*ret_why;
 }
 
+/* Of 127.0.0.0/8; a name that only begins with it is a stranger's. */
+static bool is_loopback(const char *host)
+{
+    struct in_addr address;
+    return inet_pton(AF_INET, host, &address) == 1 && ntohl(address.s_addr) >> 24 == 127;
+}
+
 static bool is_local(const char *text)
 {
     CURLU *url = curl_url();
     char *host = NULL;
     bool is = url && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
               curl_url_get(url, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
-              (!strcmp(host, "localhost") || !strncmp(host, "127.", 4) || !strcmp(host, "[::1]"));
+              (!strcmp(host, "localhost") || is_loopback(host) || !strcmp(host, "[::1]"));
     curl_free(host);
     curl_url_cleanup(url);
     return is;

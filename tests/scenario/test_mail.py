@@ -144,6 +144,16 @@ def test_a_stranger_s_certificate_is_refused(own_daemon, tmp_path):
     server.close()
 
 
+def test_a_name_that_begins_like_this_machine_is_a_stranger(own_daemon, server):
+    """Nothing is told it without TLS. A name below localhost leads here and needs no DNS."""
+    daemon = start(own_daemon, server, host="127.mail.localhost")
+    p = partner(daemon)
+    p.suspend()
+    eventually(lambda: "operations_message_failed" in daemon.log_text())
+    assert mails(server) == [] and "MAIL" not in " ".join(server.lines)
+    p.receiver.close()
+
+
 def test_the_operator_is_told_of_what_a_410_has_disabled(own_daemon, server):
     daemon = start(own_daemon, server, "--operations-email", "ops@wall.example")
     p = Partner(daemon, {"callback": 410}, None)
