@@ -361,3 +361,42 @@ test('callbacks: each request that is shown can be copied as curl', async () => 
   await window.close();
   await analyst.close();
 });
+
+test('callbacks: a GET and a form are shown as they were sent', async () => {
+  const { daemon, receiver } = await theStage();
+  const url = `${receiver.url}/as-sent`;
+  const shown = { get: `GET ${url}?uid=as-get`, form: /&PanelistId=as-form&/ };
+  const window = await windowOf('developer', 'sunny-games');
+  for (const format of ['get', 'form'] as const) {
+    const [AppId, EventId] = [`as-${format}`, `as-${format}-1`];
+    const urls = { SuccessCallbackUrl: format === 'get' ? `${url}?uid={PanelistId}` : url };
+    await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+      AppId,
+      Name: AppId,
+      CurrencyValue: 100,
+      RequestFormat: format,
+      ...urls,
+    });
+    await daemon.good('POST', `/api/v1/apps/${AppId}/clients`, {
+      ClientId: AppId,
+      Name: AppId,
+      Integration: 'sdk',
+    });
+    await daemon.good('POST', '/api/v1/events', {
+      EventId,
+      Type: 'survey_completed',
+      ClientId: AppId,
+      PanelistId: AppId,
+      RevenueAmount: '0.60',
+    });
+    await window.go(`/callbacks/${EventId}`);
+    await window.see(shown[format]);
+    const command = await copied(window, window.button(/^Copy as curl/).first());
+    assert.ok(command.includes(url), command);
+    assert.equal(command.includes('--data-raw'), format === 'form', command);
+    await window.go(`/console?app=${AppId}`);
+    await window.button('Send').click();
+    await window.see('Sig is correct for this app’s secret.');
+  }
+  await window.close();
+});

@@ -21,9 +21,15 @@ function header([name, value]: [string, string]): string {
 /** Said by curl itself, for the body and the address that it sends. */
 const byCurl = new Set(['host', 'content-length', 'connection']);
 
-/** --data-raw: a body that begins with @ names no file; --globoff: brackets of a URL are its own. */
-export function curlOf(url: string, headers: Record<string, string> | null, body: string): string {
+/** --data-raw: a body that begins with @ names no file; --globoff: brackets of a URL are its own.
+ * Without a body it is a GET. */
+export function curlOf(
+  url: string,
+  headers: Record<string, string> | null,
+  body: string | null,
+): string {
   const sent = Object.entries(headers ?? {}).filter(([name]) => !byCurl.has(name.toLowerCase()));
   const parts = [`curl --globoff ${shellQuoted(url)}`, ...sent.map(header)];
-  return [...parts, `--data-raw ${shellQuoted(body)}`].join(' \\\n  ');
+  if (body !== null) parts.push(`--data-raw ${shellQuoted(body)}`);
+  return parts.join(' \\\n  ');
 }

@@ -104,6 +104,7 @@ export interface App {
   /** null: all. */
   RewardTypes: RewardType[] | null;
   SuccessAnswer: SuccessAnswer | null;
+  RequestFormat: 'json' | 'form' | 'get';
   ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 
@@ -148,11 +149,14 @@ export interface Attempt {
   Manual: boolean;
   At: string | null;
   DurationMs: number;
+  Method: 'POST' | 'GET';
   Url: string | null;
   Status: number | null;
   Class: string | null;
   Detail: string | null;
   RequestHeaders: Record<string, string> | null;
+  /** A form; null: the callback's Body was sent, or of a GET nothing. */
+  RequestBody: string | null;
   ResponseHeaders: Record<string, string> | null;
   ResponseBody: string | null;
 }

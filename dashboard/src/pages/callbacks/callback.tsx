@@ -23,7 +23,7 @@ import {
 import { useSending } from '../../ui/forms';
 import { Amount, Usd } from '../../ui/money';
 import { resend, ResendAnswer, type Resent } from './answer';
-import { CurlButton } from './curl';
+import { CurlButton, sentBody } from './curl';
 import { Forwards } from './forwards';
 import { callbackPage, callbackPath } from './paths';
 import { logHref } from './log';
@@ -63,7 +63,8 @@ interface ExchangeProps {
 }
 
 export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
-  const request = `POST ${attempt.Url ?? ''}\n${headerText(attempt.RequestHeaders)}`;
+  const request = `${attempt.Method} ${attempt.Url ?? ''}\n${headerText(attempt.RequestHeaders)}`;
+  const sent = headOnly ? attempt.RequestBody : sentBody(attempt, body);
   const response = attempt.Status
     ? `${attempt.Status}\n${headerText(attempt.ResponseHeaders)}`
     : headerText(attempt.ResponseHeaders);
@@ -72,7 +73,7 @@ export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
       <div class="stack-small">
         <Code
           title="Request"
-          text={body === null || headOnly ? request : `${request}\n\n${body}`}
+          text={sent === null ? request : `${request}\n\n${sent}`}
           actions={<CurlButton attempt={attempt} body={body} />}
         />
       </div>
@@ -240,20 +241,23 @@ function About({ callback }: { callback: Callback }) {
 }
 
 function Body({ callback }: { callback: Callback }) {
+  const last = callback.Attempts?.[callback.Attempts.length - 1];
+  const isJson = !last || (last.Method === 'POST' && last.RequestBody === null);
+  const what = isJson ? 'Exactly as sent' : 'The fields of the callback as JSON';
   return (
     <Card
       title="Body"
       text={
         may('apps:write')
-          ? 'Exactly as sent, with the Sig of the current secret.'
-          : 'Exactly as sent, except Sig: your role cannot see it.'
+          ? `${what}, with the Sig of the current secret.`
+          : `${what}, except Sig: your role cannot see it.`
       }
     >
       {callback.Body === null ? (
         <Notice>The body is no longer stored.</Notice>
       ) : (
         <>
-          <Code title="As sent" text={callback.Body} />
+          <Code title={isJson ? 'As sent' : 'As JSON'} text={callback.Body} />
           <details>
             <summary>Formatted</summary>
             <Code title="Formatted" text={readable(callback.Body)} lines />

@@ -4,6 +4,11 @@ import { curlOf } from '../../lib/curl';
 import type { Attempt } from '../../lib/types';
 import { CopyButton } from '../../ui/basics';
 
+/** What the attempt sent as its body; `body` is the callback as JSON. */
+export function sentBody(attempt: Attempt, body: string | null): string | null {
+  return attempt.Method === 'GET' ? null : (attempt.RequestBody ?? body);
+}
+
 /** Nothing where it is no longer known what was sent. */
 export function CurlButton({ attempt, body }: { attempt: Attempt; body: string | null }) {
   if (!attempt.Url || !attempt.RequestHeaders || body === null) return null;
@@ -11,7 +16,7 @@ export function CurlButton({ attempt, body }: { attempt: Attempt; body: string |
     <CopyButton
       title="Copy as curl"
       what={`attempt ${attempt.Number}`}
-      text={curlOf(attempt.Url, attempt.RequestHeaders, body)}
+      text={curlOf(attempt.Url, attempt.RequestHeaders, sentBody(attempt, body))}
     />
   );
 }

@@ -36,13 +36,17 @@ const urlOf: Record<RewardType, keyof App> = {
   offer_completion_reversed: 'OfferCallbackUrl',
 };
 
+const isJson = (result: TestAttempt) => result.Method === 'POST' && result.RequestBody === null;
+
 /** With the app's own secret: what the receiver should have found. */
 async function verify(app: App, result: TestAttempt): Promise<Verified | null> {
   if (/"Sig":"\*/.test(result.Body)) return null; // hidden from this role
   const headers = new Map(
     Object.entries(result.RequestHeaders ?? {}).map(([name, value]) => [name.toLowerCase(), value]),
   );
-  return post<Verified>(path`/api/v1/apps/${app.AppId}/verify-callback`, {
+  const verifyPath = path`/api/v1/apps/${app.AppId}/verify-callback`;
+  if (!isJson(result)) return post<Verified>(verifyPath, { Body: result.Body });
+  return post<Verified>(verifyPath, {
     Body: result.Body,
     WebhookId: headers.get('webhook-id'),
     WebhookTimestamp: headers.get('webhook-timestamp'),
@@ -52,6 +56,12 @@ async function verify(app: App, result: TestAttempt): Promise<Verified | null> {
 
 function Signatures({ verified }: { verified: Verified | null }) {
   if (!verified) return <Notice>Your role cannot see Sig, so it is not checked here.</Notice>;
+  if (!verified.WebhookSignature)
+    return (
+      <Notice tone={verified.Sig.Matches ? 'info' : 'bad'} title="Signature of the request">
+        Sig {verified.Sig.Matches ? 'is correct' : 'is wrong'} for this app’s secret.
+      </Notice>
+    );
   const both = verified.Sig.Matches && verified.WebhookSignature?.Matches;
   return (
     <Notice tone={both ? 'info' : 'bad'} title="Signatures of the request">
