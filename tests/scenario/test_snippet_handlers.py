@@ -15,7 +15,7 @@ import time
 import pytest
 
 from harness import eventually, leave_nothing_behind
-from test_snippets import GO, SECRET, SNIPPETS, SURVEY, build, mac
+from test_snippets import GO, SECRET, SNIPPETS, SURVEY, build, build_csharp, mac
 
 EXPRESS = """
 import { createRequire } from 'node:module';
@@ -92,6 +92,22 @@ func main() {
 	fmt.Println("port", listener.Addr().(*net.TCPAddr).Port)
 	http.Serve(listener, nil)
 }
+"""
+ASP_NET = """
+var app = WebApplication.Create();
+app.Urls.Add("http://127.0.0.1:0");
+app.MapPost("/callback", context => AspNetCallback.Answer(context, "%(secret)s", body =>
+{
+    if (System.Text.Encoding.UTF8.GetString(body).Contains("r-2"))
+    {
+        throw new InvalidOperationException("booking fails");
+    }
+    Console.WriteLine("booked r-1");
+    return Task.CompletedTask;
+}));
+app.Start();
+Console.WriteLine("port " + new Uri(app.Urls.First()).Port);
+app.WaitForShutdown();
 """
 # Spring is not here: its annotations, and a caller that hands over what it would.
 SPRING = {
@@ -194,8 +210,14 @@ def run_spring(scratch):
     return ["java", "-cp", str(scratch), "Caller"]
 
 
+def run_asp_net(scratch):
+    needs("dotnet")
+    script(scratch, "Program.cs", ASP_NET)
+    return build_csharp(scratch, "Verify.cs", "AspNetCallback.cs", sdk="Microsoft.NET.Sdk.Web")
+
+
 APPS = {"express": run_express, "flask": run_flask, "fastapi": run_fastapi, "php": run_php, "net_http": run_net_http,
-        "spring": run_spring}
+        "spring": run_spring, "asp_net": run_asp_net}
 
 
 @pytest.fixture(params=APPS)

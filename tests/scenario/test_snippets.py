@@ -70,20 +70,25 @@ def command_java(scratch):
 
 
 GO = {"GOCACHE": str(Path(BINARY).parent / "go-cache"), "CGO_ENABLED": "0", "GOPROXY": "off", "GOFLAGS": "-mod=mod"}
-PROJECT = """<Project Sdk="Microsoft.NET.Sdk"><PropertyGroup>
+PROJECT = """<Project Sdk="{sdk}"><PropertyGroup>
 <OutputType>Exe</OutputType><TargetFramework>net{major}.0</TargetFramework><Nullable>enable</Nullable>
-<AssemblyName>verify</AssemblyName></PropertyGroup></Project>
+<ImplicitUsings>enable</ImplicitUsings><AssemblyName>verify</AssemblyName></PropertyGroup></Project>
 """
 
 
-def command_csharp(scratch):
+def build_csharp(scratch, *sources, sdk="Microsoft.NET.Sdk"):
     dotnet = shutil.which("dotnet")
     version = subprocess.run([dotnet, "--version"], capture_output=True, text=True, check=True)
-    (scratch / "verify.csproj").write_text(PROJECT.format(major=version.stdout.split(".")[0]))
-    shutil.copy(SNIPPETS / "Verify.cs", scratch)
+    (scratch / "verify.csproj").write_text(PROJECT.format(sdk=sdk, major=version.stdout.split(".")[0]))
+    for source in sources:
+        shutil.copy(SNIPPETS / source, scratch)
     build([dotnet, "build", "-o", str(scratch / "out")], scratch, DOTNET_NOLOGO="1",
           DOTNET_CLI_TELEMETRY_OPTOUT="1", DOTNET_CLI_HOME=str(scratch))
     return [dotnet, str(scratch / "out/verify.dll")]
+
+
+def command_csharp(scratch):
+    return build_csharp(scratch, "Verify.cs")
 
 
 # name: (what must be on the PATH, how to run it, whether its absence is a failure)
