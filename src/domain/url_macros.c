@@ -134,6 +134,8 @@ bool url_macros_check(struct str url, struct buf *why)
 {
     size_t bytes_most = url.n, n = 1;
     int count = 0;
+    if (url.n > LIMIT_URL_BYTES)
+        return true; /* url_parse says so, and no time is spent on it */
     for (size_t at = 0; at < url.n && !why->n; at += n) {
         enum url_macro macro = MACRO_SIG;
         n = 1;
@@ -156,7 +158,14 @@ bool url_macros_check(struct str url, struct buf *why)
 
 bool url_has_macros(struct str target)
 {
-    return memchr(target.p, '{', target.n) != NULL;
+    const char *open = memchr(target.p, '{', target.n);
+    for (size_t at = open ? (size_t)(open - target.p) : target.n; at < target.n; at++) {
+        enum url_macro macro;
+        struct str name = target.p[at] == '{' ? name_at(target, at) : STR_NONE;
+        if (name.p && url_macro_parse(name, &macro))
+            return true;
+    }
+    return false;
 }
 
 void url_encode(struct buf *to, struct str text)

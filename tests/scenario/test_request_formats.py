@@ -5,7 +5,7 @@ from urllib.parse import parse_qsl, quote, unquote
 
 import pytest
 
-from checks import DEAD_URL
+from checks import DEAD_URL, assert_problem
 from harness import Account, Receiver, eventually, sig, webhook_signature
 
 ODD = "a b/ü?&=+#%\"'<>{Reward}\\\u0001;~"
@@ -300,3 +300,25 @@ def test_a_redirect_that_repeats_the_values_puts_them_into_no_message(daemon, na
         assert "redirect" in str(health) and "somebody" not in str(health) + attempt["Detail"], health
     finally:
         receiver.close()
+
+
+def test_a_redirect_of_a_form_says_where_to(daemon):
+    receiver = Receiver(lambda request: (301, {"Location": "https://h.example/new"}, b""))
+    try:
+        a = Account(daemon, receiver.url, RequestFormat="form")
+        daemon.api().events(a.event("rf-moved-to"))
+        attempt = eventually(lambda: whole(a, "rf-moved-to")["Attempts"])[0]
+        assert "https://h.example/new" in attempt["Detail"], attempt
+    finally:
+        receiver.close()
+
+
+def test_a_url_that_is_far_too_long_costs_no_time(daemon, receiver):
+    """Within the client's patience, which going to and fro over each macro would take many times."""
+    a = Account(daemon, receiver.url)
+    url = receiver.url + "?a=" + "{Sig}" * 200_000
+    for answer in (daemon.api().patch("/api/v1/apps/" + a.app_id, {"SuccessCallbackUrl": url}),
+                   daemon.api().post("/api/v1/apps/%s/test-callback" % a.app_id, {
+                       "RewardType": "ad_hoc", "PanelistId": "u", "Send": False, "Url": url})):
+        assert_problem(answer, 400)
+        assert "2,048" in answer.json["errors"][0]["Detail"], answer.json
