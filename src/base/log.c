@@ -122,6 +122,16 @@ static bool put(const struct buf *line)
     return write(STDERR_FILENO, line->p, line->n) >= 0 || errno != EAGAIN;
 }
 
+void log_hold(void)
+{
+    pthread_mutex_lock(&writing);
+}
+
+void log_release(void)
+{
+    pthread_mutex_unlock(&writing);
+}
+
 void log_write(enum log_level level, const char *event, const struct log_field *fields)
 {
     if ((int)level < atomic_load(&least_level))

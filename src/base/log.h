@@ -30,6 +30,9 @@ void log_set(enum log_level least, bool json);
 /* The text between the quotes of a line of JSON that is at most PIPE_BUF bytes: what would not fit
  * is cut, with room left for names and numbers behind it. */
 void log_add_escaped(struct buf *line, struct str text);
+/* Between the two no thread writes a line: for who writes to standard error, too. */
+void log_hold(void);
+void log_release(void);
 void log_write(enum log_level level, const char *event, const struct log_field *fields);
 
 #define LOG_AT(level, event, ...)                                                                  \

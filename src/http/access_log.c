@@ -47,12 +47,16 @@ struct access_log {
 
 /* ---- what is written */
 
+static bool is_stderr(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
 static int open_at(const char *path, char **ret_why)
 {
-    if (strcmp(path, "-") == 0)
-        return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
     /* Not blocking: nobody waits for the reader of a named pipe. */
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    int flags = O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = is_stderr(path) ? fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, flags, 0600);
     if (fd < 0)
         *ret_why = xprintf("access-log: %s: %s", path, strerror(errno));
     return fd;
@@ -105,9 +109,10 @@ static size_t next_piece(const struct access_log *log)
     return (size_t)(end - from) + 1;
 }
 
-static void lose(struct access_log *log, size_t n)
+/* What of the next n bytes stands behind those that were put. */
+static void lose(struct access_log *log, size_t put, size_t n)
 {
-    long count = count_lines(log->writing.p + log->written, n);
+    long count = count_lines(log->writing.p + log->written + put, n - put);
     pthread_mutex_lock(&log->lock);
     log->lost += count;
     pthread_mutex_unlock(&log->lock);
@@ -128,6 +133,25 @@ static void note_success(struct access_log *log, long lost)
     log->lost_told = lost;
 }
 
+/* write(), or EAGAIN where it would wait: standard error is not made non-blocking, as others have
+ * it, too, so nobody else of this process may write between the look and the writing. */
+static ssize_t put_ready(const struct access_log *log, const char *p, size_t n)
+{
+    struct pollfd out = {.fd = log->fd, .events = POLLOUT};
+    ssize_t put = -1;
+    if (is_stderr(log->path))
+        log_hold();
+    int error = EAGAIN;
+    if (poll(&out, 1, 0) == 1) {
+        put = write(log->fd, p, n);
+        error = errno;
+    }
+    if (is_stderr(log->path))
+        log_release();
+    errno = error;
+    return put;
+}
+
 /* False: it takes nothing now, so it is to be waited for. */
 static bool write_piece(struct access_log *log, long lost)
 {
@@ -135,16 +159,15 @@ static bool write_piece(struct access_log *log, long lost)
     if (poll(&out, 1, LOOK_EVERY_MS) != 1)
         return false;
     size_t n = next_piece(log);
-    if (log->torn && write(log->fd, "\n", 1) == 1)
-        log->torn = false;
-    ssize_t put = write(log->fd, log->writing.p + log->written, n);
+    log->torn = log->torn && put_ready(log, "\n", 1) != 1;
+    ssize_t put = log->torn ? -1 : put_ready(log, log->writing.p + log->written, n);
     if (put < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     log->torn = log->torn || (put > 0 && put < (ssize_t)n);
     if (put == (ssize_t)n) {
         note_success(log, lost);
     } else {
-        lose(log, n);
+        lose(log, put > 0 ? (size_t)put : 0, n);
         note_failure(log, put < 0 ? errno : ENOSPC);
     }
     log->written += n;

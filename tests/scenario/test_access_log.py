@@ -95,7 +95,7 @@ def test_sighup_opens_it_anew(logged):
     line_of(log, "before-1")
     log.rename(log.with_suffix(".1"))
     logged.process.send_signal(signal.SIGHUP)
-    eventually(log.exists, what="the new file")
+    eventually(lambda: "access_log_reopened" in logged.log_text(), what="the new file")
     logged.api().get("/openapi.json", key=None, headers={"X-Request-Id": "behind-1"})
     line_of(log, "behind-1")
     assert "before-1" not in log.read_text() and os.stat(log).st_mode & 0o077 == 0
