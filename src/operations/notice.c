@@ -137,7 +137,8 @@ static bool read_members(struct notice *n, const struct json *object)
     n->status = (int)read_int(object, "Status", 0, 999, &good);
     n->error_ms = read_int(object, "ErrorAt", 0, INT64_MAX, &good);
     n->owed_ms = read_int(object, "Owed", 0, INT64_MAX, &good);
-    n->sent_ms = read_int(object, "Sent", 0, INT64_MAX, &good);
+    if (json_member(object, "Sent")) /* written since there are limits over restarts */
+        n->sent_ms = read_int(object, "Sent", 0, INT64_MAX, &good);
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
