@@ -100,10 +100,13 @@ static bool can_be_made(const char *path)
 static void check_access_log(struct findings *f, const struct daemon_options *o)
 {
     const char *file = o->access_log;
+    struct stat at;
     if (!file)
         return;
     if (strcmp(file, "-") == 0)
         say(f, true, "access-log", "standard error");
+    else if (stat(file, &at) == 0 && S_ISDIR(at.st_mode))
+        say(f, false, "access-log", "%s: %s", file, strerror(EISDIR));
     else if (access(file, W_OK) == 0 || (errno == ENOENT && can_be_made(file)))
         say(f, true, "access-log", "%s", file);
     else

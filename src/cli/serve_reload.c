@@ -22,7 +22,8 @@ static bool is_reloaded(enum option_id id)
 static void say_changes(const struct serve_settings *s, const struct settings *next)
 {
     int64_t taken = 0, left = 0;
-    for (int id = 0; id < OPTION_COUNT; id++) {
+    for (int i = 0; i < OPTION_COUNT; i++) {
+        enum option_id id = (enum option_id)i;
         if (settings_same(is_reloaded(id) && s->now ? s->now : s->first, next, id))
             continue;
         *(is_reloaded(id) ? &taken : &left) += 1;

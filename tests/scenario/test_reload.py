@@ -12,7 +12,8 @@ def reload(daemon):
     daemon.process.send_signal(signal.SIGHUP)
 
     def done():
-        said = [json.loads(line) for line in daemon.log_text(begin).splitlines() if line.startswith("{")]
+        whole = daemon.log_text(begin).rpartition("\n")[0]
+        said = [json.loads(line) for line in whole.splitlines() if line.startswith("{")]
         return said if any(e["event"] in ("reloaded", "reload_failed") for e in said) else None
     return eventually(done, what="the end of the reload")
 
