@@ -18,8 +18,7 @@ struct lap {
     struct http_server *server;
     struct api_loop *api;
     pthread_t thread;
-    struct task stop_server, stop_loop, reload;
-    bool server_stopped;
+    struct task stop_server, reload;
 };
 
 struct daemon {

@@ -1,4 +1,4 @@
-/* SIGTERM and SIGINT stop, SIGHUP reads certificates again. */
+/* SIGTERM and SIGINT stop, SIGHUP reads the settings again. */
 #include "daemon/signals.h"
 #include "daemon/daemon.h"
 

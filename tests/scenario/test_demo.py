@@ -127,8 +127,7 @@ def test_of_the_dashboard_only_what_the_bundle_needs_is_installed(tmp_path, monk
     spec.loader.exec_module(dashboard)
     stand_in(tmp_path / "bin/npm", tmp_path / "log")
     monkeypatch.setenv("PATH", "%s:%s" % (tmp_path / "bin", os.environ["PATH"]))
-    monkeypatch.setattr(dashboard, "HOME", tmp_path)
     (tmp_path / "package-lock.json").touch()
-    dashboard.packages(False)
-    dashboard.packages(False)  # which is installed already
+    dashboard.packages(False, tmp_path)
+    dashboard.packages(False, tmp_path)  # which is installed already
     assert (tmp_path / "log").read_text() == "npm ci --no-audit --no-fund --omit=dev\n"
