@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "delivery/request.h"
 #include "domain/signature.h"
-#include "domain/url_macros.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,7 +103,7 @@ static struct try *try_new(struct dispatcher *d, struct app *app, const struct u
         t->url = *url;
         t->url.target = buf_str(&t->request.target);
         t->x.url = &t->url;
-        t->x.has_values = from->format == REQUEST_GET || url_has_macros(url->target);
+        t->x.has_values = true;
     }
     t->x.format = from->format;
     t->x.headers = buf_str(&t->request.headers);

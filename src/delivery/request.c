@@ -37,7 +37,8 @@ static struct str shape(struct callback_request *r, const struct request_source 
         .is_test = from->is_test,
         .secret = secret,
     };
-    request_print_target(&r->target, from->target, from->format, &facts);
+    if (request_has_values(from->format, from->target))
+        request_print_target(&r->target, from->target, from->format, &facts);
     if (from->format != REQUEST_JSON) {
         r->body = (struct buf){0};
         request_print_body(&r->body, from->format, facts.body);

@@ -149,6 +149,16 @@ void request_print_url(struct buf *to, struct str url, enum request_format forma
     buf_free(&target);
 }
 
+bool request_has_values(enum request_format format, struct str url)
+{
+    return format == REQUEST_GET || url_has_macros(url);
+}
+
+bool request_is_plain(enum request_format format, struct str url)
+{
+    return format == REQUEST_JSON && !request_has_values(format, url);
+}
+
 void request_print_body(struct buf *to, enum request_format format, struct str body)
 {
     if (format == REQUEST_JSON)

@@ -28,10 +28,9 @@ void request_print_target(struct buf *to, struct str target, enum request_format
 /* The same for a whole URL, whose userinfo may be masked. */
 void request_print_url(struct buf *to, struct str url, enum request_format format,
                        const struct request_facts *facts);
-/* Whether what is sent differs from the URL as it was set and the JSON body. */
-static inline bool request_is_plain(enum request_format format, struct str url)
-{
-    return format == REQUEST_JSON && !memchr(url.p, '{', url.n);
-}
+/* Whether path and query have values of the callback; else the URL is sent as it was set. */
+bool request_has_values(enum request_format format, struct str url);
+/* Whether the URL as it was set and the JSON body are sent. */
+bool request_is_plain(enum request_format format, struct str url);
 /* Appends the body that is sent: as it is, as a form, or none. */
 void request_print_body(struct buf *to, enum request_format format, struct str body);

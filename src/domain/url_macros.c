@@ -158,10 +158,13 @@ bool url_macros_check(struct str url, struct buf *why)
 
 bool url_has_macros(struct str target)
 {
-    const char *open = memchr(target.p, '{', target.n);
-    for (size_t at = open ? (size_t)(open - target.p) : target.n; at < target.n; at++) {
+    for (size_t at = 0; at < target.n; at++) {
+        const char *open = memchr(target.p + at, '{', target.n - at);
         enum url_macro macro;
-        struct str name = target.p[at] == '{' ? name_at(target, at) : STR_NONE;
+        if (!open)
+            return false;
+        at = (size_t)(open - target.p);
+        struct str name = name_at(target, at);
         if (name.p && url_macro_parse(name, &macro))
             return true;
     }
