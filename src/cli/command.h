@@ -23,6 +23,7 @@ int command_fail(int status, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
 void help_print_all(void);
 void help_print_command(const struct command_entry *c);
+void help_print(struct buf *text); /* to standard output, and frees it */
 /* A manual page in roff, for man(1): section 1, 5 or 8. False: there is no such page. */
 MUST_CHECK bool help_print_manual(const char *section);
 /* What bash or zsh completes. False: another shell. */

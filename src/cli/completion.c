@@ -3,8 +3,6 @@
 
 #include "base/buf.h"
 
-#include <stdio.h>
-
 static bool is_completed(const struct option *o, const struct command_entry *c)
 {
     return (o->commands & c->command) && !(o->flags & OPTION_IS_SECRET);
@@ -119,7 +117,6 @@ bool help_print_completion(const char *shell)
         print_zsh(&text);
     else
         return false;
-    fwrite(text.p, 1, text.n, stdout);
-    buf_free(&text);
+    help_print(&text);
     return true;
 }

@@ -47,7 +47,7 @@ static void print_options(struct buf *to, unsigned commands)
             print_option(to, &option_table[i]);
 }
 
-static void flush_out(struct buf *text)
+void help_print(struct buf *text)
 {
     fwrite(text->p, 1, text->n, stdout);
     buf_free(text);
@@ -65,7 +65,7 @@ void help_print_all(void)
     buf_add_c(&text, "\nEvery option of serve can also be set in the --config file as `name = "
                      "value`, or in the\nenvironment as POSTBACKD_NAME. The command line takes "
                      "precedence over the environment,\nwhich takes precedence over the file.\n");
-    flush_out(&text);
+    help_print(&text);
 }
 
 void help_print_command(const struct command_entry *c)
@@ -77,5 +77,5 @@ void help_print_command(const struct command_entry *c)
         buf_printf(&text, "\n%s\n", c->details);
     buf_add_c(&text, "\noptions:\n");
     print_options(&text, c->command);
-    flush_out(&text);
+    help_print(&text);
 }

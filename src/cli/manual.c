@@ -4,8 +4,6 @@
 
 #include "base/buf.h"
 
-#include <stdio.h>
-
 static void print_option(struct buf *to, const struct option *o)
 {
     buf_add_c(to, ".TP\n\\fB");
@@ -109,7 +107,6 @@ bool help_print_manual(const char *section)
         print_server(&text);
     else
         return false;
-    fwrite(text.p, 1, text.n, stdout);
-    buf_free(&text);
+    help_print(&text);
     return true;
 }
