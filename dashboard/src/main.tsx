@@ -40,7 +40,7 @@ function Root() {
 
 startRouter();
 startLive();
-// What was asked before this program was here is drawn at once; what takes longer is waited for in view.
+// What first.ts has asked is drawn in one painting; "Loading" is said only after 200 ms.
 await Promise.race([
   Promise.all([loadSession(), early.over]),
   new Promise(late => setTimeout(late, 200)),

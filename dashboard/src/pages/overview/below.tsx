@@ -10,6 +10,18 @@ import { ChecklistCard } from './checklist';
 import { HealthCard } from './health';
 import type { Month } from './overview';
 
+const counts = (month: Month) =>
+  [
+    {
+      title: 'Payouts',
+      text: 'Number of rewards paid.',
+      rows: month.payouts,
+      field: 'Conversions',
+    },
+    { title: 'Survey starts', text: undefined, rows: month.starts, field: 'SurveyAttempts' },
+    { title: 'Active panelists', text: undefined, rows: month.arpdau, field: 'ActivePanelists' },
+  ] as const;
+
 function Charts({ month }: { month: Month }) {
   const { days } = month;
   const earned = together(month.arpdau, 'Earnings');
@@ -40,36 +52,18 @@ function Charts({ month }: { month: Month }) {
         />
       </Card>
       <div class="grid-2">
-        <Card title="Payouts" text="Number of rewards paid.">
-          <Chart
-            title="Payouts"
-            days={days}
-            series={byClient(month.payouts, 'Conversions', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
-        <Card title="Survey starts">
-          <Chart
-            title="Survey starts"
-            days={days}
-            series={byClient(month.starts, 'SurveyAttempts', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
-        <Card title="Active panelists">
-          <Chart
-            title="Active panelists"
-            days={days}
-            series={byClient(month.arpdau, 'ActivePanelists', days)}
-            kind="bars"
-            money={false}
-            lastNote="so far"
-          />
-        </Card>
+        {counts(month).map(({ title, text, rows, field }) => (
+          <Card key={title} title={title} text={text}>
+            <Chart
+              title={title}
+              days={days}
+              series={byClient(rows, field, days)}
+              kind="bars"
+              money={false}
+              lastNote="so far"
+            />
+          </Card>
+        ))}
         <Card
           title="ARPDAU"
           text={
