@@ -1,5 +1,6 @@
 /* The access log: a line of JSON for each request that was answered, for operators who ask for it.
- * Lines hold no header, no query and no body: keys and personal data are there. */
+ * Of the headers lines hold X-Request-Id only, and no query and no body: keys and personal data
+ * are there. */
 #pragma once
 
 #include "base/check.h"

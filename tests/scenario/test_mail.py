@@ -151,6 +151,7 @@ def test_a_name_that_begins_like_this_machine_is_a_stranger(own_daemon, server):
     p.suspend()
     eventually(lambda: "operations_message_failed" in daemon.log_text())
     assert mails(server) == [] and "MAIL" not in " ".join(server.lines)
+    assert "EHLO" in " ".join(server.lines)  # it was reached
     p.receiver.close()
 
 
