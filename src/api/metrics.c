@@ -4,6 +4,7 @@
 #include "api/process_metrics.h"
 #include "api/route.h"
 #include "base/alloc.h"
+#include "http/access_log.h"
 #include "operations/operations.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
@@ -334,6 +335,8 @@ static void print_http(struct buf *to)
          n.buffer_bytes},
         {"postbackd_http_bodies_waited_total", "counter",
          "Bodies of requests that waited for room in the buffers.", n.bodies_waited},
+        {"postbackd_access_log_lines_lost_total", "counter",
+         "Lines of the access log that could not be written.", access_log_lines_lost()},
     };
     for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
         metric_print(to, &metrics[i]);

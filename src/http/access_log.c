@@ -25,6 +25,9 @@
 #define ACCESS_LOG_MAGIC 0xACCE5501u
 #define LOOK_EVERY_MS 100 /* while nobody reads: whether to stop, or to go on elsewhere */
 
+/* Of all access logs that this process has had: a reload may begin another one. */
+static atomic_llong lines_lost;
+
 struct access_log {
     uint32_t magic;
     char *path;
@@ -116,6 +119,12 @@ static void lose(struct access_log *log, size_t put, size_t n)
     pthread_mutex_lock(&log->lock);
     log->lost += count;
     pthread_mutex_unlock(&log->lock);
+    atomic_fetch_add(&lines_lost, count);
+}
+
+int64_t access_log_lines_lost(void)
+{
+    return atomic_load(&lines_lost);
 }
 
 static void note_failure(struct access_log *log, int error)
@@ -263,10 +272,12 @@ void access_log_write(struct access_log *log, const struct access_entry *entry)
     struct buf line = {0};
     print_entry(&line, entry);
     pthread_mutex_lock(&log->lock);
-    if (log->waiting.n + line.n > LIMIT_ACCESS_LOG_BYTES)
+    if (log->waiting.n + line.n > LIMIT_ACCESS_LOG_BYTES) {
         log->lost++;
-    else
+        atomic_fetch_add(&lines_lost, 1);
+    } else {
         buf_add_str(&log->waiting, buf_str(&line));
+    }
     schedule(log);
     pthread_mutex_unlock(&log->lock);
     buf_free(&line);

@@ -29,5 +29,7 @@ void access_log_set_probes(struct access_log *log, bool probes);
 MUST_CHECK bool access_log_reopen(struct access_log *log, char **ret_why);
 /* Any thread; never waits. What finds no room is lost and counted. */
 void access_log_write(struct access_log *log, const struct access_entry *entry);
+/* Lines that were lost since the process started. Any thread. */
+int64_t access_log_lines_lost(void);
 /* Writes what can be written at once, and frees it. May be NULL. */
 void access_log_close(struct access_log *log);

@@ -136,6 +136,7 @@ def test_a_reader_that_sleeps_keeps_nobody(tmp_path):
             pass
         return "access_log_lines_lost" in d.log_text()
     eventually(told, what="how many lines were lost")
+    assert d.metrics()["postbackd_access_log_lines_lost_total"] > 0
     os.close(reader)
     assert d.api().get("/readyz", key=None).status == 200  # and one that has left
     assert d.stop() == 0
