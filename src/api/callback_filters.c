@@ -43,8 +43,7 @@ static void parameter_type(struct call *c, struct callback_list *list)
         call_add_parameter_problem(c, "rewardType", "invalid", "One of the RewardType values.");
 }
 
-/* False: 404 was answered. */
-static bool parameter_app(struct call *c, struct callback_list *list)
+bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
 {
     struct str id = call_parameter(c, "appId");
     if (!id.p)
@@ -52,8 +51,8 @@ static bool parameter_app(struct call *c, struct callback_list *list)
     struct app *app = directory_app(c->api->options.directory, id);
     bool ours = app && (!c->account_no || app->terms.account_no == c->account_no);
     if (ours) {
-        list->account_no = app->terms.account_no;
-        list->app_no = app->app_no;
+        *account_no = app->terms.account_no;
+        *app_no = app->app_no;
     }
     if (app)
         app_unref(app);
@@ -91,7 +90,7 @@ static void parameter_attempt(struct call *c, struct callback_list *list,
 bool callback_filters_read(struct call *c, struct callback_list *list,
                            struct attempt_filter *attempt)
 {
-    if (!parameter_app(c, list))
+    if (!call_parameter_app(c, &list->account_no, &list->app_no))
         return false;
     list->order = LIST_NEWEST_FIRST;
     list->last_attempts = true;

@@ -15,6 +15,8 @@ struct attempt_filter {
  * is given. Problems are added to the call. False: 404 was answered. */
 MUST_CHECK bool callback_filters_read(struct call *c, struct callback_list *list,
                                       struct attempt_filter *attempt);
+/* appId, where it is given. False: 404 was answered. */
+MUST_CHECK bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no);
 /* Whether what is being tried makes a difference to the list. */
 bool callback_filters_need_tried(struct call *c, const struct callback_list *list);
 bool attempt_filter_takes(const struct attempt_filter *filter, const struct callback_row *row);

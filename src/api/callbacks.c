@@ -296,6 +296,8 @@ void rewards_list(struct call *c)
 {
     struct callbacks_request *l = call_alloc(c, sizeof *l);
     l->list.order = LIST_OLDEST_FIRST;
+    if (!call_parameter_app(c, &l->list.account_no, &l->list.app_no))
+        return;
     parameter_position(c, &l->list);
     parameter_format(c, l);
     l->list.has_to = l->csv;

@@ -13,12 +13,13 @@ static const struct route_parameter p_callbacks[] = {
     P("rewardId"), P("panelistId"), P("rewardType"), P("state"),  P("appId"), P("from"),  P("to"),
     P("class"),    P("status"),     P("bodies"),     P("format"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_forwards[] = {P("rewardId"), {0}};
-static const struct route_parameter p_rewards[] = {
-    P("limit"), P("after"), {"day", "feedDay"}, P("format"), {0}};
+static const struct route_parameter p_rewards[] = {P("appId"),         P("limit"),  P("after"),
+                                                   {"day", "feedDay"}, P("format"), {0}};
 static const struct route_parameter p_earnings[] = {
     P("startDate"), P("endDate"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_search[] = {P("text"), P("after"), {0}};
 static const struct route_parameter p_day[] = {P("day"), {0}};
+static const struct route_parameter p_statement[] = {P("day"), P("appId"), {0}};
 static const struct route_parameter p_period[] = {P("period"), {0}};
 static const struct route_parameter p_endpoint_period[] = {P("period"), P("endpoint"), {0}};
 static const struct route_parameter p_report[] = {P("startDate"), P("endDate"),     P("clientIds"),
@@ -65,8 +66,8 @@ const struct route api_routes[] = {
      "IntradayReport", 200, TAG_REPORTS, "getIntradayReport",
      "One of the last days in quarters of an hour.", report_intraday},
 
-    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT, p_day,
-     NULL, "Statement", 200, TAG_REPORTS, "getStatement",
+    {HTTP_GET, "/api/v1/statements", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
+     p_statement, NULL, "Statement", 200, TAG_REPORTS, "getStatement",
      "Statement of one day, per app, with a digest to check your own records.", statements_get},
 
     {HTTP_POST, "/api/v1/partners", SCOPE_ADMIN, OPERATOR_WRITE | CONFLICT | VERSIONED,

@@ -1,5 +1,6 @@
 /* GET /api/v1/statements?day=: the books of one report day, per app, for a partner to hold against
  * its own (docs/partners/statements.md). */
+#include "api/callback_filters.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "domain/clock.h"
@@ -8,6 +9,7 @@
 
 struct stating {
     struct call *c;
+    uint32_t app_no; /* 0: of all apps */
     struct statement_query query;
 };
 
@@ -97,7 +99,8 @@ static void statement_done(struct task *task)
     json_time(&w, now_ms);
     json_key_array(&w, "Items");
     for (size_t i = 0; i < s->query.count; i++)
-        print_app(c, &w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
+        if (!s->app_no || s->app_no == s->query.apps[i].app_no)
+            print_app(c, &w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
     json_end_array(&w);
     json_end_object(&w);
     free(s->query.apps);
@@ -110,6 +113,8 @@ void statements_get(struct call *c)
 {
     struct stating *s = call_alloc(c, sizeof *s);
     struct str day = call_parameter(c, "day");
+    if (!call_parameter_app(c, &s->query.account_no, &s->app_no))
+        return;
     if (!day.p)
         call_add_parameter_problem(c, "day", "required", "The day as YYYY-MM-DD, in UTC.");
     else if (!clock_parse_day(day, &s->query.day))

@@ -6,6 +6,9 @@
 
 #include <curl/curl.h>
 #include <stdlib.h>
+#include <unistd.h>
+
+#define TRIES 90 /* a second apart: beyond a key's minute of requests */
 
 struct client_session {
     CURL *curl;
@@ -122,6 +125,25 @@ int client_request(struct client_session *c, const char *method, const char *pat
     buf_free(&url);
     buf_free(&type);
     return status;
+}
+
+int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer)
+{
+    for (int tries = 1;; tries++) {
+        int status = client_request(c, "GET", path, "", STR_NONE, ret_answer);
+        bool may_change = status == 429 || status == 503 || (status == 0 && tries < 3);
+        if (!may_change || tries == TRIES)
+            return status;
+        sleep(1);
+    }
+}
+
+bool client_is_id(struct str text)
+{
+    for (size_t i = 0; i < text.n; i++)
+        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-", text.p[i]))
+            return false;
+    return text.n > 0;
 }
 
 struct streaming {

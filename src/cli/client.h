@@ -22,6 +22,11 @@ void client_add_escaped(struct buf *to, struct str text);
 int client_request(struct client_session *c, const char *method, const char *path,
                    const char *content_type, struct str body, struct buf *ret_answer);
 
+/* The same for GET, again and again while the key has used its minute or the server restarts. */
+int client_get_patiently(struct client_session *c, const char *path, struct buf *ret_answer);
+/* Whether it has only the characters of a PartnerId or AppId. */
+bool client_is_id(struct str text);
+
 /* GET whose answer does not end by itself: a 200's bytes are given to `take` as they come, until it
  * returns false, the server ends the answer, or nothing has come for CLIENT_SILENCE_S. Returns the
  * status, with the body in ret_answer where it is not 200, or 0 as above. `take` may ask other

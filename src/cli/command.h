@@ -36,6 +36,7 @@ int command_receive(struct settings *s);
 int command_listen(struct settings *s);
 int command_verify(struct settings *s);
 int command_import(struct settings *s);
+int command_export(struct settings *s);
 int command_reconcile(struct settings *s);
 int command_backup(struct settings *s);
 int command_user(struct settings *s);

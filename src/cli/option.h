@@ -23,6 +23,7 @@ enum command {
     COMMAND_COPY = 1 << 9,
     COMMAND_LISTEN = 1 << 10,
     COMMAND_CHECK = 1 << 11,
+    COMMAND_EXPORT = 1 << 12,
 };
 
 /* The index of an option in the table: what code asks by. */
@@ -75,7 +76,11 @@ enum option_id {
     OPTION_SECONDS,
     OPTION_URL,
     OPTION_DAY,
+    OPTION_START_DATE,
+    OPTION_END_DATE,
     OPTION_PARTNER,
+    OPTION_APP,
+    OPTION_FORMAT,
     OPTION_FETCH_MISSING,
     OPTION_API_KEY,
     OPTION_KEY,

@@ -114,7 +114,7 @@ const struct option option_table[OPTION_COUNT] = {
                                   OPTION_IS_RELOADED},
     [OPTION_OPERATOR_KEY] = {"operator-key", "KEY", NULL,
                              "An operator key with every scope (16 characters or more).",
-                             S | COMMAND_IMPORT | COMMAND_RECONCILE | COMMAND_USER,
+                             S | COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER,
                              OPTION_IS_SECRET},
     [OPTION_MASTER_KEY] = {"master-key", "KEY", NULL,
                            "Encrypts Callback Secrets at rest: 32 bytes as hex or base64. Without "
@@ -137,18 +137,29 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_SECONDS] = {"seconds", "N", "0",
                         "Stop after this many seconds. 0: run until interrupted.", D, 0},
     [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running server.",
-                    COMMAND_IMPORT | COMMAND_LISTEN | COMMAND_RECONCILE | COMMAND_USER, 0},
+                    COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE |
+                        COMMAND_USER,
+                    0},
     [OPTION_DAY] = {"day", "YYYY-MM-DD", NULL, "The day to compare, in UTC.", COMMAND_RECONCILE, 0},
+    [OPTION_START_DATE] = {"start-date", "YYYY-MM-DD", NULL, "The first day, in UTC.",
+                           COMMAND_EXPORT, 0},
+    [OPTION_END_DATE] = {"end-date", "YYYY-MM-DD", NULL, "The last day, in UTC.", COMMAND_EXPORT,
+                         0},
     [OPTION_PARTNER] =
         {"partner", "PARTNERID", NULL,
-         "The partner whose rewards or people are meant, if the key is an operator's.",
-         COMMAND_RECONCILE | COMMAND_USER, 0},
+         "The partner whose rewards, statements or people are meant, if the key is an operator's. "
+         "Without it, export takes all partners.",
+         COMMAND_EXPORT | COMMAND_RECONCILE | COMMAND_USER, 0},
+    [OPTION_APP] = {"app", "APPID", NULL, "Only this app.", COMMAND_EXPORT, 0},
+    [OPTION_FORMAT] = {"format", "FORMAT", "ndjson", "ndjson or csv.", COMMAND_EXPORT, 0},
     [OPTION_FETCH_MISSING] =
         {"fetch-missing", NULL, NULL,
          "Print missing rewards as NDJSON, and all findings on standard error.", COMMAND_RECONCILE,
          0},
-    [OPTION_API_KEY] = {"api-key", "KEY", NULL, "A partner's key with the scope callbacks:read.",
-                        COMMAND_LISTEN | COMMAND_RECONCILE, OPTION_IS_SECRET},
+    [OPTION_API_KEY] = {"api-key", "KEY", NULL,
+                        "A partner's key with the scope callbacks:read; for statements "
+                        "reports:read.",
+                        COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE, OPTION_IS_SECRET},
     [OPTION_KEY] = {"key", "KEY", NULL,
                     "A key of the account with the scopes callbacks:read and apps:write. Other "
                     "users of this machine can see a command line, but not POSTBACKD_API_KEY.",

@@ -11,10 +11,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define NOT_COMPARED 2 /* exit status: neither equal nor different */
-#define TRIES 90       /* a second apart: beyond a key's minute of requests */
 
 struct reconciling {
     struct client_session *client;
@@ -34,13 +32,7 @@ static void print_reward(const struct json *reward)
     json_object(&w);
     for (const struct json *m = reward->first; m; m = m->next) {
         json_key_str(&w, m->name);
-        switch (m->type) {
-        case JSON_STRING: json_string(&w, m->text); break;
-        case JSON_NUMBER: json_raw(&w, m->text); break;
-        case JSON_TRUE:
-        case JSON_FALSE: json_bool(&w, m->type == JSON_TRUE); break;
-        default: json_null(&w); break;
-        }
+        json_scalar(&w, m);
     }
     json_end_object(&w);
     buf_add_char(&line, '\n');
@@ -119,21 +111,13 @@ static void say_unknown(struct reconciling *r)
     }
 }
 
-/* Waits and tries again while the key has used its minute or the daemon restarts. */
 static bool get(struct reconciling *r, const char *path, struct buf *answer)
 {
-    for (int tries = 1;; tries++) {
-        int status = client_request(r->client, "GET", path, "", STR_NONE, answer);
-        if (status == 200)
-            return true;
-        if ((status != 0 && status != 429 && status != 503) || tries == TRIES ||
-            (status == 0 && tries == 3)) {
-            command_fail(NOT_COMPARED, "the rewards of the day cannot be read: %d %.*s", status,
-                         STR_ARG(buf_str(answer)));
-            return false;
-        }
-        sleep(1);
-    }
+    int status = client_get_patiently(r->client, path, answer);
+    if (status != 200)
+        command_fail(NOT_COMPARED, "the rewards of the day cannot be read: %d %.*s", status,
+                     STR_ARG(buf_str(answer)));
+    return status == 200;
 }
 
 /* One page; `after` is emptied behind the last. */
@@ -202,10 +186,8 @@ static const char *judge(struct settings *s)
                "scope callbacks:read, or POSTBACKD_OPERATOR_KEY with --partner.";
     if (!settings_text(s, OPTION_API_KEY).p && !partner.p)
         return "with POSTBACKD_OPERATOR_KEY, --partner must say whose rewards are meant.";
-    for (size_t i = 0; i < partner.n; i++)
-        if (!strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-",
-                    partner.p[i]))
-            return "--partner is not a PartnerId.";
+    if (partner.p && !client_is_id(partner))
+        return "--partner is not a PartnerId.";
     return NULL;
 }
 

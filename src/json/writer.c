@@ -3,6 +3,8 @@
  * document that nobody can read again would cost more than one wrong character. */
 #include "json/writer.h"
 
+#include "json/reader.h"
+
 #define DEPTH_MAX 32
 
 static void before_value(struct json_writer *w)
@@ -184,4 +186,16 @@ void json_raw(struct json_writer *w, struct str json)
 {
     before_value(w);
     buf_add_str(w->to, json);
+}
+
+void json_scalar(struct json_writer *w, const struct json *value)
+{
+    enum json_type type = value ? value->type : JSON_NULL;
+    switch (type) {
+    case JSON_STRING: json_string(w, value->text); break;
+    case JSON_NUMBER: json_raw(w, value->text); break;
+    case JSON_TRUE:
+    case JSON_FALSE: json_bool(w, type == JSON_TRUE); break;
+    default: json_null(w); break;
+    }
 }

@@ -7,6 +7,8 @@
 
 #include "base/buf.h"
 
+struct json;
+
 struct json_writer {
     struct buf *to;
     uint32_t depth;
@@ -36,5 +38,6 @@ void json_int(struct json_writer *w, int64_t v);
 void json_bool(struct json_writer *w, bool v);
 void json_null(struct json_writer *w);
 void json_money(struct json_writer *w, __int128 micros, int min_digits);
-void json_time(struct json_writer *w, int64_t ms);     /* quoted, as domain/clock.h prints it */
-void json_raw(struct json_writer *w, struct str json); /* already JSON */
+void json_time(struct json_writer *w, int64_t ms); /* quoted, as domain/clock.h prints it */
+void json_scalar(struct json_writer *w, const struct json *value); /* NULL prints null */
+void json_raw(struct json_writer *w, struct str json);             /* already JSON */

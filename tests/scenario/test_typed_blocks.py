@@ -129,6 +129,7 @@ RUN = {
     "operators/books.md": (in_the_store, []),
     "operators/clusters.md": (on_three, []),
     "operators/events.md": (with_a_key, ['{"Accepted":2,"Duplicates":0,"Rejected":[]}']),
+    "operators/exporting.md": (with_a_key, ["0 rows"]),
     "operators/moving.md": (moved, ["equal"]),
     "operators/postgresql.md": (on_a_database, []),
     "operators/reference.md": (beside_the_service, ["ada@example.com"]),
