@@ -144,7 +144,8 @@ bool api_key_use(struct api_key *k, int64_t now_ms);
 
 struct directory;
 
-/* All of these take a reference (or return NULL); give it back with *_unref. Any thread. */
+/* All of these take a reference (or return NULL); give it back with *_unref, which takes NULL, too.
+ * Any thread. */
 struct partner *directory_partner(struct directory *d, struct str id);
 struct partner *directory_partner_by_no(struct directory *d, uint32_t account_no);
 struct app *directory_app(struct directory *d, struct str id);

@@ -125,11 +125,9 @@ void document_print_app(struct buf *to, const struct app *a, const struct vault 
     text(&w, "Name", a->name);
     json_key_bool(&w, "Enabled", a->enabled);
     json_key_int(&w, "EnabledSinceMs", a->enabled_since_ms);
-    json_key(&w, "CurrencyValue");
-    json_raw(&w, a->currency_text);
+    json_key_raw(&w, "CurrencyValue", a->currency_text);
     json_key_int(&w, "RewardDecimals", t->reward_decimals);
-    json_key(&w, "DisqualificationReward");
-    json_money(&w, t->disqualification_reward_micros, 0);
+    json_key_money(&w, "DisqualificationReward", t->disqualification_reward_micros, 0);
     json_key_int(&w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         url(&w, lane_url_field((enum lane_kind)kind), a->url[kind], vault, env);

@@ -40,19 +40,14 @@ static void certificate(struct json_writer *w, const struct client_certificate *
     json_key_object(w, "ClientCertificate");
     json_key_string(w, "Subject", c->subject);
     json_key_string(w, "Sha256", str_of(hex));
-    json_key(w, "NotAfter");
-    json_time(w, c->not_after_ms);
+    json_key_time(w, "NotAfter", c->not_after_ms);
     json_end_object(w);
 }
 
 void render_older_until(struct json_writer *w, const struct secrets *s, int64_t now_ms)
 {
     int64_t until_ms = secrets_older_until_ms(s, now_ms);
-    json_key(w, "OlderSecretUntil");
-    if (until_ms)
-        json_time(w, until_ms);
-    else
-        json_null(w);
+    json_key_time_or_null(w, "OlderSecretUntil", until_ms);
 }
 
 void render_app(struct json_writer *w, const struct app *a, bool with_secret)
@@ -62,12 +57,10 @@ void render_app(struct json_writer *w, const struct app *a, bool with_secret)
     json_key_string(w, "AppId", a->id);
     json_key_string(w, "Name", a->name);
     json_key_bool(w, "Enabled", a->enabled);
-    json_key(w, "CurrencyValue");
-    json_raw(w, a->currency_text);
+    json_key_raw(w, "CurrencyValue", a->currency_text);
     json_key_int(w, "RewardDecimals", t->reward_decimals);
-    json_key(w, "DisqualificationReward");
-    json_money(w, t->disqualification_reward_micros,
-               t->reward_decimals < 2 ? t->reward_decimals : 2);
+    json_key_money(w, "DisqualificationReward", t->disqualification_reward_micros,
+                   t->reward_decimals < 2 ? t->reward_decimals : 2);
     json_key_int(w, "DisqualificationCap", t->disqualification_cap);
     for (int kind = LANE_SUCCESS; kind < LANE_KINDS; kind++)
         url(w, lane_url_field((enum lane_kind)kind), a->url[kind]);
@@ -105,8 +98,7 @@ static void time_if_any(struct json_writer *w, const char *name, int64_t ms)
 {
     if (!ms)
         return;
-    json_key(w, name);
-    json_time(w, ms);
+    json_key_time(w, name, ms);
 }
 
 void render_key(struct json_writer *w, const struct api_key *k, struct str key_text,

@@ -68,8 +68,7 @@ static uint32_t cluster_of(struct gathering *g, uint32_t account_no)
 {
     struct partner *p = directory_partner_by_no(g->api->options.directory, account_no);
     uint32_t cluster = p ? p->cluster : 0;
-    if (p)
-        partner_unref(p);
+    partner_unref(p);
     return cluster;
 }
 
@@ -270,12 +269,9 @@ static void answer(struct viewing *v)
     struct gathering g = v->gathering; /* the answer ends the call, and what is in its arena */
     free(v->is_left);
     if (g.status == STORE_OK) {
-        struct buf body = {0};
-        struct json_writer w;
-        json_write_to(&w, &body);
-        account_health_print(&w, &g.found);
-        call_answer_json(c, 200, &body);
-        buf_free(&body);
+        struct json_writer *w = call_begin_json(c);
+        account_health_print(w, &g.found);
+        call_end_json(c, 200);
     } else {
         call_answer_busy(c, g.status);
     }
@@ -321,8 +317,7 @@ static bool count_some_unknown(struct slices *slices, size_t most)
             count_unknown(g, app);
         if (counts || !app)
             v->is_left[no] = false;
-        if (app)
-            app_unref(app);
+        app_unref(app);
     }
     return v->unknown_next < v->unknown_end;
 }
@@ -355,8 +350,7 @@ static void node_answered(struct task *task)
     arena_free(&v->question.arena);
     struct app *app = directory_app_by_no(v->gathering.api->options.directory, asked_about);
     v->unknown_cluster = app ? cluster_of(&v->gathering, app->terms.account_no) : 0;
-    if (app)
-        app_unref(app);
+    app_unref(app);
     /* The node that answered may have lost the app meanwhile: it is not asked for again. */
     v->unknown_next = asked_about;
     v->unknown_end = gave_up ? v->end : asked_about + 1;

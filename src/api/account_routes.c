@@ -28,19 +28,17 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
     mutation_ask(c->api->options.control, m);
 }
 
-void answer_entry(struct call *c, const struct buf *body, uint64_t version)
+void answer_entry(struct call *c, uint64_t version)
 {
     char tag[ETAG_MAX];
     etag_print(tag, version);
-    struct buf headers = {0};
-    buf_printf(&headers, "ETag: %s\r\n", tag);
+    buf_printf(&c->headers, "ETag: %s\r\n", tag);
     /* A user's version does not count the sign-ins that the answer shows. */
     if (c->route->subject != SUBJECT_USER &&
         etag_listed_weak(http_header_list(c->r, "if-none-match"), str_of(tag)))
-        call_answer_empty_with(c, 304, buf_str(&headers));
+        call_answer_empty(c, 304);
     else
-        call_answer_json_with(c, 200, buf_str(&headers), body);
-    buf_free(&headers);
+        call_end_json(c, 200);
 }
 
 bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
@@ -67,26 +65,21 @@ struct entry_listing {
     struct call *c;
     struct slices slices;
     list_printer *print;
-    struct buf body;
-    struct json_writer w;
     uint32_t last_no; /* of what is printed; at first: where to begin */
 };
 
 static bool list_print(struct slices *slices, size_t most)
 {
     struct entry_listing *l = CONTAINER_OF(slices, struct entry_listing, slices);
-    return l->print(l->c, &l->w, l->last_no, most, &l->last_no);
+    return l->print(l->c, &l->c->writer, l->last_no, most, &l->last_no);
 }
 
 static void list_end(struct slices *slices, bool more)
 {
     struct entry_listing *l = CONTAINER_OF(slices, struct entry_listing, slices);
-    json_end_array(&l->w);
-    list_print_next(l->c, &l->w, more, l->last_no);
-    json_end_object(&l->w);
-    struct buf body = l->body; /* l ends with its call */
-    call_answer_json(l->c, 200, &body);
-    buf_free(&body);
+    json_end_array(&l->c->writer);
+    list_print_next(l->c, &l->c->writer, more, l->last_no);
+    call_end_object(l->c, 200);
 }
 
 void answer_list(struct call *c, list_printer *print)
@@ -101,9 +94,6 @@ void answer_list(struct call *c, list_printer *print)
     l->slices.executor = call_executor(c);
     l->slices.print = list_print;
     l->slices.end = list_end;
-    json_write_to(&l->w, &l->body);
-    json_object(&l->w);
-    json_key(&l->w, "Items");
-    json_array(&l->w);
+    json_key_array(call_begin_object(c), "Items");
     slices_begin(&l->slices);
 }

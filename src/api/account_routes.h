@@ -12,8 +12,8 @@ void mutate(struct call *c, bool with_body, enum change_result (*judge)(struct m
  */
 void keys_warn_of_person(struct api *api, struct str user_id);
 
-/* Answers one entry with its ETag; 304 where If-None-Match names it. */
-void answer_entry(struct call *c, const struct buf *body, uint64_t version);
+/* Answers one entry, which has been printed, with its ETag; 304 where If-None-Match names it. */
+void answer_entry(struct call *c, uint64_t version);
 
 #define LIST_MOST 500 /* printed by slices (slices.h) */
 

@@ -57,8 +57,6 @@ struct all_callbacks {
     bool walked;
     size_t shown;
     struct slices slices;
-    struct buf body;
-    struct json_writer w;
 };
 
 /* --- what was found --------------------------------------------------------------------------- */
@@ -134,7 +132,7 @@ static void print_cursor(struct all_callbacks *l, const char *name, const struct
     struct buf text = {0};
     if (cursor)
         log_cursor_print(&text, cursor);
-    json_key_string(&l->w, name, cursor ? buf_str(&text) : STR_NONE);
+    json_key_string(&l->c->writer, name, cursor ? buf_str(&text) : STR_NONE);
     buf_free(&text);
 }
 
@@ -155,17 +153,14 @@ static void end_answer(struct slices *slices, bool more)
 {
     struct all_callbacks *l = CONTAINER_OF(slices, struct all_callbacks, slices);
     ASSERT(!more);
-    json_end_array(&l->w);
+    json_end_array(&l->c->writer);
     print_next(l);
     struct log_cursor behind = {l->walk.last_no, {INT64_MAX, UINT32_MAX, UINT64_MAX}};
     print_cursor(l, "NextPartners", l->more_partners ? &behind : NULL);
-    json_key_int(&l->w, "PartnersRead", (int64_t)l->partners);
-    json_key_int(&l->w, "PartnersAway", (int64_t)l->partners_away);
-    json_end_object(&l->w);
-    struct buf body = l->body; /* l ends with its call */
+    json_key_int(&l->c->writer, "PartnersRead", (int64_t)l->partners);
+    json_key_int(&l->c->writer, "PartnersAway", (int64_t)l->partners_away);
     free_rows(l);
-    call_answer_json(l->c, 200, &body);
-    buf_free(&body);
+    call_end_object(l->c, 200);
 }
 
 static bool print_rows(struct slices *slices, size_t most)
@@ -173,15 +168,13 @@ static bool print_rows(struct slices *slices, size_t most)
     struct all_callbacks *l = CONTAINER_OF(slices, struct all_callbacks, slices);
     size_t certain = count_certain(l);
     for (size_t i = 0; i < most && l->shown < certain; i++)
-        render_callback(l->c, &l->w, l->found[l->shown++].row, SHOW_ITEM);
+        render_callback(l->c, &l->c->writer, l->found[l->shown++].row, SHOW_ITEM);
     return l->shown < certain;
 }
 
 static void answer(struct all_callbacks *l)
 {
-    json_write_to(&l->w, &l->body);
-    json_object(&l->w);
-    json_key_array(&l->w, "Items");
+    json_key_array(call_begin_object(l->c), "Items");
     l->slices.executor = call_executor(l->c);
     l->slices.left = LIST_MOST;
     l->slices.print = print_rows;

@@ -91,25 +91,18 @@ void app_secret_rotate(struct call *c)
 
 void app_get(struct call *c)
 {
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    render_app(&w, c->app, false);
-    answer_entry(c, &body, c->app->version);
-    buf_free(&body);
+    render_app(call_begin_json(c), c->app, false);
+    answer_entry(c, c->app->version);
 }
 
 /* Showing a secret is an act: it is written down who did it before it is shown. */
 static void answer_secret(struct call *c, enum store_status status)
 {
-    struct buf body = {0};
-    struct json_writer w;
     if (!call_store_ok(c, status))
         return;
-    json_write_to(&w, &body);
-    print_secret(&w, c->app, call_now_ms(c));
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_json(c);
+    print_secret(w, c->app, call_now_ms(c));
+    call_end_json(c, 200);
 }
 
 void app_secret_get(struct call *c)

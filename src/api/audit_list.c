@@ -19,8 +19,6 @@ struct auditing {
     char from[AUDIT_KEY_BYTES], below[AUDIT_KEY_BYTES];
     size_t scope_bytes; /* of each key, before the AuditId */
     size_t limit, found, looked_at;
-    struct buf answer;
-    struct json_writer w;
 };
 
 static void ask(struct auditing *a);
@@ -47,14 +45,11 @@ static bool is_wanted(struct auditing *a, struct str document)
 
 static void finish(struct auditing *a, bool more, struct str last_key)
 {
-    json_end_array(&a->w);
-    json_key(&a->w, "Next");
-    json_string(&a->w, more ? (struct str){last_key.p + a->scope_bytes, last_key.n - a->scope_bytes}
-                            : STR_NONE);
-    json_end_object(&a->w);
-    struct buf answer = a->answer;
-    call_answer_json(a->c, 200, &answer);
-    buf_free(&answer);
+    json_end_array(&a->c->writer);
+    json_key_string(&a->c->writer, "Next",
+                    more ? (struct str){last_key.p + a->scope_bytes, last_key.n - a->scope_bytes}
+                         : STR_NONE);
+    call_end_object(a->c, 200);
 }
 
 /* True: the answer is complete. */
@@ -64,7 +59,7 @@ static bool take_rows(struct auditing *a)
     for (size_t i = 0; i < l->count; i++) {
         bool last = i + 1 == l->count && !l->more;
         if (is_wanted(a, l->rows[i].document)) {
-            json_raw(&a->w, l->rows[i].document);
+            json_raw(&a->c->writer, l->rows[i].document);
             a->found++;
         }
         if (a->found == a->limit || ++a->looked_at == ROWS_LOOKED_AT_MOST) {
@@ -92,7 +87,6 @@ static void on_rows(struct task *task)
     struct arena rows = a->list.arena; /* answering frees the call, and `a` with it */
     a->list.arena = (struct arena){0};
     if (a->list.status != STORE_OK || a->c->r->gone) {
-        buf_free(&a->answer);
         call_answer_busy(a->c, a->list.status);
     } else if (!take_rows(a)) {
         go_on_below(a, a->list.rows[a->list.count - 1].id);
@@ -153,10 +147,7 @@ void audit_list(struct call *c)
         memcpy(a->below + a->scope_bytes, after.p, after.n);
         a->below[a->scope_bytes + after.n] = '\0';
     }
-    json_write_to(&a->w, &a->answer);
-    json_object(&a->w);
-    json_key(&a->w, "Items");
-    json_array(&a->w);
+    json_key_array(call_begin_object(c), "Items");
     a->list.kind = OBJECT_AUDIT;
     a->list.account_no = c->account_no; /* its cluster, and the first one: the others may be away */
     a->list.limit = PAGE_ROWS;

@@ -59,16 +59,11 @@ void call_add_parameter_problem(struct call *c, const char *name, const char *co
 
 void call_release(struct call *c)
 {
-    if (c->partner)
-        partner_unref(c->partner);
-    if (c->app)
-        app_unref(c->app);
-    if (c->client)
-        client_unref(c->client);
-    if (c->key)
-        api_key_unref(c->key);
-    if (c->user)
-        user_unref(c->user);
+    partner_unref(c->partner);
+    app_unref(c->app);
+    client_unref(c->client);
+    api_key_unref(c->key);
+    user_unref(c->user);
     c->partner = NULL;
     c->app = NULL;
     c->client = NULL;
@@ -80,6 +75,8 @@ void call_release(struct call *c)
 static void end(struct call *c)
 {
     call_release(c);
+    buf_free(&c->headers);
+    buf_free(&c->body);
     if (c->uses)
         account_limits_give(c->api->accounts, c->used_account_no, c->use);
     c->uses = false;
@@ -157,12 +154,12 @@ static void answer_packed(struct pack *pack)
     buf_free(&out);
 }
 
-static void answer(struct call *c, int status, const char *type, struct str extra, struct str body)
+static void answer(struct call *c, int status, const char *type, struct str body)
 {
     CHECK_MAGIC(c, CALL_MAGIC);
     struct buf headers = {0};
     add_common_headers(c, &headers);
-    buf_add_str(&headers, extra);
+    buf_add_str(&headers, buf_str(&c->headers));
     if (status != 200 || !choose_coding(c, body.n, &headers)) {
         respond(c, status, type, &headers, body);
         return;
@@ -178,27 +175,43 @@ static void answer(struct call *c, int status, const char *type, struct str extr
 
 void call_answer_json(struct call *c, int status, const struct buf *body)
 {
-    answer(c, status, "application/json", STR_NONE, buf_str(body));
+    answer(c, status, "application/json", buf_str(body));
 }
 
-void call_answer_json_with(struct call *c, int status, struct str extra, const struct buf *body)
+struct json_writer *call_begin_json(struct call *c)
 {
-    answer(c, status, "application/json", extra, buf_str(body));
+    json_write_to(&c->writer, &c->body);
+    return &c->writer;
+}
+
+void call_end_json(struct call *c, int status)
+{
+    struct buf body = c->body; /* the answer ends the call */
+    c->body = (struct buf){0};
+    call_answer_json(c, status, &body);
+    buf_free(&body);
+}
+
+struct json_writer *call_begin_object(struct call *c)
+{
+    json_object(call_begin_json(c));
+    return &c->writer;
+}
+
+void call_end_object(struct call *c, int status)
+{
+    json_end_object(&c->writer);
+    call_end_json(c, status);
 }
 
 void call_answer_text(struct call *c, const char *content_type, const struct buf *body)
 {
-    answer(c, 200, content_type, STR_NONE, buf_str(body));
+    answer(c, 200, content_type, buf_str(body));
 }
 
 void call_answer_empty(struct call *c, int status)
 {
-    call_answer_empty_with(c, status, STR_NONE);
-}
-
-void call_answer_empty_with(struct call *c, int status, struct str extra)
-{
-    answer(c, status, NULL, extra, STR_NONE);
+    answer(c, status, NULL, STR_NONE);
 }
 
 void call_begin_pieces(struct call *c, const char *content_type)
@@ -307,8 +320,7 @@ static void print_errors(struct json_writer *w, const struct call *c, bool of_qu
         json_key_int(w, "moreErrors", (int64_t)c->problems.left_out);
 }
 
-static void answer_problem(struct call *c, int status, struct str detail, bool of_query,
-                           struct str extra)
+static void answer_problem(struct call *c, int status, struct str detail, bool of_query)
 {
     struct buf body = {0};
     struct json_writer w;
@@ -321,30 +333,27 @@ static void answer_problem(struct call *c, int status, struct str detail, bool o
     if (c->problems.count)
         print_errors(&w, c, of_query);
     json_end_object(&w);
-    answer(c, status, "application/problem+json", extra, buf_str(&body));
+    answer(c, status, "application/problem+json", buf_str(&body));
     buf_free(&body);
 }
 
-static struct str headers_of_status(struct call *c, int status)
+static void add_headers_of_status(struct call *c, int status)
 {
-    struct buf b = {0};
+    struct buf *b = &c->headers;
     if (status == 401)
-        buf_add_c(&b, "WWW-Authenticate: Bearer realm=\"postbackd\"\r\n");
+        buf_add_c(b, "WWW-Authenticate: Bearer realm=\"postbackd\"\r\n");
     if (status == 405) {
-        buf_add_c(&b, "Allow: ");
-        route_print_allow(&b, c->r->path);
-        buf_add_c(&b, "\r\n");
+        buf_add_c(b, "Allow: ");
+        route_print_allow(b, c->r->path);
+        buf_add_c(b, "\r\n");
     }
     if (status == 429)
-        buf_printf(&b, "Retry-After: %lld\r\n",
+        buf_printf(b, "Retry-After: %lld\r\n",
                    c->retry_after_s  ? (long long)c->retry_after_s
                    : c->rate_counted ? (long long)c->rate.reset_s
                                      : 1);
     if (status == 503)
-        buf_add_c(&b, "Retry-After: 2\r\n");
-    struct str kept = arena_str(&c->r->arena, buf_str(&b));
-    buf_free(&b);
-    return kept;
+        buf_add_c(b, "Retry-After: 2\r\n");
 }
 
 void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...)
@@ -354,9 +363,9 @@ void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...
     va_start(ap, detail_fmt);
     buf_vprintf(&detail, detail_fmt, ap);
     va_end(ap);
-    struct str kept = arena_str(&c->r->arena, buf_str(&detail));
+    add_headers_of_status(c, status);
+    answer_problem(c, status, buf_str(&detail), false);
     buf_free(&detail);
-    answer_problem(c, status, kept, false, headers_of_status(c, status));
 }
 
 void call_answer_invalid(struct call *c)
@@ -364,13 +373,12 @@ void call_answer_invalid(struct call *c)
     answer_problem(c, 400,
                    STR("The body was understood, but some of its fields were not accepted; nothing "
                        "was changed."),
-                   false, STR_NONE);
+                   false);
 }
 
 void call_answer_invalid_query(struct call *c)
 {
-    answer_problem(c, 400, STR("The query was not accepted; see errors for each parameter."), true,
-                   STR_NONE);
+    answer_problem(c, 400, STR("The query was not accepted; see errors for each parameter."), true);
 }
 
 /* 429 where sending less would help, 503 where somebody has to look at the machine. */

@@ -63,9 +63,12 @@ struct call {
     bool uses; /* has begun a use of its account, see services/account_limits.h */
     uint32_t used_account_no;
     enum account_use use;
-    int64_t retry_after_s; /* of a 429 that is not the rate's; 0: a second */
-    bool holds_secrets;    /* this answer of a ROUTE_PACKED does: it is not compressed */
-    struct packed *packed; /* the answer under way; NULL: as it is */
+    int64_t retry_after_s;     /* of a 429 that is not the rate's; 0: a second */
+    struct buf headers;        /* of the answer, besides those that every answer has */
+    struct buf body;           /* of the answer, while it is printed */
+    struct json_writer writer; /* into it */
+    bool holds_secrets;        /* this answer of a ROUTE_PACKED does: it is not compressed */
+    struct packed *packed;     /* the answer under way; NULL: as it is */
 };
 
 /* Whether who asks has the scope; an admin has all. */
@@ -88,10 +91,13 @@ MUST_CHECK bool call_read_object(struct call *c, const struct json **ret_object)
 
 /* --- answers; each ends the call --------------------------------------------------------- */
 void call_answer_json(struct call *c, int status, const struct buf *body);
-void call_answer_json_with(struct call *c, int status, struct str extra_headers,
-                           const struct buf *body);
+/* The same, printed as it is known: between both the handler prints what the answer is. */
+struct json_writer *call_begin_json(struct call *c);
+void call_end_json(struct call *c, int status);
+/* An answer that is one object: the handler prints its members. */
+struct json_writer *call_begin_object(struct call *c);
+void call_end_object(struct call *c, int status);
 void call_answer_empty(struct call *c, int status);
-void call_answer_empty_with(struct call *c, int status, struct str extra_headers);
 /* application/problem+json; detail may be NULL. c->problems become `errors`. */
 void call_answer_problem(struct call *c, int status, const char *detail_fmt, ...) PRINTF_LIKE(3, 4);
 /* 400 with what is in c->problems, as Fields of a body or as Parameters of a query. */

@@ -54,8 +54,7 @@ bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
         *account_no = app->terms.account_no;
         *app_no = app->app_no;
     }
-    if (app)
-        app_unref(app);
+    app_unref(app);
     if (!ours)
         call_answer_problem(c, 404, "The account has no app of this id.");
     return ours;

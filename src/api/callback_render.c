@@ -136,7 +136,7 @@ void render_attempt_members(struct call *c, struct json_writer *w, const struct 
 {
     json_key_int(w, "Number", a->number);
     json_key_bool(w, "Manual", a->manual);
-    json_key_time(w, "At", a->at_ms);
+    json_key_time_or_null(w, "At", a->at_ms);
     json_key_int(w, "DurationMs", a->duration_ms);
     render_request(c, w, a, e, app);
     render_end(w, a);
@@ -172,10 +172,8 @@ static void render_facts(struct call *c, struct json_writer *w, const struct cal
     json_key_c(w, "RewardType", event_type_name(e->type));
     json_key_c(w, "State", callback_state_name(row->state));
     json_key_c(w, "Reason", callback_reason_name(row->reason));
-    json_key(w, "Reward");
-    json_money(w, e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
-    json_key(w, "RevenueAmount");
-    json_money(w, e->revenue_micros, 2);
+    json_key_money(w, "Reward", e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
+    json_key_money(w, "RevenueAmount", e->revenue_micros, 2);
     json_key_bool(w, "IsTest", e->is_test);
     json_key_time(w, "Timestamp", e->occurred_ms);
     json_key_time(w, "CreatedAt", e->accepted_ms);
@@ -210,7 +208,7 @@ static void render_last_attempt(struct json_writer *w, const struct callback_row
     const struct attempt *a = &row->log[row->log_count - 1];
     json_object(w);
     json_key_int(w, "Number", a->number);
-    json_key_time(w, "At", a->at_ms);
+    json_key_time_or_null(w, "At", a->at_ms);
     json_key_int(w, "DurationMs", a->duration_ms);
     render_end(w, a);
     json_end_object(w);
@@ -227,7 +225,7 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
         masked_url(w, app, row->event.lane);
         render_body(c, w, &row->event, app);
     }
-    json_key_time(w, "NextAttemptAt", row->next_attempt_ms);
+    json_key_time_or_null(w, "NextAttemptAt", row->next_attempt_ms);
     if (row->event.reason.p && c->is_operator) /* who wrote it wrote it for operators */
         json_key_string(w, "ReasonGiven", row->event.reason);
     json_key_int(w, "AttemptCount", row->attempts);

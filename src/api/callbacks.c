@@ -44,8 +44,6 @@ struct callbacks_request {
     size_t looked_at;
     uint64_t last_event_no; /* looked at */
     bool full;              /* the limit is reached, and there is one more */
-    struct buf body;
-    struct json_writer w;
 };
 
 static bool print_rows(struct slices *slices, size_t most)
@@ -61,9 +59,10 @@ static bool print_rows(struct slices *slices, size_t most)
         l->last_event_no = row->event.event_no;
         l->shown += meant;
         if (meant && l->list.order == LIST_OLDEST_FIRST)
-            render_reward(l->c, &l->w, row);
+            render_reward(l->c, &l->c->writer, row);
         else if (meant)
-            render_callback(l->c, &l->w, row, l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
+            render_callback(l->c, &l->c->writer, row,
+                            l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
     }
     return l->at < l->list.count;
 }
@@ -74,8 +73,8 @@ static void print_next(struct callbacks_request *l)
     bool feed = l->list.order == LIST_OLDEST_FIRST;
     struct buf next = {0};
     cursor_print(&next, l->c->account_no, l->last_event_no);
-    json_key(&l->w, "Next");
-    json_string(&l->w, feed || l->full || l->list.more ? buf_str(&next) : STR_NONE);
+    json_key_string(&l->c->writer, "Next",
+                    feed || l->full || l->list.more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
 }
 
@@ -99,15 +98,12 @@ static void list_end(struct slices *slices, bool more)
         look_on(l);
         return;
     }
-    json_end_array(&l->w);
+    json_end_array(&l->c->writer);
     print_next(l);
-    json_end_object(&l->w);
     /* l ends with its call. */
-    struct buf body = l->body;
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
-    call_answer_json(l->c, 200, &body);
-    buf_free(&body);
+    call_end_object(l->c, 200);
     arena_free(&arena);
     free(tried);
 }
@@ -182,7 +178,6 @@ static void csv_page_done(struct callbacks_request *l)
 static void list_done(struct task *task)
 {
     struct callbacks_request *l = CONTAINER_OF(task, struct callbacks_request, list.done);
-    struct buf body = l->body;
     struct arena arena = l->list.arena;
     uint64_t *tried = l->tried.event_nos;
     if (l->begun || (l->csv && l->list.status == STORE_OK)) {
@@ -190,7 +185,6 @@ static void list_done(struct task *task)
         return;
     }
     if (!call_store_ok(l->c, l->list.status)) {
-        buf_free(&body);
         arena_free(&arena);
         free(tried);
         return;
@@ -199,12 +193,8 @@ static void list_done(struct task *task)
     l->slices.left = LIST_MOST;
     l->slices.print = print_rows;
     l->slices.end = list_end;
-    if (l->body.n == 0) {
-        json_write_to(&l->w, &l->body);
-        json_object(&l->w);
-        json_key(&l->w, "Items");
-        json_array(&l->w);
-    }
+    if (l->c->body.n == 0)
+        json_key_array(call_begin_object(l->c), "Items");
     slices_begin(&l->slices);
 }
 
@@ -320,12 +310,9 @@ struct getting {
 static void answer_one(struct getting *g)
 {
     struct arena arena = g->get.arena;
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    render_callback(g->c, &w, &g->get.row, SHOW_WHOLE);
-    call_answer_json(g->c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_json(g->c);
+    render_callback(g->c, w, &g->get.row, SHOW_WHOLE);
+    call_end_json(g->c, 200);
     arena_free(&arena);
 }
 
@@ -402,14 +389,9 @@ static void resend_done(struct task *task)
     }
     if (!call_store_ok(s->c, s->resend.status))
         return;
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_string(&w, "RewardId", s->resend.event_id);
-    json_end_object(&w);
-    call_answer_json(s->c, 202, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_object(s->c);
+    json_key_string(w, "RewardId", s->resend.event_id);
+    call_end_object(s->c, 202);
 }
 
 static void resend_go(struct noted *n)

@@ -29,8 +29,7 @@ static bool partner_enabled(struct call *c, uint32_t account_no)
 {
     struct partner *p = directory_partner_by_no(c->api->options.directory, account_no);
     bool enabled = p && p->enabled;
-    if (p)
-        partner_unref(p);
+    partner_unref(p);
     return enabled;
 }
 

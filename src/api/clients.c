@@ -33,12 +33,8 @@ void client_patch(struct call *c)
 
 void client_get(struct call *c)
 {
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    render_client(&w, c->client);
-    answer_entry(c, &body, c->client->version);
-    buf_free(&body);
+    render_client(call_begin_json(c), c->client);
+    answer_entry(c, c->client->version);
 }
 
 /* --- the list ------------------------------------------------------------------------------- */

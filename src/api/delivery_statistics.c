@@ -67,8 +67,7 @@ static void print_points(struct json_writer *w, const struct delivery_stats_quer
             continue;
         delivery_stats_add(total, s);
         json_object(w);
-        json_key(w, "From");
-        json_time(w, q->from_ms + (int64_t)i * q->step_ms);
+        json_key_time(w, "From", q->from_ms + (int64_t)i * q->step_ms);
         print_stats(w, s);
         json_end_object(w);
     }
@@ -82,24 +81,17 @@ static void query_done(struct task *task)
     const struct delivery_stats_query *q = &a->query;
     if (!call_store_ok(a->c, q->status))
         return;
-    struct buf body = {0};
     struct delivery_stats total = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "Period", a->period->name);
-    json_key(&w, "From");
-    json_time(&w, q->from_ms);
-    json_key(&w, "To");
-    json_time(&w, q->from_ms + (int64_t)q->count * q->step_ms);
-    json_key_int(&w, "StepSeconds", q->step_ms / 1000);
-    print_points(&w, q, &total);
-    json_key_object(&w, "Total");
-    print_stats(&w, &total);
-    json_end_object(&w);
-    json_end_object(&w);
-    call_answer_json(a->c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_object(a->c);
+    json_key_c(w, "Period", a->period->name);
+    json_key_time(w, "From", q->from_ms);
+    json_key_time(w, "To", q->from_ms + (int64_t)q->count * q->step_ms);
+    json_key_int(w, "StepSeconds", q->step_ms / 1000);
+    print_points(w, q, &total);
+    json_key_object(w, "Total");
+    print_stats(w, &total);
+    json_end_object(w);
+    call_end_object(a->c, 200);
 }
 
 static const struct period *parameter_period(struct call *c)

@@ -87,7 +87,7 @@ static void print_last_error(struct json_writer *w, const struct lane_health *h)
         return;
     }
     json_object(w);
-    json_key_time(w, "At", h->last_error_ms);
+    json_key_time_or_null(w, "At", h->last_error_ms);
     json_key_c(w, "Class", attempt_class_name(h->last_class));
     json_key(w, "Status");
     if (h->last_status)
@@ -143,14 +143,14 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     buf_free(&url);
     json_key_c(w, "State", state);
     json_key_c(w, "Health", endpoint_health_name(health));
-    json_key_time(w, "Since", since_of(state, h));
+    json_key_time_or_null(w, "Since", since_of(state, h));
     json_key_int(w, "Waiting", v->waiting);
-    json_key_time(w, "OldestWaitingAt", v->oldest_waiting_ms);
+    json_key_time_or_null(w, "OldestWaitingAt", v->oldest_waiting_ms);
     print_drain(w, v->waiting, h);
     json_key_int(w, "InFlight", h->in_flight);
     json_key_int(w, "WaitingInMemory", h->waiting_in_ram);
     json_key_int(w, "Window", (int64_t)h->window);
-    json_key_time(w, "NextTryAt", h->next_try_ms);
+    json_key_time_or_null(w, "NextTryAt", h->next_try_ms);
     json_key_int(w, "Succeeded1h", h->succeeded_1h);
     json_key_int(w, "Failed1h", h->failed_1h);
     key_rate(w, "SuccessRate1h", h->succeeded_1h, h->failed_1h);
@@ -161,7 +161,7 @@ void endpoint_render(struct json_writer *w, const struct endpoint_view *v)
     json_key_int(w, "LatencyP95Ms", h->latency_p95_ms);
     json_key_int(w, "LatencyP99Ms", h->latency_p99_ms);
     print_last_error(w, h);
-    json_key_time(w, "CertificateExpiresAt", h->certificate_expires_ms);
+    json_key_time_or_null(w, "CertificateExpiresAt", h->certificate_expires_ms);
     print_warning(w, v);
     json_end_object(w);
 }

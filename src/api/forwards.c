@@ -153,7 +153,7 @@ static void print_forward(struct json_writer *w, const struct forward *one)
 {
     json_object(w);
     json_key_string(w, "RewardId", reward_id_of(one));
-    json_key_time(w, "At", one->at_ms);
+    json_key_time_or_null(w, "At", one->at_ms);
     json_key(w, "Status");
     if (one->status)
         json_int(w, one->status);
@@ -168,15 +168,10 @@ void forwards_list(struct call *c)
 {
     struct forward *found = call_alloc(c, FORWARDS_OF_ACCOUNT * sizeof *found);
     size_t count = find(c->api->forwards, c->account_no, call_parameter(c, "rewardId"), found);
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_array(&w, "Items");
+    struct json_writer *w = call_begin_object(c);
+    json_key_array(w, "Items");
     for (size_t i = 0; i < count; i++)
-        print_forward(&w, &found[i]);
-    json_end_array(&w);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+        print_forward(w, &found[i]);
+    json_end_array(w);
+    call_end_object(c, 200);
 }

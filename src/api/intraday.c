@@ -15,10 +15,8 @@ static void print_slot(struct json_writer *w, const struct intraday_slot *slot, 
     struct buf earnings = {0};
     money_print_wide(&earnings, slot->earnings_micros, 2);
     json_object(w);
-    json_key(w, "From");
-    json_time(w, from_ms);
-    json_key(w, "Earnings");
-    json_raw(w, buf_str(&earnings));
+    json_key_time(w, "From", from_ms);
+    json_key_raw(w, "Earnings", buf_str(&earnings));
     json_key_int(w, "Conversions", slot->conversions);
     json_key_int(w, "SurveyAttempts", slot->survey_starts);
     json_key_int(w, "ActivePanelists", slot->active_panelists);
@@ -32,25 +30,20 @@ static void query_done(struct task *task)
     const struct intraday_query *q = &a->query;
     if (!call_store_ok(a->c, q->status))
         return;
-    struct buf body = {0}, day = {0};
-    struct json_writer w;
+    struct buf day = {0};
     clock_print_day(&day, q->day);
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "Report", "intraday");
-    json_key_string(&w, "Day", buf_str(&day));
-    json_key(&w, "GeneratedAt");
-    json_time(&w, call_now_ms(a->c));
-    json_key_bool(&w, "Complete", q->complete);
-    json_key_array(&w, "Rows");
+    struct json_writer *w = call_begin_object(a->c);
+    json_key_c(w, "Report", "intraday");
+    json_key_string(w, "Day", buf_str(&day));
+    json_key_time(w, "GeneratedAt", call_now_ms(a->c));
+    json_key_bool(w, "Complete", q->complete);
+    json_key_array(w, "Rows");
     for (int i = 0; i < INTRADAY_SLOTS; i++)
         if (!intraday_slot_is_empty(&q->slots[i]))
-            print_slot(&w, &q->slots[i], q->day * DAY_MS + i * INTRADAY_SLOT_MS);
-    json_end_array(&w);
-    json_end_object(&w);
+            print_slot(w, &q->slots[i], q->day * DAY_MS + i * INTRADAY_SLOT_MS);
+    json_end_array(w);
     buf_free(&day);
-    call_answer_json(a->c, 200, &body);
-    buf_free(&body);
+    call_end_object(a->c, 200);
 }
 
 void report_intraday(struct call *c)

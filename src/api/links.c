@@ -54,8 +54,7 @@ static void check_render(struct people_job *job, struct json_writer *w)
     json_key_string(w, "Name", u ? u->name : STR_NONE);
     json_key_c(w, "Role", role_name(u ? u->role : ROLE_ADMIN));
     person_render_partner(w, job->c->api, u ? u->account_no : 0);
-    json_key(w, "ExpiresAt");
-    json_time(w, job->link_until_ms);
+    json_key_time(w, "ExpiresAt", job->link_until_ms);
     json_key_bool(w, "SecondFactor", u && u->totp_secret.p);
     json_end_object(w);
 }

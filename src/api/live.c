@@ -239,8 +239,7 @@ static void print_counters(struct live_stream *s, struct buf *to)
     s->counters = n;
     int64_t now_ms = call_now_ms(s->c);
     begin_event(to, "counters", &w);
-    json_key(&w, "At");
-    json_time(&w, now_ms);
+    json_key_time(&w, "At", now_ms);
     json_key_int(&w, "EventsAccepted", n.events_accepted);
     json_key_int(&w, "CallbacksDelivered", n.callbacks_delivered);
     json_key_int(&w, "CallbacksDead", n.callbacks_dead);
@@ -255,8 +254,7 @@ static void print_hello(const struct live_stream *s, struct buf *to)
     struct json_writer w;
     buf_printf(to, "id: %lld\n", (long long)s->told_test_id);
     begin_event(to, "hello", &w);
-    json_key(&w, "ServerTime");
-    json_time(&w, call_now_ms(s->c));
+    json_key_time(&w, "ServerTime", call_now_ms(s->c));
     json_key_c(&w, "Version", s->c->api->options.version);
     end_event(to, &w);
 }

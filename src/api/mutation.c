@@ -85,27 +85,22 @@ static void answer_refused(struct mutation *m)
 static void answer_on_loop(struct task *task)
 {
     struct mutation *m = CONTAINER_OF(task, struct mutation, task);
-    struct buf answer = m->answer, headers = m->headers;
     if (m->result != CHANGE_READY || m->stored != STORE_OK)
         answer_refused(m);
     else if (!m->render)
         call_answer_empty(m->c, m->status);
     else
-        call_answer_json_with(m->c, m->status, buf_str(&headers), &answer);
-    buf_free(&answer);
-    buf_free(&headers);
+        call_end_json(m->c, m->status);
 }
 
 static void print_answer(struct mutation *m)
 {
-    struct json_writer w;
-    json_write_to(&w, &m->answer);
-    m->render(m, &w);
+    m->render(m, call_begin_json(m->c));
     char tag[ETAG_MAX];
     etag_print(tag, version_of(&m->change));
-    buf_printf(&m->headers, "ETag: %s\r\n", tag);
+    buf_printf(&m->c->headers, "ETag: %s\r\n", tag);
     if (m->location)
-        buf_printf(&m->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
+        buf_printf(&m->c->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
 }
 
 static void judge_and_keep(struct control *control, struct mutation *m)

@@ -33,7 +33,6 @@ struct mutation {
     struct control *control;
     enum change_result result;
     enum store_status stored;
-    struct buf answer, headers;
 };
 
 /* From a loop. The mutation lives in the call's arena. */

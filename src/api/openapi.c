@@ -283,8 +283,7 @@ static void print_paths(struct json_writer *w)
             seen |= same_path(k, i);
         if (seen)
             continue;
-        json_key(w, api_routes[i].path);
-        json_object(w);
+        json_key_object(w, api_routes[i].path);
         for (size_t k = i; k < api_route_count; k++)
             if (same_path(i, k))
                 print_operation(w, &api_routes[k]);
@@ -334,10 +333,10 @@ void openapi_print(struct buf *to, const struct api_options *o)
     print_info(&w, o);
     print_tags(&w);
     print_paths(&w);
-    json_key(&w, "webhooks");
-    json_raw(&w, (struct str){(const char *)openapi_webhooks, sizeof openapi_webhooks});
-    json_key(&w, "components");
-    json_raw(&w, (struct str){(const char *)openapi_components, sizeof openapi_components});
+    json_key_raw(&w, "webhooks",
+                 (struct str){(const char *)openapi_webhooks, sizeof openapi_webhooks});
+    json_key_raw(&w, "components",
+                 (struct str){(const char *)openapi_components, sizeof openapi_components});
     json_end_object(&w);
 }
 

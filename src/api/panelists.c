@@ -14,10 +14,8 @@ struct erasure_request {
 static void lanes_done(struct task *task)
 {
     const struct erasure_request *e = CONTAINER_OF(task, struct erasure_request, lanes.done);
-    struct buf body = {0};
-    buf_printf(&body, "{\"Erased\":%lld}", (long long)e->erase.erased);
-    call_answer_json(e->c, 200, &body);
-    buf_free(&body);
+    json_key_int(call_begin_object(e->c), "Erased", e->erase.erased);
+    call_end_object(e->c, 200);
 }
 
 /* Lanes are told behind the store: what they look for then is what was erased. */

@@ -18,39 +18,34 @@ struct earnings_list {
     struct partner_walk walk;
     struct report_query query;
     struct report_row sums; /* of the partner's rows so far */
-    struct buf body;
-    struct json_writer w;
 };
 
 static void end(struct partner_walk *walk, bool more)
 {
     struct earnings_list *l = CONTAINER_OF(walk, struct earnings_list, walk);
-    json_end_array(&l->w);
-    list_print_next(l->c, &l->w, more, walk->last_no);
-    json_end_object(&l->w);
-    struct buf body = l->body; /* l ends with its call */
-    call_answer_json(l->c, 200, &body);
-    buf_free(&body);
+    json_end_array(&l->c->writer);
+    list_print_next(l->c, &l->c->writer, more, walk->last_no);
+    call_end_object(l->c, 200);
 }
 
 static void print_partner(struct earnings_list *l)
 {
     const struct report_row *sums = &l->sums;
     __int128 earned = sums->earnings_micros[0] + sums->earnings_micros[1];
-    json_object(&l->w);
-    json_key_string(&l->w, "PartnerId", l->walk.partner->id);
-    json_key_string(&l->w, "Name", l->walk.partner->name);
-    json_key(&l->w, "Earnings");
-    json_money(&l->w, earned, 2);
-    json_key_int(&l->w, "ActivePanelists", sums->active_panelists);
-    json_key(&l->w, "Arpdau");
+    struct json_writer *w = &l->c->writer;
+    json_object(w);
+    json_key_string(w, "PartnerId", l->walk.partner->id);
+    json_key_string(w, "Name", l->walk.partner->name);
+    json_key_money(w, "Earnings", earned, 2);
+    json_key_int(w, "ActivePanelists", sums->active_panelists);
+    json_key(w, "Arpdau");
     if (sums->active_panelists)
-        json_money(&l->w, money_divide(earned, sums->active_panelists), 2);
+        json_money(w, money_divide(earned, sums->active_panelists), 2);
     else
-        json_null(&l->w);
-    json_key_int(&l->w, "SurveyAttempts", sums->survey_starts);
-    json_key_int(&l->w, "Conversions", sums->conversions[0] + sums->conversions[1]);
-    json_end_object(&l->w);
+        json_null(w);
+    json_key_int(w, "SurveyAttempts", sums->survey_starts);
+    json_key_int(w, "Conversions", sums->conversions[0] + sums->conversions[1]);
+    json_end_object(w);
 }
 
 static void add_rows(struct earnings_list *l)
@@ -71,10 +66,8 @@ static void page_done(struct task *task)
 {
     struct earnings_list *l = CONTAINER_OF(task, struct earnings_list, query.done);
     if (l->query.status != STORE_OK) {
-        struct buf body = l->body;
         partner_walk_abort(&l->walk);
         call_answer_busy(l->c, l->query.status);
-        buf_free(&body);
         return;
     }
     add_rows(l);
@@ -133,11 +126,10 @@ void earnings_list(struct call *c)
     l->query.limit = ROWS_PER_PAGE;
     l->query.done.run = page_done;
     l->query.reply_to = call_executor(c);
-    json_write_to(&l->w, &l->body);
-    json_object(&l->w);
-    print_day(&l->w, "StartDate", range.first_day);
-    print_day(&l->w, "EndDate", range.last_day);
-    json_key_time(&l->w, "GeneratedAt", call_now_ms(c));
-    json_key_array(&l->w, "Items");
+    struct json_writer *w = call_begin_object(c);
+    print_day(w, "StartDate", range.first_day);
+    print_day(w, "EndDate", range.last_day);
+    json_key_time(w, "GeneratedAt", call_now_ms(c));
+    json_key_array(w, "Items");
     partner_walk_begin(&l->walk);
 }

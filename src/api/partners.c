@@ -35,12 +35,8 @@ void partner_patch(struct call *c)
 
 void partner_get(struct call *c)
 {
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    render_partner(&w, c->partner);
-    answer_entry(c, &body, c->partner->version);
-    buf_free(&body);
+    render_partner(call_begin_json(c), c->partner);
+    answer_entry(c, c->partner->version);
 }
 
 /* --- the secret of messages to it ------------------------------------------------------------- */
@@ -56,20 +52,14 @@ static void print_secret(struct json_writer *w, const struct partner *p, int64_t
 void operator_operations_secret_get(struct call *c)
 {
     char secrets[2][SECRET_TEXT_MAX];
-    struct buf body = {0};
-    struct json_writer w;
     log_info("operations_secret_shown", LOG_C("partner", "the operator's"),
              LOG_STR("key", c->key_id));
     (void)accounts_operator_secrets(c->api->options.accounts, secrets);
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "OperationsSecret", secrets[0]);
-    json_key(&w, "OlderSecretUntil");
-    json_null(&w);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
+    struct json_writer *w = call_begin_object(c);
+    json_key_c(w, "OperationsSecret", secrets[0]);
+    json_key_c(w, "OlderSecretUntil", NULL);
+    call_end_object(c, 200);
     explicit_bzero(secrets, sizeof secrets);
-    buf_free(&body);
 }
 
 static enum change_result rotate(struct mutation *m)
@@ -93,14 +83,11 @@ void partner_operations_secret_rotate(struct call *c)
 
 static void answer_secret(struct call *c, enum store_status status)
 {
-    struct buf body = {0};
-    struct json_writer w;
     if (!call_store_ok(c, status))
         return;
-    json_write_to(&w, &body);
-    print_secret(&w, c->partner, call_now_ms(c));
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_json(c);
+    print_secret(w, c->partner, call_now_ms(c));
+    call_end_json(c, 200);
 }
 
 /* Written down before it is shown. */

@@ -119,20 +119,20 @@ static void wipe(struct people_job *job)
 static void answer(struct people_job *job)
 {
     struct call *c = job->c;
-    struct buf body = job->answer, headers = job->headers;
+    struct buf body = job->answer;
+    c->headers = job->headers;
     wipe(job);
     if (job->refusal)
         answer_refused(job);
     else if (job->stored != STORE_OK)
         call_answer_busy(c, job->stored);
     else if (!job->render)
-        call_answer_empty_with(c, job->status, buf_str(&headers));
+        call_answer_empty(c, job->status);
     else
-        call_answer_json_with(c, job->status, buf_str(&headers), &body);
+        call_answer_json(c, job->status, &body);
     if (body.n)
         sodium_memzero(body.p, body.n);
     buf_free(&body);
-    buf_free(&headers);
 }
 
 static void answer_on_loop(struct task *task)

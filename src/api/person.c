@@ -184,9 +184,8 @@ void person_render_user(struct json_writer *w, struct api *api, const struct use
     json_key_bool(w, "Enabled", u->enabled);
     json_key_bool(w, "SecondFactor", u->totp_secret.p != NULL);
     json_key_bool(w, "Invited", !u->password.p);
-    json_key(w, "CreatedAt");
-    json_time(w, u->created_ms);
-    json_key_time(w, "LastSignInAt", u->last_sign_in_ms);
+    json_key_time(w, "CreatedAt", u->created_ms);
+    json_key_time_or_null(w, "LastSignInAt", u->last_sign_in_ms);
     json_end_object(w);
     arena_free(&arena);
 }
@@ -219,12 +218,9 @@ static void print_times(struct json_writer *w, const struct session *s)
 {
     int64_t over = s->created_ms + SESSION_AGE_MS,
             idle = atomic_load(&s->used_ms) + SESSION_IDLE_MS;
-    json_key(w, "SignedInAt");
-    json_time(w, s->created_ms);
-    json_key(w, "ExpiresAt");
-    json_time(w, over);
-    json_key(w, "IdleExpiresAt");
-    json_time(w, idle < over ? idle : over);
+    json_key_time(w, "SignedInAt", s->created_ms);
+    json_key_time(w, "ExpiresAt", over);
+    json_key_time(w, "IdleExpiresAt", idle < over ? idle : over);
 }
 
 void person_render(struct json_writer *w, struct api *api, const struct user *user,
@@ -247,8 +243,7 @@ void person_render(struct json_writer *w, struct api *api, const struct user *us
         print_scopes(w, s->acting_no ? SCOPES_ACTING : role_scopes(user->role));
         print_times(w, s);
     }
-    json_key(w, "ServerTime");
-    json_time(w, env_wall_ms(api->options.env));
+    json_key_time(w, "ServerTime", env_wall_ms(api->options.env));
     json_key_c(w, "Version", api->options.version);
     json_end_object(w);
 }

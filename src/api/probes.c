@@ -115,23 +115,18 @@ static void answer_probe(struct call *c, const char *good)
     books_watch_get(c->api->options.books, &books);
     store_get_numbers(c->api->options.store, &n);
     bool failing = books.wrong_days > 0 || !n.accepting;
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "Status", failing ? "failing" : good);
+    struct json_writer *w = call_begin_object(c);
+    json_key_c(w, "Status", failing ? "failing" : good);
     if (failing) {
-        json_key_array(&w, "Failures");
+        json_key_array(w, "Failures");
         if (!n.accepting)
-            check(&w, "intake", str_of(store_refusal_text(n.refusal)));
+            check(w, "intake", str_of(store_refusal_text(n.refusal)));
         if (books.wrong_days > 0)
-            check(&w, "books", str_of(books.wrong_example));
-        json_end_array(&w);
+            check(w, "books", str_of(books.wrong_example));
+        json_end_array(w);
     }
-    warn(&w, c, &n);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    warn(w, c, &n);
+    call_end_object(c, 200);
 }
 
 void probe_healthz(struct call *c)

@@ -102,8 +102,7 @@ static bool read_app(struct call *c, const struct json *body, struct recovery *r
     bool ours = app && app->terms.account_no == c->account_no;
     if (ours)
         r->app_no = app->app_no;
-    if (app)
-        app_unref(app);
+    app_unref(app);
     if (!ours)
         call_answer_problem(c, 404, "The account has no app of this id.");
     return ours;
@@ -146,18 +145,15 @@ static void print_app_id(struct call *c, struct json_writer *w, uint32_t app_no)
 {
     struct app *app = app_no ? directory_app_by_no(c->api->options.directory, app_no) : NULL;
     json_key_string(w, "AppId", app ? app->id : STR_NONE);
-    if (app)
-        app_unref(app);
+    app_unref(app);
 }
 
 /* What was asked for. */
 static void print_request(struct call *c, struct json_writer *w, const struct recovery *r)
 {
     print_app_id(c, w, r->app_no);
-    json_key(w, "From");
-    json_time(w, r->from_ms);
-    json_key(w, "To");
-    json_time(w, r->to_ms);
+    json_key_time(w, "From", r->from_ms);
+    json_key_time(w, "To", r->to_ms);
     print_states(w, r->states);
     json_key_int(w, "RatePerSecond", r->rate_per_second);
     json_key_int(w, "Matched", r->matched);
@@ -176,18 +172,12 @@ static void print_asked(struct call *c, const struct recovery *r, struct buf *to
 
 static void answer(struct recovering *g, int status, struct str id)
 {
-    struct buf body = {0}, headers = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_string(&w, "RecoveryId", id);
-    json_key_int(&w, "Matched", g->r.matched);
-    json_end_object(&w);
+    struct json_writer *w = call_begin_object(g->c);
+    json_key_string(w, "RecoveryId", id);
+    json_key_int(w, "Matched", g->r.matched);
     if (id.p)
-        buf_printf(&headers, "Location: /api/v1/recoveries/%.*s\r\n", STR_ARG(id));
-    call_answer_json_with(g->c, status, buf_str(&headers), &body);
-    buf_free(&body);
-    buf_free(&headers);
+        buf_printf(&g->c->headers, "Location: /api/v1/recoveries/%.*s\r\n", STR_ARG(id));
+    call_end_object(g->c, status);
 }
 
 static void kept(struct task *task)
@@ -321,21 +311,15 @@ void recovery_get(struct call *c)
         call_answer_problem(c, 404, "Not found in this account.");
         return;
     }
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_c(&w, "RecoveryId", r.id);
-    json_key_c(&w, "State", done ? "done" : "running");
-    print_request(c, &w, &r);
-    json_key_int(&w, "Resent", r.resent);
-    json_key_int(&w, "Purged", r.purged);
-    json_key_int(&w, "Erased", r.erased);
-    json_key(&w, "CreatedAt");
-    json_time(&w, r.created_ms);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_object(c);
+    json_key_c(w, "RecoveryId", r.id);
+    json_key_c(w, "State", done ? "done" : "running");
+    print_request(c, w, &r);
+    json_key_int(w, "Resent", r.resent);
+    json_key_int(w, "Purged", r.purged);
+    json_key_int(w, "Erased", r.erased);
+    json_key_time(w, "CreatedAt", r.created_ms);
+    call_end_object(c, 200);
 }
 
 struct removing {

@@ -113,8 +113,7 @@ static bool find_clients(struct call *c, struct report_query *q)
         bool ours = client && client->account_no == c->account_no;
         if (ours)
             numbers[count++] = client->client_no;
-        if (client)
-            client_unref(client);
+        client_unref(client);
         if (!ours) {
             call_answer_problem(c, 404, "The account has no client of the id %.*s.", STR_ARG(id));
             return false;

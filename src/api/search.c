@@ -20,17 +20,15 @@ struct searching {
     struct partner_walk walk;
     struct callback_list list;
     bool by_panelist; /* what `list` asks for; by EventId before that */
-    struct buf body;
-    struct json_writer w;
 };
 
 static void print_found(struct searching *s, const char *kind, struct str partner_id, struct str id)
 {
-    json_object(&s->w);
-    json_key_c(&s->w, "Kind", kind);
-    json_key_string(&s->w, "PartnerId", partner_id);
-    json_key_string(&s->w, "Id", id);
-    json_end_object(&s->w);
+    json_object(&s->c->writer);
+    json_key_c(&s->c->writer, "Kind", kind);
+    json_key_string(&s->c->writer, "PartnerId", partner_id);
+    json_key_string(&s->c->writer, "Id", id);
+    json_end_object(&s->c->writer);
 }
 
 /* partner_id absent: among the operator's. */
@@ -69,20 +67,16 @@ static void find_in_memory(struct searching *s)
         print_found(s, "client", owner->id, client->id);
         partner_unref(owner);
     }
-    if (client)
-        client_unref(client);
+    client_unref(client);
     find_user(s, 0, STR_NONE);
 }
 
 static void end(struct partner_walk *walk, bool more)
 {
     struct searching *s = CONTAINER_OF(walk, struct searching, walk);
-    json_end_array(&s->w);
-    list_print_next(s->c, &s->w, more, walk->last_no);
-    json_end_object(&s->w);
-    struct buf body = s->body; /* s ends with its call */
-    call_answer_json(s->c, 200, &body);
-    buf_free(&body);
+    json_end_array(&s->c->writer);
+    list_print_next(s->c, &s->c->writer, more, walk->last_no);
+    call_end_object(s->c, 200);
 }
 
 static void list_done(struct task *task);
@@ -107,11 +101,9 @@ static void list_done(struct task *task)
 {
     struct searching *s = CONTAINER_OF(task, struct searching, list.done);
     if (s->list.status != STORE_OK) {
-        struct buf body = s->body;
         arena_free(&s->list.arena);
         partner_walk_abort(&s->walk);
         call_answer_busy(s->c, s->list.status);
-        buf_free(&body);
         return;
     }
     if (s->list.count > 0)
@@ -150,9 +142,7 @@ void search_get(struct call *c)
         .read = search_partner,
         .end = end,
     };
-    json_write_to(&s->w, &s->body);
-    json_object(&s->w);
-    json_key_array(&s->w, "Items");
+    json_key_array(call_begin_object(c), "Items");
     if (s->walk.last_no == 0)
         find_in_memory(s);
     partner_walk_begin(&s->walk);

@@ -130,18 +130,15 @@ void session_get(struct call *c)
     struct people *people = c->api->options.people;
     struct user *user = NULL;
     struct session *session = NULL;
-    struct buf body = {0};
-    struct json_writer w;
     if (person_same_origin(c) && person_authenticate(c)) {
         user = people_user(people, c->person.user_id);
         session = people_session(people, c->person.session_id);
     }
-    json_write_to(&w, &body);
-    person_render(&w, c->api, session ? user : NULL, session, c->person.token);
+    struct json_writer *w = call_begin_json(c);
+    person_render(w, c->api, session ? user : NULL, session, c->person.token);
     user_unref(user);
     session_unref(session);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    call_end_json(c, 200);
 }
 
 /* --- signing out ------------------------------------------------------------------------------ */

@@ -11,12 +11,9 @@ static void print_entry(struct call *c, struct json_writer *w, const struct sess
     json_object(w);
     json_key_string(w, "SessionId", s->id);
     json_key_bool(w, "Current", str_eq(s->id, c->person.session_id));
-    json_key(w, "SignedInAt");
-    json_time(w, s->created_ms);
-    json_key(w, "LastUsedAt");
-    json_time(w, atomic_load(&s->used_ms));
-    json_key(w, "ExpiresAt");
-    json_time(w, s->created_ms + SESSION_AGE_MS);
+    json_key_time(w, "SignedInAt", s->created_ms);
+    json_key_time(w, "LastUsedAt", atomic_load(&s->used_ms));
+    json_key_time(w, "ExpiresAt", s->created_ms + SESSION_AGE_MS);
     json_key_string(w, "Address", s->address);
     json_key_string(w, "UserAgent", s->agent);
     json_end_object(w);
@@ -26,21 +23,15 @@ static void answer_sessions(struct call *c, struct str user_id)
 {
     struct session *found[SESSIONS_PER_USER];
     size_t n = people_list_sessions(c->api->options.people, user_id, call_now_ms(c), found);
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_array(&w, "Items");
+    struct json_writer *w = call_begin_object(c);
+    json_key_array(w, "Items");
     for (size_t i = 0; i < n; i++) {
-        print_entry(c, &w, found[i]);
+        print_entry(c, w, found[i]);
         session_unref(found[i]);
     }
-    json_end_array(&w);
-    json_key(&w, "Next");
-    json_null(&w);
-    json_end_object(&w);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    json_end_array(w);
+    json_key_c(w, "Next", NULL);
+    call_end_object(c, 200);
 }
 
 void sessions_list(struct call *c)

@@ -23,10 +23,8 @@ static void add(struct statement_sums *to, const struct statement_sums *more)
 static void print_sums(struct json_writer *w, const struct statement_sums *sums, int reward_digits)
 {
     json_key_int(w, "Count", sums->count);
-    json_key(w, "Reward");
-    json_money(w, sums->reward_micros, reward_digits);
-    json_key(w, "RevenueAmount");
-    json_money(w, sums->revenue_micros, 2);
+    json_key_money(w, "Reward", sums->reward_micros, reward_digits);
+    json_key_money(w, "RevenueAmount", sums->revenue_micros, 2);
 }
 
 static void print_groups(struct json_writer *w, const struct statement_app *app)
@@ -89,24 +87,19 @@ static void statement_done(struct task *task)
     if (!call_store_ok(c, s->query.status))
         return;
     int64_t now_ms = call_now_ms(c);
-    struct buf body = {0}, day = {0};
-    struct json_writer w;
+    struct buf day = {0};
     clock_print_day(&day, s->query.day);
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_string(&w, "Day", buf_str(&day));
-    json_key(&w, "GeneratedAt");
-    json_time(&w, now_ms);
-    json_key_array(&w, "Items");
+    struct json_writer *w = call_begin_object(c);
+    json_key_string(w, "Day", buf_str(&day));
+    json_key_time(w, "GeneratedAt", now_ms);
+    json_key_array(w, "Items");
     for (size_t i = 0; i < s->query.count; i++)
         if (!s->app_no || s->app_no == s->query.apps[i].app_no)
-            print_app(c, &w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
-    json_end_array(&w);
-    json_end_object(&w);
+            print_app(c, w, &s->query.apps[i], takes_late_events(s->query.day, now_ms));
+    json_end_array(w);
     free(s->query.apps);
     buf_free(&day);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    call_end_object(c, 200);
 }
 
 void statements_get(struct call *c)

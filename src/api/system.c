@@ -38,13 +38,10 @@ static void answer(struct looking *l)
     books_watch_get(api->options.books, &n.books);
     operations_get_numbers(api->options.operations, &n.operations);
     certificate_watch_get(api->options.certificates, &n.certificates);
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    system_print(&w, &n);
+    struct json_writer *w = call_begin_json(l->c);
+    system_print(w, &n);
     release(l, l->at);
-    call_answer_json(l->c, 200, &body);
-    buf_free(&body);
+    call_end_json(l->c, 200);
 }
 
 static void look_at_next(struct looking *l);

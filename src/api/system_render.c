@@ -31,7 +31,7 @@ static void print_callbacks(struct json_writer *w, const struct system_numbers *
     json_key_int(w, "Delivered", n->store.callbacks_delivered);
     json_key_int(w, "Dead", n->store.callbacks_dead);
     json_key_int(w, "Pending", pending);
-    json_key_time(w, "OldestPendingAt", n->store.oldest_pending_ms);
+    json_key_time_or_null(w, "OldestPendingAt", n->store.oldest_pending_ms);
     json_key_int(w, "InFlight", n->delivery.in_flight);
     json_key_int(w, "InMemory", n->delivery.callbacks_in_ram);
     json_key_int(w, "DeliveredLastMinute", a_minute);
@@ -142,7 +142,7 @@ static void print_books(struct json_writer *w, const struct books_state *b)
     json_key_int(w, "WrongDays", b->wrong_days);
     json_key_int(w, "DaysChecked", b->days_checked);
     json_key_int(w, "CallbacksChecked", b->callbacks_checked);
-    json_key_time(w, "RoundEndedAt", b->round_ended_ms);
+    json_key_time_or_null(w, "RoundEndedAt", b->round_ended_ms);
     json_key_c(w, "Example", b->wrong_example[0] ? b->wrong_example : NULL);
     json_end_object(w);
 }
@@ -161,7 +161,7 @@ static void print_certificates(struct json_writer *w, const struct system_number
             continue;
         json_object(w);
         json_key_c(w, "Certificate", kinds[i].kind);
-        json_key_time(w, "ExpiresAt", kinds[i].expires_ms);
+        json_key_time_or_null(w, "ExpiresAt", kinds[i].expires_ms);
         json_key_bool(w, "Soon", certificate_expires_soon(kinds[i].expires_ms, n->now_ms));
         json_end_object(w);
     }

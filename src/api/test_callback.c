@@ -33,16 +33,11 @@ static void test_done(struct task *task)
         arena_free(&arena);
         return;
     }
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_string(&w, "RewardId", t->test.event.event_id);
-    render_attempt_members(t->c, &w, &t->test.attempt, &t->test.event, t->c->app);
-    render_body(t->c, &w, &t->test.event, t->c->app);
-    json_end_object(&w);
-    call_answer_json(t->c, 200, &body);
-    buf_free(&body);
+    struct json_writer *w = call_begin_object(t->c);
+    json_key_string(w, "RewardId", t->test.event.event_id);
+    render_attempt_members(t->c, w, &t->test.attempt, &t->test.event, t->c->app);
+    render_body(t->c, w, &t->test.event, t->c->app);
+    call_end_object(t->c, 200);
     arena_free(&arena);
 }
 
@@ -308,18 +303,14 @@ static void show(struct testing *t)
 {
     struct call *c = t->c;
     struct arena *arena = &t->test.arena;
-    struct buf body = {0}, url = {0};
-    struct json_writer w;
+    struct buf url = {0};
     print_request(t, &url);
-    json_write_to(&w, &body);
-    json_object(&w);
-    json_key_string(&w, "RewardId", t->test.event.event_id);
-    render_request(c, &w, &t->test.attempt, &t->test.event, c->app);
-    render_body(c, &w, &t->test.event, c->app);
-    json_end_object(&w);
+    struct json_writer *w = call_begin_object(c);
+    json_key_string(w, "RewardId", t->test.event.event_id);
+    render_request(c, w, &t->test.attempt, &t->test.event, c->app);
+    render_body(c, w, &t->test.event, c->app);
     arena_free(arena);
-    call_answer_json(c, 200, &body);
-    buf_free(&body);
+    call_end_object(c, 200);
     buf_free(&url);
 }
 

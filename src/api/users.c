@@ -71,8 +71,7 @@ static void render_changed(struct people_job *job, struct json_writer *w)
 static void print_link(struct people_job *job, struct json_writer *w)
 {
     json_key_string(w, "Link", job->link);
-    json_key(w, "LinkExpiresAt");
-    json_time(w, job->change.user->link_until_ms);
+    json_key_time(w, "LinkExpiresAt", job->change.user->link_until_ms);
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
@@ -113,18 +112,13 @@ static bool create_judge(struct people_job *job)
 
 static void create_render(struct people_job *job, struct json_writer *w)
 {
-    struct buf user = {0};
-    struct json_writer inner;
     print_etag(job);
     buf_printf(&job->headers, "Location: /api/v1/users/%.*s\r\n", STR_ARG(job->change.user->id));
-    json_write_to(&inner, &user);
-    person_render_user(&inner, job->c->api, job->change.user);
     json_object(w);
     json_key(w, "User");
-    json_raw(w, buf_str(&user));
+    person_render_user(w, job->c->api, job->change.user);
     print_link(job, w);
     json_end_object(w);
-    buf_free(&user);
 }
 
 void users_post(struct call *c)
@@ -146,12 +140,8 @@ void users_post(struct call *c)
 
 void user_get(struct call *c)
 {
-    struct buf body = {0};
-    struct json_writer w;
-    json_write_to(&w, &body);
-    person_render_user(&w, c->api, c->user);
-    answer_entry(c, &body, c->user->version);
-    buf_free(&body);
+    person_render_user(call_begin_json(c), c->api, c->user);
+    answer_entry(c, c->user->version);
 }
 
 /* The one of that address, if he is of this account. */

@@ -11,7 +11,7 @@ struct judging {
     const struct json *asked;
     struct str secrets[LIVE_SECRETS_MOST]; /* live, newest first */
     size_t secret_count;
-    struct json_writer w;
+    struct json_writer *w;
     bool secret_is_right; /* the receiver's own, which was given */
 };
 
@@ -34,14 +34,11 @@ static void refuse_faults(struct call *c, const struct json *asked)
 
 static void finding(struct judging *j, bool matches, const char *cause, struct str detail)
 {
-    json_object(&j->w);
-    json_key(&j->w, "Matches");
-    json_bool(&j->w, matches);
-    json_key(&j->w, "Cause");
-    json_c(&j->w, cause);
-    json_key(&j->w, "Detail");
-    json_string(&j->w, detail);
-    json_end_object(&j->w);
+    json_object(j->w);
+    json_key_bool(j->w, "Matches", matches);
+    json_key_c(j->w, "Cause", cause);
+    json_key_string(j->w, "Detail", detail);
+    json_end_object(j->w);
 }
 
 /* --- Sig ------------------------------------------------------------------------------------ */
@@ -155,7 +152,7 @@ static void judge_webhook(struct judging *j)
     struct str body = json_member_text(j->asked, "Body");
     int64_t timestamp_s;
     if (!json_member_text(j->asked, "WebhookSignature").p)
-        json_null(&j->w);
+        json_null(j->w);
     else if (!whole_number(str_trim(json_member_text(j->asked, "WebhookTimestamp")), &timestamp_s))
         finding(j, false, "timestamp",
                 STR("webhook-timestamp is missing or is not whole seconds; take it from the same "
@@ -175,15 +172,12 @@ static void judge_webhook(struct judging *j)
 
 static void written_down(struct call *c, enum store_status status)
 {
-    struct buf *answer = c->work;
-    struct buf text = *answer;
-    if (call_store_ok(c, status)) /* either answers, which frees the call */
-        call_answer_json(c, 200, &text);
-    buf_free(&text);
+    if (call_store_ok(c, status))
+        call_end_json(c, 200);
 }
 
 /* That the receiver's secret is right is a step of setting an app up: all of its people see it. */
-static void write_down(struct call *c, struct buf *answer)
+static void write_down(struct call *c)
 {
     struct audit_note note = {
         .action = "app.secret_checked",
@@ -191,9 +185,6 @@ static void write_down(struct call *c, struct buf *answer)
         .object_kind = "app",
         .object_id = c->app->id,
     };
-    struct buf *kept = call_alloc(c, sizeof *kept);
-    *kept = *answer;
-    c->work = kept;
     call_note(c, &note, written_down);
 }
 
@@ -215,22 +206,16 @@ void app_verify_callback(struct call *c)
         call_answer_invalid(c);
         return;
     }
-    struct buf answer = {0};
-    struct judging j = {.c = c, .asked = asked};
+    struct judging j = {.c = c, .asked = asked, .w = call_begin_object(c)};
     j.secret_count = secrets_live(&c->app->secrets, call_now_ms(c), j.secrets);
-    json_write_to(&j.w, &answer);
-    json_object(&j.w);
-    json_key(&j.w, "RewardId");
-    json_string(&j.w, json_member_text(body, "RewardId"));
-    json_key(&j.w, "Sig");
+    json_key_string(j.w, "RewardId", json_member_text(body, "RewardId"));
+    json_key(j.w, "Sig");
     judge_sig(&j, body);
-    json_key(&j.w, "WebhookSignature");
+    json_key(j.w, "WebhookSignature");
     judge_webhook(&j);
-    json_end_object(&j.w);
-    if (j.secret_is_right) {
-        write_down(c, &answer);
-        return;
-    }
-    call_answer_json(c, 200, &answer);
-    buf_free(&answer);
+    json_end_object(j.w);
+    if (j.secret_is_right)
+        write_down(c);
+    else
+        call_end_json(c, 200);
 }

@@ -131,13 +131,10 @@ void json_key_bool(struct json_writer *w, const char *name, bool v)
     json_bool(w, v);
 }
 
-void json_key_time(struct json_writer *w, const char *name, int64_t ms)
+void json_key_raw(struct json_writer *w, const char *name, struct str json)
 {
     json_key(w, name);
-    if (ms)
-        json_time(w, ms);
-    else
-        json_null(w);
+    json_raw(w, json);
 }
 
 void json_key_str(struct json_writer *w, struct str name)

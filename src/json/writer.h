@@ -29,11 +29,13 @@ void json_key_string(struct json_writer *w, const char *name, struct str s); /* 
 void json_key_c(struct json_writer *w, const char *name, const char *s);     /* NULL: null */
 void json_key_int(struct json_writer *w, const char *name, int64_t v);
 void json_key_bool(struct json_writer *w, const char *name, bool v);
-/* A time; 0 prints null. */
+void json_key_money(struct json_writer *w, const char *name, __int128 micros, int min_digits);
 void json_key_time(struct json_writer *w, const char *name, int64_t ms);
-void json_key_str(struct json_writer *w, struct str name); /* of any text */
-void json_string(struct json_writer *w, struct str s);     /* absent prints null */
-void json_c(struct json_writer *w, const char *s);         /* NULL prints null */
+void json_key_time_or_null(struct json_writer *w, const char *name, int64_t ms); /* 0: null */
+void json_key_raw(struct json_writer *w, const char *name, struct str json);     /* already JSON */
+void json_key_str(struct json_writer *w, struct str name);                       /* of any text */
+void json_string(struct json_writer *w, struct str s); /* absent prints null */
+void json_c(struct json_writer *w, const char *s);     /* NULL prints null */
 void json_int(struct json_writer *w, int64_t v);
 void json_bool(struct json_writer *w, bool v);
 void json_null(struct json_writer *w);

@@ -16,3 +16,23 @@ void json_time(struct json_writer *w, int64_t ms)
     clock_print(w->to, ms);
     buf_add_char(w->to, '"');
 }
+
+void json_key_money(struct json_writer *w, const char *name, __int128 micros, int min_digits)
+{
+    json_key(w, name);
+    json_money(w, micros, min_digits);
+}
+
+void json_key_time(struct json_writer *w, const char *name, int64_t ms)
+{
+    json_key(w, name);
+    json_time(w, ms);
+}
+
+void json_key_time_or_null(struct json_writer *w, const char *name, int64_t ms)
+{
+    if (ms)
+        json_key_time(w, name, ms);
+    else
+        json_key_c(w, name, NULL);
+}

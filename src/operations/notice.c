@@ -177,7 +177,7 @@ static void print_error(struct json_writer *w, const struct notice *n)
         return;
     }
     json_object(w);
-    json_key_time(w, "At", n->error_ms);
+    json_key_time_or_null(w, "At", n->error_ms);
     json_key_c(w, "Class", attempt_class_name(n->class));
     json_key(w, "Status");
     if (n->status)
@@ -221,9 +221,9 @@ static void print_health(struct json_writer *w, const struct notice *n)
                n->is == OPERATIONS_SUSPENDED  ? "suspended"
                : n->is == OPERATIONS_DISABLED ? "disabled"
                                               : "open");
-    json_key_time(w, "Since", n->since_ms);
+    json_key_time_or_null(w, "Since", n->since_ms);
     json_key_int(w, "Waiting", n->waiting.count[n->kind]);
-    json_key_time(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
+    json_key_time_or_null(w, "OldestWaitingAt", n->waiting.oldest_accepted_ms[n->kind]);
     print_error(w, n);
 }
 
@@ -237,13 +237,13 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
     json_key_c(&w, "MessageId", n->id);
     json_key_time(&w, "Timestamp", wall_ms);
     if (n->topic == OPERATIONS_OF_BOOKS) {
-        json_key_time(&w, "Since", n->since_ms);
+        json_key_time_or_null(&w, "Since", n->since_ms);
         json_key_c(&w, "Detail", n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
     } else {
         print_endpoint(&w, n, partner, app);
     }
     if (n->topic == OPERATIONS_OF_CERTIFICATE)
-        json_key_time(&w, "CertificateExpiresAt", n->expires_ms);
+        json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
         print_health(&w, n);
     json_end_object(&w);

@@ -81,8 +81,7 @@ static struct str print_entry(struct audit *audit, const struct actor *by,
     json_write_to(&w, &to);
     json_object(&w);
     json_key_c(&w, "AuditId", id);
-    json_key(&w, "At");
-    json_time(&w, audit->now_ms);
+    json_key_time(&w, "At", audit->now_ms);
     json_key_c(&w, "Action", note->action);
     json_key(&w, "PartnerId");
     bool is_new = !partner && strcmp(note->object_kind, "partner") == 0; /* not applied yet */
@@ -95,8 +94,7 @@ static struct str print_entry(struct audit *audit, const struct actor *by,
     print_state(&w, "Before", &note->before);
     print_state(&w, "After", &note->after);
     json_end_object(&w);
-    if (partner)
-        partner_unref(partner);
+    partner_unref(partner);
     struct str kept = arena_str(arena, buf_str(&to));
     buf_free(&to);
     return kept;

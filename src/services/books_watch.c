@@ -117,8 +117,7 @@ static void say_difference(struct books_watch *a, const struct books_difference 
              "the books of one app on %s do not balance, the log has which: %s", buf_c(&day),
              buf_c(&difference));
     pthread_mutex_unlock(&a->lock);
-    if (app)
-        app_unref(app);
+    app_unref(app);
     buf_free(&difference);
     buf_free(&day);
 }
