@@ -31,6 +31,7 @@ MUST_CHECK bool help_print_completion(const char *shell);
 
 int command_serve(struct settings *s);
 int command_check(struct settings *s);
+int command_health(struct settings *s);
 int command_demo(struct settings *s);
 int command_receive(struct settings *s);
 int command_listen(struct settings *s);

@@ -19,6 +19,10 @@ const struct command_entry command_table[] = {
      "nothing, and can run beside a server. Exits with 0 if everything is good, 1 if something is "
      "not, 2 if a setting is wrong.",
      command_check},
+    {COMMAND_HEALTH, "health", "", "Ask a running server whether it is ready.",
+     "For a container's health check. Prints the answer of /readyz. Exits with 0 if the server "
+     "takes events, 1 if not.",
+     command_health},
     {COMMAND_DEMO, "demo", "", "Run a demo: server, receiver and simulated traffic.",
      "It uses a temporary store, which is removed at the end.", command_demo},
     {COMMAND_RECEIVE, "receive", "", "Run a test receiver: verify each callback and print a line.",

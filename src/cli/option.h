@@ -24,6 +24,7 @@ enum command {
     COMMAND_LISTEN = 1 << 10,
     COMMAND_CHECK = 1 << 11,
     COMMAND_EXPORT = 1 << 12,
+    COMMAND_HEALTH = 1 << 13,
 };
 
 /* The index of an option in the table: what code asks by. */

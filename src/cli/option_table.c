@@ -138,7 +138,7 @@ const struct option option_table[OPTION_COUNT] = {
                         "Stop after this many seconds. 0: run until interrupted.", D, 0},
     [OPTION_URL] = {"url", "URL", "http://127.0.0.1:8080", "The running server.",
                     COMMAND_IMPORT | COMMAND_EXPORT | COMMAND_LISTEN | COMMAND_RECONCILE |
-                        COMMAND_USER,
+                        COMMAND_USER | COMMAND_HEALTH,
                     0},
     [OPTION_DAY] = {"day", "YYYY-MM-DD", NULL, "The day to compare, in UTC.", COMMAND_RECONCILE, 0},
     [OPTION_START_DATE] = {"start-date", "YYYY-MM-DD", NULL, "The first day, in UTC.",

@@ -304,6 +304,20 @@ def test_a_master_key_of_the_environment_makes_no_file(tmp_path):
     assert d.stop() == 0
 
 
+# --- health ----------------------------------------------------------------------------------
+
+def test_health_says_whether_a_server_is_ready(own_daemon):
+    d = own_daemon.start()
+    at = "http://127.0.0.1:%d" % d.port
+    ready = run("health", "--url", at)
+    assert (ready.returncode, ready.stderr) == (0, b"") and json.loads(ready.stdout) == d.api().get("/readyz").json
+    assert run("health", POSTBACKD_URL=at).returncode == 0
+    assert_one_line(run("health", "--url", at + "/elsewhere"), 1, at, "404")
+    assert_one_line(run("health", "stray"), 2, "health")
+    d.stop()
+    assert_one_line(run("health", "--url", at), 1, at, "running")
+
+
 # --- verify ----------------------------------------------------------------------------------
 
 def body_with(signature):
