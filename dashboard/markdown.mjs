@@ -1,38 +1,41 @@
 // Markdown as the partners' pages use it, as trees that a page is drawn from: no HTML is made. What
 // it does not know it refuses, so that nothing is shown as it was not meant.
 //
-// A block:  ['h', level, id, inline] ['p', inline] ['ul' | 'ol', inline[]]
-//           ['table', inline[], inline[][]] ['code', language, text, title]
-// Inline:   texts, ['code', text], ['b', inline], ['a', address, inline]
+// A block:  ['h', level, id, words] ['p', words] ['ul' | 'ol', words[]]
+//           ['table', words[], words[][]] ['code', language, text, title]
+// Words stay Markdown in the bundle, as that is shorter, until they are drawn: `inline` makes
+//           texts, ['code', text], ['b', inline], ['a', address, inline]
 
 const inlineMark =
   /`([^`]+)`|\*\*([^*]+(?:\*(?!\*)[^*]*)*)\*\*|\[((?:[^\]`]|`[^`]*`)+)\]\(([^)\s]+)\)/g;
 
-/** `link` turns an address and its text into those that are shown. */
-export function inline(text, link) {
+export function inline(text) {
   const found = [];
   let from = 0;
   for (const mark of text.matchAll(inlineMark)) {
     if (mark.index > from) found.push(text.slice(from, mark.index));
     const [all, code, bold, name, to] = mark;
     if (code !== undefined) found.push(['code', code]);
-    else if (bold !== undefined) found.push(['b', inline(bold, link)]);
-    else {
-      const { address, title } = link(to, name);
-      found.push(['a', address, title === name ? inline(name, link) : [title]]);
-    }
+    else if (bold !== undefined) found.push(['b', inline(bold)]);
+    else found.push(['a', to, inline(name)]);
     from = mark.index + all.length;
   }
   if (from < text.length) found.push(text.slice(from));
   return found;
 }
 
-export const plain = parts =>
-  parts
-    .map(part =>
-      typeof part === 'string' ? part : part[0] === 'code' ? part[1] : plain(part.at(-1)),
-    )
-    .join('');
+/** Words without their marks. */
+export const plain = words =>
+  words.replace(inlineMark, (_, code, bold, name) => code ?? plain(bold ?? name));
+
+/** Words whose links are led: `link` turns an address and its text into those that are shown. */
+const led = (words, link) =>
+  words.replace(inlineMark, (all, code, bold, name, to) => {
+    if (code !== undefined) return all;
+    if (bold !== undefined) return `**${led(bold, link)}**`;
+    const { address, title } = link(to, name);
+    return `[${title}](${address})`;
+  });
 
 /** What GitHub makes of a heading, so that links are the same there. */
 export const idOf = heading =>
@@ -55,7 +58,7 @@ export function blocksOf(markdown, link) {
   const blocks = [];
   const marks = new Map();
   let heading = '';
-  const within = text => inline(text, link);
+  const within = text => led(text, link);
   const refuse = (at, why) => {
     throw new Error(`line ${at + 1}: ${why}: ${lines[at]}`);
   };

@@ -3,8 +3,7 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
-// @ts-expect-error: it belongs to the build and has no types
-import { blocksOf } from '../../dashboard/markdown.mjs';
+import { blocksOf, inline, plain } from '../../dashboard/markdown.mjs';
 import type { Window } from './browser';
 import { test } from './runner';
 import { theStage, windowOf } from './stage';
@@ -125,11 +124,19 @@ test('docs: Markdown that is not known is refused, and markup in it is text', ()
   ])
     assert.throws(() => read(text), /line \d/, text);
   assert.deepEqual(read('## A `b` c\n\nx **y `z`** <i>[t](u.md#v)'), [
-    ['h', 2, 'a-b-c', ['A ', ['code', 'b'], ' c']],
-    ['p', ['x ', ['b', ['y ', ['code', 'z']]], ' <i>', ['a', 'u.md#v', ['t']]]],
+    ['h', 2, 'a-b-c', 'A `b` c'],
+    ['p', 'x **y `z`** <i>[t](u.md#v)'],
   ]);
+  const words = 'x **y `z`** <i>[t](u.md#v)';
+  assert.deepEqual(inline(words), [
+    'x ',
+    ['b', ['y ', ['code', 'z']]],
+    ' <i>',
+    ['a', 'u.md#v', ['t']],
+  ]);
+  assert.equal(plain(words), 'x y z <i>t');
   assert.deepEqual(read('| a | |\n|---|---|\n| `x|y` | |\n- 1\n- 2'), [
-    ['table', [['a'], []], [[[['code', 'x|y']], []]]],
-    ['ul', [['1'], ['2']]],
+    ['table', ['a', ''], [['`x|y`', '']]],
+    ['ul', ['1', '2']],
   ]);
 });

@@ -1,6 +1,7 @@
 // What somebody reads who writes a receiver: the pages of docs/partners with the account's own
 // values in them, a search over all of them, and the check in six languages.
 import { useEffect, useState } from 'preact/hooks';
+import { plain } from '../../../markdown.mjs';
 import type { PageProps } from '../../app/routes';
 import { address, cameBack, query, setQuery } from '../../app/router';
 import { useResource } from '../../app/resource';
@@ -8,7 +9,7 @@ import { NotFoundPage } from '../../app/shell';
 import { Card, Code, Empty, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
 import { TextField } from '../../ui/forms';
 import { excerpt, find, wordsOf } from './find';
-import { docPages, plain, type Block, type DocPage } from './pages';
+import { docPages, type Block, type DocPage } from './pages';
 import { ProgramsCard } from './programs';
 import { DocText } from './text';
 import { appOf, fill, OwnValues, useOwn } from './values';

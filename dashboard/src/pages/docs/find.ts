@@ -1,5 +1,6 @@
 // Searching the partners' pages: sections that have all words, those first whose headings do.
-import { docPages, plain, type Block } from './pages';
+import { plain } from '../../../markdown.mjs';
+import { docPages, type Block } from './pages';
 
 export interface Section {
   href: string;

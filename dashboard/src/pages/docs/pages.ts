@@ -8,13 +8,14 @@ import recovery from '../../../../docs/partners/recovery.md';
 import reports from '../../../../docs/partners/reports.md';
 import statements from '../../../../docs/partners/statements.md';
 
-export type Inline = string | ['code', string] | ['b', Inline[]] | ['a', string, Inline[]];
+/** Markdown of a line, until it is drawn (dashboard/markdown.mjs). */
+export type Words = string;
 
 export type Block =
-  | ['h', number, string, Inline[]]
-  | ['p', Inline[]]
-  | ['ul' | 'ol', Inline[][]]
-  | ['table', Inline[][], Inline[][][]]
+  | ['h', number, string, Words]
+  | ['p', Words]
+  | ['ul' | 'ol', Words[]]
+  | ['table', Words[], Words[][]]
   | ['code', string, string, string];
 
 export interface DocPage {
@@ -33,12 +34,3 @@ export const docPages: DocPage[] = [
   statements,
   limits,
 ];
-
-export function plain(parts: Inline[]): string {
-  const text = (part: Inline): string => {
-    if (typeof part === 'string') return part;
-    if (part[0] === 'code') return part[1];
-    return plain(part[0] === 'a' ? part[2] : part[1]);
-  };
-  return parts.map(text).join('');
-}

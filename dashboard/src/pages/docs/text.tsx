@@ -1,12 +1,13 @@
 // A page of docs/partners, drawn from its trees. What is filled in is text like any other.
 import type { ComponentChildren } from 'preact';
+import { inline, plain, type Inline } from '../../../markdown.mjs';
 import { Code } from '../../ui/basics';
-import { plain, type Block, type Inline } from './pages';
+import type { Block, Words } from './pages';
 
 /** Puts the partner's values into a command or a path. */
 export type Fill = (text: string) => string;
 
-function Words({ parts, fill }: { parts: Inline[]; fill: Fill }) {
+function Parts({ parts, fill }: { parts: Inline[]; fill: Fill }) {
   return (
     <>
       {parts.map((part, n): ComponentChildren => {
@@ -17,13 +18,13 @@ function Words({ parts, fill }: { parts: Inline[]; fill: Fill }) {
           case 'b':
             return (
               <strong key={n}>
-                <Words parts={part[1]} fill={fill} />
+                <Parts parts={part[1]} fill={fill} />
               </strong>
             );
           case 'a':
             return (
               <a key={n} href={part[1]}>
-                <Words parts={part[2]} fill={fill} />
+                <Parts parts={part[2]} fill={fill} />
               </a>
             );
         }
@@ -32,7 +33,11 @@ function Words({ parts, fill }: { parts: Inline[]; fill: Fill }) {
   );
 }
 
-function DocTable({ head, rows, fill }: { head: Inline[][]; rows: Inline[][][]; fill: Fill }) {
+const Line = ({ words, fill }: { words: Words; fill: Fill }) => (
+  <Parts parts={inline(words)} fill={fill} />
+);
+
+function DocTable({ head, rows, fill }: { head: Words[]; rows: Words[][]; fill: Fill }) {
   return (
     <table role="table">
       <thead role="rowgroup">
@@ -40,7 +45,7 @@ function DocTable({ head, rows, fill }: { head: Inline[][]; rows: Inline[][][]; 
           {head.map((cell, n) =>
             cell.length ? (
               <th key={n} role="columnheader" scope="col">
-                <Words parts={cell} fill={fill} />
+                <Line words={cell} fill={fill} />
               </th>
             ) : (
               <td key={n} role="cell" />
@@ -53,7 +58,7 @@ function DocTable({ head, rows, fill }: { head: Inline[][]; rows: Inline[][][]; 
           <tr key={n} role="row">
             {row.map((cell, m) => (
               <td key={m} role="cell" data-label={plain(head[m]!) || undefined}>
-                <Words parts={cell} fill={fill} />
+                <Line words={cell} fill={fill} />
               </td>
             ))}
           </tr>
@@ -69,14 +74,14 @@ function DocBlock({ block, fill }: { block: Block; fill: Fill }) {
       const Heading = block[1] === 2 ? 'h2' : 'h3';
       return (
         <Heading id={block[2]}>
-          <Words parts={block[3]} fill={fill} />
+          <Line words={block[3]} fill={fill} />
         </Heading>
       );
     }
     case 'p':
       return (
         <p>
-          <Words parts={block[1]} fill={fill} />
+          <Line words={block[1]} fill={fill} />
         </p>
       );
     case 'table':
@@ -92,7 +97,7 @@ function DocBlock({ block, fill }: { block: Block; fill: Fill }) {
         <List>
           {block[1].map((item, n) => (
             <li key={n}>
-              <Words parts={item} fill={fill} />
+              <Line words={item} fill={fill} />
             </li>
           ))}
         </List>
