@@ -5,6 +5,7 @@ import { curlOf } from '../../dashboard/src/lib/curl';
 import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
 import { Decimal, sum } from '../../dashboard/src/lib/decimal';
 import { JsonError, parseJson, printJson } from '../../dashboard/src/lib/json';
+import { effect, signal } from '../../dashboard/src/lib/signal';
 import { test } from './runner';
 
 const d = (text: string) => Decimal.parse(text)!;
@@ -121,4 +122,14 @@ test('lib: a request as curl says the same to a shell, whatever stands in it', (
     const id = text === '' ? 'webhook-id;' : `webhook-id: ${text}`;
     assert.deepEqual(words(command), ['--globoff', url, '-H', id, '--data-raw', text]);
   }
+});
+
+test('lib: an effect runs again when a value that it has read is another one', () => {
+  const [read, unread] = [signal(1), signal(1)];
+  const seen: number[] = [];
+  effect(() => void seen.push(read.value));
+  unread.value = 2;
+  read.value = 1;
+  read.value = 3;
+  assert.deepEqual(seen, [1, 3]);
 });

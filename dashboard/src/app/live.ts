@@ -6,7 +6,7 @@
 // what it hears. Only visible tabs take part, as hidden ones read nothing: a tab that the browser
 // freezes never has the lock. Without locks (pages by plain HTTP have none) each visible tab
 // listens for itself.
-import { effect, signal } from '@preact/signals';
+import { effect, signal } from '../lib/signal';
 import { expired, may, me } from './session';
 
 /** Counts up whenever outcomes have come in: resources that are live read again. */

@@ -1,6 +1,6 @@
 // The address bar is the page's state: what is looked at can be linked to and comes back after a
 // reload. Links are plain <a href>; a click on one is taken here.
-import { computed, signal } from '@preact/signals';
+import { signal } from '../lib/signal';
 import { withQuery, type Query } from '../lib/http';
 
 interface Address {
@@ -15,7 +15,11 @@ function read(): Address {
 }
 
 export const address = signal<Address>(read());
-export const query = computed(() => address.value.query);
+export const query = {
+  get value() {
+    return address.value.query;
+  },
+};
 /** Whether somebody came back here: by the browser's button, or by the link above the heading. */
 export const cameBack = signal(false);
 

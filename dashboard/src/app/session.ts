@@ -1,5 +1,5 @@
 // Who looks. Roles are the server's business: pages ask only whether a scope is there.
-import { computed, signal } from '@preact/signals';
+import { signal } from '../lib/signal';
 import { csrfToken, get, onSignedOut, Problem, remove } from '../lib/http';
 import type { Scope, Session, SignedIn } from '../lib/types';
 
@@ -10,9 +10,11 @@ export const expired = signal(false);
 /** The daemon's clock less this one's, for "today" and ages. */
 export const clockOffsetMs = signal(0);
 
-export const me = computed<SignedIn | null>(() =>
-  session.value?.SignedIn ? (session.value as SignedIn) : null,
-);
+export const me = {
+  get value() {
+    return session.value?.SignedIn ? (session.value as SignedIn) : null;
+  },
+};
 
 /** Who looks at which account: nothing of a page stays for another one. */
 export const personOf = (who: SignedIn | null) =>

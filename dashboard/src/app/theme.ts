@@ -1,5 +1,5 @@
 // Light, dark, or as the system says.
-import { signal } from '@preact/signals';
+import { signal } from '../lib/signal';
 
 export type Theme = 'system' | 'light' | 'dark';
 

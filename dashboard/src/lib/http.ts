@@ -1,5 +1,5 @@
 // Asking the daemon. Every page uses the public interface and nothing else, through here.
-import { signal } from '@preact/signals';
+import { signal } from './signal';
 import { ask, takeBegun, withQuery, type Query } from './ask';
 import { parseJson, printJson } from './json';
 

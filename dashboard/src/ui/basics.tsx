@@ -1,5 +1,5 @@
 // The small parts that every page is made of.
-import { signal } from '@preact/signals';
+import { signal } from '../lib/signal';
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { copyText } from '../lib/clipboard';

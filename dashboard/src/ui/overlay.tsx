@@ -1,6 +1,6 @@
 // What lies over the page: dialogs (the browser's own, so focus and Escape are right) and the
 // short messages that something has been done.
-import { signal } from '@preact/signals';
+import { signal } from '../lib/signal';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Problem } from '../lib/http';

@@ -1,6 +1,6 @@
 // Resending a range: the daemon does it at its own pace, and this shows how far it is, after a
 // reload too.
-import { signal } from '@preact/signals';
+import { signal } from '../../lib/signal';
 import { useEffect, useState } from 'preact/hooks';
 import { useResource } from '../../app/resource';
 import { partnerId, serverNow } from '../../app/session';

@@ -1,6 +1,6 @@
 // What of the partner's own stands in the pages: names, addresses and where secrets are shown. A
 // secret itself is never read for them.
-import { signal } from '@preact/signals';
+import { signal } from '../../lib/signal';
 import { everyItem, useRead } from '../../app/resource';
 import { may, partnerId } from '../../app/session';
 import { get, path } from '../../lib/http';
