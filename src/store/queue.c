@@ -69,16 +69,16 @@ struct request *request_new(enum request_kind kind, void *what)
     return r;
 }
 
-void request_finish(struct request *r, enum store_status status)
+void request_reply(enum request_kind kind, void *what, enum store_status status)
 {
 #define ANSWER(type)                                                                               \
     do {                                                                                           \
         /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                         \
-        type *what = r->what;                                                                      \
-        what->status = status;                                                                     \
-        executor_post(what->reply_to, &what->done);                                                \
+        type *asked = what;                                                                        \
+        asked->status = status;                                                                    \
+        executor_post(asked->reply_to, &asked->done);                                              \
     } while (0)
-    switch (r->kind) {
+    switch (kind) {
     case REQUEST_INTAKE: ANSWER(struct intake_batch); break;
     case REQUEST_OUTCOMES: ANSWER(struct outcome_batch); break;
     case REQUEST_OBJECT: ANSWER(struct object_change); break;
@@ -92,8 +92,8 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_COUNT: ANSWER(struct callback_count); break;
     case REQUEST_BOOKS: ANSWER(struct books_check); break;
     case REQUEST_WAITING: ANSWER(struct lane_waiting); break;
-    case REQUEST_GET: ANSWER(struct callback_get); break;
-    case REQUEST_LIST: ANSWER(struct callback_list); break;
+    case REQUEST_CALLBACK: ANSWER(struct callback_get); break;
+    case REQUEST_CALLBACKS: ANSWER(struct callback_list); break;
     case REQUEST_OBJECTS: ANSWER(struct object_list); break;
     case REQUEST_FEED: ANSWER(struct object_feed); break;
     case REQUEST_APPLIED:
@@ -103,20 +103,27 @@ void request_finish(struct request *r, enum store_status status)
     case REQUEST_STOP: UNREACHABLE();
     }
 #undef ANSWER
+}
+
+void request_finish(struct request *r, enum store_status status)
+{
+    request_reply(r->kind, r->what, status);
     free(r);
 }
 
 uint32_t request_account(const struct request *r)
 {
     switch (r->kind) {
+    case REQUEST_RESEND: return ((const struct resend *)r->what)->account_no;
+    case REQUEST_ERASE: return ((const struct erase *)r->what)->account_no;
     case REQUEST_REPORT: return ((const struct report_query *)r->what)->account_no;
     case REQUEST_INTRADAY: return ((const struct intraday_query *)r->what)->account_no;
     case REQUEST_DELIVERY_STATS: return ((const struct delivery_stats_query *)r->what)->account_no;
     case REQUEST_STATEMENT: return ((const struct statement_query *)r->what)->account_no;
     case REQUEST_COUNT: return ((const struct callback_count *)r->what)->account_no;
     case REQUEST_WAITING: return ((const struct lane_waiting *)r->what)->account_no;
-    case REQUEST_GET: return ((const struct callback_get *)r->what)->account_no;
-    case REQUEST_LIST: return ((const struct callback_list *)r->what)->account_no;
+    case REQUEST_CALLBACK: return ((const struct callback_get *)r->what)->account_no;
+    case REQUEST_CALLBACKS: return ((const struct callback_list *)r->what)->account_no;
     default: return 0;
     }
 }

@@ -7,31 +7,6 @@
 #include <pthread.h>
 #include <stdbool.h>
 
-enum request_kind {
-    REQUEST_INTAKE,
-    REQUEST_OUTCOMES,
-    REQUEST_OBJECT,
-    REQUEST_RESEND,
-    REQUEST_ERASE,
-    REQUEST_PAGE,
-    REQUEST_REPORT,
-    REQUEST_INTRADAY,
-    REQUEST_DELIVERY_STATS,
-    REQUEST_STATEMENT,
-    REQUEST_COUNT,
-    REQUEST_BOOKS, /* to the scans at once: no barrier */
-    REQUEST_WAITING,
-    REQUEST_GET,
-    REQUEST_LIST,
-    REQUEST_OBJECTS,
-    REQUEST_FEED,
-    REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
-    REQUEST_APPLIER_FAILED,
-    REQUEST_APPLY,      /* to the applier */
-    REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
-    REQUEST_STOP,
-};
-
 /* One hop-over between threads, around whatever was asked for. Made when it is asked, freed when
  * it is answered. */
 struct request {
@@ -40,7 +15,7 @@ struct request {
     void *what;             /* the asker's struct, by kind */
     struct page_work *page; /* REQUEST_PAGE */
     int64_t asked_us;       /* timing_now_us() */
-    uint64_t id;            /* REQUEST_GET, REQUEST_LIST: of the event asked for; 0: none */
+    uint64_t id;            /* REQUEST_CALLBACK(S): of the event asked for; 0: none */
     size_t decided;         /* REQUEST_INTAKE: of its items; above 0 it can no longer be refused */
 };
 
@@ -48,7 +23,7 @@ struct request {
 static inline bool request_is_read(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
-           kind == REQUEST_COUNT || kind == REQUEST_GET || kind == REQUEST_LIST ||
+           kind == REQUEST_COUNT || kind == REQUEST_CALLBACK || kind == REQUEST_CALLBACKS ||
            kind == REQUEST_OBJECTS || kind == REQUEST_WAITING || kind == REQUEST_DELIVERY_STATS;
 }
 
@@ -77,9 +52,10 @@ struct request *request_list_take(struct request_list *list);               /* N
 void request_list_join(struct request_list *to, struct request_list *more); /* empties more */
 bool request_list_has_time(const struct request_list *list); /* all of it; an empty one has */
 struct request *request_new(enum request_kind kind, void *what);
-/* Gives what was asked for its status, hands it back to its asker's executor, and frees r. Not for
- * what the store's threads ask of each other. */
-void request_finish(struct request *r, enum store_status status);
+/* Gives what was asked for its status, and hands it back to its asker's executor. Not for what the
+ * store's threads ask of each other. */
+void request_reply(enum request_kind kind, void *what, enum store_status status);
+void request_finish(struct request *r, enum store_status status); /* the same, and frees r */
 
 /* Threads of one queue whose requests take turns by account: while one of an account is under way
  * another is not begun, so that no account has all of them. */

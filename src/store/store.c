@@ -37,7 +37,7 @@ void store_submit(struct store *s, struct intake_batch *batch)
         ASSERT(c->event_id.p != NULL && c->event_id.n > 0);
         ASSERT(c->panelist_id.p != NULL || c->type == EVENT_OFFER_COMPLETION_REVERSED);
     }
-    s->ops->submit(s, batch);
+    s->ops->request(s, REQUEST_INTAKE, batch);
 }
 
 void store_record(struct store *s, struct outcome_batch *batch)
@@ -52,14 +52,14 @@ void store_record(struct store *s, struct outcome_batch *batch)
         ASSERT(!o->has_attempt || o->attempt.number >= 1);
         ASSERT(callback_reason_fits(o->state, o->reason));
     }
-    s->ops->record(s, batch);
+    s->ops->request(s, REQUEST_OUTCOMES, batch);
 }
 
 void store_page(struct store *s, struct due_page *page)
 {
     check_request(s, &page->done, page->reply_to);
     ASSERT(page->limit > 0 && page->limit <= LIMIT_PAGE_CALLBACKS);
-    s->ops->page(s, page);
+    s->ops->request(s, REQUEST_PAGE, page);
 }
 
 static void check_parts(const struct object_part *parts, size_t count)
@@ -76,7 +76,7 @@ void store_change_object(struct store *s, struct object_change *change)
     ASSERT(change->kind >= OBJECT_PARTNER && change->kind <= OBJECT_KIND_LAST);
     ASSERT(change->id.p != NULL && change->id.n > 0);
     check_parts(change->parts, change->part_count);
-    s->ops->change_object(s, change);
+    s->ops->request(s, REQUEST_OBJECT, change);
 }
 
 void store_list_objects(struct store *s, struct object_list *list)
@@ -84,7 +84,7 @@ void store_list_objects(struct store *s, struct object_list *list)
     check_request(s, &list->done, list->reply_to);
     ASSERT(list->kind >= OBJECT_PARTNER && list->kind <= OBJECT_KIND_LAST);
     ASSERT(list->from.p && list->below.p && list->limit > 0);
-    s->ops->list_objects(s, list);
+    s->ops->request(s, REQUEST_OBJECTS, list);
 }
 
 void store_report(struct store *s, struct report_query *query)
@@ -95,7 +95,7 @@ void store_report(struct store *s, struct report_query *query)
     ASSERT(query->client_count == 0 || query->client_nos != NULL);
     for (size_t i = 1; i < query->client_count; i++)
         ASSERT(query->client_nos[i - 1] < query->client_nos[i]);
-    s->ops->report(s, query);
+    s->ops->request(s, REQUEST_REPORT, query);
 }
 
 void store_intraday(struct store *s, struct intraday_query *query)
@@ -103,7 +103,7 @@ void store_intraday(struct store *s, struct intraday_query *query)
     check_request(s, &query->done, query->reply_to);
     ASSERT(query->account_no != 0);
     memset(query->slots, 0, sizeof query->slots);
-    s->ops->intraday(s, query);
+    s->ops->request(s, REQUEST_INTRADAY, query);
 }
 
 void store_delivery_stats(struct store *s, struct delivery_stats_query *query)
@@ -115,14 +115,14 @@ void store_delivery_stats(struct store *s, struct delivery_stats_query *query)
     ASSERT(query->step_ms >= delivery_stats_steps[0].step_ms &&
            query->from_ms % query->step_ms == 0);
     memset(query->points, 0, sizeof query->points);
-    s->ops->delivery_stats(s, query);
+    s->ops->request(s, REQUEST_DELIVERY_STATS, query);
 }
 
 void store_statement(struct store *s, struct statement_query *query)
 {
     check_request(s, &query->done, query->reply_to);
     ASSERT(query->account_no != 0);
-    s->ops->statement(s, query);
+    s->ops->request(s, REQUEST_STATEMENT, query);
 }
 
 void store_check_books(struct store *s, struct books_check *check)
@@ -135,7 +135,7 @@ void store_check_books(struct store *s, struct books_check *check)
     check->more = false;
     check->last_account_no = check->after_account_no;
     check->last_day = check->after_day;
-    s->ops->check_books(s, check);
+    s->ops->request(s, REQUEST_BOOKS, check);
 }
 
 void store_lane_waiting(struct store *s, struct lane_waiting *waiting)
@@ -144,14 +144,14 @@ void store_lane_waiting(struct store *s, struct lane_waiting *waiting)
     ASSERT(waiting->account_no != 0 && waiting->app_no != 0);
     for (int k = 0; k < LANE_KINDS; k++)
         waiting->count[k] = waiting->oldest_accepted_ms[k] = 0;
-    s->ops->lane_waiting(s, waiting);
+    s->ops->request(s, REQUEST_WAITING, waiting);
 }
 
 void store_get_callback(struct store *s, struct callback_get *get)
 {
     check_request(s, &get->done, get->reply_to);
     ASSERT(get->event_id.p != NULL);
-    s->ops->get_callback(s, get);
+    s->ops->request(s, REQUEST_CALLBACK, get);
 }
 
 void store_list_callbacks(struct store *s, struct callback_list *list)
@@ -159,7 +159,7 @@ void store_list_callbacks(struct store *s, struct callback_list *list)
     check_request(s, &list->done, list->reply_to);
     ASSERT(list->limit > 0);
     ASSERT(list->order == LIST_NEWEST_FIRST || list->order == LIST_OLDEST_FIRST);
-    s->ops->list_callbacks(s, list);
+    s->ops->request(s, REQUEST_CALLBACKS, list);
 }
 
 void store_count_callbacks(struct store *s, struct callback_count *count)
@@ -167,7 +167,7 @@ void store_count_callbacks(struct store *s, struct callback_count *count)
     check_request(s, &count->done, count->reply_to);
     ASSERT(count->account_no != 0);
     ASSERT(count->states != 0 && count->states < 2u << CALLBACK_SKIPPED);
-    s->ops->count_callbacks(s, count);
+    s->ops->request(s, REQUEST_COUNT, count);
 }
 
 void store_resend(struct store *s, struct resend *resend)
@@ -175,7 +175,7 @@ void store_resend(struct store *s, struct resend *resend)
     check_request(s, &resend->done, resend->reply_to);
     ASSERT(resend->event_id.p != NULL);
     check_parts(resend->parts, resend->part_count);
-    s->ops->resend(s, resend);
+    s->ops->request(s, REQUEST_RESEND, resend);
 }
 
 struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES])
@@ -193,14 +193,14 @@ void store_erase(struct store *s, struct erase *erase)
     check_request(s, &erase->done, erase->reply_to);
     ASSERT(erase->panelist_id.p != NULL && erase->panelist_id.n > 0);
     check_parts(erase->parts, erase->part_count);
-    s->ops->erase(s, erase);
+    s->ops->request(s, REQUEST_ERASE, erase);
 }
 
 void store_feed(struct store *s, struct object_feed *feed)
 {
     check_request(s, &feed->done, feed->reply_to);
-    if (s->ops->feed) {
-        s->ops->feed(s, feed);
+    if (s->ops->leases) {
+        s->ops->request(s, REQUEST_FEED, feed);
         return;
     }
     feed->status = STORE_OK;

@@ -499,25 +499,36 @@ void retention_tell(enum retention_move move, const struct retention_clock *cloc
 
 struct store;
 
+/* What is asked: each with the struct behind it. */
+enum request_kind {
+    REQUEST_INTAKE,         /* intake_batch */
+    REQUEST_OUTCOMES,       /* outcome_batch */
+    REQUEST_OBJECT,         /* object_change */
+    REQUEST_RESEND,         /* resend */
+    REQUEST_ERASE,          /* erase */
+    REQUEST_PAGE,           /* due_page */
+    REQUEST_REPORT,         /* report_query */
+    REQUEST_INTRADAY,       /* intraday_query */
+    REQUEST_DELIVERY_STATS, /* delivery_stats_query */
+    REQUEST_STATEMENT,      /* statement_query */
+    REQUEST_COUNT,          /* callback_count */
+    REQUEST_BOOKS,          /* books_check */
+    REQUEST_WAITING,        /* lane_waiting */
+    REQUEST_CALLBACK,       /* callback_get */
+    REQUEST_CALLBACKS,      /* callback_list */
+    REQUEST_OBJECTS,        /* object_list */
+    REQUEST_FEED,           /* object_feed; only of a store that is shared */
+    /* What the threads of a store ask of each other. */
+    REQUEST_APPLIED, /* from the applier: a memtable is committed, or cannot be */
+    REQUEST_APPLIER_FAILED,
+    REQUEST_APPLY,      /* to the applier */
+    REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
+    REQUEST_STOP,
+};
+
 struct store_ops {
-    void (*submit)(struct store *s, struct intake_batch *batch);
-    void (*record)(struct store *s, struct outcome_batch *batch);
-    void (*page)(struct store *s, struct due_page *page);
-    void (*change_object)(struct store *s, struct object_change *change);
-    void (*list_objects)(struct store *s, struct object_list *list);
-    void (*report)(struct store *s, struct report_query *query);
-    void (*intraday)(struct store *s, struct intraday_query *query);
-    void (*delivery_stats)(struct store *s, struct delivery_stats_query *query);
-    void (*statement)(struct store *s, struct statement_query *query);
-    void (*check_books)(struct store *s, struct books_check *check);
-    void (*lane_waiting)(struct store *s, struct lane_waiting *waiting);
-    void (*get_callback)(struct store *s, struct callback_get *get);
-    void (*list_callbacks)(struct store *s, struct callback_list *list);
-    void (*count_callbacks)(struct store *s, struct callback_count *count);
-    void (*resend)(struct store *s, struct resend *resend);
-    void (*erase)(struct store *s, struct erase *erase);
+    void (*request)(struct store *s, enum request_kind kind, void *what);
     /* NULL all of these: not shared with other processes. */
-    void (*feed)(struct store *s, struct object_feed *feed);
     struct leases *(*leases)(struct store *s);
     void (*watch)(struct store *s, struct store_watcher *watcher);
     void (*ask)(struct store *s, struct store_question *question);

@@ -386,23 +386,31 @@ static void memory_close(struct store *s)
     free(m);
 }
 
+static void memory_request(struct store *s, enum request_kind kind, void *what)
+{
+    switch (kind) {
+    case REQUEST_INTAKE: memory_submit(s, what); break;
+    case REQUEST_OUTCOMES: memory_record(s, what); break;
+    case REQUEST_PAGE: memory_page(s, what); break;
+    case REQUEST_OBJECT: memory_change_object(s, what); break;
+    case REQUEST_OBJECTS: memory_list_objects(s, what); break;
+    case REQUEST_REPORT: memory_report(s, what); break;
+    case REQUEST_INTRADAY: memory_intraday(s, what); break;
+    case REQUEST_DELIVERY_STATS: memory_delivery_stats(s, what); break;
+    case REQUEST_STATEMENT: memory_statement(s, what); break;
+    case REQUEST_BOOKS: memory_check_books(s, what); break;
+    case REQUEST_WAITING: memory_lane_waiting(s, what); break;
+    case REQUEST_CALLBACK: memory_get_callback(s, what); break;
+    case REQUEST_CALLBACKS: memory_list_callbacks(s, what); break;
+    case REQUEST_COUNT: memory_count_callbacks(s, what); break;
+    case REQUEST_RESEND: memory_resend(s, what); break;
+    case REQUEST_ERASE: memory_erase(s, what); break;
+    default: UNREACHABLE();
+    }
+}
+
 static const struct store_ops memory_ops = {
-    .submit = memory_submit,
-    .record = memory_record,
-    .page = memory_page,
-    .change_object = memory_change_object,
-    .list_objects = memory_list_objects,
-    .report = memory_report,
-    .intraday = memory_intraday,
-    .delivery_stats = memory_delivery_stats,
-    .statement = memory_statement,
-    .check_books = memory_check_books,
-    .lane_waiting = memory_lane_waiting,
-    .get_callback = memory_get_callback,
-    .list_callbacks = memory_list_callbacks,
-    .count_callbacks = memory_count_callbacks,
-    .resend = memory_resend,
-    .erase = memory_erase,
+    .request = memory_request,
     .numbers = memory_numbers,
     .visit_objects = memory_visit_objects,
     .backlog = memory_backlog,

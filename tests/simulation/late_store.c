@@ -249,10 +249,20 @@ static void numbers(struct store *s, struct store_numbers *ret)
     }
 }
 
+static void request(struct store *s, enum request_kind kind, void *what)
+{
+    if (kind == REQUEST_OUTCOMES)
+        record(s, what);
+    else if (kind == REQUEST_PAGE)
+        page(s, what);
+    else if (kind == REQUEST_RESEND)
+        resend(s, what);
+    else
+        UNREACHABLE();
+}
+
 static const struct store_ops late_ops = {
-    .record = record,
-    .page = page,
-    .resend = resend,
+    .request = request,
     .backlog = backlog,
     .start = start,
     .numbers = numbers,

@@ -116,9 +116,7 @@ static inline void world_run(struct world *w, int64_t for_ms)
 }
 
 static const struct store_ops world_ops = {
-    .record = world_record,
-    .page = world_page,
-    .resend = world_resend_op,
+    .request = world_request,
     .leases = world_leases,
 };
 

@@ -188,6 +188,18 @@ static inline void world_resend_op(struct store *s, struct resend *r)
     executor_post(r->reply_to, &r->done);
 }
 
+static inline void world_request(struct store *s, enum request_kind kind, void *what)
+{
+    if (kind == REQUEST_OUTCOMES)
+        world_record(s, what);
+    else if (kind == REQUEST_PAGE)
+        world_page(s, what);
+    else if (kind == REQUEST_RESEND)
+        world_resend_op(s, what);
+    else
+        UNREACHABLE();
+}
+
 static inline void world_run_store(struct world *w)
 {
     for (struct world_store_job *j = w->jobs; j; j = j->next) {

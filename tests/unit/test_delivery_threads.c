@@ -173,7 +173,17 @@ static void page(struct store *s, struct due_page *p)
     post_ask((struct ask){.to = CONTAINER_OF(s, struct threaded_store, store), .page = p});
 }
 
-static const struct store_ops threaded_ops = {.record = record, .page = page};
+static void request(struct store *s, enum request_kind kind, void *what)
+{
+    if (kind == REQUEST_OUTCOMES)
+        record(s, what);
+    else if (kind == REQUEST_PAGE)
+        page(s, what);
+    else
+        UNREACHABLE();
+}
+
+static const struct store_ops threaded_ops = {.request = request};
 
 /* --- the run --- */
 

@@ -28,56 +28,14 @@ struct store *clusters_reach(struct clusters *c, uint32_t index)
     return n.refusal == STORE_REFUSES_DATABASE ? NULL : s;
 }
 
-static struct store *of_account(struct clusters *c, uint32_t account_no)
-{
-    return clusters_reach(c, cluster_map_get(c->accounts, account_no));
-}
-
 static uint32_t cluster_of_lane(const struct clusters *c, lane_no lane)
 {
     return cluster_map_get(c->apps, (uint32_t)(lane / LANE_KINDS));
 }
 
-#define BY_ACCOUNT(name, type, ask)                                                                \
-    /* NOLINTNEXTLINE(bugprone-macro-parentheses) a type takes none */                             \
-    static void name(struct store *s, struct type *what)                                           \
-    {                                                                                              \
-        struct store *to = of_account(clusters_of(s), what->account_no);                           \
-        if (to) {                                                                                  \
-            ask(to, what);                                                                         \
-            return;                                                                                \
-        }                                                                                          \
-        what->status = STORE_BUSY;                                                                 \
-        executor_post(what->reply_to, &what->done);                                                \
-    }
-BY_ACCOUNT(ask_report, report_query, store_report)
-BY_ACCOUNT(ask_intraday, intraday_query, store_intraday)
-BY_ACCOUNT(ask_delivery_stats, delivery_stats_query, store_delivery_stats)
-BY_ACCOUNT(ask_statement, statement_query, store_statement)
-BY_ACCOUNT(ask_lane_waiting, lane_waiting, store_lane_waiting)
-BY_ACCOUNT(ask_callback, callback_get, store_get_callback)
-BY_ACCOUNT(ask_callbacks, callback_list, store_list_callbacks)
-BY_ACCOUNT(ask_count, callback_count, store_count_callbacks)
-BY_ACCOUNT(ask_resend, resend, store_resend)
-BY_ACCOUNT(ask_erase, erase, store_erase)
-#undef BY_ACCOUNT
-
-static void ask_page(struct store *s, struct due_page *page)
-{
-    struct clusters *c = clusters_of(s);
-    struct store *to = clusters_reach(c, cluster_of_lane(c, page->lane));
-    if (to) {
-        store_page(to, page);
-        return;
-    }
-    page->status = STORE_BUSY;
-    executor_post(page->reply_to, &page->done);
-}
-
 /* Always taken, if their cluster is away too: it keeps them. */
-static void record(struct store *s, struct outcome_batch *batch)
+static void record(struct clusters *c, struct outcome_batch *batch)
 {
-    struct clusters *c = clusters_of(s);
     uint32_t index =
         batch->count > 0 ? cluster_map_get(c->accounts, batch->items[0].account_no) : 0;
     for (size_t i = 0; i < batch->count; i++)
@@ -85,6 +43,33 @@ static void record(struct store *s, struct outcome_batch *batch)
     struct store *to = atomic_load(&c->parts[index].store);
     ASSERT(to); /* its lanes were there */
     store_record(to, batch);
+}
+
+static uint32_t cluster_of(const struct clusters *c, enum request_kind kind, void *what)
+{
+    if (kind == REQUEST_PAGE)
+        return cluster_of_lane(c, ((const struct due_page *)what)->lane);
+    return cluster_map_get(c->accounts,
+                           request_account(&(struct request){.kind = kind, .what = what}));
+}
+
+static void request(struct store *s, enum request_kind kind, void *what)
+{
+    struct clusters *c = clusters_of(s);
+    switch (kind) {
+    case REQUEST_INTAKE: clusters_submit(c, what); return;
+    case REQUEST_OUTCOMES: record(c, what); return;
+    case REQUEST_OBJECT: clusters_change_object(c, what); return;
+    case REQUEST_OBJECTS: clusters_list_objects(c, what); return;
+    case REQUEST_BOOKS: clusters_check_books(c, what); return;
+    case REQUEST_FEED: clusters_feed(c, what); return;
+    default: break;
+    }
+    struct store *to = clusters_reach(c, cluster_of(c, kind, what));
+    if (to)
+        to->ops->request(to, kind, what); /* asserted when it was asked */
+    else
+        request_reply(kind, what, STORE_BUSY);
 }
 
 /* --- other nodes ------------------------------------------------------------------------------ */
@@ -222,23 +207,7 @@ static void close_all(struct store *s)
 }
 
 static const struct store_ops clusters_ops = {
-    .submit = clusters_submit,
-    .record = record,
-    .page = ask_page,
-    .change_object = clusters_change_object,
-    .list_objects = clusters_list_objects,
-    .report = ask_report,
-    .intraday = ask_intraday,
-    .delivery_stats = ask_delivery_stats,
-    .statement = ask_statement,
-    .check_books = clusters_check_books,
-    .lane_waiting = ask_lane_waiting,
-    .get_callback = ask_callback,
-    .list_callbacks = ask_callbacks,
-    .count_callbacks = ask_count,
-    .resend = ask_resend,
-    .erase = ask_erase,
-    .feed = clusters_feed,
+    .request = request,
     .leases = get_leases,
     .watch = clusters_watch,
     .ask = ask_node,

@@ -82,17 +82,17 @@ struct store *clusters_reach(struct clusters *c, uint32_t index);
 extern struct executor clusters_here;
 
 /* spread.c: what may concern several */
-void clusters_submit(struct store *s, struct intake_batch *batch);
-void clusters_list_objects(struct store *s, struct object_list *list);
-void clusters_check_books(struct store *s, struct books_check *check);
+void clusters_submit(struct clusters *c, struct intake_batch *batch);
+void clusters_list_objects(struct clusters *c, struct object_list *list);
+void clusters_check_books(struct clusters *c, struct books_check *check);
 void clusters_get_numbers(struct store *s, struct store_numbers *ret);
 void piece_submit(struct piece *p);
 struct piece *piece_next(const struct piece *p);
 struct piece *piece_before(struct piece *p, struct piece *list); /* the list with p in front */
 
 /* keeper.c: what the home tells by way of the others, and whoever is late */
-void clusters_change_object(struct store *s, struct object_change *change);
-void clusters_feed(struct store *s, struct object_feed *feed);
+void clusters_change_object(struct clusters *c, struct object_change *change);
+void clusters_feed(struct clusters *c, struct object_feed *feed);
 void clusters_watch(struct store *s, struct store_watcher *watcher);
 bool clusters_fresh(struct leases *l, int64_t mono_ms);
 void clusters_wake_keepers(struct clusters *c);

@@ -165,9 +165,8 @@ static void change_done(struct task *task)
     executor_post(asker->reply_to, &asker->done);
 }
 
-void clusters_change_object(struct store *s, struct object_change *change)
+void clusters_change_object(struct clusters *c, struct object_change *change)
 {
-    struct clusters *c = clusters_of(s);
     struct changing *k = xcalloc(1, sizeof *k);
     k->asker = change;
     k->all = c;
@@ -202,9 +201,8 @@ static void feed_done(struct task *task)
     executor_post(asker->reply_to, &asker->done);
 }
 
-void clusters_feed(struct store *s, struct object_feed *feed)
+void clusters_feed(struct clusters *c, struct object_feed *feed)
 {
-    struct clusters *c = clusters_of(s);
     struct store *home = clusters_reach(c, 0);
     if (!home) { /* who asks would wait for it before each change */
         atomic_store(&c->parts[0].feed_wanted, true);

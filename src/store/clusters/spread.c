@@ -178,9 +178,8 @@ static void refuse(struct intake_batch *batch)
     executor_post(batch->reply_to, &batch->done);
 }
 
-void clusters_submit(struct store *s, struct intake_batch *batch)
+void clusters_submit(struct clusters *c, struct intake_batch *batch)
 {
-    struct clusters *c = clusters_of(s);
     bool in[CLUSTERS_MOST] = {0};
     uint32_t concerned = 0, last = 0;
     for (size_t i = 0; i < batch->count; i++) {
@@ -284,9 +283,8 @@ static void list_done(struct task *task)
 }
 
 /* The home, and the cluster of the account, or all where it may be any's. */
-void clusters_list_objects(struct store *s, struct object_list *list)
+void clusters_list_objects(struct clusters *c, struct object_list *list)
 {
-    struct clusters *c = clusters_of(s);
     struct store *to[CLUSTERS_MOST] = {0};
     struct list_fanout *g = xcalloc(1, sizeof *g);
     uint32_t own = cluster_map_get(c->accounts, list->account_no);
@@ -396,9 +394,8 @@ static void check_done(struct task *task)
     executor_post(asker->reply_to, &asker->done);
 }
 
-void clusters_check_books(struct store *s, struct books_check *check)
+void clusters_check_books(struct clusters *c, struct books_check *check)
 {
-    struct clusters *c = clusters_of(s);
     struct books_fanout *k = xcalloc(1, sizeof *k);
     k->asker = check;
     k->all = c;

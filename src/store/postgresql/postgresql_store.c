@@ -35,50 +35,47 @@ void pg_intake_ended(struct postgresql_store *s, const struct intake_batch *batc
     atomic_fetch_sub(&s->numbers.queued_bytes, (long long)batch->bytes);
 }
 
-/* --- changes ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
-static void pg_submit(struct store *store, struct intake_batch *batch)
+static bool is_refused(struct postgresql_store *s, struct intake_batch *batch)
 {
-    struct postgresql_store *s = postgresql_store_of(store);
     atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
     atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
     enum store_refusal refusal = judge(s, batch);
-    if (refusal != STORE_TAKES) {
-        pg_intake_ended(s, batch);
-        atomic_fetch_add(&s->numbers.refused[refusal], 1);
-        batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
-        executor_post(batch->reply_to, &batch->done);
-        return;
+    if (refusal == STORE_TAKES)
+        return false;
+    pg_intake_ended(s, batch);
+    atomic_fetch_add(&s->numbers.refused[refusal], 1);
+    batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
+    executor_post(batch->reply_to, &batch->done);
+    return true;
+}
+
+static struct queue *queue_of(struct postgresql_store *s, enum request_kind kind)
+{
+    switch (kind) {
+    case REQUEST_INTAKE:
+    case REQUEST_OBJECT:
+    case REQUEST_RESEND:
+    case REQUEST_ERASE: return &s->to_changes;
+    case REQUEST_OUTCOMES: return &s->to_outcomes;
+    case REQUEST_PAGE: return &s->to_pages;
+    case REQUEST_INTRADAY:
+    case REQUEST_STATEMENT:
+    case REQUEST_COUNT:
+    case REQUEST_BOOKS: return &s->to_scans;
+    default: return &s->to_reads;
     }
-    queue_post(&s->to_changes, request_new(REQUEST_INTAKE, batch));
 }
 
-static void pg_record_slot(struct store *store, struct outcome_batch *batch)
+static void pg_request(struct store *store, enum request_kind kind, void *what)
 {
-    queue_post(&postgresql_store_of(store)->to_outcomes, request_new(REQUEST_OUTCOMES, batch));
-}
-
-static void pg_change_object_slot(struct store *store, struct object_change *change)
-{
-    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_OBJECT, change));
-}
-
-static void pg_resend_slot(struct store *store, struct resend *resend)
-{
-    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_RESEND, resend));
-}
-
-static void pg_erase_slot(struct store *store, struct erase *erase)
-{
-    queue_post(&postgresql_store_of(store)->to_changes, request_new(REQUEST_ERASE, erase));
+    struct postgresql_store *s = postgresql_store_of(store);
+    if (kind != REQUEST_INTAKE || !is_refused(s, what))
+        queue_post(queue_of(s, kind), request_new(kind, what));
 }
 
 /* --- other nodes ------------------------------------------------------------------------------ */
-
-static void pg_feed_slot(struct store *store, struct object_feed *feed)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_FEED, feed));
-}
 
 static struct leases *pg_leases(struct store *store)
 {
@@ -99,63 +96,6 @@ static void pg_answer(struct store *store, uint32_t app_no, int64_t question, st
 {
     (void)app_no;
     questions_answer(postgresql_store_of(store), question, answer);
-}
-
-/* --- reads ------------------------------------------------------------------------------------ */
-
-static void pg_page_slot(struct store *store, struct due_page *page)
-{
-    queue_post(&postgresql_store_of(store)->to_pages, request_new(REQUEST_PAGE, page));
-}
-
-static void pg_report_slot(struct store *store, struct report_query *query)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_REPORT, query));
-}
-
-static void pg_lane_waiting_slot(struct store *store, struct lane_waiting *waiting)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_WAITING, waiting));
-}
-
-static void pg_get_callback_slot(struct store *store, struct callback_get *get)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_GET, get));
-}
-
-static void pg_list_callbacks_slot(struct store *store, struct callback_list *list)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_LIST, list));
-}
-
-static void pg_list_objects_slot(struct store *store, struct object_list *list)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_OBJECTS, list));
-}
-
-static void pg_intraday_slot(struct store *store, struct intraday_query *query)
-{
-    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_INTRADAY, query));
-}
-
-static void pg_delivery_stats_slot(struct store *store, struct delivery_stats_query *query)
-{
-    queue_post(&postgresql_store_of(store)->to_reads, request_new(REQUEST_DELIVERY_STATS, query));
-}
-
-static void pg_statement_slot(struct store *store, struct statement_query *query)
-{
-    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_STATEMENT, query));
-}
-
-static void pg_count_slot(struct store *store, struct callback_count *count)
-{
-    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_COUNT, count));
-}
-
-static void pg_check_books_slot(struct store *store, struct books_check *check)
-{
-    queue_post(&postgresql_store_of(store)->to_scans, request_new(REQUEST_BOOKS, check));
 }
 
 static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
@@ -373,23 +313,7 @@ static void pg_close_slot(struct store *store)
 }
 
 static const struct store_ops postgresql_ops = {
-    .submit = pg_submit,
-    .record = pg_record_slot,
-    .page = pg_page_slot,
-    .change_object = pg_change_object_slot,
-    .list_objects = pg_list_objects_slot,
-    .report = pg_report_slot,
-    .intraday = pg_intraday_slot,
-    .delivery_stats = pg_delivery_stats_slot,
-    .statement = pg_statement_slot,
-    .check_books = pg_check_books_slot,
-    .lane_waiting = pg_lane_waiting_slot,
-    .get_callback = pg_get_callback_slot,
-    .list_callbacks = pg_list_callbacks_slot,
-    .count_callbacks = pg_count_slot,
-    .resend = pg_resend_slot,
-    .erase = pg_erase_slot,
-    .feed = pg_feed_slot,
+    .request = pg_request,
     .leases = pg_leases,
     .watch = pg_watch,
     .ask = pg_ask,

@@ -141,7 +141,7 @@ static bool same_timeline(struct pg_replica *r, const struct position *written,
 static bool may_serve(enum request_kind kind)
 {
     return kind == REQUEST_REPORT || kind == REQUEST_INTRADAY || kind == REQUEST_STATEMENT ||
-           kind == REQUEST_GET || kind == REQUEST_LIST || kind == REQUEST_DELIVERY_STATS;
+           kind == REQUEST_CALLBACK || kind == REQUEST_CALLBACKS || kind == REQUEST_DELIVERY_STATS;
 }
 
 static bool wait_until_replayed(struct postgresql_store *s, struct pg_replica *r,

@@ -15,8 +15,8 @@ static pg_work work_of(enum request_kind kind)
     case REQUEST_COUNT: return pg_read_count;
     case REQUEST_BOOKS: return pg_read_books;
     case REQUEST_WAITING: return pg_read_waiting;
-    case REQUEST_GET: return pg_read_callback;
-    case REQUEST_LIST: return pg_read_list;
+    case REQUEST_CALLBACK: return pg_read_callback;
+    case REQUEST_CALLBACKS: return pg_read_list;
     case REQUEST_OBJECTS: return pg_read_objects;
     case REQUEST_FEED: return pg_read_feed;
     default: UNREACHABLE();
@@ -37,7 +37,7 @@ static void read_all(struct pg_reader *reader)
         enum store_status status = pg_replica_read(reader, r->kind, work, r->what)
                                        ? STORE_OK
                                        : pg_try_read(s, &reader->pg, work, r->what);
-        if (status == STORE_OK && r->kind == REQUEST_GET)
+        if (status == STORE_OK && r->kind == REQUEST_CALLBACK)
             status = ((struct callback_get *)r->what)->status;
         request_finish(r, status);
     }

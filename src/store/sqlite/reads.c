@@ -213,13 +213,13 @@ static enum store_status read_one(struct reader *reader, const struct request *r
         return read_intraday(l, r->what);
     if (r->kind == REQUEST_DELIVERY_STATS)
         return read_delivery_stats(l, r->what);
-    if (r->kind == REQUEST_GET)
+    if (r->kind == REQUEST_CALLBACK)
         return read_callback(l, r->id, r->what);
     if (r->kind == REQUEST_OBJECTS)
         return read_objects(l, r->what);
     if (r->kind == REQUEST_WAITING)
         return read_waiting(l, r->what);
-    ASSERT(r->kind == REQUEST_LIST);
+    ASSERT(r->kind == REQUEST_CALLBACKS);
     return read_list(l, &reader->store->view.secret, r->id, r->what);
 }
 

@@ -8,55 +8,29 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* --- changes ---------------------------------------------------------------------------------- */
+/* --- requests --------------------------------------------------------------------------------- */
 
-static void post(struct sqlite_store *s, enum request_kind kind, void *what)
+static bool is_refused(struct sqlite_store *s, struct intake_batch *batch)
 {
-    queue_post(&s->to_writer, request_new(kind, what));
-}
-
-static void sqlite_submit(struct store *store, struct intake_batch *batch)
-{
-    struct sqlite_store *s = sqlite_store_of(store);
     atomic_fetch_add(&s->numbers.queued_events, (long long)batch->count);
     atomic_fetch_add(&s->numbers.queued_bytes, (long long)batch->bytes);
     enum store_refusal refusal = bounds_judge(s, batch);
-    if (refusal != STORE_TAKES) {
-        writer_intake_ended(s, batch);
-        bounds_count(s, refusal);
-        batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
-        executor_post(batch->reply_to, &batch->done);
-        return;
-    }
-    post(s, REQUEST_INTAKE, batch);
+    if (refusal == STORE_TAKES)
+        return false;
+    writer_intake_ended(s, batch);
+    bounds_count(s, refusal);
+    batch->status = refusal == STORE_REFUSES_FAILED ? STORE_FAILED : STORE_BUSY;
+    executor_post(batch->reply_to, &batch->done);
+    return true;
 }
 
-static void sqlite_record(struct store *store, struct outcome_batch *batch)
-{
-    post(sqlite_store_of(store), REQUEST_OUTCOMES, batch);
-}
-
-static void sqlite_change_object(struct store *store, struct object_change *change)
-{
-    post(sqlite_store_of(store), REQUEST_OBJECT, change);
-}
-
-static void sqlite_resend(struct store *store, struct resend *resend)
-{
-    post(sqlite_store_of(store), REQUEST_RESEND, resend);
-}
-
-static void sqlite_erase(struct store *store, struct erase *erase)
-{
-    post(sqlite_store_of(store), REQUEST_ERASE, erase);
-}
-
-/* --- reads ------------------------------------------------------------------------------------ */
-
-static void post_read(struct store *store, enum request_kind kind, void *what)
+static void sqlite_request(struct store *store, enum request_kind kind, void *what)
 {
     struct sqlite_store *s = sqlite_store_of(store);
-    atomic_fetch_add(&s->open_reads, 1);
+    if (kind == REQUEST_INTAKE && is_refused(s, what))
+        return;
+    if (request_is_read(kind) || kind == REQUEST_PAGE || kind == REQUEST_BOOKS)
+        atomic_fetch_add(&s->open_reads, 1);
     struct request *r = request_new(kind, what);
     if (kind == REQUEST_PAGE)
         r->page = page_work_new(what);
@@ -64,61 +38,6 @@ static void post_read(struct store *store, enum request_kind kind, void *what)
                : kind == REQUEST_BOOKS ? &s->to_scans
                                        : &s->to_writer,
                r);
-}
-
-static void sqlite_page(struct store *store, struct due_page *page)
-{
-    post_read(store, REQUEST_PAGE, page);
-}
-
-static void sqlite_report(struct store *store, struct report_query *query)
-{
-    post_read(store, REQUEST_REPORT, query);
-}
-
-static void sqlite_intraday(struct store *store, struct intraday_query *query)
-{
-    post_read(store, REQUEST_INTRADAY, query);
-}
-
-static void sqlite_delivery_stats(struct store *store, struct delivery_stats_query *query)
-{
-    post_read(store, REQUEST_DELIVERY_STATS, query);
-}
-
-static void sqlite_statement(struct store *store, struct statement_query *query)
-{
-    post_read(store, REQUEST_STATEMENT, query);
-}
-
-static void sqlite_count_callbacks(struct store *store, struct callback_count *count)
-{
-    post_read(store, REQUEST_COUNT, count);
-}
-
-static void sqlite_check_books(struct store *store, struct books_check *check)
-{
-    post_read(store, REQUEST_BOOKS, check);
-}
-
-static void sqlite_lane_waiting(struct store *store, struct lane_waiting *waiting)
-{
-    post_read(store, REQUEST_WAITING, waiting);
-}
-
-static void sqlite_get_callback(struct store *store, struct callback_get *get)
-{
-    post_read(store, REQUEST_GET, get);
-}
-
-static void sqlite_list_callbacks(struct store *store, struct callback_list *list)
-{
-    post_read(store, REQUEST_LIST, list);
-}
-
-static void sqlite_list_objects(struct store *store, struct object_list *list)
-{
-    post_read(store, REQUEST_OBJECTS, list);
 }
 
 static void sqlite_numbers(struct store *store, struct store_numbers *ret)
@@ -334,22 +253,7 @@ static void sqlite_close(struct store *store)
 }
 
 static const struct store_ops sqlite_ops = {
-    .submit = sqlite_submit,
-    .record = sqlite_record,
-    .page = sqlite_page,
-    .change_object = sqlite_change_object,
-    .list_objects = sqlite_list_objects,
-    .report = sqlite_report,
-    .intraday = sqlite_intraday,
-    .delivery_stats = sqlite_delivery_stats,
-    .statement = sqlite_statement,
-    .check_books = sqlite_check_books,
-    .lane_waiting = sqlite_lane_waiting,
-    .get_callback = sqlite_get_callback,
-    .list_callbacks = sqlite_list_callbacks,
-    .count_callbacks = sqlite_count_callbacks,
-    .resend = sqlite_resend,
-    .erase = sqlite_erase,
+    .request = sqlite_request,
     .numbers = sqlite_numbers,
     .hash_secret = sqlite_hash_secret,
     .visit_objects = sqlite_visit_objects,

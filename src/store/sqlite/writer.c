@@ -327,8 +327,8 @@ static bool is_settled_read(const struct sqlite_store *s, const struct request *
 static void take_read(struct sqlite_store *s, struct request *r)
 {
     struct key_found found = {0};
-    struct callback_get *get = r->kind == REQUEST_GET ? r->what : NULL;
-    struct callback_list *list = r->kind == REQUEST_LIST ? r->what : NULL;
+    struct callback_get *get = r->kind == REQUEST_CALLBACK ? r->what : NULL;
+    struct callback_list *list = r->kind == REQUEST_CALLBACKS ? r->what : NULL;
     struct str event_id = get ? get->event_id : list ? list->event_id : STR_NONE;
     if (event_id.p) {
         uint32_t account_no = get ? get->account_no : list->account_no;
