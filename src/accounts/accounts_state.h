@@ -5,7 +5,6 @@
 #include "accounts/fields.h"
 
 #define ACCOUNTS_MAGIC 0xacc05747u
-#define NAME_BYTES_MAX 256
 
 struct accounts {
     uint32_t magic;

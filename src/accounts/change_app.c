@@ -157,14 +157,6 @@ static void app_success_answer(const struct fields *f, struct app *a)
         a->success_answer = made;
 }
 
-static void app_request_format(const struct fields *f, struct app *a)
-{
-    struct str name = STR_NONE;
-    fields_text(f, "RequestFormat", 0, NAME_BYTES_MAX, &name);
-    if (name.p && !request_format_parse(name, &a->request_format))
-        problem_add(f->faults, STR("RequestFormat"), "invalid", "must be json, form or get");
-}
-
 static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -189,7 +181,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     fields_final_statuses(f, "FinalStatuses", &a->final_statuses);
     app_success_answer(f, a);
     fields_reward_types(f, "RewardTypes", &t->unwanted_types);
-    app_request_format(f, a);
+    fields_request_format(f, "RequestFormat", &a->request_format);
     fields_bool(f, "TrimDecimals", &t->trim_decimals);
     fields_bool(f, "NumericOfferGoalId", &t->numeric_goal_ids);
     fields_bool(f, "WithholdTests", &t->withhold_tests);

@@ -17,12 +17,11 @@ static const struct field_rule key_rules[] = {
 static void key_expiry(const struct fields *f, int64_t now_ms, int64_t *ret_ms)
 {
     const struct json *v = json_member(f->body, "ExpiresAt");
+    size_t before = f->faults->count;
     if (!v || v->type == JSON_NULL)
         return;
-    if (v->type != JSON_STRING || !clock_parse_rfc3339(v->text, ret_ms))
-        problem_add(f->faults, STR("ExpiresAt"), "invalid",
-                    "must be a time with an offset, such as 2027-01-31T00:00:00Z, or null: never");
-    else if (*ret_ms <= now_ms)
+    fields_time(f, "ExpiresAt", ret_ms);
+    if (f->faults->count == before && *ret_ms <= now_ms)
         problem_add(f->faults, STR("ExpiresAt"), "out_of_range", "must be in the future");
 }
 

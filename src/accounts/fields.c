@@ -4,6 +4,7 @@
 #include "accounts/names.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "domain/clock.h"
 #include "domain/email.h"
 #include "domain/money.h"
 #include "domain/signature.h"
@@ -233,6 +234,22 @@ void fields_text(const struct fields *f, const char *name, size_t least_bytes, s
                     least_bytes, most_bytes);
     else
         *ret = v->text;
+}
+
+void fields_time(const struct fields *f, const char *name, int64_t *ret_ms)
+{
+    const struct json *v = json_member(f->body, name);
+    if (v && (v->type != JSON_STRING || !clock_parse_rfc3339(v->text, ret_ms)))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be a time with an offset, such as 2027-01-31T00:00:00Z");
+}
+
+void fields_request_format(const struct fields *f, const char *name, enum request_format *ret)
+{
+    struct str format = STR_NONE;
+    fields_text(f, name, 0, NAME_BYTES_MAX, &format);
+    if (format.p && !request_format_parse(format, ret))
+        problem_add(f->faults, str_of(name), "invalid", "must be json, form or get");
 }
 
 void fields_email(const struct fields *f, const char *name, struct str *ret)

@@ -6,7 +6,10 @@
 #include "base/problem.h"
 #include "domain/callback_end.h"
 #include "domain/destination_rules.h"
+#include "domain/request_format.h"
 #include "json/reader.h"
+
+#define NAME_BYTES_MAX 256
 
 struct fields {
     const struct json *body;
@@ -44,6 +47,8 @@ void fields_money(const struct fields *f, const char *name, int64_t least_micros
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text);
 void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
                  struct str *ret);
+void fields_time(const struct fields *f, const char *name, int64_t *ret_ms);
+void fields_request_format(const struct fields *f, const char *name, enum request_format *ret);
 void fields_id(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. */
 void fields_email(const struct fields *f, const char *name, struct str *ret);

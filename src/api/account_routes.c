@@ -44,10 +44,8 @@ void answer_entry(struct call *c, uint64_t version)
 bool list_position(struct call *c, uint32_t *ret_before, size_t *ret_limit)
 {
     uint64_t before = 0;
-    struct str after = call_parameter(c, "after");
-    if (after.p && (!cursor_parse(after, c->account_no, &before) || before > UINT32_MAX))
-        call_add_parameter_problem(c, "after", "invalid",
-                                   "The Next of an earlier answer, as it was given.");
+    if (query_after(c, &before) && before > UINT32_MAX)
+        problem_add(&c->problems, STR("after"), "invalid", "It is of another list.");
     *ret_limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
     *ret_before = (uint32_t)before;
     return c->problems.count == 0;

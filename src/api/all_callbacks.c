@@ -318,22 +318,22 @@ static void parameter_after(struct call *c, struct log_cursor *ret)
     struct str after = call_parameter(c, "after");
     *ret = (struct log_cursor){0, {INT64_MAX, UINT32_MAX, UINT64_MAX}};
     if (after.p && !log_cursor_parse(after, ret))
-        call_add_parameter_problem(c, "after", "invalid",
-                                   "The Next or NextPartners of an earlier answer, as it was "
-                                   "given.");
+        problem_add(&c->problems, STR("after"), "invalid",
+                    "The Next or NextPartners of an earlier answer, as it was "
+                    "given.");
 }
 
 /* Of what only the log of one partner has. */
 static void refuse_others(struct call *c)
 {
     if (call_parameter(c, "format").p && !str_is(call_parameter(c, "format"), "json"))
-        call_add_parameter_problem(c, "format", "invalid",
-                                   "The log over all partners is JSON only; for CSV name one "
-                                   "partner with partnerId.");
+        problem_add(&c->problems, STR("format"), "invalid",
+                    "The log over all partners is JSON only; for CSV name one "
+                    "partner with partnerId.");
     if (query_bool(c, "bodies", false))
-        call_add_parameter_problem(c, "bodies", "invalid",
-                                   "The log over all partners has no bodies; for bodies name one "
-                                   "partner with partnerId.");
+        problem_add(&c->problems, STR("bodies"), "invalid",
+                    "The log over all partners has no bodies; for bodies name one "
+                    "partner with partnerId.");
 }
 
 void all_callbacks_list(struct call *c)

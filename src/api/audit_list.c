@@ -106,8 +106,8 @@ static int64_t time_parameter(struct call *c, const char *name, int64_t fallback
     struct str text = call_parameter(c, name);
     int64_t ms = fallback;
     if (text.p && (!clock_parse_rfc3339(text, &ms) || ms < 0))
-        call_add_parameter_problem(c, name, "invalid",
-                                   "A time in RFC 3339 format, with an offset.");
+        problem_add(&c->problems, str_of(name), "invalid",
+                    "A time in RFC 3339 format, with an offset.");
     return ms;
 }
 
@@ -131,8 +131,8 @@ void audit_list(struct call *c)
     a->object = call_parameter(c, "object");
     a->limit = (size_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
     if (after.p && !is_audit_id(after))
-        call_add_parameter_problem(c, "after", "invalid",
-                                   "The Next of an earlier answer, as it was given.");
+        problem_add(&c->problems, STR("after"), "invalid",
+                    "The Next of an earlier answer, as it was given.");
     if (c->problems.count) {
         call_answer_invalid_query(c);
         return;

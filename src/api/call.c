@@ -45,18 +45,6 @@ struct str call_parameter(const struct call *c, const char *name)
     return STR_NONE;
 }
 
-void call_add_parameter_problem(struct call *c, const char *name, const char *code,
-                                const char *detail_fmt, ...)
-{
-    struct buf text = {0};
-    va_list ap;
-    va_start(ap, detail_fmt);
-    buf_vprintf(&text, detail_fmt, ap);
-    va_end(ap);
-    problem_add(&c->problems, str_of(name), code, "%.*s", STR_ARG(buf_str(&text)));
-    buf_free(&text);
-}
-
 void call_release(struct call *c)
 {
     partner_unref(c->partner);

@@ -117,6 +117,3 @@ void call_begin_pieces(struct call *c, const char *content_type);
 void call_piece(struct call *c, struct str piece, void (*drained)(struct http_request *r));
 void call_end_pieces(struct call *c, struct str last);
 void call_abort_pieces(struct call *c); /* the rest cannot be had: no end */
-
-void call_add_parameter_problem(struct call *c, const char *name, const char *code,
-                                const char *detail_fmt, ...) PRINTF_LIKE(4, 5);

@@ -3,17 +3,6 @@
 
 #include "api/internal.h"
 #include "api/query.h"
-#include "domain/clock.h"
-
-/* True: it was given; *ret_ms is then its time, if it is one. */
-static bool parameter_time(struct call *c, const char *name, int64_t *ret_ms)
-{
-    struct str text = call_parameter(c, name);
-    if (text.p && !clock_parse_rfc3339(text, ret_ms))
-        call_add_parameter_problem(
-            c, name, "invalid", "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
-    return text.p != NULL;
-}
 
 /* Failing: pending or being tried, after an attempt that failed. */
 static bool is_failing(const struct call *c)
@@ -31,8 +20,8 @@ static enum callback_state parameter_state(struct call *c)
     for (int s = CALLBACK_PENDING; s <= CALLBACK_SKIPPED; s++)
         if (str_is(text, callback_state_name((enum callback_state)s)))
             return (enum callback_state)s;
-    call_add_parameter_problem(c, "state", "invalid",
-                               "pending, failing, delivering, delivered, dead or skipped.");
+    problem_add(&c->problems, STR("state"), "invalid",
+                "pending, failing, delivering, delivered, dead or skipped.");
     return CALLBACK_NONE;
 }
 
@@ -40,7 +29,7 @@ static void parameter_type(struct call *c, struct callback_list *list)
 {
     struct str text = call_parameter(c, "rewardType");
     if (text.p && (!event_type_parse(text, &list->type) || list->type == EVENT_SURVEY_STARTED))
-        call_add_parameter_problem(c, "rewardType", "invalid", "One of the RewardType values.");
+        problem_add(&c->problems, STR("rewardType"), "invalid", "One of the RewardType values.");
 }
 
 bool call_parameter_app(struct call *c, uint32_t *account_no, uint32_t *app_no)
@@ -67,7 +56,7 @@ static enum attempt_class parameter_class(struct call *c)
         if (str_is(text, attempt_class_name((enum attempt_class)i)))
             return (enum attempt_class)i;
     if (text.p && !str_is(text, "any"))
-        call_add_parameter_problem(c, "class", "invalid", "A Class of an attempt, or any.");
+        problem_add(&c->problems, STR("class"), "invalid", "A Class of an attempt, or any.");
     return ATTEMPT_OK;
 }
 
@@ -80,9 +69,8 @@ static void parameter_attempt(struct call *c, struct callback_list *list,
     if (!attempt->picks)
         return;
     if (list->state == CALLBACK_DELIVERED)
-        call_add_parameter_problem(
-            c, "state", "invalid",
-            "A delivered callback has not failed: leave out class and status.");
+        problem_add(&c->problems, STR("state"), "invalid",
+                    "A delivered callback has not failed: leave out class and status.");
     list->undelivered = true;
 }
 
@@ -98,8 +86,8 @@ bool callback_filters_read(struct call *c, struct callback_list *list,
     list->state = parameter_state(c);
     parameter_type(c, list);
     parameter_attempt(c, list, attempt);
-    list->has_from = parameter_time(c, "from", &list->accepted_from_ms);
-    list->has_to = parameter_time(c, "to", &list->accepted_to_ms);
+    list->has_from = query_time(c, "from", &list->accepted_from_ms);
+    list->has_to = query_time(c, "to", &list->accepted_to_ms);
     return true;
 }
 

@@ -224,10 +224,7 @@ static void ask(struct callbacks_request *l)
 
 static void parameter_position(struct call *c, struct callback_list *list)
 {
-    struct str after = call_parameter(c, "after");
-    if (after.p && !cursor_parse(after, c->account_no, &list->after_event_no))
-        call_add_parameter_problem(c, "after", "invalid",
-                                   "The Next of an earlier answer, as it was given.");
+    query_after(c, &list->after_event_no);
     list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
 }
 
@@ -238,10 +235,10 @@ static void parameter_format(struct call *c, struct callbacks_request *l)
                  ? str_is(text, "csv")
                  : accept_prefers(http_header_list(c->r, "accept"), "text/csv", "application/json");
     if (text.p && !l->csv && !str_is(text, "json"))
-        call_add_parameter_problem(c, "format", "invalid", "json or csv.");
+        problem_add(&c->problems, STR("format"), "invalid", "json or csv.");
     if (l->csv && call_parameter(c, "limit").p)
-        call_add_parameter_problem(c, "limit", "invalid",
-                                   "CSV has all rows that match; leave limit out.");
+        problem_add(&c->problems, STR("limit"), "invalid",
+                    "CSV has all rows that match; leave limit out.");
 }
 
 static void start(struct call *c, struct callbacks_request *l)
@@ -292,10 +289,7 @@ void rewards_list(struct call *c)
     parameter_format(c, l);
     l->list.has_to = l->csv;
     l->list.accepted_to_ms = call_now_ms(c) + CLOCKS_APART_MS;
-    struct str day = call_parameter(c, "day");
-    l->list.of_day = day.p != NULL;
-    if (day.p && !clock_parse_day(day, &l->list.day))
-        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
+    l->list.of_day = query_day(c, &l->list.day);
     start(c, l);
 }
 

@@ -100,7 +100,7 @@ static const struct period *parameter_period(struct call *c)
     for (size_t i = 0; i < ARRAY_LEN(periods); i++)
         if (str_is(name.p ? name : STR("24h"), periods[i].name))
             return &periods[i];
-    call_add_parameter_problem(c, "period", "invalid", "One of 1h, 24h, 7d and 30d.");
+    problem_add(&c->problems, STR("period"), "invalid", "One of 1h, 24h, 7d and 30d.");
     return NULL;
 }
 
@@ -111,7 +111,7 @@ static enum lane_kind parameter_endpoint(struct call *c)
         if (str_is(name, lane_kind_name(kind)))
             return kind;
     if (name.p)
-        call_add_parameter_problem(c, "endpoint", "invalid", "One of success, failure and offer.");
+        problem_add(&c->problems, STR("endpoint"), "invalid", "One of success, failure and offer.");
     return LANE_NONE;
 }
 

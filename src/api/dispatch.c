@@ -300,8 +300,8 @@ void api_handle(void *context, struct http_request *r)
     bool needs_account =
         c->route->subject == SUBJECT_ACCOUNT || c->route->subject == SUBJECT_REWARD;
     if (needs_account && !c->account_no) {
-        call_add_parameter_problem(c, "partnerId", "required",
-                                   "An operator's key must say whose account it means.");
+        problem_add(&c->problems, STR("partnerId"), "required",
+                    "An operator's key must say whose account it means.");
         call_answer_invalid_query(c);
         return;
     }

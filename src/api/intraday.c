@@ -1,6 +1,7 @@
 /* GET /api/v1/intraday?day=: how one of the last days went, in quarters of an hour, so that
  * a day that is not over can be held against the same time of the one before. */
 #include "api/internal.h"
+#include "api/query.h"
 #include "api/route.h"
 #include "domain/clock.h"
 #include "domain/money.h"
@@ -49,16 +50,13 @@ static void query_done(struct task *task)
 void report_intraday(struct call *c)
 {
     struct intraday_request *a = call_alloc(c, sizeof *a);
-    struct str day = call_parameter(c, "day");
     int32_t first = clock_day(call_now_ms(c)) - INTRADAY_DAYS;
-    if (!day.p)
-        call_add_parameter_problem(c, "day", "required", "The day as YYYY-MM-DD, in UTC.");
-    else if (!clock_parse_day(day, &a->query.day))
-        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
-    else if (a->query.day < first)
-        call_add_parameter_problem(
-            c, "day", "out_of_range",
-            "Quarters of an hour are available for today and the %d days before.", INTRADAY_DAYS);
+    if (!query_day(c, &a->query.day))
+        problem_add(&c->problems, STR("day"), "required", "The day as YYYY-MM-DD, in UTC.");
+    else if (!c->problems.count && a->query.day < first)
+        problem_add(&c->problems, STR("day"), "out_of_range",
+                    "Quarters of an hour are available for today and the %d days before.",
+                    INTRADAY_DAYS);
     if (c->problems.count) {
         call_answer_invalid_query(c);
         return;

@@ -1,8 +1,11 @@
 /* POST /api/v1/panelists/erase: a person's right to be forgotten; the money rows stay. */
+#include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
 #include "base/limits.h"
+
+static const struct field_rule rule = {"PanelistId", true, false};
 
 struct erasure_request {
     struct call *c;
@@ -47,25 +50,20 @@ void panelist_erase(struct call *c)
     const struct json *object;
     if (!call_read_object(c, &object))
         return;
-    for (const struct json *m = object->first; m; m = m->next)
-        if (!str_is(m->name, "PanelistId"))
-            problem_add(&c->problems, m->name, "unknown_field",
-                        "Only PanelistId is accepted here.");
-    const struct json *id = json_member(object, "PanelistId");
-    if (!id)
-        problem_add(&c->problems, STR("PanelistId"), "required", "Whose data is to be erased.");
-    else if (id->type != JSON_STRING || !id->text.n || id->text.n > LIMIT_PANELIST_ID_BYTES)
-        problem_add(&c->problems, STR("PanelistId"), "invalid", "A string of 1 to %d bytes.",
-                    LIMIT_PANELIST_ID_BYTES);
+    struct fields f = {.body = object, .faults = &c->problems};
+    struct str panelist_id = STR_NONE;
+    if (fields_check(&f, &rule, 1)) {
+        fields_required(&f, rule.name);
+        fields_text(&f, rule.name, 1, LIMIT_PANELIST_ID_BYTES, &panelist_id);
+    }
     if (c->problems.count) {
         call_answer_invalid(c);
         return;
     }
-    ASSERT(id); /* or there was a problem */
     struct erasure_request *e = call_alloc(c, sizeof *e);
     e->c = c;
     e->erase.account_no = c->account_no;
-    e->erase.panelist_id = id->text;
+    e->erase.panelist_id = panelist_id;
     e->erase.done.run = erase_done;
     e->erase.reply_to = call_executor(c);
     e->noted.go = erase_go;

@@ -2,7 +2,9 @@
  * section 5.1, but strict: what a form would never send is refused by name). */
 #include "api/query.h"
 
+#include "api/cursor.h"
 #include "api/route.h"
+#include "domain/clock.h"
 
 bool query_decode(struct arena *arena, struct str text, bool plus_is_space, struct str *ret)
 {
@@ -97,9 +99,8 @@ int64_t query_int(struct call *c, const char *name, int64_t least, int64_t most,
         v = v * 10 + (text.p[i] - '0');
     }
     if (!good || v < least || v > most) {
-        call_add_parameter_problem(c, name, good ? "out_of_range" : "invalid",
-                                   "A whole number from %lld to %lld.", (long long)least,
-                                   (long long)most);
+        problem_add(&c->problems, str_of(name), good ? "out_of_range" : "invalid",
+                    "A whole number from %lld to %lld.", (long long)least, (long long)most);
         return fallback;
     }
     return v;
@@ -113,6 +114,33 @@ bool query_bool(struct call *c, const char *name, bool fallback)
     if (str_is(text, "true"))
         return true;
     if (!str_is(text, "false"))
-        call_add_parameter_problem(c, name, "invalid", "true or false.");
+        problem_add(&c->problems, str_of(name), "invalid", "true or false.");
     return false;
+}
+
+bool query_time(struct call *c, const char *name, int64_t *ret_ms)
+{
+    struct str text = call_parameter(c, name);
+    if (text.p && !clock_parse_rfc3339(text, ret_ms))
+        problem_add(&c->problems, str_of(name), "invalid",
+                    "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
+    return text.p != NULL;
+}
+
+bool query_day(struct call *c, int32_t *ret_day)
+{
+    struct str text = call_parameter(c, "day");
+    if (text.p && !clock_parse_day(text, ret_day))
+        problem_add(&c->problems, STR("day"), "invalid",
+                    "A day as YYYY-MM-DD, such as 2026-11-20.");
+    return text.p != NULL;
+}
+
+bool query_after(struct call *c, uint64_t *ret_position)
+{
+    struct str text = call_parameter(c, "after");
+    if (text.p && !cursor_parse(text, c->account_no, ret_position))
+        problem_add(&c->problems, STR("after"), "invalid",
+                    "The Next of an earlier answer, as it was given.");
+    return text.p != NULL;
 }

@@ -1,5 +1,6 @@
 /* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
  * sent again, how far it has come, and no more of it. */
+#include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
@@ -14,6 +15,11 @@
 
 #define RATE_DEFAULT 10
 
+static const struct field_rule rules[] = {
+    {"AppId", true, false},  {"From", true, false},          {"To", true, false},
+    {"States", true, false}, {"RatePerSecond", true, false}, {"DryRun", true, false},
+};
+
 struct recovering {
     struct call *c;
     struct recovery r;
@@ -25,19 +31,6 @@ struct recovering {
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
-
-static int64_t read_time(struct call *c, const struct json *body, const char *name)
-{
-    const struct json *m = json_member(body, name);
-    int64_t ms = 0;
-    if (!m)
-        problem_add(&c->problems, str_of(name), "required",
-                    "A time of acceptance: From is included, To is not.");
-    else if (m->type != JSON_STRING || !clock_parse_rfc3339(m->text, &ms))
-        problem_add(&c->problems, str_of(name), "invalid",
-                    "A time with its offset (RFC 3339), such as 2026-11-20T12:00:00Z.");
-    return ms;
-}
 
 static enum callback_state state_of(const struct json *m)
 {
@@ -63,31 +56,6 @@ static unsigned read_states(struct call *c, const struct json *body)
     return states;
 }
 
-static int32_t read_rate(struct call *c, const struct json *body)
-{
-    const struct json *m = json_member(body, "RatePerSecond");
-    int32_t rate = 0;
-    if (!m)
-        return RATE_DEFAULT;
-    bool good = m->type == JSON_NUMBER && m->text.n <= 9;
-    for (size_t i = 0; good && i < m->text.n; i++) {
-        good = m->text.p[i] >= '0' && m->text.p[i] <= '9';
-        rate = rate * 10 + (m->text.p[i] - '0');
-    }
-    if (!good || rate < 1 || rate > RECOVERY_RATE_MOST)
-        problem_add(&c->problems, STR("RatePerSecond"), good ? "out_of_range" : "invalid",
-                    "A whole number from 1 to %d.", RECOVERY_RATE_MOST);
-    return rate;
-}
-
-static bool read_dry_run(struct call *c, const struct json *body)
-{
-    const struct json *m = json_member(body, "DryRun");
-    if (m && m->type != JSON_TRUE && m->type != JSON_FALSE)
-        problem_add(&c->problems, STR("DryRun"), "invalid", "true or false.");
-    return m && m->type == JSON_TRUE;
-}
-
 /* False: 404 was answered. */
 static bool read_app(struct call *c, const struct json *body, struct recovery *r)
 {
@@ -106,18 +74,6 @@ static bool read_app(struct call *c, const struct json *body, struct recovery *r
     if (!ours)
         call_answer_problem(c, 404, "The account has no app of this id.");
     return ours;
-}
-
-static void judge_members(struct call *c, const struct json *body)
-{
-    static const char *const known[] = {"AppId", "From", "To", "States", "RatePerSecond", "DryRun"};
-    for (const struct json *m = body->first; m; m = m->next) {
-        bool found = false;
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            found = found || str_is(m->name, known[i]);
-        if (!found)
-            problem_add(&c->problems, m->name, "unknown_field", "A recovery has no such field.");
-    }
 }
 
 static void make_id(struct call *c, char id[RECOVERY_ID_BYTES])
@@ -260,12 +216,18 @@ void callbacks_recover(struct call *c)
     struct recovery *r = &g->r;
     if (!read_app(c, body, r))
         return;
-    judge_members(c, body);
-    r->from_ms = read_time(c, body, "From");
-    r->to_ms = read_time(c, body, "To");
-    r->states = read_states(c, body);
-    r->rate_per_second = read_rate(c, body);
-    g->dry_run = read_dry_run(c, body);
+    struct fields f = {.body = body, .faults = &c->problems};
+    int64_t rate = RATE_DEFAULT;
+    if (fields_check(&f, rules, ARRAY_LEN(rules))) {
+        fields_required(&f, "From");
+        fields_time(&f, "From", &r->from_ms);
+        fields_required(&f, "To");
+        fields_time(&f, "To", &r->to_ms);
+        r->states = read_states(c, body);
+        fields_int(&f, "RatePerSecond", 1, RECOVERY_RATE_MOST, &rate);
+        fields_bool(&f, "DryRun", &g->dry_run);
+    }
+    r->rate_per_second = (int32_t)rate;
     if (!c->problems.count && r->from_ms > r->to_ms)
         problem_add(&c->problems, STR("From"), "invalid", "From is after To.");
     if (c->problems.count) {

@@ -105,8 +105,8 @@ static bool find_clients(struct call *c, struct report_query *q)
     while (rest.p) {
         struct str id = str_cut(&rest, ',');
         if (!id.n) {
-            call_add_parameter_problem(c, "clientIds", "invalid",
-                                       "ClientIds separated by single commas.");
+            problem_add(&c->problems, STR("clientIds"), "invalid",
+                        "ClientIds separated by single commas.");
             return true;
         }
         struct client *client = directory_client(c->api->options.directory, id);

@@ -129,7 +129,8 @@ void search_get(struct call *c)
     size_t limit;
     s->text = call_parameter(c, "text");
     if (!s->text.p)
-        call_add_parameter_problem(c, "text", "required", "The id to search for, as it was given.");
+        problem_add(&c->problems, STR("text"), "required",
+                    "The id to search for, as it was given.");
     if (!list_position(c, &s->walk.last_no, &limit)) {
         call_answer_invalid_query(c);
         return;

@@ -2,6 +2,7 @@
  * its own (docs/partners/statements.md). */
 #include "api/callback_filters.h"
 #include "api/internal.h"
+#include "api/query.h"
 #include "api/route.h"
 #include "domain/clock.h"
 
@@ -105,13 +106,10 @@ static void statement_done(struct task *task)
 void statements_get(struct call *c)
 {
     struct stating *s = call_alloc(c, sizeof *s);
-    struct str day = call_parameter(c, "day");
     if (!call_parameter_app(c, &s->query.account_no, &s->app_no))
         return;
-    if (!day.p)
-        call_add_parameter_problem(c, "day", "required", "The day as YYYY-MM-DD, in UTC.");
-    else if (!clock_parse_day(day, &s->query.day))
-        call_add_parameter_problem(c, "day", "invalid", "A day as YYYY-MM-DD, such as 2026-11-20.");
+    if (!query_day(c, &s->query.day))
+        problem_add(&c->problems, STR("day"), "required", "The day as YYYY-MM-DD, in UTC.");
     if (c->problems.count) {
         call_answer_invalid_query(c);
         return;

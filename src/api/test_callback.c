@@ -1,6 +1,7 @@
 /* POST /api/v1/apps/{AppId}/test-callback: one signed try of any RewardType, answered inline, or,
  * with "Send":false, only shown. It is recorded nowhere: kept out of reports, feed, books and
  * suspension. */
+#include "accounts/fields.h"
 #include "api/callback_render.h"
 #include "api/internal.h"
 #include "api/live.h"
@@ -14,6 +15,12 @@
 #include "send/request.h"
 
 #include <stdio.h>
+
+static const struct field_rule rules[] = {
+    {"RewardType", true, false}, {"PanelistId", true, false},    {"Url", true, false},
+    {"Reward", true, false},     {"RevenueAmount", true, false}, {"RequestFormat", true, false},
+    {"Send", true, false},
+};
 
 struct testing {
     struct call *c;
@@ -39,27 +46,6 @@ static void test_done(struct task *task)
     render_body(t->c, w, &t->test.event, t->c->app);
     call_end_object(t->c, 200);
     arena_free(&arena);
-}
-
-static void read_amount(struct call *c, const struct json *object, const char *name, int64_t most,
-                        bool may_be_negative, int64_t *ret_micros)
-{
-    int64_t least = may_be_negative ? -most : 0;
-    const struct json *m = json_member(object, name);
-    int64_t micros = 0;
-    if (!m)
-        return;
-    enum money_parse parsed = m->type == JSON_NUMBER || m->type == JSON_STRING
-                                  ? money_parse(m->text, &micros)
-                                  : MONEY_INVALID;
-    if (parsed == MONEY_OK && micros >= least && micros <= most)
-        *ret_micros = micros;
-    else if (parsed == MONEY_OK || parsed == MONEY_TOO_LARGE)
-        problem_add(&c->problems, str_of(name), "out_of_range", "From %lld to %lld.",
-                    (long long)(least / MICROS_PER_UNIT), (long long)(most / MICROS_PER_UNIT));
-    else
-        problem_add(&c->problems, str_of(name), "invalid",
-                    "A decimal with at most 6 fractional digits.");
 }
 
 static bool is_apps_own(const struct app *app, struct str url)
@@ -92,61 +78,33 @@ static void read_url(struct call *c, const struct json *object, struct testing *
     buf_free(&macros_why);
 }
 
-/* The app's own unless another is to be tried. */
-static void read_format(struct call *c, const struct json *object, struct testing *t)
-{
-    const struct json *m = json_member(object, "RequestFormat");
-    t->test.format = c->app->request_format;
-    if (m && (m->type != JSON_STRING || !request_format_parse(m->text, &t->test.format)))
-        problem_add(&c->problems, STR("RequestFormat"), "invalid", "json, form or get.");
-}
-
-static void read_send(struct call *c, const struct json *object, struct testing *t)
-{
-    const struct json *m = json_member(object, "Send");
-    t->sends = !m || m->type != JSON_FALSE;
-    if (m && m->type != JSON_TRUE && m->type != JSON_FALSE)
-        problem_add(&c->problems, STR("Send"), "invalid", "true or false.");
-}
-
 /* A test that goes anywhere carries a Sig anywhere: with it, its sender could make callbacks. */
 static bool may_send_to(const struct call *c, struct str url)
 {
     return !url.p || is_apps_own(c->app, url) || call_may(c, SCOPE_APPS_WRITE);
 }
 
-static void read_names(struct call *c, const struct json *object, struct event *e,
-                       struct arena *arena)
+static void read_names(const struct fields *f, struct testing *t)
 {
-    const struct json *type = json_member(object, "RewardType");
-    const struct json *panelist = json_member(object, "PanelistId");
-    if (!type)
-        problem_add(&c->problems, STR("RewardType"), "required", "One of the RewardType values.");
-    else if (type->type != JSON_STRING || !event_type_parse(type->text, &e->type) ||
-             e->type == EVENT_SURVEY_STARTED)
-        problem_add(&c->problems, STR("RewardType"), "invalid", "One of the RewardType values.");
-    if (!panelist)
-        problem_add(&c->problems, STR("PanelistId"), "required", "Whose reward the test shows.");
-    else if (panelist->type != JSON_STRING || !panelist->text.n ||
-             panelist->text.n > LIMIT_PANELIST_ID_BYTES)
-        problem_add(&c->problems, STR("PanelistId"), "invalid", "A string of 1 to %d bytes.",
-                    LIMIT_PANELIST_ID_BYTES);
-    else
-        e->panelist_id = arena_str(arena, panelist->text);
+    struct event *e = &t->test.event;
+    struct str type = STR_NONE, panelist_id = STR_NONE;
+    fields_required(f, "RewardType");
+    fields_text(f, "RewardType", 0, NAME_BYTES_MAX, &type);
+    if (type.p && (!event_type_parse(type, &e->type) || e->type == EVENT_SURVEY_STARTED))
+        problem_add(f->faults, STR("RewardType"), "invalid", "must be one of the RewardTypes");
+    fields_required(f, "PanelistId");
+    fields_text(f, "PanelistId", 1, LIMIT_PANELIST_ID_BYTES, &panelist_id);
+    e->panelist_id = arena_str(&t->test.arena, panelist_id);
 }
 
-static void refuse_unknown(struct call *c, const struct json *object)
+static void read_amounts(const struct fields *f, struct event *e)
 {
-    static const char *const known[] = {"RewardType",    "PanelistId",    "Url", "Reward",
-                                        "RevenueAmount", "RequestFormat", "Send"};
-    for (const struct json *m = object->first; m; m = m->next) {
-        bool found = false;
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            found |= str_is(m->name, known[i]);
-        if (!found)
-            problem_add(&c->problems, m->name, "unknown_field",
-                        "A test callback has no such field.");
-    }
+    bool may_be_negative = e->type == EVENT_AD_HOC || e->type == EVENT_OFFER_COMPLETION_REVERSED;
+    int64_t reward = MONEY_MAX_REWARD_MICROS, revenue = MONEY_MAX_REVENUE_MICROS;
+    e->reward_micros = e->revenue_micros = MICROS_PER_UNIT;
+    fields_money(f, "Reward", may_be_negative ? -reward : 0, reward, &e->reward_micros, NULL);
+    fields_money(f, "RevenueAmount", may_be_negative ? -revenue : 0, revenue, &e->revenue_micros,
+                 NULL);
 }
 
 /* An id that no event can have been given: EventIds are the operator's, these are ours. */
@@ -321,13 +279,14 @@ void app_test_callback(struct call *c)
         return;
     struct testing *t = call_alloc(c, sizeof *t);
     t->c = c;
-    struct event *e = &t->test.event;
-    e->reward_micros = e->revenue_micros = MICROS_PER_UNIT;
-    refuse_unknown(c, object);
-    read_names(c, object, e, &t->test.arena);
+    t->test.format = c->app->request_format;
+    t->sends = true;
+    struct fields f = {.body = object, .faults = &c->problems};
+    if (fields_check(&f, rules, ARRAY_LEN(rules)))
+        read_names(&f, t);
     read_url(c, object, t);
-    read_format(c, object, t);
-    read_send(c, object, t);
+    fields_request_format(&f, "RequestFormat", &t->test.format);
+    fields_bool(&f, "Send", &t->sends);
     if (!may_send_to(c, t->test.url)) {
         struct arena arena = t->test.arena;
         call_answer_problem(c, 403,
@@ -336,11 +295,8 @@ void app_test_callback(struct call *c)
         arena_free(&arena);
         return;
     }
-    bool may_be_negative = e->type == EVENT_AD_HOC || e->type == EVENT_OFFER_COMPLETION_REVERSED;
-    read_amount(c, object, "Reward", MONEY_MAX_REWARD_MICROS, may_be_negative, &e->reward_micros);
-    read_amount(c, object, "RevenueAmount", MONEY_MAX_REVENUE_MICROS, may_be_negative,
-                &e->revenue_micros);
-    if (!c->problems.count && !t->test.url.p && !c->app->url[event_lane(e->type)].p)
+    read_amounts(&f, &t->test.event);
+    if (!c->problems.count && !t->test.url.p && !c->app->url[event_lane(t->test.event.type)].p)
         problem_add(&c->problems, STR("Url"), "required",
                     "The app has no URL for this RewardType; configure one or give Url.");
     if (c->problems.count) {

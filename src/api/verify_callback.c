@@ -1,10 +1,19 @@
 /* POST /api/v1/apps/{AppId}/verify-callback: a received body, judged with the app's own secrets:
  * does Sig match, does webhook-signature, and if not, why. Nothing of a secret is answered. */
+#include "accounts/fields.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
 #include "domain/signature.h"
 #include "domain/verify.h"
+
+static const struct field_rule rules[] = {
+    {"Body", true, false},
+    {"Secret", true, false},
+    {"WebhookId", true, false},
+    {"WebhookTimestamp", true, false},
+    {"WebhookSignature", true, false},
+};
 
 struct judging {
     struct call *c;
@@ -17,19 +26,13 @@ struct judging {
 
 static void refuse_faults(struct call *c, const struct json *asked)
 {
-    static const char *const known[] = {"Body", "Secret", "WebhookId", "WebhookTimestamp",
-                                        "WebhookSignature"};
-    for (const struct json *m = asked->first; m; m = m->next) {
-        bool found = false;
-        for (size_t i = 0; i < ARRAY_LEN(known); i++)
-            found |= str_is(m->name, known[i]);
-        if (!found)
-            problem_add(&c->problems, m->name, "unknown_field", "There is no such field.");
-        else if (m->type != JSON_STRING)
-            problem_add(&c->problems, m->name, "invalid", "A string.");
-    }
-    if (!json_member(asked, "Body"))
-        problem_add(&c->problems, STR("Body"), "required", "What your server received.");
+    struct fields f = {.body = asked, .faults = &c->problems};
+    struct str text;
+    if (!fields_check(&f, rules, ARRAY_LEN(rules)))
+        return;
+    for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+        fields_text(&f, rules[i].name, 0, LIMIT_CHANGE_BODY_BYTES, &text);
+    fields_required(&f, "Body");
 }
 
 static void finding(struct judging *j, bool matches, const char *cause, struct str detail)
