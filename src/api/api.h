@@ -30,6 +30,7 @@ struct api_options {
     struct operations *operations;
     struct certificate_watch *certificates;
     struct people *people;
+    struct link_mail *link_mail;
     struct live *live;
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */

@@ -26,6 +26,7 @@ struct api {
     struct buf openapi; /* the answer to GET /openapi.json */
     /* Wrong tries at signing in, api/tries.c. */
     struct throttle *account_tries, *pair_tries, *client_tries, *device_tries;
+    struct throttle *mails; /* links that an account has sent by e-mail */
 };
 
 struct api_loop {

@@ -3,6 +3,8 @@
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/sign_in.h"
+#include "api/tries.h"
+#include "services/link_mail.h"
 
 static const struct field_rule check_rules[] = {{"Token", true, false}};
 static const struct field_rule use_rules[] = {
@@ -70,6 +72,43 @@ void link_check(struct call *c)
     job->judge = check_judge;
     job->render = check_render;
     people_job_run(job);
+}
+
+/* --- asking for one --------------------------------------------------------------------------- */
+
+static const struct field_rule request_rules[] = {{"Email", true, false}};
+
+#define NO_MAIL                                                                                    \
+    "This server sends no links by e-mail. Ask an owner of your account, or who runs the server, " \
+    "for a new link."
+
+static bool request_good(struct people_job *job)
+{
+    if (!link_mail_works(job->c->api->options.link_mail))
+        return job_refuse(job, 409, NO_MAIL);
+    if (!fields_check(&job->fields, request_rules, ARRAY_LEN(request_rules)))
+        return false;
+    fields_required(&job->fields, "Email");
+    sign_in_email(job, "Email", &job->email);
+    if (job->c->problems.count)
+        return false;
+    job->retry_after_s = 180;
+    return tries_take_mail(job, address_site(&job->c->r->peer)) ||
+           job_refuse(job, 429, "Too many links were asked for. Wait before the next one.");
+}
+
+/* The answer is the same whoever it is about, and waits for nothing. */
+void link_request(struct call *c)
+{
+    struct people_job *job = sign_in_same_origin(c) ? people_job_new(c, true) : NULL;
+    if (!job)
+        return;
+    if (request_good(job)) {
+        link_mail_request(c->api->options.link_mail, job->email, &c->r->peer);
+        call_answer_empty(c, 202);
+    } else {
+        people_job_run(job);
+    }
 }
 
 /* --- using it --------------------------------------------------------------------------------- */

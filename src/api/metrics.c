@@ -8,6 +8,7 @@
 #include "operations/operations.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
+#include "services/link_mail.h"
 
 static void print_store(struct buf *to, const struct store_numbers *n, int64_t now_ms)
 {
@@ -322,6 +323,24 @@ static void print_operations(struct buf *to, const struct operations_numbers *n)
         metric_print(to, &metrics[i]);
 }
 
+static void print_link_mails(struct buf *to, const struct api *api)
+{
+    struct link_mail_numbers n;
+    link_mail_get_numbers(api->options.link_mail, &n);
+    const struct metric metrics[] = {
+        {"postbackd_link_mails_sent_total", "counter", "One-time links that went out by e-mail.",
+         n.sent},
+        {"postbackd_link_mails_failed_total", "counter", "Tries of such e-mails that failed.",
+         n.failed},
+        {"postbackd_link_mails_given_up_total", "counter",
+         "Such e-mails that were not sent: 24 hours were not enough, or the link was over.",
+         n.given_up},
+        {"postbackd_link_mails_owed", "gauge", "Such e-mails that wait.", n.owed},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        metric_print(to, &metrics[i]);
+}
+
 static void print_http(struct buf *to)
 {
     struct http_numbers n = http_get_numbers();
@@ -397,6 +416,7 @@ static void measured(struct task *task)
     print_books(&body, &books, call_now_ms(c));
     operations_get_numbers(c->api->options.operations, &operations);
     print_operations(&body, &operations);
+    print_link_mails(&body, c->api);
     certificate_watch_get(c->api->options.certificates, &certificates);
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));

@@ -144,6 +144,7 @@ void second_factor_recovery(struct call *c);
 void sessions_list(struct call *c);
 void session_end(struct call *c);
 void link_check(struct call *c);
+void link_request(struct call *c);
 void link_use(struct call *c);
 void users_post(struct call *c);
 void users_list(struct call *c);

@@ -10,6 +10,7 @@ static const struct throttle_rule of_pair = {10, 60000};
 static const struct throttle_rule of_device = {10, 60000};
 static const struct throttle_rule of_client = {50, 10000};   /* there may be an office behind it */
 static const struct throttle_rule of_account = {200, 10000}; /* from all addresses together */
+static const struct throttle_rule of_mails = {20, 180000};   /* nobody floods others from here */
 
 void tries_new(struct api *api)
 {
@@ -17,6 +18,7 @@ void tries_new(struct api *api)
     api->device_tries = throttle_new(of_device);
     api->client_tries = throttle_new(of_client);
     api->account_tries = throttle_new(of_account);
+    api->mails = throttle_new(of_mails);
 }
 
 void tries_free(struct api *api)
@@ -25,6 +27,7 @@ void tries_free(struct api *api)
     throttle_free(api->device_tries);
     throttle_free(api->client_tries);
     throttle_free(api->account_tries);
+    throttle_free(api->mails);
 }
 
 #define BUCKETS_MOST 3
@@ -118,6 +121,15 @@ void tries_forgive(struct people_job *job, struct str account)
     struct bucket_of buckets[BUCKETS_MOST];
     (void)buckets_of(job, account, buckets);
     throttle_forgive(buckets[0].throttle, buckets[0].who); /* the device's, or the pair's */
+}
+
+bool tries_take_mail(struct people_job *job, struct str who)
+{
+    int64_t now_ms = env_mono_ms(job->c->api->options.env);
+    bool left = throttle_wait_ms(job->c->api->mails, who, now_ms) == 0;
+    if (left && throttle_fail(job->c->api->mails, who, now_ms))
+        log_warning("mails_throttled", LOG_STR("from", job->address));
+    return left;
 }
 
 bool tries_left_of_links(struct people_job *job)

@@ -20,6 +20,10 @@ void tries_failed(struct people_job *job, struct str account);
 /* They have proved who they are: the wrong tries before it are forgotten, but for the address's. */
 void tries_forgive(struct people_job *job, struct str account);
 
+/* Takes one of the e-mails that `who` (an account, a site) may have sent. False: too many lately.
+ */
+MUST_CHECK bool tries_take_mail(struct people_job *job, struct str who);
+
 /* The same for guesses of one-time links. */
 MUST_CHECK bool tries_left_of_links(struct people_job *job);
 void tries_failed_of_links(struct people_job *job);

@@ -6,17 +6,17 @@
 #include "api/route.h"
 #include "api/sign_in.h"
 #include "api/slices.h"
+#include "api/tries.h"
+#include "people/mailed_link.h"
+#include "services/link_mail.h"
 
 #include <sodium.h>
 
-#define DAY_OF_MS ((int64_t)24 * 3600 * 1000)
-#define INVITATION_MS (7 * DAY_OF_MS)
-#define RESET_MS DAY_OF_MS
 #define NAME_BYTES_MOST 256
 
 static const struct field_rule user_rules[] = {
     {"UserId", true, false}, {"Email", true, false},   {"Name", true, true},
-    {"Role", true, true},    {"Enabled", false, true},
+    {"Role", true, true},    {"Enabled", false, true}, {"SendMail", true, false},
 };
 
 /* --- fields ----------------------------------------------------------------------------------- */
@@ -36,17 +36,17 @@ static void read_role(const struct people_job *job, uint32_t account_no, enum ro
 }
 
 /* A new link of the user; the one before it is no longer good. */
-static void make_link(struct people_job *job, struct user *next)
+static void make_link(struct people_job *job, struct user *next, bool send_mail)
 {
     struct call *c = job->c;
     char token[TOKEN_BYTES + 1];
     struct buf text = {0};
-    next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
-    next->link_made_ms = env_wall_ms(c->api->options.env);
-    next->link_until_ms =
-        next->link_made_ms + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
-    next->link_by = c->person.user_id;
-    token_make(c->api->options.env, token, next->link_hash);
+    struct str account = {(const char *)&next->account_no, sizeof next->account_no};
+    user_begin_link(next, c->person.user_id, env_wall_ms(c->api->options.env));
+    if (send_mail && tries_take_mail(job, account))
+        mailed_link_make(job->people, next, token);
+    else
+        token_make(c->api->options.env, token, next->link_hash);
     person_print_base_url(&text, c);
     buf_printf(&text, "/link#%s", token);
     job->link = arena_str(&job->change.arena, buf_str(&text));
@@ -72,6 +72,7 @@ static void print_link(struct people_job *job, struct json_writer *w)
 {
     json_key_string(w, "Link", job->link);
     json_key_time(w, "LinkExpiresAt", job->change.user->link_until_ms);
+    json_key_bool(w, "MailQueued", mailed_link_is_owed(job->change.user));
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
@@ -91,8 +92,14 @@ static bool create_judge(struct people_job *job)
     sign_in_email(job, "Email", &next.email);
     next.name = next.email;
     fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
+    bool sends = link_mail_works(c->api->options.link_mail), send_mail = sends;
+    fields_bool(&job->fields, "SendMail", &send_mail);
     if (c->problems.count)
         return job_refuse(job, 400, NULL);
+    if (send_mail && !sends)
+        return job_refuse(job, 409,
+                          "This server sends no links by e-mail. Leave SendMail out, and pass the "
+                          "link on yourself.");
     struct user *same_email = people_user_by_email(job->people, c->account_no, next.email);
     struct user *same_id = next.id.p ? people_user(job->people, next.id) : NULL;
     user_unref(same_email);
@@ -104,7 +111,7 @@ static bool create_judge(struct people_job *job)
     if (!next.id.p)
         next.id = people_new_id(job->people, &job->change.arena, "u_");
     next.user_no = people_next_no(job->people);
-    make_link(job, &next);
+    make_link(job, &next, send_mail);
     job->change.user = user_pack(&next);
     job_note_user(job, "user.created", NULL, job->change.user);
     return true;
@@ -257,7 +264,7 @@ static bool link_judge(struct people_job *job)
     if (!job->user->enabled)
         return job_refuse(job, 409, "The user is disabled; enable the user first.");
     memcpy(&next, job->user, sizeof next);
-    make_link(job, &next);
+    make_link(job, &next, link_mail_works(job->c->api->options.link_mail));
     next.version++;
     job->change.user = user_pack(&next);
     job_note_user(job, "user.link_made", job->user, job->change.user);

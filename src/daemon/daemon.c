@@ -27,6 +27,7 @@
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
 #include "services/control.h"
+#include "services/link_mail.h"
 #include "services/recovery.h"
 #include "services/reseal.h"
 
@@ -250,6 +251,15 @@ static void make_api(struct daemon *d)
     d->certificates = certificate_watch_new(d->env, d->directory);
     if (d->tls)
         certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
+    d->link_mail = link_mail_new(&(struct link_mail_options){
+        .env = d->env,
+        .store = d->store,
+        .control = d->control,
+        .people = d->people,
+        .directory = d->directory,
+        .mailer = d->mailer,
+        .public_url = d->options.public_url,
+    });
     d->api = api_new(&(struct api_options){
         .env = d->env,
         .store = d->store,
@@ -262,6 +272,7 @@ static void make_api(struct daemon *d)
         .operations = d->operations,
         .certificates = d->certificates,
         .people = d->people,
+        .link_mail = d->link_mail,
         .live = d->live,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
@@ -454,6 +465,7 @@ static void free_parts(struct daemon *d)
     if (d->operations)
         operations_free(d->operations);
     mailer_free(d->mailer);
+    link_mail_free(d->link_mail);
     if (d->accounts)
         accounts_free(d->accounts);
     if (d->people)
@@ -495,6 +507,7 @@ int daemon_run(struct daemon *d)
             books_watch_step(d->books);
         certificate_watch_step(d->certificates);
         reseal_step(d->reseal);
+        link_mail_step(d->link_mail);
         struct store_numbers numbers;
         store_get_numbers(d->store, &numbers);
         if (numbers.failed) {

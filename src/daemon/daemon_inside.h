@@ -41,6 +41,7 @@ struct daemon {
     struct books_watch *books;
     struct certificate_watch *certificates;
     struct reseal *reseal;
+    struct link_mail *link_mail;
     struct ssl_ctx_st *tls;
     struct tls_authorities *authorities;
     int listen_fd;

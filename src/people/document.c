@@ -59,6 +59,8 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         json_key_int(&w, "LinkUntilMs", u->link_until_ms);
         json_key_int(&w, "LinkMadeMs", u->link_made_ms);
         print_text(&w, "LinkBy", u->link_by);
+        if (u->mail_owed_ms)
+            json_key_int(&w, "MailOwedMs", u->mail_owed_ms);
     }
     json_key_int(&w, "LinksFromMs", u->links_from_ms);
     json_end_object(&w);
@@ -202,6 +204,8 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
         u.link_until_ms = read_number(&r, "LinkUntilMs", 0, INT64_MAX);
         u.link_made_ms = read_number(&r, "LinkMadeMs", 0, INT64_MAX);
         u.link_by = has(&r, "LinkBy") ? read_text(&r, "LinkBy") : STR_NONE;
+        if (has(&r, "MailOwedMs"))
+            u.mail_owed_ms = read_number(&r, "MailOwedMs", 0, INT64_MAX);
     }
     u.links_from_ms = read_number(&r, "LinksFromMs", 0, INT64_MAX);
     if (!done(&r, "user", u.id, ret_why))

@@ -8,6 +8,7 @@
 
 #include "accounts/entry.h"
 #include "base/alloc.h"
+#include "people/mailed_link.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -204,6 +205,7 @@ static void list_user(struct people *p, struct user *u)
     memmove(a->users + at + 1, a->users + at, (a->count - at) * sizeof(struct user *));
     a->users[at] = u;
     a->count++;
+    p->mails_owed += mailed_link_is_owed(u);
 }
 
 static void unlist_user(struct people *p, const struct user *u)
@@ -215,6 +217,7 @@ static void unlist_user(struct people *p, const struct user *u)
         at++; /* a damaged store may have a number twice */
     ASSERT(at < a->count);
     a->count--;
+    p->mails_owed -= mailed_link_is_owed(u);
     memmove(a->users + at, a->users + at + 1, (a->count - at) * sizeof(struct user *));
 }
 

@@ -5,6 +5,10 @@
 
 #include <sodium.h>
 
+#define DAY_OF_MS ((int64_t)24 * 3600 * 1000)
+#define INVITATION_MS (7 * DAY_OF_MS)
+#define RESET_MS DAY_OF_MS
+
 _Static_assert(offsetof(struct user, refs) == offsetof(struct partner, refs) &&
                    offsetof(struct session, refs) == offsetof(struct partner, refs),
                "entries begin alike");
@@ -50,6 +54,15 @@ const char *link_kind_name(enum link_kind kind)
     case LINK_SET_UP: return "set_up";
     }
     UNREACHABLE();
+}
+
+void user_begin_link(struct user *next, struct str by, int64_t now_ms)
+{
+    next->link = next->password.p ? LINK_RESET : LINK_INVITATION;
+    next->link_made_ms = now_ms;
+    next->link_until_ms = now_ms + (next->link == LINK_RESET ? RESET_MS : INVITATION_MS);
+    next->link_by = by;
+    next->mail_owed_ms = 0;
 }
 
 bool user_link_is_good(const struct user *u, const struct user *maker, int64_t now_ms)

@@ -39,6 +39,7 @@ struct user {
     uint8_t link_hash[32];
     int64_t link_until_ms;
     int64_t link_made_ms;
+    int64_t mail_owed_ms;  /* wall: since when the link is to go out by e-mail; 0: it is not */
     struct str link_by;    /* UserId of who made it; absent: no person did */
     int64_t links_from_ms; /* links that this person has made before it are over; 0: none */
 };
@@ -63,6 +64,9 @@ void user_unref(struct user *u); /* NULL: nothing */
 void session_unref(struct session *s);
 
 const char *link_kind_name(enum link_kind kind); /* of the wire */
+/* Gives the user a new link, an invitation where there is no password yet; its token is made
+ * afterwards. by: UserId of who asked for it; absent: no person did, or the user alone. */
+void user_begin_link(struct user *next, struct str by, int64_t now_ms);
 /* Whether the link still opens what it was made for. A link ends with its maker: who was removed,
  * disabled or may no longer invite has no way back in by a link made before, nor has who was that
  * and is enabled again. maker: the user

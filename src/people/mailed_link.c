@@ -1,0 +1,77 @@
+/* See mailed_link.h. */
+#include "people/mailed_link.h"
+
+#include "accounts/entry.h"
+#include "people/people_state.h"
+
+#include <inttypes.h>
+#include <sodium.h>
+
+static void derive(const uint8_t key[MASTER_KEY_BYTES], const struct user *u,
+                   char ret_token[TOKEN_BYTES + 1], uint8_t ret_hash[32])
+{
+    uint8_t bytes[VAULT_DERIVED_BYTES];
+    struct buf label = {0};
+    buf_printf(&label, "one-time link %.*s %" PRId64, STR_ARG(u->id), u->link_made_ms);
+    vault_derive(key, buf_str(&label), bytes);
+    sodium_bin2base64(ret_token, TOKEN_BYTES + 1, bytes, sizeof bytes,
+                      sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    token_hash(str_of(ret_token), ret_hash);
+    sodium_memzero(bytes, sizeof bytes);
+    buf_free(&label);
+}
+
+void mailed_link_make(struct people *p, struct user *next, char ret_token[TOKEN_BYTES + 1])
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    derive(p->options.vault.key, next, ret_token, next->link_hash);
+    next->mail_owed_ms = next->link_made_ms;
+}
+
+bool mailed_link_token(struct people *p, const struct user *u, char ret_token[TOKEN_BYTES + 1])
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    uint8_t hash[32];
+    derive(p->options.vault.key, u, ret_token, hash);
+    if (sodium_memcmp(hash, u->link_hash, sizeof hash) == 0)
+        return true;
+    if (!p->options.vault.has_second)
+        return false;
+    derive(p->options.vault.second, u, ret_token, hash);
+    return sodium_memcmp(hash, u->link_hash, sizeof hash) == 0;
+}
+
+bool mailed_link_is_owed(const struct user *u)
+{
+    return u->link != LINK_NONE && u->mail_owed_ms > 0;
+}
+
+size_t people_mails_owed(struct people *p)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    pthread_mutex_lock(&p->lock);
+    size_t owed = p->mails_owed;
+    pthread_mutex_unlock(&p->lock);
+    return owed;
+}
+
+struct user *people_next_mail(struct people *p, uint32_t after_no)
+{
+    CHECK_MAGIC(p, PEOPLE_MAGIC);
+    struct user *next = NULL, *first = NULL;
+    pthread_mutex_lock(&p->lock);
+    for (size_t i = 0; i < p->users.capacity && p->mails_owed > 0; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (!u || !mailed_link_is_owed(u))
+            continue;
+        if (!first || u->user_no < first->user_no)
+            first = u;
+        if (u->user_no > after_no && (!next || u->user_no < next->user_no))
+            next = u;
+    }
+    struct user *found = next ? next : first;
+    if (found)
+        entry_ref(found);
+    pthread_mutex_unlock(&p->lock);
+    return found;
+}

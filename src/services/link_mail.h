@@ -1,0 +1,39 @@
+/* Sends one-time links (invitations, new passwords) by e-mail. That a mail is owed is part of its
+ * user (people/mailed_link.h), so it survives whatever ends the process; it is tried until the mail
+ * server takes it, at most 24 hours, and not once the link is used, replaced or over. It may arrive
+ * twice. One at a time; where several nodes share a store the first of them sends. */
+#pragma once
+
+#include "mail/mailer.h"
+#include "people/people.h"
+#include "services/control.h"
+
+struct link_mail;
+
+/* Texts must outlive it. */
+struct link_mail_options {
+    struct env *env;
+    struct store *store;
+    struct control *control;
+    struct people *people;
+    struct directory *directory;
+    struct mailer *mailer; /* NULL: no link is mailed */
+    struct str public_url; /* of the dashboard; absent: no link is mailed, as nothing else says
+                            * reliably where this server is */
+};
+
+struct link_mail *link_mail_new(const struct link_mail_options *options);
+/* Whether links are mailed at all. Any thread. */
+bool link_mail_works(const struct link_mail *lm);
+/* Somebody has forgotten a password: each enabled user with that Email and a password gets a link
+ * to choose a new one, if the last one is not of the last ten minutes. Nobody is told whether there
+ * is any such user, not even by how long it takes. Any thread, never blocks. */
+void link_mail_request(struct link_mail *lm, struct str email, const struct address *peer);
+/* On the main thread, often. */
+void link_mail_step(struct link_mail *lm);
+void link_mail_free(struct link_mail *lm); /* after control_free and mailer_free; NULL: nothing */
+
+struct link_mail_numbers {
+    int64_t sent, failed, given_up, owed;
+};
+void link_mail_get_numbers(struct link_mail *lm, struct link_mail_numbers *ret); /* any thread */

@@ -1,0 +1,184 @@
+"""One-time links by e-mail: invitations, new passwords, and who has forgotten one."""
+import re
+
+import pytest
+
+from checks import assert_problem
+from harness import eventually
+from people import PASSWORD, Browser, partner
+from smtp import MailServer
+from test_mail import FROM, mails
+
+URL = "https://wall.example"
+
+
+@pytest.fixture
+def server():
+    s = MailServer()
+    yield s
+    s.close()
+
+
+def start(daemon, server, *options):
+    daemon.options += ["--smtp-url", server.url(), "--mail-from", FROM, *options]
+    return daemon.start()
+
+
+@pytest.fixture
+def daemon(own_daemon, server):
+    return start(own_daemon, server, "--public-url", URL + "/")
+
+
+def invite(d, email, partner_id=None, **more):
+    query = {"partnerId": partner_id} if partner_id else {}
+    role = "owner" if partner_id else "admin"
+    made = d.api().request("POST", "/api/v1/users", {"Email": email, "Role": role, **more}, query=query)
+    assert made.status == 201, made
+    return made.json
+
+
+def to(server, email):
+    return [mail for _, mail in mails(server) if mail["To"] == email]
+
+
+def token_of(mail):
+    return re.search(re.escape(URL) + r"/link#(\S+)\n", mail.get_body().get_content())[1]
+
+
+def use(d, token, password=PASSWORD):
+    return Browser(d).post("/api/v1/links/use", {"Token": token, "Password": password})
+
+
+def audited(d, action):
+    return [e for e in d.api().get("/api/v1/audit").json["Items"] if e["Action"] == action]
+
+
+def settled(d):
+    eventually(lambda: d.metrics()["postbackd_link_mails_owed"] == 0)
+    return d.metrics()
+
+
+def test_an_invitation_arrives_and_opens_once(daemon, server):
+    account = partner(daemon, "Ünited Rewards")
+    made = invite(daemon, "ada@b.example", account)
+    assert made["MailQueued"] is True
+    mail, = eventually(lambda: to(server, "ada@b.example"))
+    text = mail.get_body().get_content()
+    assert mail["Subject"] == "Your invitation"
+    assert "Ünited Rewards (%s)" % account in text and "User: ada@b.example" in text and made["LinkExpiresAt"] in text
+    assert made["Link"] == "%s/link#%s" % (URL, token_of(mail))
+    numbers = settled(daemon)
+    assert (numbers["postbackd_link_mails_sent_total"], numbers["postbackd_link_mails_failed_total"]) == (1, 0)
+    assert use(daemon, token_of(mail)).status == 200
+    assert use(daemon, token_of(mail)).status == 404
+    again = daemon.api().post("/api/v1/users/%s/link" % made["User"]["UserId"], {}, query={"partnerId": account})
+    assert (again.status, again.json["MailQueued"], again.json["Kind"]) == (200, True, "reset"), again
+    second = eventually(lambda: to(server, "ada@b.example")[1:])[0]
+    assert second["Subject"] == "Your new password" and second["Message-ID"] != mail["Message-ID"]
+    assert use(daemon, token_of(second), PASSWORD + "2").status == 200
+    assert "/link#" not in daemon.log_text()
+
+
+def test_not_wanted_and_not_possible(daemon, server, tmp_path):
+    made = invite(daemon, "quiet@b.example", SendMail=False)
+    assert made["MailQueued"] is False
+    assert use(daemon, made["Link"].split("#")[1]).status == 200
+    loud = invite(daemon, "loud@b.example")
+    assert loud["MailQueued"] and eventually(lambda: to(server, "loud@b.example"))
+    assert to(server, "quiet@b.example") == []
+
+
+@pytest.mark.parametrize("options", [[], ["--public-url", URL]])
+def test_a_server_without_mail_or_url_says_so(own_daemon, server, options):
+    """Without a public URL only the Host header would say where the link leads, and that is the asker's."""
+    d = own_daemon
+    d.options += options
+    d = d.start() if options else start(d, server)
+    assert invite(d, "a@b.example")["MailQueued"] is False
+    refused = d.api().post("/api/v1/users", {"Email": "c@d.example", "Role": "admin", "SendMail": True})
+    assert_problem(refused, 409)
+    answer = Browser(d).post("/api/v1/links/request", {"Email": "a@b.example"})
+    assert_problem(answer, 409)
+    assert mails(server) == []
+
+
+def test_what_is_owed_survives_a_kill_and_a_used_link_is_not_sent(own_daemon, server):
+    server.says["MAIL"] = "451 later"
+    d = start(own_daemon, server, "--public-url", URL)
+    made, used = invite(d, "a@b.example"), invite(d, "used@b.example")
+    eventually(lambda: d.metrics()["postbackd_link_mails_failed_total"] >= 1)
+    assert use(d, used["Link"].split("#")[1]).status == 200
+    d.kill()
+    del server.says["MAIL"]
+    d.start()
+    mail = eventually(lambda: to(server, "a@b.example"))[0]
+    assert made["Link"].endswith("#" + token_of(mail))  # the same, though only its hash was kept
+    settled(d)
+    assert to(server, "used@b.example") == []
+    d.restart()
+    assert settled(d)["postbackd_link_mails_sent_total"] == 0 and len(mails(server)) == 1
+
+
+def test_one_bad_address_holds_up_nobody(daemon, server):
+    server.says["RCPT"] = "550 no such user"
+    invite(daemon, "nobody@b.example")
+    eventually(lambda: daemon.metrics()["postbackd_link_mails_failed_total"] >= 1)
+    del server.says["RCPT"]
+    invite(daemon, "a@b.example")
+    eventually(lambda: to(server, "a@b.example") and to(server, "nobody@b.example"), 30)
+
+
+def test_a_server_that_hangs_holds_up_no_stop(daemon, server):
+    server.says["MAIL"] = "hang"
+    invite(daemon, "a@b.example")
+    eventually(lambda: [line for line in server.lines if line.startswith("MAIL")])
+    assert daemon.stop() == 0
+
+
+def test_a_forgotten_password(daemon, server):
+    first, second = partner(daemon), partner(daemon)
+    for account in (first, second):
+        made = invite(daemon, "ada@b.example", account, SendMail=False)
+        assert use(daemon, made["Link"].split("#")[1]).status == 200
+    invited = invite(daemon, "new@b.example", first, SendMail=False)
+    stranger = Browser(daemon)
+    for email in ("ada@b.example", "ADA@b.example", "nobody@b.example", "new@b.example"):
+        answer = stranger.post("/api/v1/links/request", {"Email": email})
+        assert (answer.status, answer.body) == (202, b""), answer
+    settled(daemon)
+    both = eventually(lambda: len(to(server, "ada@b.example")) == 2 and to(server, "ada@b.example"))
+    assert len(audited(daemon, "user.link_requested")) == 2  # those of the last ten minutes are still good
+    for mail in both:
+        assert use(daemon, token_of(mail), PASSWORD + " again").status == 200
+    # Who has no password yet was invited by somebody, and that link ends with its maker.
+    assert len(mails(server)) == 2
+    assert use(daemon, invited["Link"].split("#")[1]).status == 200
+
+
+def test_who_asks_for_too_many_waits(daemon, server):
+    stranger = Browser(daemon)
+    answers = [stranger.post("/api/v1/links/request", {"Email": "nobody%d@b.example" % i}) for i in range(21)]
+    assert [a.status for a in answers[:20]] == [202] * 20
+    assert answers[20].status == 429 and int(answers[20].headers["Retry-After"]) > 0
+    for body in ({}, {"Email": "x"}, {"Email": None}, {"Email": "a@b.example", "Name": "x"}):
+        assert_problem(stranger.post("/api/v1/links/request", body), 400)
+    queued = [invite(daemon, "many%d@b.example" % i)["MailQueued"] for i in range(21)]
+    assert queued == [True] * 20 + [False]
+
+
+def test_the_maker_is_removed_before_the_mail_goes(own_daemon, server):
+    server.says["MAIL"] = "451 later"
+    d = start(own_daemon, server, "--public-url", URL)
+    account = partner(d)
+    owners = []
+    for name in ("boss", "mole"):
+        made = invite(d, "%s@b.example" % name, account, SendMail=False)
+        owners.append(Browser(d))
+        assert owners[-1].post("/api/v1/links/use", {"Token": made["Link"].split("#")[1], "Password": PASSWORD}).status == 200
+    by_mole = owners[1].post("/api/v1/users", {"Email": "friend@b.example", "Role": "owner"})
+    assert by_mole.status == 201 and by_mole.json["MailQueued"]
+    mole = d.api().get("/api/v1/users", query={"partnerId": account, "email": "mole@b.example"}).json["Items"][0]
+    assert owners[0].delete("/api/v1/users/" + mole["UserId"]).status == 204
+    del server.says["MAIL"]
+    assert eventually(lambda: d.metrics()["postbackd_link_mails_given_up_total"] == 1, 30)
+    assert mails(server) == []
