@@ -5,6 +5,7 @@ import nodes
 import pytest
 from harness import eventually
 from smtp import MailServer
+from test_link_mail import URL, invite, to, token_of, use
 from test_mail import FROM, mails, partner
 
 
@@ -41,5 +42,42 @@ def test_a_mail_is_under_way_at_a_node_that_has_lost_its_shards(tmp_path, databa
         assert "works again" in mails(mail_server)[1][1]["Subject"]
         assert a.stop() == 0
         p.receiver.close()
+    finally:
+        cluster.stop()
+
+
+def test_an_invitation_is_under_way_at_a_node_that_sleeps(tmp_path, database, mail_server):
+    """One node sends them all, whichever was asked; the next one goes on, and both know of it."""
+    cluster = nodes.Cluster(tmp_path, database)
+    env = {"POSTBACKD_SMTP_URL": mail_server.url(), "POSTBACKD_MAIL_FROM": FROM, "POSTBACKD_PUBLIC_URL": URL}
+
+    def owed(*each):
+        return [d.metrics()["postbackd_link_mails_owed"] for d in each]
+
+    try:
+        a = cluster.start("a", env=env)
+        b = cluster.start("b", env=env)
+        assert invite(b, "first@b.example")["MailQueued"]
+        eventually(lambda: to(mail_server, "first@b.example"))
+        eventually(lambda: owed(a, b) == [0, 0], 30)
+        sent = [d.metrics()["postbackd_link_mails_sent_total"] for d in (a, b)]
+        first, second = (a, b) if sent[0] else (b, a)
+        assert sorted(sent) == [0, 1]
+
+        mail_server.says["MAIL"] = "hang"
+        made = invite(second, "next@b.example")
+        eventually(lambda: len([line for line in mail_server.lines if line.startswith("MAIL")]) == 2)
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            del mail_server.says["MAIL"]
+            mail = eventually(lambda: to(mail_server, "next@b.example"), 40)[0]
+            assert made["Link"].endswith("#" + token_of(mail))
+            eventually(lambda: owed(second) == [0])
+        finally:
+            first.process.send_signal(signal.SIGCONT)
+        eventually(lambda: owed(first) == [0], 30)
+        assert use(first, token_of(mail)).status == 200
+        assert [d.stop() for d in (a, b)] == [0, 0]
+        assert len(to(mail_server, "next@b.example")) == 1
     finally:
         cluster.stop()
