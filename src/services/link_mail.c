@@ -100,23 +100,37 @@ static void send_mail(struct link_mail *lm, struct user *u, const char *token)
 
 /* --- what is owed ----------------------------------------------------------------------------- */
 
-/* The mail is owed no more; unless the user has been given another link meanwhile. Where the store
- * does not take it, the mail is sent once more. */
-static void settle(struct link_mail *lm, const struct user *mailed)
+/* Unless the user has been given another link meanwhile. */
+static enum store_status keep_settled(struct link_mail *lm, const struct user *mailed)
 {
     struct people_change change = {0};
     struct object_part parts[PEOPLE_PARTS_MAX];
     struct user next, *now = people_user(lm->options.people, mailed->id);
+    enum store_status status = STORE_OK;
     if (now && mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms) {
         memcpy(&next, now, sizeof next);
         next.mail_owed_ms = 0;
         change.user = user_pack(&next);
         size_t count = people_change_parts(lm->options.people, &change, parts);
-        if (control_keep(lm->options.control, parts, count) == STORE_OK)
+        status = control_keep(lm->options.control, parts, count);
+        if (status == STORE_OK)
             people_change_apply(lm->options.people, &change);
     }
     people_change_free(&change);
     user_unref(now);
+    return status;
+}
+
+/* The mail is owed no more. Where the store does not take that, it is sent once more. */
+static void settle(struct link_mail *lm, const struct user *mailed)
+{
+    enum store_status status = keep_settled(lm, mailed);
+    for (int tries = 1; tries < CONTROL_TRIES && status == STORE_STALE; tries++) {
+        control_catch_up(lm->options.control);
+        status = keep_settled(lm, mailed);
+    }
+    if (status != STORE_OK)
+        lm->due_mono_ms = env_mono_ms(lm->options.env) + WAIT_LEAST_MS;
 }
 
 static void give_up(struct link_mail *lm, const struct user *u, const char *why)
@@ -134,14 +148,15 @@ static void note_end(struct link_mail *lm)
         atomic_fetch_add(&lm->sent, 1);
         log_info("link_mail_sent", LOG_STR("user", u->id));
         lm->wait_ms = 0;
+        lm->due_mono_ms = 0;
         settle(lm, u);
     } else {
         atomic_fetch_add(&lm->failed, 1);
         log_info("link_mail_failed", LOG_STR("user", u->id), LOG_C("detail", lm->mail.why));
         lm->wait_ms = lm->wait_ms ? 2 * lm->wait_ms : WAIT_LEAST_MS;
         lm->wait_ms = lm->wait_ms < WAIT_MOST_MS ? lm->wait_ms : WAIT_MOST_MS;
+        lm->due_mono_ms = env_mono_ms(lm->options.env) + lm->wait_ms;
     }
-    lm->due_mono_ms = env_mono_ms(lm->options.env) + lm->wait_ms;
     user_unref(u);
 }
 
