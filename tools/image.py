@@ -24,7 +24,9 @@ ROOT = Path(__file__).resolve().parent.parent
 USER = 65532  # as in other images without a shell; Kubernetes wants a number
 HOME = "var/lib/postbackd"
 MEDIA = "application/vnd.oci.image."
+CONFIGURATION = "etc/postbackd/postbackd.conf"  # a file, as the environment would beat another one's lines
 FILES = {  # glibc reads /etc/hosts only where it is told to
+    CONFIGURATION: b"listen = 0.0.0.0:8080\nlog-format = json\nstore = sqlite:/%s\n" % HOME.encode(),
     "etc/group": b"root:x:0:\npostbackd:x:%d:\n" % USER,
     "etc/nsswitch.conf": b"passwd: files\ngroup: files\nhosts: files dns\n",
     "etc/passwd": b"root:x:0:0:root:/root:/sbin/nologin\n"
@@ -124,8 +126,7 @@ def config(version, revision, epoch, architecture, layers):
         "config": {
             "User": "%d:%d" % (USER, USER), "WorkingDir": "/" + HOME, "StopSignal": "SIGTERM",
             "Entrypoint": ["/usr/bin/postbackd"], "Cmd": ["serve"],
-            "Env": ["PATH=/usr/bin", "POSTBACKD_LISTEN=0.0.0.0:8080", "POSTBACKD_STORE=sqlite:/" + HOME,
-                    "POSTBACKD_LOG_FORMAT=json"],
+            "Env": ["PATH=/usr/bin", "POSTBACKD_CONFIG=/" + CONFIGURATION],
             "ExposedPorts": {"8080/tcp": {}}, "Volumes": {"/" + HOME: {}},
             "Labels": {"org.opencontainers.image." + k: v for k, v in labels.items() if v},
             # Docker's own member; others take it for nothing. Times are nanoseconds.
