@@ -101,62 +101,6 @@ static void app_certificate(const struct fields *f, int64_t now_ms, struct app *
     a->certificate = made;
 }
 
-static const struct field_rule success_rules[] = {
-    {"Body", true, true},
-    {"Contains", true, true},
-    {"Field", true, true},
-    {"Value", true, true},
-};
-
-static void success_wrong(const struct fields *f, const char *name, const char *why)
-{
-    problem_add(f->faults, str_of(name), "invalid", "%s", why);
-}
-
-/* The rule that a setting's members make; SUCCESS_ANY: none. */
-static enum success_rule success_rule_of(const struct json *setting)
-{
-    bool body = json_member(setting, "Body"), part = json_member(setting, "Contains");
-    bool field = json_member(setting, "Field"), value = json_member(setting, "Value");
-    if (field != value || body + part + field != 1)
-        return SUCCESS_ANY;
-    return body ? SUCCESS_BODY : part ? SUCCESS_CONTAINS : SUCCESS_FIELD;
-}
-
-/* null: every 2xx. What was set before is replaced as a whole. */
-static void app_success_answer(const struct fields *f, struct app *a)
-{
-    const struct json *given = json_member(f->body, "SuccessAnswer");
-    struct success_answer made = {0};
-    struct fields own = *f;
-    size_t before = f->faults->count;
-    const char *why = NULL;
-    if (!given)
-        return;
-    if (given->type != JSON_NULL) {
-        own.body = given;
-        if (given->type == JSON_OBJECT &&
-            !fields_check(&own, success_rules, ARRAY_LEN(success_rules)))
-            return;
-        made.rule = success_rule_of(given);
-        if (made.rule == SUCCESS_ANY && f->faults->count == before)
-            success_wrong(f, "SuccessAnswer",
-                          "must be {\"Body\":text}, {\"Contains\":text}, {\"Field\":name, "
-                          "\"Value\":text}, or null for every 2xx");
-        if (f->faults->count > before)
-            return;
-        const char *text = success_text_member(made.rule);
-        fields_text(&own, text, 1, LIMIT_SUCCESS_TEXT_BYTES, &made.text);
-        fields_text(&own, "Field", 1, LIMIT_SUCCESS_FIELD_BYTES, &made.field);
-        if (made.text.p && made.rule == SUCCESS_BODY && !success_text_valid(made.text, &why))
-            success_wrong(f, text, why);
-        if (made.field.p && !success_field_valid(made.field, &why))
-            success_wrong(f, "Field", why);
-    }
-    if (f->faults->count == before)
-        a->success_answer = made;
-}
-
 static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
 {
     struct app_terms *t = &a->terms;
@@ -179,7 +123,7 @@ static void app_fields(const struct fields *f, int64_t now_ms, struct app *a)
     fields_bool(f, "ExtendedFields", &t->extended_fields);
     fields_bool(f, "NegativeAdHoc", &t->negative_ad_hoc);
     fields_final_statuses(f, "FinalStatuses", &a->final_statuses);
-    app_success_answer(f, a);
+    fields_success_answer(f, "SuccessAnswer", &a->success_answer);
     fields_reward_types(f, "RewardTypes", &t->unwanted_types);
     fields_request_format(f, "RequestFormat", &a->request_format);
     fields_bool(f, "TrimDecimals", &t->trim_decimals);

@@ -77,7 +77,7 @@ void fields_bool(const struct fields *f, const char *name, bool *ret)
         problem_add(f->faults, str_of(name), "invalid", "must be true or false");
 }
 
-static bool whole_number(const struct json *v, int64_t *ret)
+bool fields_whole_number(const struct json *v, int64_t *ret)
 {
     if (v->type != JSON_NUMBER)
         return false;
@@ -100,7 +100,7 @@ void fields_int(const struct fields *f, const char *name, int64_t least, int64_t
     int64_t n = 0;
     if (!v)
         return;
-    if (!whole_number(v, &n))
+    if (!fields_whole_number(v, &n))
         problem_add(f->faults, str_of(name), "invalid", "must be a whole number");
     else if (n < least || n > most)
         problem_add(f->faults, str_of(name), "out_of_range", "must be from %" PRId64 " to %" PRId64,
@@ -124,7 +124,7 @@ static bool final_status(const struct fields *f, const char *name, const struct 
                          struct final_statuses *to)
 {
     int64_t status = 0;
-    if (!whole_number(v, &status)) {
+    if (!fields_whole_number(v, &status)) {
         problem_add(f->faults, str_of(name), "invalid",
                     "must hold whole numbers only, each from %d to %d", FINAL_STATUS_LEAST,
                     FINAL_STATUS_MOST);
@@ -361,4 +361,59 @@ void fields_callback_secret(const struct fields *f, const char *name, struct str
         problem_add(f->faults, str_of(name), "invalid", "%s", why);
     else if (secret.p)
         *ret = secret;
+}
+
+static const struct field_rule success_rules[] = {
+    {"Body", true, true},
+    {"Contains", true, true},
+    {"Field", true, true},
+    {"Value", true, true},
+};
+
+static void success_wrong(const struct fields *f, const char *name, const char *why)
+{
+    problem_add(f->faults, str_of(name), "invalid", "%s", why);
+}
+
+/* The rule that a setting's members make; SUCCESS_ANY: none. */
+static enum success_rule success_rule_of(const struct json *setting)
+{
+    bool body = json_member(setting, "Body"), part = json_member(setting, "Contains");
+    bool field = json_member(setting, "Field"), value = json_member(setting, "Value");
+    if (field != value || body + part + field != 1)
+        return SUCCESS_ANY;
+    return body ? SUCCESS_BODY : part ? SUCCESS_CONTAINS : SUCCESS_FIELD;
+}
+
+void fields_success_answer(const struct fields *f, const char *name, struct success_answer *ret)
+{
+    const struct json *given = json_member(f->body, name);
+    struct success_answer made = {0};
+    struct fields own = *f;
+    size_t before = f->faults->count;
+    const char *why = NULL;
+    if (!given)
+        return;
+    if (given->type != JSON_NULL) {
+        own.body = given;
+        if (given->type == JSON_OBJECT &&
+            !fields_check(&own, success_rules, ARRAY_LEN(success_rules)))
+            return;
+        made.rule = success_rule_of(given);
+        if (made.rule == SUCCESS_ANY && f->faults->count == before)
+            success_wrong(f, name,
+                          "must be {\"Body\":text}, {\"Contains\":text}, {\"Field\":name, "
+                          "\"Value\":text}, or null for every 2xx");
+        if (f->faults->count > before)
+            return;
+        const char *text = success_text_member(made.rule);
+        fields_text(&own, text, 1, LIMIT_SUCCESS_TEXT_BYTES, &made.text);
+        fields_text(&own, "Field", 1, LIMIT_SUCCESS_FIELD_BYTES, &made.field);
+        if (made.text.p && made.rule == SUCCESS_BODY && !success_text_valid(made.text, &why))
+            success_wrong(f, text, why);
+        if (made.field.p && !success_field_valid(made.field, &why))
+            success_wrong(f, "Field", why);
+    }
+    if (f->faults->count == before)
+        *ret = made;
 }

@@ -3,6 +3,7 @@
  * the output untouched too, so outputs hold defaults or current values before. Internal. */
 #pragma once
 
+#include "accounts/success_answer.h"
 #include "base/problem.h"
 #include "domain/callback_end.h"
 #include "domain/destination_rules.h"
@@ -35,6 +36,8 @@ void fields_required(const struct fields *f, const char *name);
 void fields_bool(const struct fields *f, const char *name, bool *ret);
 void fields_int(const struct fields *f, const char *name, int64_t least, int64_t most,
                 int64_t *ret);
+/* False: it is none. One that is out of int64_t's range is its nearest end. */
+MUST_CHECK bool fields_whole_number(const struct json *v, int64_t *ret);
 /* null is 0. */
 void fields_int_or_null(const struct fields *f, const char *name, int64_t least, int64_t most,
                         int64_t *ret);
@@ -42,6 +45,8 @@ void fields_int_or_null(const struct fields *f, const char *name, int64_t least,
 void fields_final_statuses(const struct fields *f, const char *name, struct final_statuses *ret);
 /* A list of RewardTypes: *ret_unwanted has the bits of all types beside them. null: of none. */
 void fields_reward_types(const struct fields *f, const char *name, uint32_t *ret_unwanted);
+/* null: every 2xx. What was set before is replaced as a whole. */
+void fields_success_answer(const struct fields *f, const char *name, struct success_answer *ret);
 /* ret_text may be NULL: the number as it was given. */
 void fields_money(const struct fields *f, const char *name, int64_t least_micros,
                   int64_t most_micros, int64_t *ret_micros, struct str *ret_text);
