@@ -52,6 +52,30 @@ test('people: an invitation leads to the overview', async () => {
   await window.close();
 });
 
+test('people: who has forgotten a password asks for a link', async () => {
+  const { daemon } = await theStage();
+  const without = await Window.open(daemon.url);
+  without.expect(/status of 409/);
+  await without.go('/');
+  await without.field('E-mail').fill('ida@sunny.example');
+  await without.button('Forgot your password?').click();
+  await without.see('This server sends no links by e-mail.');
+  await without.lacks(without.text('Look into your mail'));
+  await without.close();
+  // It knows where it is. Nobody takes its mail: that is no matter of who asks.
+  const sends = await Daemon.start('--public-url', 'http://localhost');
+  const window = await Window.open(sends.url);
+  window.expect(/status of 400/);
+  await window.go('/');
+  await window.button('Forgot your password?').click();
+  await window.see('Email');
+  await window.field('E-mail').fill('ida@sunny.example');
+  await window.button('Forgot your password?').click();
+  await window.see('If ida@sunny.example has a password here');
+  await window.close();
+  await sends.stop();
+});
+
 test('people: signing in, wrongly and rightly, and out again', async () => {
   const { daemon } = await theStage();
   await (await freshWindow('kay@sunny.example', 'owner', 'sunny-games')).close();

@@ -7,6 +7,7 @@ import { Button, Card, Notice, PageHead, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Mark } from '../../ui/icons';
 import { Dialog } from '../../ui/overlay';
+import { Forgotten } from './forgotten';
 
 function SetUpHint() {
   return (
@@ -92,7 +93,7 @@ function SignInForm({ needsCode, setNeedsCode }: Step) {
                   '',
                   needsCode
                     ? 'This code is wrong or has been used. Wait for the next one and try again.'
-                    : 'E-mail or password is wrong. Both are case-sensitive. If you forgot your password, ask an owner of your account for a new link.',
+                    : 'E-mail or password is wrong. Both are case-sensitive.',
                 )
               : sending.problem
           }
@@ -106,6 +107,7 @@ function SignInForm({ needsCode, setNeedsCode }: Step) {
           Back
         </Button>
       )}
+      {!needsCode && <Forgotten email={email.trim()} />}
     </Form>
   );
 }
