@@ -17,14 +17,15 @@
 #include <stdio.h>
 
 static const struct field_rule rules[] = {
-    {"RewardType", true, false}, {"PanelistId", true, false},    {"Url", true, false},
-    {"Reward", true, false},     {"RevenueAmount", true, false}, {"RequestFormat", true, false},
-    {"Send", true, false},
+    {"RewardType", true, false},   {"PanelistId", true, false},    {"Url", true, false},
+    {"Reward", true, false},       {"RevenueAmount", true, false}, {"RequestFormat", true, false},
+    {"TrimDecimals", true, false}, {"Send", true, false},
 };
 
 struct testing {
     struct call *c;
     struct delivery_test test;
+    struct payload_options options;
     bool sends;
     char event_id[40];
 };
@@ -140,11 +141,10 @@ static void fill_event(struct testing *t, const struct app *app)
     }
 }
 
-static void print_body(struct testing *t, const struct app *app)
+static void print_body(struct testing *t)
 {
     struct buf body = {0};
-    struct payload_options options = payload_options_of(&app->terms, STR("test"), INTEGRATION_SDK);
-    t->test.event.signature_offset = payload_print(&body, &t->test.event, &options);
+    t->test.event.signature_offset = payload_print(&body, &t->test.event, &t->options);
     t->test.event.body = arena_str(&t->test.arena, buf_str(&body));
     buf_free(&body);
 }
@@ -280,12 +280,14 @@ void app_test_callback(struct call *c)
     struct testing *t = call_alloc(c, sizeof *t);
     t->c = c;
     t->test.format = c->app->request_format;
+    t->options = payload_options_of(&c->app->terms, STR("test"), INTEGRATION_SDK);
     t->sends = true;
     struct fields f = {.body = object, .faults = &c->problems};
     if (fields_check(&f, rules, ARRAY_LEN(rules)))
         read_names(&f, t);
     read_url(c, object, t);
     fields_request_format(&f, "RequestFormat", &t->test.format);
+    fields_bool(&f, "TrimDecimals", &t->options.trim_decimals);
     fields_bool(&f, "Send", &t->sends);
     if (!may_send_to(c, t->test.url)) {
         struct arena arena = t->test.arena;
@@ -306,7 +308,7 @@ void app_test_callback(struct call *c)
     }
     name_test(t, c->api->options.env);
     fill_event(t, c->app);
-    print_body(t, c->app);
+    print_body(t);
     if (!t->sends) {
         show(t);
         return;

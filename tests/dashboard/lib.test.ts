@@ -1,11 +1,13 @@
 // What needs no browser: exact decimals, lossless JSON, dates.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { curlOf } from '../../dashboard/src/lib/curl';
 import { addDays, daysBetween, duration, shortDay } from '../../dashboard/src/lib/dates';
 import { Decimal, sum } from '../../dashboard/src/lib/decimal';
 import { JsonError, parseJson, printJson } from '../../dashboard/src/lib/json';
 import { effect, signal } from '../../dashboard/src/lib/signal';
+import { presets } from '../../dashboard/src/pages/apps/presets';
 import { test } from './runner';
 
 const d = (text: string) => Decimal.parse(text)!;
@@ -132,4 +134,10 @@ test('lib: an effect runs again when a value that it has read is another one', (
   read.value = 1;
   read.value = 3;
   assert.deepEqual(seen, [1, 3]);
+});
+
+test('lib: the URLs of other networks are those of the docs', () => {
+  const page = readFileSync('../docs/request-formats.md', 'utf8');
+  const rows = page.matchAll(/^\| \[(.+?)\]\(.+?\) \| `https:\/\/p\.example\/cb(.+?)` \|$/gm);
+  assert.deepEqual(Object.fromEntries([...rows].map(([, name, end]) => [name, end])), presets);
 });

@@ -97,3 +97,77 @@ test('urls: a test is never green when the receiver says wrong, and tests have a
   await window.close();
   await receiver.stop();
 });
+
+test('urls: a receiver of another network gets the URL it knows, and the preview is what is sent', async () => {
+  const { daemon } = await theStage();
+  const receiver = await Receiver.start();
+  await daemon.good('POST', '/api/v1/partners/sunny-games/apps', {
+    AppId: 'preset-app',
+    Name: 'Preset App',
+    CurrencyValue: 10,
+  });
+  const client = { ClientId: 'preset-sdk', Integration: 'sdk' };
+  await daemon.good('POST', '/api/v1/apps/preset-app/clients', client);
+  const window = await windowOf('developer', 'sunny-games');
+  window.expect(/status of 400/);
+  await window.go('/apps/preset-app/postback');
+  const url = window.field('Success Callback URL');
+  await window.shows(async () => {
+    assert.ok(await window.field('Receiver written for').isDisabled());
+    assert.ok(await window.button('Preview').isDisabled());
+  });
+
+  await url.fill(`${receiver.url}/cb?old={Foo}`);
+  await window.button('Preview').click();
+  const fault = window.page.locator('.field', { has: url }).locator('.fault');
+  await fault.getByText('there is no macro {Foo}').waitFor();
+
+  await window.field('Receiver written for').selectOption('BitLabs');
+  const query =
+    '?uid={PanelistId}&val={Reward}&usd={RevenueAmount}&tx={RewardId}&hash={QuerySignature}';
+  await window.shows(async () => {
+    assert.equal(await url.inputValue(), `${receiver.url}/cb${query}`);
+    assert.equal(await window.field('Request format').inputValue(), 'get');
+  });
+  await window.button('Preview').focus();
+  await window.page.keyboard.press('Enter');
+  const shown = window.page.locator('.code', { hasText: 'Request to SuccessCallbackUrl' });
+  await shown.getByText(`GET ${receiver.url}/cb?uid=test-user-1&val=1.00&usd=1.00&tx=`).waitFor();
+  await shown.getByText('webhook-signature: v1,').waitFor();
+  assert.deepEqual(await window.accessibilityFaults(), []);
+  await window.page.emulateMedia({ colorScheme: 'dark' });
+  assert.deepEqual(await window.accessibilityFaults(['color-contrast']), []);
+  await window.page.setViewportSize({ width: 360, height: 740 });
+  await window.fits();
+
+  // What was shown is no longer what would be sent.
+  await window.field('Trim decimals').check();
+  await shown.waitFor({ state: 'detached' });
+  await window.button('Preview').click();
+  await shown.getByText('&val=1&usd=1&tx=').waitFor();
+  assert.equal(receiver.received.length, 0);
+  await window.field('Receiver written for').selectOption('Pollfish');
+  await window.field('Receiver written for').selectOption('BitLabs');
+  await window.shows(async () =>
+    assert.equal(await url.inputValue(), `${receiver.url}/cb${query}`),
+  );
+
+  await window.page
+    .getByRole('form', { name: 'Survey callbacks', exact: true })
+    .getByText('Save')
+    .click();
+  await window.said('Saved.');
+  const app = await daemon.good('GET', '/api/v1/apps/preset-app');
+  assert.deepEqual([app.RequestFormat, app.TrimDecimals], ['get', true]);
+  await daemon.good('POST', '/api/v1/events', {
+    EventId: 'preset-1',
+    Type: 'survey_completed',
+    ClientId: 'preset-sdk',
+    PanelistId: 'test-user-1',
+    RevenueAmount: '1',
+  });
+  const sent = await until('the callback', async () => receiver.received[0]);
+  assert.match(sent.path, /^\/cb\?uid=test-user-1&val=10&usd=1&tx=preset-1&hash=[0-9a-f]{64}$/);
+  await window.close();
+  await receiver.stop();
+});

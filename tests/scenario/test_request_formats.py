@@ -265,7 +265,10 @@ def test_another_format_and_url_are_tried_before_they_are_set(daemon, receiver):
     shown = daemon.api().post(path, dict(ask, Send=False)).json
     assert (shown["Method"], shown["Url"]) == ("GET", receiver.url + "?t=Test%20offer")
     assert daemon.api().post(path, ask).json["Status"] == 200
-    for member in ({"RequestFormat": "x"}, {"Send": 1}):
+    whole = [daemon.api().post(path, dict(ask, Url=receiver.url + "?r={Reward}", TrimDecimals=trims, Send=False))
+             for trims in (True, False)]
+    assert [answer.json["Url"] for answer in whole] == [receiver.url + "?r=1", receiver.url + "?r=1.00"]
+    for member in ({"RequestFormat": "x"}, {"TrimDecimals": "yes"}, {"Send": 1}):
         answer = daemon.api().post(path, dict(ask, **member))
         assert answer.status == 400 and [e["Field"] for e in answer.json["errors"]] == list(member), answer
 

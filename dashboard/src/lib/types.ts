@@ -105,6 +105,9 @@ export interface App {
   RewardTypes: RewardType[] | null;
   SuccessAnswer: SuccessAnswer | null;
   RequestFormat: 'json' | 'form' | 'get';
+  TrimDecimals: boolean;
+  NumericOfferGoalId: boolean;
+  WithholdTests: boolean;
   ClientCertificate?: { Subject: string; Sha256: string; NotAfter: string } | null;
 }
 

@@ -132,7 +132,11 @@ export function GeneralTab(props: TabProps) {
       <SettingsCard
         {...props}
         title="Options"
-        values={{ Enabled: app.Enabled, NegativeAdHoc: app.NegativeAdHoc }}
+        values={{
+          Enabled: app.Enabled,
+          NegativeAdHoc: app.NegativeAdHoc,
+          WithholdTests: app.WithholdTests,
+        }}
       >
         {draft => (
           <>
@@ -147,6 +151,12 @@ export function GeneralTab(props: TabProps) {
               hint="Lets the operator claw back overpayments found in a reconciliation."
               checked={draft.on('NegativeAdHoc')}
               onChange={on => draft.set('NegativeAdHoc', on)}
+            />
+            <CheckField
+              label="Withhold tests"
+              hint="Callbacks of test events are skipped, for servers that would credit them. Test callbacks are still sent."
+              checked={draft.on('WithholdTests')}
+              onChange={on => draft.set('WithholdTests', on)}
             />
           </>
         )}

@@ -15,6 +15,8 @@ export interface Draft {
   on: (name: string) => boolean;
   set: (name: string, value: Value) => void;
   fault: (name: string) => string | undefined;
+  /** Asks something about the draft; what is wrong with it is shown as when it is saved. */
+  run: (ask: () => Promise<void>) => Promise<void>;
 }
 
 interface Props extends TabProps {
@@ -62,6 +64,7 @@ export function SettingsCard(props: Props) {
     on: name => value(name) === true,
     set: (name, next) => setChanges(old => ({ ...old, [name]: next })),
     fault: sending.fault,
+    run: sending.run,
   };
   const save = () =>
     sending.run(async () => {

@@ -13,6 +13,7 @@ import { DeliveriesCard } from '../deliveries/deliveries';
 import type { TabProps } from './loaded';
 import { SuccessCard } from './answer';
 import { CertificateCard } from './certificate';
+import { FormatFields, formatValues } from './format';
 import { LastFailure, OtherTab, TestButton } from './endpoints';
 import { SecretCard } from './secret';
 import { SettingsCard, type Draft } from './settings';
@@ -243,10 +244,11 @@ export function PostbackTab(props: TabProps & { here: string }) {
       <SettingsCard
         {...props}
         title="Survey callbacks"
-        text="The results of surveys are posted to these URLs. Saving a URL also enables it again after a 410."
+        text="The results of surveys are sent to these URLs. Saving a URL also enables it again after a 410."
         values={{
           SuccessCallbackUrl: app.SuccessCallbackUrl,
           FailureCallbackUrl: app.FailureCallbackUrl,
+          ...formatValues(app),
         }}
         nullable={['SuccessCallbackUrl', 'FailureCallbackUrl']}
       >
@@ -263,6 +265,14 @@ export function PostbackTab(props: TabProps & { here: string }) {
               name="FailureCallbackUrl"
               label="Failure Callback URL"
               hint="Disqualified or not completed. Empty: none are sent."
+            />
+            <FormatFields
+              app={app}
+              draft={draft}
+              urls={{
+                SuccessCallbackUrl: 'survey_completed',
+                FailureCallbackUrl: 'survey_disqualified',
+              }}
             />
           </>
         )}
@@ -308,17 +318,30 @@ export function CallbackTab(props: TabProps & { here: string }) {
       <SettingsCard
         {...props}
         title="Offer callbacks"
-        text="Clicks, completions and reversals of offers are posted to this URL."
-        values={{ OfferCallbackUrl: app.OfferCallbackUrl }}
+        text="Clicks, completions and reversals of offers are sent to this URL."
+        values={{
+          OfferCallbackUrl: app.OfferCallbackUrl,
+          ...formatValues(app),
+          NumericOfferGoalId: app.NumericOfferGoalId,
+        }}
         nullable={['OfferCallbackUrl']}
       >
         {draft => (
-          <UrlField
-            draft={draft}
-            name="OfferCallbackUrl"
-            label="Offer Callback URL"
-            hint="Empty: none are sent."
-          />
+          <>
+            <UrlField
+              draft={draft}
+              name="OfferCallbackUrl"
+              label="Offer Callback URL"
+              hint="Empty: none are sent."
+            />
+            <FormatFields app={app} draft={draft} urls={{ OfferCallbackUrl: 'offer_completed' }} />
+            <CheckField
+              label="Numeric OfferGoalId"
+              hint='Sends 5 instead of "5".'
+              checked={draft.on('NumericOfferGoalId')}
+              onChange={on => draft.set('NumericOfferGoalId', on)}
+            />
+          </>
         )}
       </SettingsCard>
       <HealthOf app={app} kinds={['offer']} />

@@ -55,6 +55,14 @@ export function AttemptResult({ attempt }: { attempt: Attempt }) {
   );
 }
 
+/** A request as it goes over the wire, but for its address. */
+export function requestText(
+  { Method, Url, RequestHeaders }: Pick<Attempt, 'Method' | 'Url' | 'RequestHeaders'>,
+  body: string | null,
+): string {
+  return `${Method} ${Url ?? ''}\n${headerText(RequestHeaders)}${body === null ? '' : `\n\n${body}`}`;
+}
+
 interface ExchangeProps {
   attempt: Attempt;
   body: string | null;
@@ -63,7 +71,6 @@ interface ExchangeProps {
 }
 
 export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
-  const request = `${attempt.Method} ${attempt.Url ?? ''}\n${headerText(attempt.RequestHeaders)}`;
   const sent = headOnly ? attempt.RequestBody : sentBody(attempt, body);
   const response = attempt.Status
     ? `${attempt.Status}\n${headerText(attempt.ResponseHeaders)}`
@@ -73,7 +80,7 @@ export function AttemptExchange({ attempt, body, headOnly }: ExchangeProps) {
       <div class="stack-small">
         <Code
           title="Request"
-          text={sent === null ? request : `${request}\n\n${sent}`}
+          text={requestText(attempt, sent)}
           actions={<CurlButton attempt={attempt} body={body} />}
         />
       </div>

@@ -5,7 +5,10 @@ import type { Attempt } from '../../lib/types';
 import { CopyButton } from '../../ui/basics';
 
 /** What the attempt sent as its body; `body` is the callback as JSON. */
-export function sentBody(attempt: Attempt, body: string | null): string | null {
+export function sentBody(
+  attempt: Pick<Attempt, 'Method' | 'RequestBody'>,
+  body: string | null,
+): string | null {
   return attempt.Method === 'GET' ? null : (attempt.RequestBody ?? body);
 }
 
