@@ -52,7 +52,7 @@ test('people: an invitation leads to the overview', async () => {
   await window.close();
 });
 
-test('people: who has forgotten a password asks for a link', async () => {
+test('people: links go by e-mail where the server sends any', async () => {
   const { daemon } = await theStage();
   const without = await Window.open(daemon.url);
   without.expect(/status of 409/);
@@ -72,6 +72,15 @@ test('people: who has forgotten a password asks for a link', async () => {
   await window.field('E-mail').fill('ida@sunny.example');
   await window.button('Forgot your password?').click();
   await window.see('If ida@sunny.example has a password here');
+  await window.go(await invite(sends, 'ada@operator.example', 'admin'));
+  await window.field('Password').fill(password);
+  await window.button('Create my account').click();
+  await window.button('Sign out').waitFor();
+  await window.go('/people');
+  await window.button('Invite a person').click();
+  await window.field('E-mail').fill('bob@operator.example');
+  await window.button('Create invitation').click();
+  await window.see('It goes out by e-mail');
   await window.close();
   await sends.stop();
 });

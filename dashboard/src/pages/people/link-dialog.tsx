@@ -1,20 +1,29 @@
-// A one-time link, to be handed over by hand: the daemon sends no mail.
+// A one-time link: to be handed over by hand, unless it goes out by e-mail.
 import { Code, Notice, Time } from '../../ui/basics';
 import { ShownOnce } from '../../ui/overlay';
 
+/** As the server answers. */
 export interface MadeLink {
-  email: string;
-  link: string;
-  expiresAt: string;
+  Link: string;
+  LinkExpiresAt: string;
+  MailQueued: boolean;
 }
 
-export function LinkDialog({ made, onClose }: { made: MadeLink; onClose: () => void }) {
-  const address = new URL(made.link, window.location.origin).href;
+export function LinkDialog(props: { email: string; made: MadeLink; onClose: () => void }) {
+  const { email, made } = props;
+  const address = new URL(made.Link, window.location.origin).href;
+  const title = made.MailQueued
+    ? 'It goes out by e-mail'
+    : 'Send it yourself, over a channel you trust';
   return (
-    <ShownOnce title={`Link for ${made.email}`} action="I have copied it" onClose={onClose}>
-      <Notice tone="warn" title="Send it yourself, over a channel you trust">
+    <ShownOnce
+      title={`Link for ${email}`}
+      action={made.MailQueued ? 'Close' : 'I have copied it'}
+      onClose={props.onClose}
+    >
+      <Notice tone={made.MailQueued ? 'info' : 'warn'} title={title}>
         Whoever opens it first chooses the password. It works once, until{' '}
-        <Time at={made.expiresAt} />, and is shown only once.
+        <Time at={made.LinkExpiresAt} />, and is shown only once.
       </Notice>
       <Code title="Link" text={address} />
     </ShownOnce>

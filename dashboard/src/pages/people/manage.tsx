@@ -16,7 +16,7 @@ interface Props {
   partner?: string;
   onClose: () => void;
   onChanged: () => void;
-  onLink: (made: MadeLink) => void;
+  onLink: (email: string, made: MadeLink) => void;
 }
 
 export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Props) {
@@ -36,12 +36,7 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
     act(done, () => request('PATCH', address, { body, query }));
   const makeLink = () =>
     sending.run(async () => {
-      const made = await post<{ Link: string; LinkExpiresAt: string }>(
-        `${address}/link`,
-        undefined,
-        query,
-      );
-      onLink({ email: user.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
+      onLink(user.Email, await post<MadeLink>(`${address}/link`, undefined, query));
     });
   return (
     <Dialog title={user.Name || user.Email} onClose={onClose}>

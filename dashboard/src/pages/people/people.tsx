@@ -35,7 +35,7 @@ function InviteDialog({
 }: PanelProps & {
   first: boolean;
   onClose: () => void;
-  onMade: (link: MadeLink) => void;
+  onMade: (email: string, made: MadeLink) => void;
 }) {
   const roles = rolesOf(partner ? 'partner' : me.value!.Side);
   const [email, setEmail] = useState('');
@@ -44,12 +44,10 @@ function InviteDialog({
   const sending = useSending();
   const send = async () => {
     const body = { Email: email.trim(), Name: name.trim() || undefined, Role: role };
-    const made = await post<{ User: User; Link: string; LinkExpiresAt: string }>(
-      '/api/v1/users',
-      body,
-      { partnerId: partner },
-    );
-    onMade({ email: made.User.Email, link: made.Link, expiresAt: made.LinkExpiresAt });
+    const made = await post<MadeLink & { User: User }>('/api/v1/users', body, {
+      partnerId: partner,
+    });
+    onMade(made.User.Email, made);
   };
   return (
     <FormDialog
@@ -91,11 +89,11 @@ export function PeoplePanel({ partner }: PanelProps) {
   const list = useList<User>('/api/v1/users', { partnerId: partner });
   const [inviting, setInviting] = useState(false);
   const [managed, setManaged] = useState<User | null>(null);
-  const [link, setLink] = useState<MadeLink | null>(null);
-  const took = (made: MadeLink) => {
+  const [link, setLink] = useState<{ email: string; made: MadeLink } | null>(null);
+  const took = (email: string, made: MadeLink) => {
     setInviting(false);
     setManaged(null);
-    setLink(made);
+    setLink({ email, made });
     list.reload();
   };
   const none = list.data?.length === 0;
@@ -186,7 +184,7 @@ export function PeoplePanel({ partner }: PanelProps) {
           onLink={took}
         />
       )}
-      {link && <LinkDialog made={link} onClose={() => setLink(null)} />}
+      {link && <LinkDialog {...link} onClose={() => setLink(null)} />}
     </>
   );
 }
