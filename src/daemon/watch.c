@@ -15,7 +15,6 @@
 #define CLIENTS_EVERY_MS 3600000
 #define CLIENTS_FIRST_MS 600000
 #define TIDY_EVERY_MS 10000
-#define PARTNERS_PER_STEP 100
 #define ROWS_MOST 20000
 
 struct watch {
@@ -131,17 +130,13 @@ static void look_at_account(struct watch *w, uint32_t account_no, int32_t today)
 static void look_at_clients(struct watch *w)
 {
     int32_t today = clock_day(env_wall_ms(w->env));
-    struct partner *found[PARTNERS_PER_STEP];
+    struct partner *partner;
     uint32_t before = 0;
-    size_t count;
-    do {
-        count = directory_list_partners(w->directory, before, found, PARTNERS_PER_STEP);
-        for (size_t i = 0; i < count; i++) {
-            before = found[i]->account_no;
-            look_at_account(w, before, today);
-            partner_unref(found[i]);
-        }
-    } while (count == PARTNERS_PER_STEP);
+    while (directory_list_partners(w->directory, before, &partner, 1)) {
+        before = partner->account_no;
+        look_at_account(w, before, today);
+        partner_unref(partner);
+    }
 }
 
 void watch_look(struct watch *w)

@@ -1,15 +1,11 @@
 /* Users and sessions as the JSON documents that the store keeps. All members of the first version
  * are required; what later versions add must have a default. */
-#include "accounts/names.h"
+#include "accounts/document_reader.h"
 #include "people/user.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
-#include <errno.h>
 #include <sodium.h>
-#include <stdlib.h>
-
-#define NUMBER_MAX 100000000
 
 /* --- out -------------------------------------------------------------------------------------- */
 
@@ -85,130 +81,72 @@ void session_print_document(struct buf *to, const struct session *s)
 
 /* --- in --------------------------------------------------------------------------------------- */
 
-/* A document being read; the first member that is missing or wrong is kept. */
-struct person_reader {
-    struct arena *arena;
-    const struct json *document;
-    const char *wrong;
-};
-
-static void wrong(struct person_reader *r, const char *name)
-{
-    if (!r->wrong)
-        r->wrong = name;
-}
-
-static bool has(const struct person_reader *r, const char *name)
-{
-    return json_member(r->document, name) != NULL;
-}
-
-static struct str read_text(struct person_reader *r, const char *name)
-{
-    const struct json *v = json_member(r->document, name);
-    if (v && v->type == JSON_STRING)
-        return v->text;
-    wrong(r, name);
-    return STR("");
-}
-
-static int64_t read_number(struct person_reader *r, const char *name, int64_t least, int64_t most)
-{
-    const struct json *v = json_member(r->document, name);
-    char digits[24] = "";
-    if (v && v->type == JSON_NUMBER && v->text.n < sizeof digits)
-        memcpy(digits, v->text.p, v->text.n);
-    char *end = digits;
-    errno = 0;
-    int64_t n = strtoll(digits, &end, 10);
-    if (end != digits && *end == '\0' && !errno && n >= least && n <= most)
-        return n;
-    wrong(r, name);
-    return least;
-}
-
 /* Bytes in the arena; their number is a multiple of 32. */
-static struct str read_hashes(struct person_reader *r, const char *name)
+static struct str read_hashes(struct document_reader *r, const char *name)
 {
-    struct str hex = read_text(r, name);
+    struct str hex = document_text(r, name);
     unsigned char *bytes = arena_alloc(r->arena, hex.n / 2 + 1);
     size_t n = 0;
     if (sodium_hex2bin(bytes, hex.n / 2 + 1, hex.p, hex.n, NULL, &n, NULL) != 0 || n % 32 != 0 ||
         n != hex.n / 2)
-        wrong(r, name);
+        document_wrong(r, name);
     return (struct str){(const char *)bytes, n};
 }
 
-static void read_hash(struct person_reader *r, const char *name, uint8_t ret_hash[32])
+static void read_hash(struct document_reader *r, const char *name, uint8_t ret_hash[32])
 {
     struct str bytes = read_hashes(r, name);
     if (bytes.n == 32)
         memcpy(ret_hash, bytes.p, 32);
     else
-        wrong(r, name);
+        document_wrong(r, name);
 }
 
-static bool done(const struct person_reader *r, const char *kind, struct str name,
-                 struct str *ret_why)
+static void read_second_factor(struct document_reader *r, struct user *u)
 {
-    if (!r->wrong)
-        return true;
-    struct buf why = {0};
-    buf_printf(&why, "the document of %s %.*s: %s is missing or wrong", kind, STR_ARG(name),
-               r->wrong);
-    *ret_why = arena_str(r->arena, buf_str(&why));
-    buf_free(&why);
-    return false;
-}
-
-static void read_second_factor(struct person_reader *r, struct user *u, const struct vault *vault)
-{
-    if (!vault_open(vault, r->arena, read_text(r, "TotpSecret"), &u->totp_secret,
+    if (!vault_open(r->vault, r->arena, document_text(r, "TotpSecret"), &u->totp_secret,
                     &u->under_second_key) ||
         u->totp_secret.n != TOTP_SECRET_BYTES)
-        wrong(r, "TotpSecret (the master key is another one?)");
-    u->totp_step = read_number(r, "TotpStep", 0, INT64_MAX);
+        document_cannot_open(r, "TotpSecret");
+    u->totp_step = document_number(r, "TotpStep", 0, INT64_MAX);
     u->recovery = read_hashes(r, "RecoverySha256");
 }
 
 bool user_read_document(struct arena *arena, const struct json *document, const struct vault *vault,
                         struct user **ret, struct str *ret_why)
 {
-    struct person_reader r = {.arena = arena, .document = document};
-    const struct json *enabled = json_member(document, "Enabled");
+    struct document_reader r;
+    document_read_begin(&r, arena, document, vault);
     struct user u = {
-        .user_no = (uint32_t)read_number(&r, "UserNo", 1, NUMBER_MAX),
-        .version = (uint64_t)read_number(&r, "Version", 1, INT64_MAX),
-        .account_no = (uint32_t)read_number(&r, "AccountNo", 0, NUMBER_MAX),
-        .id = read_text(&r, "UserId"),
-        .email = read_text(&r, "Email"),
-        .name = read_text(&r, "Name"),
-        .enabled = enabled && enabled->type == JSON_TRUE,
-        .created_ms = read_number(&r, "CreatedMs", 0, INT64_MAX),
-        .last_sign_in_ms = read_number(&r, "LastSignInMs", 0, INT64_MAX),
+        .user_no = (uint32_t)document_number(&r, "UserNo", 1, DOCUMENT_NUMBER_MAX),
+        .version = (uint64_t)document_number(&r, "Version", 1, INT64_MAX),
+        .account_no = (uint32_t)document_number(&r, "AccountNo", 0, DOCUMENT_NUMBER_MAX),
+        .id = document_id(&r, "UserId"),
+        .email = document_text(&r, "Email"),
+        .name = document_text(&r, "Name"),
+        .enabled = document_flag(&r, "Enabled"),
+        .created_ms = document_number(&r, "CreatedMs", 0, INT64_MAX),
+        .last_sign_in_ms = document_number(&r, "LastSignInMs", 0, INT64_MAX),
     };
-    if (!role_parse(read_text(&r, "Role"), &u.role) ||
+    if (!role_parse(document_text(&r, "Role"), &u.role) ||
         role_is_operators(u.role) != (u.account_no == 0))
-        wrong(&r, "Role");
-    if (!account_id_valid(u.id))
-        wrong(&r, "UserId");
-    if (has(&r, "Password"))
-        u.password = read_text(&r, "Password");
+        document_wrong(&r, "Role");
+    fields_text(&r.fields, "Password", 0, SIZE_MAX, &u.password);
     if (u.password.n >= PASSWORD_HASH_BYTES)
-        wrong(&r, "Password");
-    if (has(&r, "TotpSecret"))
-        read_second_factor(&r, &u, vault);
-    if (has(&r, "Link")) {
-        u.link = (enum link_kind)read_number(&r, "Link", LINK_INVITATION, LINK_RESET);
+        document_wrong(&r, "Password");
+    if (fields_given(&r.fields, "TotpSecret"))
+        read_second_factor(&r, &u);
+    if (fields_given(&r.fields, "Link")) {
+        u.link = (enum link_kind)document_number(&r, "Link", LINK_INVITATION, LINK_RESET);
         read_hash(&r, "LinkSha256", u.link_hash);
-        u.link_until_ms = read_number(&r, "LinkUntilMs", 0, INT64_MAX);
-        u.link_made_ms = read_number(&r, "LinkMadeMs", 0, INT64_MAX);
-        u.link_by = has(&r, "LinkBy") ? read_text(&r, "LinkBy") : STR_NONE;
-        if (has(&r, "MailOwedMs"))
-            u.mail_owed_ms = read_number(&r, "MailOwedMs", 0, INT64_MAX);
+        u.link_until_ms = document_number(&r, "LinkUntilMs", 0, INT64_MAX);
+        u.link_made_ms = document_number(&r, "LinkMadeMs", 0, INT64_MAX);
+        fields_text(&r.fields, "LinkBy", 0, SIZE_MAX, &u.link_by);
+        if (fields_given(&r.fields, "MailOwedMs"))
+            u.mail_owed_ms = document_number(&r, "MailOwedMs", 0, INT64_MAX);
     }
-    u.links_from_ms = read_number(&r, "LinksFromMs", 0, INT64_MAX);
-    if (!done(&r, "user", u.id, ret_why))
+    u.links_from_ms = document_number(&r, "LinksFromMs", 0, INT64_MAX);
+    if (!document_read_end(&r, "user", u.id, ret_why))
         return false;
     *ret = user_pack(&u);
     return true;
@@ -217,21 +155,19 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
 bool session_read_document(struct arena *arena, const struct json *document, struct session **ret,
                            struct str *ret_why)
 {
-    struct person_reader r = {.arena = arena, .document = document};
+    struct document_reader r;
+    document_read_begin(&r, arena, document, NULL);
     struct session s = {
-        .id = read_text(&r, "SessionId"),
-        .user_id = read_text(&r, "UserId"),
-        .created_ms = read_number(&r, "CreatedMs", 0, INT64_MAX),
-        .stored_used_ms = read_number(&r, "UsedMs", 0, INT64_MAX),
-        .acting_no = (uint32_t)read_number(&r, "ActingNo", 0, NUMBER_MAX),
-        .address = read_text(&r, "Address"),
+        .id = document_id(&r, "SessionId"),
+        .user_id = document_text(&r, "UserId"),
+        .created_ms = document_number(&r, "CreatedMs", 0, INT64_MAX),
+        .stored_used_ms = document_number(&r, "UsedMs", 0, INT64_MAX),
+        .acting_no = (uint32_t)document_number(&r, "ActingNo", 0, DOCUMENT_NUMBER_MAX),
+        .address = document_text(&r, "Address"),
     };
     read_hash(&r, "Sha256", s.hash);
-    if (has(&r, "Agent"))
-        s.agent = read_text(&r, "Agent");
-    if (!account_id_valid(s.id))
-        wrong(&r, "SessionId");
-    if (!done(&r, "session", s.id, ret_why))
+    fields_text(&r.fields, "Agent", 0, SIZE_MAX, &s.agent);
+    if (!document_read_end(&r, "session", s.id, ret_why))
         return false;
     atomic_init(&s.used_ms, s.stored_used_ms);
     *ret = session_pack(&s);

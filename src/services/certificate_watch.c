@@ -12,7 +12,6 @@
 
 #define CERTIFICATE_WATCH_MAGIC 0xCE47A7C4u
 #define EVERY_MS 30000
-#define ENTRIES_PER_STEP 100
 #define DAY_MS INT64_C(86400000)
 
 struct certificate_watch {
@@ -82,24 +81,20 @@ struct tour {
 
 static void look_at_apps(const struct certificate_watch *w, uint32_t account_no, struct tour *tour)
 {
-    struct app *found[ENTRIES_PER_STEP];
+    struct app *app;
     uint32_t before = 0;
-    size_t count;
-    do {
-        count = directory_list_apps(w->directory, account_no, before, found, ENTRIES_PER_STEP);
-        for (size_t i = 0; i < count; i++) {
-            const struct client_certificate *c = &found[i]->certificate;
-            before = found[i]->app_no;
-            if (c->pem.p && (tour->first_ms == 0 || c->not_after_ms < tour->first_ms))
-                tour->first_ms = c->not_after_ms;
-            if (c->pem.p && certificate_expires_soon(c->not_after_ms, tour->now_ms)) {
-                tour->soon++;
-                if (tour->aloud)
-                    say("client", found[i]->id, c->not_after_ms, tour->now_ms);
-            }
-            app_unref(found[i]);
+    while (directory_list_apps(w->directory, account_no, before, &app, 1)) {
+        const struct client_certificate *c = &app->certificate;
+        before = app->app_no;
+        if (c->pem.p && (tour->first_ms == 0 || c->not_after_ms < tour->first_ms))
+            tour->first_ms = c->not_after_ms;
+        if (c->pem.p && certificate_expires_soon(c->not_after_ms, tour->now_ms)) {
+            tour->soon++;
+            if (tour->aloud)
+                say("client", app->id, c->not_after_ms, tour->now_ms);
         }
-    } while (count == ENTRIES_PER_STEP);
+        app_unref(app);
+    }
 }
 
 void certificate_watch_step(struct certificate_watch *w)
@@ -113,17 +108,13 @@ void certificate_watch_step(struct certificate_watch *w)
     int32_t today = clock_day(tour.now_ms);
     tour.aloud = today != w->said_day;
     w->said_day = today;
-    struct partner *found[ENTRIES_PER_STEP];
+    struct partner *partner;
     uint32_t before = 0;
-    size_t count;
-    do {
-        count = directory_list_partners(w->directory, before, found, ENTRIES_PER_STEP);
-        for (size_t i = 0; i < count; i++) {
-            before = found[i]->account_no;
-            look_at_apps(w, before, &tour);
-            partner_unref(found[i]);
-        }
-    } while (count == ENTRIES_PER_STEP);
+    while (directory_list_partners(w->directory, before, &partner, 1)) {
+        before = partner->account_no;
+        look_at_apps(w, before, &tour);
+        partner_unref(partner);
+    }
     atomic_store(&w->clients_expires_ms, tour.first_ms);
     atomic_store(&w->clients_expiring, tour.soon);
     int64_t listener_ms = atomic_load(&w->listener_expires_ms);
