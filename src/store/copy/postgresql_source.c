@@ -53,9 +53,9 @@ static bool read_objects(struct postgresql_source *s, struct copy_chunk *c)
     return true;
 }
 
-static void take_part(struct copied_report_part *to, const PGresult *r, int row, int column)
+static struct report_part read_part(const PGresult *r, int row, int column)
 {
-    *to = (struct copied_report_part){
+    return (struct report_part){
         .events = pg_int(r, row, column),
         .starts = pg_int(r, row, column + 1),
         .outcomes = pg_int(r, row, column + 2),
@@ -89,10 +89,10 @@ static bool read_reports(struct postgresql_source *s, struct copy_chunk *c)
         c->reports[i] = (struct copied_report){.account_no = (uint32_t)pg_int(r, row, 0),
                                                .day = (int32_t)pg_int(r, row, 1),
                                                .client_no = (uint32_t)pg_int(r, row, 2),
-                                               .active_live = pg_int(r, row, 3),
-                                               .active_any = pg_int(r, row, 4)};
-        take_part(&c->reports[i].parts[0], r, row, 5);
-        take_part(&c->reports[i].parts[1], r, row, 12);
+                                               .sums = {.live = read_part(r, row, 5),
+                                                        .test = read_part(r, row, 12),
+                                                        .active_live = pg_int(r, row, 3),
+                                                        .active_any = pg_int(r, row, 4)}};
     }
     return true;
 }

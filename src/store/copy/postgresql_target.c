@@ -70,7 +70,7 @@ static void write_reports(struct postgresql_target *t, const struct copy_chunk *
         column_int(to++, r->day);
         column_int(to++, r->client_no);
         for (int k = 0; k < 2; k++) {
-            const struct copied_report_part *part = &r->parts[k];
+            const struct report_part *part = k == 0 ? &r->sums.live : &r->sums.test;
             column_int(to++, part->events);
             column_int(to++, part->starts);
             column_int(to++, part->outcomes);
@@ -79,8 +79,8 @@ static void write_reports(struct postgresql_target *t, const struct copy_chunk *
             column_money(to++, part->earnings_micros[0]);
             column_money(to++, part->earnings_micros[1]);
         }
-        column_int(to++, r->active_live);
-        column_int(to++, r->active_any);
+        column_int(to++, r->sums.active_live);
+        column_int(to++, r->sums.active_any);
     }
     send(t, "INSERT INTO report(account_no,day,client_no,live_events,live_starts,live_outcomes,"
             "live_conversions_survey,live_conversions_offer,live_survey_micros,live_offer_micros,"

@@ -152,23 +152,26 @@ static void put_event(struct buf *to, const struct copied_event *c)
         put_attempt(to, &c->log[i]);
 }
 
+static void put_report_part(struct buf *to, const struct report_part *part)
+{
+    put(to, part->events);
+    put(to, part->starts);
+    put(to, part->outcomes);
+    put(to, part->conversions[0]);
+    put(to, part->conversions[1]);
+    put_money(to, part->earnings_micros[0]);
+    put_money(to, part->earnings_micros[1]);
+}
+
 static void put_report(struct buf *to, const struct copied_report *r)
 {
     put(to, r->account_no);
     put(to, r->day);
     put(to, r->client_no);
-    for (int i = 0; i < 2; i++) {
-        const struct copied_report_part *part = &r->parts[i];
-        put(to, part->events);
-        put(to, part->starts);
-        put(to, part->outcomes);
-        put(to, part->conversions[0]);
-        put(to, part->conversions[1]);
-        put_money(to, part->earnings_micros[0]);
-        put_money(to, part->earnings_micros[1]);
-    }
-    put(to, r->active_live);
-    put(to, r->active_any);
+    put_report_part(to, &r->sums.live);
+    put_report_part(to, &r->sums.test);
+    put(to, r->sums.active_live);
+    put(to, r->sums.active_any);
 }
 
 static void put_book(struct buf *to, const struct copied_book *b)

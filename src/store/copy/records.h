@@ -15,6 +15,7 @@
 #include "base/buf.h"
 #include "domain/schedule.h"
 #include "store/books.h"
+#include "store/report_sums.h"
 
 enum copy_section { COPY_OBJECTS = 1, COPY_EVENTS, COPY_REPORTS, COPY_BOOKS, COPY_SECTION_END };
 
@@ -36,11 +37,7 @@ struct copied_event {
 struct copied_report {
     uint32_t account_no, client_no;
     int32_t day;
-    struct copied_report_part { /* 0 live, 1 test */
-        int64_t events, starts, outcomes, conversions[2];
-        __int128 earnings_micros[2];
-    } parts[2];
-    int64_t active_live, active_any;
+    struct report_sums sums;
 };
 
 struct copied_book {

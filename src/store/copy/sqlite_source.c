@@ -74,17 +74,6 @@ static void read_objects(struct sqlite_source *s, struct copy_chunk *c)
     sql_finalize(rows);
 }
 
-static void take_part(struct copied_report_part *to, const struct report_part *from)
-{
-    *to = (struct copied_report_part){
-        .events = from->events,
-        .starts = from->starts,
-        .outcomes = from->outcomes,
-        .conversions = {from->conversions[0], from->conversions[1]},
-        .earnings_micros = {from->earnings_micros[0], from->earnings_micros[1]},
-    };
-}
-
 static void read_reports(struct sqlite_source *s, struct copy_chunk *c)
 {
     struct sql *q = &s->lookup.sql;
@@ -96,16 +85,11 @@ static void read_reports(struct sqlite_source *s, struct copy_chunk *c)
         sql_bind_int(rows, i + 1, s->at.n[i]);
     sql_bind_int(rows, 4, COPY_CHUNK_ROWS);
     while (sql_row(q, rows)) {
-        struct report_sums sums;
         struct copied_report *r = &c->reports[c->count++];
-        report_sums_read(rows, &sums);
         *r = (struct copied_report){.account_no = (uint32_t)sql_int(rows, 0),
                                     .day = (int32_t)sql_int(rows, 1),
-                                    .client_no = (uint32_t)sql_int(rows, 2),
-                                    .active_live = sums.active_live,
-                                    .active_any = sums.active_any};
-        take_part(&r->parts[0], &sums.live);
-        take_part(&r->parts[1], &sums.test);
+                                    .client_no = (uint32_t)sql_int(rows, 2)};
+        report_sums_read(rows, &r->sums);
     }
     sql_finalize(rows);
 }

@@ -145,49 +145,24 @@ static bool write_memtable(struct sqlite_target *t, const struct copy_chunk *c)
 /* --- reports and books -------------------------------------------------------------------------
  */
 
-static void take_part(struct report_part *to, const struct copied_report_part *from)
-{
-    *to = (struct report_part){
-        .events = from->events,
-        .starts = from->starts,
-        .outcomes = from->outcomes,
-        .conversions = {from->conversions[0], from->conversions[1]},
-        .earnings_micros = {from->earnings_micros[0], from->earnings_micros[1]},
-    };
-}
-
 static void write_reports(struct sqlite_target *t, const struct copy_chunk *c)
 {
     for (size_t i = 0; i < c->count; i++) {
         const struct copied_report *r = &c->reports[i];
-        struct report_sums sums = {.active_live = r->active_live, .active_any = r->active_any};
         sqlite3_stmt *s = t->apply.reports.set;
-        take_part(&sums.live, &r->parts[0]);
-        take_part(&sums.test, &r->parts[1]);
         sql_bind_int(s, 1, r->account_no);
         sql_bind_int(s, 2, r->day);
         sql_bind_int(s, 3, r->client_no);
-        report_sums_bind(s, &sums);
+        report_sums_bind(s, &r->sums);
         sql_run(&t->apply.sql, s);
     }
 }
 
 static void write_books(struct sqlite_target *t, const struct copy_chunk *c)
 {
-    for (size_t i = 0; i < c->count; i++) {
-        const struct copied_book *b = &c->books[i];
-        sqlite3_stmt *s = t->apply.ledger.add;
-        sql_bind_int(s, 1, b->key.account_no);
-        sql_bind_int(s, 2, b->key.day);
-        sql_bind_int(s, 3, b->key.app_no);
-        sql_bind_int(s, 4, b->key.lane);
-        sql_bind_int(s, 5, b->key.is_test);
-        sql_bind_int(s, 6, b->state);
-        sql_bind_int(s, 7, b->sums.count);
-        money_bind(s, 8, b->sums.reward_micros);
-        money_bind(s, 10, b->sums.revenue_micros);
-        sql_run(&t->apply.sql, s);
-    }
+    for (size_t i = 0; i < c->count; i++)
+        books_add_sums(&t->apply.sql, t->apply.ledger.add, &c->books[i].key, c->books[i].state,
+                       &c->books[i].sums);
 }
 
 /* The first of them takes the place of what the events have come to. */

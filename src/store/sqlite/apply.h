@@ -191,9 +191,10 @@ void apply_count(struct apply *a, enum callback_state before, enum callback_stat
 void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by);
 /* When the oldest one that waits was accepted; `otherwise`: none does. */
 int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise);
-/* Adds the books to the rows of their days, by a statement of books_prepare; sorts them. */
+/* Adds the sums to their row, by a statement of books_prepare. */
 sqlite3_stmt *books_prepare(struct sql *q);
-void books_write(struct sql *q, sqlite3_stmt *add, struct books *books);
+void books_add_sums(struct sql *q, sqlite3_stmt *add, const struct book_key *key, int state,
+                    const struct statement_sums *sums);
 /* Between transactions: merges counts of attempts that have become old, deletes the oldest ones.
  * `now_ms`: by the retention clock. */
 void apply_delivery_stats_merge(struct apply *a, int64_t now_ms);

@@ -28,8 +28,8 @@ sqlite3_stmt *books_prepare(struct sql *q)
         " count=count+?7," MONEY_ADD("reward", "?8", "?9") "," MONEY_ADD("revenue", "?10", "?11"));
 }
 
-static void add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key, int state,
-                     const struct statement_sums *sums)
+void books_add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key, int state,
+                    const struct statement_sums *sums)
 {
     sql_bind_int(s, 1, key->account_no);
     sql_bind_int(s, 2, key->day);
@@ -43,19 +43,15 @@ static void add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key,
     sql_run(q, s);
 }
 
-void books_write(struct sql *q, sqlite3_stmt *add, struct books *books)
+void apply_books(struct apply *a)
 {
+    struct books *books = &a->ledger.books;
     books_sort(books);
     for (size_t i = 0; i < books->count; i++) {
         const struct book *book = &books->items[i];
         for (int state = 0; state < BOOK_STATES; state++)
             if (book->sums[state].count != 0 || book->sums[state].reward_micros != 0 ||
                 book->sums[state].revenue_micros != 0)
-                add_sums(q, add, &book->key, state, &book->sums[state]);
+                books_add_sums(&a->sql, a->ledger.add, &book->key, state, &book->sums[state]);
     }
-}
-
-void apply_books(struct apply *a)
-{
-    books_write(&a->sql, a->ledger.add, &a->ledger.books);
 }

@@ -2,17 +2,8 @@
  * high * 10^15 + low. */
 #pragma once
 
+#include "store/report_sums.h"
 #include "store/sqlite/sql.h"
-
-struct report_part {
-    int64_t events, starts, outcomes, conversions[2]; /* 0 survey, 1 offer */
-    __int128 earnings_micros[2];
-};
-
-struct report_sums {
-    struct report_part live, test;
-    int64_t active_live, active_any;
-};
 
 /* A sum of money in two columns. */
 __int128 money_read(sqlite3_stmt *s, int at);

@@ -1,0 +1,14 @@
+/* What a store has counted of one account, day and client: reports are made of it. */
+#pragma once
+
+#include <stdint.h>
+
+struct report_part {
+    int64_t events, starts, outcomes, conversions[2]; /* 0 survey, 1 offer */
+    __int128 earnings_micros[2];
+};
+
+struct report_sums {
+    struct report_part live, test;
+    int64_t active_live, active_any;
+};
