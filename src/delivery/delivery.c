@@ -36,7 +36,8 @@ static int route(struct delivery *delivery, lane_no lane)
     int owner = owners_get(delivery->owners, lane);
     if (owner != OWNER_NONE)
         return owner;
-    struct app *app = directory_app_by_no(delivery->directory, (uint32_t)(lane / LANE_KINDS));
+    struct app *app =
+        directory_app_by_no(delivery->options.directory, (uint32_t)(lane / LANE_KINDS));
     if (app) {
         owner = delivery_loop_of(delivery, app, (enum lane_kind)(lane % LANE_KINDS));
         app_unref(app);
@@ -66,15 +67,8 @@ struct delivery *delivery_new_on(const struct delivery_options *options, struct 
 {
     ASSERT(count > 0 && count <= OWNERS_LOOPS_MAX);
     struct delivery *delivery = xcalloc(1, sizeof(*delivery));
-    delivery->store = options->store;
+    delivery->options = *options;
     delivery->leases = store_leases(options->store);
-    delivery->directory = options->directory;
-    delivery->schedule = options->schedule;
-    delivery->disable_lane = options->disable_lane;
-    delivery->on_lane_state = options->on_lane_state;
-    delivery->certificate_told = options->certificate_told;
-    delivery->outcomes_told = options->outcomes_told;
-    delivery->context = options->context;
     delivery->owners = owners_new();
     delivery->count = count;
     delivery->sink.owed = owed;

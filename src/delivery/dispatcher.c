@@ -118,7 +118,7 @@ void dispatcher_set_lane(struct dispatcher *d, struct lane *lane, const struct a
 void dispatcher_refresh(struct dispatcher *d, struct lane *lane)
 {
     struct app *app =
-        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
     dispatcher_set_lane(d, lane, app);
     if (app)
         app_unref(app);
@@ -168,7 +168,8 @@ static void leave(struct dispatcher *d, struct lane *lane)
     lane_no no = lane->no;
     int64_t late_ms = lane->scans.dating.late_ms;
     bool lost = leases_lost(d->delivery->leases, no, lane->fence);
-    struct app *app = directory_app_by_no(d->delivery->directory, (uint32_t)(no / LANE_KINDS));
+    struct app *app =
+        directory_app_by_no(d->delivery->options.directory, (uint32_t)(no / LANE_KINDS));
     int owner =
         app ? delivery_loop_of(d->delivery, app, (enum lane_kind)(no % LANE_KINDS)) : OWNER_NONE;
     if (owner == OWNER_NONE)
@@ -421,7 +422,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->room.bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
     d->inbox.most_bytes = LIMIT_CALLBACKS_HANDED_BYTES / delivery->count;
     d->recording.most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
-    d->shared.give_up_ms = callback_give_up_ms(&delivery->schedule);
+    d->shared.give_up_ms = callback_give_up_ms(&delivery->options.schedule);
     d->clock.mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
     d->clock.wall_ms = outside->wall_ms(outside);
     dispatcher_open_inbox(d);

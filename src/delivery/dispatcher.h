@@ -139,16 +139,8 @@ struct dispatcher {
 };
 
 struct delivery {
-    struct store *store;
-    struct leases *leases; /* NULL: every lane is ours */
-    struct directory *directory;
-    struct schedule schedule;
-    void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
-    void (*on_lane_state)(void *context, const struct lane_notice *notice);
-    void (*certificate_told)(void *context, const struct app *app, enum lane_kind kind,
-                             int64_t expires_ms, bool soon);
-    void (*outcomes_told)(void *context, const struct outcome *items, size_t count);
-    void *context;
+    struct delivery_options options; /* loops and senders: of the start alone */
+    struct leases *leases;           /* NULL: every lane is ours */
     struct owners *owners;
     struct dispatcher **dispatchers;
     size_t count;

@@ -13,8 +13,8 @@ struct lanes_erasure {
 /* A page that was read before the erasure may come after it. */
 static void spoil_page(const struct lanes_erasure *e, struct lane *lane)
 {
-    struct app *app =
-        directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
+                                          (uint32_t)(lane->no / LANE_KINDS));
     if (!app || app->terms.account_no == e->account_no)
         lane_spoil_page(lane);
     if (app)
@@ -44,8 +44,8 @@ static void reread_lane(void *context, struct hash_node *node)
 {
     const struct lanes_erasure *e = context;
     struct lane *lane = CONTAINER_OF(node, struct lane, node);
-    struct app *app =
-        directory_app_by_no(e->dispatcher->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+    struct app *app = directory_app_by_no(e->dispatcher->delivery->options.directory,
+                                          (uint32_t)(lane->no / LANE_KINDS));
     if (app && app->terms.account_no == e->account_no) {
         struct lane_now now = dispatcher_now(e->dispatcher);
         lane_doubt(lane, &now);

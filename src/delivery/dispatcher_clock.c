@@ -74,7 +74,7 @@ void dispatcher_recorded_old(struct dispatcher *d)
 static int64_t latest_ms(const struct dispatcher *d, const struct lane *lane,
                          const struct schedule_place *place, const struct lane_now *now)
 {
-    int64_t wait_ms = schedule_wait_most_ms(&d->delivery->schedule, place);
+    int64_t wait_ms = schedule_wait_most_ms(&d->delivery->options.schedule, place);
     int64_t pause_ms = lane->pace.paused_until_mono_ms - now->mono_ms;
     return now->wall_ms + (place->slot > 0 && pause_ms > wait_ms ? pause_ms : wait_ms);
 }
@@ -132,7 +132,7 @@ static void resend(struct dispatcher *d, const struct lane *lane, const struct c
         .only_states = 1u << (c->was_delivered ? CALLBACK_DELIVERED : CALLBACK_PENDING),
     };
     d->recording.under_way++;
-    store_resend(d->delivery->store, &r->resend);
+    store_resend(d->delivery->options.store, &r->resend);
 }
 
 /* What the lane has in hand meanwhile is dated anew, too, for it may go back to the store; what is

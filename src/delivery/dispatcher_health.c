@@ -39,8 +39,9 @@ static void note_certificate(struct dispatcher *d, struct health *h, const struc
     if (soon ? now_ms - h->certificate_said_ms < SAY_AGAIN_MS : h->certificate_well)
         return;
     h->certificate_well = !soon;
-    if (d->delivery->certificate_told)
-        d->delivery->certificate_told(d->delivery->context, t->app, t->callback->lane, at_ms, soon);
+    if (d->delivery->options.certificate_told)
+        d->delivery->options.certificate_told(d->delivery->options.context, t->app,
+                                              t->callback->lane, at_ms, soon);
     if (!soon)
         return;
     h->certificate_said_ms = now_ms;
@@ -117,14 +118,14 @@ static void tell(struct dispatcher *d, const struct lane *lane, const struct app
                  LOG_C("detail", notice.detail),
                  LOG_C("fix", failed ? attempt_fix(notice.class, notice.status) : ""),
                  LOG_INT("waiting_in_memory", lane->in_ram));
-    if (d->delivery->on_lane_state)
-        d->delivery->on_lane_state(d->delivery->context, &notice);
+    if (d->delivery->options.on_lane_state)
+        d->delivery->options.on_lane_state(d->delivery->options.context, &notice);
 }
 
 static void tell_with_app(struct dispatcher *d, struct lane *lane, enum lane_state before)
 {
     struct app *app =
-        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
     if (!app)
         return;
     tell(d, lane, app, before);

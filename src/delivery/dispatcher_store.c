@@ -29,7 +29,7 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
 static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c,
                        const struct lane_now *now)
 {
-    if (!lane_gives_up(lane, &d->delivery->schedule, c, now))
+    if (!lane_gives_up(lane, &d->delivery->options.schedule, c, now))
         return false;
     struct outcome given_up = {
         .account_no = c->account_no,
@@ -129,7 +129,7 @@ void dispatcher_page(struct dispatcher *d, struct lane *lane, const struct lane_
     if (what->page_kind == PAGE_PROBE)
         destination_give_probe(lane->destination, lane);
     lane_page_asked(lane, what->page_kind);
-    store_page(d->delivery->store, &request->page);
+    store_page(d->delivery->options.store, &request->page);
 }
 
 /* --- outcomes -------------------------------------------------------------------------------- */
@@ -177,12 +177,12 @@ void dispatcher_free_spare_recording(struct dispatcher *d)
 static void tell_outcomes(const struct delivery *delivery, struct outcome_batch *b)
 {
     size_t told = 0;
-    if (!delivery->outcomes_told || b->status != STORE_OK)
+    if (!delivery->options.outcomes_told || b->status != STORE_OK)
         return;
     for (size_t i = 0; i < b->count; i++)
         if (!b->items[i].refused)
             b->items[told++] = b->items[i];
-    delivery->outcomes_told(delivery->context, b->items, told);
+    delivery->options.outcomes_told(delivery->options.context, b->items, told);
 }
 
 static void recorded(struct task *task)
@@ -253,5 +253,5 @@ void dispatcher_submit(struct dispatcher *d)
     d->recording.bytes += r->bytes;
     r->batch.done.run = recorded;
     r->batch.reply_to = d->outside->executor;
-    store_record(d->delivery->store, &r->batch);
+    store_record(d->delivery->options.store, &r->batch);
 }

@@ -144,7 +144,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
 {
     enum lane_kind kind = (enum lane_kind)(lane->no % LANE_KINDS);
     struct app *app =
-        directory_app_by_no(d->delivery->directory, (uint32_t)(lane->no / LANE_KINDS));
+        directory_app_by_no(d->delivery->options.directory, (uint32_t)(lane->no / LANE_KINDS));
     if (!app || app->version != lane->settings.app_version) {
         dispatcher_set_lane(d, lane, app);
         if (app)
@@ -161,8 +161,8 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     bool sick = lane_is_sick(lane); /* before this try counts */
     struct callback *c = lane_take(lane);
     lane_settle_place(lane, &c->place);
-    if (!c->was_delivered &&
-        callback_is_missed(&d->delivery->schedule, &c->place, lane->settings.lane_enabled_ms)) {
+    if (!c->was_delivered && callback_is_missed(&d->delivery->options.schedule, &c->place,
+                                                lane->settings.lane_enabled_ms)) {
         leases_end(d->delivery->leases, lane->no);
         app_unref(app);
         skip(d, lane, c, REASON_DISABLED);
@@ -178,7 +178,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     if (shut && c->manual)
         lane_count_resend(lane, &now);
     if (shut)
-        (void)schedule_pass(&d->delivery->schedule, &c->place, now.wall_ms);
+        (void)schedule_pass(&d->delivery->options.schedule, &c->place, now.wall_ms);
     struct request_source from = {
         .event_id = c->event_id,
         .panelist_id = c->panelist_id,
@@ -270,7 +270,7 @@ static bool is_final_status(struct dispatcher *d, const struct try *t)
 {
     if (t->x.class != ATTEMPT_STATUS)
         return false;
-    struct app *app = directory_app_by_no(d->delivery->directory, t->callback->app_no);
+    struct app *app = directory_app_by_no(d->delivery->options.directory, t->callback->app_no);
     bool is_final = app && final_statuses_have(&app->final_statuses, t->x.status);
     if (app)
         app_unref(app);
@@ -290,7 +290,8 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
         .ended_ms = now->wall_ms,
         .not_before_ms = not_before_ms,
     };
-    return callback_end_of_attempt(&d->delivery->schedule, &c->place, &failed, d->outside->rng);
+    return callback_end_of_attempt(&d->delivery->options.schedule, &c->place, &failed,
+                                   d->outside->rng);
 }
 
 static void judge_gone(struct dispatcher *d, struct try *t)
@@ -301,9 +302,9 @@ static void judge_gone(struct dispatcher *d, struct try *t)
     }
     if (!lane_add_gone(t->lane, url_hash_of(t), t->callback->event_no))
         return;
-    if (d->delivery->disable_lane)
-        d->delivery->disable_lane(d->delivery->context, t->callback->app_no, t->callback->lane,
-                                  t->app->url[t->callback->lane]);
+    if (d->delivery->options.disable_lane)
+        d->delivery->options.disable_lane(d->delivery->options.context, t->callback->app_no,
+                                          t->callback->lane, t->app->url[t->callback->lane]);
 }
 
 /* What of an answer's headers the log keeps: whole lines. A receiver that sends as many as are read
@@ -520,7 +521,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
 {
     const struct event *e = &test->event;
     const char *why = "No URL is configured for this kind of callback.";
-    struct app *app = directory_app_by_no(d->delivery->directory, test->app_no);
+    struct app *app = directory_app_by_no(d->delivery->options.directory, test->app_no);
     if (!app) {
         refuse_test(test, "The app does not exist.");
         return;
