@@ -9,21 +9,7 @@
 #include "store/sqlite/body_block.h"
 #include "store/sqlite/run.h"
 
-bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char **ret_why)
-{
-    *l = (struct event_lookup){0};
-    if (!sql_open(&l->sql, path, vfs, false, ret_why))
-        return false;
-    schema_configure(&l->sql, false, SCHEMA_CACHE_KIB_READER);
-    lookup_prepare(l);
-    if (!sql_failed(&l->sql))
-        return true;
-    *ret_why = xstrdup(l->sql.why);
-    lookup_close(l);
-    return false;
-}
-
-void lookup_prepare(struct event_lookup *l)
+static void prepare(struct event_lookup *l)
 {
     l->row = sql_prepare(&l->sql, "SELECT " ROW_COLUMNS " FROM event WHERE id=?");
     l->status = sql_prepare(&l->sql, "SELECT " STATUS_COLUMNS " FROM event WHERE id=?");
@@ -32,6 +18,20 @@ void lookup_prepare(struct event_lookup *l)
                                        " panelist_hash=? AND occurred_ms>? AND occurred_ms<?"
                                        " AND id>? AND id<?");
     l->last_no = sql_prepare(&l->sql, "SELECT max(id) FROM event WHERE id>=? AND id<=?");
+}
+
+bool lookup_open(struct event_lookup *l, const char *path, const char *vfs, char **ret_why)
+{
+    *l = (struct event_lookup){0};
+    if (!sql_open(&l->sql, path, vfs, false, ret_why))
+        return false;
+    schema_configure(&l->sql, false, SCHEMA_CACHE_KIB_READER);
+    prepare(l);
+    if (!sql_failed(&l->sql))
+        return true;
+    *ret_why = xstrdup(l->sql.why);
+    lookup_close(l);
+    return false;
 }
 
 void lookup_close(struct event_lookup *l)

@@ -41,8 +41,6 @@ struct event_lookup {
 /* Opens a reading connection. */
 MUST_CHECK bool lookup_open(struct event_lookup *l, const char *path, const char *vfs,
                             char **ret_why);
-/* The statements on a connection that is open already (l->sql). */
-void lookup_prepare(struct event_lookup *l);
 void lookup_close(struct event_lookup *l);
 
 /* Adds all keys of a segment to a filter. */

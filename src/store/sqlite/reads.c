@@ -14,9 +14,12 @@
 #define READER_IDLE_MS 5000
 #define READS_CACHE_KIB 4096
 
-void reads_configure(struct event_lookup *l)
+void reader_configure(struct reader *reader)
 {
-    sql_exec_f(&l->sql, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
+    if (reader->is_scans)
+        scans_configure(reader);
+    else
+        sql_exec_f(&reader->lookup.sql, "PRAGMA cache_size=-%d", READS_CACHE_KIB);
 }
 
 /* --- reports ---------------------------------------------------------------------------------- */
@@ -58,7 +61,7 @@ static struct report_row report_row_of(const struct report_query *q, sqlite3_stm
     return row;
 }
 
-enum store_status read_report(struct event_lookup *l, struct report_query *q)
+static enum store_status read_report(struct event_lookup *l, struct report_query *q)
 {
     size_t capacity = 0;
     q->rows = NULL;
@@ -89,7 +92,7 @@ enum store_status read_report(struct event_lookup *l, struct report_query *q)
     return STORE_OK;
 }
 
-enum store_status read_intraday(struct event_lookup *l, struct intraday_query *q)
+static enum store_status read_intraday(struct event_lookup *l, struct intraday_query *q)
 {
     q->complete = meta_get_int(&l->sql, META_INTRADAY_FROM_DAY, INT32_MIN) <= q->day;
     sqlite3_stmt *s = sql_prepare(&l->sql, "SELECT slot,survey_starts,conversions,active_panelists,"
@@ -184,7 +187,7 @@ static int64_t oldest_waiting(struct event_lookup *l, const struct lane_waiting 
     return ms;
 }
 
-enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *w)
+static enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *w)
 {
     sqlite3_stmt *s =
         sql_prepare(&l->sql, "SELECT lane,sum(count) FROM book INDEXED BY book_waiting"
@@ -235,20 +238,24 @@ struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t t
     return queue_take_turn(from, taker, -1);
 }
 
-void *reads_main(void *arg)
+void *reader_main(void *arg)
 {
     struct reader *reader = arg;
     struct sqlite_store *s = reader->store;
     CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    store_thread_begin("store-reads", READER_NICER);
+    bool scans = reader->is_scans;
+    store_thread_begin(scans ? "store-scans" : "store-reads", scans ? APPLIER_NICER : READER_NICER);
     struct sql *q = &reader->lookup.sql;
-    enum cache cache = (enum cache)(CACHE_READS + reader->number);
+    struct queue *from = scans ? &s->to_scans : &s->to_reads;
+    enum cache cache = (enum cache)((scans ? CACHE_SCANS : CACHE_READS) + reader->number);
     struct request *r;
-    while ((r = reader_next(s, &s->to_reads, reader->number, q, cache))->kind != REQUEST_STOP) {
+    while ((r = reader_next(s, from, reader->number, q, cache))->kind != REQUEST_STOP) {
         sql_exec(q, "BEGIN");
-        enum store_status status = read_one(reader, r);
+        enum store_status status = scans ? scan(reader, r) : read_one(reader, r);
         sql_exec(q, "COMMIT");
         if (sql_failed(q)) {
+            if (scans)
+                scan_drop_results(r);
             status = STORE_FAILED;
             sql_recover(q);
         }

@@ -51,6 +51,13 @@ bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char 
 
 /* --- replaying -------------------------------------------------------------------------------- */
 
+struct replay {
+    struct view *view; /* nothing but `active` and its look-ups on the same database */
+    struct apply *apply;
+    size_t apply_bytes; /* a memtable is applied when it has that many */
+    char **ret_why;     /* where a failure's sentence goes (malloc'ed) */
+};
+
 static bool replay_apply(struct replay *r)
 {
     struct memtable *m = r->view->active;
@@ -84,7 +91,8 @@ static bool replay_group(void *context, struct str records, struct journal_posit
     return false;
 }
 
-bool replay_end(struct replay *r)
+/* Applies what is left. */
+static bool apply_rest(struct replay *r)
 {
     if (sql_failed(&r->view->lookup.sql))
         *r->ret_why = xstrdup(r->view->lookup.sql.why);
@@ -115,7 +123,7 @@ bool recover_tail(struct apply *apply, struct view *view, struct disk *disk, con
     struct replay replay = {view, apply, LIMIT_MEMTABLE_BYTES, &why};
     if (journal_read(disk, journal_directory, id, meta_get_position(q), replay_group, &replay,
                      &journal_why) &&
-        replay_end(&replay))
+        apply_rest(&replay))
         return true;
     *ret_why = why ? why : journal_why;
     if (why)

@@ -4,16 +4,6 @@
 #include "store/sqlite/apply.h"
 #include "store/sqlite/view.h"
 
-struct replay {
-    struct view *view; /* nothing but `active` and its look-ups on the same database */
-    struct apply *apply;
-    size_t apply_bytes; /* a memtable is applied when it has that many */
-    char **ret_why;     /* where a failure's sentence goes (malloc'ed) */
-};
-
-/* Applies what is left. */
-MUST_CHECK bool replay_end(struct replay *replay);
-
 /* The directory is this process's alone until *ret_lock is closed; made where it is not there, with
  * its name durable. */
 MUST_CHECK bool recover_lock(struct disk *disk, const char *directory, int *ret_lock,

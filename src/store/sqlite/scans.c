@@ -110,7 +110,7 @@ static enum store_status read_count(struct event_lookup *l, struct callback_coun
     return STORE_OK;
 }
 
-static void drop_results(struct request *r)
+void scan_drop_results(const struct request *r)
 {
     if (r->kind == REQUEST_STATEMENT) {
         struct statement_query *query = r->what;
@@ -130,7 +130,7 @@ static void drop_results(struct request *r)
     }
 }
 
-static enum store_status scan(struct reader *scanner, const struct request *r)
+static enum store_status scan_one(struct reader *scanner, const struct request *r)
 {
     struct event_lookup *l = &scanner->lookup;
     if (r->kind == REQUEST_STATEMENT)
@@ -141,29 +141,11 @@ static enum store_status scan(struct reader *scanner, const struct request *r)
     return read_count(l, r->what);
 }
 
-void *scans_main(void *arg)
+enum store_status scan(struct reader *scanner, const struct request *r)
 {
-    struct reader *scanner = arg;
-    struct sqlite_store *s = scanner->store;
-    CHECK_MAGIC(s, SQLITE_STORE_MAGIC);
-    store_thread_begin("store-scans", APPLIER_NICER);
-    struct sql *q = &scanner->lookup.sql;
-    enum cache cache = (enum cache)(CACHE_SCANS + scanner->number);
-    struct request *r;
-    while ((r = reader_next(s, &s->to_scans, scanner->number, q, cache))->kind != REQUEST_STOP) {
-        scanner->gave_way_us = timing_now_us();
-        atomic_store(&scanner->begun_us, scanner->gave_way_us);
-        sql_exec(q, "BEGIN");
-        enum store_status status = scan(scanner, r);
-        sql_exec(q, "COMMIT");
-        atomic_store(&scanner->begun_us, 0);
-        if (sql_failed(q)) {
-            drop_results(r);
-            status = STORE_FAILED;
-            sql_recover(q);
-        }
-        request_answer(s, r, status);
-    }
-    free(r);
-    return NULL;
+    scanner->gave_way_us = timing_now_us();
+    atomic_store(&scanner->begun_us, scanner->gave_way_us);
+    enum store_status status = scan_one(scanner, r);
+    atomic_store(&scanner->begun_us, 0);
+    return status;
 }

@@ -185,8 +185,8 @@ static void sqlite_start(struct store *store, struct owed_sink *sink)
     ASSERT(pthread_create(&s->writer_thread, NULL, writer_main, s) == 0);
     ASSERT(pthread_create(&s->pages_thread, NULL, pages_main, s) == 0);
     for (size_t i = 0; i < READERS; i++) {
-        ASSERT(pthread_create(&s->readers[i].thread, NULL, reads_main, &s->readers[i]) == 0);
-        ASSERT(pthread_create(&s->scanners[i].thread, NULL, scans_main, &s->scanners[i]) == 0);
+        ASSERT(pthread_create(&s->readers[i].thread, NULL, reader_main, &s->readers[i]) == 0);
+        ASSERT(pthread_create(&s->scanners[i].thread, NULL, reader_main, &s->scanners[i]) == 0);
     }
     scrub_start(s->scrub);
 }
@@ -300,8 +300,9 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     for (size_t i = 0; i < READERS; i++) {
         s->readers[i].store = s->scanners[i].store = s;
         s->readers[i].number = s->scanners[i].number = i;
-        reads_configure(&s->readers[i].lookup);
-        scans_configure(&s->scanners[i]);
+        s->scanners[i].is_scans = true;
+        reader_configure(&s->readers[i]);
+        reader_configure(&s->scanners[i]);
     }
     s->scrub = scrub_new(s, options->scrub_interval_ms);
     applier_publish_numbers(s);

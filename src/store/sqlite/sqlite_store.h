@@ -92,12 +92,14 @@ struct writer {
     size_t first_event;   /* of the group, in the active memtable */
 };
 
-/* A thread of reads.c or of scans.c. There are READERS of each: as no account has two of them at
- * work, one account's reads delay nobody else's, and neither do its scans. */
+/* A thread that reads (reads.c), or reads whole days (scans.c). There are READERS of each: as no
+ * account has two of them at work, one account's reads delay nobody else's, and neither do its
+ * scans. */
 #define READERS QUEUE_TAKERS
 struct reader {
     struct sqlite_store *store;
     size_t number;
+    bool is_scans;
     struct event_lookup lookup;
     pthread_t thread;
     /* Of scans: when the one at work began (0: none is), and when it last gave way. */
@@ -199,8 +201,8 @@ enum page_verdict { PAGE_DONE, PAGE_FAILED, PAGE_READ_AGAIN, PAGE_READ_BEHIND_BA
 enum page_verdict page_filter(struct sqlite_store *s, struct page_work *work);
 
 /* reads.c; arg: a struct reader */
-void *reads_main(void *arg);
-void reads_configure(struct event_lookup *l);
+void *reader_main(void *arg);
+void reader_configure(struct reader *reader);
 /* The next request of a reading thread. One that has had none for a while gives the pages that it
  * has kept back. */
 struct request *reader_next(struct sqlite_store *s, struct queue *from, size_t taker, struct sql *q,
@@ -209,18 +211,15 @@ static inline void store_note_cache(struct sqlite_store *s, struct sql *q, enum 
 {
     atomic_store_explicit(&s->numbers.cache_bytes[which], sql_cache_bytes(q), memory_order_relaxed);
 }
-enum store_status read_report(struct event_lookup *l, struct report_query *query);
-enum store_status read_intraday(struct event_lookup *l, struct intraday_query *query);
 enum store_status read_callback(struct event_lookup *l, uint64_t id, struct callback_get *get);
 enum store_status read_list(struct event_lookup *l, const struct hash_secret *secret, uint64_t id,
                             struct callback_list *list);
 
-enum store_status read_waiting(struct event_lookup *l, struct lane_waiting *waiting);
-
 /* scans.c: reads that look at whole days, on threads of their own, so that no other read ever
- * waits for one. arg: a struct reader */
-void *scans_main(void *arg);
+ * waits for one. */
 void scans_configure(struct reader *scanner);
+enum store_status scan(struct reader *scanner, const struct request *r);
+void scan_drop_results(const struct request *r);
 /* check_books.c */
 enum store_status read_books(struct sqlite_store *s, struct sql *q, struct books_check *check);
 
