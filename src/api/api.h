@@ -11,6 +11,7 @@
 #include "store/store.h"
 
 struct books_watch;
+struct bus;
 struct certificate_watch;
 struct control;
 struct live;
@@ -32,6 +33,7 @@ struct api_options {
     struct people *people;
     struct link_mail *link_mail;
     struct live *live;
+    struct bus *bus; /* NULL: no intake from Kafka */
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;
@@ -48,6 +50,8 @@ struct api *api_new(const struct api_options *options); /* options' texts must o
 void api_free(struct api *api);
 void api_set_reads_per_minute(struct api *api, int32_t reads_per_minute); /* any thread */
 void api_set_accepting(struct api *api, bool accepting); /* false: readyz says 503, ingest too */
+
+void api_count_rejected(struct api *api, size_t events); /* that did not come by HTTP; any thread */
 
 /* Another node asks how endpoints do: answered by store_answer, perhaps. Goes on at the executor;
  * any thread. */

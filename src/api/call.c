@@ -457,7 +457,7 @@ bool call_check_media(struct call *c)
     else if (!media_is_utf8(type))
         call_answer_problem(c, 415, "The body must be UTF-8; Content-Type names another charset.");
     else if (events && intake_format_of(type) == INTAKE_UNSUPPORTED)
-        call_answer_problem(c, 415, "Send events as application/json or application/x-ndjson.");
+        call_answer_problem(c, 415, INTAKE_UNSUPPORTED_TEXT);
     else if (!events && !is_json_type(c, type))
         call_answer_problem(c, 415, "The body must be JSON, with Content-Type: application/json.");
     else

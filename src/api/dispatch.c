@@ -54,6 +54,12 @@ void api_set_accepting(struct api *api, bool accepting)
     atomic_store(&api->accepting, accepting);
 }
 
+void api_count_rejected(struct api *api, size_t events)
+{
+    CHECK_MAGIC(api, API_MAGIC);
+    atomic_fetch_add(&api->events_rejected, (long long)events);
+}
+
 struct api_loop *api_loop_new(struct api *api, struct loop *loop)
 {
     struct api_loop *l = xcalloc(1, sizeof *l);

@@ -4,7 +4,6 @@
 #include "api/live.h"
 #include "api/query.h"
 #include "api/route.h"
-#include "base/limits.h"
 #include "intake/answer.h"
 #include "services/control.h"
 
@@ -78,13 +77,10 @@ static void submit(struct taking *t)
 static void answer_unread(struct taking *t, enum intake_result result, struct str why)
 {
     struct arena arena = t->batch.arena;
-    if (result == INTAKE_TOO_MANY)
-        call_answer_problem(t->c, 413,
-                            "A request can have at most %d events. Send the rest in more requests.",
-                            LIMIT_EVENTS_PER_REQUEST);
-    else
-        call_answer_problem(
-            t->c, 400, "The body cannot be read, and nothing of it was stored: %.*s", STR_ARG(why));
+    struct buf text = {0};
+    intake_print_unread(&text, result, why);
+    call_answer_problem(t->c, result == INTAKE_TOO_MANY ? 413 : 400, "%s", buf_c(&text));
+    buf_free(&text);
     arena_free(&arena);
 }
 

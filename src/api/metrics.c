@@ -4,6 +4,7 @@
 #include "api/process_metrics.h"
 #include "api/route.h"
 #include "base/alloc.h"
+#include "bus/bus.h"
 #include "http/access_log.h"
 #include "operations/operations.h"
 #include "services/books_watch.h"
@@ -361,6 +362,28 @@ static void print_http(struct buf *to)
         metric_print(to, &metrics[i]);
 }
 
+static void print_bus(struct buf *to, const struct bus *bus)
+{
+    struct bus_numbers n;
+    if (!bus)
+        return;
+    bus_get_numbers(bus, &n);
+    const struct metric metrics[] = {
+        {"postbackd_kafka_messages_total", "counter",
+         "Messages whose events are on disk or in the dead-letter topic.", n.messages},
+        {"postbackd_kafka_dead_letters_total", "counter",
+         "Events and messages written to the dead-letter topic.", n.dead_letters},
+        {"postbackd_kafka_lag_messages", "gauge",
+         "Messages of this node's partitions that are not taken in yet.", n.lag},
+        {"postbackd_kafka_partitions", "gauge", "Partitions assigned to this node.", n.partitions},
+        {"postbackd_kafka_brokers_connected", "gauge", "Brokers that are connected.", n.brokers_up},
+        {"postbackd_kafka_paused", "gauge",
+         "1 while the store or the dead-letter topic takes nothing.", n.paused},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        metric_print(to, &metrics[i]);
+}
+
 static void print_accounts(struct buf *to, const struct api *api)
 {
     buf_add_c(to,
@@ -420,6 +443,7 @@ static void measured(struct task *task)
     certificate_watch_get(c->api->options.certificates, &certificates);
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));
+    print_bus(&body, c->api->options.bus);
     print_http(&body);
     print_accounts(&body, c->api);
     print_responses(&body);

@@ -126,6 +126,13 @@ static void check_authorities(struct findings *f, const struct daemon_options *o
     tls_authorities_free(authorities);
 }
 
+/* That the brokers answer is not asked: a start does not need them. */
+static void check_intake(struct findings *f, const struct daemon_options *o)
+{
+    if (o->bus.topics)
+        say(f, true, "intake", "kafka:%s, settings in %s", o->bus.topics, o->bus.config_file);
+}
+
 /* --- the store -------------------------------------------------------------------------------- */
 
 static void count_missing(void *context, const struct store_step *step)
@@ -239,6 +246,7 @@ int command_check(struct settings *s)
     check_certificate(&found, &o);
     check_access_log(&found, &o);
     check_authorities(&found, &o);
+    check_intake(&found, &o);
     check_store(&found, &o);
     check_master_key(&found, &o);
     return found.failed ? 1 : 0;

@@ -38,6 +38,14 @@ const struct option option_table[OPTION_COUNT] = {
         {"read-replica-max-lag", "MS", "1000",
          "Maximum lag of the read replica, and how long a read waits for it, in milliseconds.", S,
          0},
+    [OPTION_INTAKE] = {"intake", "kafka:TOPIC[,TOPIC]", NULL,
+                       "Also take events from these topics of Kafka; requires --kafka-config.", S,
+                       0},
+    [OPTION_KAFKA_CONFIG] =
+        {"kafka-config", "FILE", NULL,
+         "Settings for Kafka, as librdkafka and Java clients name them: lines of `name=value`, "
+         "such as bootstrap.servers=HOST:PORT.",
+         S, 0},
     [OPTION_RETRY_SCHEDULE] =
         {"retry-schedule", "LIST", SCHEDULE_DEFAULT,
          "Delays between attempts, such as 5s,1m,1h. Each varies by 10 percent.", S, 0},

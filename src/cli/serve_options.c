@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sodium.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -245,6 +246,25 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     return true;
 }
 
+static bool read_intake(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
+    struct str intake = settings_text(s, OPTION_INTAKE);
+    o->bus.config_file = text_or_null(s, OPTION_KAFKA_CONFIG);
+    if (!intake.p && !o->bus.config_file)
+        return true;
+    if (!intake.p)
+        return fail(s, ret_why, OPTION_KAFKA_CONFIG, "--intake is needed, too.");
+    if (!str_has_prefix(intake, "kafka:"))
+        return fail(s, ret_why, OPTION_INTAKE, "not kafka:TOPIC[,TOPIC].");
+    o->bus.topics = intake.p + strlen("kafka:");
+    char *why = NULL;
+    if (bus_settings_check(&o->bus, &why))
+        return true;
+    *ret_why = arena_str(&s->arena, str_of(why));
+    free(why);
+    return false;
+}
+
 static bool check_master_key(struct settings *s, const char *variable, struct str text,
                              struct str *ret_why)
 {
@@ -321,5 +341,5 @@ bool serve_options_read(struct settings *s, struct daemon_options *o, struct str
                       ret_why) &&
            read_sources(s, o, ret_why) && read_schedule(s, o, ret_why) &&
            read_keys(s, o, ret_why) && read_outside(s, o, ret_why) && read_mail(s, o, ret_why) &&
-           read_store(s, o, ret_why);
+           read_intake(s, o, ret_why) && read_store(s, o, ret_why);
 }

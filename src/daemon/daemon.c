@@ -110,6 +110,29 @@ static bool open_listener(struct daemon *d, char **ret_why)
     return !d->options.access_log || d->access_log;
 }
 
+static void events_taken(void *context, const struct intake_batch *batch, size_t rejected)
+{
+    struct daemon *d = context;
+    if (batch->count)
+        live_accepted(d->live, batch);
+    api_count_rejected(d->api, rejected);
+}
+
+static bool make_bus(struct daemon *d, char **ret_why)
+{
+    if (!d->options.bus.topics)
+        return true;
+    d->bus = bus_new(&(struct bus_options){.settings = d->options.bus,
+                                           .env = d->env,
+                                           .store = d->store,
+                                           .directory = d->directory,
+                                           .hash_secret = store_hash_secret(d->store),
+                                           .taken = events_taken,
+                                           .context = d},
+                     ret_why);
+    return d->bus != NULL;
+}
+
 static bool make_senders(struct daemon *d, char **ret_why)
 {
     static char agent[64];
@@ -274,6 +297,7 @@ static void make_api(struct daemon *d)
         .people = d->people,
         .link_mail = d->link_mail,
         .live = d->live,
+        .bus = d->bus,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -338,6 +362,8 @@ static void start_threads(struct daemon *d)
     operations_start(d->operations);
     recoveries_start(d->recoveries, d->store, d->delivery);
     api_set_accepting(d->api, true);
+    if (d->bus)
+        bus_start(d->bus, d->control);
     d->watch = watch_new(d->env, d->store, d->directory);
     d->reseal = reseal_new(d->control, d->accounts, d->people);
     say_listening(d);
@@ -354,7 +380,8 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     d->listen_fd = -1;
     waiter_init(&d->waiter);
     d->authorities = tls_authorities_new(d->options.ca_file);
-    if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why)) {
+    if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why) ||
+        !make_bus(d, ret_why)) {
         free_parts(d);
         return NULL;
     }
@@ -409,6 +436,8 @@ static bool stop_in_order(struct daemon *d)
     watch_free(d->watch);
     books_watch_stop(d->books);
     api_set_accepting(d->api, false);
+    if (d->bus)
+        bus_stop(d->bus);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
     for (size_t i = 0; i < d->lap_count; i++) {
@@ -417,6 +446,8 @@ static bool stop_in_order(struct daemon *d)
     }
     for (size_t i = 0; i < d->lap_count + 1; i++)
         waiter_wait(&d->waiter);
+    bus_free(d->bus);
+    d->bus = NULL;
     recoveries_stop(d->recoveries);
     operations_stop(d->operations);
     store_watch(d->store, NULL);
@@ -460,6 +491,7 @@ static void free_parts(struct daemon *d)
         certificate_watch_free(d->certificates);
     if (d->recoveries)
         recoveries_free(d->recoveries);
+    bus_free(d->bus);
     if (d->store)
         store_close(d->store);
     if (d->operations)

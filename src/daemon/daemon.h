@@ -6,6 +6,7 @@
 
 #include "api/api.h"
 #include "base/log.h"
+#include "bus/bus.h"
 #include "domain/destination_rules.h"
 #include "domain/schedule.h"
 #include "mail/mailer.h"
@@ -50,6 +51,7 @@ struct daemon_options {
     struct str operations_email; /* likewise */
     struct mailer_options mail;  /* url NULL: no e-mail is sent */
     int64_t operations_spacing_ms;
+    struct bus_settings bus;    /* topics NULL: events come by HTTP alone */
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;
     const char *version;

@@ -35,6 +35,7 @@ struct daemon {
     struct delivery *delivery;
     struct mailer *mailer; /* NULL: no e-mail is sent */
     struct operations *operations;
+    struct bus *bus; /* NULL: events come by HTTP alone */
     struct api *api;
     struct watch *watch;
     struct watchdog *watchdog;

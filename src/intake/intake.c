@@ -135,11 +135,29 @@ static void keep_texts(struct reading *r, struct candidate *c)
     c->reason = keep(r, c->reason);
 }
 
-static void reject(struct reading *r, uint32_t index, struct str event_id,
+static void reject(struct reading *r, uint32_t index, struct str event_id, struct str source,
                    const struct problems *faults)
 {
     r->out.rejected[r->out.rejected_count++] =
-        (struct intake_rejection){.index = index, .event_id = keep(r, event_id), .faults = *faults};
+        (struct intake_rejection){.index = index,
+                                  .event_id = keep(r, event_id),
+                                  .source = keep(r, source),
+                                  .faults = *faults};
+}
+
+/* Of a string without its quotes. */
+static struct str source_of(const struct json *item)
+{
+    switch (item->type) {
+    case JSON_NULL: return STR("null");
+    case JSON_FALSE: return STR("false");
+    case JSON_TRUE: return STR("true");
+    case JSON_NUMBER:
+    case JSON_STRING:
+    case JSON_ARRAY:
+    case JSON_OBJECT: return item->text;
+    }
+    UNREACHABLE();
 }
 
 static void read_item(struct reading *r, const struct json *object)
@@ -162,7 +180,7 @@ static void read_item(struct reading *r, const struct json *object)
     r->listed += faults.own.count + faults.of_now.count;
     if (faults.own.count) {
         problems_join(&faults.own, &faults.of_now);
-        reject(r, index, item_event_id(&item), &faults.own);
+        reject(r, index, item_event_id(&item), source_of(object), &faults.own);
         return;
     }
     c->refused = faults.of_now.count > 0;
@@ -171,6 +189,7 @@ static void read_item(struct reading *r, const struct json *object)
     c->key = event_key(&r->intake->secret, c->terms->account_no, c->event_id);
     c->content = content_hash(&r->intake->secret, &r->intake->scratch, &item, c);
     keep_texts(r, c);
+    r->out.sources[r->out.count] = keep(r, source_of(object));
     r->out.indexes[r->out.count++] = index;
 }
 
@@ -178,6 +197,7 @@ static void make_room(struct reading *r, size_t items)
 {
     r->out.items = arena_alloc(r->arena, items * sizeof *r->out.items);
     r->out.indexes = arena_alloc(r->arena, items * sizeof *r->out.indexes);
+    r->out.sources = arena_alloc(r->arena, items * sizeof *r->out.sources);
     r->out.refusals = arena_alloc(r->arena, items * sizeof *r->out.refusals);
     r->out.rejected = arena_alloc(r->arena, items * sizeof *r->out.rejected);
 }
@@ -232,7 +252,7 @@ static void read_line(struct reading *r, struct str line)
     }
     struct problems faults = {.arena = r->arena};
     problem_add(&faults, STR(""), "invalid", "the line is not JSON: %.*s", STR_ARG(why));
-    reject(r, r->next_index++, STR_NONE, &faults);
+    reject(r, r->next_index++, STR_NONE, line, &faults);
 }
 
 static enum intake_result read_ndjson(struct reading *r)

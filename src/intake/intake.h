@@ -18,6 +18,8 @@
 
 enum intake_format { INTAKE_JSON, INTAKE_NDJSON, INTAKE_UNSUPPORTED };
 
+#define INTAKE_UNSUPPORTED_TEXT "Send events as application/json or application/x-ndjson."
+
 /* By the media type, whatever its parameters; absent is JSON. */
 enum intake_format intake_format_of(struct str content_type);
 
@@ -32,12 +34,14 @@ struct intake_request {
 struct intake_rejection {
     uint32_t index;      /* in the request, from 0 */
     struct str event_id; /* absent: none that could be shown */
+    struct str source;   /* the item as it was sent */
     struct problems faults;
 };
 
 struct intake_items {
     struct candidate *items;
     uint32_t *indexes;         /* of the items, ascending */
+    struct str *sources;       /* of the items, as they were sent */
     struct problems *refusals; /* of the items that are `refused`: why; else empty */
     size_t count;
     struct intake_rejection *rejected; /* ascending */

@@ -121,7 +121,7 @@ static bool walk_member_name(struct json_walk *w, struct json *node)
 }
 
 /* What stands between the brackets of an array or object, and the closing one. */
-static bool walk_inside(struct json_walk *w, struct json *parent, char close, int depth)
+static bool walk_members(struct json_walk *w, struct json *parent, char close, int depth)
 {
     if (depth > LIMIT_JSON_DEPTH)
         return fault(w, "nested too deeply", w->at);
@@ -150,6 +150,15 @@ static bool walk_inside(struct json_walk *w, struct json *parent, char close, in
         if (c == close)
             return true;
     }
+}
+
+static bool walk_inside(struct json_walk *w, struct json *parent, char close, int depth)
+{
+    size_t begin = w->at;
+    if (!walk_members(w, parent, close, depth))
+        return false;
+    parent->text = (struct str){w->text.p + begin, w->at - begin};
+    return true;
 }
 
 static bool walk_value(struct json_walk *w, struct json *node, int depth)

@@ -23,7 +23,7 @@ struct json {
     enum json_type type;
     uint32_t count;     /* members of an object, elements of an array */
     struct str name;    /* within an object */
-    struct str text;    /* string: unescaped; number: exact text */
+    struct str text;    /* string: unescaped; number, array, object: as it stands in the input */
     struct json *first; /* array, object */
     struct json *next;  /* within its parent */
     /* json_parse_items only: why the name or the string may not be kept (U+0000, a lone surrogate),

@@ -84,7 +84,7 @@ def test_the_manual_names_every_option():
     file = run("--manual", "5").stdout.decode()
     for option in set(offered("serve")) - {"--config"}:
         assert "\\fB%s\\fR = " % option[2:] in file, option
-    assert "\\fBoperator-key\\fR" in file and "config\\fR = " not in file
+    assert "\\fBoperator-key\\fR" in file and "\\fBconfig\\fR = " not in file
     assert_one_line(run("--manual", "7"), 2, "section")
 
 

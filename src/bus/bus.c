@@ -1,0 +1,351 @@
+/* The consumer: messages come, are taken by groups (bus_group.c), what was rejected is written to
+ * the dead-letter topic, and only then their offsets are committed. All of it on one thread, which
+ * runs librdkafka's callbacks, too: they come while it polls, never beside it.
+ *
+ * Partitions are given up whole at every rebalance (range, roundrobin): what waits is forgotten
+ * then, as it is not committed, and whoever has the partitions next reads it again.
+ *
+ * Commits are asked for one at a time and not waited for; the next one says all that the lost one
+ * would have said. */
+#include "bus/bus_inside.h"
+
+#include "base/alloc.h"
+#include "base/log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define BUS_MAGIC 0xB0500001u
+#define POLL_MS 200
+#define RETRY_MS 500
+#define LEAVE_MS 3000
+#define WAITING_MOST 1000
+#define WAITING_BYTES_MOST (512 << 10)
+
+/* --- what librdkafka says --------------------------------------------------------------------- */
+
+void bus_set_connected(struct bus *b)
+{
+    if (b->is_away)
+        log_info("kafka_connected");
+    b->is_away = false;
+    b->said = RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* Connections come and go one by one: only that none is left is worth a warning. */
+static void on_error(rd_kafka_t *rk, int code, const char *reason, void *context)
+{
+    struct bus *b = context;
+    (void)rk;
+    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
+        if (!b->is_away)
+            log_warning("kafka_away", LOG_C("reason", *b->away_reason ? b->away_reason : reason));
+        b->is_away = true;
+        atomic_store(&b->numbers.brokers_up, 0);
+    } else if (code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE ||
+               code == RD_KAFKA_RESP_ERR__TIMED_OUT) {
+        snprintf(b->away_reason, sizeof b->away_reason, "%s", reason);
+    } else if ((int)b->said != code) {
+        b->said = (rd_kafka_resp_err_t)code;
+        log_warning("kafka_error", LOG_C("reason", reason));
+    }
+}
+
+/* From librdkafka's threads: what matters comes as an error, too. */
+static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
+{
+    (void)rk;
+    (void)level;
+    log_debug("kafka_log", LOG_C("facility", facility), LOG_C("text", text));
+}
+
+static bool is_of_rebalance(rd_kafka_resp_err_t error)
+{
+    return error == RD_KAFKA_RESP_ERR_ILLEGAL_GENERATION ||
+           error == RD_KAFKA_RESP_ERR_UNKNOWN_MEMBER_ID ||
+           error == RD_KAFKA_RESP_ERR_REBALANCE_IN_PROGRESS;
+}
+
+static void on_committed(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+                         rd_kafka_topic_partition_list_t *offsets, void *context)
+{
+    struct bus *b = context;
+    (void)offsets;
+    b->is_committing = false;
+    if (!error || error == RD_KAFKA_RESP_ERR__NO_OFFSET)
+        return;
+    b->is_uncommitted = true;
+    if (!is_of_rebalance(error))
+        on_error(rk, error, rd_kafka_err2str(error), b);
+}
+
+/* --- offsets ---------------------------------------------------------------------------------- */
+
+static void commit(struct bus *b)
+{
+    if (!b->is_uncommitted || b->is_committing)
+        return;
+    b->is_uncommitted = false;
+    b->is_committing = rd_kafka_commit(b->consumer, NULL, 1) == RD_KAFKA_RESP_ERR_NO_ERROR;
+}
+
+/* The first n messages are done with. */
+static void finish_messages(struct bus *b, size_t n)
+{
+    rd_kafka_topic_partition_list_t *done = rd_kafka_topic_partition_list_new(1);
+    for (size_t i = 0; i < n; i++) {
+        const rd_kafka_message_t *m = b->waiting[i];
+        const char *topic = rd_kafka_topic_name(m->rkt);
+        rd_kafka_topic_partition_t *p =
+            rd_kafka_topic_partition_list_find(done, topic, m->partition);
+        if (!p)
+            p = rd_kafka_topic_partition_list_add(done, topic, m->partition);
+        p->offset = m->offset + 1;
+    }
+    rd_kafka_offsets_store(b->consumer, done);
+    rd_kafka_topic_partition_list_destroy(done);
+    b->is_uncommitted = true;
+    atomic_fetch_add(&b->numbers.messages, (long long)n);
+}
+
+static void free_messages(struct bus *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        rd_kafka_message_destroy(b->waiting[i]);
+    b->waiting_count -= n;
+    if (b->waiting_count)
+        memmove(b->waiting, b->waiting + n, b->waiting_count * sizeof(rd_kafka_message_t *));
+}
+
+/* --- partitions ------------------------------------------------------------------------------- */
+
+static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+                         rd_kafka_topic_partition_list_t *partitions, void *context)
+{
+    struct bus *b = context;
+    bool is_assigned = error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    if (is_assigned) {
+        bus_set_connected(b);
+        rd_kafka_assign(rk, partitions);
+    } else {
+        group_drop(b);
+        free_messages(b, b->waiting_count);
+        b->is_committing = false; /* one more, behind the one that may be under way */
+        commit(b);
+        rd_kafka_assign(rk, NULL);
+    }
+    int count = is_assigned ? partitions->cnt : 0;
+    atomic_store(&b->numbers.partitions, count);
+    log_info("kafka_partitions", LOG_INT("assigned", count));
+}
+
+static void set_paused(struct bus *b, bool is_paused, const char *reason)
+{
+    rd_kafka_topic_partition_list_t *all = NULL;
+    if (atomic_load(&b->numbers.paused) == is_paused)
+        return;
+    atomic_store(&b->numbers.paused, is_paused);
+    if (rd_kafka_assignment(b->consumer, &all) == RD_KAFKA_RESP_ERR_NO_ERROR) {
+        if (is_paused)
+            rd_kafka_pause_partitions(b->consumer, all);
+        else
+            rd_kafka_resume_partitions(b->consumer, all);
+        rd_kafka_topic_partition_list_destroy(all);
+    }
+    if (is_paused)
+        log_warning("kafka_paused", LOG_C("reason", reason));
+    else
+        log_info("kafka_resumed");
+}
+
+/* --- the thread ------------------------------------------------------------------------------- */
+
+/* Callbacks run in here. Whether a message came. */
+static bool poll_message(struct bus *b, int wait_ms)
+{
+    rd_kafka_message_t *m = rd_kafka_consumer_poll(b->consumer, wait_ms);
+    if (!m)
+        return false;
+    if (m->err) {
+        if (m->err != RD_KAFKA_RESP_ERR__PARTITION_EOF)
+            on_error(b->consumer, m->err, rd_kafka_message_errstr(m), b);
+        rd_kafka_message_destroy(m);
+        return false;
+    }
+    b->waiting =
+        xgrow(b->waiting, &b->waiting_room, b->waiting_count + 1, sizeof(rd_kafka_message_t *));
+    b->waiting[b->waiting_count++] = m;
+    return true;
+}
+
+static void gather(struct bus *b)
+{
+    size_t bytes = 0;
+    int wait_ms = POLL_MS;
+    while (b->waiting_count < WAITING_MOST && bytes < WAITING_BYTES_MOST &&
+           poll_message(b, wait_ms)) {
+        bytes += b->waiting[b->waiting_count - 1]->len;
+        wait_ms = 0;
+    }
+}
+
+static const char *why_not_stored(struct bus *b, enum store_status status)
+{
+    struct store_numbers n;
+    if (status == STORE_REFUSED)
+        return "the database refuses these events; see statement_refused";
+    store_get_numbers(b->options.store, &n);
+    return n.refusal == STORE_TAKES ? "the store is busy or away" : store_refusal_text(n.refusal);
+}
+
+/* Takes the first messages one step further. False: it has to be tried again, *ret_why. */
+static bool take_group(struct bus *b, const char **ret_why)
+{
+    struct group *g = &b->group;
+    enum store_status status = g->is_durable ? STORE_OK : group_store(b);
+    if (status != STORE_OK) {
+        *ret_why = why_not_stored(b, status);
+        return false;
+    }
+    if (!dead_letters_write(b->dead_letters, g->letters, g->letter_count, &b->stopping, ret_why))
+        return false;
+    if (g->letter_count) {
+        atomic_fetch_add(&b->numbers.dead_letters, (long long)g->letter_count);
+        log_warning("kafka_dead_letters", LOG_INT("count", g->letter_count),
+                    LOG_STR("first_reason", g->letters[0].reason));
+    }
+    size_t n = g->messages;
+    finish_messages(b, n);
+    group_drop(b);
+    free_messages(b, n);
+    return true;
+}
+
+/* While it waits it polls, so that the group does not think it dead. A message that was on its way
+ * when partitions were paused waits behind the others. */
+static void take_waiting(struct bus *b)
+{
+    const char *why = NULL;
+    while (b->waiting_count && !atomic_load(&b->stopping)) {
+        if (take_group(b, &why)) {
+            set_paused(b, false, NULL);
+        } else if (!atomic_load(&b->stopping)) {
+            set_paused(b, true, why);
+            poll_message(b, RETRY_MS);
+        }
+    }
+    if (!b->waiting_count) /* a rebalance may have taken them */
+        set_paused(b, false, NULL);
+}
+
+static void leave(struct bus *b)
+{
+    int64_t until_ms = env_mono_ms(b->options.env) + LEAVE_MS;
+    b->is_committing = false;
+    commit(b);
+    rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(b->consumer);
+    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(b->consumer, queue);
+    while (!error && !rd_kafka_consumer_closed(b->consumer) &&
+           env_mono_ms(b->options.env) < until_ms) {
+        poll_message(b, 20);
+        free_messages(b, b->waiting_count);
+    }
+    if (error)
+        rd_kafka_error_destroy(error);
+    rd_kafka_queue_destroy(queue);
+}
+
+static void *run(void *context)
+{
+    struct bus *b = context;
+    CHECK_MAGIC(b, BUS_MAGIC);
+    while (!atomic_load(&b->stopping)) {
+        gather(b);
+        take_waiting(b);
+        commit(b);
+    }
+    group_drop(b);
+    free_messages(b, b->waiting_count);
+    leave(b);
+    return NULL;
+}
+
+/* --- life ------------------------------------------------------------------------------------- */
+
+static void set_callbacks(struct bus *b, struct bus_config *config)
+{
+    rd_kafka_conf_set_opaque(config->consumer, b);
+    rd_kafka_conf_set_error_cb(config->consumer, on_error);
+    rd_kafka_conf_set_rebalance_cb(config->consumer, on_rebalance);
+    rd_kafka_conf_set_offset_commit_cb(config->consumer, on_committed);
+    rd_kafka_conf_set_stats_cb(config->consumer, bus_take_statistics);
+    rd_kafka_conf_set_log_cb(config->consumer, on_log);
+    rd_kafka_conf_set_log_cb(config->producer, on_log);
+}
+
+static bool connect_clients(struct bus *b, char **ret_why)
+{
+    struct bus_config config;
+    char why[512] = "";
+    if (!bus_config_read(&config, &b->options.settings, ret_why))
+        return false;
+    set_callbacks(b, &config);
+    b->consumer = rd_kafka_new(RD_KAFKA_CONSUMER, config.consumer, why, sizeof why);
+    if (b->consumer) {
+        config.consumer = NULL;
+        rd_kafka_poll_set_consumer(b->consumer);
+        b->dead_letters = dead_letters_new(&config, ret_why);
+        if (b->dead_letters)
+            rd_kafka_subscribe(b->consumer, config.topics);
+    } else {
+        *ret_why = xprintf("kafka-config: %s", why);
+    }
+    bus_config_free(&config);
+    return b->dead_letters != NULL;
+}
+
+struct bus *bus_new(const struct bus_options *options, char **ret_why)
+{
+    struct bus *b = xcalloc(1, sizeof *b);
+    b->magic = BUS_MAGIC;
+    b->options = *options;
+    waiter_init(&b->waiter);
+    b->intake = intake_new(options->directory, options->hash_secret);
+    if (connect_clients(b, ret_why))
+        return b;
+    bus_free(b);
+    return NULL;
+}
+
+void bus_start(struct bus *b, struct control *control)
+{
+    CHECK_MAGIC(b, BUS_MAGIC);
+    b->control = control;
+    ASSERT(pthread_create(&b->thread, NULL, run, b) == 0);
+    pthread_setname_np(b->thread, "kafka");
+    b->is_started = true;
+}
+
+void bus_stop(struct bus *b)
+{
+    CHECK_MAGIC(b, BUS_MAGIC);
+    atomic_store(&b->stopping, true);
+}
+
+void bus_free(struct bus *b)
+{
+    if (!b)
+        return;
+    CHECK_MAGIC(b, BUS_MAGIC);
+    bus_stop(b);
+    if (b->is_started)
+        pthread_join(b->thread, NULL);
+    dead_letters_free(b->dead_letters);
+    if (b->consumer)
+        rd_kafka_destroy_flags(b->consumer, RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE);
+    intake_free(b->intake);
+    waiter_free(&b->waiter);
+    free(b->waiting);
+    b->magic = 0;
+    free(b);
+}

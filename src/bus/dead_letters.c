@@ -1,0 +1,142 @@
+/* The dead-letter topic: what cannot be taken in, with the reason and where it stood. Letters are
+ * written in rounds, and none is in librdkafka's hands between two of them: their memory goes with
+ * the messages that they are about. */
+#include "bus/bus_inside.h"
+
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+#define WAIT_MS 100
+
+struct dead_letters {
+    rd_kafka_t *producer;
+    char *topic;
+    const char *why; /* the latest failure's */
+};
+
+static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *m, void *context)
+{
+    struct dead_letters *to = context;
+    struct letter *l = m->_private;
+    (void)rk;
+    l->is_written = m->err == RD_KAFKA_RESP_ERR_NO_ERROR;
+    if (m->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        l->is_cut = true;
+    if (m->err)
+        to->why = rd_kafka_err2str(m->err);
+}
+
+struct dead_letters *dead_letters_new(struct bus_config *config, char **ret_why)
+{
+    char why[512];
+    struct dead_letters *to = xcalloc(1, sizeof *to);
+    rd_kafka_conf_set_opaque(config->producer, to);
+    rd_kafka_conf_set_dr_msg_cb(config->producer, on_written);
+    to->topic = xstrdup(config->dead_letters);
+    to->producer = rd_kafka_new(RD_KAFKA_PRODUCER, config->producer, why, sizeof why);
+    if (to->producer) {
+        config->producer = NULL;
+        return to;
+    }
+    *ret_why = xprintf("kafka-config: %s", why);
+    dead_letters_free(to);
+    return NULL;
+}
+
+void dead_letters_free(struct dead_letters *to)
+{
+    if (!to)
+        return;
+    if (to->producer)
+        rd_kafka_destroy(to->producer);
+    free(to->topic);
+    free(to);
+}
+
+static void add_header(rd_kafka_headers_t *to, const char *name, struct str value)
+{
+    rd_kafka_header_remove(to, name); /* of an earlier life as a dead letter */
+    if (value.p)
+        rd_kafka_header_add(to, name, -1, value.p, (ssize_t)value.n);
+}
+
+static void add_number(rd_kafka_headers_t *to, const char *name, int64_t n)
+{
+    struct buf text = {0};
+    buf_add_int(&text, n);
+    add_header(to, name, buf_str(&text));
+    buf_free(&text);
+}
+
+static rd_kafka_headers_t *headers_of(const struct letter *l)
+{
+    rd_kafka_headers_t *theirs = NULL, *h;
+    if (rd_kafka_message_headers(l->of, &theirs) == RD_KAFKA_RESP_ERR_NO_ERROR)
+        h = rd_kafka_headers_copy(theirs);
+    else
+        h = rd_kafka_headers_new(8);
+    add_header(h, "Postbackd-Reason", l->reason);
+    add_header(h, "Postbackd-Field", l->field);
+    add_header(h, "Postbackd-Code", l->code);
+    add_header(h, "Postbackd-Rejection", l->rejection);
+    add_header(h, "Postbackd-Source-Topic", str_of(rd_kafka_topic_name(l->of->rkt)));
+    add_number(h, "Postbackd-Source-Partition", l->of->partition);
+    add_number(h, "Postbackd-Source-Offset", l->of->offset);
+    if (l->is_cut)
+        add_number(h, "Postbackd-Value-Bytes", (int64_t)l->value.n);
+    return h;
+}
+
+static void produce(struct dead_letters *to, struct letter *l)
+{
+    rd_kafka_headers_t *headers = headers_of(l);
+    bool has_value = l->value.p && !l->is_cut;
+    const rd_kafka_vu_t parts[] = {
+        {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = to->topic},
+        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {l->of->key, l->of->key_len}},
+        {.vtype = RD_KAFKA_VTYPE_VALUE,
+         .u.mem = {has_value ? (void *)(uintptr_t)l->value.p : NULL, has_value ? l->value.n : 0}},
+        {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
+        {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = l},
+    };
+    rd_kafka_error_t *error = rd_kafka_produceva(to->producer, parts, ARRAY_LEN(parts));
+    if (!error)
+        return;
+    if (rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
+        l->is_cut = true;
+    to->why = rd_kafka_err2str(rd_kafka_error_code(error));
+    rd_kafka_headers_destroy(headers);
+    rd_kafka_error_destroy(error);
+}
+
+/* How much is left to do: a letter that is tried without its value is less. */
+static size_t count_left(const struct letter *letters, size_t count)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < count; i++)
+        left += letters[i].is_written ? 0 : letters[i].is_cut ? 1 : 2;
+    return left;
+}
+
+bool dead_letters_write(struct dead_letters *to, struct letter *letters, size_t count,
+                        const atomic_bool *stopping, const char **ret_why)
+{
+    size_t left = count_left(letters, count), before;
+    if (!left)
+        return true;
+    do {
+        before = left;
+        for (size_t i = 0; i < count; i++)
+            if (!letters[i].is_written)
+                produce(to, &letters[i]);
+        while (rd_kafka_outq_len(to->producer) > 0) {
+            if (atomic_load(stopping))
+                rd_kafka_purge(to->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+            rd_kafka_poll(to->producer, WAIT_MS);
+        }
+        left = count_left(letters, count);
+    } while (left > 0 && left < before && !atomic_load(stopping));
+    *ret_why = to->why;
+    return left == 0;
+}
