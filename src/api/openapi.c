@@ -31,6 +31,7 @@ static const char *const tag_names[TAG_COUNT][2] = {
     [TAG_PEOPLE] = {"People", "Who signs in to the dashboard, and the audit log."},
     [TAG_SESSIONS] = {"Sessions", "Signing in and out, passwords, second factors, links."},
     [TAG_OPERATION] = {"Operation", "Probes, metrics, and what only operators ask for."},
+    [TAG_WEBHOOKS] = {"Webhooks", "What is sent to servers of partners and operators."},
 };
 
 static void print_tags(struct json_writer *w)
@@ -78,7 +79,7 @@ static void print_path_parameters(struct json_writer *w, const struct route *rou
         if (segment.n < 3 || segment.p[0] != '{')
             continue;
         struct buf name = {0};
-        buf_printf(&name, "path%.*s", (int)segment.n - 2, segment.p + 1);
+        buf_printf(&name, "path.%.*s", (int)segment.n - 2, segment.p + 1);
         print_reference(w, "parameters", buf_str(&name));
         buf_free(&name);
     }
@@ -91,7 +92,7 @@ static void print_parameters(struct json_writer *w, const struct route *route)
     for (const struct route_parameter *p = route->parameters; p && p->name; p++)
         print_reference(w, "parameters", str_of(p->component));
     if (route->subject != SUBJECT_NONE)
-        print_reference(w, "parameters", STR("partnerId"));
+        print_reference(w, "parameters", STR("query.partnerId"));
     if (route->flags & ROUTE_VERSIONED && route->method == HTTP_PATCH)
         print_reference(w, "parameters", STR("IfMatch"));
     if (route->flags & ROUTE_VERSIONED && route->method == HTTP_GET)

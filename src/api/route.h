@@ -47,6 +47,7 @@ enum route_tag {
     TAG_PEOPLE,
     TAG_SESSIONS,
     TAG_OPERATION,
+    TAG_WEBHOOKS, /* of openapi_webhooks.json only */
     TAG_COUNT,
 };
 

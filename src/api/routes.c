@@ -4,7 +4,7 @@
 
 #define P(name)                                                                                    \
     {                                                                                              \
-        name, name                                                                                 \
+        name, "query." name                                                                        \
     }
 
 static const struct route_parameter p_events[] = {P("deliver"), {0}};
@@ -13,8 +13,8 @@ static const struct route_parameter p_callbacks[] = {
     P("rewardId"), P("panelistId"), P("rewardType"), P("state"),  P("appId"), P("from"),  P("to"),
     P("class"),    P("status"),     P("bodies"),     P("format"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_forwards[] = {P("rewardId"), {0}};
-static const struct route_parameter p_rewards[] = {P("appId"),         P("limit"),  P("after"),
-                                                   {"day", "feedDay"}, P("format"), {0}};
+static const struct route_parameter p_rewards[] = {
+    P("appId"), P("limit"), P("after"), {"day", "query.feedDay"}, P("format"), {0}};
 static const struct route_parameter p_earnings[] = {
     P("startDate"), P("endDate"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_search[] = {P("text"), P("after"), {0}};
@@ -114,10 +114,10 @@ const struct route api_routes[] = {
     {HTTP_PATCH, "/api/v1/apps/{AppId}", SCOPE_APPS_WRITE, VERSIONED, SUBJECT_APP, NULL, "AppPatch",
      "App", 200, TAG_APPS, "changeApp", "Change an app (RFC 7396; null clears a URL).", app_patch},
     {HTTP_POST, "/api/v1/apps/{AppId}/clients", SCOPE_APPS_WRITE, CONFLICT | VERSIONED, SUBJECT_APP,
-     NULL, "ClientCreate", "Client", 201, TAG_APPS, "createClient", "Create a client.",
+     NULL, "AppClientCreate", "AppClient", 201, TAG_APPS, "createClient", "Create a client.",
      clients_post},
     {HTTP_GET, "/api/v1/apps/{AppId}/clients", SCOPE_APPS_READ, READ | PACKED, SUBJECT_APP, p_list,
-     NULL, "ClientList", 200, TAG_APPS, "listClients", "List an app's clients.", clients_list},
+     NULL, "AppClientList", 200, TAG_APPS, "listClients", "List an app's clients.", clients_list},
     {HTTP_GET, "/api/v1/apps/{AppId}/secret", SCOPE_APPS_WRITE, READ, SUBJECT_APP, NULL, NULL,
      "Secret", 200, TAG_APPS, "getSecret", "Show the Callback Secret; recorded in the audit log.",
      app_secret_get},
@@ -155,9 +155,9 @@ const struct route api_routes[] = {
      account_endpoints},
 
     {HTTP_GET, "/api/v1/clients/{ClientId}", SCOPE_APPS_READ, READ | VERSIONED, SUBJECT_CLIENT,
-     NULL, NULL, "Client", 200, TAG_APPS, "getClient", "Read a client.", client_get},
+     NULL, NULL, "AppClient", 200, TAG_APPS, "getClient", "Read a client.", client_get},
     {HTTP_PATCH, "/api/v1/clients/{ClientId}", SCOPE_APPS_WRITE, VERSIONED, SUBJECT_CLIENT, NULL,
-     "ClientPatch", "Client", 200, TAG_APPS, "changeClient", "Change a client (RFC 7396).",
+     "AppClientPatch", "AppClient", 200, TAG_APPS, "changeClient", "Change a client (RFC 7396).",
      client_patch},
 
     {HTTP_GET, "/api/v1/callbacks", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_SIDE, p_callbacks,

@@ -22,8 +22,8 @@ def draw(dice, schema, document):
 
 
 def any_value(dice, schema, document):
-    branches = schema.get("anyOf") or schema.get("oneOf")
-    if [b.get("type") for b in branches or []] == ["number", "string"]:  # an amount: as text it has the same bounds
+    branches = [look_up(b, document) for b in schema.get("anyOf", ())]
+    if [b.get("type") for b in branches] == ["number", "string"]:  # an amount: as text it has the same bounds
         amount = draw(dice, branches[0], document)
         return amount if dice.random() < 0.5 else "%.6f" % amount
     if branches:

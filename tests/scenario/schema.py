@@ -6,7 +6,7 @@ from decimal import Decimal
 
 ANNOTATIONS = {"description", "examples", "default", "deprecated", "contentMediaType"}
 KNOWN = ANNOTATIONS | {
-    "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf", "format",
+    "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "format",
     "minimum", "maximum", "exclusiveMinimum", "multipleOf", "pattern", "minLength", "maxLength", "x-max-bytes",
     "minItems", "maxItems"}
 
@@ -46,11 +46,8 @@ def faults(value, schema, document, at="$"):
     if "$ref" in schema:
         return faults(value, look_up(schema, document), document, at)
     found = []
-    for word, wanted in (("anyOf", None), ("oneOf", 1)):
-        if word in schema:
-            good = sum(not faults(value, s, document, at) for s in schema[word])
-            if not good or (wanted and good != wanted):
-                found.append("%s: %r: %d of %s fit" % (at, value, good, word))
+    if "anyOf" in schema and all(faults(value, s, document, at) for s in schema["anyOf"]):
+        found.append("%s: %r: none of anyOf fits" % (at, value))
     if "type" in schema:
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if not any(is_type(value, n) for n in names):

@@ -59,6 +59,8 @@ def test_operations_have_names_and_groups(document):
     assert len(set(names)) == len(names) and all(re.fullmatch("[a-z][A-Za-z]+", n) for n in names)
     groups = {t["name"] for t in document["tags"]}
     assert {t for o in found for t in o["tags"]} == groups and all(len(o["tags"]) == 1 for o in found)
+    sent = {t for item in document["webhooks"].values() for t in item["post"]["tags"]}
+    assert sent == {"Webhooks"}  # a generator makes a file of each tag, and of these another one
     assert all(o["summary"] for o in found) and all(t["description"] for t in document["tags"])
 
 
@@ -94,6 +96,27 @@ def test_fields_have_no_defaults(document):
     """openapi-typescript takes a field with a default for one that must be given: descriptions say it."""
     for schema in document["components"]["schemas"].values():
         assert not any("default" in inner for node in nodes(schema) for inner in node.get("properties", {}).values())
+
+
+def test_numbers_say_how_wide_they_are(document):
+    """Without a format, generators make 32 bits of them: int in Java, float32 in Go."""
+    for node in nodes(document):
+        kinds = node.get("type") if isinstance(node.get("type"), list) else [node.get("type")]
+        if "number" in kinds:
+            assert node["format"] == "double", node
+        if "integer" in kinds:
+            assert ("format" in node) == (node.get("maximum", 2**63) >= 2**31), node
+
+
+def test_names_of_components_are_types_of_their_own(document):
+    """Go's types have one name space, without regard for the case of the first letter; Client is the client's own."""
+    names = [name[:1].upper() + name[1:] for kind, members in document["components"].items()
+             if kind in ("schemas", "parameters") for name in members]
+    assert len(set(names)) == len(names) and "Client" not in names
+    for schema in document["components"]["schemas"].values():
+        for node in nodes(schema):
+            assert node.get("type") != "null" or len(node) == 1
+            assert not isinstance(node.get("type"), list) or node["type"][1:] == ["null"], node
 
 
 def test_each_route_of_the_sources_is_described(document):
