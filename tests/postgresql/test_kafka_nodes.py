@@ -1,0 +1,42 @@
+"""Events from Kafka at two nodes on one database: one group, and any event at any node."""
+import json
+
+import kafka
+import nodes
+from harness import Account, eventually
+
+
+def partitions(d):
+    return d.metrics()["postbackd_kafka_partitions"]
+
+
+def test_two_nodes_share_the_partitions_and_lose_nothing(tmp_path, database):
+    broker, cluster = kafka.Kafka(), nodes.Cluster(tmp_path, database)
+    broker.ask("topic", "events", 4)
+    _, topics, _, path = kafka.options(tmp_path, broker.bootstrap, "events")
+    env = {"POSTBACKD_INTAKE": topics, "POSTBACKD_KAFKA_CONFIG": path}
+    try:
+        a = cluster.start("a", env=env)
+        account, sent = Account(a), 0
+        key = account.key("reports:read")
+
+        def produce(count):
+            nonlocal sent
+            for _ in range(count):
+                broker.produce("events", json.dumps(account.event("n-%d" % sent)), partition=sent % 4)
+                sent += 1
+        produce(20)
+        b = cluster.start("b", env=env)
+        produce(20)  # while partitions move
+        eventually(lambda: partitions(a) == 2 and partitions(b) == 2, 60)
+        produce(20)
+        a.kill()
+        produce(20)
+        eventually(lambda: partitions(b) == 4, 60)
+        eventually(lambda: sum(broker.committed("events", p) for p in range(4)) == sent, 60, 0.2)
+        rows = b.api(key).get("/api/v1/reports/earnings").json["Rows"]
+        assert sum(row["Earnings"] for row in rows) == sent
+        assert broker.read(kafka.DEAD) == []
+    finally:
+        cluster.stop()
+        broker.close()
