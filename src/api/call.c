@@ -272,25 +272,6 @@ void call_abort_pieces(struct call *c)
     http_respond_abort(c->r);
 }
 
-static const char *status_title(int status)
-{
-    switch (status) {
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
-    case 409: return "Conflict";
-    case 412: return "Precondition Failed";
-    case 413: return "Content Too Large";
-    case 415: return "Unsupported Media Type";
-    case 429: return "Too Many Requests";
-    case 503: return "Service Unavailable";
-    default: return "Internal Server Error";
-    }
-}
-
 /* Problems of the query are named Parameter, those of a body Field. */
 static void print_errors(struct json_writer *w, const struct call *c, bool of_query)
 {
@@ -315,7 +296,7 @@ static void answer_problem(struct call *c, int status, struct str detail, bool o
     json_write_to(&w, &body);
     json_object(&w);
     json_key_c(&w, "type", "about:blank");
-    json_key_c(&w, "title", status_title(status));
+    json_key_c(&w, "title", http_status_title(status));
     json_key_int(&w, "status", status);
     json_key_string(&w, "detail", detail);
     if (c->problems.count)
