@@ -63,6 +63,14 @@ MUST_CHECK bool secrets_rotate(struct secrets *s, struct str next, int64_t now_m
 #define CLIENT_MAGIC 0xacc07003u
 #define API_KEY_MAGIC 0xacc07004u
 
+/* What an OperationsUrl takes. */
+enum operations_format {
+    OPERATIONS_STANDARD,
+    OPERATIONS_SLACK,
+    OPERATIONS_TEAMS,
+    OPERATIONS_DISCORD
+};
+
 struct partner {
     uint32_t magic;
     atomic_uint refs;
@@ -72,7 +80,8 @@ struct partner {
     uint32_t cluster; /* which of several has its events; never changes */
     struct str id, name;
     struct str operations_url, operations_email; /* absent: none */
-    struct secrets operations_secrets;           /* what messages to it are signed with */
+    enum operations_format operations_format;
+    struct secrets operations_secrets; /* what messages to it are signed with */
     bool under_second_key; /* the stored document is sealed under the vault's second key */
 };
 

@@ -7,7 +7,8 @@
 static const struct field_rule partner_rules[] = {
     {"PartnerId", true, false},      {"Name", true, true},
     {"Enabled", true, true},         {"OperationsUrl", true, true},
-    {"OperationsEmail", true, true}, {"Cluster", true, false},
+    {"OperationsEmail", true, true}, {"OperationsFormat", true, true},
+    {"Cluster", true, false},
 };
 
 static const struct field_rule client_rules[] = {
@@ -23,6 +24,7 @@ static void partner_fields(const struct fields *f, bool sends_mail, struct partn
     fields_operators_only(f, "Enabled");
     fields_bool(f, "Enabled", &p->enabled);
     fields_url(f, "OperationsUrl", &p->operations_url);
+    fields_operations_format(f, "OperationsFormat", &p->operations_format);
     fields_email(f, "OperationsEmail", &p->operations_email);
     if (fields_given(f, "OperationsEmail") && p->operations_email.p && !sends_mail)
         problem_add(f->faults, STR("OperationsEmail"), "invalid",

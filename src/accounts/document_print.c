@@ -68,6 +68,8 @@ void document_print_partner(struct buf *to, const struct partner *p, const struc
     text(&w, "Name", p->name);
     json_key_bool(&w, "Enabled", p->enabled);
     url(&w, "OperationsUrl", p->operations_url, vault, env);
+    if (p->operations_format)
+        json_key_c(&w, "OperationsFormat", operations_format_name(p->operations_format));
     if (p->operations_email.p)
         text(&w, "OperationsEmail", p->operations_email);
     if (p->cluster)

@@ -84,6 +84,7 @@ bool document_read_partner(struct arena *arena, const struct json *document,
         .enabled = document_flag(&r, "Enabled"),
         .operations_url = url_or_none(&r, "OperationsUrl"),
     };
+    fields_operations_format(&r.fields, "OperationsFormat", &p.operations_format);
     fields_text(&r.fields, "OperationsEmail", 0, SIZE_MAX, &p.operations_email);
     if (json_member(document, "Cluster"))
         p.cluster = (uint32_t)document_number(&r, "Cluster", 1, DOCUMENT_NUMBER_MAX);

@@ -244,6 +244,15 @@ void fields_time(const struct fields *f, const char *name, int64_t *ret_ms)
                     "must be a time with an offset, such as 2027-01-31T00:00:00Z");
 }
 
+void fields_operations_format(const struct fields *f, const char *name, enum operations_format *ret)
+{
+    struct str format = STR_NONE;
+    fields_text(f, name, 0, NAME_BYTES_MAX, &format);
+    if (format.p && !operations_format_parse(format, ret))
+        problem_add(f->faults, str_of(name), "invalid",
+                    "must be standard, slack, teams or discord");
+}
+
 void fields_request_format(const struct fields *f, const char *name, enum request_format *ret)
 {
     struct str format = STR_NONE;

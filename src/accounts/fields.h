@@ -3,6 +3,7 @@
  * the output untouched too, so outputs hold defaults or current values before. Internal. */
 #pragma once
 
+#include "accounts/names.h"
 #include "accounts/success_answer.h"
 #include "base/problem.h"
 #include "domain/callback_end.h"
@@ -53,6 +54,8 @@ void fields_money(const struct fields *f, const char *name, int64_t least_micros
 void fields_text(const struct fields *f, const char *name, size_t least_bytes, size_t most_bytes,
                  struct str *ret);
 void fields_time(const struct fields *f, const char *name, int64_t *ret_ms);
+void fields_operations_format(const struct fields *f, const char *name,
+                              enum operations_format *ret);
 void fields_request_format(const struct fields *f, const char *name, enum request_format *ret);
 void fields_id(const struct fields *f, const char *name, struct str *ret);
 /* null clears it. */

@@ -24,6 +24,13 @@ static const char *const integrations[] = {
     [INTEGRATION_MONETIZATION_API] = "monetization_api",
 };
 
+static const char *const operations_formats[] = {
+    [OPERATIONS_STANDARD] = "standard",
+    [OPERATIONS_SLACK] = "slack",
+    [OPERATIONS_TEAMS] = "teams",
+    [OPERATIONS_DISCORD] = "discord",
+};
+
 static const char *const url_fields[LANE_KINDS] = {
     [LANE_SUCCESS] = "SuccessCallbackUrl",
     [LANE_FAILURE] = "FailureCallbackUrl",
@@ -52,6 +59,23 @@ bool integration_parse(struct str name, enum integration *ret_integration)
     for (int i = INTEGRATION_SDK; i <= INTEGRATION_MONETIZATION_API; i++) {
         if (str_is(name, integrations[i])) {
             *ret_integration = (enum integration)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *operations_format_name(enum operations_format format)
+{
+    ASSERT(format <= OPERATIONS_DISCORD);
+    return operations_formats[format];
+}
+
+bool operations_format_parse(struct str name, enum operations_format *ret_format)
+{
+    for (size_t i = 0; i < ARRAY_LEN(operations_formats); i++) {
+        if (str_is(name, operations_formats[i])) {
+            *ret_format = (enum operations_format)i;
             return true;
         }
     }

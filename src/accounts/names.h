@@ -13,6 +13,8 @@ extern const size_t scope_count;
 MUST_CHECK bool scope_parse(struct str name, uint32_t *ret_bit);
 const char *integration_name(enum integration integration);
 MUST_CHECK bool integration_parse(struct str name, enum integration *ret_integration);
+const char *operations_format_name(enum operations_format format);
+MUST_CHECK bool operations_format_parse(struct str name, enum operations_format *ret_format);
 
 /* PartnerId, AppId, ClientId, KeyId: [A-Za-z0-9_-]{1,64}. */
 bool account_id_valid(struct str id);

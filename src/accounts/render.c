@@ -25,6 +25,8 @@ void render_partner(struct json_writer *w, const struct partner *p)
     json_key_string(w, "Name", p->name);
     json_key_bool(w, "Enabled", p->enabled);
     url(w, "OperationsUrl", p->operations_url);
+    if (p->operations_format)
+        json_key_c(w, "OperationsFormat", operations_format_name(p->operations_format));
     if (p->operations_email.p)
         json_key_string(w, "OperationsEmail", p->operations_email);
     if (p->cluster)

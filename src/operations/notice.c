@@ -257,6 +257,8 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     buf_clear(&n->body);
     if (n->channel == OPERATIONS_BY_MAIL)
         mail_text_print(&n->body, n, app, public_url);
+    else if (partner && n->topic != OPERATIONS_OF_DISABLED && partner->operations_format)
+        chat_text_print(&n->body, n, app, public_url, partner->operations_format);
     else
         print_webhook(&n->body, n, partner, app, env_wall_ms(env));
 }

@@ -78,5 +78,8 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
 /* The body of a mail. */
 void mail_text_print(struct buf *to, const struct notice *n, const struct app *app,
                      struct str public_url);
+/* The same as JSON, for a chat; the format is not OPERATIONS_STANDARD. */
+void chat_text_print(struct buf *to, const struct notice *n, const struct app *app,
+                     struct str public_url, enum operations_format format);
 /* "endpoint.suspended" */
 const char *notice_type(enum operations_topic topic, enum operations_state state);

@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "domain/schedule.h"
 #include "net/loop.h"
 
 #include <pthread.h>
@@ -260,6 +261,7 @@ static int64_t wait_after(int32_t tries)
 struct message_end {
     bool good;
     const char *class, *detail; /* for the log */
+    int64_t retry_after_ms;     /* 0: not asked for */
 };
 
 static void log_end(const char *event, const struct notice *n, const struct message_end *why)
@@ -298,6 +300,8 @@ static void message_ended(struct notice *n, const struct message_end *end)
         log_end("operations_message_failed", n, end);
         if (n->is != n->saying)
             end_message(n);
+        else if (wait_after(n->tries) < end->retry_after_ms)
+            operations_set_due(o, n, end->retry_after_ms);
         else
             operations_set_due(o, n, wait_after(n->tries));
     }
@@ -307,9 +311,12 @@ static void message_ended(struct notice *n, const struct message_end *end)
 static void exchanged(struct exchange *x)
 {
     message_ended(CONTAINER_OF(x, struct notice, x),
-                  &(struct message_end){.good = x->class == ATTEMPT_OK,
-                                        .class = attempt_class_name(x->class),
-                                        .detail = x->detail});
+                  &(struct message_end){
+                      .good = x->class == ATTEMPT_OK,
+                      .class = attempt_class_name(x->class),
+                      .detail = x->detail,
+                      .retry_after_ms =
+                          x->retry_after_ms < 0 ? 0 : schedule_retry_after_ms(x->retry_after_ms)});
 }
 
 static void mailed(struct task *task)

@@ -94,6 +94,37 @@ def test_suspended_and_recovered(own_daemon):
     p.receiver.close()
 
 
+def test_formats_of_chats(own_daemon):
+    """One account after the other; Slack's asks to wait longer than the 5 s that are usual."""
+    own_daemon.options += ["--public-url", "https://postback.example"]
+    daemon = start(own_daemon)
+    texts = {"slack": lambda m: m["text"], "discord": lambda m: m["content"],
+             "teams": lambda m: m["attachments"][0]["content"]["body"][0]["inlines"][0]["text"]}
+    for name, text_of in texts.items():
+        slow = [(429, {"Retry-After": "8"}, b"")] if name == "slack" else []
+        ops = Receiver(answer=lambda request: slow.pop() if slow else 204)
+        p = Partner(daemon, {"callback": 200}, ops.url)
+        path = "/api/v1/partners/" + p.partner_id
+        answer = daemon.api().patch(path, {"OperationsFormat": name})
+        assert answer.status == 200 and answer.json["OperationsFormat"] == name, answer
+        p.suspend()
+        first = eventually(lambda: messages(ops))[0]
+        assert "is down" in text_of(first.json), first.body
+        assert b"https://postback.example" in first.body and b"MessageId" not in first.body
+        wanted = webhook_signature(p.operations_secret()["OperationsSecret"], first.header("webhook-id"),
+                                   first.header("webhook-timestamp"), first.body)
+        assert wanted in first.header("webhook-signature").split(" ")
+        if name == "slack":
+            again = eventually(lambda: messages(ops)[1:], 30)[0]
+            assert again.at - first.at > 7 and again.body == first.body
+        ops.close()
+        p.receiver.close()
+    assert_problem(daemon.api().patch(path, {"OperationsFormat": "irc"}), 400, "OperationsFormat")
+    daemon.kill()
+    assert daemon.start().api().get(path).json["OperationsFormat"] == "teams"
+    assert "OperationsFormat" not in daemon.api().patch(path, {"OperationsFormat": "standard"}).json
+
+
 def test_disabled_by_410(own_daemon):
     operator = Receiver()
     own_daemon.options += ["--operations-url", operator.url]

@@ -2,6 +2,7 @@
 #include "check.h"
 
 #include "operations/notice.h"
+#include "json/reader.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -73,8 +74,70 @@ static void what_is_no_notice_is_refused(void)
         CHECK(notice_read(NULL, str_of(bad[i])) == NULL);
 }
 
+/* The body of a message about an app with a name that calls everybody and ends what it stands in.
+ */
+static const struct json *chat(struct arena *arena, enum operations_format format, size_t url_bytes)
+{
+    struct notice *n = some_notice();
+    struct buf body = {0}, url = {0};
+    struct str why;
+    struct json *object = NULL;
+    buf_add_c(&url, "https://partner.example/");
+    while (url.n < url_bytes)
+        buf_add_c(&url, "\xc3\xbc");
+    struct app app = {.id = STR("game"), .name = STR("<!channel> @everyone ``` & **x**")};
+    app.url[LANE_OFFER] = buf_str(&url);
+    chat_text_print(&body, n, &app, STR("https://postback.example"), format);
+    CHECK(json_parse(arena, arena_str(arena, buf_str(&body)), &object, &why));
+    buf_free(&body);
+    buf_free(&url);
+    notice_free(n);
+    return object;
+}
+
+static bool has(struct str text, const char *what)
+{
+    return memmem(text.p, text.n, what, strlen(what)) != NULL;
+}
+
+static void no_chat_reads_a_name_as_markup(void)
+{
+    struct arena arena = {0};
+    struct str slack = json_member_text(chat(&arena, OPERATIONS_SLACK, 0), "text");
+    CHECK(has(slack, "game: the Offer Callback URL is d"));
+    CHECK(has(slack, "&lt;!channel&gt; @everyone ``` &amp; **x**") && !has(slack, "<"));
+    CHECK(has(slack, "Dashboard: https://postback.example"));
+
+    const struct json *message = chat(&arena, OPERATIONS_DISCORD, 0);
+    struct str discord = json_member_text(message, "content");
+    const struct json *mentions = json_member(message, "allowed_mentions");
+    CHECK(json_member(mentions, "parse") && !json_member(mentions, "parse")->first);
+    CHECK(has(discord, "<!channel> @everyone ''' & **x**"));
+    CHECK(has(discord, "\n```\nDashboard: https://postback.example"));
+
+    const struct json *card = json_member(
+        json_member(chat(&arena, OPERATIONS_TEAMS, 0), "attachments")->first, "content");
+    for (const struct json *b = json_member(card, "body")->first; b; b = b->next)
+        CHECK(str_is(json_member_text(b, "type"), "RichTextBlock"));
+    CHECK(str_is(json_member_text(json_member(card, "actions")->first, "url"),
+                 "https://postback.example"));
+    arena_free(&arena);
+}
+
+static void the_longest_message_keeps_to_the_limits(void)
+{
+    struct arena arena = {0};
+    struct str discord = json_member_text(chat(&arena, OPERATIONS_DISCORD, 2048), "content");
+    CHECK(discord.n <= 2000 && discord.n > 1990 && str_is_utf8(discord));
+    CHECK(has(discord, "\n```\nDashboard: https://postback.example"));
+    CHECK(json_member_text(chat(&arena, OPERATIONS_SLACK, 2048), "text").n < 40000);
+    arena_free(&arena);
+}
+
 int main(void)
 {
+    RUN(no_chat_reads_a_name_as_markup);
+    RUN(the_longest_message_keeps_to_the_limits);
     RUN(a_notice_comes_back);
     RUN(what_is_no_notice_is_refused);
     return check_done("notice");
