@@ -51,6 +51,22 @@ def test_a_line_says_who_asked_and_what_came_of_it(logged):
     assert key["Key"] not in (logged.directory / "access.log").read_text()
 
 
+def test_a_trace_names_its_request(logged):
+    trace, rest = "0af7651916cd43dd8448eb211c80319c", "-b7ad6b7169203331-01"
+    answer = logged.api().get("/api/v1/partners", headers={"traceparent": "00-" + trace + rest, "tracestate": "a=b"})
+    assert answer.headers["X-Request-Id"] == trace
+    assert line_of(logged.directory / "access.log", trace)["status"] == 200
+    own = logged.api().get("/readyz", headers={"traceparent": "00-" + trace + rest, "X-Request-Id": "mine"})
+    assert own.headers["X-Request-Id"] == "mine"
+    later = logged.api().get("/readyz", headers={"traceparent": "cc-" + trace + rest + "-what-comes"})
+    assert later.headers["X-Request-Id"] == trace
+    for wrong in ("", "00", "00-" + trace + rest + "-more", "ff-" + trace + rest, "00-" + trace.upper() + rest,
+                  "00-" + "0" * 32 + rest, "00-" + trace + "-0000000000000000-01", "00-" + trace + rest[:-1],
+                  "00_" + trace + rest, "0x-" + trace + rest, "cc-" + trace + rest + "x"):
+        answer = logged.api().get("/readyz", headers={"traceparent": wrong})
+        assert len(answer.headers["X-Request-Id"]) == 16, wrong
+
+
 def test_refused_requests_are_in_it(logged):
     log = logged.directory / "access.log"
     assert logged.api("no-such-key-at-all").get("/api/v1/partners", headers={"X-Request-Id": "refused-1"}).status == 401
