@@ -80,7 +80,7 @@ bool callback_filters_read(struct call *c, struct callback_list *list,
     if (!call_parameter_app(c, &list->account_no, &list->app_no))
         return false;
     list->order = LIST_NEWEST_FIRST;
-    list->last_attempts = true;
+    list->attempts = ATTEMPTS_LAST;
     list->event_id = call_parameter(c, "rewardId");
     list->panelist_id = call_parameter(c, "panelistId");
     list->state = parameter_state(c);

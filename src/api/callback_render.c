@@ -188,30 +188,41 @@ static struct app *app_of(struct call *c, const struct callback_row *row)
     return app;
 }
 
-void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row)
+static void render_short_attempt(struct json_writer *w, const struct attempt *a)
 {
-    struct app *app = app_of(c, row);
-    json_object(w);
-    render_facts(c, w, row, app);
-    json_end_object(w);
-    app_unref(app);
-}
-
-/* Of a list's row, in short; null: there was none, it is no longer kept, or it was delivered. */
-static void render_last_attempt(struct json_writer *w, const struct callback_row *row)
-{
-    json_key(w, "LastAttempt");
-    if (row->log_count == 0) {
-        json_null(w);
-        return;
-    }
-    const struct attempt *a = &row->log[row->log_count - 1];
     json_object(w);
     json_key_int(w, "Number", a->number);
+    json_key_bool(w, "Manual", a->manual);
     json_key_time_or_null(w, "At", a->at_ms);
     json_key_int(w, "DurationMs", a->duration_ms);
     render_end(w, a);
     json_end_object(w);
+}
+
+void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row,
+                   bool with_attempts)
+{
+    struct app *app = app_of(c, row);
+    json_object(w);
+    render_facts(c, w, row, app);
+    if (with_attempts) {
+        json_key_array(w, "Attempts");
+        for (size_t i = 0; i < row->log_count; i++)
+            render_short_attempt(w, &row->log[i]);
+        json_end_array(w);
+    }
+    json_end_object(w);
+    app_unref(app);
+}
+
+/* Of a list's row; null: there was none, it is no longer kept, or it was delivered. */
+static void render_last_attempt(struct json_writer *w, const struct callback_row *row)
+{
+    json_key(w, "LastAttempt");
+    if (row->log_count > 0)
+        render_short_attempt(w, &row->log[row->log_count - 1]);
+    else
+        json_null(w);
 }
 
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,

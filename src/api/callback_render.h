@@ -9,7 +9,8 @@ enum callback_shown { SHOW_ITEM, SHOW_ITEM_WITH_BODY, SHOW_WHOLE };
 
 void render_callback(struct call *c, struct json_writer *w, const struct callback_row *row,
                      enum callback_shown shown);
-void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row);
+void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row,
+                   bool with_attempts);
 /* Of the callback `e`, whose body tells what stood in place of the URL's macros. */
 void render_attempt_members(struct call *c, struct json_writer *w, const struct attempt *a,
                             const struct event *e, const struct app *app);

@@ -59,7 +59,7 @@ static bool print_rows(struct slices *slices, size_t most)
         l->last_event_no = row->event.event_no;
         l->shown += meant;
         if (meant && l->list.order == LIST_OLDEST_FIRST)
-            render_reward(l->c, &l->c->writer, row);
+            render_reward(l->c, &l->c->writer, row, l->list.attempts == ATTEMPTS_ALL);
         else if (meant)
             render_callback(l->c, &l->c->writer, row,
                             l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
@@ -287,6 +287,10 @@ void rewards_list(struct call *c)
         return;
     parameter_position(c, &l->list);
     parameter_format(c, l);
+    if (query_bool(c, "attempts", false))
+        l->list.attempts = ATTEMPTS_ALL;
+    if (l->csv && l->list.attempts)
+        problem_add(&c->problems, STR("attempts"), "invalid", "CSV has no attempts.");
     l->list.has_to = l->csv;
     l->list.accepted_to_ms = call_now_ms(c) + CLOCKS_APART_MS;
     l->list.of_day = query_day(c, &l->list.day);

@@ -14,7 +14,7 @@ static const struct route_parameter p_callbacks[] = {
     P("class"),    P("status"),     P("bodies"),     P("format"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_forwards[] = {P("rewardId"), {0}};
 static const struct route_parameter p_rewards[] = {
-    P("appId"), P("limit"), P("after"), {"day", "query.feedDay"}, P("format"), {0}};
+    P("appId"), P("attempts"), P("limit"), P("after"), {"day", "query.feedDay"}, P("format"), {0}};
 static const struct route_parameter p_earnings[] = {
     P("startDate"), P("endDate"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_search[] = {P("text"), P("after"), {0}};

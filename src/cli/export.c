@@ -14,16 +14,24 @@
 
 struct export_kind {
     const char *name, *path; /* the day follows */
+    const char *inner;       /* the member of an item that has the rows; NULL: items are rows */
     const char *columns[14];
 };
 
 static const struct export_kind kinds[] = {
     {"rewards",
      "/api/v1/rewards?limit=500&day=",
+     NULL,
      {"RewardId", "AppId", "ClientId", "PanelistId", "RewardType", "State", "Reason", "Reward",
       "RevenueAmount", "IsTest", "Timestamp", "CreatedAt", "OriginalRewardId"}},
+    {"attempts",
+     "/api/v1/rewards?limit=500&attempts=true&day=",
+     "Attempts",
+     {"RewardId", "AppId", "ClientId", "RewardType", "State", "Number", "Manual", "At",
+      "DurationMs", "Status", "Class", "Detail"}},
     {"statements",
      "/api/v1/statements?day=",
+     NULL,
      {"Day", "AppId", "Final", "Count", "Reward", "RevenueAmount", "Digest"}},
 };
 
@@ -53,8 +61,8 @@ static void print_field(struct buf *to, const struct json *value)
         buf_add_c(to, value->type == JSON_TRUE ? "true" : "false");
 }
 
-/* A column is the row's own member, or the page's. */
-static void print_row(struct exporting *x, const struct json *row, const struct json *page)
+/* A column is the row's own member, or one of what holds the row. */
+static void print_row(struct exporting *x, const struct json *row, const struct json *holder)
 {
     struct json_writer w;
     json_write_to(&w, &x->rows);
@@ -67,7 +75,7 @@ static void print_row(struct exporting *x, const struct json *row, const struct 
     for (const char *const *name = x->kind->columns; *name; name++) {
         const struct json *value = json_member(row, *name);
         if (!value)
-            value = json_member(page, *name);
+            value = json_member(holder, *name);
         if (x->csv) {
             buf_add_c(&x->rows, name == x->kind->columns ? "" : ",");
             print_field(&x->rows, value);
@@ -80,6 +88,17 @@ static void print_row(struct exporting *x, const struct json *row, const struct 
         json_end_object(&w);
     buf_add_c(&x->rows, x->csv ? "\r\n" : "\n");
     x->place.rows++;
+}
+
+static void print_item(struct exporting *x, const struct json *item, const struct json *page)
+{
+    if (!x->kind->inner) {
+        print_row(x, item, page);
+        return;
+    }
+    const struct json *rows = json_member(item, x->kind->inner);
+    for (const struct json *row = rows ? rows->first : NULL; row; row = row->next)
+        print_row(x, row, item);
 }
 
 static void print_head(struct exporting *x)
@@ -171,8 +190,8 @@ static bool read_page(struct exporting *x)
     const struct json *page = NULL, *items = NULL;
     print_path(&path, x);
     bool good = get(x, &path, &arena, &page, &items);
-    for (const struct json *row = good ? items->first : NULL; row; row = row->next)
-        print_row(x, row, page);
+    for (const struct json *item = good ? items->first : NULL; item; item = item->next)
+        print_item(x, item, page);
     if (good)
         go_on(x, page, items);
     if (good && x->rows.n)
@@ -225,7 +244,7 @@ static const char *judge(struct settings *s, struct exporting *x)
     x->of_all_partners = !has_key && !partner.p;
     buf_add_str(&x->place.partner, partner);
     if (!x->kind)
-        return "export needs what to export: rewards or statements.";
+        return "export needs what to export: rewards, attempts or statements.";
     if (!read_day(s, OPTION_START_DATE, &x->first_day))
         return "export needs --start-date YYYY-MM-DD, the first day, in UTC.";
     if (!read_day(s, OPTION_END_DATE, &x->last_day) || x->last_day < x->first_day)

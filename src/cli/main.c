@@ -42,8 +42,10 @@ const struct command_entry command_table[] = {
      "input. The events count in reports, and no callbacks are sent for them. Importing a file "
      "twice changes nothing.",
      command_import},
-    {COMMAND_EXPORT, "export", "WHAT [FILE]", "Export rewards or statements of some days.",
-     "WHAT is rewards or statements. Without FILE, or with -, rows go to standard output. FILE is "
+    {COMMAND_EXPORT, "export", "WHAT [FILE]",
+     "Export rewards, attempts or statements of some days.",
+     "WHAT is rewards, attempts or statements. Without FILE, or with -, rows go to standard "
+     "output. FILE is "
      "written as FILE.part until it is whole. To continue an export that was stopped or killed, "
      "run the same command again. Exits with 0 if all rows were written, 1 if not.",
      command_export},

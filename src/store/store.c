@@ -310,24 +310,30 @@ enum callback_state callback_list_state(const struct callback_list *list, uint64
     return at ? CALLBACK_DELIVERING : stored;
 }
 
-void callback_row_keep_last(struct callback_row *row, struct arena *arena)
+int attempt_compare(const void *a, const void *b)
 {
-    const struct attempt *last = NULL;
-    for (size_t i = 0; i < row->log_count; i++) {
-        const struct attempt *a = &row->log[i];
-        if (!last || a->number > last->number ||
-            (a->number == last->number && a->at_ms > last->at_ms))
-            last = a;
-    }
-    row->log_count = last != NULL;
-    if (!last) {
-        row->log = NULL;
+    const struct attempt *x = a, *y = b;
+    if (x->number != y->number)
+        return x->number < y->number ? -1 : 1;
+    return x->at_ms < y->at_ms ? -1 : x->at_ms > y->at_ms;
+}
+
+void callback_list_keep_log(struct callback_list *list, struct callback_row *row)
+{
+    if (row->log_count == 0)
         return;
+    struct attempt *kept = arena_alloc(&list->arena, row->log_count * sizeof *kept);
+    memcpy(kept, row->log, row->log_count * sizeof *kept);
+    qsort(kept, row->log_count, sizeof *kept, attempt_compare);
+    if (list->attempts == ATTEMPTS_LAST) {
+        kept += row->log_count - 1;
+        row->log_count = 1;
     }
-    struct attempt *kept = arena_alloc(arena, sizeof *kept);
-    *kept = *last;
-    kept->request_headers = kept->response_headers = kept->response_body = STR_NONE;
-    attempt_keep(kept, arena);
+    for (size_t i = 0; i < row->log_count; i++) {
+        kept[i].url = kept[i].request_headers = kept[i].response_headers = kept[i].response_body =
+            STR_NONE;
+        attempt_keep(&kept[i], &list->arena);
+    }
     row->log = kept;
 }
 

@@ -343,8 +343,8 @@ struct callback_row {
     enum callback_reason reason;
     int64_t next_attempt_ms; /* pending: when due; else 0 */
     int32_t attempts;        /* made so far */
-    /* In store_callback_get: all that are kept, oldest first. In a list: the last one without its
-     * headers and bodies, where last_attempts asks for it. */
+    /* In store_callback_get: all that are kept, oldest first. In a list: what its `attempts` asks
+     * for, without URL, headers and bodies. */
     struct attempt *log;
     size_t log_count;
 };
@@ -382,6 +382,8 @@ struct callback_get {
 };
 
 enum list_order { LIST_NEWEST_FIRST, LIST_OLDEST_FIRST };
+/* Of each row: none, the last one of what is not delivered, or all that are kept, oldest first. */
+enum list_attempts { ATTEMPTS_NONE, ATTEMPTS_LAST, ATTEMPTS_ALL };
 
 struct callback_list {
     struct task done;
@@ -402,8 +404,8 @@ struct callback_list {
      * them that are pending are `delivering`, for the filter and in the rows. */
     const uint64_t *tried;
     size_t tried_count;
-    bool last_attempts; /* of those that are not delivered */
-    bool no_bodies;     /* events without their bodies */
+    bool no_bodies; /* events without their bodies */
+    enum list_attempts attempts;
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */
     uint32_t limit;
@@ -413,15 +415,18 @@ struct callback_list {
     bool more;
 };
 
-/* Whether a row's last attempt is read. For stores. */
-static inline bool callback_list_wants_attempt(const struct callback_list *list,
-                                               const struct callback_row *row)
+/* Whether a row's attempts are read. For stores. */
+static inline bool callback_list_wants_attempts(const struct callback_list *list,
+                                                const struct callback_row *row)
 {
-    return list->last_attempts && row->attempts > 0 && row->state != CALLBACK_DELIVERED;
+    return list->attempts == ATTEMPTS_ALL ||
+           (list->attempts == ATTEMPTS_LAST && row->attempts > 0 &&
+            row->state != CALLBACK_DELIVERED);
 }
 
-/* Of a row's log keeps what a list shows: the last attempt, copied into the arena. For stores. */
-void callback_row_keep_last(struct callback_row *row, struct arena *arena);
+/* Of a row's log keeps what the list shows, copied into its arena. For stores. */
+void callback_list_keep_log(struct callback_list *list, struct callback_row *row);
+int attempt_compare(const void *a, const void *b); /* oldest first, for qsort */
 /* The state to show and to filter by. For stores. */
 enum callback_state callback_list_state(const struct callback_list *list, uint64_t event_no,
                                         enum callback_state stored);

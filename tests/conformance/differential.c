@@ -182,7 +182,7 @@ static void step_list(struct run *r)
         .account_no = 1 + (uint32_t)below(r, 2),
         .limit = 1 + (uint32_t)below(r, 50),
         .order = below(r, 2) ? LIST_NEWEST_FIRST : LIST_OLDEST_FIRST,
-        .last_attempts = below(r, 2) == 0,
+        .attempts = (enum list_attempts)below(r, 3),
         .no_bodies = below(r, 2) == 0,
         .undelivered = below(r, 3) == 0,
     };

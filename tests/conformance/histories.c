@@ -301,7 +301,7 @@ static bool same(struct history *h, struct subject *store)
     int32_t today = clock_day(h->now_ms);
     for (uint32_t account_no = 1; good && account_no <= 2; account_no++) {
         struct callback_list list = {.account_no = account_no,
-                                     .last_attempts = true,
+                                     .attempts = ATTEMPTS_ALL,
                                      .order = LIST_OLDEST_FIRST,
                                      .limit = 500};
         struct report_query report = {.account_no = account_no,

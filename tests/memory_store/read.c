@@ -209,10 +209,10 @@ void memory_list_callbacks(struct store *s, struct callback_list *l)
             row->event.body = STR_NONE;
         if (callback_list_state(l, e->event.event_no, e->status.state) == CALLBACK_DELIVERING)
             callback_row_set_tried(row);
-        if (callback_list_wants_attempt(l, row)) {
+        if (callback_list_wants_attempts(l, row)) {
             row->log = e->log;
             row->log_count = e->log_count;
-            callback_row_keep_last(row, &l->arena);
+            callback_list_keep_log(l, row);
         }
     }
     pthread_mutex_unlock(&m->lock);

@@ -13,6 +13,8 @@ from harness import BINARY, OPERATOR_KEY, Account, eventually
 FIRST, LAST = ((datetime.now(timezone.utc) - timedelta(days=d)).strftime("%Y-%m-%d") for d in (4, 3))
 REWARD = ["RewardId", "AppId", "ClientId", "PanelistId", "RewardType", "State", "Reason", "Reward",
           "RevenueAmount", "IsTest", "Timestamp", "CreatedAt", "OriginalRewardId"]
+SHORT = ["Number", "Manual", "At", "DurationMs", "Status", "Class", "Detail"]
+ATTEMPT = ["RewardId", "AppId", "ClientId", "RewardType", "State"] + SHORT
 STATEMENT = ["Day", "AppId", "Final", "Count", "Reward", "RevenueAmount", "Digest"]
 
 
@@ -97,6 +99,35 @@ def test_csv(daemon, world):
     assert got[2]["PanelistId"] == "'=SUM(1,\"2\")"
 
 
+def test_attempts_of_each_reward_and_one_app_of_two(daemon, world, receiver):
+    a, api = Account(daemon, receiver.url), daemon.api()
+    receiver.answer = lambda r: 404 if r.json["RewardId"] == "a-2" and r.headers["Postbackd-Attempt"] == "1" else 200
+    for path, body in (("partners/%s/apps" % a.partner_id, {"AppId": "second", "Name": "App", "CurrencyValue": "1"}),
+                       ("apps/second/clients", {"ClientId": "second", "Name": "Client", "Integration": "sdk"})):
+        assert api.post("/api/v1/" + path, body).status == 201
+    at = LAST + "T12:00:00Z"
+    api.events([a.event("a-1", Timestamp=at), a.event("a-2", Timestamp=at),
+                a.event("a-3", ClientId="second", Timestamp=at)])
+    for reward in ("a-1", "a-2"):
+        api.wait_state(reward, a.partner_id, "delivered")
+    assert api.post("/api/v1/callbacks/a-1/resend", query={"partnerId": a.partner_id}).status == 202
+    whole = eventually(lambda: (lambda got: got if len(got) == 4 else None)(
+        rows(export(daemon, "attempts", "--partner", a.partner_id))), what="the resend is an attempt, too")
+    assert list(whole[0]) == ["PartnerId"] + ATTEMPT
+    assert [[r[name] for name in ("RewardId", "Number", "Manual", "Status", "Class", "AppId")] for r in whole] == \
+        [["a-1", 1, False, 200, None, a.app_id], ["a-1", 2, True, 200, None, a.app_id],
+         ["a-2", 1, False, 404, "status", a.app_id], ["a-2", 2, False, 200, None, a.app_id]]
+    one = api.get("/api/v1/callbacks/a-2", query={"partnerId": a.partner_id}).json["Attempts"]
+    assert [{name: r[name] for name in SHORT} for r in whole[2:]] == [{name: r[name] for name in SHORT} for r in one]
+
+    assert ids(export(daemon, "rewards", "--partner", a.partner_id)) == ["a-1", "a-2", "a-3"]
+    assert ids(export(daemon, "rewards", "--app", "second", key=a.key("callbacks:read"))) == ["a-3"]
+    assert [r["AppId"] for r in rows(export(daemon, "statements", "--app", "second", "--partner", a.partner_id))] == \
+        ["second"]
+    csv_too = api.get("/api/v1/rewards", query={"partnerId": a.partner_id, "attempts": "true", "format": "csv"})
+    assert csv_too.status == 400 and csv_too.json["errors"][0]["Parameter"] == "attempts"
+
+
 def test_statements(daemon, world):
     a, other = world
     got = rows(export(daemon, "statements", "--partner", a.partner_id))
@@ -153,7 +184,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
 
 def test_refusals(daemon, world, tmp_path):
     a, _ = world
-    for words, said in (((), "rewards or statements"), (("events",), "rewards or statements"),
+    for words, said in (((), "attempts or statements"), (("events",), "attempts or statements"),
                         (("rewards", "--start-date", "2026-13-01"), "--start-date"),
                         (("rewards", "--start-date", LAST, "--end-date", FIRST), "--end-date"),
                         (("rewards", "--format", "parquet"), "ndjson or csv"),

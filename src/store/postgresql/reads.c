@@ -290,13 +290,30 @@ static enum pg_fate find_places(struct postgresql_store *s, struct pg *pg,
     return PG_FINE;
 }
 
+/* From the result's row `at` on: all attempts of one event. How many there are. */
+static int take_attempts(struct callback_list *l, const PGresult *r, int at)
+{
+    int64_t event_no = pg_int(r, at, 11);
+    struct callback_row *row = l->rows;
+    while ((int64_t)row->event.event_no != event_no)
+        row++;
+    int count = 1;
+    while (at + count < PQntuples(r) && pg_int(r, at + count, 11) == event_no)
+        count++;
+    row->log = arena_alloc(&l->arena, (size_t)count * sizeof *row->log);
+    row->log_count = (size_t)count;
+    for (int i = 0; i < count; i++)
+        row->log[i] = pg_attempt_read(r, at + count - 1 - i, 0, &l->arena);
+    return count;
+}
+
 /* Of all rows at once: each partition is looked into once. */
-static enum pg_fate read_last_attempts(struct pg *pg, struct callback_list *l)
+static enum pg_fate read_list_attempts(struct pg *pg, struct callback_list *l)
 {
     struct pg_column wanted = {.type = PG_INT8};
     size_t count = 0;
     for (size_t i = 0; i < l->count; i++)
-        if (callback_list_wants_attempt(l, &l->rows[i])) {
+        if (callback_list_wants_attempts(l, &l->rows[i])) {
             column_int(&wanted, (int64_t)l->rows[i].event.event_no);
             count++;
         }
@@ -305,20 +322,16 @@ static enum pg_fate read_last_attempts(struct pg *pg, struct callback_list *l)
     args_int(pg_args(pg), PG_INT4, l->account_no);
     args_column(&pg->args, &wanted);
     buf_free(&wanted.bytes);
-    int at = pg_query(pg, "SELECT DISTINCT ON(event_no) number,manual,at_ms,duration_ms,status,"
-                          "class,url,detail,NULL,NULL,NULL,event_no FROM attempt"
-                          " WHERE account_no=$1 AND event_no=ANY($2)"
-                          " ORDER BY event_no,number DESC,at_ms DESC");
+    int at = pg_query_f(pg,
+                        "SELECT %s number,manual,at_ms,duration_ms,status,"
+                        "class,NULL,detail,NULL,NULL,NULL,event_no FROM attempt"
+                        " WHERE account_no=$1 AND event_no=ANY($2)"
+                        " ORDER BY event_no,number DESC,at_ms DESC",
+                        l->attempts == ATTEMPTS_ALL ? "" : "DISTINCT ON(event_no)");
     enum pg_fate fate = pg_sync(pg);
     const PGresult *r = fate == PG_FINE ? pg_result(pg, at) : NULL;
-    for (int i = 0; r && i < PQntuples(r); i++)
-        for (size_t row = 0; row < l->count; row++)
-            if ((int64_t)l->rows[row].event.event_no == pg_int(r, i, 11)) {
-                struct attempt *last = arena_alloc(&l->arena, sizeof *last);
-                *last = pg_attempt_read(r, i, 0, &l->arena);
-                l->rows[row].log = last;
-                l->rows[row].log_count = 1;
-            }
+    for (int i = 0; r && i < PQntuples(r);)
+        i += take_attempts(l, r, i);
     return fate;
 }
 
@@ -341,8 +354,8 @@ static enum pg_fate read_list(struct postgresql_store *s, struct pg *pg, struct 
             take_rows(l, pg_result(pg, at));
     }
     buf_free(&sql);
-    if (fate == PG_FINE && l->last_attempts)
-        fate = read_last_attempts(pg, l);
+    if (fate == PG_FINE && l->attempts)
+        fate = read_list_attempts(pg, l);
     return fate == PG_FINE ? pg_end_read(pg) : fate;
 }
 

@@ -71,14 +71,6 @@ static void read_day(struct log_reading *reading, sqlite3_stmt *day)
     sql_reset(day);
 }
 
-static int compare_attempts(const void *a, const void *b)
-{
-    const struct attempt *x = a, *y = b;
-    if (x->number != y->number)
-        return x->number < y->number ? -1 : 1;
-    return x->at_ms < y->at_ms ? -1 : x->at_ms > y->at_ms;
-}
-
 static void read_attempts(struct event_lookup *l, uint64_t id, struct arena *arena,
                           struct callback_row *row)
 {
@@ -92,7 +84,7 @@ static void read_attempts(struct event_lookup *l, uint64_t id, struct arena *are
     struct attempt *kept = arena_alloc(arena, row->log_count * sizeof *kept + 1);
     if (row->log_count > 0) {
         memcpy(kept, row->log, row->log_count * sizeof *kept);
-        qsort(kept, row->log_count, sizeof *kept, compare_attempts);
+        qsort(kept, row->log_count, sizeof *kept, attempt_compare);
     }
     free(row->log);
     row->log = kept;
@@ -332,9 +324,9 @@ static void list_by_panelist(struct event_lookup *l, const struct hash_secret *s
     sql_finalize(s);
 }
 
-/* Keeps the day's last attempt of a row where it is later than what other days had. */
-static void read_last_of_day(struct event_lookup *l, struct callback_list *list,
-                             struct callback_row *row, sqlite3_stmt *day)
+/* Adds what the list shows of the day's attempts to what other days had. */
+static void read_attempts_of_day(struct event_lookup *l, struct callback_list *list,
+                                 struct callback_row *row, sqlite3_stmt *day)
 {
     struct arena arena = {0};
     struct callback_row found = *row;
@@ -343,26 +335,25 @@ static void read_last_of_day(struct event_lookup *l, struct callback_list *list,
     found.log = NULL;
     found.log_count = 0;
     read_day(&reading, day);
-    struct attempt *all = found.log;
     if (found.log_count > 0) {
-        if (row->log_count > 0)
-            keep_attempt(&reading, row->log);
-        all = found.log;
-        callback_row_keep_last(&found, &list->arena);
+        for (size_t i = 0; i < row->log_count; i++)
+            keep_attempt(&reading, &row->log[i]);
+        struct attempt *all = found.log;
+        callback_list_keep_log(list, &found);
+        free(all);
         row->log = found.log;
         row->log_count = found.log_count;
     }
-    free(all);
     arena_free(&arena);
 }
 
-static void read_last_attempts(struct event_lookup *l, struct callback_list *list)
+static void read_list_attempts(struct event_lookup *l, struct callback_list *list)
 {
     sqlite3_stmt *days = prepare_days(&l->sql), *day;
     while ((day = next_day(&l->sql, days)) != NULL) {
         for (size_t i = 0; i < list->count; i++)
-            if (callback_list_wants_attempt(list, &list->rows[i]))
-                read_last_of_day(l, list, &list->rows[i], day);
+            if (callback_list_wants_attempts(list, &list->rows[i]))
+                read_attempts_of_day(l, list, &list->rows[i], day);
         sql_finalize(day);
     }
     sql_finalize(days);
@@ -402,7 +393,7 @@ enum store_status read_list(struct event_lookup *l, const struct hash_secret *se
                             struct callback_list *list)
 {
     enum store_status status = list_rows(l, secret, id, list);
-    if (status == STORE_OK && list->last_attempts)
-        read_last_attempts(l, list);
+    if (status == STORE_OK && list->attempts)
+        read_list_attempts(l, list);
     return status;
 }
