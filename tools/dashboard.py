@@ -3,7 +3,7 @@
 
 dashboard.py packages [all]          npm ci, if the lock file has changed; all: the tools of tests
                                      and lint too
-dashboard.py packages clients        the same for tests/clients
+dashboard.py packages clients        the same for tests/clients; or provider: for tests/provider
 dashboard.py bundle OUTPUT DEPFILE   bundles it and writes the C file that embeds it
 dashboard.py format [--check]        lays its sources out
 dashboard.py lint                    checks its types, and its tests'
@@ -120,7 +120,7 @@ def form(*options):
     packages(True)
     how = "--check" if "--check" in options else "--write"
     return run("node_modules/.bin/prettier", how, "--log-level", "warn", "--config",
-               ".prettierrc.json", ".", "../tests/dashboard", "../tests/clients")
+               ".prettierrc.json", ".", "../tests/dashboard", "../tests/clients", "../tests/provider")
 
 
 def lint():
@@ -164,8 +164,8 @@ def main():
         sys.exit(verbs[sys.argv[1]](*sys.argv[2:]))
     if sys.argv[1:] in (["packages"], ["packages", "all"]):
         packages(len(sys.argv) == 3)
-    elif sys.argv[1:] == ["packages", "clients"]:
-        packages(True, ROOT / "tests" / "clients")
+    elif sys.argv[1:] in (["packages", "clients"], ["packages", "provider"]):
+        packages(True, ROOT / "tests" / sys.argv[2])
     elif len(sys.argv) == 4 and sys.argv[1] == "bundle":
         bundle(sys.argv[2], sys.argv[3])
     else:

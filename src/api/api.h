@@ -15,6 +15,7 @@ struct bus;
 struct certificate_watch;
 struct control;
 struct live;
+struct oidc;
 struct operations;
 struct people;
 struct recoveries;
@@ -32,6 +33,7 @@ struct api_options {
     struct certificate_watch *certificates;
     struct people *people;
     struct link_mail *link_mail;
+    struct oidc *oidc; /* identity providers */
     struct live *live;
     struct bus *bus; /* NULL: no intake from Kafka */
     const struct hash_secret *hash_secret;

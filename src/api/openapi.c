@@ -143,7 +143,7 @@ static bool may_refuse(const struct route *route, int status)
     case 429: return !is_public || has_body; /* of public ones: signing in */
     case 404:
         return route->subject != SUBJECT_NONE || flags & ROUTE_NAMES_OTHERS ||
-               strchr(route->path, '{');
+               (strchr(route->path, '{') && route->status != 303);
     case 406: return flags & ROUTE_PACKED;
     case 409: return flags & ROUTE_CONFLICT;
     case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
@@ -169,7 +169,7 @@ static void print_headers(struct json_writer *w, const struct route *route)
         json_key(w, "ETag");
         print_reference(w, "headers", STR("ETag"));
     }
-    if (route->status == 201 || route->handle == callbacks_recover) {
+    if (route->status == 201 || route->status == 303 || route->handle == callbacks_recover) {
         json_key(w, "Location");
         print_reference(w, "headers", STR("Location"));
     }

@@ -3,6 +3,7 @@
 #include "api/people_job.h"
 
 #include "api/internal.h"
+#include "oidc/oidc.h"
 
 #include <sodium.h>
 
@@ -76,6 +77,8 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     json_object(&w);
     json_key_string(&w, "UserId", user_id);
     json_key_string(&w, "UserAgent", str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
+    if (job->provider.p)
+        json_key_string(&w, "Provider", job->provider);
     json_end_object(&w);
 }
 
@@ -110,10 +113,18 @@ static void wipe(struct people_job *job)
         audit_note_free(&job->notes[i]);
     user_unref(job->user);
     session_unref(job->session);
+    oidc_client_unref(job->client);
     people_change_free(&job->change);
     sodium_memzero(job->new_hash, sizeof job->new_hash);
     sodium_memzero(job->token, sizeof job->token);
     sodium_memzero(job->recovery, sizeof job->recovery);
+}
+
+void people_job_return(struct call *c, const char *problem)
+{
+    person_print_flow(&c->headers, c, STR_NONE, 0);
+    buf_printf(&c->headers, "Location: /%s%s\r\n", *problem ? "?problem=" : "", problem);
+    call_answer_empty(c, 303);
 }
 
 static void answer(struct people_job *job)
@@ -122,7 +133,9 @@ static void answer(struct people_job *job)
     struct buf body = job->answer;
     c->headers = job->headers;
     wipe(job);
-    if (job->refusal)
+    if (job->problem)
+        people_job_return(c, job->refusal || job->stored != STORE_OK ? "busy" : job->problem);
+    else if (job->refusal)
         answer_refused(job);
     else if (job->stored != STORE_OK)
         call_answer_busy(c, job->stored);

@@ -27,7 +27,12 @@ struct people_job {
     void (*render)(struct people_job *job, struct json_writer *w);
     int status; /* of the answer */
     bool clears_cookie;
-    bool known; /* signed in, or by a device of an earlier sign-in */
+    /* Of a sign-in by an identity provider, which is answered by a page: "", or the word for what
+     * went wrong. NULL: of anything else. */
+    const char *problem;
+    struct str provider;        /* its name, for the audit log; absent: none */
+    struct oidc_client *client; /* a reference, or NULL */
+    bool known;                 /* signed in, or by a device of an earlier sign-in */
 
     /* Between the steps. */
     struct str password, new_password, code, email, name; /* borrowed from the body */
@@ -67,5 +72,7 @@ void job_note_user(struct people_job *job, const char *action, const struct user
                    const struct user *after);
 /* Nobody may try to sign in for some time: of the account, the address or the device. */
 void job_note_throttled(struct people_job *job, const char *of);
+/* A page again: the dashboard's, with the word for what went wrong ("": nothing). */
+void people_job_return(struct call *c, const char *problem);
 void job_note_session(struct people_job *job, const char *action, uint32_t account_no,
                       struct str session_id, struct str user_id);

@@ -16,6 +16,8 @@
 #define COOKIE_PLAIN "postbackd_session"
 #define DEVICE_SECURE "__Host-postbackd_device"
 #define DEVICE_PLAIN "postbackd_device"
+#define FLOW_SECURE "__Host-postbackd_sign_in"
+#define FLOW_PLAIN "postbackd_sign_in"
 #define DEVICE_AGE_S (400 * 24 * 3600) /* the most that browsers keep a cookie */
 
 static bool is_secure(const struct call *c)
@@ -33,8 +35,13 @@ static const char *device_name(const struct call *c)
     return is_secure(c) ? DEVICE_SECURE : DEVICE_PLAIN;
 }
 
+static const char *flow_name(const struct call *c)
+{
+    return is_secure(c) ? FLOW_SECURE : FLOW_PLAIN;
+}
+
 /* Several Cookie headers (HTTP/2 proxies split them): exactly one may have it. */
-static struct str cookie(const struct call *c, const char *name, size_t bytes)
+static struct str cookie(const struct call *c, const char *name)
 {
     struct str found = STR_NONE;
     for (size_t i = 0; i < c->r->header_count; i++) {
@@ -46,17 +53,28 @@ static struct str cookie(const struct call *c, const char *name, size_t bytes)
         if (value.p)
             found = value;
     }
+    return found;
+}
+
+static struct str cookie_of(const struct call *c, const char *name, size_t bytes)
+{
+    struct str found = cookie(c, name);
     return found.n == bytes ? found : STR_NONE;
 }
 
 static struct str session_token(const struct call *c)
 {
-    return cookie(c, cookie_name(c), TOKEN_BYTES);
+    return cookie_of(c, cookie_name(c), TOKEN_BYTES);
 }
 
 struct str person_device(const struct call *c)
 {
-    return cookie(c, device_name(c), DEVICE_TOKEN_BYTES);
+    return cookie_of(c, device_name(c), DEVICE_TOKEN_BYTES);
+}
+
+struct str person_flow(const struct call *c)
+{
+    return cookie(c, flow_name(c));
 }
 
 bool person_authenticate(struct call *c)
@@ -150,6 +168,12 @@ void person_print_device(struct buf *to, const struct call *c)
                device_name(c), token, DEVICE_AGE_S, is_secure(c) ? "; Secure" : "");
 }
 
+void person_print_flow(struct buf *to, const struct call *c, struct str flow, int64_t seconds)
+{
+    buf_printf(to, "Set-Cookie: %s=%.*s; Path=/; HttpOnly; SameSite=Lax; Max-Age=%" PRId64 "%s\r\n",
+               flow_name(c), STR_ARG(flow), seconds, is_secure(c) ? "; Secure" : "");
+}
+
 void person_print_base_url(struct buf *to, const struct call *c)
 {
     struct str url = c->api->options.public_url;
@@ -183,7 +207,7 @@ void person_render_user(struct json_writer *w, struct api *api, const struct use
     json_key_string(w, "PartnerId", partner_id_of(api, &arena, u->account_no));
     json_key_bool(w, "Enabled", u->enabled);
     json_key_bool(w, "SecondFactor", u->totp_secret.p != NULL);
-    json_key_bool(w, "Invited", !u->password.p);
+    json_key_bool(w, "Invited", !u->password.p && !u->subject.p);
     json_key_time(w, "CreatedAt", u->created_ms);
     json_key_time_or_null(w, "LastSignInAt", u->last_sign_in_ms);
     json_end_object(w);

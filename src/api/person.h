@@ -19,6 +19,11 @@ MUST_CHECK bool person_csrf_good(const struct call *c);
 /* "Set-Cookie: ...\r\n" with the token, or clearing it (absent). */
 void person_print_cookie(struct buf *to, const struct call *c, struct str token);
 
+/* The cookie of a sign-in by a provider that has begun (people/provider_flow.h); absent: none. It
+ * comes along when the provider sends the browser back: SameSite=Lax. */
+struct str person_flow(const struct call *c);
+void person_print_flow(struct buf *to, const struct call *c, struct str flow, int64_t seconds);
+
 /* The cookie of an earlier sign-in in this browser (people/device.h); absent: none. */
 struct str person_device(const struct call *c);
 /* "Set-Cookie: ...\r\n" with one for who is signed in now; nothing where the browser has it. */

@@ -54,6 +54,8 @@ static void judge(struct call *c, const struct route_parameter *known, bool also
         return;
     }
     if (!known_name(known, also_partner_id, name)) {
+        if (c->route->flags & ROUTE_OPEN_QUERY)
+            return;
         problem_add(&c->problems, name, "unknown_parameter", "This path has no such parameter.");
         return;
     }

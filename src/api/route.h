@@ -33,6 +33,7 @@ enum {
     ROUTE_PACKED = 2048,       /* holds no secret: compressed for clients that are known */
     ROUTE_CONFLICT = 4096,     /* may answer 409 */
     ROUTE_NAMES_OTHERS = 8192, /* the body names what may not exist: 404 */
+    ROUTE_OPEN_QUERY = 16384,  /* others may add parameters, which are passed over */
 };
 
 /* How /openapi.json groups the routes. */
@@ -135,6 +136,9 @@ void openapi_get(struct call *c);
 void session_get(struct call *c);
 void session_post(struct call *c);
 void session_delete(struct call *c);
+void sign_in_ways(struct call *c);
+void sign_in_begin(struct call *c);
+void sign_in_end(struct call *c);
 void session_password(struct call *c);
 void session_act_as(struct call *c);
 void session_act_as_end(struct call *c);

@@ -24,6 +24,11 @@ static const struct route_parameter p_period[] = {P("period"), {0}};
 static const struct route_parameter p_endpoint_period[] = {P("period"), P("endpoint"), {0}};
 static const struct route_parameter p_report[] = {P("startDate"), P("endDate"),     P("clientIds"),
                                                   P("format"),    P("includeTest"), {0}};
+static const struct route_parameter p_sign_in[] = {{"code", "query.signInCode"},
+                                                   {"state", "query.signInState"},
+                                                   {"iss", "query.signInIssuer"},
+                                                   {"error", "query.signInError"},
+                                                   {0}};
 static const struct route_parameter p_users[] = {P("email"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_audit[] = {P("from"),   P("to"),    P("action"), P("actor"),
                                                  P("object"), P("limit"), P("after"),  {0}};
@@ -197,6 +202,14 @@ const struct route api_routes[] = {
      TAG_SESSIONS, "getSession", "Show who is signed in; also 200 without a session.", session_get},
     {HTTP_POST, "/api/v1/session", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, "SignIn", "Session", 200,
      TAG_SESSIONS, "signIn", "Sign in.", session_post},
+    {HTTP_GET, "/api/v1/sign-in", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, "SignInWays", 200,
+     TAG_SESSIONS, "listSignInWays", "List the ways to sign in.", sign_in_ways},
+    {HTTP_GET, "/api/v1/sign-in/{Provider}", 0, ROUTE_PUBLIC, SUBJECT_NONE, NULL, NULL, NULL, 303,
+     TAG_SESSIONS, "startProviderSignIn", "For a browser: go to an identity provider to sign in.",
+     sign_in_begin},
+    {HTTP_GET, "/api/v1/sign-in/callback", 0, ROUTE_PUBLIC | ROUTE_OPEN_QUERY, SUBJECT_NONE,
+     p_sign_in, NULL, NULL, 303, TAG_SESSIONS, "endProviderSignIn",
+     "For a browser: come back from an identity provider.", sign_in_end},
     {HTTP_DELETE, "/api/v1/session", 0, ROUTE_PERSON, SUBJECT_NONE, NULL, NULL, NULL, 204,
      TAG_SESSIONS, "signOut", "Sign out.", session_delete},
     {HTTP_POST, "/api/v1/session/password", 0, ROUTE_PERSON | CONFLICT, SUBJECT_NONE, NULL,

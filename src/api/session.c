@@ -95,6 +95,10 @@ static bool sign_in_judge(struct people_job *job)
     }
     if (now->totp_secret.p && !sign_in_take_code(now, job->code, now_ms, &job->change.arena, &next))
         return refuse_sign_in(job);
+    if (!sign_in_by_password(c->api, now->account_no)) {
+        job_note_session(job, "session.refused", now->account_no, STR_NONE, now->id);
+        return job_refuse(job, 403, SIGN_IN_NO_PASSWORDS);
+    }
     tries_forgive(job, job->email);
     c->person.user_id = arena_str(&c->r->arena, now->id);
     c->person.email = arena_str(&c->r->arena, now->email);

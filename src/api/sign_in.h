@@ -6,6 +6,12 @@
 
 #define PASSWORD_BYTES_MOST 512 /* 128 characters of 4 bytes */
 
+/* Whether the people of the account may sign in by password: of some only their provider says who
+ * they are. */
+MUST_CHECK bool sign_in_by_password(struct api *api, uint32_t account_no);
+#define SIGN_IN_NO_PASSWORDS                                                                       \
+    "Sign-in by password is off for this account. Use the button of your identity provider."
+
 /* Answers 403 where another site's page may have sent the request. */
 MUST_CHECK bool sign_in_same_origin(struct call *c);
 /* A member of the body that must be there, a text of at most `most` bytes. */

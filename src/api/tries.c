@@ -132,17 +132,37 @@ bool tries_take_mail(struct people_job *job, struct str who)
     return left;
 }
 
-bool tries_left_of_links(struct people_job *job)
+static bool left_of_site(struct people_job *job, const char *kind, const char *text)
 {
-    struct str who = joined(job, "link ", address_site(&job->c->r->peer), STR_NONE);
+    struct str who = joined(job, kind, address_site(&job->c->r->peer), STR_NONE);
     int64_t wait =
         throttle_wait_ms(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env));
-    return refuse(job, wait, "Too many wrong links. Wait before the next attempt.");
+    return refuse(job, wait, text);
+}
+
+static void failed_of_site(struct people_job *job, const char *kind, const char *event)
+{
+    struct str who = joined(job, kind, address_site(&job->c->r->peer), STR_NONE);
+    if (throttle_fail(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env)))
+        log_warning(event, LOG_STR("from", job->address));
+}
+
+bool tries_left_of_links(struct people_job *job)
+{
+    return left_of_site(job, "link ", "Too many wrong links. Wait before the next attempt.");
 }
 
 void tries_failed_of_links(struct people_job *job)
 {
-    struct str who = joined(job, "link ", address_site(&job->c->r->peer), STR_NONE);
-    if (throttle_fail(job->c->api->client_tries, who, env_mono_ms(job->c->api->options.env)))
-        log_warning("links_throttled", LOG_STR("from", job->address));
+    failed_of_site(job, "link ", "links_throttled");
+}
+
+bool tries_left_of_providers(struct people_job *job)
+{
+    return left_of_site(job, "provider ", "Too many failed sign-ins. Wait before the next one.");
+}
+
+void tries_failed_of_providers(struct people_job *job)
+{
+    failed_of_site(job, "provider ", "sign_ins_throttled");
 }

@@ -27,3 +27,7 @@ MUST_CHECK bool tries_take_mail(struct people_job *job, struct str who);
 /* The same for guesses of one-time links. */
 MUST_CHECK bool tries_left_of_links(struct people_job *job);
 void tries_failed_of_links(struct people_job *job);
+
+/* And for sign-ins by an identity provider that come to nothing. */
+MUST_CHECK bool tries_left_of_providers(struct people_job *job);
+void tries_failed_of_providers(struct people_job *job);

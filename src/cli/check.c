@@ -10,6 +10,7 @@
 #include "daemon/master_key.h"
 #include "domain/url.h"
 #include "net/tls.h"
+#include "oidc/provider.h"
 #include "store/store_open.h"
 
 #include <dirent.h>
@@ -111,6 +112,20 @@ static void check_access_log(struct findings *f, const struct daemon_options *o)
         say(f, true, "access-log", "%s", file);
     else
         say(f, false, "access-log", "%s: %s", file, strerror(errno));
+}
+
+static void check_sign_in(struct findings *f, const struct daemon_options *o)
+{
+    struct providers providers;
+    char *why = NULL;
+    if (!o->sign_in_file)
+        return;
+    if (providers_read(&providers, o->sign_in_file, &why))
+        say(f, true, "sign-in-file", "%s: %zu provider%s", o->sign_in_file, providers.count,
+            providers.count == 1 ? "" : "s");
+    else
+        say_why(f, "sign-in-file", why);
+    providers_free(&providers);
 }
 
 static void check_authorities(struct findings *f, const struct daemon_options *o)
@@ -245,6 +260,7 @@ int command_check(struct settings *s)
     check_listen(&found, &o);
     check_certificate(&found, &o);
     check_access_log(&found, &o);
+    check_sign_in(&found, &o);
     check_authorities(&found, &o);
     check_intake(&found, &o);
     check_store(&found, &o);

@@ -74,6 +74,10 @@ const struct option option_table[OPTION_COUNT] = {
     [OPTION_TRUSTED_PROXY] = {"trusted-proxy", "CIDR", NULL,
                               "Trust X-Forwarded-For and X-Forwarded-Proto from these peers.", S,
                               OPTION_IS_LIST | OPTION_IS_RELOADED},
+    [OPTION_SIGN_IN_FILE] = {"sign-in-file", "FILE", NULL,
+                             "Let people sign in by the identity providers of this JSON file "
+                             "(OpenID Connect).",
+                             S, OPTION_IS_RELOADED},
     [OPTION_LOOPS] = {"loops", "N", "0",
                       "Delivery threads. 0: half of the processors, at least one.", S, 0},
     [OPTION_READS_PER_MINUTE] = {"reads-per-minute", "N", "600",

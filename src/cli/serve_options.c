@@ -325,6 +325,7 @@ static bool read_log(struct settings *s, struct daemon_options *o, struct str *r
 static void read_access_log(struct settings *s, struct daemon_options *o)
 {
     o->access_log = text_or_null(s, OPTION_ACCESS_LOG);
+    o->sign_in_file = text_or_null(s, OPTION_SIGN_IN_FILE);
     o->access_log_probes = str_is(settings_text(s, OPTION_ACCESS_LOG_PROBES), "true");
 }
 

@@ -23,6 +23,7 @@
 #include "daemon/watch.h"
 #include "http/access_log.h"
 #include "net/tls.h"
+#include "oidc/oidc.h"
 #include "people/people.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
@@ -131,6 +132,21 @@ static bool make_bus(struct daemon *d, char **ret_why)
                                            .context = d},
                      ret_why);
     return d->bus != NULL;
+}
+
+static bool make_oidc(struct daemon *d, char **ret_why)
+{
+    struct providers providers = {.passwords = true};
+    d->oidc = oidc_new(&(struct oidc_options){.env = d->env,
+                                              .ca_file = d->options.ca_file,
+                                              .proxy = d->options.proxy,
+                                              .rules = d->options.rules});
+    if (d->options.sign_in_file && !providers_read(&providers, d->options.sign_in_file, ret_why)) {
+        providers_free(&providers);
+        return false;
+    }
+    oidc_set(d->oidc, &providers);
+    return true;
 }
 
 static bool make_senders(struct daemon *d, char **ret_why)
@@ -296,6 +312,7 @@ static void make_api(struct daemon *d)
         .certificates = d->certificates,
         .people = d->people,
         .link_mail = d->link_mail,
+        .oidc = d->oidc,
         .live = d->live,
         .bus = d->bus,
         .hash_secret = store_hash_secret(d->store),
@@ -380,8 +397,8 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     d->listen_fd = -1;
     waiter_init(&d->waiter);
     d->authorities = tls_authorities_new(d->options.ca_file);
-    if (!open_listener(d, ret_why) || !open_store(d, ret_why) || !make_senders(d, ret_why) ||
-        !make_bus(d, ret_why)) {
+    if (!open_listener(d, ret_why) || !make_oidc(d, ret_why) || !open_store(d, ret_why) ||
+        !make_senders(d, ret_why) || !make_bus(d, ret_why)) {
         free_parts(d);
         return NULL;
     }
@@ -438,6 +455,7 @@ static bool stop_in_order(struct daemon *d)
     api_set_accepting(d->api, false);
     if (d->bus)
         bus_stop(d->bus);
+    oidc_abort(d->oidc);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
     for (size_t i = 0; i < d->lap_count; i++) {
@@ -498,6 +516,7 @@ static void free_parts(struct daemon *d)
         operations_free(d->operations);
     mailer_free(d->mailer);
     link_mail_free(d->link_mail);
+    oidc_free(d->oidc);
     if (d->accounts)
         accounts_free(d->accounts);
     if (d->people)

@@ -38,6 +38,7 @@ struct daemon_options {
     const char *proxy;                /* NULL: none */
     bool http2;                       /* offered to https receivers */
     struct str public_url;            /* absent: none */
+    const char *sign_in_file;         /* of identity providers; NULL: none */
     const char *access_log;           /* a file, or "-"; NULL: none */
     bool access_log_probes;
     enum log_level log_level;
@@ -72,8 +73,8 @@ MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link)
  * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
 /* Takes from `next` what a running daemon can take: the certificate, the access log, trusted
- * proxies, reads per minute. All of it or, with *ret_why, nothing. The texts and lists of the
- * former options are not used any more then. From options.reload. */
+ * proxies, reads per minute, identity providers. All of it or, with *ret_why, nothing. The texts
+ * and lists of the former options are not used any more then. From options.reload. */
 MUST_CHECK bool daemon_reload(struct daemon *daemon, const struct daemon_options *next,
                               char **ret_why);
 void daemon_block_signals(void);

@@ -31,6 +31,7 @@ struct daemon {
     struct control *control;
     struct recoveries *recoveries;
     struct people *people;
+    struct oidc *oidc;
     struct live *live;
     struct delivery *delivery;
     struct mailer *mailer; /* NULL: no e-mail is sent */

@@ -6,6 +6,7 @@
 #include "base/log.h"
 #include "http/access_log.h"
 #include "net/tls.h"
+#include "oidc/oidc.h"
 #include "services/certificate_watch.h"
 
 static bool same_text(const char *a, const char *b)
@@ -67,12 +68,22 @@ bool daemon_reload(struct daemon *d, const struct daemon_options *next, char **r
     CHECK_MAGIC(d, DAEMON_MAGIC);
     struct ssl_ctx_st *tls, *old_tls = d->tls;
     struct access_log *access_log, *old_access_log = d->access_log;
-    if (!make_tls(d, next, &tls, ret_why))
-        return false;
-    if (!make_access_log(d, next, &access_log, ret_why)) {
-        tls_context_free(tls);
+    struct providers providers = {.passwords = true};
+    if (next->sign_in_file && !providers_read(&providers, next->sign_in_file, ret_why)) {
+        providers_free(&providers);
         return false;
     }
+    if (!make_tls(d, next, &tls, ret_why)) {
+        providers_free(&providers);
+        return false;
+    }
+    if (!make_access_log(d, next, &access_log, ret_why)) {
+        tls_context_free(tls);
+        providers_free(&providers);
+        return false;
+    }
+    oidc_set(d->oidc, &providers);
+    d->options.sign_in_file = next->sign_in_file;
     d->tls = tls;
     d->access_log = access_log;
     if (access_log)

@@ -42,6 +42,8 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
     json_key_bool(&w, "Enabled", u->enabled);
     json_key_int(&w, "CreatedMs", u->created_ms);
     json_key_int(&w, "LastSignInMs", u->last_sign_in_ms);
+    print_text(&w, "Issuer", u->issuer);
+    print_text(&w, "Subject", u->subject);
     print_text(&w, "Password", u->password);
     if (u->totp_secret.p) {
         vault_seal(vault, env, u->totp_secret, &sealed);
@@ -131,6 +133,8 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
     if (!role_parse(document_text(&r, "Role"), &u.role) ||
         role_is_operators(u.role) != (u.account_no == 0))
         document_wrong(&r, "Role");
+    fields_text(&r.fields, "Issuer", 0, SIZE_MAX, &u.issuer);
+    fields_text(&r.fields, "Subject", 0, SIZE_MAX, &u.subject);
     fields_text(&r.fields, "Password", 0, SIZE_MAX, &u.password);
     if (u.password.n >= PASSWORD_HASH_BYTES)
         document_wrong(&r, "Password");

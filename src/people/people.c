@@ -104,6 +104,21 @@ struct user *people_user_by_email(struct people *p, uint32_t account_no, struct 
     return found;
 }
 
+struct user *people_user_by_subject(struct people *p, uint32_t account_no, struct str issuer,
+                                    struct str subject)
+{
+    struct user *found = NULL;
+    lock(p);
+    for (size_t i = 0; i < p->users.capacity && !found; i++) {
+        struct user *u = p->users.slots[i].entry;
+        if (u && u->account_no == account_no && u->subject.p && str_eq(u->subject, subject) &&
+            str_eq(u->issuer, issuer))
+            found = entry_ref(u);
+    }
+    unlock(p);
+    return found;
+}
+
 size_t people_users_by_email(struct people *p, struct str email,
                              struct user *ret[EMAIL_ACCOUNTS_MOST])
 {

@@ -31,6 +31,9 @@ MUST_CHECK bool people_leave_out_orphan(struct people *people, struct directory 
 struct user *people_user(struct people *people, struct str id);
 /* The email is lower-case. */
 struct user *people_user_by_email(struct people *people, uint32_t account_no, struct str email);
+/* Who it is at that identity provider. */
+struct user *people_user_by_subject(struct people *people, uint32_t account_no, struct str issuer,
+                                    struct str subject);
 /* Those of all accounts who may sign in with it, a reference each. Beyond EMAIL_ACCOUNTS_MOST
  * nobody is found: each is a password to be stretched. */
 #define EMAIL_ACCOUNTS_MOST 8

@@ -19,7 +19,8 @@ struct user *user_pack(const struct user *from)
         offsetof(struct user, id),       offsetof(struct user, email),
         offsetof(struct user, name),     offsetof(struct user, password),
         offsetof(struct user, recovery), offsetof(struct user, totp_secret),
-        offsetof(struct user, link_by),
+        offsetof(struct user, link_by),  offsetof(struct user, issuer),
+        offsetof(struct user, subject),
     };
     return entry_pack(from, sizeof *from, USER_MAGIC, texts, ARRAY_LEN(texts));
 }

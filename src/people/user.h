@@ -31,11 +31,12 @@ struct user {
     int64_t created_ms, last_sign_in_ms; /* last: 0, never */
     bool under_second_key; /* the stored document is sealed under the vault's second key */
     struct str id, email, name;
-    struct str password;    /* password_hash; absent: none has been set */
-    struct str totp_secret; /* absent: no second factor */
-    int64_t totp_step;      /* of the last code that was taken */
-    struct str recovery;    /* of the codes not used yet: 32 bytes each, SHA-256 */
-    enum link_kind link;    /* the one-time link that is out */
+    struct str issuer, subject; /* who it is at an identity provider; absent: nobody there */
+    struct str password;        /* password_hash; absent: none has been set */
+    struct str totp_secret;     /* absent: no second factor */
+    int64_t totp_step;          /* of the last code that was taken */
+    struct str recovery;        /* of the codes not used yet: 32 bytes each, SHA-256 */
+    enum link_kind link;        /* the one-time link that is out */
     uint8_t link_hash[32];
     int64_t link_until_ms;
     int64_t link_made_ms;

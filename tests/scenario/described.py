@@ -27,7 +27,8 @@ class World:
         key = self.operator.post("/api/v1/partners/%s/keys" % a.partner_id, {"Scopes": ["reports:read"]}).json
         self.admin = person(daemon, "admin")
         self.ids = {"PartnerId": a.partner_id, "AppId": a.app_id, "ClientId": a.client, "KeyId": key["KeyId"],
-                    "RewardId": "dead", "Endpoint": "success", "UserId": person(daemon, "owner", a.partner_id).user_id}
+                    "RewardId": "dead", "Endpoint": "success", "UserId": person(daemon, "owner", a.partner_id).user_id,
+                    "Provider": "1"}
         self.ids["RecoveryId"] = self.recover().json["RecoveryId"]
 
     def recover(self):
@@ -132,6 +133,9 @@ def people_successes(world, plain):
 
     yield "getSession", plain(who=w.admin)
     yield "signIn", plain({"Email": w.admin.email, "Password": PASSWORD}, who=Browser(w.daemon))
+    yield "listSignInWays", plain(who=Browser(w.daemon))
+    yield "startProviderSignIn", plain(ids={"Provider": "1"}, who=Browser(w.daemon))  # back to the dashboard: there is none
+    yield "endProviderSignIn", plain(who=Browser(w.daemon))
     yield "listSessions", plain(who=w.admin)
     yield "checkLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link()})
     yield "useLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link(), "Password": PASSWORD, "Name": "New"})

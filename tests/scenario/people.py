@@ -26,12 +26,13 @@ class Browser:
 
     def __init__(self, daemon, **headers):
         self.daemon, self.headers = daemon, headers
-        self.cookie = self.device = self.csrf = None  # cookie: the session's
+        self.cookie = self.device = self.flow = self.csrf = None  # cookie: the session's
 
     def request(self, method, path, body=None, query=None, headers=None, csrf=True):
         own = dict(self.headers)
-        if self.cookie or self.device:
-            own["Cookie"] = "; ".join(c for c in (self.cookie, self.device) if c)
+        cookies = [c for c in (self.cookie, self.device, self.flow) if c]
+        if cookies:
+            own["Cookie"] = "; ".join(cookies)
         if csrf and self.csrf:
             own["X-Csrf-Token"] = self.csrf
         own.update(headers or {})
@@ -45,6 +46,8 @@ class Browser:
                 pair = value.split(";")[0]
                 if "postbackd_device=" in pair:
                     self.device = pair
+                elif "postbackd_sign_in=" in pair:
+                    self.flow = pair
                 else:
                     self.cookie = pair if pair.split("=", 1)[1] else None
         if answer.status == 200 and answer.body.startswith(b"{"):

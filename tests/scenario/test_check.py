@@ -1,5 +1,6 @@
 """`postbackd check`: what a start would meet, said without starting, and nothing made or changed."""
 import contextlib
+import json
 import sqlite3
 
 import pytest
@@ -121,3 +122,16 @@ def test_a_store_of_a_newer_program_is_said_by_check_and_migrate(tmp_path):
     found = check("--listen", "127.0.0.1:0", "--store", "sqlite:%s" % store, status=1)
     assert "schema version 99" in found["store"][1] and "newer program" in found["store"][1]
     assert_one_line(run("migrate", "--store", "sqlite:%s" % store), 1, "schema version 99", "newer program")
+
+
+def test_the_file_of_identity_providers_is_read(tmp_path):
+    file, store = tmp_path / "sign-in.json", "sqlite:%s" % (tmp_path / "store")
+    good = {"Name": "Staff", "Issuer": "https://id.example", "ClientId": "c", "Groups": {"staff": "admin"}}
+    for providers, status, words in (([good], 0, "1 provider"), ([good, good], 1, "provider 2: Issuer: another provider"),
+                                     ([{**good, "Groups": {"staff": "owner"}}], 1, "must be admin or support")):
+        file.write_text(json.dumps({"Providers": providers}))
+        arguments = ("--listen", "127.0.0.1:0", "--store", store, "--sign-in-file", str(file))
+        assert words in check(*arguments, status=status)["sign-in-file"][1]
+    assert words.encode() in run("serve", *arguments).stderr
+    file.unlink()
+    assert "No such file" in check(*arguments, status=1)["sign-in-file"][1]

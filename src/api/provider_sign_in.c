@@ -1,0 +1,337 @@
+/* Signing in by an identity provider: the browser is sent there, and comes back with a code. Both
+ * are pages to a browser, so each answer leads to another page: to the provider, or back to the
+ * dashboard, with a word for it where nobody was signed in (docs/people.md). */
+#include "accounts/directory.h"
+#include "api/internal.h"
+#include "api/query.h"
+#include "api/route.h"
+#include "api/sign_in.h"
+#include "base/log.h"
+#include "oidc/oidc.h"
+#include "people/provider_flow.h"
+
+#include <sodium.h>
+#include <stdio.h>
+
+#define CODE_BYTES_MOST 4096
+#define RETURN_PATH "/api/v1/sign-in/callback"
+
+struct provider_sign_in {
+    struct call *c;
+    struct people_job *job;
+    struct oidc_ask ask;
+    struct provider_flow flow;
+    struct str cookie;
+    uint32_t account_no;
+};
+
+bool sign_in_by_password(struct api *api, uint32_t account_no)
+{
+    struct partner *p =
+        account_no ? directory_partner_by_no(api->options.directory, account_no) : NULL;
+    bool may = oidc_passwords(api->options.oidc, p ? p->id : STR_NONE);
+    partner_unref(p);
+    return may;
+}
+
+/* --- which there are -------------------------------------------------------------------------- */
+
+void sign_in_ways(struct call *c)
+{
+    struct oidc *oidc = c->api->options.oidc;
+    struct oidc_client *client;
+    struct buf path = {0};
+    struct json_writer *w = call_begin_object(c);
+    json_key_array(w, "Providers");
+    for (size_t i = 0; (client = oidc_client_at(oidc, i)); i++) {
+        buf_clear(&path);
+        buf_printf(&path, "/api/v1/sign-in/%zu", i + 1);
+        json_object(w);
+        json_key_string(w, "Name", oidc_provider(client)->name);
+        json_key_string(w, "Path", buf_str(&path));
+        json_end_object(w);
+        oidc_client_unref(client);
+    }
+    json_end_array(w);
+    json_key_bool(w, "Passwords", oidc_any_passwords(oidc));
+    buf_free(&path);
+    call_end_object(c, 200);
+}
+
+/* --- answers ---------------------------------------------------------------------------------- */
+
+static void add_parameter(struct buf *url, const char *name, struct str value)
+{
+    buf_printf(url, "&%s=", name);
+    for (size_t i = 0; i < value.n; i++) {
+        char c = value.p[i];
+        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                     c == '-' || c == '_' || c == '.';
+        buf_printf(url, plain ? "%c" : "%%%02X", (unsigned char)c);
+    }
+}
+
+static struct str return_url(struct call *c)
+{
+    struct buf url = {0};
+    person_print_base_url(&url, c);
+    buf_add_c(&url, RETURN_PATH);
+    struct str kept = arena_str(&c->r->arena, buf_str(&url));
+    buf_free(&url);
+    return kept;
+}
+
+static void say_refused(struct provider_sign_in *s, const char *why)
+{
+    struct str name = s->ask.client ? oidc_provider(s->ask.client)->name : STR_NONE;
+    log_warning("sign_in_refused", LOG_STR("from", s->job->address), LOG_STR("provider", name),
+                LOG_C("reason", why));
+}
+
+static struct provider_sign_in *new_sign_in(struct call *c)
+{
+    struct provider_sign_in *s = call_alloc(c, sizeof *s);
+    s->c = c;
+    s->job = people_job_new(c, false);
+    s->ask.arena = &c->r->arena;
+    s->ask.reply_to = call_executor(c);
+    s->ask.redirect_uri = return_url(c);
+    return s;
+}
+
+static void ask(struct provider_sign_in *s, void (*done)(struct task *task))
+{
+    s->ask.done = (struct task){.run = done, .owner = call_owner(s->c)};
+    if (oidc_ask(&s->ask))
+        return;
+    oidc_client_unref(s->ask.client);
+    people_job_return(s->c, "busy");
+}
+
+/* --- to the provider -------------------------------------------------------------------------- */
+
+static void begin_done(struct task *task)
+{
+    struct provider_sign_in *s = CONTAINER_OF(task, struct provider_sign_in, ask.done);
+    const struct provider *p = oidc_provider(s->ask.client);
+    struct str endpoint = s->ask.endpoint;
+    char challenge[TOKEN_BYTES + 1];
+    struct buf *headers = &s->c->headers;
+    if (!s->ask.good) {
+        say_refused(s, s->ask.why);
+        oidc_client_unref(s->ask.client);
+        people_job_return(s->c, "provider");
+        return;
+    }
+    provider_flow_challenge(&s->flow, challenge);
+    person_print_flow(headers, s->c, s->cookie, PROVIDER_FLOW_MS / 1000);
+    buf_printf(headers, "Location: %.*s%cresponse_type=code", STR_ARG(endpoint),
+               memchr(endpoint.p, '?', endpoint.n) ? '&' : '?');
+    add_parameter(headers, "client_id", p->client_id);
+    add_parameter(headers, "redirect_uri", s->ask.redirect_uri);
+    add_parameter(headers, "scope", p->scopes);
+    add_parameter(headers, "state", str_of(s->flow.state));
+    add_parameter(headers, "nonce", str_of(s->flow.nonce));
+    add_parameter(headers, "code_challenge", str_of(challenge));
+    add_parameter(headers, "code_challenge_method", STR("S256"));
+    buf_add_c(headers, "\r\n");
+    oidc_client_unref(s->ask.client);
+    call_answer_empty(s->c, 303);
+}
+
+/* Its number in the list of providers. */
+static struct oidc_client *client_of_path(struct call *c)
+{
+    struct str text = c->ids[0];
+    size_t n = 0;
+    for (size_t i = 0; i < text.n && i < 4; i++)
+        n = text.p[i] >= '0' && text.p[i] <= '9' ? n * 10 + (size_t)(text.p[i] - '0') : 9999;
+    return n && text.n < 4 ? oidc_client_at(c->api->options.oidc, n - 1) : NULL;
+}
+
+void sign_in_begin(struct call *c)
+{
+    struct people *people = c->api->options.people;
+    struct provider_sign_in *s = new_sign_in(c);
+    if (!tries_left_of_providers(s->job)) {
+        people_job_return(c, "busy");
+        return;
+    }
+    s->ask.client = person_same_origin(c) ? client_of_path(c) : NULL;
+    if (!s->ask.client) {
+        people_job_return(c, "again");
+        return;
+    }
+    struct str user_id = person_authenticate(c) ? c->person.user_id : STR_NONE;
+    s->cookie = provider_flow_make(people, &c->r->arena, str_of(oidc_provider(s->ask.client)->key),
+                                   user_id);
+    if (!provider_flow_read(people, s->cookie, &s->flow))
+        UNREACHABLE(); /* it was made just now */
+    ask(s, begin_done);
+}
+
+/* --- and back --------------------------------------------------------------------------------- */
+
+static bool refuse(struct people_job *job, const char *problem, uint32_t account_no)
+{
+    job->problem = problem;
+    tries_failed_of_providers(job);
+    job_note_session(job, "session.refused", account_no, STR_NONE,
+                     job->user ? job->user->id : STR_NONE);
+    return true; /* what was found out is kept: the entry of it, and whose sessions end */
+}
+
+static void fill_in(struct provider_sign_in *s, struct user *next)
+{
+    struct people_job *job = s->job;
+    const struct provider *p = oidc_provider(s->ask.client);
+    int64_t now_ms = env_wall_ms(s->c->api->options.env);
+    const struct id_claims *claims = &s->ask.claims;
+    if (job->user) {
+        memcpy(next, job->user, sizeof *next);
+    } else {
+        *next = (struct user){
+            .user_no = people_next_no(job->people),
+            .account_no = s->account_no,
+            .enabled = true,
+            .created_ms = now_ms,
+            .links_from_ms = now_ms + 1,
+            .id = people_new_id(job->people, &job->change.arena, "u_"),
+            .email = claims->email,
+            .name = claims->email,
+        };
+    }
+    if (next->role && next->role != claims->role)
+        next->links_from_ms = now_ms + 1;
+    next->role = claims->role;
+    next->issuer = p->issuer;
+    next->subject = claims->subject;
+    next->last_sign_in_ms = now_ms;
+    if (claims->name.p)
+        next->name = claims->name;
+}
+
+static bool sign_in(struct provider_sign_in *s)
+{
+    struct people_job *job = s->job;
+    struct call *c = s->c;
+    struct user next;
+    fill_in(s, &next);
+    const struct user *was = job->user;
+    bool changed = !was || was->role != next.role || !str_eq(was->name, next.name) ||
+                   !str_eq(was->subject, next.subject);
+    next.version += changed;
+    job->change.user = user_pack(&next);
+    call_keep_text(c, &c->person.user_id, next.id);
+    call_keep_text(c, &c->person.email, next.email);
+    if (was && was->role != next.role)
+        people_end_sessions(job->people, &job->change, next.id, STR_NONE);
+    people_begin_session(job->people, &job->change, &next, job->address, job->agent, job->token);
+    if (changed)
+        job_note_user(job, was ? "user.changed" : "user.created", was, job->change.user);
+    job_note_session(job, "session.begun", next.account_no, job->change.session->id, next.id);
+    return true;
+}
+
+/* The user of this person; of one who comes for the first time it may be that of the same address,
+ * but only for whoever left for the provider signed in as that user. */
+static const char *find_user(struct provider_sign_in *s)
+{
+    struct people_job *job = s->job;
+    const struct id_claims *claims = &s->ask.claims;
+    struct str issuer = oidc_provider(s->ask.client)->issuer;
+    user_unref(job->user);
+    job->user = people_user_by_subject(job->people, s->account_no, issuer, claims->subject);
+    if (job->user || claims->role == ROLE_NONE)
+        return NULL;
+    if (!claims->email.p)
+        return "email";
+    job->user = people_user_by_email(job->people, s->account_no, claims->email);
+    if (!job->user || (str_eq(job->user->id, s->flow.user_id) && !job->user->subject.p))
+        return NULL;
+    return "address";
+}
+
+static bool judge(struct people_job *job)
+{
+    struct provider_sign_in *s = job->c->work;
+    job->problem = "";
+    const char *problem = find_user(s);
+    bool known = job->user && !problem;
+    if (problem)
+        return refuse(job, problem, s->account_no);
+    if (known && !job->user->enabled)
+        return refuse(job, "disabled", s->account_no);
+    if (s->ask.claims.role == ROLE_NONE && known)
+        people_end_sessions(job->people, &job->change, job->user->id, STR_NONE);
+    if (s->ask.claims.role == ROLE_NONE)
+        return refuse(job, "no-role", s->account_no);
+    return sign_in(s);
+}
+
+/* Whose people sign in there. */
+static bool find_account(struct provider_sign_in *s)
+{
+    struct str id = oidc_provider(s->ask.client)->partner_id;
+    struct partner *p = id.p ? directory_partner(s->c->api->options.directory, id) : NULL;
+    s->account_no = p ? p->account_no : 0;
+    partner_unref(p);
+    return p || !id.p;
+}
+
+static void end_done(struct task *task)
+{
+    struct provider_sign_in *s = CONTAINER_OF(task, struct provider_sign_in, ask.done);
+    struct people_job *job = s->job;
+    bool good = s->ask.good;
+    if (good && !find_account(s)) {
+        snprintf(s->ask.why, sizeof s->ask.why, "there is no partner of its PartnerId");
+        good = false;
+    }
+    if (!good) {
+        say_refused(s, s->ask.why);
+        tries_failed_of_providers(job);
+        oidc_client_unref(s->ask.client);
+        people_job_return(s->c, "provider");
+        return;
+    }
+    s->c->work = s;
+    job->judge = judge;
+    job->status = 303;
+    job->client = s->ask.client; /* the job gives it back */
+    job->provider = oidc_provider(s->ask.client)->name;
+    people_job_run(job);
+}
+
+/* The state must be that of this browser's flow: else the code may be of somebody else's sign-in,
+ * who wants this browser to go on as him. */
+static bool is_own_flow(struct provider_sign_in *s)
+{
+    struct str state = call_parameter(s->c, "state");
+    return provider_flow_read(s->c->api->options.people, person_flow(s->c), &s->flow) &&
+           state.n == TOKEN_BYTES && sodium_memcmp(state.p, s->flow.state, TOKEN_BYTES) == 0;
+}
+
+void sign_in_end(struct call *c)
+{
+    struct provider_sign_in *s = new_sign_in(c);
+    struct str code = call_parameter(c, "code");
+    const char *problem = NULL;
+    if (!tries_left_of_providers(s->job))
+        problem = "busy";
+    else if (!is_own_flow(s))
+        problem = "again";
+    else if (call_parameter(c, "error").p || !code.p || code.n > CODE_BYTES_MOST)
+        problem = "refused";
+    else
+        s->ask.client = oidc_client_of(c->api->options.oidc, s->flow.provider);
+    if (!s->ask.client) {
+        people_job_return(c, problem ? problem : "again");
+        return;
+    }
+    s->ask.code = code;
+    s->ask.issuer = call_parameter(c, "iss");
+    s->ask.verifier = str_of(s->flow.verifier);
+    s->ask.nonce = str_of(s->flow.nonce);
+    ask(s, end_done);
+}

@@ -1,0 +1,126 @@
+/* The checks, in the order of OpenID Connect Core, section 3.1.3.7; see id_token.h. */
+#include "oidc/id_token.h"
+
+#include "domain/email.h"
+#include "json/reader.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+
+#define SKEW_S 60
+#define NAME_BYTES_MOST 256
+
+/* A NumericDate (RFC 7519, section 2): seconds, of which a fraction does not matter here. */
+static bool read_time(const struct json *claims, const char *name, int64_t *ret)
+{
+    const struct json *v = json_member(claims, name);
+    struct str text = v && v->type == JSON_NUMBER ? v->text : STR_NONE;
+    struct str whole = text.p ? str_cut(&text, '.') : STR_NONE;
+    int64_t n = 0;
+    if (!whole.n || whole.n > 12)
+        return false;
+    for (size_t i = 0; i < whole.n; i++) {
+        if (whole.p[i] < '0' || whole.p[i] > '9')
+            return false;
+        n = n * 10 + (whole.p[i] - '0');
+    }
+    *ret = n;
+    return true;
+}
+
+static struct str text_of(const struct json *claims, const char *name)
+{
+    const struct json *v = json_member(claims, name);
+    return v && v->type == JSON_STRING ? v->text : STR_NONE;
+}
+
+/* A token for several audiences must say that it was made for this client. */
+static bool is_for(const struct json *claims, struct str client_id)
+{
+    const struct json *aud = json_member(claims, "aud"), *azp = json_member(claims, "azp");
+    bool found = false;
+    if (azp && !str_eq(text_of(claims, "azp"), client_id))
+        return false;
+    if (aud && aud->type == JSON_STRING)
+        return str_eq(aud->text, client_id);
+    if (!aud || aud->type != JSON_ARRAY || (aud->count > 1 && !azp))
+        return false;
+    for (const struct json *a = aud->first; a; a = a->next)
+        found |= a->type == JSON_STRING && str_eq(a->text, client_id);
+    return found;
+}
+
+static const char *judge_times(const struct json *claims, int64_t now_s)
+{
+    int64_t exp, iat, nbf = 0;
+    if (!read_time(claims, "exp", &exp) || !read_time(claims, "iat", &iat))
+        return "the ID token lacks exp or iat";
+    if (json_member(claims, "nbf") && !read_time(claims, "nbf", &nbf))
+        return "the ID token's nbf is no time";
+    if (now_s >= exp + SKEW_S)
+        return "the ID token has expired";
+    if (iat > now_s + SKEW_S || nbf > now_s + SKEW_S)
+        return "the ID token is from the future; compare the clocks";
+    return NULL;
+}
+
+static bool is_subject(struct str s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] <= ' ' || s.p[i] > '~')
+            return false;
+    return s.n >= 1 && s.n <= SUBJECT_BYTES_MOST;
+}
+
+static const char *judge(const struct json *claims, const struct provider *p, struct str nonce,
+                         int64_t now_ms)
+{
+    struct str given = text_of(claims, "nonce");
+    if (claims->type != JSON_OBJECT || json_repeated_member(claims).p)
+        return "the ID token is no object with each claim once";
+    if (!str_eq(text_of(claims, "iss"), p->issuer))
+        return "the ID token is of another issuer";
+    if (!is_for(claims, p->client_id))
+        return "the ID token is for another client (aud, azp)";
+    if (!given.p || given.n != nonce.n || sodium_memcmp(given.p, nonce.p, nonce.n) != 0)
+        return "the ID token is of another sign-in (nonce)";
+    if (!is_subject(text_of(claims, "sub")))
+        return "the ID token names nobody (sub)";
+    return judge_times(claims, now_ms / 1000);
+}
+
+/* It is shown, and never decides who somebody is. One that the provider has not verified may be
+ * anybody's; where it says nothing of that, it vouches for it. */
+static struct str email_of(struct arena *arena, const struct json *claims)
+{
+    const struct json *verified = json_member(claims, "email_verified");
+    struct str email = text_of(claims, "email");
+    if ((verified && verified->type != JSON_TRUE) || email.n > EMAIL_BYTES_MAX ||
+        !email_valid(email))
+        return STR_NONE;
+    char *lower = arena_alloc(arena, email.n);
+    for (size_t i = 0; i < email.n; i++)
+        lower[i] = (char)(email.p[i] >= 'A' && email.p[i] <= 'Z' ? email.p[i] + 32 : email.p[i]);
+    return (struct str){lower, email.n};
+}
+
+bool id_token_judge(struct arena *arena, struct str text, const struct provider *p,
+                    struct str nonce, int64_t now_ms, struct id_claims *ret, const char **ret_why)
+{
+    struct json *claims = NULL;
+    struct str why = STR_NONE;
+    *ret_why = "the ID token's claims are no JSON";
+    if (!json_parse(arena, text, &claims, &why))
+        return false;
+    *ret_why = judge(claims, p, nonce, now_ms);
+    if (*ret_why)
+        return false;
+    struct str name = text_of(claims, "name");
+    *ret = (struct id_claims){
+        .subject = text_of(claims, "sub"),
+        .email = email_of(arena, claims),
+        .name = name.n ? str_utf8_prefix(name, NAME_BYTES_MOST) : STR_NONE,
+        .role = provider_role(p, json_member(claims, p->groups_claim.p)),
+    };
+    return true;
+}

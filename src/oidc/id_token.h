@@ -1,0 +1,20 @@
+/* What an ID token says of a person, and whether it was made for this sign-in (OpenID Connect Core,
+ * section 3.1.3.7). Its signature is judged by oidc/signature.h. Pure. */
+#pragma once
+
+#include "oidc/provider.h"
+
+#define SUBJECT_BYTES_MOST 255 /* OpenID Connect Core, section 2 */
+
+struct id_claims {
+    struct str subject;
+    struct str email; /* lower-case; absent: none that may be used */
+    struct str name;  /* absent: none */
+    enum role role;   /* ROLE_NONE: no group of the person's has one */
+};
+
+/* The claims are a token's JSON. False: *ret_why is a literal. Texts are the arena's, or the
+ * claims'. */
+MUST_CHECK bool id_token_judge(struct arena *arena, struct str claims,
+                               const struct provider *provider, struct str nonce, int64_t now_ms,
+                               struct id_claims *ret, const char **ret_why);

@@ -1,0 +1,432 @@
+/* The questions: discovery (OpenID Connect Discovery 1.0), the token endpoint, and the keys, which
+ * are fetched again when they are old or a token names one that is new. */
+#include "oidc/oidc.h"
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/worker.h"
+#include "oidc/signature.h"
+#include "json/reader.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WAITING_MOST 16
+#define FRESH_MS ((int64_t)3600 * 1000) /* of what is known of a provider */
+#define AGAIN_MS ((int64_t)60 * 1000)   /* between looks for a new key */
+
+/* All providers of one reading of the file. */
+struct generation {
+    atomic_uint refs;
+    struct providers providers;
+    struct oidc_client *clients;
+};
+
+struct oidc_client {
+    struct oidc *oidc;
+    struct generation *generation;
+    const struct provider *provider;
+    struct worker *worker;
+    atomic_int waiting;
+    /* What is known of it: its thread's. */
+    struct buf document, keys; /* as fetched; empty: not yet */
+    int64_t document_ms, keys_ms, searched_ms;
+};
+
+struct oidc {
+    struct oidc_options options;
+    pthread_mutex_t lock; /* of the pointer below */
+    struct generation *generation;
+    atomic_bool stopping;
+};
+
+/* --- one step to the provider -------------------------------------------------------------------
+ */
+
+static bool fail(struct oidc_ask *ask, const char *why)
+{
+    snprintf(ask->why, sizeof ask->why, "%s", why);
+    return false;
+}
+
+static struct str host_of(struct oidc_ask *ask, struct str url)
+{
+    struct url parts;
+    const char *why;
+    return url_parse(ask->arena, url, &parts, &why) ? parts.host : STR_NONE;
+}
+
+/* The operator has named the issuer's host; what the issuer names may not lead to machines that are
+ * not public, nor away from TLS. */
+static bool fetch(struct oidc_ask *ask, struct str url, struct fetch f, struct buf *ret)
+{
+    struct oidc_client *c = ask->client;
+    const struct oidc_options *o = &c->oidc->options;
+    struct str issuer = c->provider->issuer;
+    bool same = str_eq(host_of(ask, url), host_of(ask, issuer));
+    struct buf text = {0};
+    buf_add_str(&text, url);
+    f.url = buf_c(&text);
+    f.ca_file = o->ca_file;
+    f.proxy = o->proxy;
+    f.rules = same ? NULL : &o->rules;
+    f.stopping = &c->oidc->stopping;
+    buf_clear(ret);
+    bool good = fetch_run(&f, ret, ask->why);
+    buf_free(&text);
+    return good;
+}
+
+/* An endpoint of the document, and the document's own issuer: of whoever claims to be another one
+ * nothing is taken. */
+static bool find_endpoint(struct oidc_ask *ask, const struct json *document, const char *name,
+                          struct str *ret)
+{
+    struct url url;
+    const char *why;
+    struct str issuer = ask->client->provider->issuer;
+    *ret = json_member_text(document, name);
+    bool good = ret->p && url_parse(ask->arena, *ret, &url, &why) && !url.userinfo.p &&
+                (url.https || str_has_prefix(issuer, "http://"));
+    if (!good)
+        snprintf(ask->why, sizeof ask->why, "the provider's discovery document lacks a good %s",
+                 name);
+    return good;
+}
+
+static bool parse_document(struct oidc_ask *ask, struct json **ret)
+{
+    struct str why = STR_NONE;
+    if (!json_parse(ask->arena, arena_str(ask->arena, buf_str(&ask->client->document)), ret, &why))
+        return fail(ask, "the provider's discovery document is no JSON");
+    if (!str_eq(json_member_text(*ret, "issuer"), ask->client->provider->issuer))
+        return fail(ask, "the provider's discovery document is of another issuer");
+    return true;
+}
+
+static bool discover(struct oidc_ask *ask, struct json **ret)
+{
+    struct oidc_client *c = ask->client;
+    int64_t now_ms = env_mono_ms(c->oidc->options.env);
+    struct str issuer = c->provider->issuer;
+    struct buf url = {0};
+    if (c->document.n && now_ms < c->document_ms + FRESH_MS)
+        return parse_document(ask, ret);
+    while (issuer.n && issuer.p[issuer.n - 1] == '/')
+        issuer.n--;
+    buf_printf(&url, "%.*s/.well-known/openid-configuration", STR_ARG(issuer));
+    bool good =
+        fetch(ask, buf_str(&url), (struct fetch){0}, &c->document) && parse_document(ask, ret);
+    buf_free(&url);
+    c->document_ms = now_ms;
+    if (!good)
+        buf_clear(&c->document);
+    return good;
+}
+
+/* --- the code becomes a token ------------------------------------------------------------------
+ */
+
+static void add_field(struct buf *form, const char *name, struct str value)
+{
+    char *text = curl_easy_escape(NULL, value.p, (int)value.n);
+    ASSERT(text);
+    buf_printf(form, "%s%s=%s", form->n ? "&" : "", name, text);
+    curl_free(text);
+}
+
+/* Whether the secret goes into the form and not, as is the rule, into a header (RFC 6749, 2.3.1).
+ */
+static bool wants_secret_in_form(const struct json *document)
+{
+    const struct json *ways = json_member(document, "token_endpoint_auth_methods_supported");
+    bool form = false;
+    for (const struct json *w = ways && ways->type == JSON_ARRAY ? ways->first : NULL; w;
+         w = w->next) {
+        if (str_is(w->text, "client_secret_basic"))
+            return false;
+        form |= str_is(w->text, "client_secret_post");
+    }
+    return form;
+}
+
+static bool exchange(struct oidc_ask *ask, const struct json *document, struct buf *ret)
+{
+    const struct provider *p = ask->client->provider;
+    struct str endpoint;
+    struct buf form = {0};
+    if (!find_endpoint(ask, document, "token_endpoint", &endpoint))
+        return false;
+    add_field(&form, "grant_type", STR("authorization_code"));
+    add_field(&form, "code", ask->code);
+    add_field(&form, "redirect_uri", ask->redirect_uri);
+    add_field(&form, "code_verifier", ask->verifier);
+    bool in_form = !p->client_secret.p || wants_secret_in_form(document);
+    if (in_form)
+        add_field(&form, "client_id", p->client_id);
+    if (in_form && p->client_secret.p)
+        add_field(&form, "client_secret", p->client_secret);
+    char *id = curl_easy_escape(NULL, p->client_id.p, (int)p->client_id.n);
+    char *secret = curl_easy_escape(NULL, p->client_secret.p ? p->client_secret.p : "",
+                                    (int)p->client_secret.n);
+    struct fetch f = {.form = buf_c(&form)};
+    if (!in_form) {
+        f.user = id;
+        f.password = secret;
+    }
+    bool good = fetch(ask, endpoint, f, ret);
+    explicit_bzero(form.p, form.n);
+    explicit_bzero(secret, strlen(secret));
+    curl_free(id);
+    curl_free(secret);
+    buf_free(&form);
+    return good;
+}
+
+/* --- the token says who it is ------------------------------------------------------------------
+ */
+
+static bool fetch_keys(struct oidc_ask *ask, const struct json *document)
+{
+    struct oidc_client *c = ask->client;
+    struct str uri;
+    if (!find_endpoint(ask, document, "jwks_uri", &uri))
+        return false;
+    c->keys_ms = env_mono_ms(c->oidc->options.env);
+    if (fetch(ask, uri, (struct fetch){0}, &c->keys)) {
+        struct json *set = NULL;
+        struct str why;
+        if (json_parse(ask->arena, arena_str(ask->arena, buf_str(&c->keys)), &set, &why) &&
+            json_member(set, "keys"))
+            return true;
+        fail(ask, "the provider's jwks_uri answers no JWK Set");
+    }
+    buf_clear(&c->keys);
+    return false;
+}
+
+/* A key that is new is looked for once a minute at most: whoever sends unknown ones must not make
+ * us ask for each. */
+static bool verify(struct oidc_ask *ask, const struct json *document, struct str token,
+                   struct str *ret_claims)
+{
+    struct oidc_client *c = ask->client;
+    int64_t now_ms = env_mono_ms(c->oidc->options.env);
+    const char *why = NULL;
+    bool old = !c->keys.n || now_ms >= c->keys_ms + FRESH_MS;
+    if (old && !fetch_keys(ask, document))
+        return false;
+    enum signature_verdict verdict =
+        signature_judge(ask->arena, token, buf_str(&c->keys), ret_claims, &why);
+    if (verdict == SIGNATURE_UNKNOWN_KEY && !old &&
+        (!c->searched_ms || now_ms >= c->searched_ms + AGAIN_MS)) {
+        c->searched_ms = now_ms;
+        if (!fetch_keys(ask, document))
+            return false;
+        verdict = signature_judge(ask->arena, token, buf_str(&c->keys), ret_claims, &why);
+    }
+    return verdict == SIGNATURE_GOOD || fail(ask, why);
+}
+
+static bool take_token(struct oidc_ask *ask, const struct json *document, struct str answer)
+{
+    struct oidc_client *c = ask->client;
+    struct json *v = NULL;
+    struct str why = STR_NONE, claims = STR_NONE;
+    const char *reason = NULL;
+    if (!json_parse(ask->arena, answer, &v, &why) || !json_member_text(v, "id_token").p)
+        return fail(ask, "the provider's token endpoint gave no id_token");
+    if (!verify(ask, document, json_member_text(v, "id_token"), &claims))
+        return false;
+    return id_token_judge(ask->arena, claims, c->provider, ask->nonce,
+                          env_wall_ms(c->oidc->options.env), &ask->claims, &reason) ||
+           fail(ask, reason);
+}
+
+/* Another provider's code is not sent to this one, nor the other way round (RFC 9207). */
+static bool came_from(struct oidc_ask *ask, const struct json *document)
+{
+    const struct json *always =
+        json_member(document, "authorization_response_iss_parameter_supported");
+    if (ask->issuer.p ? str_eq(ask->issuer, ask->client->provider->issuer)
+                      : !always || always->type != JSON_TRUE)
+        return true;
+    return fail(ask, "the answer came from another issuer (iss)");
+}
+
+static bool answer(struct oidc_ask *ask)
+{
+    struct json *document = NULL;
+    struct buf tokens = {0};
+    if (atomic_load(&ask->client->oidc->stopping))
+        return fail(ask, "the server is stopping");
+    if (!discover(ask, &document))
+        return false;
+    if (!ask->code.p)
+        return find_endpoint(ask, document, "authorization_endpoint", &ask->endpoint);
+    if (!came_from(ask, document))
+        return false;
+    bool good = exchange(ask, document, &tokens) &&
+                take_token(ask, document, arena_str(ask->arena, buf_str(&tokens)));
+    if (tokens.p)
+        explicit_bzero(tokens.p, tokens.n);
+    buf_free(&tokens);
+    return good;
+}
+
+static void run(struct task *task)
+{
+    struct oidc_ask *ask = CONTAINER_OF(task, struct oidc_ask, task);
+    ask->good = answer(ask);
+    atomic_fetch_sub(&ask->client->waiting, 1);
+    executor_post(ask->reply_to, &ask->done);
+}
+
+bool oidc_ask(struct oidc_ask *ask)
+{
+    if (atomic_fetch_add(&ask->client->waiting, 1) >= WAITING_MOST) {
+        atomic_fetch_sub(&ask->client->waiting, 1);
+        return false;
+    }
+    ask->task = (struct task){.run = run};
+    executor_post(worker_executor(ask->client->worker), &ask->task);
+    return true;
+}
+
+/* --- which providers there are -----------------------------------------------------------------
+ */
+
+static struct generation *generation_new(struct oidc *o, struct providers *providers)
+{
+    struct generation *g = xcalloc(1, sizeof *g);
+    atomic_init(&g->refs, 1);
+    g->providers = *providers;
+    *providers = (struct providers){0};
+    g->clients = xcalloc(g->providers.count + 1, sizeof *g->clients);
+    for (size_t i = 0; i < g->providers.count; i++) {
+        struct oidc_client *c = &g->clients[i];
+        c->oidc = o;
+        c->generation = g;
+        c->provider = &g->providers.list[i];
+        c->worker = worker_start("sign-in");
+    }
+    return g;
+}
+
+static void generation_unref(struct generation *g)
+{
+    if (!g || atomic_fetch_sub(&g->refs, 1) > 1)
+        return;
+    for (size_t i = 0; i < g->providers.count; i++) {
+        worker_stop(g->clients[i].worker);
+        buf_free(&g->clients[i].document);
+        buf_free(&g->clients[i].keys);
+    }
+    free(g->clients);
+    providers_free(&g->providers);
+    free(g);
+}
+
+static struct generation *generation_ref(struct oidc *o)
+{
+    pthread_mutex_lock(&o->lock);
+    struct generation *g = o->generation;
+    atomic_fetch_add(&g->refs, 1);
+    pthread_mutex_unlock(&o->lock);
+    return g;
+}
+
+struct oidc *oidc_new(const struct oidc_options *options)
+{
+    struct oidc *o = xcalloc(1, sizeof *o);
+    struct providers none = {.passwords = true};
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    o->options = *options;
+    pthread_mutex_init(&o->lock, NULL);
+    o->generation = generation_new(o, &none);
+    return o;
+}
+
+void oidc_set(struct oidc *o, struct providers *providers)
+{
+    struct generation *next = generation_new(o, providers);
+    pthread_mutex_lock(&o->lock);
+    struct generation *was = o->generation;
+    o->generation = next;
+    pthread_mutex_unlock(&o->lock);
+    generation_unref(was);
+}
+
+void oidc_abort(struct oidc *o)
+{
+    atomic_store(&o->stopping, true);
+}
+
+void oidc_free(struct oidc *o)
+{
+    if (!o)
+        return;
+    oidc_abort(o);
+    generation_unref(o->generation);
+    pthread_mutex_destroy(&o->lock);
+    free(o);
+}
+
+size_t oidc_count(struct oidc *o)
+{
+    struct generation *g = generation_ref(o);
+    size_t count = g->providers.count;
+    generation_unref(g);
+    return count;
+}
+
+struct oidc_client *oidc_client_at(struct oidc *o, size_t place)
+{
+    struct generation *g = generation_ref(o);
+    if (place < g->providers.count)
+        return &g->clients[place];
+    generation_unref(g);
+    return NULL;
+}
+
+struct oidc_client *oidc_client_of(struct oidc *o, struct str key)
+{
+    struct generation *g = generation_ref(o);
+    for (size_t i = 0; i < g->providers.count; i++)
+        if (str_is(key, g->providers.list[i].key))
+            return &g->clients[i];
+    generation_unref(g);
+    return NULL;
+}
+
+void oidc_client_unref(struct oidc_client *c)
+{
+    if (c)
+        generation_unref(c->generation);
+}
+
+const struct provider *oidc_provider(const struct oidc_client *c)
+{
+    return c->provider;
+}
+
+bool oidc_any_passwords(struct oidc *o)
+{
+    struct generation *g = generation_ref(o);
+    bool any = g->providers.passwords;
+    generation_unref(g);
+    return any;
+}
+
+bool oidc_passwords(struct oidc *o, struct str partner_id)
+{
+    struct generation *g = generation_ref(o);
+    bool may = g->providers.passwords;
+    for (size_t i = 0; i < g->providers.count; i++)
+        if (str_eq(g->providers.list[i].partner_id, partner_id))
+            may &= g->providers.list[i].passwords;
+    generation_unref(g);
+    return may;
+}

@@ -1,0 +1,361 @@
+"""Sign-in by an identity provider (OpenID Connect): who gets in, as what, and who does not. Tokens that no
+certified provider would make come from one of our own."""
+import json
+import os
+import shutil
+import signal
+import time
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pytest
+
+from harness import Daemon, eventually, forget_stores
+from people import PASSWORD, Browser, invite, partner, person
+from provider import CALLBACK, FakeProvider, Key, RealProvider, Visitor, write_file
+
+STAFF = {"Groups": {"admins": "admin", "staff": "support"}}
+
+
+def reload(d):
+    begin = len(d.log_text())
+    os.kill(d.process.pid, signal.SIGHUP)
+    eventually(lambda: '"event":"reload' in d.log_text()[begin:], 30)
+    assert '"event":"reloaded"' in d.log_text()[begin:], d.log_text()[begin:]
+
+
+def audit(d, **query):
+    return d.api().get("/api/v1/audit", query=query).json["Items"]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    """(daemon, its file): the file's providers are each test's own."""
+    directory = tmp_path_factory.mktemp("sign-in")
+    file = directory / "sign-in.json"
+    write_file(file, {"Name": "Nobody", "Issuer": "http://127.0.0.1:9", "ClientId": "x", **STAFF})
+    d = Daemon(directory, "--sign-in-file", str(file), "--trusted-proxy", "127.0.0.0/8").start()
+    yield d, file
+    assert d.stop() == 0
+    forget_stores(directory)
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory):
+    if not shutil.which("npm"):
+        pytest.skip("there is no npm")
+    p = RealProvider(tmp_path_factory.mktemp("provider"))
+    yield p
+    p.close()
+
+
+@pytest.fixture(scope="module")
+def fake_of_module(tmp_path_factory):
+    p = FakeProvider(tmp_path_factory.mktemp("fake"))
+    yield p
+    p.close()
+
+
+@pytest.fixture
+def fake(served, fake_of_module):
+    """Set up as the only one, with nothing known of it."""
+    fake_of_module.reset()
+    write_file(served[1], {**fake_of_module.entry, **STAFF})
+    reload(served[0])
+    return fake_of_module
+
+
+def ways(d):
+    return d.api(None).get("/api/v1/sign-in").json
+
+
+def signed_in(d, provider, **who):
+    visitor = Visitor(d)
+    assert visitor.sign_in_at(provider, **who) == "/"
+    return visitor
+
+
+def assert_refused(d, provider, problem):
+    visitor = Visitor(d)
+    assert visitor.sign_in_at(provider) == "/?problem=" + problem
+    assert visitor.cookie is None and not visitor.session()["SignedIn"]
+
+
+# --- with a certified provider -----------------------------------------------------------------
+
+def test_groups_decide_who_gets_in_and_as_what(served, real):
+    d, file = served
+    p = partner(d, "Opinion Labs")
+    write_file(file, {**real.entry, **STAFF},
+               {**real.entry, "Name": "Opinion Labs", "PartnerId": p, "Groups": {"admins": "owner"}})
+    reload(d)
+    assert ways(d) == {"Providers": [{"Name": "Example staff", "Path": "/api/v1/sign-in/1"},
+                                     {"Name": "Opinion Labs", "Path": "/api/v1/sign-in/2"}], "Passwords": True}
+    real.people = {"grace": {"email": "Grace@example.test", "email_verified": True, "name": "Grace Hopper",
+                             "groups": ["staff", "admins"]}}
+    real.control(d)
+    first = signed_in(d, real, login="grace")
+    user = first.session()["User"]
+    assert (user["Role"], user["Email"], user["Name"], user["PartnerId"], user["Invited"]) == (
+        "admin", "grace@example.test", "Grace Hopper", None, False)
+    entries = audit(d, actor=user["UserId"])
+    assert [e["Action"] for e in entries] == ["session.begun", "user.created"]
+    assert entries[0]["After"]["Provider"] == "Example staff"
+    assert signed_in(d, real, login="grace").session()["User"]["UserId"] == user["UserId"]
+    owner = signed_in(d, real, login="grace", place=2).session()
+    assert (owner["Side"], owner["User"]["Role"], owner["User"]["PartnerId"]) == ("partner", "owner", p)
+    assert owner["User"]["UserId"] != user["UserId"]
+
+    real.people["grace"]["groups"] = ["staff"]
+    real.control(d)
+    assert signed_in(d, real, login="grace").session()["User"]["Role"] == "support"
+    assert not first.session()["SignedIn"]
+    changed = audit(d, object=user["UserId"], action="user.changed")
+    assert [(e["Before"]["Role"], e["After"]["Role"]) for e in changed] == [("admin", "support")]
+
+    last = signed_in(d, real, login="grace")
+    real.people["grace"]["groups"] = ["another"]
+    real.control(d)
+    assert Visitor(d).sign_in_at(real, login="grace") == "/?problem=no-role"
+    assert not last.session()["SignedIn"]
+    assert audit(d, action="session.refused")[0]["After"]["UserId"] == user["UserId"]
+
+
+def test_keys_are_rotated_and_of_another_kind(served, real):
+    d, file = served
+    write_file(file, {**real.entry, **STAFF})
+    reload(d)
+    real.people = {"alan": {"email": "alan@example.test", "groups": "staff"}}
+    for algorithm in "RS256", "ES256":
+        real.algorithm = algorithm
+        real.control(d, rotate=True)
+        assert signed_in(d, real, login="alan").session()["User"]["Role"] == "support"
+
+
+# --- tokens and answers that are wrong ---------------------------------------------------------
+
+NOW = int(time.time())
+WRONG_CLAIMS = {
+    "another nonce": {"nonce": "x" * 43}, "no nonce": {"nonce": None}, "another audience": {"aud": "somebody-else"},
+    "an audience beside us, without azp": {"aud": ["postbackd", "x"]}, "no audience": {"aud": []},
+    "made for another": {"aud": ["postbackd", "x"], "azp": "x"}, "azp alone": {"azp": "x"},
+    "another issuer": {"iss": "https://accounts.example"}, "an issuer that begins alike": {"iss": "http://127.0.0.1"},
+    "expired": {"exp": NOW - 7200}, "no exp": {"exp": None}, "exp no number": {"exp": "9999999999"},
+    "from the future": {"iat": NOW + 864000}, "not yet": {"nbf": NOW + 864000}, "no iat": {"iat": None},
+    "nobody": {"sub": None}, "an empty sub": {"sub": ""}, "a long sub": {"sub": "x" * 256},
+}
+
+
+@pytest.mark.parametrize("claims", WRONG_CLAIMS.values(), ids=list(WRONG_CLAIMS))
+def test_a_token_that_says_something_else_is_refused(served, fake, claims):
+    fake.claims = claims
+    assert_refused(served[0], fake, "provider")
+
+
+def test_a_token_for_several_that_was_made_for_us_is_good(served, fake):
+    fake.claims = {"aud": ["x", "postbackd"], "azp": "postbackd", "exp": NOW + 7200.5, "sub": "several"}
+    fake.claims["email"] = "several@example.test"
+    signed_in(served[0], fake)
+
+
+def test_a_token_that_the_provider_has_not_signed_is_refused(served, fake, tmp_path):
+    d = served[0]
+    stranger = Key(tmp_path, "2")
+    public = json.dumps(fake.key.jwk).encode()
+    for header, signer in (({"alg": "none"}, lambda text: b""), ({"alg": "None", "kid": "1"}, fake.key.sign),
+                           ({"alg": "HS256", "kid": "1"}, fake.hmac_by(public)),
+                           ({"alg": "HS256", "kid": "1"}, fake.hmac_by(b"")),
+                           ({"alg": "RS256", "kid": "1"}, stranger.sign), ({"alg": "RS256", "kid": "2"}, stranger.sign),
+                           ({"alg": "RS256", "kid": "2", "jwk": stranger.jwk}, stranger.sign),
+                           ({"alg": "ES256", "kid": "1"}, fake.key.sign), ({"alg": "RS256", "kid": "1"}, lambda text: b""),
+                           ({"alg": "RS256", "kid": "1", "crit": ["exp"]}, fake.key.sign), ({}, fake.key.sign)):
+        fake.header, fake.signer = header, signer
+        assert_refused(d, fake, "provider")
+    fake.header, fake.signer = {"alg": "RS256"}, fake.key.sign
+    signed_in(d, fake)
+
+
+def test_a_new_key_is_looked_for_once_and_not_for_every_stranger(served, fake, tmp_path):
+    d = served[0]
+    signed_in(d, fake)
+    stranger = Key(tmp_path, "2")
+    fake.header, fake.signer = {"alg": "RS256", "kid": "2"}, stranger.sign
+    before = len([r for r in fake.asked if r.path == "/keys"])
+    for _ in range(3):
+        assert_refused(d, fake, "provider")
+    assert len([r for r in fake.asked if r.path == "/keys"]) == before + 1
+
+
+BROKEN = {"/token": [(500, {}, b""), (200, {}, b"no JSON"), (200, {}, b"{}"), (302, {"Location": "/keys"}, b""),
+                     (200, {}, b'"' + b"x" * 600000 + b'"'), None],
+          "/keys": [(404, {}, b""), (200, {}, b"[]"), (200, {}, b'{"keys":[{}]}')]}
+
+
+def test_a_provider_that_answers_something_else(served, fake):
+    d = served[0]
+    for path, answers in BROKEN.items():
+        for said in answers:
+            fake.says = {path: said}
+            assert_refused(d, fake, "provider")
+    fake.says = {}
+    signed_in(d, fake)
+
+
+@pytest.mark.parametrize("change", [{"issuer": "https://accounts.example"}, {"authorization_endpoint": None},
+                                    {"authorization_endpoint": "javascript:alert(1)"}])
+def test_a_discovery_document_that_is_not_taken(served, fake, change):
+    fake.document.update(change)
+    assert Visitor(served[0]).leave() == "/?problem=provider"
+    assert "postbackd_sign_in=;" in Visitor(served[0]).get("/api/v1/sign-in/1").headers["Set-Cookie"]
+
+
+def test_the_provider_cannot_send_us_to_other_machines(served, fake):
+    """The daemon may connect to 127.0.0.0/8 in tests; not to other private addresses."""
+    fake.document["token_endpoint"] = "http://10.255.255.1/token"
+    assert_refused(served[0], fake, "provider")
+
+
+def test_the_provider_is_down_and_back(served, fake):
+    d, file = served
+    fake.says = {"/.well-known/openid-configuration": None}
+    assert Visitor(d).leave() == "/?problem=provider"
+    assert "sign_in_refused" in d.log_text()
+    fake.says = {}
+    signed_in(d, fake)
+    assert Visitor(d).leave(place=2) == Visitor(d).leave(place="x") == "/?problem=again"
+
+
+def test_the_answer_says_which_provider_it_is_of(served, fake):
+    d = served[0]
+    fake.extra = {"iss": "https://accounts.example"}
+    assert_refused(d, fake, "provider")
+    fake.extra = {"iss": fake.issuer, "session_state": "x", "scope": ""}
+    signed_in(d, fake)
+    fake.document["authorization_response_iss_parameter_supported"] = True
+    fake.extra = {}
+    reload(d)
+    assert_refused(d, fake, "provider")
+
+
+# --- the browser's part ------------------------------------------------------------------------
+
+def test_only_the_browser_that_left_comes_back(served, fake):
+    """Login CSRF: whoever has a code of his own cannot make another browser go on as him."""
+    d = served[0]
+    attacker, victim = Visitor(d), Visitor(d)
+    callback = fake.visit(attacker.leave())
+    assert victim.come_back(callback) == "/?problem=again"
+    victim.leave()
+    assert victim.come_back(callback) == "/?problem=again" and victim.cookie is None
+    assert attacker.come_back(callback) == "/" and attacker.session()["SignedIn"]
+    assert attacker.come_back(callback) == "/?problem=again"  # a replay
+
+
+def test_what_comes_back_changed_is_no_sign_in(served, fake):
+    d = served[0]
+    visitor = Visitor(d)
+    callback = urlsplit(fake.visit(visitor.leave())).query
+    parameters = {k: v[0] for k, v in parse_qs(callback).items()}
+    flow = visitor.flow
+    for wrong in ({"state": "x" * 43}, {"state": None}):
+        visitor.flow = flow
+        query = {k: v for k, v in {**parameters, **wrong}.items() if v is not None}
+        assert visitor.come_back(CALLBACK + "?" + urlencode(query)) == "/?problem=again"
+    name, value = flow.split("=", 1)
+    random, until, *rest = value.split(".")
+    for changed in (".".join([random, str(int(until) + 1), *rest]), ".".join([random, "1", *rest]), "x", ""):
+        visitor.flow = "%s=%s" % (name, changed)
+        assert visitor.come_back(CALLBACK + "?" + callback) == "/?problem=again"
+    visitor.flow = flow
+    denied = CALLBACK + "?" + urlencode({"state": parameters["state"], "error": "access_denied"})
+    assert visitor.come_back(denied) == "/?problem=refused"
+    assert visitor.get("/api/v1/sign-in/1", headers={"Sec-Fetch-Site": "cross-site"}).headers["Location"] == "/?problem=again"
+
+
+def test_the_cookies_are_as_browsers_guard_them(served, fake):
+    d, _ = served
+    started = Visitor(d).get("/api/v1/sign-in/1")
+    cookie = started.headers["Set-Cookie"]
+    assert cookie.startswith("postbackd_sign_in=") and "HttpOnly; SameSite=Lax; Max-Age=600" in cookie
+    assert started.headers["Cache-Control"] == "no-store"
+    asked = parse_qs(urlsplit(started.headers["Location"]).query)
+    assert asked["redirect_uri"] == ["http://127.0.0.1:%d%s" % (d.port, CALLBACK)]
+    assert asked["scope"] == ["openid email profile"]
+    assert asked["nonce"][0] not in cookie and asked["state"][0] not in cookie
+
+
+def test_a_restart_between_the_halves(served, fake):
+    d = served[0]
+    visitor = Visitor(d)
+    callback = fake.visit(visitor.leave())
+    d.restart()
+    assert visitor.come_back(callback) == "/" and visitor.session()["SignedIn"]
+
+
+# --- who it is ---------------------------------------------------------------------------------
+
+def test_an_address_alone_opens_nothing(served, fake):
+    """There is a user of that address: whoever says so at a provider is not taken for that user, unless both are
+    known to be the same."""
+    d = served[0]
+    admin = person(d, "admin")
+    fake.claims = {"sub": "known", "email": admin.email, "email_verified": True}
+    assert_refused(d, fake, "address")
+    assert admin.session()["User"]["Role"] == "admin"
+    other = person(d, "admin")
+    asked = Visitor(d)
+    asked.cookie = other.cookie
+    assert asked.sign_in_at(fake) == "/?problem=address"
+    both = Visitor(d)
+    both.cookie = admin.cookie
+    assert both.sign_in_at(fake) == "/"
+    assert both.session()["User"] == {**both.session()["User"], "UserId": admin.user_id, "Role": "support"}
+    assert signed_in(d, fake).session()["User"]["UserId"] == admin.user_id
+    fake.claims = {"sub": "a stranger", "email": admin.email, "email_verified": True}
+    assert_refused(d, fake, "provider")  # a blank in sub
+    fake.claims["sub"] = "stranger"
+    assert_refused(d, fake, "address")
+
+
+@pytest.mark.parametrize("claims", [{"email_verified": False}, {"email_verified": "true"}, {"email": None}, {"email": "x"}])
+def test_an_address_that_the_provider_does_not_vouch_for(served, fake, claims):
+    fake.claims = {"sub": "new", **claims}
+    assert_refused(served[0], fake, "email")
+
+
+def test_a_disabled_user_stays_out(served, fake):
+    d = served[0]
+    fake.claims = {"sub": "disabled", "email": "disabled@example.test"}
+    user_id = signed_in(d, fake).session()["User"]["UserId"]
+    assert d.api().patch("/api/v1/users/" + user_id, {"Enabled": False}).status == 200
+    assert_refused(d, fake, "disabled")
+
+
+def test_passwords_are_switched_off(served, fake):
+    d, file = served
+    p = partner(d)
+    admin, owner = person(d, "admin"), person(d, "owner", p)
+    link = invite(d, "admin")[2]
+    write_file(file, {**fake.entry, **STAFF, "Passwords": False})
+    reload(d)
+    assert ways(d)["Passwords"] is True
+    refused = Browser(d).sign_in(admin.email)
+    assert refused.status == 403 and "identity provider" in refused.json["detail"]
+    assert Browser(d).sign_in(admin.email, "not the password at all").status == 401
+    assert Browser(d).post("/api/v1/links/use", {"Token": link, "Password": PASSWORD}).status == 403
+    assert Browser(d).sign_in(owner.email).status == 200
+    signed_in(d, fake)
+    write_file(file, {**fake.entry, **STAFF}, Passwords=False)
+    reload(d)
+    assert ways(d)["Passwords"] is False and Browser(d).sign_in(owner.email).status == 403
+    write_file(file, {**fake.entry, **STAFF})
+    reload(d)
+    assert Browser(d).sign_in(owner.email).status == Browser(d).sign_in(admin.email).status == 200
+
+
+def test_too_many_failures_wait(tmp_path, fake):
+    d = Daemon(tmp_path / "own", "--sign-in-file", str(write_file(tmp_path / "f", {**fake.entry, **STAFF}))).start()  # no proxy
+    fake.claims = {"sub": None}
+    found = [Visitor(d).sign_in_at(fake) for _ in range(50)]
+    assert set(found) == {"/?problem=provider"}
+    assert eventually(lambda: Visitor(d).leave() == "/?problem=busy" or Visitor(d).sign_in_at(fake) is None, 30)
+    assert d.stop() == 0
