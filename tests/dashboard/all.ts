@@ -7,6 +7,7 @@ const files: { part: number; load: () => Promise<unknown> }[] = [
   { part: 1, load: () => import('./lib.test') },
   { part: 1, load: () => import('./health.test') },
   { part: 1, load: () => import('./people.test') },
+  { part: 2, load: () => import('./sign-in.test') },
   { part: 2, load: () => import('./reading.test') },
   { part: 2, load: () => import('./money.test') },
   { part: 1, load: () => import('./statements.test') },

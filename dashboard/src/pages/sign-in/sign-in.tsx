@@ -1,13 +1,14 @@
 // Signing in: e-mail address and password, then the second factor where there is one.
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { session, takeSession } from '../../app/session';
-import { Problem, request } from '../../lib/http';
+import { get, Problem, request } from '../../lib/http';
 import type { Session } from '../../lib/types';
-import { Button, Card, Notice, PageHead, ProblemNotice } from '../../ui/basics';
+import { Button, Card, Loading, Notice, PageHead, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Mark } from '../../ui/icons';
 import { Dialog } from '../../ui/overlay';
 import { Forgotten } from './forgotten';
+import { ProviderLinks, ProviderProblem, useSignInWays } from './providers';
 
 function SetUpHint() {
   return (
@@ -22,6 +23,18 @@ function SetUpHint() {
 interface Step {
   needsCode: boolean;
   setNeedsCode: (needs: boolean) => void;
+}
+
+/** apart: what is on the page must stay. */
+function SignInWays({ apart, ...step }: Step & { apart?: boolean }) {
+  const ways = useSignInWays();
+  if (!ways) return <Loading />;
+  return (
+    <div class="stack">
+      {ways.Passwords && <SignInForm {...step} />}
+      {!step.needsCode && <ProviderLinks ways={ways} apart={apart} />}
+    </div>
+  );
 }
 
 function SignInForm({ needsCode, setNeedsCode }: Step) {
@@ -123,8 +136,9 @@ export function SignInPage() {
       </div>
       <PageHead title={needsCode ? 'Second factor' : 'Sign in'} />
       {setUpNeeded && <SetUpHint />}
+      <ProviderProblem />
       <Card>
-        <SignInForm needsCode={needsCode} setNeedsCode={setNeedsCode} />
+        <SignInWays needsCode={needsCode} setNeedsCode={setNeedsCode} />
       </Card>
     </main>
   );
@@ -133,12 +147,22 @@ export function SignInPage() {
 /** Over a page whose session has ended: what was typed into it is there afterwards. */
 export function SignInAgain() {
   const [needsCode, setNeedsCode] = useState(false);
+  // Somebody comes back from a provider, which was in another tab.
+  useEffect(() => {
+    const look = () =>
+      get<Session>('/api/v1/session').then(
+        given => given.SignedIn && takeSession(given),
+        () => {},
+      );
+    addEventListener('focus', look);
+    return () => removeEventListener('focus', look);
+  }, []);
   return (
     <Dialog title={needsCode ? 'Second factor' : 'Sign in'} covers>
       <Notice title="Your session has ended">
         Sign in again. The page and what you typed are kept.
       </Notice>
-      <SignInForm needsCode={needsCode} setNeedsCode={setNeedsCode} />
+      <SignInWays needsCode={needsCode} setNeedsCode={setNeedsCode} apart />
     </Dialog>
   );
 }
