@@ -27,11 +27,7 @@ struct provider_sign_in {
 
 bool sign_in_by_password(struct api *api, uint32_t account_no)
 {
-    struct partner *p =
-        account_no ? directory_partner_by_no(api->options.directory, account_no) : NULL;
-    bool may = oidc_passwords(api->options.oidc, p ? p->id : STR_NONE);
-    partner_unref(p);
-    return may;
+    return oidc_passwords(api->options.oidc, api->options.directory, account_no);
 }
 
 /* --- which there are -------------------------------------------------------------------------- */

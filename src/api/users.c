@@ -92,13 +92,14 @@ static bool create_judge(struct people_job *job)
     sign_in_email(job, "Email", &next.email);
     next.name = next.email;
     fields_text(&job->fields, "Name", 1, NAME_BYTES_MOST, &next.name);
-    bool sends = link_mail_works(c->api->options.link_mail), send_mail = sends;
+    bool sends = link_mail_works_for(c->api->options.link_mail, c->account_no);
+    bool send_mail = sends;
     fields_bool(&job->fields, "SendMail", &send_mail);
     if (c->problems.count)
         return job_refuse(job, 400, NULL);
     if (send_mail && !sends)
         return job_refuse(job, 409,
-                          "This server sends no links by e-mail. Leave SendMail out, and pass the "
+                          "No link can be sent by e-mail here. Leave SendMail out, and pass the "
                           "link on yourself.");
     struct user *same_email = people_user_by_email(job->people, c->account_no, next.email);
     struct user *same_id = next.id.p ? people_user(job->people, next.id) : NULL;
@@ -264,7 +265,7 @@ static bool link_judge(struct people_job *job)
     if (!job->user->enabled)
         return job_refuse(job, 409, "The user is disabled; enable the user first.");
     memcpy(&next, job->user, sizeof next);
-    make_link(job, &next, link_mail_works(job->c->api->options.link_mail));
+    make_link(job, &next, link_mail_works_for(job->c->api->options.link_mail, next.account_no));
     next.version++;
     job->change.user = user_pack(&next);
     job_note_user(job, "user.link_made", job->user, job->change.user);

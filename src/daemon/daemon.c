@@ -296,6 +296,7 @@ static void make_api(struct daemon *d)
         .control = d->control,
         .people = d->people,
         .directory = d->directory,
+        .oidc = d->oidc,
         .mailer = d->mailer,
         .public_url = d->options.public_url,
     });

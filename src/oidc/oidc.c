@@ -420,13 +420,16 @@ bool oidc_any_passwords(struct oidc *o)
     return any;
 }
 
-bool oidc_passwords(struct oidc *o, struct str partner_id)
+bool oidc_passwords(struct oidc *o, struct directory *directory, uint32_t account_no)
 {
+    struct partner *partner = account_no ? directory_partner_by_no(directory, account_no) : NULL;
+    struct str partner_id = partner ? partner->id : STR_NONE;
     struct generation *g = generation_ref(o);
     bool may = g->providers.passwords;
     for (size_t i = 0; i < g->providers.count; i++)
         if (str_eq(g->providers.list[i].partner_id, partner_id))
             may &= g->providers.list[i].passwords;
     generation_unref(g);
+    partner_unref(partner);
     return may;
 }

@@ -3,6 +3,7 @@
  * own, so that one that is slow keeps nobody waiting but its own people. */
 #pragma once
 
+#include "accounts/directory.h"
 #include "base/executor.h"
 #include "domain/destination_rules.h"
 #include "oidc/fetch.h"
@@ -33,9 +34,9 @@ struct oidc_client *oidc_client_at(struct oidc *o, size_t place);
 struct oidc_client *oidc_client_of(struct oidc *o, struct str key);
 void oidc_client_unref(struct oidc_client *c); /* NULL: nothing; not on its own thread */
 const struct provider *oidc_provider(const struct oidc_client *c);
-/* Whether anybody may sign in by password; or the people of that partner (absent: operators). */
+/* Whether anybody may sign in by password; or the people of that account (0: operators). */
 bool oidc_any_passwords(struct oidc *o);
-bool oidc_passwords(struct oidc *o, struct str partner_id);
+bool oidc_passwords(struct oidc *o, struct directory *directory, uint32_t account_no);
 
 /* --- a question to a provider ----------------------------------------------------------------- */
 struct oidc_ask {

@@ -241,6 +241,8 @@ static enum store_status give_link(struct link_request *r, const struct user *u)
     int64_t now_ms = env_wall_ms(lm->options.env);
     char token[TOKEN_BYTES + 1];
     struct user next;
+    if (!link_mail_works_for(lm, u->account_no))
+        return STORE_OK;
     if (u->link != LINK_NONE && now_ms - u->link_made_ms < REQUEST_EVERY_MS &&
         now_ms >= u->link_made_ms)
         return STORE_OK;
@@ -312,6 +314,12 @@ bool link_mail_works(const struct link_mail *lm)
 {
     CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
     return lm->options.mailer && lm->options.public_url.p;
+}
+
+bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no)
+{
+    return link_mail_works(lm) &&
+           oidc_passwords(lm->options.oidc, lm->options.directory, account_no);
 }
 
 void link_mail_step(struct link_mail *lm)

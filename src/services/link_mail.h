@@ -5,6 +5,7 @@
 #pragma once
 
 #include "mail/mailer.h"
+#include "oidc/oidc.h"
 #include "people/people.h"
 #include "services/control.h"
 
@@ -17,14 +18,16 @@ struct link_mail_options {
     struct control *control;
     struct people *people;
     struct directory *directory;
+    struct oidc *oidc;     /* who has no passwords here is not mailed a link to one */
     struct mailer *mailer; /* NULL: no link is mailed */
     struct str public_url; /* of the dashboard; absent: no link is mailed, as nothing else says
                             * reliably where this server is */
 };
 
 struct link_mail *link_mail_new(const struct link_mail_options *options);
-/* Whether links are mailed at all. Any thread. */
+/* Whether links are mailed at all, and whether to the people of that account. Any thread. */
 bool link_mail_works(const struct link_mail *lm);
+bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no);
 /* Somebody has forgotten a password: each enabled user with that Email and a password gets a link
  * to choose a new one, if the last one is not of the last ten minutes. Nobody is told whether there
  * is any such user, not even by how long it takes. Any thread, never blocks. */

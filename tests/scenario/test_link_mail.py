@@ -1,4 +1,5 @@
 """One-time links by e-mail: invitations, new passwords, and who has forgotten one."""
+import json
 import re
 
 import pytest
@@ -8,6 +9,7 @@ from harness import eventually
 from people import PASSWORD, Browser, partner
 from smtp import MailServer
 from test_mail import FROM, mails
+from test_sign_in import reload
 
 URL = "https://wall.example"
 
@@ -182,3 +184,25 @@ def test_the_maker_is_removed_before_the_mail_goes(own_daemon, server):
     del server.says["MAIL"]
     assert eventually(lambda: d.metrics()["postbackd_link_mails_given_up_total"] == 1, 30)
     assert mails(server) == []
+
+
+def test_who_has_no_password_here_is_mailed_no_link_to_one(own_daemon, server, tmp_path):
+    """Operators sign in by an identity provider alone; a partner's people have passwords."""
+    file, secret = tmp_path / "providers", tmp_path / "secret"
+    secret.write_text("a secret of the client")
+    entry = {"Name": "Staff", "Issuer": "https://sign-in.example", "ClientId": "c", "ClientSecretFile": str(secret),
+             "Groups": {"staff": "admin"}}
+    file.write_text(json.dumps({"Providers": [entry]}))
+    d = start(own_daemon, server, "--public-url", URL, "--sign-in-file", str(file))
+    account = partner(d)
+    for where in (None, account):
+        made = invite(d, "ada@b.example", where, SendMail=False)
+        assert use(d, made["Link"].split("#")[1]).status == 200
+    file.write_text(json.dumps({"Providers": [{**entry, "Passwords": False}]}))
+    reload(d)
+    assert invite(d, "new@b.example")["MailQueued"] is False
+    assert Browser(d).post("/api/v1/links/request", {"Email": "ada@b.example"}).status == 202
+    mail, = eventually(lambda: to(server, "ada@b.example"))
+    assert "(%s)" % account in mail.get_body().get_content()
+    settled(d)
+    assert len(mails(server)) == 1 and len(audited(d, "user.link_requested")) == 1
