@@ -119,26 +119,6 @@ static void free_messages(struct bus *b, size_t n)
 
 /* --- partitions ------------------------------------------------------------------------------- */
 
-static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
-                         rd_kafka_topic_partition_list_t *partitions, void *context)
-{
-    struct bus *b = context;
-    bool is_assigned = error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
-    if (is_assigned) {
-        bus_set_connected(b);
-        rd_kafka_assign(rk, partitions);
-    } else {
-        group_drop(b);
-        free_messages(b, b->waiting_count);
-        b->is_committing = false; /* one more, behind the one that may be under way */
-        commit(b);
-        rd_kafka_assign(rk, NULL);
-    }
-    int count = is_assigned ? partitions->cnt : 0;
-    atomic_store(&b->numbers.partitions, count);
-    log_info("kafka_partitions", LOG_INT("assigned", count));
-}
-
 static void set_paused(struct bus *b, bool is_paused, const char *reason)
 {
     rd_kafka_topic_partition_list_t *all = NULL;
@@ -156,6 +136,27 @@ static void set_paused(struct bus *b, bool is_paused, const char *reason)
         log_warning("kafka_paused", LOG_C("reason", reason));
     else
         log_info("kafka_resumed");
+}
+
+static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
+                         rd_kafka_topic_partition_list_t *partitions, void *context)
+{
+    struct bus *b = context;
+    bool is_assigned = error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
+    if (is_assigned) {
+        bus_set_connected(b);
+        rd_kafka_assign(rk, partitions);
+    } else {
+        group_drop(b);
+        free_messages(b, b->waiting_count);
+        b->is_committing = false; /* one more, behind the one that may be under way */
+        commit(b);
+        set_paused(b, false, NULL); /* librdkafka keeps a partition paused over assignments */
+        rd_kafka_assign(rk, NULL);
+    }
+    int count = is_assigned ? partitions->cnt : 0;
+    atomic_store(&b->numbers.partitions, count);
+    log_info("kafka_partitions", LOG_INT("assigned", count));
 }
 
 /* --- the thread ------------------------------------------------------------------------------- */

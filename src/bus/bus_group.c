@@ -136,7 +136,7 @@ static void add_letters(struct bus *b, const struct read_message *read, size_t n
         if (read[i].failure.p) {
             struct letter *l = add_letter(&b->group, to.of);
             l->value = value_of(to.of);
-            l->is_cut = l->value.n > LIMIT_REQUEST_BODY_BYTES;
+            l->cut = l->value.n > LIMIT_REQUEST_BODY_BYTES ? LETTER_NO_VALUE : LETTER_WHOLE;
             l->reason = read[i].failure;
             continue;
         }

@@ -23,12 +23,15 @@ void bus_config_free(struct bus_config *config);
 /* --- dead letters ----------------------------------------------------------------------------- */
 
 /* One event, or one message that could not be read; all its memory is the group's. */
+/* What a letter that is too large is sent without. */
+enum letter_cut { LETTER_WHOLE, LETTER_NO_VALUE, LETTER_BARE };
+
 struct letter {
     const rd_kafka_message_t *of;
     struct str value;               /* absent: the message has none, or it is too large */
     struct str reason, field, code; /* field and code: of the first fault; absent: of none */
     struct str rejection;           /* as POST answers it, in JSON; absent: of no event */
-    bool is_cut;                    /* sent without the value */
+    enum letter_cut cut;
     bool is_written;
 };
 

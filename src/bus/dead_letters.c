@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define WAIT_MS 100
+#define LETTERS_AT_ONCE 500
 
 struct dead_letters {
     rd_kafka_t *producer;
@@ -15,16 +16,21 @@ struct dead_letters {
     const char *why; /* the latest failure's */
 };
 
+static void note_failure(struct dead_letters *to, struct letter *l, rd_kafka_resp_err_t error)
+{
+    if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE && l->cut < LETTER_BARE)
+        l->cut++;
+    if (error)
+        to->why = rd_kafka_err2str(error);
+}
+
 static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *m, void *context)
 {
     struct dead_letters *to = context;
     struct letter *l = m->_private;
     (void)rk;
     l->is_written = m->err == RD_KAFKA_RESP_ERR_NO_ERROR;
-    if (m->err == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-        l->is_cut = true;
-    if (m->err)
-        to->why = rd_kafka_err2str(m->err);
+    note_failure(to, l, m->err);
 }
 
 struct dead_letters *dead_letters_new(struct bus_config *config, char **ret_why)
@@ -72,7 +78,8 @@ static void add_number(rd_kafka_headers_t *to, const char *name, int64_t n)
 static rd_kafka_headers_t *headers_of(const struct letter *l)
 {
     rd_kafka_headers_t *theirs = NULL, *h;
-    if (rd_kafka_message_headers(l->of, &theirs) == RD_KAFKA_RESP_ERR_NO_ERROR)
+    if (l->cut < LETTER_BARE &&
+        rd_kafka_message_headers(l->of, &theirs) == RD_KAFKA_RESP_ERR_NO_ERROR)
         h = rd_kafka_headers_copy(theirs);
     else
         h = rd_kafka_headers_new(8);
@@ -83,7 +90,7 @@ static rd_kafka_headers_t *headers_of(const struct letter *l)
     add_header(h, "Postbackd-Source-Topic", str_of(rd_kafka_topic_name(l->of->rkt)));
     add_number(h, "Postbackd-Source-Partition", l->of->partition);
     add_number(h, "Postbackd-Source-Offset", l->of->offset);
-    if (l->is_cut)
+    if (l->cut)
         add_number(h, "Postbackd-Value-Bytes", (int64_t)l->value.n);
     return h;
 }
@@ -91,10 +98,11 @@ static rd_kafka_headers_t *headers_of(const struct letter *l)
 static void produce(struct dead_letters *to, struct letter *l)
 {
     rd_kafka_headers_t *headers = headers_of(l);
-    bool has_value = l->value.p && !l->is_cut;
+    bool has_value = l->value.p && !l->cut, has_key = l->cut < LETTER_BARE;
     const rd_kafka_vu_t parts[] = {
         {.vtype = RD_KAFKA_VTYPE_TOPIC, .u.cstr = to->topic},
-        {.vtype = RD_KAFKA_VTYPE_KEY, .u.mem = {l->of->key, l->of->key_len}},
+        {.vtype = RD_KAFKA_VTYPE_KEY,
+         .u.mem = {has_key ? l->of->key : NULL, has_key ? l->of->key_len : 0}},
         {.vtype = RD_KAFKA_VTYPE_VALUE,
          .u.mem = {has_value ? (void *)(uintptr_t)l->value.p : NULL, has_value ? l->value.n : 0}},
         {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
@@ -103,24 +111,23 @@ static void produce(struct dead_letters *to, struct letter *l)
     rd_kafka_error_t *error = rd_kafka_produceva(to->producer, parts, ARRAY_LEN(parts));
     if (!error)
         return;
-    if (rd_kafka_error_code(error) == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE)
-        l->is_cut = true;
-    to->why = rd_kafka_err2str(rd_kafka_error_code(error));
+    note_failure(to, l, rd_kafka_error_code(error));
     rd_kafka_headers_destroy(headers);
     rd_kafka_error_destroy(error);
 }
 
-/* How much is left to do: a letter that is tried without its value is less. */
+/* How much is left to do: a letter that is tried with less of it is less. */
 static size_t count_left(const struct letter *letters, size_t count)
 {
     size_t left = 0;
     for (size_t i = 0; i < count; i++)
-        left += letters[i].is_written ? 0 : letters[i].is_cut ? 1 : 2;
+        left += letters[i].is_written ? 0 : 1 + LETTER_BARE - letters[i].cut;
     return left;
 }
 
-bool dead_letters_write(struct dead_letters *to, struct letter *letters, size_t count,
-                        const atomic_bool *stopping, const char **ret_why)
+/* Few enough that librdkafka's copies of their keys and headers are not many. */
+static bool write_some(struct dead_letters *to, struct letter *letters, size_t count,
+                       const atomic_bool *stopping)
 {
     size_t left = count_left(letters, count), before;
     if (!left)
@@ -137,6 +144,17 @@ bool dead_letters_write(struct dead_letters *to, struct letter *letters, size_t 
         }
         left = count_left(letters, count);
     } while (left > 0 && left < before && !atomic_load(stopping));
-    *ret_why = to->why;
     return left == 0;
+}
+
+bool dead_letters_write(struct dead_letters *to, struct letter *letters, size_t count,
+                        const atomic_bool *stopping, const char **ret_why)
+{
+    bool good = true;
+    for (size_t at = 0; at < count && good; at += LETTERS_AT_ONCE) {
+        size_t n = count - at < LETTERS_AT_ONCE ? count - at : LETTERS_AT_ONCE;
+        good = write_some(to, letters + at, n, stopping);
+    }
+    *ret_why = to->why;
+    return good;
 }

@@ -7,7 +7,7 @@
  *   fill TOPIC PARTITION BYTES        produces so many bytes of x
  *   read TOPIC PARTITION              `message OFFSET VALUE [NAME=VALUE]...`, from the first on
  *   committed GROUP TOPIC PARTITION   answers the offset
- *   refuse TOPIC CODE                 an error of Kafka for all that is asked of it; 0: none
+ *   refuse CODE                       an error of Kafka for all that is produced; 0: none
  *   down, up                          the broker */
 #include <errno.h>
 #include <librdkafka/rdkafka.h>
@@ -18,6 +18,7 @@
 #include <string.h>
 
 #define WAIT_MS 30000
+#define PRODUCE 0 /* ApiKey of the protocol */
 
 static const char *bootstrap;
 static rd_kafka_t *producer;
@@ -160,9 +161,16 @@ static void print_committed(const char *group, const char *topic, const char *pa
     rd_kafka_destroy(consumer);
 }
 
-static void refuse(const char *topic, const char *code)
+static void refuse(const char *code)
 {
-    rd_kafka_mock_topic_set_error(mock, topic, (rd_kafka_resp_err_t)strtol(code, NULL, 10));
+    static rd_kafka_resp_err_t errors[10000];
+    errors[0] = (rd_kafka_resp_err_t)strtol(code, NULL, 10);
+    for (size_t i = 1; i < sizeof errors / sizeof errors[0]; i++)
+        errors[i] = errors[0];
+    rd_kafka_mock_clear_request_errors(mock, PRODUCE);
+    if (errors[0])
+        rd_kafka_mock_push_request_errors_array(mock, PRODUCE, sizeof errors / sizeof errors[0],
+                                                errors);
     puts("ok");
 }
 
@@ -179,8 +187,10 @@ static void obey(char *line)
 {
     char *more = NULL, *verb = strtok_r(line, " \n", &more), *words[3] = {0};
     size_t wanted = strcmp(verb, "down") == 0 || strcmp(verb, "up") == 0 ? 0 : 3;
-    if (strcmp(verb, "topic") == 0 || strcmp(verb, "read") == 0 || strcmp(verb, "refuse") == 0)
+    if (strcmp(verb, "topic") == 0 || strcmp(verb, "read") == 0)
         wanted = 2;
+    if (strcmp(verb, "refuse") == 0)
+        wanted = 1;
     for (size_t i = 0; i < wanted; i++)
         if (!(words[i] = strtok_r(NULL, " \n", &more)))
             fail(verb, "a word is missing");
@@ -197,7 +207,7 @@ static void obey(char *line)
     else if (strcmp(verb, "committed") == 0)
         print_committed(words[0], words[1], words[2]);
     else if (strcmp(verb, "refuse") == 0)
-        refuse(words[0], words[1]);
+        refuse(words[0]);
     else
         set_down(strcmp(verb, "down") == 0);
 }

@@ -170,25 +170,73 @@ def test_a_kill_loses_nothing_and_counts_nothing_twice(tmp_path, own_broker):
 
 def test_nothing_is_committed_while_the_dead_letter_topic_refuses(tmp_path, own_broker):
     broker = own_broker
-    broker.ask("refuse", kafka.DEAD, 29)  # TOPIC_AUTHORIZATION_FAILED
-    d = Daemon(tmp_path, *kafka.options(tmp_path, broker.bootstrap, TOPIC)).start()
+    d = Daemon(tmp_path).start()
     try:
         account = Account(d)
+        broker.ask("topic", TOPIC, 1)
         broker.produce(TOPIC, json.dumps([account.event("beside"), {"EventId": "bad"}]))
+        broker.produce(TOPIC, json.dumps(account.event("behind")))
+        broker.ask("refuse", 29)  # TOPIC_AUTHORIZATION_FAILED, and only the daemon produces from here on
+        assert d.stop() == 0
+        d.options += kafka.options(tmp_path, broker.bootstrap, TOPIC)
+        d.start()
         eventually(lambda: number(d, "paused") == 1, 60)
         assert has_taken(d, account, "beside")
-        broker.produce(TOPIC, json.dumps(account.event("behind")))
         eventually(lambda: '"event":"kafka_paused"' in d.log_text())
         assert broker.committed(TOPIC) < 1 and number(d, "messages_total") == 0
         d.restart()  # it stops in time all the same
         eventually(lambda: number(d, "paused") == 1, 60)
         assert broker.committed(TOPIC) < 1
-        broker.ask("refuse", kafka.DEAD, 0)
+        broker.ask("refuse", 0)
         assert json.loads(broker.dead(1)[0].value) == {"EventId": "bad"}
         wait_taken(d, account, "behind")
         eventually(lambda: broker.committed(TOPIC) == 2 and number(d, "paused") == 0, 30, 0.1)
     finally:
         d.stop()
+
+
+def test_a_letter_that_is_too_large_without_its_value_is_sent_bare(tmp_path, own_broker):
+    """Its key and headers come from whoever wrote the message: they must not stop what is behind it."""
+    broker = own_broker
+    d = Daemon(tmp_path, *kafka.options(tmp_path, broker.bootstrap, TOPIC, message_max_bytes=4000)).start()
+    try:
+        account = Account(d)
+        broker.produce(TOPIC, "no event", Trace="x" * 10000)
+        broker.produce(TOPIC, json.dumps(account.event("behind")))
+        wait_taken(d, account, "behind")
+        letter, = broker.dead(1)
+        assert letter.value is None and "Trace" not in letter.headers
+        assert letter.headers["Postbackd-Value-Bytes"] == "8" and letter.headers["Postbackd-Reason"]
+    finally:
+        d.stop()
+
+
+def test_a_pause_does_not_outlive_a_rebalance(tmp_path, own_broker):
+    """Partitions that were paused when they were given up are read when they are given again."""
+    broker = own_broker
+    one, two = tmp_path / "one", tmp_path / "two"
+    first = Daemon(one).start()
+    account = Account(first)
+    second = Daemon(two, *kafka.options(two, broker.bootstrap, TOPIC))
+    try:
+        broker.ask("topic", TOPIC, 1)
+        broker.produce(TOPIC, "no event")
+        broker.ask("refuse", 29)
+        assert first.stop() == 0
+        first.options += kafka.options(one, broker.bootstrap, TOPIC)
+        first.start()
+        eventually(lambda: number(first, "paused") == 1, 60)
+        begin = len(first.log_text())
+        second.start()  # a rebalance, whoever has the partition then
+        eventually(lambda: '"event":"kafka_partitions"' in first.log_text()[begin:], 60)
+        second.stop()
+        broker.ask("refuse", 0)
+        assert len(broker.dead(1)) >= 1
+        broker.produce(TOPIC, json.dumps(account.event("behind")))
+        wait_taken(first, account, "behind")
+    finally:
+        first.stop()
+        second.stop()
 
 
 def test_a_full_store_pauses(tmp_path, own_broker):
@@ -198,16 +246,17 @@ def test_a_full_store_pauses(tmp_path, own_broker):
                schedule="1s," * 30 + "1s").start()
     try:
         account = Account(d, receiver.url)
-        for i in range(40):
+        # A batch is judged before its own events wait; what comes behind it is not taken.
+        broker.produce(TOPIC, json.dumps([account.event("w-%d" % i) for i in range(21)]))
+        wait_taken(d, account, "w-0", "w-20")
+        for i in range(21, 40):
             broker.produce(TOPIC, json.dumps(account.event("w-%d" % i)))
-            if i == 20:
-                wait_taken(d, account, "w-0", "w-20")
         eventually(lambda: number(d, "paused") == 1, 60)
         assert d.api().post("/api/v1/events", account.event("x")).status == 429
         assert "bounds" in d.log_text() or "waiting" in d.log_text()
         says["status"] = 200
         wait_taken(d, account, *("w-%d" % i for i in range(40)))
-        eventually(lambda: broker.committed(TOPIC) == 40 and number(d, "paused") == 0, 30, 0.1)
+        eventually(lambda: broker.committed(TOPIC) == 20 and number(d, "paused") == 0, 30, 0.1)
         assert broker.read(kafka.DEAD) == []
     finally:
         d.stop()
