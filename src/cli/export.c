@@ -9,6 +9,7 @@
 #include "json/reader.h"
 #include "json/writer.h"
 
+#include <sodium.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -195,7 +196,7 @@ static bool read_page(struct exporting *x)
     if (good)
         go_on(x, page, items);
     if (good && x->rows.n)
-        good = export_file_add(&x->file, buf_str(&x->rows), &x->place);
+        good = export_file_add(&x->file, buf_str(&x->rows), x->is_done ? NULL : &x->place);
     buf_clear(&x->rows);
     arena_free(&arena);
     buf_free(&path);
@@ -269,6 +270,18 @@ static struct str text_of(struct settings *s, enum option_id id)
     return text.p ? text : STR("");
 }
 
+/* A partner's key says whose rows they are; an operator's key does not. */
+static void print_key_hash(struct buf *to, struct str key)
+{
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    if (!key.n)
+        return;
+    crypto_hash_sha256(hash, (const unsigned char *)key.p, key.n);
+    buf_add_char(to, ' ');
+    for (size_t i = 0; i < 8; i++)
+        buf_printf(to, "%02x", hash[i]);
+}
+
 /* Everything that the bytes depend on. */
 static void print_identity(struct buf *to, struct settings *s, const struct exporting *x)
 {
@@ -278,6 +291,7 @@ static void print_identity(struct buf *to, struct settings *s, const struct expo
     for (size_t i = 0; i < ARRAY_LEN(of); i++)
         buf_printf(to, " %.*s", STR_ARG(text_of(s, of[i])));
     buf_add_c(to, x->with_partner ? " true" : " false");
+    print_key_hash(to, text_of(s, OPTION_API_KEY));
 }
 
 int command_export(struct settings *s)

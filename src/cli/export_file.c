@@ -197,7 +197,7 @@ bool export_file_add(struct export_file *f, struct str rows, const struct export
     if (result != 0)
         return fail(&f->part, result);
     f->bytes += (int64_t)rows.n;
-    return save_state(f, place);
+    return !place || save_state(f, place);
 }
 
 /* A crash between the two names leaves a whole file and a state that is of no use any more; the

@@ -29,7 +29,8 @@ struct export_file {
  * run is continued. Functions that return false have said why. */
 MUST_CHECK bool export_file_open(struct export_file *f, const char *name, struct str identity,
                                  struct export_place *place);
-/* Whole rows, and the place behind them; durable when it returns. */
+/* Whole rows, and the place behind them; durable when it returns. place NULL: there is none, so a
+ * run that is continued writes these rows again. */
 MUST_CHECK bool export_file_add(struct export_file *f, struct str rows,
                                 const struct export_place *place);
 MUST_CHECK bool export_file_end(struct export_file *f);

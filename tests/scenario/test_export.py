@@ -139,6 +139,22 @@ def test_statements(daemon, world):
         [{k: v for k, v in r.items() if k != "PartnerId"} for r in got]
 
 
+def test_statements_whose_file_cannot_be_named_are_not_written_twice(daemon, world, tmp_path):
+    """The last page ends the export: nothing says to go on behind it."""
+    a, _ = world
+    for partner in (["--partner", a.partner_id], []):
+        words = ("statements", "--start-date", FIRST, *partner)
+        whole, taken = tmp_path / "whole", tmp_path / "taken"
+        assert export(daemon, *words, str(whole)).returncode == 0
+        taken.mkdir()
+        assert export(daemon, *words, str(taken)).returncode == 1
+        taken.rmdir()
+        assert export(daemon, *words, str(taken)).returncode == 0
+        assert taken.read_bytes() == whole.read_bytes() != b""
+        whole.unlink()
+        taken.unlink()
+
+
 def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
     a, _ = world
     words = ("rewards", "--format", "csv", "--partner", a.partner_id)
