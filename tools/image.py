@@ -86,6 +86,7 @@ def layers_of(deb, libraries):
     for library in libraries:
         add_package(base, certificates, library)
     base["etc/ssl/certs/ca-certificates.crt"] = (b"".join(text for _, text in sorted(certificates.items())), 0o644)
+    base["usr/lib/ssl/cert.pem"] = "/etc/ssl/certs/ca-certificates.crt"  # where OpenSSL looks by itself: for Kafka
     add_package(own, {}, deb)
     own.update({name: (text, 0o644) for name, text in FILES.items()})
     return [base, own]

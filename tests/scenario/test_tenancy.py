@@ -96,7 +96,7 @@ BODIES = {  # good bodies, so that only whose object it is can be wrong
 def attempts(operations, ids):
     """(method, path, body) of every route that takes an id, with these ids."""
     for method, path in operations:
-        if "{" in path:
+        if "{" in path and "{Provider}" not in path:  # of a sign-in: nobody's
             yield method, fill(path, ids), None if method in ("GET", "DELETE") else BODIES.get(path, {})
 
 
@@ -106,7 +106,7 @@ def test_ones_own_partner_id_changes_nothing(daemon, tenants):
     mine, theirs = tenants
     tried = 0
     for path, item in document["paths"].items():
-        names = {p.get("name") or p["$ref"].rsplit("/", 1)[1] for p in item.get("get", {}).get("parameters", [])}
+        names = {p.get("name") or re.split("[/.]", p["$ref"])[-1] for p in item.get("get", {}).get("parameters", [])}
         if "partnerId" not in names or path == LIVE:
             continue
         real, query = fill(path, mine.ids), QUERIES.get(path, {})
@@ -189,7 +189,7 @@ def test_nothing_of_the_other_in_any_answer(tenants, operations):
     mine, theirs = tenants
     read = 0
     for method, path in operations:
-        if method == "GET" and path.startswith("/api/") and path != LIVE:
+        if method == "GET" and path.startswith("/api/") and path != LIVE and "/sign-in/" not in path:
             answer = mine.api.get(fill(path, mine.ids), query=QUERIES.get(path))
             if path in OPERATORS_OWN:
                 assert_problem(answer, 403)  # the installation's, not one partner's
