@@ -202,6 +202,7 @@ static void forget(struct people_job *job)
     for (size_t i = 0; i < job->note_count; i++)
         audit_note_free(&job->notes[i]);
     job->note_count = 0;
+    sodium_memzero(job->token, sizeof job->token);
     people_change_free(&job->change);
 }
 

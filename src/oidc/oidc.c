@@ -192,19 +192,22 @@ static bool fetch_keys(struct oidc_ask *ask, const struct json *document)
 {
     struct oidc_client *c = ask->client;
     struct str uri;
+    struct buf keys = {0};
+    struct json *set = NULL;
+    struct str why;
     if (!find_endpoint(ask, document, "jwks_uri", &uri))
         return false;
-    c->keys_ms = env_mono_ms(c->oidc->options.env);
-    if (fetch(ask, uri, (struct fetch){0}, &c->keys)) {
-        struct json *set = NULL;
-        struct str why;
-        if (json_parse(ask->arena, arena_str(ask->arena, buf_str(&c->keys)), &set, &why) &&
-            json_member(set, "keys"))
-            return true;
-        fail(ask, "the provider's jwks_uri answers no JWK Set");
+    bool good = fetch(ask, uri, (struct fetch){0}, &keys);
+    if (good && !(json_parse(ask->arena, arena_str(ask->arena, buf_str(&keys)), &set, &why) &&
+                  json_member(set, "keys")))
+        good = fail(ask, "the provider's jwks_uri answers no JWK Set");
+    if (good) {
+        buf_clear(&c->keys);
+        buf_add_str(&c->keys, buf_str(&keys));
+        c->keys_ms = env_mono_ms(c->oidc->options.env);
     }
-    buf_clear(&c->keys);
-    return false;
+    buf_free(&keys);
+    return good;
 }
 
 /* A key that is new is looked for once a minute at most: whoever sends unknown ones must not make
