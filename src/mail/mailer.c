@@ -205,6 +205,7 @@ static void transfer(struct mailer *m, struct mail *mail)
     curl_easy_setopt(curl, CURLOPT_MIMEPOST, body);
     CURLcode code = curl_easy_perform(curl);
     mail->good = code == CURLE_OK;
+    mail->is_refused = !mail->good && strncmp(error, "RCPT failed: 5", 14) == 0;
     if (!mail->good)
         say_why(mail, error[0] ? error : curl_easy_strerror(code), &refusal);
     curl_easy_cleanup(curl);
@@ -217,7 +218,7 @@ static void run(struct task *task)
 {
     struct mail *mail = CONTAINER_OF(task, struct mail, task);
     struct mailer *m = mail->mailer;
-    mail->good = false;
+    mail->good = mail->is_refused = false;
     if (atomic_load(&m->stopping))
         snprintf(mail->why, sizeof mail->why, "the server is stopping");
     else

@@ -31,7 +31,8 @@ struct mail {
     int64_t wall_ms;    /* its Date */
     /* out */
     bool good;
-    char why[256]; /* a sentence, when it is not */
+    bool is_refused; /* when it is not: for good, as the server knows no such address (5xx) */
+    char why[256];   /* a sentence, when it is not */
     /* the mailer's */
     struct task task;
     struct mailer *mailer;

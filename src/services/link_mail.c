@@ -1,12 +1,14 @@
 /* See link_mail.h. Everything but the first look at whether there is anything to do runs on the
  * control thread, where users change; a mail under way is the mailer's, which may end it on its own
- * thread. Most mails fail because the server is away, so the wait after failures is one for all. */
+ * thread. The wait after failures is one for all, and short: a server that is away is asked for one
+ * mail at a time, and addresses that fail, whoever chose them, hold up the others for little. */
 #include "services/link_mail.h"
 
 #include "base/alloc.h"
 #include "base/log.h"
 #include "domain/clock.h"
 #include "people/mailed_link.h"
+#include "people/throttle.h"
 #include "services/audit.h"
 
 #include <stdatomic.h>
@@ -15,9 +17,10 @@
 
 #define LINK_MAIL_MAGIC 0x11A4A11u
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
-#define REQUEST_EVERY_MS (10 * 60 * 1000)
 #define WAIT_LEAST_MS 5000
-#define WAIT_MOST_MS (INT64_C(30) * 60 * 1000)
+#define WAIT_MOST_MS 60000
+
+static const struct throttle_rule of_user = {1, 30 * 60 * 1000};
 
 enum link_mail_state {
     LINK_MAIL_IDLE,    /* the main thread's */
@@ -33,6 +36,7 @@ struct link_mail {
     struct task look;
     atomic_int state; /* enum link_mail_state */
     atomic_llong sent, failed, given_up;
+    struct throttle *requests; /* by UserId */
     /* Of whoever the state says. */
     int64_t due_mono_ms, wait_ms;
     uint32_t after_no; /* whose turn it was last */
@@ -150,6 +154,8 @@ static void note_end(struct link_mail *lm)
         lm->wait_ms = 0;
         lm->due_mono_ms = 0;
         settle(lm, u);
+    } else if (lm->mail.is_refused) {
+        give_up(lm, u, lm->mail.why);
     } else {
         atomic_fetch_add(&lm->failed, 1);
         log_info("link_mail_failed", LOG_STR("user", u->id), LOG_C("detail", lm->mail.why));
@@ -160,13 +166,18 @@ static void note_end(struct link_mail *lm)
     user_unref(u);
 }
 
-/* Why its mail is not to be sent, or no more; NULL: it is. */
-static const char *obsolete(struct link_mail *lm, const struct user *u, int64_t now_ms)
+static bool is_good_link(struct link_mail *lm, const struct user *u, int64_t now_ms)
 {
     struct user *maker = u->link_by.p ? people_user(lm->options.people, u->link_by) : NULL;
     bool good = user_link_is_good(u, maker, now_ms);
     user_unref(maker);
-    return !good                                    ? "the link is over"
+    return good;
+}
+
+/* Why its mail is not to be sent, or no more; NULL: it is. */
+static const char *obsolete(struct link_mail *lm, const struct user *u, int64_t now_ms)
+{
+    return !is_good_link(lm, u, now_ms)             ? "the link is over"
            : now_ms - u->mail_owed_ms >= GIVE_UP_MS ? "not taken within 24 hours"
                                                     : NULL;
 }
@@ -235,20 +246,34 @@ static enum store_status keep_link(struct link_request *r, struct user *next)
     return status;
 }
 
+static bool may_ask(struct link_mail *lm, const struct user *u)
+{
+    int64_t now_ms = env_mono_ms(lm->options.env);
+    if (throttle_wait_ms(lm->requests, u->id, now_ms) > 0)
+        return false;
+    (void)throttle_fail(lm->requests, u->id, now_ms);
+    return true;
+}
+
+/* A link that is good stays: who knows an Email must not end what its owner was given. One that was
+ * mailed is mailed again; of one that was handed over nobody knows the token. */
 static enum store_status give_link(struct link_request *r, const struct user *u)
 {
     struct link_mail *lm = r->link_mail;
     int64_t now_ms = env_wall_ms(lm->options.env);
     char token[TOKEN_BYTES + 1];
     struct user next;
-    if (!link_mail_works_for(lm, u->account_no))
-        return STORE_OK;
-    if (u->link != LINK_NONE && now_ms - u->link_made_ms < REQUEST_EVERY_MS &&
-        now_ms >= u->link_made_ms)
+    bool has_link = is_good_link(lm, u, now_ms);
+    bool can_mail_it = has_link && mailed_link_token(lm->options.people, u, token);
+    if (!link_mail_works_for(lm, u->account_no) || (has_link && !can_mail_it) || !may_ask(lm, u))
         return STORE_OK;
     memcpy(&next, u, sizeof next);
-    user_begin_link(&next, STR_NONE, now_ms);
-    mailed_link_make(lm->options.people, &next, token);
+    if (has_link) {
+        next.mail_owed_ms = now_ms;
+    } else {
+        user_begin_link(&next, STR_NONE, now_ms);
+        mailed_link_make(lm->options.people, &next, token);
+    }
     explicit_bzero(token, sizeof token);
     next.version++;
     return keep_link(r, &next);
@@ -305,6 +330,7 @@ struct link_mail *link_mail_new(const struct link_mail_options *options)
     lm->magic = LINK_MAIL_MAGIC;
     lm->options = *options;
     lm->here.post = run_at_once;
+    lm->requests = throttle_new(of_user);
     lm->look.run = look;
     lm->look.owner = OWNER_DAEMON;
     return lm;
@@ -344,6 +370,7 @@ void link_mail_free(struct link_mail *lm)
     CHECK_MAGIC(lm, LINK_MAIL_MAGIC);
     ASSERT(atomic_load(&lm->state) != LINK_MAIL_SENDING);
     user_unref(lm->user);
+    throttle_free(lm->requests);
     if (lm->text.n)
         explicit_bzero(lm->text.p, lm->text.n);
     buf_free(&lm->text);

@@ -1,6 +1,7 @@
 /* Sends one-time links (invitations, new passwords) by e-mail. That a mail is owed is part of its
  * user (people/mailed_link.h), so it survives whatever ends the process; it is tried until the mail
- * server takes it, at most 24 hours, and not once the link is used, replaced or over. It may arrive
+ * server takes it or refuses its address, at most 24 hours, and not once the link is used, replaced
+ * or over. It may arrive
  * twice. One at a time; where several nodes share a store the first of them sends. */
 #pragma once
 
@@ -29,7 +30,8 @@ struct link_mail *link_mail_new(const struct link_mail_options *options);
 bool link_mail_works(const struct link_mail *lm);
 bool link_mail_works_for(const struct link_mail *lm, uint32_t account_no);
 /* Somebody has forgotten a password: each enabled user with that Email and a password gets a link
- * to choose a new one, if the last one is not of the last ten minutes. Nobody is told whether there
+ * to choose a new one, once in half an hour; the present one again while it is good, and none while
+ * one is good that was handed over. Nobody is told whether there
  * is any such user, not even by how long it takes. Any thread, never blocks. */
 void link_mail_request(struct link_mail *lm, struct str email, const struct address *peer);
 /* On the main thread, often. */

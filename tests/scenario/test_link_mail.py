@@ -122,12 +122,20 @@ def test_what_is_owed_survives_a_kill_and_a_used_link_is_not_sent(own_daemon, se
 
 
 def test_one_bad_address_holds_up_nobody(daemon, server):
-    server.says["RCPT"] = "550 no such user"
-    invite(daemon, "nobody@b.example")
+    """What is refused for good is not tried again, and what is refused for now is."""
+    server.says["RCPT"] = "550 5.1.1 no such user"
+    for i in range(5):
+        invite(daemon, "nobody%d@b.example" % i)
+    numbers = settled(daemon)
+    assert [numbers["postbackd_link_mails_%s_total" % n] for n in ("given_up", "failed", "sent")] == [5, 0, 0]
+    assert "550 5.1.1 no such user" in daemon.log_text()
+    server.says["RCPT"] = "451 4.7.1 greylisted"
+    invite(daemon, "later@b.example")
     eventually(lambda: daemon.metrics()["postbackd_link_mails_failed_total"] >= 1)
     del server.says["RCPT"]
     invite(daemon, "a@b.example")
-    eventually(lambda: to(server, "a@b.example") and to(server, "nobody@b.example"), 30)
+    eventually(lambda: to(server, "a@b.example") and to(server, "later@b.example"), 30)
+    assert len(mails(server)) == 2
 
 
 def test_a_server_that_hangs_holds_up_no_stop(daemon, server):
@@ -149,12 +157,33 @@ def test_a_forgotten_password(daemon, server):
         assert (answer.status, answer.body) == (202, b""), answer
     settled(daemon)
     both = eventually(lambda: len(to(server, "ada@b.example")) == 2 and to(server, "ada@b.example"))
-    assert len(audited(daemon, "user.link_requested")) == 2  # those of the last ten minutes are still good
+    assert len(audited(daemon, "user.link_requested")) == 2  # the second time they are still good
     for mail in both:
         assert use(daemon, token_of(mail), PASSWORD + " again").status == 200
     # Who has no password yet was invited by somebody, and that link ends with its maker.
     assert len(mails(server)) == 2
     assert use(daemon, invited["Link"].split("#")[1]).status == 200
+
+
+def test_a_stranger_ends_no_link(own_daemon, server):
+    """Of one that was handed over nobody knows the token: it stays. One that was mailed stays, too."""
+    d = start(own_daemon, server)  # it does not know where it is, so its links are handed over
+    made = invite(d, "ada@b.example")
+    assert use(d, made["Link"].split("#")[1]).status == 200
+    user = "/api/v1/users/" + made["User"]["UserId"]
+    handed = d.api().post(user + "/link", {}).json["Link"].split("#")[1]
+    assert d.stop() == 0
+    d.options += ["--public-url", URL]
+    d.start()
+    assert Browser(d).post("/api/v1/links/request", {"Email": "ada@b.example"}).status == 202
+    settled(d)
+    assert use(d, handed).status == 200 and mails(server) == []
+    assert d.api().post(user + "/link", {}).json["MailQueued"]
+    mail, = eventually(lambda: to(server, "ada@b.example"))
+    settled(d)  # while it is under way a request is answered by it
+    assert Browser(d).post("/api/v1/links/request", {"Email": "ada@b.example"}).status == 202
+    again = eventually(lambda: to(server, "ada@b.example")[1:])[0]
+    assert token_of(again) == token_of(mail) and use(d, token_of(mail)).status == 200
 
 
 def test_who_asks_for_too_many_waits(daemon, server):
