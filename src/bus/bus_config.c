@@ -18,10 +18,9 @@
 static const char *const defaults[][2] = {
     {"client.id", "postbackd"},         {"group.id", "postbackd"},
     {"statistics.interval.ms", "5000"}, {"queued.max.messages.kbytes", "16384"},
-    {"message.timeout.ms", "10000"}, /* of dead letters: then they are tried anew */
+    {"message.max.bytes", "9437184"}, /* of a dead letter: what a message may have, and headers */
+    {"message.timeout.ms", "10000"},  /* of dead letters: then they are tried anew */
 };
-
-#define LIBRDKAFKAS_MOST "1000000" /* its default of message.max.bytes */
 
 /* What always holds. */
 static const char *const fixed[][2] = {
@@ -166,18 +165,6 @@ void bus_config_free(struct bus_config *c)
     *c = (struct bus_config){0};
 }
 
-/* As large as a message may be that is taken in, with its headers, unless the file says less. */
-static void let_letters_be_large(struct bus_config *c)
-{
-    static const char name[] = "message.max.bytes";
-    char set_to[32] = "", most[32], *why = NULL;
-    size_t n = sizeof set_to;
-    ASSERT(rd_kafka_conf_get(c->producer, name, set_to, &n) == RD_KAFKA_CONF_OK);
-    snprintf(most, sizeof most, "%d", (int)LIMIT_REQUEST_BODY_BYTES + (1 << 20));
-    if (strcmp(set_to, LIBRDKAFKAS_MOST) == 0)
-        ASSERT(set(c->producer, name, most, &why));
-}
-
 bool bus_config_read(struct bus_config *ret, const struct bus_settings *s, char **ret_why)
 {
     struct bus_config c = {.consumer = rd_kafka_conf_new(),
@@ -191,7 +178,6 @@ bool bus_config_read(struct bus_config *ret, const struct bus_settings *s, char 
     }
     c.producer = rd_kafka_conf_dup(c.consumer);
     ASSERT(set(c.producer, "statistics.interval.ms", "0", &why)); /* nobody would read them */
-    let_letters_be_large(&c);
     for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
         ASSERT(set(c.consumer, fixed[i][0], fixed[i][1], &why));
     *ret = c;
