@@ -176,9 +176,7 @@ void person_print_flow(struct buf *to, const struct call *c, struct str flow, in
 
 void person_print_base_url(struct buf *to, const struct call *c)
 {
-    struct str url = c->api->options.public_url;
-    while (url.n && url.p[url.n - 1] == '/')
-        url.n--;
+    struct str url = str_trim_end(c->api->options.public_url, '/');
     if (url.n)
         buf_add_str(to, url);
     else

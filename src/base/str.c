@@ -50,6 +50,13 @@ struct str str_trim(struct str s)
     return s;
 }
 
+struct str str_trim_end(struct str s, char c)
+{
+    while (s.n && s.p[s.n - 1] == c)
+        s.n--;
+    return s;
+}
+
 struct str str_utf8_prefix(struct str s, size_t most_bytes)
 {
     if (s.n <= most_bytes)

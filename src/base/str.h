@@ -52,7 +52,8 @@ bool str_eq_nocase(struct str a, const char *literal); /* ASCII case only */
 /* Cuts the part before the first `sep` off `*rest` (all of it when there is none; `*rest` then
  * becomes absent). */
 struct str str_cut(struct str *rest, char sep);
-struct str str_trim(struct str s); /* ASCII space and tab at both ends */
+struct str str_trim(struct str s);             /* ASCII space and tab at both ends */
+struct str str_trim_end(struct str s, char c); /* without the c it ends with, however many */
 
 /* The longest beginning of valid UTF-8 text that has at most that many bytes and cuts no character:
  * for showing what may be too long to show. */

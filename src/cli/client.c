@@ -25,9 +25,7 @@ struct client_session *client_open(struct str base_url, struct str key)
     c->curl = curl_easy_init();
     ASSERT(c->curl);
     c->keep_most = SIZE_MAX;
-    while (base_url.n && base_url.p[base_url.n - 1] == '/')
-        base_url.n--;
-    buf_add_str(&c->base, base_url);
+    buf_add_str(&c->base, str_trim_end(base_url, '/'));
     if (key.p)
         buf_printf(&c->authorization, "Authorization: Bearer %.*s", STR_ARG(key));
     return c;

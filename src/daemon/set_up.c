@@ -8,8 +8,7 @@ void set_up_print_link(struct buf *to, struct people *people, struct str public_
 {
     char token[TOKEN_BYTES + 1];
     people_offer_set_up(people, token);
-    while (public_url.n && public_url.p[public_url.n - 1] == '/')
-        public_url.n--;
+    public_url = str_trim_end(public_url, '/');
     if (public_url.n) {
         buf_add_str(to, public_url);
     } else {

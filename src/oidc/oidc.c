@@ -110,12 +110,10 @@ static bool discover(struct oidc_ask *ask, struct json **ret)
 {
     struct oidc_client *c = ask->client;
     int64_t now_ms = env_mono_ms(c->oidc->options.env);
-    struct str issuer = c->provider->issuer;
+    struct str issuer = str_trim_end(c->provider->issuer, '/');
     struct buf url = {0};
     if (c->document.n && now_ms < c->document_ms + FRESH_MS)
         return parse_document(ask, ret);
-    while (issuer.n && issuer.p[issuer.n - 1] == '/')
-        issuer.n--;
     buf_printf(&url, "%.*s/.well-known/openid-configuration", STR_ARG(issuer));
     bool good =
         fetch(ask, buf_str(&url), (struct fetch){0}, &c->document) && parse_document(ask, ret);
