@@ -33,10 +33,7 @@ void sign_in_email(struct people_job *job, const char *name, struct str *ret)
         problem_add(&job->c->problems, str_of(name), "invalid", "must be an e-mail address");
         return;
     }
-    char *lower = arena_alloc(&job->c->r->arena, given.n);
-    for (size_t i = 0; i < given.n; i++)
-        lower[i] = (char)(given.p[i] >= 'A' && given.p[i] <= 'Z' ? given.p[i] + 32 : given.p[i]);
-    *ret = (struct str){lower, given.n};
+    *ret = email_lower(&job->c->r->arena, given);
 }
 
 void sign_in_new_password(struct people_job *job, const char *name, struct str password,

@@ -11,3 +11,11 @@ bool email_valid(struct str text)
                text.p[i] != '>';
     return good;
 }
+
+struct str email_lower(struct arena *arena, struct str text)
+{
+    char *lower = arena_alloc(arena, text.n);
+    for (size_t i = 0; i < text.n; i++)
+        lower[i] = (char)(text.p[i] >= 'A' && text.p[i] <= 'Z' ? text.p[i] + 32 : text.p[i]);
+    return (struct str){lower, text.n};
+}

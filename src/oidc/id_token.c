@@ -98,10 +98,7 @@ static struct str email_of(struct arena *arena, const struct json *claims)
     if ((verified && verified->type != JSON_TRUE) || email.n > EMAIL_BYTES_MAX ||
         !email_valid(email))
         return STR_NONE;
-    char *lower = arena_alloc(arena, email.n);
-    for (size_t i = 0; i < email.n; i++)
-        lower[i] = (char)(email.p[i] >= 'A' && email.p[i] <= 'Z' ? email.p[i] + 32 : email.p[i]);
-    return (struct str){lower, email.n};
+    return email_lower(arena, email);
 }
 
 bool id_token_judge(struct arena *arena, struct str text, const struct provider *p,
