@@ -280,6 +280,20 @@ enum store_status control_change(struct control *control, const struct actor *by
     return STORE_OK;
 }
 
+enum store_status control_change_people(struct control *control, struct people *people,
+                                        const struct actor *by, const struct audit_note *note,
+                                        struct people_change *change)
+{
+    struct object_part parts[PEOPLE_PARTS_MAX + AUDIT_PARTS];
+    size_t count = people_change_parts(people, change, parts);
+    if (note)
+        count += audit_parts(&control->audit, by, note, &change->arena, parts + count);
+    enum store_status status = control_keep(control, parts, count);
+    if (status == STORE_OK)
+        people_change_apply(people, change);
+    return status;
+}
+
 /* --- 410 ------------------------------------------------------------------------------------- */
 
 struct disabling {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "accounts/changes.h"
+#include "people/people.h"
 #include "services/audit.h"
 #include "store/store.h"
 
@@ -61,6 +62,10 @@ enum store_status control_change(struct control *control, const struct actor *by
                                  const char *action, struct change *change);
 /* The same of a change that nobody asked for and that is nobody's to know of: no audit entry. */
 enum store_status control_change_silently(struct control *control, struct change *change);
+/* The same of a change of people; note NULL: no audit entry. */
+enum store_status control_change_people(struct control *control, struct people *people,
+                                        const struct actor *by, const struct audit_note *note,
+                                        struct people_change *change);
 struct audit *control_audit(struct control *control);       /* the control thread's */
 struct accounts *control_accounts(struct control *control); /* the same */
 

@@ -60,9 +60,7 @@ static void print_partner(struct link_mail *lm, struct buf *to, uint32_t account
 
 static void print_text(struct link_mail *lm, const struct user *u, const char *token)
 {
-    struct str url = lm->options.public_url;
-    while (url.n && url.p[url.n - 1] == '/')
-        url.n--;
+    struct str url = str_trim_end(lm->options.public_url, '/');
     buf_clear(&lm->text);
     buf_add_c(&lm->text, u->link == LINK_INVITATION
                              ? "You are invited to sign in. Choose a password here:\n\n"
@@ -108,17 +106,14 @@ static void send_mail(struct link_mail *lm, struct user *u, const char *token)
 static enum store_status keep_settled(struct link_mail *lm, const struct user *mailed)
 {
     struct people_change change = {0};
-    struct object_part parts[PEOPLE_PARTS_MAX];
     struct user next, *now = people_user(lm->options.people, mailed->id);
     enum store_status status = STORE_OK;
     if (now && mailed_link_is_owed(now) && now->link_made_ms == mailed->link_made_ms) {
         memcpy(&next, now, sizeof next);
         next.mail_owed_ms = 0;
         change.user = user_pack(&next);
-        size_t count = people_change_parts(lm->options.people, &change, parts);
-        status = control_keep(lm->options.control, parts, count);
-        if (status == STORE_OK)
-            people_change_apply(lm->options.people, &change);
+        status =
+            control_change_people(lm->options.control, lm->options.people, NULL, NULL, &change);
     }
     people_change_free(&change);
     user_unref(now);
@@ -228,7 +223,6 @@ static enum store_status keep_link(struct link_request *r, struct user *next)
 {
     struct link_mail *lm = r->link_mail;
     struct people_change change = {.user = user_pack(next)};
-    struct object_part parts[PEOPLE_PARTS_MAX + AUDIT_PARTS];
     struct actor by = {.peer = &r->peer};
     struct audit_note note = {
         .action = "user.link_requested",
@@ -236,12 +230,8 @@ static enum store_status keep_link(struct link_request *r, struct user *next)
         .object_kind = "user",
         .object_id = next->id,
     };
-    size_t count = people_change_parts(lm->options.people, &change, parts);
-    count +=
-        audit_parts(control_audit(lm->options.control), &by, &note, &change.arena, parts + count);
-    enum store_status status = control_keep(lm->options.control, parts, count);
-    if (status == STORE_OK)
-        people_change_apply(lm->options.people, &change);
+    enum store_status status =
+        control_change_people(lm->options.control, lm->options.people, &by, &note, &change);
     people_change_free(&change);
     return status;
 }

@@ -36,14 +36,10 @@ static enum store_status reseal_account(struct reseal *r, bool *ret_found)
 static enum store_status reseal_person(struct reseal *r, bool *ret_found)
 {
     struct people_change change = {0};
-    struct object_part parts[PEOPLE_PARTS_MAX];
     *ret_found = people_reseal(r->people, &change);
     if (!*ret_found)
         return STORE_OK;
-    size_t count = people_change_parts(r->people, &change, parts);
-    enum store_status status = control_keep(r->control, parts, count);
-    if (status == STORE_OK)
-        people_change_apply(r->people, &change);
+    enum store_status status = control_change_people(r->control, r->people, NULL, NULL, &change);
     people_change_free(&change);
     return status;
 }
