@@ -93,7 +93,7 @@ static bool request_good(struct people_job *job)
     if (job->c->problems.count)
         return false;
     job->retry_after_s = 180;
-    return tries_take_mail(job, address_site(&job->c->r->peer)) ||
+    return tries_take_mail_of_site(job) ||
            job_refuse(job, 429, "Too many links were asked for. Wait before the next one.");
 }
 

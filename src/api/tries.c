@@ -123,13 +123,24 @@ void tries_forgive(struct people_job *job, struct str account)
     throttle_forgive(buckets[0].throttle, buckets[0].who); /* the device's, or the pair's */
 }
 
-bool tries_take_mail(struct people_job *job, struct str who)
+static bool take_mail(struct people_job *job, struct str who)
 {
     int64_t now_ms = env_mono_ms(job->c->api->options.env);
     bool left = throttle_wait_ms(job->c->api->mails, who, now_ms) == 0;
     if (left && throttle_fail(job->c->api->mails, who, now_ms))
         log_warning("mails_throttled", LOG_STR("from", job->address));
     return left;
+}
+
+bool tries_take_mail_of_account(struct people_job *job, uint32_t account_no)
+{
+    struct str account = {(const char *)&account_no, sizeof account_no};
+    return take_mail(job, joined(job, "account ", account, STR_NONE));
+}
+
+bool tries_take_mail_of_site(struct people_job *job)
+{
+    return take_mail(job, joined(job, "site ", address_site(&job->c->r->peer), STR_NONE));
 }
 
 static bool left_of_site(struct people_job *job, const char *kind, const char *text)

@@ -20,9 +20,10 @@ void tries_failed(struct people_job *job, struct str account);
 /* They have proved who they are: the wrong tries before it are forgotten, but for the address's. */
 void tries_forgive(struct people_job *job, struct str account);
 
-/* Takes one of the e-mails that `who` (an account, a site) may have sent. False: too many lately.
- */
-MUST_CHECK bool tries_take_mail(struct people_job *job, struct str who);
+/* Takes one of the e-mails that the account may have sent, or that may be asked for from where the
+ * request came. False: too many lately. */
+MUST_CHECK bool tries_take_mail_of_account(struct people_job *job, uint32_t account_no);
+MUST_CHECK bool tries_take_mail_of_site(struct people_job *job);
 
 /* The same for guesses of one-time links. */
 MUST_CHECK bool tries_left_of_links(struct people_job *job);

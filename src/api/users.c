@@ -41,9 +41,8 @@ static void make_link(struct people_job *job, struct user *next, bool send_mail)
     struct call *c = job->c;
     char token[TOKEN_BYTES + 1];
     struct buf text = {0};
-    struct str account = {(const char *)&next->account_no, sizeof next->account_no};
     user_begin_link(next, c->person.user_id, env_wall_ms(c->api->options.env));
-    if (send_mail && tries_take_mail(job, account))
+    if (send_mail && tries_take_mail_of_account(job, next->account_no))
         mailed_link_make(job->people, next, token);
     else
         token_make(c->api->options.env, token, next->link_hash);
