@@ -60,7 +60,7 @@ test('people: links go by e-mail where the server sends any', async () => {
   await without.field('E-mail').fill('ida@sunny.example');
   await without.button('Forgot your password?').click();
   await without.see('This server sends no links by e-mail.');
-  await without.lacks(without.text('Look into your mail'));
+  await without.lacks(without.text('Check your e-mail'));
   await without.close();
   // It knows where it is. Nobody takes its mail: that is no matter of who asks.
   const sends = await Daemon.start('--public-url', 'http://localhost');

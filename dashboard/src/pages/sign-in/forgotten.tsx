@@ -19,7 +19,7 @@ export function Forgotten({ email }: { email: string }) {
         Forgot your password?
       </Button>
       {asked && (
-        <Notice title="Look into your mail">
+        <Notice title="Check your e-mail">
           If {asked} has a password here, a link to choose a new one is on its way.
         </Notice>
       )}
