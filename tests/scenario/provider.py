@@ -131,7 +131,7 @@ class FakeProvider:
         self.reset()
 
     def reset(self):
-        self.says, self.nonces, self.asked = {}, {}, []
+        self.says, self.nonces, self.asked, self.padding = {}, {}, [], ""
         self.header, self.claims, self.signer, self.extra = {"alg": "RS256", "kid": "1"}, {}, self.key.sign, {}
         self.keys = [self.key.jwk]
         self.document = {"issuer": self.issuer, "authorization_endpoint": self.issuer + "/authorize",
@@ -144,7 +144,7 @@ class FakeProvider:
             return self.says[path]
         if path == "/token":
             form = parse_qs(request.body.decode())
-            return self.json({"token_type": "Bearer", "id_token": self.token(form["code"][0])})
+            return self.json({"token_type": "Bearer", "id_token": self.token(form["code"][0]), "x": self.padding})
         return self.json(self.document if path.endswith("openid-configuration") else {"keys": self.keys})
 
     @staticmethod
