@@ -8,8 +8,8 @@
 
 #include <stdlib.h>
 
-/* A message of more is a batch of its own. An event has 86 bytes or more, so that several together
- * never have more events than a batch may. */
+/* A message of more is a batch of its own. A good event has 86 bytes or more, so that several
+ * messages together never have more of those than a batch may. */
 #define GROUP_BYTES (512 << 10)
 
 struct read_message {
@@ -147,20 +147,26 @@ static void add_letters(struct bus *b, const struct read_message *read, size_t n
 
 /* --- the batch -------------------------------------------------------------------------------- */
 
-static struct read_message *read_messages(struct bus *b, size_t n, bool *ret_doubt,
+/* The first n at most, and no further than to the one with which they hold as many events, good or
+ * bad, as a request may: each bad one becomes a letter. */
+static struct read_message *read_messages(struct bus *b, size_t *n, bool *ret_doubt,
                                           struct intake_batch *ret)
 {
-    struct read_message *read = arena_zalloc(&b->group.arena, n * sizeof *read);
+    struct read_message *read = arena_zalloc(&b->group.arena, *n * sizeof *read);
+    size_t rejected = 0;
     *ret = (struct intake_batch){.received_ms = env_wall_ms(b->options.env)};
     *ret_doubt = false;
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < *n; i++) {
         read_message(b, b->waiting[i], ret->received_ms, &read[i]);
         ret->count += read[i].items.count;
+        rejected += read[i].items.rejected_count;
         ret->bytes += b->waiting[i]->len;
         *ret_doubt |= read[i].items.doubt;
+        if (ret->count + rejected >= LIMIT_EVENTS_PER_REQUEST)
+            *n = i + 1;
     }
     ret->items = arena_alloc(&b->group.arena, ret->count * sizeof *ret->items);
-    for (size_t i = 0, at = 0; i < n; at += read[i++].items.count)
+    for (size_t i = 0, at = 0; i < *n; at += read[i++].items.count)
         if (read[i].items.count)
             memcpy(&ret->items[at], read[i].items.items, read[i].items.count * sizeof *ret->items);
     return read;
@@ -186,11 +192,11 @@ enum store_status group_store(struct bus *b)
     struct intake_batch batch;
     bool doubt;
     enum store_status status = STORE_OK;
-    struct read_message *read = read_messages(b, n, &doubt, &batch);
+    struct read_message *read = read_messages(b, &n, &doubt, &batch);
     if (doubt && store_leases(b->options.store)) {
         group_drop(b);
         status = catch_up(b);
-        read = read_messages(b, n, &doubt, &batch);
+        read = read_messages(b, &n, &doubt, &batch);
     }
     if (status == STORE_OK)
         status = submit(b, &batch);
