@@ -15,7 +15,15 @@ struct accounts *accounts_new(const struct accounts_options *options)
     struct accounts *accounts = xcalloc(1, sizeof *accounts);
     accounts->magic = ACCOUNTS_MAGIC;
     accounts->options = *options;
+    accounts->options.rules = destination_rules_copy(&options->rules);
     return accounts;
+}
+
+void accounts_set_rules(struct accounts *accounts, const struct destination_rules *rules)
+{
+    CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    destination_rules_free(&accounts->options.rules);
+    accounts->options.rules = destination_rules_copy(rules);
 }
 
 void accounts_free(struct accounts *accounts)
@@ -23,6 +31,7 @@ void accounts_free(struct accounts *accounts)
     if (!accounts)
         return;
     CHECK_MAGIC(accounts, ACCOUNTS_MAGIC);
+    destination_rules_free(&accounts->options.rules);
     sodium_memzero(accounts, sizeof *accounts);
     free(accounts);
 }
@@ -135,6 +144,18 @@ void accounts_ready(struct accounts *accounts, struct change *change, enum accou
         change->partner->under_second_key = false;
     else if (kind == ACCOUNT_APP)
         change->app->under_second_key = false;
+}
+
+enum change_result change_find(struct accounts *accounts, enum account_kind kind, struct str id,
+                               struct change *ret_change)
+{
+    ASSERT(!accounts->busy);
+    void *entry = directory_entry(accounts->options.directory, kind, id);
+    if (!entry)
+        return CHANGE_NOT_FOUND;
+    accounts->busy = true;
+    *ret_change = (struct change){.kind = kind, .id = id, .entry = entry};
+    return CHANGE_READY;
 }
 
 void change_apply(struct accounts *accounts, struct change *change)

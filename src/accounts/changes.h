@@ -55,13 +55,15 @@ struct accounts_options {
     struct directory *directory;
     struct env *env; /* ids, keys, secrets, nonces and the time */
     struct vault vault;
-    struct destination_rules rules; /* which addresses a callback URL may write out; borrowed */
+    struct destination_rules rules; /* which addresses a callback URL may write out; copied */
     uint32_t cluster_count;         /* that accounts are split over; 0: 1 */
     bool sends_mail;                /* else no OperationsEmail is taken */
 };
 
 struct accounts;
 struct accounts *accounts_new(const struct accounts_options *options);
+/* On the thread of changes. */
+void accounts_set_rules(struct accounts *accounts, const struct destination_rules *rules);
 void accounts_free(struct accounts *accounts);
 
 /* One document as the store keeps it, into the directory; at start, in any order. On failure
@@ -134,6 +136,9 @@ enum change_result change_disable_lane(struct accounts *accounts, uint32_t app_n
                                        enum lane_kind kind, struct str url,
                                        struct change *ret_change);
 
+/* An entry as it is, to be shown again: no change, and nothing to keep. */
+enum change_result change_find(struct accounts *accounts, enum account_kind kind, struct str id,
+                               struct change *ret_change);
 /* The key's last use as the store is to know it. False: it is gone. */
 MUST_CHECK bool change_key_used(struct accounts *accounts, struct str key_id,
                                 struct change *ret_change);

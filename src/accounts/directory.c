@@ -149,6 +149,11 @@ struct api_key *directory_key(struct directory *d, struct str id)
     return find_id(d, ACCOUNT_KEY, id);
 }
 
+void *directory_entry(struct directory *d, enum account_kind kind, struct str id)
+{
+    return find_id(d, kind, id);
+}
+
 struct api_key *directory_key_by_no(struct directory *d, uint32_t key_no)
 {
     return find_no(d, ACCOUNT_KEY, key_no);

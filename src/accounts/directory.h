@@ -38,6 +38,7 @@ uint32_t directory_least_cluster(struct directory *d, uint32_t count);
 uint32_t directory_next_no(struct directory *d, enum account_kind kind);
 
 struct api_key *directory_key_by_no(struct directory *d, uint32_t key_no); /* with a reference */
+void *directory_entry(struct directory *d, enum account_kind kind, struct str id); /* the same */
 
 /* Under directory_read_lock: one more than the highest number, and entries by number. */
 uint32_t directory_end_locked(struct directory *d, enum account_kind kind);

@@ -18,6 +18,14 @@ const struct scope_entry scope_names[] = {
 };
 const size_t scope_count = ARRAY_LEN(scope_names);
 
+const char *scope_name(uint32_t bit)
+{
+    for (size_t i = 0; i < scope_count; i++)
+        if (scope_names[i].bit == bit)
+            return scope_names[i].name;
+    UNREACHABLE();
+}
+
 static const char *const integrations[] = {
     [INTEGRATION_SDK] = "sdk",
     [INTEGRATION_IFRAME] = "iframe",

@@ -48,6 +48,15 @@
 #define LIMIT_REQUEST_DEADLINE_MS 60000
 #define LIMIT_ANSWER_DEADLINE_MS 35000 /* of a change whose end is not known by then: 503 */
 #define LIMIT_IDLE_CONNECTION_MS 75000
+/* HTTP/2. A stream counts as a connection, too. Bodies that wait for room take no more than the
+ * windows, of a stream and of its connection, let through. Frames are paid for with credit, which
+ * answers bring back: without any the connection is closed (http/http2.c). */
+#define LIMIT_HTTP2_STREAMS 100 /* of a connection, at once */
+#define LIMIT_HTTP2_WINDOW_BYTES (256 << 10)
+#define LIMIT_HTTP2_UNSENT_BYTES                                                                   \
+    (4 << 20) /* of a connection's answers: no further stream begins                               \
+               */
+#define LIMIT_HTTP2_CREDIT 1000
 #define LIMIT_ACCESS_LOG_BYTES (1 << 20) /* of lines not written yet: more are lost */
 
 /* Secrets of an app, or of a partner's messages, that rotations have left live: 409 beyond. */
@@ -64,7 +73,8 @@
 #define LIMIT_ACCOUNT_TESTS_PER_MINUTE 60
 #define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */
 #define LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE 60
-#define LIMIT_ACCOUNT_KEYS 100 /* that exist: 409 beyond */
+#define LIMIT_ACCOUNT_KEYS 100      /* that exist: 409 beyond */
+#define LIMIT_IDEMPOTENCY_KEYS 1000 /* of one key or person: the oldest is forgotten */
 
 /* The store: beyond, ingest answers 429 or 503 with Retry-After. */
 /* Memory is bounded by bytes, whatever the sizes of events. A request may wait in memory as long as

@@ -32,6 +32,16 @@ static inline bool str_is(struct str a, const char *literal)
     return a.p && a.n == strlen(literal) && memcmp(a.p, literal, a.n) == 0;
 }
 
+/* For libraries whose types lack a const: what they only read. */
+static inline void *str_bytes(const char *p)
+{
+    union {
+        const char *p;
+        void *bytes;
+    } of = {.p = p};
+    return of.bytes;
+}
+
 /* Of a hexadecimal digit, either case; -1: it is none. */
 static inline int hex_value(char c)
 {

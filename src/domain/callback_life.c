@@ -26,11 +26,12 @@ struct callback_status life_accept(const struct event *e, const struct callback_
         .lane = lane_of(e->app_no, e->lane),
         .state = e->state,
         .reason = e->reason_skipped,
-        .place = {.due_ms = e->due_ms},
     };
     ASSERT(s.state == CALLBACK_NONE || s.state == CALLBACK_PENDING || s.state == CALLBACK_SKIPPED);
-    if (s.state == CALLBACK_PENDING)
-        s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;
+    if (s.state != CALLBACK_PENDING)
+        return s;
+    s.place.due_ms = e->due_ms;
+    s.wait = is_held_back(original) ? WAIT_HELD : WAIT_DUE;
     return s;
 }
 
@@ -56,7 +57,8 @@ void life_decide(struct callback_status *s, const struct callback_decision *d)
     }
     s->state = d->state;
     s->reason = d->reason;
-    s->place = d->place;
+    /* Where a final one stood in its schedule is asked no more, and would be kept for ever. */
+    s->place = life_is_final(d->state) ? (struct schedule_place){0} : d->place;
     s->manual = false;
     s->wait = d->state == CALLBACK_PENDING ? WAIT_DUE : WAIT_NOT;
     if (d->attempt > s->attempts)

@@ -183,6 +183,11 @@ bool clock_parse_day(struct str text, int32_t *ret_day)
     return true;
 }
 
+int32_t clock_month(int32_t day)
+{
+    return day - civil_of_days(day).day + 1;
+}
+
 int32_t clock_day(int64_t ms)
 {
     return (int32_t)floor_div(ms, DAY_MS);

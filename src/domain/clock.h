@@ -17,6 +17,7 @@ void clock_print(struct buf *to, int64_t ms); /* YYYY-MM-DDThh:mm:ss.sssZ */
 #define CLOCK_FIRST_DAY (-719528)                                   /* 0000-01-01 */
 #define CLOCK_LAST_DAY 2932896                                      /* 9999-12-31 */
 int32_t clock_day(int64_t ms);                                      /* floor */
+int32_t clock_month(int32_t day);                                   /* its first day */
 MUST_CHECK bool clock_parse_day(struct str text, int32_t *ret_day); /* YYYY-MM-DD, exact */
 void clock_print_day(struct buf *to, int32_t day);
 /* HTTP dates of RFC 9110, section 5.6.7 (all three forms). */

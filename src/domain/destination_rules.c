@@ -1,6 +1,35 @@
 /* Which addresses callbacks may go to: see destination_rules.h. */
 #include "domain/destination_rules.h"
 
+#include "base/alloc.h"
+
+#include <stdlib.h>
+
+static struct cidr *copy(const struct cidr *list, size_t count)
+{
+    struct cidr *own = xcalloc(count + 1, sizeof *own);
+    if (count > 0)
+        memcpy(own, list, count * sizeof *own);
+    return own;
+}
+
+struct destination_rules destination_rules_copy(const struct destination_rules *rules)
+{
+    return (struct destination_rules){
+        .allowed = copy(rules->allowed, rules->allowed_count),
+        .allowed_count = rules->allowed_count,
+        .denied = copy(rules->denied, rules->denied_count),
+        .denied_count = rules->denied_count,
+    };
+}
+
+void destination_rules_free(struct destination_rules *rules)
+{
+    free((void *)rules->allowed);
+    free((void *)rules->denied);
+    *rules = (struct destination_rules){0};
+}
+
 static bool any_covers(const struct cidr *list, size_t count, const struct address *a)
 {
     for (size_t i = 0; i < count; i++)

@@ -18,5 +18,9 @@ enum destination_verdict {
     DESTINATION_DENIED, /* by the operator */
 };
 
+/* Lists of one's own, to be freed. */
+struct destination_rules destination_rules_copy(const struct destination_rules *rules);
+void destination_rules_free(struct destination_rules *rules);
+
 enum destination_verdict destination_judge(const struct destination_rules *rules,
                                            const struct address *a);

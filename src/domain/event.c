@@ -144,3 +144,19 @@ void event_keep(struct event *e, struct arena *arena)
         at += texts[i]->n;
     }
 }
+
+/* 2: may stand anywhere in an id, 1: not at its start. */
+static const uint8_t id_bytes[256] = {
+    ['0' ... '9'] = 2, ['A' ... 'Z'] = 2, ['a' ... 'z'] = 2, ['_'] = 1, [':'] = 1, ['-'] = 1,
+};
+
+bool event_id_valid(struct str id)
+{
+    if (id.n < 1 || id.n > LIMIT_EVENT_ID_BYTES)
+        return false;
+    const unsigned char *p = (const unsigned char *)id.p;
+    bool good = id_bytes[p[0]] == 2;
+    for (size_t i = 1; i < id.n; i++)
+        good = good & (id_bytes[p[i]] != 0);
+    return good;
+}

@@ -31,6 +31,8 @@ enum event_type {
 enum lane_kind { LANE_NONE = 0, LANE_SUCCESS = 1, LANE_FAILURE = 2, LANE_OFFER = 3 };
 /* Begins the RewardIds of test callbacks, and of no event: EventIds like it are refused. */
 #define EVENT_ID_OF_TESTS "test_"
+/* [A-Za-z0-9][A-Za-z0-9_:-]{0,127}; what all RewardIds are, those of test callbacks, too. */
+bool event_id_valid(struct str id);
 
 #define LANE_KINDS 4
 
@@ -103,8 +105,8 @@ struct candidate {
     int64_t offer_id;      /* 0: none */
     struct str event_id, client_id, panelist_id;
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
-    struct key128 key;     /* of (account, EventId) */
-    struct key128 content; /* of all members as sent, see intake/content.h */
+    struct key128 key; /* of (account, EventId) */
+    uint64_t content;  /* a hash of all members as sent, see intake/content.h */
 };
 
 /* What was decided: all of it is fixed for ever, but for the state of its callback. */
@@ -124,7 +126,8 @@ struct event {
     uint64_t original_no; /* the reversed offer_completed; 0: none */
     struct str event_id, panelist_id;
     struct str session_id, mid, offer_title, offer_goal_id, original_reward_id, reason;
-    struct key128 key, content;
+    struct key128 key;
+    uint64_t content;
     struct str body;           /* callback body with 32 zeros where Sig (and Signature) go */
     uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
     enum callback_state state; /* at acceptance: none, pending or skipped */

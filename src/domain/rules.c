@@ -136,7 +136,7 @@ static void set_state(struct event *e, const struct candidate *c)
 
 static struct verdict judge_repeated(const struct candidate *c, const struct rules_facts *facts)
 {
-    if (!key128_eq(facts->known_content, c->content))
+    if (facts->known_content != c->content)
         return refuse(VERDICT_CONFLICT, NULL);
     return (struct verdict){.kind = VERDICT_DUPLICATE, .event_no = facts->known_event_no};
 }

@@ -13,7 +13,7 @@ struct rules_facts {
     uint64_t last_event_no;   /* of the account */
     /* An event has the candidate's key: nothing below known_event_no is looked up then. */
     bool is_known;
-    struct key128 known_content;
+    uint64_t known_content;
     uint64_t known_event_no;
     /* Disqualification payments of this (app, panelist) that count for the cap, see cap.h: where
      * rules_needs_payments() says so. */

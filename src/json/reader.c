@@ -230,6 +230,20 @@ struct str json_member_text(const struct json *object, const char *name)
     return m && (m->type == JSON_STRING || m->type == JSON_NUMBER) ? m->text : STR_NONE;
 }
 
+int64_t json_member_int(const struct json *object, const char *name, int64_t least, int64_t most,
+                        bool *good)
+{
+    const struct json *m = json_member(object, name);
+    char text[24] = "";
+    if (m && m->type == JSON_NUMBER && m->text.n < sizeof text)
+        memcpy(text, m->text.p, m->text.n);
+    char *end;
+    long long v = strtoll(text, &end, 10);
+    if (!text[0] || *end || v < least || v > most)
+        *good = false;
+    return *good ? v : 0;
+}
+
 static int compare_names(const void *a, const void *b)
 {
     return str_cmp(*(const struct str *)a, *(const struct str *)b);

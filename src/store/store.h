@@ -122,10 +122,10 @@ enum object_kind {
     OBJECT_SESSION = 9,
     OBJECT_AUDIT = 10, /* grows for ever: listed, never visited */
     OBJECT_NOTICE = 11,
-    OBJECT_MARK =
-        12, /* of several clusters: in those that have none of the others, store/clusters/ */
+    OBJECT_MARK = 12, /* in clusters that have none of the others, store/clusters/ */
+    OBJECT_IDEMPOTENCY_KEY = 13,
 };
-#define OBJECT_KIND_LAST OBJECT_MARK
+#define OBJECT_KIND_LAST OBJECT_IDEMPOTENCY_KEY
 
 /* What becomes durable together with a change, whole or not at all. */
 struct object_part {

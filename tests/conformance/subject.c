@@ -194,7 +194,7 @@ static void add_member(struct buf *b, const char *name, struct str value)
 }
 
 /* All members as sent: what decides between a duplicate and a conflict. */
-static struct key128 content_of(const struct hash_secret *secret, const struct candidate *c)
+static uint64_t content_of(const struct hash_secret *secret, const struct candidate *c)
 {
     struct buf b = {0};
     buf_printf(&b, "%d;%d%d;%lld;", (int)c->type, c->has_is_test, c->is_test,
@@ -209,9 +209,9 @@ static struct key128 content_of(const struct hash_secret *secret, const struct c
     add_member(&b, "goal", c->offer_goal_id);
     add_member(&b, "original", c->original_reward_id);
     add_member(&b, "reason", c->reason);
-    struct key128 key = hash_key128(secret, b.p, b.n);
+    uint64_t content = hash_key128(secret, b.p, b.n).lo;
     buf_free(&b);
-    return key;
+    return content;
 }
 
 static void copy_texts(struct arena *a, struct candidate *c)

@@ -138,7 +138,8 @@ struct changing {
 /* Who may do what, and with what settings. */
 static bool must_be_known(enum object_kind kind)
 {
-    return kind != OBJECT_AUDIT && kind != OBJECT_RECOVERY && kind != OBJECT_NOTICE;
+    return kind != OBJECT_AUDIT && kind != OBJECT_RECOVERY && kind != OBJECT_NOTICE &&
+           kind != OBJECT_IDEMPOTENCY_KEY;
 }
 
 static bool others_must_know(const struct object_change *change)

@@ -260,7 +260,7 @@ static bool take_keys(struct postgresql_source *s, struct copy_chunk *c, const P
     size_t found = 0;
     for (int i = 0; i < PQntuples(r); i++) {
         struct event *e = &c->events[pg_int(r, i, 0)].event;
-        e->content = pg_key(r, i, 1);
+        e->content = (uint64_t)pg_int(r, i, 1);
         found += e->event_no == (uint64_t)pg_int(r, i, 2);
     }
     return found == c->count || pg_refuse(&s->pg, "the store is damaged: an event has no key of its"

@@ -29,7 +29,9 @@ struct journal {
     struct segment current;
     uint64_t offset, sequence; /* of the next group */
     struct segment_maker *maker;
-    char *frame; /* aligned */
+    bool is_next_wanted; /* of the maker; not before the first group: what else a start writes
+                            finds the room on a small disk */
+    char *frame;         /* aligned */
     size_t frame_capacity;
     struct buf error; /* not empty: dead */
     struct journal_dropped dropped;
@@ -120,6 +122,7 @@ static int adopt_later(struct journal *j, uint64_t number, uint64_t standard_byt
         return result;
     if (number == j->current.number + 1 && later.bytes == standard_bytes) {
         segment_maker_adopt(j->maker, later);
+        j->is_next_wanted = true;
         return 0;
     }
     j->disk->close(j->disk, later.fd);
@@ -145,12 +148,9 @@ static int open_existing(struct journal *j, const struct journal_options *o,
     j->offset = end->offset;
     j->sequence = end->next_sequence;
     result = settle_tail(j, end);
-    bool adopted = false;
     /* The last one first: a power cut in between leaves no gap in the numbers. */
-    for (size_t i = count; result == 0 && i-- > 0 && numbers[i] > end->segment;) {
+    for (size_t i = count; result == 0 && i-- > 0 && numbers[i] > end->segment;)
         result = adopt_later(j, numbers[i], o->segment_bytes);
-        adopted |= numbers[i] == end->segment + 1;
-    }
     for (size_t i = 0; result == 0 && i < count && numbers[i] <= end->segment; i++) {
         struct segment old = j->current;
         if (numbers[i] != end->segment) {
@@ -162,8 +162,6 @@ static int open_existing(struct journal *j, const struct journal_options *o,
             add_live(j, numbers[i], old.bytes);
     }
     free(numbers);
-    if (result == 0 && !adopted)
-        segment_maker_want(j->maker, end->segment + 1);
     return result;
 }
 
@@ -175,7 +173,6 @@ static int open_new(struct journal *j)
     j->offset = JOURNAL_BLOCK_BYTES;
     j->sequence = 1;
     add_live(j, 1, j->current.bytes);
-    segment_maker_want(j->maker, 2);
     return 0;
 }
 
@@ -248,6 +245,13 @@ static bool die(struct journal *j, const char *what, int error)
     return false;
 }
 
+static void want_next(struct journal *j)
+{
+    if (!j->is_next_wanted)
+        segment_maker_want(j->maker, j->current.number + 1);
+    j->is_next_wanted = true;
+}
+
 static bool next_segment(struct journal *j, size_t frame)
 {
     struct segment next;
@@ -259,7 +263,7 @@ static bool next_segment(struct journal *j, size_t frame)
     j->current = next;
     j->offset = JOURNAL_BLOCK_BYTES;
     add_live(j, next.number, next.bytes);
-    segment_maker_want(j->maker, next.number + 1);
+    j->is_next_wanted = false;
     return true;
 }
 
@@ -292,6 +296,7 @@ bool journal_commit(struct journal *j, struct str records, struct journal_positi
     j->offset += n;
     j->sequence++;
     note_durable(j);
+    want_next(j);
     *ret_end = (struct journal_position){j->current.number, j->offset};
     return true;
 }
@@ -304,6 +309,7 @@ bool journal_ready(struct journal *j, size_t records_bytes)
     size_t n = frame_bytes(records_bytes);
     if (j->offset + n <= j->current.bytes)
         return true;
+    want_next(j);
     return segment_maker_ready(j->maker, j->current.number + 1, JOURNAL_BLOCK_BYTES + n);
 }
 

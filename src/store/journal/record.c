@@ -113,7 +113,7 @@ void record_add_event(struct buf *to, const struct event *e)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         at = put_str(at, texts[i]);
     at = put_key(at, e->key);
-    at = put_key(at, e->content);
+    at = put_u64(at, e->content);
     at = put_str(at, e->body);
     at = put_u16(at, e->signature_offset);
     at = put_u8(at, e->state);
@@ -319,7 +319,7 @@ static void get_event(struct record_reader *r, struct event *e)
     e->original_reward_id = get_str(r);
     e->reason = get_str(r);
     e->key = get_key(r);
-    e->content = get_key(r);
+    e->content = get(r, 8);
     e->body = get_str(r);
     e->signature_offset = (uint16_t)get(r, 2);
     e->state = get_state(r, CALLBACK_NONE);

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define LOOK_MS 500 /* how often whoever waits for an answer looks where the primary is */
+
 void pg_init(struct pg *pg, const char *uri)
 {
     *pg = (struct pg){
@@ -42,15 +44,22 @@ void pg_close(struct pg *pg)
     args_free(&pg->args);
 }
 
-static void set_why(struct pg *pg, const char *text)
+static void add_why(struct pg *pg, const char *text)
 {
-    buf_clear(&pg->why);
     size_t n = strlen(text);
+    if (pg->why.n > 0)
+        buf_add_char(&pg->why, ' ');
     while (n > 0 && text[n - 1] == '\n')
         n--;
     for (size_t i = 0; i < n; i++)
         buf_add_char(&pg->why, text[i] == '\n' ? ' ' : text[i]);
     (void)buf_c(&pg->why);
+}
+
+static void set_why(struct pg *pg, const char *text)
+{
+    buf_clear(&pg->why);
+    add_why(pg, text);
 }
 
 /* --- connecting ------------------------------------------------------------------------------- */
@@ -67,35 +76,81 @@ static void take_notice(void *context, const PGresult *notice)
 }
 
 /* What stands before the URI can be said otherwise in it, what stands behind it cannot. */
-static PGconn *open_connection(const struct pg *pg)
+static PGconn *open_connection(const struct pg *pg, const struct pg_host *host)
 {
     static const char *const names[] = {
-        "connect_timeout",      "keepalives_idle",
-        "keepalives_interval",  "keepalives_count",
-        "tcp_user_timeout",     "fallback_application_name",
-        "target_session_attrs", "dbname",
-        "client_encoding",      NULL,
+        "connect_timeout",
+        "keepalives_idle",
+        "keepalives_interval",
+        "keepalives_count",
+        "tcp_user_timeout",
+        "fallback_application_name",
+        "target_session_attrs",
+        "dbname",
+        "client_encoding",
+        "host",
+        "hostaddr",
+        "port",
+        NULL,
     };
-    const char *const values[] = {"5",         "10",       "5",     "3",    "20000",
-                                  "postbackd", pg->server, pg->uri, "UTF8", NULL};
+    const char *const values[] = {"5",
+                                  "10",
+                                  "5",
+                                  "3",
+                                  "20000",
+                                  "postbackd",
+                                  pg->server,
+                                  pg->uri,
+                                  "UTF8",
+                                  host ? host->name : NULL,
+                                  host ? host->address : NULL,
+                                  host ? host->port : NULL,
+                                  NULL};
     return PQconnectdbParams(names, values, 1);
+}
+
+/* host NULL: whichever of the URI. */
+static bool connect_to(struct pg *pg, const struct pg_host *host)
+{
+    pg->connection = open_connection(pg, host);
+    (void)PQsetNoticeReceiver(pg->connection, take_notice, pg);
+    if (PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
+        PQsetnonblocking(pg->connection, 1) == 0)
+        return true;
+    add_why(pg, PQerrorMessage(pg->connection));
+    disconnect(pg);
+    return false;
+}
+
+static bool connect_to_any(struct pg *pg)
+{
+    for (int n = 0; n < pg->hosts->count; n++) {
+        int host = pg_hosts_nth(pg->hosts, n);
+        int64_t begin_ms = env_mono_ms(env_real());
+        if (!pg_hosts_try(pg->hosts, host, begin_ms))
+            continue;
+        int before = atomic_load(&pg->hosts->primary);
+        pg->host = host;
+        bool good = connect_to(pg, &pg->hosts->hosts[host]);
+        int64_t now_ms = env_mono_ms(env_real());
+        pg_hosts_tried(pg->hosts, host, before, good, now_ms - begin_ms, now_ms);
+        if (good)
+            return true;
+    }
+    if (pg->why.n == 0)
+        set_why(pg, "none of the database's servers answers");
+    return false;
 }
 
 bool pg_connect(struct pg *pg)
 {
-    if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK)
+    if (pg->connection && PQstatus(pg->connection) == CONNECTION_OK &&
+        !pg_hosts_moved_from(pg->hosts, pg->host))
         return true;
     clear_results(pg);
     disconnect(pg);
-    pg->connection = open_connection(pg);
-    bool good = PQstatus(pg->connection) == CONNECTION_OK && PQenterPipelineMode(pg->connection) &&
-                PQsetnonblocking(pg->connection, 1) == 0;
-    (void)PQsetNoticeReceiver(pg->connection, take_notice, pg);
-    if (good)
-        return true;
-    set_why(pg, PQerrorMessage(pg->connection));
-    disconnect(pg);
-    return false;
+    buf_clear(&pg->why);
+    return pg->hosts && pg->hosts->count > 0 ? connect_to_any(pg) : connect_to(pg, NULL);
 }
 
 /* --- sending ---------------------------------------------------------------------------------- */
@@ -295,7 +350,8 @@ void pg_visit(struct pg *pg, pg_row_visitor visit, void *context)
 
 /* --- receiving -------------------------------------------------------------------------------- */
 
-/* Until a result can be had without waiting; false: the connection is lost. */
+/* Until a result can be had without waiting; false: the connection is lost. A server that is frozen
+ * keeps its connections: that another one has replaced it is what tells. */
 static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
 {
     while (PQisBusy(pg->connection)) {
@@ -303,6 +359,12 @@ static bool wait_for_result(struct pg *pg, int64_t until_mono_ms)
         int64_t left_ms = until_mono_ms - env_mono_ms(env_real());
         if (rest < 0 || left_ms <= 0)
             return false;
+        if (pg_hosts_moved_from(pg->hosts, pg->host)) {
+            set_why(pg, "another server is the primary now");
+            return false;
+        }
+        if (left_ms > LOOK_MS)
+            left_ms = LOOK_MS;
         struct pollfd fd = {.fd = PQsocket(pg->connection),
                             .events = (short)(POLLIN | (rest ? POLLOUT : 0))};
         if (fd.fd < 0 || poll(&fd, 1, (int)left_ms) < 0)

@@ -12,6 +12,7 @@
 #pragma once
 
 #include "store/postgresql/arrays.h"
+#include "store/postgresql/hosts.h"
 #include "store/postgresql/kept.h"
 #include "store/postgresql/refusals.h"
 
@@ -29,9 +30,11 @@
 typedef void (*pg_row_visitor)(void *context, const PGresult *row);
 
 struct pg {
-    const char *uri;    /* the opener's */
-    const char *server; /* what it must be, unless the URI says: target_session_attrs */
-    int64_t trip_ms;    /* after so long a trip's answers are not waited for: PG_LOST */
+    const char *uri;        /* the opener's */
+    const char *server;     /* what it must be, unless the URI says: target_session_attrs */
+    struct pg_hosts *hosts; /* the store's: what its connections know of servers; NULL: nothing */
+    int host;               /* of hosts: where the connection is */
+    int64_t trip_ms;        /* after so long a trip's answers are not waited for: PG_LOST */
     PGconn *connection;
     bool in_transaction;
     bool writes;          /* the transaction may */

@@ -8,9 +8,9 @@
 #define LOG_ERASURE 0 /* a kind of no object; the id is the account's number */
 
 /* What changes of accounts and people are judged by. */
-#define JUDGED_KINDS "1,2,3,4,8,9"
+#define JUDGED_KINDS "1,2,3,4,8,9,13"
 _Static_assert(OBJECT_PARTNER == 1 && OBJECT_APP == 2 && OBJECT_CLIENT == 3 && OBJECT_KEY == 4 &&
-                   OBJECT_USER == 8 && OBJECT_SESSION == 9,
+                   OBJECT_USER == 8 && OBJECT_SESSION == 9 && OBJECT_IDEMPOTENCY_KEY == 13,
                "JUDGED_KINDS");
 
 /* Whether others hear of it: the audit log is not in the feed. */

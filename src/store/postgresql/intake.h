@@ -17,7 +17,7 @@ struct intake_account {
 /* What the key of an event or of an original leads to. */
 struct found_key {
     bool found;
-    struct key128 content;
+    uint64_t content;
     uint64_t event_no;
     int32_t period;
 };

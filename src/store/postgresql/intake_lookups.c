@@ -214,7 +214,7 @@ void pg_intake_read(struct pg_intake *in)
         struct intake_item *item = &in->items[which / 2];
         *(which % 2 ? &item->original : &item->key) = (struct found_key){
             .found = true,
-            .content = pg_key(r, i, 1),
+            .content = (uint64_t)pg_int(r, i, 1),
             .event_no = (uint64_t)pg_int(r, i, 2),
             .period = (int32_t)pg_int(r, i, 3),
         };

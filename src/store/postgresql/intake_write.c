@@ -39,16 +39,16 @@ static void write_bodies(struct pg_intake *in)
 static void write_keys(struct pg_intake *in)
 {
     struct pg_table *t = &in->side->table;
-    table_begin(t, "iuuli");
+    table_begin(t, "iiull");
     for (size_t i = 0; i < in->count; i++) {
         const struct event *e = &in->items[i].event;
         if (!in->items[i].accepted)
             continue;
         column_int(&t->columns[0], e->account_no);
-        column_key(&t->columns[1], e->key);
-        column_key(&t->columns[2], e->content);
-        column_int(&t->columns[3], (int64_t)e->event_no);
-        column_int(&t->columns[4], in->items[i].period);
+        column_int(&t->columns[1], in->items[i].period);
+        column_key(&t->columns[2], e->key);
+        column_int(&t->columns[3], (int64_t)e->content);
+        column_int(&t->columns[4], (int64_t)e->event_no);
     }
     if (table_rows(t) == 0)
         return;

@@ -64,7 +64,8 @@ static enum pg_fate make_ahead(struct pg *pg, struct pg_partitions *known, int32
 /* What other nodes have changed is known to all within a second. Whoever was away for longer than
  * the whole log is kept must not have missed anything either: of each object its first entry stays,
  * so that objects are met in the order in which they were made, and its last one, behind which it
- * is read as it is now, or found to be gone. Sessions have long ended by themselves. */
+ * is read as it is now, or found to be gone. Sessions and Idempotency-Keys have long ended by
+ * themselves. */
 static enum pg_fate shorten_log(struct pg *pg)
 {
     pg_begin(pg, false);
@@ -75,8 +76,8 @@ static enum pg_fate shorten_log(struct pg *pg)
               " AND EXISTS(SELECT FROM object_log WHERE kind=l.kind AND id=l.id"
               " AND (revision,number)>(l.revision,l.number))",
               LOG_WHOLE_S);
-    pg_exec_f(pg, "DELETE FROM object_log WHERE kind=%d AND at<now()-interval '%d s'",
-              OBJECT_SESSION, LOG_SESSIONS_S);
+    pg_exec_f(pg, "DELETE FROM object_log WHERE kind IN(%d,%d) AND at<now()-interval '%d s'",
+              OBJECT_SESSION, OBJECT_IDEMPOTENCY_KEY, LOG_SESSIONS_S);
     pg_exec(pg, "DELETE FROM question WHERE asked_at<clock_timestamp()-interval '1 min'");
     pg_commit(pg);
     return pg_sync(pg);

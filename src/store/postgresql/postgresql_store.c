@@ -274,6 +274,7 @@ static void free_store(struct postgresql_store *s)
     for (size_t i = 0; i < QUEUES; i++)
         queue_destroy(queues[i]);
     pthread_mutex_destroy(&s->numbers.mutex);
+    pg_hosts_free(&s->hosts);
     free(s->uri);
     s->magic = s->store.magic = 0;
     free(s);
@@ -330,12 +331,14 @@ static const struct store_ops postgresql_ops = {
 static void init_connection(struct postgresql_store *s, struct pg *pg)
 {
     pg_init(pg, s->uri);
+    pg->hosts = &s->hosts;
     pg->refusals = &s->numbers.refusals;
 }
 
 static void init_parts(struct postgresql_store *s)
 {
     struct queue *queues[QUEUES];
+    pg_hosts_init(&s->hosts, s->uri);
     init_connection(s, &s->changes.pg);
     init_connection(s, &s->outcomes.pg);
     init_connection(s, &s->pages);

@@ -125,6 +125,7 @@ struct postgresql_store {
     uint32_t magic;
     struct env *env;
     char *uri;
+    struct pg_hosts hosts;
     struct store_retention retention;
     int64_t waiting_most;
     struct hash_secret secret;

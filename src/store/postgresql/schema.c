@@ -26,24 +26,25 @@ static const char *const version_1[] = {
     "CREATE TABLE app(app_no bigint PRIMARY KEY, account_no int NOT NULL)",
     "CREATE TABLE total(account_no int PRIMARY KEY, pending bigint NOT NULL,"
     " delivered bigint NOT NULL, dead bigint NOT NULL) WITH (fillfactor=50)",
-    "CREATE TABLE event_key(account_no int, key uuid, content uuid NOT NULL,"
-    " event_no bigint NOT NULL, period int NOT NULL, PRIMARY KEY(account_no,key))"
+    "CREATE TABLE event_key(account_no int, period int NOT NULL, key uuid, content bigint NOT NULL,"
+    " event_no bigint NOT NULL, PRIMARY KEY(account_no,key))"
     " PARTITION BY HASH(account_no)",
     "DO $$ BEGIN FOR i IN 0..15 LOOP EXECUTE format('CREATE TABLE event_key_%s PARTITION OF"
     " event_key FOR VALUES WITH (MODULUS 16, REMAINDER %s)', i, i); END LOOP; END $$",
-    "CREATE TABLE event(account_no int, event_no bigint, period int, app_no bigint NOT NULL,"
-    " client_no bigint NOT NULL, type smallint NOT NULL, lane smallint NOT NULL,"
-    " is_test bool NOT NULL, reward_decimals smallint NOT NULL, occurred_ms bigint NOT NULL,"
-    " accepted_ms bigint NOT NULL, day int NOT NULL, revenue_micros bigint NOT NULL,"
-    " reward_micros bigint NOT NULL, offer_id bigint NOT NULL, original_no bigint NOT NULL,"
+    /* Wide columns first: nothing is left empty between them. */
+    "CREATE TABLE event(account_no int, period int, event_no bigint, app_no bigint NOT NULL,"
+    " client_no bigint NOT NULL, occurred_ms bigint NOT NULL, accepted_ms bigint NOT NULL,"
+    " revenue_micros bigint NOT NULL, reward_micros bigint NOT NULL, offer_id bigint NOT NULL,"
+    " original_no bigint NOT NULL, due_ms bigint NOT NULL, resend_no bigint NOT NULL,"
+    " resend_due_ms bigint, day int NOT NULL, signature_offset int NOT NULL,"
+    " failed_attempts int NOT NULL, slot int NOT NULL, attempts int NOT NULL,"
+    " type smallint NOT NULL, lane smallint NOT NULL, reward_decimals smallint NOT NULL,"
+    " state smallint NOT NULL, reason smallint NOT NULL, wait smallint NOT NULL,"
+    " counted smallint NOT NULL, is_test bool NOT NULL, counts_for_cap bool NOT NULL,"
+    " manual bool NOT NULL, erased bool NOT NULL,"
     " event_id text COLLATE \"C\" NOT NULL, panelist_id text COLLATE \"C\" NOT NULL,"
     " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
-    " reason_text text, signature_offset int NOT NULL, counts_for_cap bool NOT NULL,"
-    " state smallint NOT NULL, reason smallint NOT NULL, wait smallint NOT NULL,"
-    " manual bool NOT NULL, failed_attempts int NOT NULL, slot int NOT NULL,"
-    " due_ms bigint NOT NULL, attempts int NOT NULL, counted smallint NOT NULL,"
-    " resend_no bigint NOT NULL, resend_due_ms bigint, erased bool NOT NULL,"
-    " PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
+    " reason_text text, PRIMARY KEY(account_no,event_no,period)) PARTITION BY RANGE(period)",
     /* Of what changes with each attempt nothing is indexed: such updates stay in their page. The
      * day as another type: else the next index would look as good to the planner as long as the
      * partition has no statistics, and it reads an account's whole day. */

@@ -30,6 +30,7 @@ static void prepare(struct apply *a)
            "failed_attempts=?,slot=?,due_ms=?,attempts=max(attempts,?),counted=counted|?"
            " WHERE id=?");
     apply_delivered_prepare(a);
+    apply_search_prepare(a);
     apply_due_prepare(a);
     a->waiting.add = sql_prepare(q, "INSERT INTO waiting VALUES(?1,?2,?3)"
                                     " ON CONFLICT DO UPDATE SET count=count+?3");
@@ -117,6 +118,7 @@ void apply_close(struct apply *a)
     free(a->due.leaving.items);
     free(a->erasing.late);
     free(a->waiting.items);
+    free(a->search.items);
     books_free(&a->ledger.books);
     delivery_stats_rows_free(&a->stats.rows);
     *a = (struct apply){0};
@@ -167,6 +169,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     struct apply_counters before = a->counters;
     a->m = m;
     a->due.coming.count = a->due.leaving.count = a->erasing.late_count = a->waiting.count = 0;
+    a->search.count = 0;
     books_clear(&a->ledger.books);
     hash_panelists(a);
     sql_exec(&a->sql, "BEGIN IMMEDIATE");
@@ -180,6 +183,7 @@ bool apply_memtable(struct apply *a, struct memtable *m)
     apply_erases(a);
     apply_books(a);
     apply_waiting(a);
+    apply_search(a);
     apply_meta(a);
     if (a->ending)
         a->ending(a, a->ending_context);

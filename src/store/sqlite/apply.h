@@ -3,6 +3,7 @@
  * applier thread, by recovery and by the backup. */
 #pragma once
 
+#include "base/sort.h"
 #include "store/books.h"
 #include "store/delivery_stats.h"
 #include "store/sqlite/attempt_block.h"
@@ -52,12 +53,18 @@ struct apply_due_rows { /* apply_due.c */
 
 struct apply_delivering { /* apply_delivered.c */
     sqlite3_stmt *set;
-    struct apply_row *at, *next, *end; /* where it stands, in the order of the table */
+    struct apply_row *at, *end; /* where it stands, in the order of the table */
 };
 
 struct apply_waiting_rows { /* apply_waiting.c: how many more wait than before, in parts */
     sqlite3_stmt *add, *drop;
     struct apply_waits *items;
+    size_t count, capacity;
+};
+
+struct apply_search_rows { /* apply_search.c: what becomes of its sets, in order */
+    sqlite3_stmt *find, *set, *drop;
+    struct sort_item *items;
     size_t count, capacity;
 };
 
@@ -119,6 +126,7 @@ struct apply {
     struct apply_delivering delivering;
     struct apply_due_rows due;
     struct apply_waiting_rows waiting;
+    struct apply_search_rows search;
     struct apply_active_rows active;
     struct apply_intraday intraday;
     struct apply_attempt_rows attempt;
@@ -175,6 +183,9 @@ void apply_objects(struct apply *a); /* apply_objects.c */
 void apply_erases(struct apply *a);  /* apply_erase.c: and what comes behind earlier ones */
 void apply_books(struct apply *a);   /* apply_books.c: after all that moves callbacks */
 void apply_waiting(struct apply *a); /* apply_waiting.c: the same */
+/* apply_search.c: the same */
+void apply_search_prepare(struct apply *a);
+void apply_search(struct apply *a);
 
 /* Report days are before 1970, too; keys of an idmap are above 0. */
 static inline uint64_t apply_day_key(int64_t day)
@@ -193,16 +204,29 @@ void apply_waits(struct apply *a, uint32_t segment, int64_t accepted_ms, int by)
 int64_t apply_waiting_oldest_ms(struct apply *a, int64_t otherwise);
 /* Adds the sums to their row, by a statement of books_prepare. */
 sqlite3_stmt *books_prepare(struct sql *q);
-void books_add_sums(struct sql *q, sqlite3_stmt *add, const struct book_key *key, int state,
+void books_add_sums(struct sql *q, sqlite3_stmt *s, const struct book_key *key, int state,
                     const struct statement_sums *sums);
 /* Between transactions: merges counts of attempts that have become old, deletes the oldest ones.
  * `now_ms`: by the retention clock. */
 void apply_delivery_stats_merge(struct apply *a, int64_t now_ms);
 /* The first slot that the step has rows of; any connection. */
 int64_t delivery_stats_first_slot(struct sql *q, int step, int64_t otherwise);
-/* The ledger: the callback whose STATUS_COLUMNS the statement stands at goes to another state. */
-struct apply_money {
+/* The search finds it in its new state; before is CALLBACK_NONE: for the first time. */
+void apply_search_move(struct apply *a, uint64_t id, uint32_t app_no, enum event_type type,
+                       enum callback_state before, enum callback_state after);
+
+/* A callback that is in the tables, as far as more than its own row tells of its state. */
+struct apply_callback {
+    uint64_t id;
     struct book_key key;
-    int64_t reward_micros, revenue_micros;
+    enum event_type type;
+    int64_t reward_micros, revenue_micros, accepted_ms;
+    uint32_t segment; /* 0: erased */
+    unsigned counted; /* COUNTED_ bits */
 };
-struct apply_money apply_money_read(sqlite3_stmt *s, uint64_t id);
+/* Of the row of STATUS_COLUMNS that the statement stands at. */
+struct apply_callback apply_callback_read(sqlite3_stmt *s, uint64_t id);
+/* apply_moves.c: it goes from one state to another. `counted`: the bits of all states that it has
+ * had in this memtable. */
+void apply_moved(struct apply *a, const struct apply_callback *c, enum callback_state before,
+                 enum callback_state after, unsigned counted);

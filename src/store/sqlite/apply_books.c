@@ -1,24 +1,9 @@
 /* The ledger: what the transaction has owed and moved, added to the rows of their days. The sums
- * are taken where rows are written (apply_rows.c, apply_erase.c) and not from what was asked for,
+ * are taken where rows are written (apply_rows.c, apply_moves.c) and not from what was asked for,
  * so that the ledger tells of what is stored. */
 #include "store/sqlite/apply.h"
 
-#include "domain/clock.h"
 #include "store/sqlite/report_row.h"
-#include "store/sqlite/row.h"
-
-struct apply_money apply_money_read(sqlite3_stmt *s, uint64_t id)
-{
-    return (struct apply_money){
-        .key = {.account_no = account_of_id(id),
-                .app_no = (uint32_t)sql_int(s, 0),
-                .day = clock_day(sql_int(s, STATUS_OCCURRED_COLUMN)),
-                .lane = (enum lane_kind)sql_int(s, 1),
-                .is_test = sql_int(s, STATUS_TEST_COLUMN) != 0},
-        .reward_micros = sql_int(s, STATUS_REWARD_COLUMN),
-        .revenue_micros = sql_int(s, STATUS_REVENUE_COLUMN),
-    };
-}
 
 sqlite3_stmt *books_prepare(struct sql *q)
 {

@@ -1,9 +1,9 @@
 /* What becomes of most callbacks: one that waited in its lane is delivered, and of its row
- * nothing but state, queue, due_ms, attempts and counted changes. Rows that lie together are
- * changed by one statement that goes through them, asks functions of this file which of them are
- * meant, and tells them the rest of the row; so each is looked up once, behind the last, and
- * nothing is begun anew for it: 0.69 of the applier's instructions (docs/decisions/hot-path.md).
- * All others are left to apply_older.c. */
+ * nothing but state, queue, its place in the schedule, attempts and counted changes. Rows that lie
+ * together are changed by one statement that goes through them, asks functions of this file which
+ * of them are meant, and tells them the rest of the row; so each is looked up once, behind the
+ * last, and nothing is begun anew for it: 0.69 of the applier's instructions
+ * (docs/decisions/hot-path.md). All others are left to apply_older.c. */
 #include "store/sqlite/apply.h"
 
 #include "domain/clock.h"
@@ -20,8 +20,6 @@ enum argument {
     ARG_REASON,
     ARG_QUEUE,
     ARG_MANUAL,
-    ARG_FAILED_ATTEMPTS,
-    ARG_SLOT,
     ARG_DUE,
     ARG_ATTEMPTS,
     ARG_SEGMENT,
@@ -31,11 +29,12 @@ enum argument {
     ARG_IS_TEST,
     ARG_REWARD,
     ARG_REVENUE,
+    ARG_TYPE,
     ARG_COUNT
 };
 #define ARGUMENTS                                                                                  \
-    "id,app_no,lane,state,reason,queue,manual,failed_attempts,slot,due_ms,attempts,segment,"       \
-    "accepted_ms,counted,occurred_ms,is_test,reward_micros,revenue_micros"
+    "id,app_no,lane,state,reason,queue,manual,due_ms,attempts,segment,"                            \
+    "accepted_ms,counted,occurred_ms,is_test,reward_micros,revenue_micros,type"
 
 /* NULL: none. Ids are asked for in their order, each as often as SQLite likes: who has been told of
  * one gets the same answer again. */
@@ -65,8 +64,6 @@ static bool is_simple(sqlite3_value **row, const struct mem_entry *entry)
            sqlite3_value_int64(row[ARG_QUEUE]) == WAIT_DUE &&
            sqlite3_value_int64(row[ARG_REASON]) == after->reason &&
            sqlite3_value_int64(row[ARG_MANUAL]) == after->manual &&
-           sqlite3_value_int64(row[ARG_FAILED_ATTEMPTS]) == after->place.failed_attempts &&
-           sqlite3_value_int64(row[ARG_SLOT]) == after->place.slot &&
            sqlite3_value_int64(row[ARG_ATTEMPTS]) + 1 == after->attempts &&
            sqlite3_value_int64(row[ARG_SEGMENT]) != 0; /* not erased */
 }
@@ -74,19 +71,23 @@ static bool is_simple(sqlite3_value **row, const struct mem_entry *entry)
 /* What it moves besides its own row. */
 static void count_delivered(struct apply *a, sqlite3_value **row, uint64_t id)
 {
-    unsigned counted = (unsigned)sqlite3_value_int64(row[ARG_COUNTED]);
-    int64_t occurred_ms = sqlite3_value_int64(row[ARG_OCCURRED]);
-    struct book_key key = {.account_no = account_of_id(id),
-                           .app_no = (uint32_t)sqlite3_value_int64(row[ARG_APP]),
-                           .day = clock_day(occurred_ms),
-                           .lane = (enum lane_kind)sqlite3_value_int64(row[ARG_LANE]),
-                           .is_test = sqlite3_value_int64(row[ARG_IS_TEST]) != 0};
-    apply_queue_done(a, lane_of(key.app_no, key.lane), sqlite3_value_int64(row[ARG_DUE]), id);
-    apply_count(a, CALLBACK_PENDING, CALLBACK_DELIVERED, COUNTED_DELIVERED & ~counted);
-    apply_waits(a, (uint32_t)sqlite3_value_int64(row[ARG_SEGMENT]),
-                sqlite3_value_int64(row[ARG_ACCEPTED]), -1);
-    books_move(&a->ledger.books, &key, sqlite3_value_int64(row[ARG_REWARD]),
-               sqlite3_value_int64(row[ARG_REVENUE]), CALLBACK_PENDING, CALLBACK_DELIVERED);
+    struct apply_callback callback = {
+        .id = id,
+        .key = {.account_no = account_of_id(id),
+                .app_no = (uint32_t)sqlite3_value_int64(row[ARG_APP]),
+                .day = clock_day(sqlite3_value_int64(row[ARG_OCCURRED])),
+                .lane = (enum lane_kind)sqlite3_value_int64(row[ARG_LANE]),
+                .is_test = sqlite3_value_int64(row[ARG_IS_TEST]) != 0},
+        .type = (enum event_type)sqlite3_value_int64(row[ARG_TYPE]),
+        .reward_micros = sqlite3_value_int64(row[ARG_REWARD]),
+        .revenue_micros = sqlite3_value_int64(row[ARG_REVENUE]),
+        .accepted_ms = sqlite3_value_int64(row[ARG_ACCEPTED]),
+        .segment = (uint32_t)sqlite3_value_int64(row[ARG_SEGMENT]),
+        .counted = (unsigned)sqlite3_value_int64(row[ARG_COUNTED]),
+    };
+    lane_no lane = lane_of(callback.key.app_no, callback.key.lane);
+    apply_queue_done(a, lane, sqlite3_value_int64(row[ARG_DUE]), id);
+    apply_moved(a, &callback, CALLBACK_PENDING, CALLBACK_DELIVERED, COUNTED_DELIVERED);
 }
 
 static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **row)
@@ -102,16 +103,6 @@ static void is_delivered(sqlite3_context *context, int argc, sqlite3_value **row
     sqlite3_result_int(context, 1);
 }
 
-/* Its own cursor: SQLite may evaluate SET after WHERE has finished. */
-static void delivered_due_ms(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    ASSERT(argc == 1);
-    struct apply *a = sqlite3_user_data(context);
-    const struct apply_row *at = find(&a->delivering.next, a->delivering.end, argv[0]);
-    if (at)
-        sqlite3_result_int64(context, at->entry->status.place.due_ms);
-}
-
 static void add_function(struct apply *a, const char *name, int argc,
                          void (*function)(sqlite3_context *, int, sqlite3_value **))
 {
@@ -123,13 +114,12 @@ void apply_delivered_prepare(struct apply *a)
 {
     add_function(a, "has_outcome", 1, has_outcome);
     add_function(a, "is_delivered", ARG_COUNT, is_delivered);
-    add_function(a, "delivered_due_ms", 1, delivered_due_ms);
-    a->delivering.set =
-        sql_prepare_f(&a->sql,
-                      "UPDATE OR FAIL event SET state=%d,queue=%d,due_ms=delivered_due_ms(id),"
-                      "attempts=attempts+1,counted=counted|%u WHERE id>=? AND id<=?"
-                      " AND has_outcome(id) AND is_delivered(" ARGUMENTS ")",
-                      CALLBACK_DELIVERED, WAIT_NOT, COUNTED_DELIVERED);
+    a->delivering.set = sql_prepare_f(
+        &a->sql,
+        "UPDATE OR FAIL event SET state=%d,queue=%d,failed_attempts=0,slot=0,due_ms=0,"
+        "attempts=attempts+1,counted=counted|%u WHERE id>=? AND id<=?"
+        " AND has_outcome(id) AND is_delivered(" ARGUMENTS ")",
+        CALLBACK_DELIVERED, WAIT_NOT, COUNTED_DELIVERED);
 }
 
 size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count)
@@ -138,7 +128,7 @@ size_t apply_delivered(struct apply *a, struct apply_row *rows, size_t count)
     for (size_t start = 0, i = 1; i <= count; i++) {
         if (i < count && rows[i].id - rows[i - 1].id <= GAP_MOST)
             continue;
-        a->delivering.at = a->delivering.next = &rows[start];
+        a->delivering.at = &rows[start];
         a->delivering.end = &rows[i];
         sql_bind_int(a->delivering.set, 1, (int64_t)rows[start].id);
         sql_bind_int(a->delivering.set, 2, (int64_t)rows[i - 1].id);

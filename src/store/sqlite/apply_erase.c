@@ -54,15 +54,14 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
     if (!sql_row(q, a->erasing.find))
         return;
     status_read(a->erasing.find, &before);
-    int64_t type = sql_int(a->erasing.find, STATUS_TYPE_COLUMN);
     int64_t client_no = sql_int(a->erasing.find, STATUS_CLIENT_COLUMN);
     int64_t occurred_ms = sql_int(a->erasing.find, STATUS_OCCURRED_COLUMN);
-    int64_t accepted_ms = sql_int(a->erasing.find, STATUS_ACCEPTED_COLUMN);
-    struct apply_money money = apply_money_read(a->erasing.find, id);
+    struct apply_callback callback = apply_callback_read(a->erasing.find, id);
+    callback.segment = segment; /* the row's own says erased by now */
     sql_reset(a->erasing.find);
-    if (type == EVENT_SURVEY_STARTED)
+    if (callback.type == EVENT_SURVEY_STARTED)
         erase_active(a, e, clock_day(occurred_ms), client_no);
-    if (type == EVENT_SURVEY_DISQUALIFIED)
+    if (callback.type == EVENT_SURVEY_DISQUALIFIED)
         sql_exec_f(q,
                    "DELETE FROM cap WHERE app_no=%" PRIu64 " AND panelist_hash=%" PRId64
                    " AND occurred_ms=%" PRId64 " AND id=%" PRIu64,
@@ -77,12 +76,7 @@ static void erase_callback(struct apply *a, const struct erasure_slices *e, uint
     life_erase(&after);
     sql_exec_f(q, "UPDATE event SET queue=%d,state=%d,reason=%d WHERE id=%" PRIu64, after.wait,
                after.state, after.reason, id);
-    if (after.state == before.state)
-        return;
-    apply_count(a, before.state, after.state, 0);
-    apply_waits(a, segment, accepted_ms, -1);
-    books_move(&a->ledger.books, &money.key, money.reward_micros, money.revenue_micros,
-               before.state, after.state);
+    apply_moved(a, &callback, before.state, after.state, 0);
 }
 
 static void set_block(struct sql *q, sqlite3_stmt *s, struct str bytes, uint64_t block)

@@ -21,17 +21,14 @@ static void note_late(struct apply *a, uint64_t id)
 struct older {
     const struct mem_entry *entry;
     struct callback_status status;
-    struct apply_money money;
-    unsigned counted;
-    uint32_t segment; /* 0: erased */
-    int64_t accepted_ms;
+    struct apply_callback callback;
 };
 
 static void update_event(struct apply *a, const struct older *before)
 {
     const struct mem_entry *entry = before->entry;
     struct callback_status after = entry->status;
-    if (before->segment == 0)
+    if (before->callback.segment == 0)
         note_late(a, entry->id);
     if (before->status.wait == WAIT_DUE)
         apply_queue_done(a, before->status.lane, before->status.place.due_ms, entry->id);
@@ -49,11 +46,7 @@ static void update_event(struct apply *a, const struct older *before)
     sql_run(&a->sql, s);
     if (after.wait == WAIT_DUE)
         apply_queue_due(a, before->status.lane, after.place.due_ms, entry->id);
-    apply_count(a, before->status.state, after.state, entry->counted & ~before->counted);
-    apply_waits(a, before->segment, before->accepted_ms,
-                (after.state == CALLBACK_PENDING) - (before->status.state == CALLBACK_PENDING));
-    books_move(&a->ledger.books, &before->money.key, before->money.reward_micros,
-               before->money.revenue_micros, before->status.state, after.state);
+    apply_moved(a, &before->callback, before->status.state, after.state, entry->counted);
 }
 
 static void id_column(const void *context, size_t row, int column, sqlite3_context *to)
@@ -76,10 +69,7 @@ static size_t read_older(struct apply *a, const struct apply_row *order, size_t 
         struct older *at = &ret[found++];
         at->entry = order[i].entry;
         status_read(s, &at->status);
-        at->money = apply_money_read(s, id);
-        at->counted = (unsigned)sql_int(s, STATUS_COUNTED_COLUMN);
-        at->segment = (uint32_t)sql_int(s, STATUS_SEGMENT_COLUMN);
-        at->accepted_ms = sql_int(s, STATUS_ACCEPTED_COLUMN);
+        at->callback = apply_callback_read(s, id);
     }
     feed_set(&a->feed, 0, NULL, NULL);
     return found;

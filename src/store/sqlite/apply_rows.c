@@ -117,6 +117,8 @@ static void count_event(struct apply *a, const struct mem_entry *entry, const st
 {
     const struct callback_status *status = &entry->status;
     apply_count(a, CALLBACK_NONE, status->state, entry->counted);
+    if (e->lane != LANE_NONE)
+        apply_search_move(a, entry->id, e->app_no, e->type, CALLBACK_NONE, status->state);
     if (status->state == CALLBACK_PENDING)
         apply_waits(a, a->segment.no, e->accepted_ms, 1);
     books_owe(&a->ledger.books, e, status->state);

@@ -14,7 +14,7 @@ struct key_segment {
 
 struct key_found {
     uint64_t id;
-    struct key128 content;
+    uint64_t content;
 };
 
 #define BODY_STATEMENTS 8

@@ -215,7 +215,7 @@ static bool list_by_search(struct event_lookup *l, struct callback_list *list, s
 }
 
 /* Everything: the first rows are what is asked for, and mostly lie side by side. Where they do not,
- * since millions of events owe no callback, the index knows those that do. */
+ * since millions of events owe no callback, the search knows those that do. */
 static bool list_by_range(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "records are stored as they lie");
-_Static_assert(sizeof(struct key_record) == 40, "no padding");
+_Static_assert(sizeof(struct key_record) == 32, "no padding");
 _Static_assert(sizeof(struct panelist_record) == 16, "no padding");
 
 size_t run_width(enum run_kind kind)

@@ -27,7 +27,8 @@ struct run_place {
 };
 
 struct key_record {
-    struct key128 key, content;
+    struct key128 key;
+    uint64_t content;
     uint64_t id;
 };
 

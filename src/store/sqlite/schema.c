@@ -30,7 +30,9 @@ static const char version_1[] =
     /* What happened on a day was accepted on it, but for the few of this index: both together are
      * the day, whatever the size of the past, and an event on time costs the index nothing. */
     "CREATE INDEX event_late ON event(id>>40, " SCHEMA_EVENT_DAY ") WHERE " SCHEMA_EVENT_IS_LATE ";"
-    "CREATE INDEX event_search ON event(" SCHEMA_SEARCH_KEY ") WHERE lane<>0;"
+    /* Callbacks by account, app, type and state: search_set.h. */
+    "CREATE TABLE search(key INT, block INT, events BLOB NOT NULL, PRIMARY KEY(key, block))"
+    " WITHOUT ROWID;"
     /* Callbacks that wait in their lane, by due time. lane: app_no * 4 + kind. */
     "CREATE TABLE due(lane INT, due_ms INT, id INT, PRIMARY KEY(lane, due_ms, id)) WITHOUT ROWID;"
     "CREATE TABLE reversal(original_id INTEGER PRIMARY KEY, id INT NOT NULL);"

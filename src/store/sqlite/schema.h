@@ -14,14 +14,6 @@ extern const struct migration schema_migration;
 #define SCHEMA_EVENT_IS_LATE SCHEMA_EVENT_DAY "<>accepted_ms/86400000"
 #define SCHEMA_EVENT_IS_ON_TIME SCHEMA_EVENT_DAY "=accepted_ms/86400000"
 
-/* What the index event_search has instead of four columns: an entry is compared with others a
- * dozen times on its way to its place, and one number costs a fraction. Account, app and type and
- * state are in it from the top; the fields' widths are those of ids.h and event.h. */
-#define SCHEMA_SEARCH_KEY "(((id>>40)<<39)|(app_no<<7)|(type<<3)|state)"
-#define SEARCH_KEY_ACCOUNT_SHIFT 39
-#define SEARCH_KEY_APP_SHIFT 7
-#define SEARCH_KEY_TYPE_SHIFT 3
-
 /* The first day of which every slot is counted; absent: all are. */
 #define META_INTRADAY_FROM_DAY "intraday_from_day"
 

@@ -1,23 +1,13 @@
-/* An index is read from where all its columns are known. What a search leaves open is tried one
- * by one instead: the account's apps, a handful of types, four states. Each costs one look-up,
- * and what there is in it comes in the order of ids; of all of them the first ones are kept. */
+/* A set is read from where all of its key is known. What a search leaves open is tried one by one
+ * instead: the account's apps, a handful of types, four states. Each costs one look-up, and what
+ * there is in it comes in the order of numbers; of all of them the first ones are kept. */
 #include "store/sqlite/search.h"
 
 #include "base/alloc.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 
-#define IN_INDEX " FROM event INDEXED BY event_search WHERE lane<>0 AND " SCHEMA_SEARCH_KEY
-
-static int64_t search_key(uint32_t account_no, uint32_t app_no, enum event_type type,
-                          enum callback_state state)
-{
-    _Static_assert(EVENT_TYPE_LAST < 1 << (SEARCH_KEY_APP_SHIFT - SEARCH_KEY_TYPE_SHIFT), "bits");
-    return (int64_t)((uint64_t)account_no << SEARCH_KEY_ACCOUNT_SHIFT |
-                     (uint64_t)app_no << SEARCH_KEY_APP_SHIFT |
-                     (uint64_t)type << SEARCH_KEY_TYPE_SHIFT | (uint64_t)state);
-}
+#include "store/sqlite/search_set.h"
 
 static const enum callback_state stored_states[] = {CALLBACK_PENDING, CALLBACK_DELIVERED,
                                                     CALLBACK_DEAD, CALLBACK_SKIPPED};
@@ -25,17 +15,32 @@ static const enum callback_state stored_states[] = {CALLBACK_PENDING, CALLBACK_D
 /* The account's next app behind `app_no` that has any callback; 0: there is none. */
 static uint32_t next_app(struct sql *q, sqlite3_stmt *s, uint32_t account_no, uint32_t app_no)
 {
-    sql_bind_int(s, 1, search_key(account_no, app_no, 0, 0) + (1 << SEARCH_KEY_APP_SHIFT));
-    sql_bind_int(s, 2, search_key(account_no + 1, 0, 0, 0));
-    uint32_t next = sql_row(q, s) ? (uint32_t)sql_int(s, 0) : 0;
+    sql_bind_int(s, 1, (int64_t)search_key(account_no, app_no + 1, 0, 0));
+    sql_bind_int(s, 2, (int64_t)search_key(account_no + 1, 0, 0, 0));
+    uint32_t next = sql_row(q, s) ? (uint32_t)(sql_int(s, 0) >> SEARCH_KEY_APP_SHIFT) : 0;
     sql_reset(s);
     return next;
 }
 
 static sqlite3_stmt *prepare_next_app(struct sql *q)
 {
-    return sql_prepare(q, "SELECT app_no" IN_INDEX ">=?1 AND " SCHEMA_SEARCH_KEY
-                          "<?2 ORDER BY " SCHEMA_SEARCH_KEY " LIMIT 1");
+    return sql_prepare(q, "SELECT key FROM search WHERE key>=? AND key<? ORDER BY key LIMIT 1");
+}
+
+/* The rows of a set, by their first number and what is in them. */
+static sqlite3_stmt *prepare_rows(struct sql *q, const char *direction)
+{
+    return sql_prepare_f(q,
+                         "SELECT block<<%d,events FROM search"
+                         " WHERE key=? AND block>=? AND block<=? ORDER BY block %s",
+                         SEARCH_BLOCK_BITS, direction);
+}
+
+static void bind_rows(sqlite3_stmt *s, uint64_t key, struct range range)
+{
+    sql_bind_int(s, 1, (int64_t)key);
+    sql_bind_int(s, 2, (int64_t)(event_no_of_id(range.first) >> SEARCH_BLOCK_BITS));
+    sql_bind_int(s, 3, (int64_t)(event_no_of_id(range.last) >> SEARCH_BLOCK_BITS));
 }
 
 /* --- lists ------------------------------------------------------------------------------------ */
@@ -79,16 +84,28 @@ static void keep_first(struct search_result *g)
         g->range.last = g->ids[g->most - 1];
 }
 
+/* Until there are `end` in all. */
+static void gather_row(struct search_result *g, uint64_t first_no, struct str row, size_t end)
+{
+    uint16_t offsets[SEARCH_BLOCK_EVENTS];
+    size_t count = search_block_offsets(row, offsets);
+    for (size_t i = 0; i < count && g->count < end; i++) {
+        unsigned offset = offsets[is_newest_first(g) ? count - 1 - i : i];
+        uint64_t id = event_id_of(g->list->account_no, first_no + offset);
+        if (id >= g->range.first && id <= g->range.last)
+            g->ids[g->count++] = id;
+    }
+}
+
 static void gather(struct search_result *g, uint32_t app_no, enum event_type type,
                    enum callback_state state)
 {
+    size_t end = g->count + g->most;
     sqlite3_stmt *s = g->find;
-    sql_bind_int(s, 1, search_key(g->list->account_no, app_no, type, state));
-    sql_bind_int(s, 2, (int64_t)g->range.first);
-    sql_bind_int(s, 3, (int64_t)g->range.last);
-    sql_bind_int(s, 4, (int64_t)g->most);
-    while (sql_row(g->sql, s))
-        g->ids[g->count++] = (uint64_t)sql_int(s, 0);
+    bind_rows(s, search_key(g->list->account_no, app_no, type, state), g->range);
+    while (g->count < end && sql_row(g->sql, s))
+        gather_row(g, (uint64_t)sql_int(s, 0), sql_str(s, 1), end);
+    sql_reset(s);
     if (g->count >= g->most)
         keep_first(g);
 }
@@ -111,9 +128,7 @@ size_t search_ids(struct event_lookup *l, const struct callback_list *list, stru
 {
     struct sql *q = &l->sql;
     struct search_result g = {.sql = q, .list = list, .range = range, .ids = ids, .most = most};
-    g.find =
-        sql_prepare_f(q, "SELECT id" IN_INDEX "=?1 AND id>=?2 AND id<=?3 ORDER BY id %s LIMIT ?4",
-                      is_newest_first(&g) ? "DESC" : "ASC");
+    g.find = prepare_rows(q, is_newest_first(&g) ? "DESC" : "ASC");
     sqlite3_stmt *apps = prepare_next_app(q);
     if (list->app_no)
         gather_app(&g, list->app_no);
@@ -145,10 +160,26 @@ static void add_count(struct callback_count *c, uint32_t app_no, int64_t count, 
     c->apps[at].count += count;
 }
 
-static int64_t count_in(struct sql *q, sqlite3_stmt *s)
+/* Of one set. The range has others, too, where a clock was put back. */
+static int64_t count_set(struct event_lookup *l, const struct callback_count *c, sqlite3_stmt *rows,
+                         sqlite3_stmt *accepted, struct range range)
 {
-    int64_t count = sql_row(q, s) ? sql_int(s, 0) : 0;
-    sql_reset(s);
+    struct sql *q = &l->sql;
+    uint16_t offsets[SEARCH_BLOCK_EVENTS];
+    int64_t count = 0;
+    while (sql_row(q, rows)) {
+        uint64_t first = event_id_of(c->account_no, (uint64_t)sql_int(rows, 0));
+        size_t in_row = search_block_offsets(sql_str(rows, 1), offsets);
+        for (size_t i = 0; i < in_row; i++) {
+            uint64_t id = first + offsets[i];
+            if (id < range.first || id > range.last)
+                continue;
+            sql_bind_int(accepted, 1, (int64_t)id);
+            count += sql_row(q, accepted) && sql_int(accepted, 0) >= c->accepted_from_ms &&
+                     sql_int(accepted, 0) < c->accepted_to_ms;
+            sql_reset(accepted);
+        }
+    }
     return count;
 }
 
@@ -156,25 +187,21 @@ void search_count(struct event_lookup *l, struct callback_count *c, enum callbac
                   struct range range, size_t *capacity)
 {
     struct sql *q = &l->sql;
-    sqlite3_stmt *apps = prepare_next_app(q);
-    sqlite3_stmt *s = sql_prepare(q, "SELECT count(*)" IN_INDEX "=?1 AND id>=?2 AND id<=?3"
-                                     " AND accepted_ms>=?4 AND accepted_ms<?5");
-    sql_bind_int(s, 2, (int64_t)range.first);
-    sql_bind_int(s, 3, (int64_t)range.last);
-    sql_bind_int(s, 4, c->accepted_from_ms);
-    sql_bind_int(s, 5, c->accepted_to_ms);
+    sqlite3_stmt *apps = prepare_next_app(q), *rows = prepare_rows(q, "ASC");
+    sqlite3_stmt *accepted = sql_prepare(q, "SELECT accepted_ms FROM event WHERE id=?");
     for (uint32_t app_no = 0; (app_no = next_app(q, apps, c->account_no, app_no)) != 0;) {
         if (c->app_no && c->app_no != app_no)
             continue;
         int64_t count = 0;
         for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
-            sql_bind_int(s, 1, search_key(c->account_no, app_no, t, state));
-            count += count_in(q, s);
+            bind_rows(rows, search_key(c->account_no, app_no, t, state), range);
+            count += count_set(l, c, rows, accepted, range);
         }
         if (count > 0)
             add_count(c, app_no, count, capacity);
     }
-    sql_finalize(s);
+    sql_finalize(accepted);
+    sql_finalize(rows);
     sql_finalize(apps);
 }
 
@@ -185,15 +212,18 @@ uint64_t search_first_waiting(struct event_lookup *l, uint32_t account_no, uint3
 {
     struct sql *q = &l->sql;
     uint64_t first = 0;
-    sqlite3_stmt *s = sql_prepare(q, "SELECT id" IN_INDEX "=?1 ORDER BY id LIMIT 1");
+    uint16_t offsets[SEARCH_BLOCK_EVENTS];
+    struct range all = {event_id_of(account_no, 0), event_id_of(account_no, EVENT_NO_LAST)};
+    sqlite3_stmt *s = prepare_rows(q, "ASC LIMIT 1");
     for (enum event_type t = EVENT_SURVEY_COMPLETED; t <= EVENT_TYPE_LAST; t++) {
         if (event_lane(t) != kind)
             continue;
-        sql_bind_int(s, 1, search_key(account_no, app_no, t, CALLBACK_PENDING));
-        uint64_t id = sql_row(q, s) ? (uint64_t)sql_int(s, 0) : 0;
+        bind_rows(s, search_key(account_no, app_no, t, CALLBACK_PENDING), all);
+        if (sql_row(q, s) && search_block_offsets(sql_str(s, 1), offsets) > 0) {
+            uint64_t id = event_id_of(account_no, (uint64_t)sql_int(s, 0) + offsets[0]);
+            first = first == 0 || id < first ? id : first;
+        }
         sql_reset(s);
-        if (id != 0 && (first == 0 || id < first))
-            first = id;
     }
     sql_finalize(s);
     return first;

@@ -1,12 +1,13 @@
-/* Finding callbacks by app, type and state, however few there are among however many: the index
- * event_search has them by (account, app, type, state), and within that by number. */
+/* Finding callbacks by app, type and state, however few there are among however many: the table
+ * `search` has a set of each account, app, type and state (search_set.h). */
 #pragma once
 
 #include "store/sqlite/accepted.h"
 #include "store/sqlite/lookup.h"
 
-/* The first `most` ids of the range in the list's order that its app, type and state allow; those
- * it does not name are all. `ids` has room for twice as many. A state is the stored one. */
+/* The first `most` ids of the range, which is of the list's account, in the list's order that its
+ * app, type and state allow; those it does not name are all. `ids` has room for twice as many. A
+ * state is the stored one. */
 size_t search_ids(struct event_lookup *l, const struct callback_list *list, struct range range,
                   uint64_t *ids, size_t most);
 
