@@ -6,6 +6,7 @@
 #include "http/conn.h"
 
 #include "base/alloc.h"
+#include "net/tls.h"
 
 static int64_t now_mono_ms(const struct conn *c)
 {
@@ -27,6 +28,10 @@ void conn_release(struct conn *c)
     loop_timer_clear(loop, &c->drained_timer);
     loop_timer_clear(loop, &c->deadline_timer);
     conn_uncount_buffers(c);
+    if (c->http2)
+        http2_free(c);
+    if (c->carrier)
+        http2_stream_freed(c);
     arena_free(&c->request.arena);
     head_free(&c->head);
     buf_free(&c->in);
@@ -50,6 +55,10 @@ void conn_drop(struct conn *c)
             loop_timer_set(c->request.loop, &c->drained_timer, now_mono_ms(c));
     }
     struct http_server *server = c->server;
+    if (c->carrier)
+        http2_stream_dropped(c);
+    if (c->http2)
+        http2_drop_streams(c);
     conn_uncount(c);
     conn_release(c);
     server_conn_closed(server);
@@ -69,6 +78,7 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
     case CONN_IDLE: c->phase_deadline = now + o->idle_ms; break;
     case CONN_BODY: c->phase_deadline = now + o->request_deadline_ms; break;
     case CONN_LINGER: c->phase_deadline = now + LIMIT_LINGER_MS; break;
+    case CONN_STREAMS:
     case CONN_HANDLING:
     case CONN_FLUSHING: c->phase_deadline = INT64_MAX; break;
     }
@@ -83,6 +93,7 @@ static int wanted(const struct conn *c)
     case CONN_TLS:
     case CONN_ROOM:
     case CONN_FLUSHING: return want;
+    case CONN_STREAMS:
     case CONN_IDLE:
     case CONN_HEAD:
     case CONN_BODY: return c->out.n - c->out_at < OUT_MAX_BYTES ? want | IO_READ : want;
@@ -124,7 +135,13 @@ static void on_deadline(struct timer *timer)
             conn_settle(c);
         return;
     }
-    if (!stalled && c->phase == CONN_ROOM) {
+    if (!stalled && c->http2 && c->phase == CONN_IDLE) {
+        http2_leave(c);
+        c->phase_deadline = INT64_MAX; /* what is left is written, or write_deadline ends it */
+    } else if (c->carrier && c->phase == CONN_HEAD) {
+        conn_drop(c->carrier); /* nothing else can come before the rest of these headers */
+        return;
+    } else if (!stalled && c->phase == CONN_ROOM) {
         conn_refuse(c, 503, "the buffers for requests are full");
     } else if (!stalled && (c->phase == CONN_HEAD || c->phase == CONN_BODY)) {
         conn_refuse(c, 408, "the request did not arrive in time");
@@ -138,7 +155,7 @@ static void on_deadline(struct timer *timer)
 
 /* ---- writing */
 
-static void flushed(struct conn *c)
+void conn_out_taken(struct conn *c)
 {
     buf_clear(&c->out);
     c->out_at = 0;
@@ -147,26 +164,40 @@ static void flushed(struct conn *c)
         buf_free(&c->out);
     if (c->drained)
         loop_timer_set(c->request.loop, &c->drained_timer, now_mono_ms(c));
+}
+
+void conn_begin_linger(struct conn *c)
+{
+    bool known = c->known || c->request.known;
+    c->linger_left = known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
+    conn_begin_phase(c, CONN_LINGER);
+}
+
+static void flushed(struct conn *c)
+{
+    conn_out_taken(c);
     if (c->phase != CONN_FLUSHING)
         return;
     /* Closing on unread bytes would reset the connection, and the reset can overtake the answer
      * (RFC 9112, section 9.6). */
-    bool unread = !c->body_whole || c->in.n > 0 || c->ahead.n > 0;
+    bool unread = !c->body_whole || c->in.n > 0 || c->ahead.n > 0 || c->http2;
     if (c->detached || c->eof || !unread) {
         conn_drop(c);
         return;
     }
     stream_finish_writing(&c->stream);
-    bool known = c->known || c->request.known;
-    c->linger_left = known ? LIMIT_LINGER_KNOWN_BYTES : LIMIT_LINGER_BYTES;
-    conn_begin_phase(c, CONN_LINGER);
+    conn_begin_linger(c);
 }
 
 bool conn_flush(struct conn *c)
 {
     if (!c->open)
         return false;
-    while (conn_out_waits(c)) {
+    if (c->is_stream) {
+        http2_stream_flush(c);
+        return c->open;
+    }
+    while (conn_out_waits(c) || (c->http2 && http2_fill(c))) {
         size_t n = c->out.n - c->out_at, put = n;
         enum stream_result result =
             c->detached ? STREAM_OK : stream_write(&c->stream, c->out.p + c->out_at, n, &put);
@@ -189,14 +220,14 @@ bool conn_flush(struct conn *c)
 static void ended(struct conn *c)
 {
     c->eof = true;
-    if (c->phase == CONN_LINGER)
+    if (c->phase == CONN_LINGER || c->http2)
         conn_drop(c);
     else
         conn_process(c);
 }
 
 /* A refused body is not read for nothing: a stranger could keep the loop busy with it. */
-static void drop_bytes(struct conn *c, size_t n)
+void conn_drop_bytes(struct conn *c, size_t n)
 {
     c->linger_left -= (int64_t)n;
     if (c->linger_left <= 0)
@@ -219,7 +250,7 @@ static void receive(struct conn *c)
     if (result == STREAM_OK && c->phase != CONN_LINGER)
         conn_received(c, got);
     else if (result == STREAM_OK)
-        drop_bytes(c, got);
+        conn_drop_bytes(c, got);
     else if (result == STREAM_CLOSED)
         ended(c);
     else
@@ -239,6 +270,8 @@ static void on_ready(struct stream *stream, int events)
             return;
         }
         conn_begin_phase(c, CONN_IDLE);
+        if (tls_chose_http2(c->stream.tls))
+            http2_start(c);
         events = IO_READ;
     }
     if ((events & IO_WRITE) && conn_out_waits(c)) {
@@ -315,8 +348,14 @@ bool conn_feed(struct conn *c, const char *p, size_t n)
 
 void conn_stop(struct conn *c)
 {
+    bool is_idle = c->phase == CONN_IDLE && c->in.n == 0 && !conn_out_waits(c);
     c->close_after = true;
-    if (c->phase == CONN_TLS || (c->phase == CONN_IDLE && c->in.n == 0 && !conn_out_waits(c))) {
+    if (c->http2) {
+        http2_leave(c);
+        if (conn_flush(c))
+            conn_settle(c);
+    }
+    if (c->phase == CONN_TLS || is_idle) {
         conn_drop(c);
     } else if (c->phase == CONN_IDLE && c->in.n == 0) {
         conn_begin_phase(c, CONN_FLUSHING);

@@ -1,7 +1,8 @@
 /* One incoming connection, inside http/. The phases and what moves between them:
  *
  *   TLS       handshake done -> IDLE
- *   IDLE      first byte -> HEAD; idle deadline -> closed
+ *   STREAMS   HTTP/2: the last stream ended -> IDLE; the session is over -> FLUSHING
+ *   IDLE      first byte -> HEAD; HTTP/2, a stream begins -> STREAMS; idle deadline -> closed
  *   HEAD      head whole, body not -> BODY, or ROOM; both whole -> HANDLING; deadline -> 408,
  *             FLUSHING
  *   ROOM      the body has room in the buffers -> BODY; deadline -> 503, FLUSHING
@@ -10,6 +11,9 @@
  *             answered -> IDLE, or FLUSHING when the connection is to close
  *   FLUSHING  all written -> LINGER when the client may still be sending, else closed
  *   LINGER    reads and drops until the client's end, a number of bytes or a deadline -> closed
+ *
+ * A stream of HTTP/2 is one of these too, without a socket: it begins at HEAD, has one request, and
+ * is closed when its answer is sent (http/http2.c).
  *
  * A request refused at any point goes to FLUSHING. A connection that is lost while HANDLING stays
  * in memory, closed, until the handler has answered. */
@@ -28,6 +32,7 @@
 
 enum conn_phase {
     CONN_TLS,
+    CONN_STREAMS,
     CONN_IDLE,
     CONN_HEAD,
     CONN_ROOM,
@@ -59,9 +64,10 @@ struct conn {
     bool tls;
     bool processing; /* conn_process is on the stack */
     bool close_after;
-    bool eof;        /* the client has said its end */
-    bool body_whole; /* the present request's body is read, or there is none */
-    bool answered;   /* the response's head is in `out` */
+    bool eof;          /* the client has said its end */
+    bool body_whole;   /* the present request's body is read, or there is none */
+    bool answered;     /* the response's head is in `out` */
+    bool answer_whole; /* and so is its end */
     bool chunked_out;
     struct http_request request;
     struct head head;
@@ -85,6 +91,13 @@ struct conn {
     /* Of the present request, for the access log. */
     int status; /* 0: none yet */
     int64_t began_mono_ms, response_bytes;
+    struct http2 *http2; /* it carries streams; NULL: HTTP/1.1, or a stream */
+    bool is_stream, head_sent, end_sent;
+    size_t unsent_bytes;     /* of `out`, as added to the carrier's */
+    size_t unread_bytes;     /* of a stream in ROOM: its windows are not given back yet */
+    int32_t stream_id;       /* 0: nghttp2 has closed it */
+    struct conn *carrier;    /* of a stream; NULL: closed and freed */
+    struct link stream_link; /* of the carrier */
 };
 
 /* fd -1: detached. tls: for stream_open. */
@@ -112,6 +125,32 @@ void conn_stop(struct conn *c);
 void conn_request_done(struct conn *c);
 /* Sets deadline and what to wait for, after anything that changed the phase or `out`. */
 void conn_settle(struct conn *c);
+/* http/request.c: a head that http/http2.c has put together begins its request. */
+void conn_begin_request(struct conn *c);
+/* http/request.c: of a stream in BODY: some bytes, and the end. */
+void conn_body_bytes(struct conn *c, const char *p, size_t n);
+void conn_body_end(struct conn *c);
+/* What was in `out` has been taken. */
+void conn_out_taken(struct conn *c);
+/* Everything is answered, but the client may still be sending. */
+void conn_begin_linger(struct conn *c);
+void conn_drop_bytes(struct conn *c, size_t n); /* LINGER: so many have come */
+
+/* http/http2.c: HTTP/2 has been agreed on. */
+void http2_start(struct conn *c);
+void http2_received(struct conn *c, const char *p, size_t n);
+/* Whether there is more to write: puts it into `out`, which is empty. */
+bool http2_fill(struct conn *c);
+/* GOAWAY: streams that have begun are served, then the connection is closed. */
+void http2_leave(struct conn *c);
+void http2_drop_streams(struct conn *c);
+void http2_free(struct conn *c);
+/* Of a stream. */
+void http2_stream_flush(struct conn *stream);
+void http2_stream_continue(struct conn *stream); /* 100 */
+void http2_stream_room_given(struct conn *stream);
+void http2_stream_dropped(struct conn *stream);
+void http2_stream_freed(struct conn *stream);
 /* http/room.c: keeps places and sums in step with the connection, from conn_count to conn_uncount,
  * when it is closed; its buffers are counted for as long as there is memory of it. */
 void conn_count(struct conn *c);
@@ -150,6 +189,7 @@ bool forwarded_trusts(const struct cidr *trusted, size_t count, const struct add
 #define AHEAD_MAX_BYTES LIMIT_HEADER_BYTES
 #define OUT_MAX_BYTES 262144 /* beyond, pipelined requests wait */
 #define KEPT_BUFFER_BYTES 8192
+#define HTTP2_SESSION_BYTES 16384 /* what one takes, about */
 #define SCRATCH_BYTES 65536
 #define SPARE_BODIES 8
 #define SPARE_BODY_BYTES (1 << 20)

@@ -96,6 +96,18 @@ static void lower_name(char *base, const char *p, struct str name)
     }
 }
 
+bool grammar_knows_method(struct str text)
+{
+#define METHOD_NAME(number, name, string) #string,
+    static const char *const names[] = {HTTP_METHOD_MAP(METHOD_NAME)};
+#undef METHOD_NAME
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (str_is(text, names[i]))
+            return true;
+    }
+    return false;
+}
+
 enum grammar_result grammar_parse(char *p, size_t n, struct grammar_lines *to,
                                   const char **ret_reason)
 {

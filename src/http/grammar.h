@@ -26,3 +26,4 @@ enum grammar_result {
  * points into it; header names are lower-cased in place. *ret_reason on failure: static words. */
 MUST_CHECK enum grammar_result grammar_parse(char *p, size_t n, struct grammar_lines *to,
                                              const char **ret_reason);
+bool grammar_knows_method(struct str text);

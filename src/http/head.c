@@ -263,7 +263,12 @@ bool head_parse(struct head *head, char *p, size_t n, struct head_refusal *ret_r
         return refuse_grammar(result, reason, ret_refusal);
     if (head->lines.major != 1 || head->lines.minor > 1)
         return refuse_grammar(GRAMMAR_VERSION, reason, ret_refusal);
-    mend_values(head, p);
+    return head_judge(head, p, ret_refusal);
+}
+
+bool head_judge(struct head *head, char *base, struct head_refusal *ret_refusal)
+{
+    mend_values(head, base);
     head->http10 = head->lines.minor == 0;
     head->method = method_of(head->lines.method);
     if (!names_good(head, ret_refusal) || !parse_target(head, ret_refusal) ||

@@ -57,6 +57,7 @@ static void forget_request(struct conn *c)
     c->scan = (struct head_scan){0};
     c->used_bytes = 0;
     c->answered = c->chunked_out = false;
+    c->answer_whole = c->answer_whole && c->is_stream; /* which has no other request */
 }
 
 void conn_request_done(struct conn *c)
@@ -135,7 +136,9 @@ static void begin_body(struct conn *c)
         c->body_left = c->head.content_bytes - (int64_t)n;
     }
     /* Only one that waits for it: a body begun needs no leave. */
-    if (c->head.expects_continue && n == 0)
+    if (c->head.expects_continue && n == 0 && c->is_stream)
+        http2_stream_continue(c);
+    else if (c->head.expects_continue && n == 0)
         buf_add(&c->out, continue_line, sizeof continue_line - 1);
 }
 
@@ -144,6 +147,8 @@ void conn_room_given(struct conn *c)
     ASSERT(c->phase == CONN_ROOM && !c->processing);
     c->processing = true;
     begin_body(c);
+    if (c->is_stream)
+        http2_stream_room_given(c);
     c->processing = false;
     conn_process(c);
 }
@@ -176,7 +181,7 @@ static void fill_request(struct conn *c)
 }
 
 /* The head is whole and good. */
-static void begin_request(struct conn *c)
+void conn_begin_request(struct conn *c)
 {
     const struct http_server_options *o = &c->server->options;
     fill_request(c);
@@ -200,6 +205,8 @@ static void begin_request(struct conn *c)
         }
         ASSERT(c->phase == CONN_HANDLING && !c->answered);
         c->known = c->known || c->request.known;
+        if (c->carrier)
+            c->carrier->known = c->carrier->known || c->known;
     }
     size_t most = c->request.body_max_bytes;
     if (announced > 0 && (uint64_t)announced > most)
@@ -208,6 +215,21 @@ static void begin_request(struct conn *c)
         call_handler(c, (struct str){c->in.p + c->head_bytes, (size_t)announced});
     else if (conn_take_room(c, announced >= 0 ? announced : (int64_t)most))
         begin_body(c);
+}
+
+void conn_body_bytes(struct conn *c, const char *p, size_t n)
+{
+    ASSERT(c->is_stream && c->phase == CONN_BODY);
+    if (n > c->request.body_max_bytes - c->body.n)
+        refuse_too_large(c);
+    else
+        buf_add(&c->body, p, n);
+}
+
+void conn_body_end(struct conn *c)
+{
+    ASSERT(c->is_stream && c->phase == CONN_BODY);
+    call_handler(c, buf_str(&c->body));
 }
 
 static void skip_empty_lines(struct conn *c)
@@ -240,7 +262,7 @@ static bool take_head(struct conn *c)
     case HEAD_REFUSED: break;
     case HEAD_WHOLE:
         if (head_parse(&c->head, c->in.p, c->head_bytes, &refusal)) {
-            begin_request(c);
+            conn_begin_request(c);
             return true;
         }
         break;
@@ -278,7 +300,7 @@ size_t conn_space(struct conn *c, char **ret_p)
 {
     struct buf *to = &c->in;
     size_t n = READ_BYTES;
-    if (c->phase == CONN_BODY && c->head.chunked) {
+    if (c->http2 || (c->phase == CONN_BODY && c->head.chunked)) {
         *ret_p = c->server->scratch;
         return SCRATCH_BYTES;
     }
@@ -298,6 +320,10 @@ size_t conn_space(struct conn *c, char **ret_p)
 
 void conn_received(struct conn *c, size_t n)
 {
+    if (c->http2) {
+        http2_received(c, c->server->scratch, n);
+        return;
+    }
     if (c->phase == CONN_HANDLING) {
         c->ahead.n += n;
     } else if (c->phase == CONN_BODY) {

@@ -130,6 +130,12 @@ static struct str trace_id(struct str s)
     return (struct str){s.p + 3, 32};
 }
 
+struct str http_traceparent(const struct http_request *r)
+{
+    struct str text = http_header(r, "traceparent");
+    return trace_id(text).p && str_has_prefix(text, "00") ? text : STR_NONE;
+}
+
 void response_choose_id(struct conn *c)
 {
     struct str given = http_header(&c->request, "x-request-id");
@@ -162,7 +168,7 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
     }
     buf_add_c(to, "\r\nX-Request-Id: ");
     buf_add_str(to, id);
-    buf_add_c(to, c->close_after ? "\r\nConnection: close\r\n" : "\r\n");
+    buf_add_c(to, c->close_after && !c->is_stream ? "\r\nConnection: close\r\n" : "\r\n");
     if (c->tls || c->request.secure)
         buf_add_c(to, STRICT_TRANSPORT);
     buf_add_str(to, extra);
@@ -171,6 +177,7 @@ static void add_head(struct conn *c, int status, const char *content_type, struc
 static void add_length_and_body(struct conn *c, int status, struct str body, bool head_only)
 {
     struct buf *to = &c->out;
+    c->answer_whole = true;
     if (status != 204 && status != 304) {
         buf_add_c(to, "Content-Length: ");
         buf_add_int(to, (int64_t)body.n);
@@ -277,7 +284,7 @@ void http_respond_begin(struct http_request *r, int status, const char *content_
     if (r->gone)
         return;
     before_answer(c);
-    c->chunked_out = !c->head.http10;
+    c->chunked_out = !c->head.http10 && !c->is_stream;
     add_head(c, status, content_type, r->request_id, extra_headers);
     buf_add_c(&c->out, c->chunked_out ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n");
 }
@@ -305,6 +312,7 @@ void http_respond_end(struct http_request *r)
     struct conn *c = conn_of(r);
     if (!r->gone && c->chunked_out && r->method != HTTP_HEAD)
         buf_add_c(&c->out, "0\r\n\r\n");
+    c->answer_whole = true;
     conn_request_done(c);
 }
 

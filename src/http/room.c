@@ -161,7 +161,8 @@ void conn_count_buffers(struct conn *c)
         return;
     int64_t body = (int64_t)c->body.capacity;
     int64_t bytes = (int64_t)(c->in.capacity + c->ahead.capacity + c->out.capacity) +
-                    (body > c->room_bytes ? body : c->room_bytes);
+                    (body > c->room_bytes ? body : c->room_bytes) +
+                    (c->http2 ? HTTP2_SESSION_BYTES : 0);
     if (bytes == c->buffer_bytes)
         return;
     bool less = bytes < c->buffer_bytes;

@@ -1,6 +1,7 @@
-/* The incoming HTTP/1.1 layer: connections, limits, deadlines, keep-alive, pipelining (served in
- * order, one at a time), TLS. RFC 9112. It knows nothing of routes: one handler gets each whole
- * request and answers it, at once or later, on the same loop.
+/* The incoming HTTP layer: connections, limits, deadlines, keep-alive, pipelining (served in order,
+ * one at a time), TLS, and over it HTTP/2 for those who ask for it. RFC 9112, RFC 9113. It knows
+ * nothing of routes: one handler gets each whole request and answers it, at once or later, on the
+ * same loop, and does not see the version.
  *
  * What it answers by itself: 400 (malformed), 408, 413, 414, 417, 431, 501 (transfer codings but
  * chunked, unknown methods), 503 (too many connections, no room for a body), 505; as
@@ -58,6 +59,8 @@ struct http_request {
 };
 
 struct str http_header(const struct http_request *r, const char *lower_name); /* absent: none */
+/* W3C Trace Context, of the version that is known (00); absent: none, or not so. */
+struct str http_traceparent(const struct http_request *r);
 /* Repeated headers of that name; for those that must not stand twice. */
 size_t http_header_count(const struct http_request *r, const char *lower_name);
 

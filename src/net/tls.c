@@ -83,22 +83,27 @@ static SSL_CTX *context_new(const SSL_METHOD *method)
     return context;
 }
 
-/* RFC 7301: picks http/1.1 when offered; a client that offers only others gets no ALPN answer
- * and speaks HTTP/1.1 or leaves. */
+/* The lists of RFC 7301, by preference. */
+static const unsigned char alpn_both[] = "\x02h2\x08http/1.1";
+static const unsigned char alpn_http1[] = "\x08http/1.1";
+
+/* RFC 7301: picks h2 where it is allowed (`context` is not NULL) or else http/1.1 when offered; a
+ * client that offers only others gets no ALPN answer and speaks HTTP/1.1 or leaves. */
 static int select_alpn(SSL *tls, const unsigned char **ret, unsigned char *ret_n,
                        const unsigned char *offered, unsigned n, void *context)
 {
-    (void)tls, (void)context;
-    static const unsigned char http11[] = "\x08http/1.1";
+    (void)tls;
     unsigned char *chosen;
-    if (SSL_select_next_proto(&chosen, ret_n, http11, sizeof http11 - 1, offered, n) !=
-        OPENSSL_NPN_NEGOTIATED)
+    if (SSL_select_next_proto(&chosen, ret_n, context ? alpn_both : alpn_http1,
+                              context ? sizeof alpn_both - 1 : sizeof alpn_http1 - 1, offered,
+                              n) != OPENSSL_NPN_NEGOTIATED)
         return SSL_TLSEXT_ERR_NOACK;
     *ret = chosen;
     return SSL_TLSEXT_ERR_OK;
 }
 
-struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, char **ret_why)
+struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, bool http2,
+                                  char **ret_why)
 {
     ERR_clear_error();
     SSL_CTX *context = context_new(TLS_server_method());
@@ -106,7 +111,7 @@ struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file, c
     ASSERT(SSL_CTX_set_cipher_list(context, SERVER_CIPHERS_TLS12) == 1);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets only: no state here */
     ASSERT(SSL_CTX_set_num_tickets(context, 1) == 1);
-    SSL_CTX_set_alpn_select_cb(context, select_alpn, NULL);
+    SSL_CTX_set_alpn_select_cb(context, select_alpn, http2 ? context : NULL);
     if (SSL_CTX_use_certificate_chain_file(context, cert_file) != 1)
         *ret_why = why("certificate file", cert_file);
     else if (SSL_CTX_use_PrivateKey_file(context, key_file, SSL_FILETYPE_PEM) != 1 ||
@@ -200,10 +205,6 @@ static int on_session(SSL *tls, SSL_SESSION *session)
     box->hook(SSL_get_app_data(tls), session);
     return 1; /* the reference is the hook's */
 }
-
-/* The lists of RFC 7301, by preference. */
-static const unsigned char alpn_both[] = "\x02h2\x08http/1.1";
-static const unsigned char alpn_http1[] = "\x08http/1.1";
 
 struct ssl_ctx_st *tls_client_new(struct tls_authorities *authorities, bool http2, char **ret_why)
 {

@@ -13,9 +13,9 @@ struct ssl_st;
 struct ssl_session_st;
 
 /* Both files PEM: the certificate first, then its chain; the key without a password. On failure
- * NULL, and *ret_why is a sentence (free() it). */
+ * NULL, and *ret_why is a sentence (free() it). http2: chosen by ALPN where a client offers it. */
 MUST_CHECK struct ssl_ctx_st *tls_server_new(const char *cert_file, const char *key_file,
-                                             char **ret_why);
+                                             bool http2, char **ret_why);
 int64_t tls_server_expires_ms(const struct ssl_ctx_st *context); /* of its certificate */
 /* Whom clients trust, for any number of contexts. ca_file NULL: the system's authorities
  * (SSL_CERT_FILE and SSL_CERT_DIR of the environment are honoured). A bundle takes a twentieth of a

@@ -172,6 +172,7 @@ void connection_open(struct job *job, int fd, const struct address *address)
     c->sender = s;
     c->destination = d;
     c->address = *address;
+    c->generation = job->generation;
     c->opened_mono_ms = loop_mono_ms(s->loop);
     c->timer.fire = drain_timer_fire;
     c->stream.ready = connection_ready;
@@ -262,7 +263,8 @@ void connection_send(struct connection *c, struct job *job)
 
 bool connection_is_old(const struct connection *c)
 {
-    return loop_mono_ms(c->sender->loop) - c->opened_mono_ms >= LIMIT_CONNECTION_AGE_MS;
+    return c->generation != c->sender->generation ||
+           loop_mono_ms(c->sender->loop) - c->opened_mono_ms >= LIMIT_CONNECTION_AGE_MS;
 }
 
 static bool is_reusable(struct connection *c, bool all_used)

@@ -401,16 +401,6 @@ uint32_t h2_room(const struct h2 *h2)
     return h2->open < most ? most - h2->open : 0;
 }
 
-/* nghttp2 copies the lines, and never writes to what it is given. */
-static uint8_t *bytes_of(struct str s)
-{
-    union {
-        const char *p;
-        uint8_t *bytes;
-    } of = {.p = s.p};
-    return of.bytes;
-}
-
 bool h2_submit(struct h2 *h2, struct h2_stream *stream, const struct h2_header *headers,
                size_t count)
 {
@@ -420,8 +410,8 @@ bool h2_submit(struct h2 *h2, struct h2_stream *stream, const struct h2_header *
     ASSERT(count <= HEADERS_MOST);
     for (size_t i = 0; i < count; i++)
         lines[i] = (nghttp2_nv){
-            .name = bytes_of(headers[i].name),
-            .value = bytes_of(headers[i].value),
+            .name = str_bytes(headers[i].name.p),
+            .value = str_bytes(headers[i].value.p),
             .namelen = headers[i].name.n,
             .valuelen = headers[i].value.n,
             .flags = headers[i].once ? NGHTTP2_NV_FLAG_NO_INDEX : NGHTTP2_NV_FLAG_NONE,

@@ -76,6 +76,7 @@ struct job {
     struct timer timer;
     int64_t started_mono_ms, deadline_mono_ms, connect_deadline_mono_ms;
     int64_t join_deadline_mono_ms; /* 0: has not waited for a pioneer */
+    uint32_t generation;           /* the sender's, when its opening began */
     bool retried;                  /* the one retry of a stale connection was used */
     struct link link;              /* in line, or joining */
     struct address address;        /* being connected, or connected, to; family 0: none yet */
@@ -97,6 +98,7 @@ struct connection {
     struct host_pool *destination;
     struct job *job; /* HANDSHAKE, BUSY */
     struct address address;
+    uint32_t generation; /* its opening's */
     int64_t opened_mono_ms, idle_mono_ms;
     bool used; /* has carried an exchange before the present one */
     bool write_failed;
@@ -123,7 +125,7 @@ struct sender {
     struct loop *loop;
     struct sender_options options;
     struct address *sources;
-    struct cidr *allowed, *denied;
+    uint32_t generation; /* of rules and trust: older connections are used no more */
     char *user_agent;
     size_t next_source;
     bool has_proxy;

@@ -293,6 +293,7 @@ void opening_start(struct job *job)
     opening->query.done = on_resolved;
     opening->dial.loop = s->loop;
     job->opening = opening;
+    job->generation = s->generation;
     s->connections++;
     job_set_phase(job, JOB_RESOLVING);
     if (d->host_is_address)

@@ -41,6 +41,13 @@ struct sender_options {
 
 MUST_CHECK struct sender *sender_new(struct loop *loop, const struct sender_options *options,
                                      char **ret_why);
+/* For sender_options.authorities; to be freed by tls_context_free. NULL: *ret_why as there. */
+MUST_CHECK struct ssl_ctx_st *sender_make_tls(struct tls_authorities *authorities, bool http2,
+                                              char **ret_why);
+/* From now on, on the loop's thread: connections of before end with what is under way on them.
+ * tls NULL: who is trusted stays; else the sender takes a reference. */
+void sender_change(struct sender *sender, const struct destination_rules *rules,
+                   struct ssl_ctx_st *tls);
 void sender_free(struct sender *sender); /* when no exchange is under way */
 
 /* Filled by the caller, valid until `done`; may be cancelled. Texts are the caller's. Zeroed before

@@ -11,6 +11,10 @@ static void on_session(void *owner, struct ssl_session_st *session)
 {
     struct connection *c = owner;
     CHECK_MAGIC(c, CONNECTION_MAGIC);
+    if (c->generation != c->sender->generation) { /* trusted by whom is trusted no more, maybe */
+        tls_session_free(session);
+        return;
+    }
     sessions_put(c->sender->sessions, c->destination, session, tls_resumed(c->stream.tls));
 }
 
@@ -45,10 +49,9 @@ static bool set_up(struct sender *s, char **ret_why)
         *ret_why = xstrdup(why);
         return false;
     }
-    s->tls = tls_client_new(s->options.authorities, s->options.http2, ret_why);
+    s->tls = sender_make_tls(s->options.authorities, s->options.http2, ret_why);
     if (!s->tls)
         return false;
-    tls_client_set_session_hook(s->tls, on_session);
     s->sessions = sessions_new(s);
     return true;
 }
@@ -68,8 +71,7 @@ static void release(struct sender *s)
     buf_free(&s->request);
     arena_free(&s->arena);
     free(s->sources);
-    free(s->allowed);
-    free(s->denied);
+    destination_rules_free(&s->options.rules);
     free(s->user_agent);
     s->magic = 0;
     free(s);
@@ -83,13 +85,8 @@ struct sender *sender_new(struct loop *loop, const struct sender_options *option
     s->loop = loop;
     s->options = *options;
     s->sources = copy_array(options->sources, options->source_count, sizeof *options->sources);
-    s->allowed = copy_array(options->rules.allowed, options->rules.allowed_count,
-                            sizeof *options->rules.allowed);
-    s->denied = copy_array(options->rules.denied, options->rules.denied_count,
-                           sizeof *options->rules.denied);
     s->options.sources = s->sources;
-    s->options.rules.allowed = s->allowed;
-    s->options.rules.denied = s->denied;
+    s->options.rules = destination_rules_copy(&options->rules);
     s->user_agent = xstrdup(options->user_agent);
     s->idle_timer.fire = idle_timer_fire;
     s->line_timer.fire = line_timer_fire;
@@ -101,6 +98,31 @@ struct sender *sender_new(struct loop *loop, const struct sender_options *option
         return NULL;
     }
     return s;
+}
+
+struct ssl_ctx_st *sender_make_tls(struct tls_authorities *authorities, bool http2, char **ret_why)
+{
+    struct ssl_ctx_st *tls = tls_client_new(authorities, http2, ret_why);
+    if (tls)
+        tls_client_set_session_hook(tls, on_session);
+    return tls;
+}
+
+void sender_change(struct sender *s, const struct destination_rules *rules, struct ssl_ctx_st *tls)
+{
+    CHECK_MAGIC(s, SENDER_MAGIC);
+    destination_rules_free(&s->options.rules);
+    s->options.rules = destination_rules_copy(rules);
+    s->generation++;
+    if (tls) {
+        tls_context_free(s->tls);
+        tls_context_keep(tls);
+        s->tls = tls;
+        sessions_free(s->sessions);
+        s->sessions = sessions_new(s);
+    }
+    while (idle_close_oldest(s))
+        continue;
 }
 
 void sender_free(struct sender *s)

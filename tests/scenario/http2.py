@@ -1,4 +1,4 @@
-"""A receiver below HTTP/2: frames as bytes (RFC 9113) over TLS, so that it can break every rule."""
+"""Both ends below HTTP/2: frames as bytes (RFC 9113) over TLS, so that they can break every rule."""
 import socket
 import ssl
 import struct
@@ -131,3 +131,80 @@ def context(certificate, *protocols):
     tls.load_cert_chain(*certificate)
     tls.set_alpn_protocols(list(protocols or ["h2", "http/1.1"]))
     return tls
+
+
+class Http2Client:
+    """A client of the daemon on one connection; what it is told is read only when it asks."""
+
+    def __init__(self, port, ca_file, greeting=settings(), preface=PREFACE):
+        tls = ssl.create_default_context(cafile=ca_file)
+        tls.set_alpn_protocols(["h2"])
+        self.s = tls.wrap_socket(socket.create_connection(("127.0.0.1", port), 30),
+                                 server_hostname="localhost")
+        assert self.s.selected_alpn_protocol() == "h2"
+        self.frames, self.data, self.goaway, self.ended = [], b"", None, False
+        self.send(preface, greeting)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.s.close()
+
+    def send(self, *parts):
+        """What the daemon does not take any more is lost: its frames say why."""
+        try:
+            self.s.sendall(b"".join(parts))
+        except OSError:
+            pass
+
+    def next_frame(self):
+        """(kind, flags, stream, payload), or None at the end."""
+        try:
+            while len(self.data) < 9 or len(self.data) < 9 + int.from_bytes(self.data[:3], "big"):
+                more = self.s.recv(65536)
+                if not more:
+                    return None
+                self.data += more
+        except (ConnectionResetError, ssl.SSLEOFError, BrokenPipeError):
+            return None
+        end = 9 + int.from_bytes(self.data[:3], "big")
+        head, payload, self.data = self.data[:9], self.data[9:end], self.data[end:]
+        return head[3], head[4], int.from_bytes(head[5:], "big"), payload
+
+    def read_until(self, done):
+        """Frames up to one for which done(kind, flags, stream, payload); None: the connection ended."""
+        while True:
+            found = self.next_frame()
+            if found is None:
+                return None
+            if found[0] == SETTINGS and not found[1] & ACK:
+                self.send(frame(SETTINGS, ACK))
+            if found[0] == GOAWAY:
+                self.goaway = struct.unpack(">I", found[3][4:8])[0]
+            self.frames.append(found)
+            if done(*found):
+                return found
+
+    def answer(self, stream):
+        """Its body, or the code of RST_STREAM; None: the connection ended before."""
+        def is_last(kind, flags, s, _):
+            return s == stream and (kind == RST_STREAM or (kind in (DATA, HEADERS) and flags & END_STREAM))
+
+        last = next((f for f in self.frames if is_last(*f)), None) or self.read_until(is_last)
+        if last is None:
+            return None
+        if last[0] == RST_STREAM:
+            return struct.unpack(">I", last[3])[0]
+        return b"".join(f[3] for f in self.frames if f[0] == DATA and f[2] == stream)
+
+    def end(self):
+        """The code of GOAWAY, when the daemon has ended the connection; None: without one."""
+        self.read_until(lambda *_: False)
+        return self.goaway
+
+
+def request(stream, method="GET", path="/healthz", *more, end=True, flags=END_HEADERS):
+    block = packed((":method", method), (":scheme", "https"), (":authority", "localhost"),
+                   (":path", path), *more)
+    return frame(HEADERS, flags | (END_STREAM if end else 0), stream, block)

@@ -1,0 +1,141 @@
+/* HTTP/2: the text of an answer's head becomes header fields, and what is behind it leaves in DATA
+ * as the client's windows allow. */
+#include "http/http2_session.h"
+
+#define ANSWER_FIELDS_MAX 64
+#define CREDIT_OF_DATA 4 /* the acknowledging WINDOW_UPDATEs, and a PING */
+#define CREDIT_OF_ANSWER 50
+
+static ssize_t read_answer(nghttp2_session *session, int32_t id, uint8_t *to, size_t room,
+                           uint32_t *flags, nghttp2_data_source *source, void *context)
+{
+    struct http2 *h = context;
+    struct conn *s = http2_stream_of(h, id);
+    (void)session, (void)source;
+    if (!s)
+        return NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE;
+    size_t left = s->out.n - s->out_at, n = left < room ? left : room;
+    if (n)
+        memcpy(to, s->out.p + s->out_at, n);
+    s->out_at += n;
+    http2_count_unsent(h, s, left - n);
+    if (n == left && s->answer_whole)
+        *flags |= NGHTTP2_DATA_FLAG_EOF;
+    else if (n == 0)
+        return NGHTTP2_ERR_DEFERRED;
+    return (ssize_t)n;
+}
+
+/* A body that nobody wants is let come for a while, as over HTTP/1.1: there are clients that lose
+ * the answer when RST_STREAM follows it at once. */
+static void answer_is_sent(struct conn *s)
+{
+    s->end_sent = true;
+    if (s->eof || s->phase != CONN_FLUSHING) {
+        conn_drop(s);
+        return;
+    }
+    conn_out_taken(s);
+    conn_begin_linger(s);
+    conn_settle(s);
+}
+
+int http2_on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *context)
+{
+    struct http2 *h = context;
+    struct conn *s = http2_stream_of(h, frame->hd.stream_id);
+    (void)session;
+    if (!s || (frame->hd.type != NGHTTP2_HEADERS && frame->hd.type != NGHTTP2_DATA))
+        return 0;
+    bool taken = !conn_out_waits(s);
+    /* A client that opens its window byte by byte earns nothing. */
+    if (frame->hd.type == NGHTTP2_DATA && (taken || frame->hd.length >= 1024))
+        http2_earn(h, CREDIT_OF_DATA);
+    if (frame->hd.flags & NGHTTP2_FLAG_END_STREAM) {
+        http2_earn(h, CREDIT_OF_ANSWER);
+        answer_is_sent(s);
+    } else if (taken && frame->hd.type == NGHTTP2_DATA) {
+        conn_out_taken(s);
+        conn_count_buffers(s);
+    }
+    return 0;
+}
+
+/* Differs each time, or is secret: kept out of the compression's memory. */
+static bool is_once(const char *name, const char *end)
+{
+    struct str n = {name, (size_t)(end - name)};
+    return str_is(n, "set-cookie") || str_is(n, "x-request-id");
+}
+
+/* "Name: value\r\n" lines; names are lower-cased in place. */
+static size_t cut_fields(char *p, const char *end, nghttp2_nv *fields)
+{
+    size_t count = 0;
+    while (p < end) {
+        char *colon = memchr(p, ':', (size_t)(end - p));
+        const char *cr = memmem(p, (size_t)(end - p), "\r\n", 2);
+        ASSERT(colon && cr && colon < cr && count < ANSWER_FIELDS_MAX);
+        for (char *at = p; at < colon; at++)
+            *at = *at >= 'A' && *at <= 'Z' ? (char)(*at + ('a' - 'A')) : *at;
+        const char *value = colon[1] == ' ' ? colon + 2 : colon + 1;
+        fields[count++] = (nghttp2_nv){.name = str_bytes(p),
+                                       .value = str_bytes(value),
+                                       .namelen = (size_t)(colon - p),
+                                       .valuelen = (size_t)(cr - value),
+                                       .flags = is_once(p, colon) ? NGHTTP2_NV_FLAG_NO_INDEX
+                                                                  : NGHTTP2_NV_FLAG_NONE};
+        p += cr + 2 - p;
+    }
+    return count;
+}
+
+/* The head of the answer is in `out`, as of HTTP/1.1: a status line, fields, an empty line. */
+static void send_head(struct http2 *h, struct conn *s)
+{
+    nghttp2_nv fields[1 + ANSWER_FIELDS_MAX];
+    nghttp2_data_provider body = {.read_callback = read_answer};
+    char *head = s->out.p, *end = memmem(head, s->out.n, "\r\n\r\n", 4);
+    ASSERT(end && end - head > 12);
+    fields[0] = (nghttp2_nv){.name = str_bytes(":status"),
+                             .value = str_bytes(head + 9), /* behind "HTTP/1.1 " */
+                             .namelen = 7,
+                             .valuelen = 3,
+                             .flags = NGHTTP2_NV_FLAG_NONE};
+    char *first = memmem(head, s->out.n, "\r\n", 2);
+    size_t count = 1 + cut_fields(first + 2, end + 2, fields + 1);
+    s->out_at = (size_t)(end + 4 - head);
+    s->head_sent = true;
+    bool ends = s->answer_whole && !conn_out_waits(s);
+    ASSERT(nghttp2_submit_response(h->session, s->stream_id, fields, count, ends ? NULL : &body) ==
+           0);
+}
+
+void http2_stream_flush(struct conn *s)
+{
+    struct http2 *h = s->carrier->http2;
+    if (!s->head_sent && !conn_out_waits(s))
+        return;
+    if (!s->head_sent)
+        send_head(h, s);
+    else
+        (void)nghttp2_session_resume_data(h->session, s->stream_id); /* it may not be deferred */
+    if (!conn_out_waits(s) && !s->answer_whole)
+        conn_out_taken(s);
+    else if (s->write_deadline == INT64_MAX)
+        s->write_deadline = loop_mono_ms(s->request.loop) + s->server->options.request_deadline_ms;
+    http2_count_unsent(h, s, s->out.n - s->out_at);
+    http2_wake(h);
+}
+
+void http2_stream_continue(struct conn *s)
+{
+    nghttp2_nv status = {.name = str_bytes(":status"),
+                         .value = str_bytes("100"),
+                         .namelen = 7,
+                         .valuelen = 3,
+                         .flags = NGHTTP2_NV_FLAG_NONE};
+    ASSERT(nghttp2_submit_headers(s->carrier->http2->session, NGHTTP2_FLAG_NONE, s->stream_id, NULL,
+                                  &status, 1, NULL) == 0);
+    http2_wake(s->carrier->http2);
+}

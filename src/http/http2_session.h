@@ -1,0 +1,35 @@
+/* The session of nghttp2 behind one connection: http2.c's, shared with http2_answer.c. */
+#pragma once
+
+#include "http/conn.h"
+
+#include <nghttp2/nghttp2.h>
+
+#define HTTP2_MAGIC 0x48325356u
+
+struct http2 {
+    uint32_t magic;
+    nghttp2_session *session;
+    struct conn *conn;
+    struct list streams; /* in memory: some are closed and wait for their handlers */
+    size_t open;
+    size_t unsent_bytes; /* of their answers */
+    int64_t credit;
+    int64_t unknown_bytes; /* of frames that nghttp2 passes over in silence */
+    bool leaving;
+    struct timer flush_timer;
+    /* Of the one header block that is coming. */
+    size_t list_bytes;
+    struct head_refusal refusal;
+    struct buf cookie; /* its crumbs, joined (RFC 9113, section 8.2.3) */
+};
+
+/* NULL: there is none, or either side has ended it. */
+struct conn *http2_stream_of(struct http2 *h, int32_t id);
+/* What is queued is written soon: by whoever called nghttp2, or in the next tick. */
+void http2_wake(struct http2 *h);
+void http2_earn(struct http2 *h, int64_t credit);
+void http2_count_unsent(struct http2 *h, struct conn *s, size_t bytes);
+
+/* http/http2_answer.c: nghttp2's callback for frames that are written. */
+int http2_on_frame_send(nghttp2_session *session, const nghttp2_frame *frame, void *context);
