@@ -11,6 +11,8 @@
 #include "base/env.h"
 #include "store/store.h"
 
+struct idempotency_key;
+
 #define AUDIT_ID_BYTES 20
 #define AUDIT_KEY_BYTES 40
 #define AUDIT_PARTS 2 /* at most, of one note */
@@ -22,6 +24,7 @@ struct actor {
     bool is_operator, acting; /* acting: an operator as that partner */
     const struct address *peer;
     struct str request_id;
+    const struct idempotency_key *idempotency_key; /* NULL: none */
 };
 
 struct audit_note {

@@ -20,6 +20,10 @@ struct certificate_watch {
     struct directory *directory;
     int64_t due_mono_ms;
     int32_t said_day; /* when it was last said in the log; 0: not yet */
+    void (*told)(void *context, int64_t expires_ms, bool soon);
+    void *context;
+    int told_soon;   /* of the listener's; -1: not yet */
+    int64_t seen_ms; /* when the listener's expires, as last looked at */
     _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
 };
 
@@ -29,6 +33,7 @@ struct certificate_watch *certificate_watch_new(struct env *env, struct director
     w->magic = CERTIFICATE_WATCH_MAGIC;
     w->env = env;
     w->directory = directory;
+    w->told_soon = -1;
     return w;
 }
 
@@ -42,6 +47,15 @@ void certificate_watch_set_listener(struct certificate_watch *w, int64_t expires
 {
     CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
     atomic_store(&w->listener_expires_ms, expires_ms);
+}
+
+void certificate_watch_set_told(struct certificate_watch *w,
+                                void (*told)(void *context, int64_t expires_ms, bool soon),
+                                void *context)
+{
+    CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    w->told = told;
+    w->context = context;
 }
 
 bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms)
@@ -97,12 +111,26 @@ static void look_at_apps(const struct certificate_watch *w, uint32_t account_no,
     }
 }
 
+static void look_at_listener(struct certificate_watch *w, const struct tour *tour)
+{
+    int64_t expires_ms = w->seen_ms;
+    bool soon = certificate_expires_soon(expires_ms, tour->now_ms);
+    if (soon && tour->aloud)
+        say("listener", STR_NONE, expires_ms, tour->now_ms);
+    if (expires_ms && soon != w->told_soon && w->told) {
+        w->told_soon = soon;
+        w->told(w->context, expires_ms, soon);
+    }
+}
+
 void certificate_watch_step(struct certificate_watch *w)
 {
     CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
     int64_t now_mono_ms = env_mono_ms(w->env);
-    if (now_mono_ms < w->due_mono_ms)
+    int64_t listener_ms = atomic_load(&w->listener_expires_ms);
+    if (now_mono_ms < w->due_mono_ms && listener_ms == w->seen_ms)
         return;
+    w->seen_ms = listener_ms;
     w->due_mono_ms = now_mono_ms + EVERY_MS;
     struct tour tour = {.now_ms = env_wall_ms(w->env)};
     int32_t today = clock_day(tour.now_ms);
@@ -117,9 +145,7 @@ void certificate_watch_step(struct certificate_watch *w)
     }
     atomic_store(&w->clients_expires_ms, tour.first_ms);
     atomic_store(&w->clients_expiring, tour.soon);
-    int64_t listener_ms = atomic_load(&w->listener_expires_ms);
-    if (tour.aloud && certificate_expires_soon(listener_ms, tour.now_ms))
-        say("listener", STR_NONE, listener_ms, tour.now_ms);
+    look_at_listener(w, &tour);
 }
 
 void certificate_watch_get(struct certificate_watch *w, struct certificate_state *ret)

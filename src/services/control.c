@@ -137,6 +137,11 @@ struct audit *control_audit(struct control *control)
     return &control->audit;
 }
 
+struct idempotency *control_idempotency(struct control *control)
+{
+    return control->options.idempotency;
+}
+
 struct accounts *control_accounts(struct control *control)
 {
     return control->options.accounts;
@@ -159,6 +164,25 @@ enum store_status control_keep(struct control *control, const struct object_part
     store_change_object(control->options.store, &object);
     waiter_wait(&control->stored);
     return object.status;
+}
+
+enum store_status control_keep_made(struct control *control, const struct idempotency_key *key,
+                                    const struct object_part *parts, size_t count)
+{
+    struct idempotency *all = control->options.idempotency;
+    struct arena arena = {0};
+    if (!key)
+        return control_keep(control, parts, count);
+    struct object_part *with_key = arena_alloc(&arena, (count + IDEMPOTENCY_PARTS) * sizeof *parts);
+    memcpy(with_key, parts, count * sizeof *parts);
+    size_t end = count + idempotency_parts(all, key, parts, &arena, with_key + count);
+    enum store_status status = control_keep(control, with_key, end);
+    for (size_t i = count; status == STORE_OK && i < end; i++) {
+        bool good = idempotency_refresh(all, with_key[i].id, with_key[i].document);
+        ASSERT(good);
+    }
+    arena_free(&arena);
+    return status;
 }
 
 /* --- accounts -------------------------------------------------------------------------------- */
@@ -267,7 +291,8 @@ enum store_status control_change(struct control *control, const struct actor *by
     struct audit_note note = note_of(control, change, action, made);
     struct object_part parts[1 + AUDIT_PARTS] = {part_of(change)};
     size_t count = 1 + audit_parts(&control->audit, by, &note, &arena, parts + 1);
-    enum store_status status = control_keep(control, parts, count);
+    enum store_status status =
+        control_keep_made(control, by ? by->idempotency_key : NULL, parts, count);
     audit_note_free(&note);
     arena_free(&arena);
     if (status != STORE_OK)

@@ -6,6 +6,7 @@
 #include "accounts/changes.h"
 #include "people/people.h"
 #include "services/audit.h"
+#include "services/idempotency.h"
 #include "store/store.h"
 
 struct control;
@@ -20,6 +21,7 @@ struct control_options {
     struct accounts *accounts;
     struct store *store;
     struct directory *directory;
+    struct idempotency *idempotency;
     /* On the control thread. gone_settled: after each control_disable_lane, whatever came of it. */
     void (*app_changed)(void *context, uint32_t app_no);
     void (*gone_settled)(void *context, uint32_t app_no, enum lane_kind kind);
@@ -56,6 +58,10 @@ enum store_status control_catch_up_since(struct control *control, int64_t asked_
 #define CONTROL_TRIES 8
 enum store_status control_keep(struct control *control, const struct object_part *parts,
                                size_t count);
+/* The same of what a request makes, the first part, with the record of its Idempotency-Key; key
+ * NULL: it has none. */
+enum store_status control_keep_made(struct control *control, const struct idempotency_key *key,
+                                    const struct object_part *parts, size_t count);
 /* The same of one change of accounts with its audit entry, then applies it. by NULL: nobody asked
  * for it. action NULL: KIND.created, .changed or .removed. */
 enum store_status control_change(struct control *control, const struct actor *by,
@@ -66,8 +72,9 @@ enum store_status control_change_silently(struct control *control, struct change
 enum store_status control_change_people(struct control *control, struct people *people,
                                         const struct actor *by, const struct audit_note *note,
                                         struct people_change *change);
-struct audit *control_audit(struct control *control);       /* the control thread's */
-struct accounts *control_accounts(struct control *control); /* the same */
+struct audit *control_audit(struct control *control);             /* the control thread's */
+struct accounts *control_accounts(struct control *control);       /* the same */
+struct idempotency *control_idempotency(struct control *control); /* the same */
 
 /* Runs a slow call on a worker of its own, one at a time; the task goes on at control_post. False:
  * too many wait already. */

@@ -363,6 +363,8 @@ void recoveries_stop(struct recoveries *all)
 
 void recoveries_free(struct recoveries *all)
 {
+    if (!all)
+        return;
     CHECK_MAGIC(all, RECOVERIES_MAGIC);
     for (struct running *at = all->first, *next; at; at = next) {
         next = at->next;

@@ -52,25 +52,6 @@ void recovery_print(struct buf *to, const struct recovery *r)
     json_end_object(&w);
 }
 
-/* A whole number within [least, most]; else *good becomes false. */
-static int64_t read_int(const struct json *object, const char *name, int64_t least, int64_t most,
-                        bool *good)
-{
-    const struct json *m = json_member(object, name);
-    char text[24];
-    if (!m || m->type != JSON_NUMBER || m->text.n >= sizeof text) {
-        *good = false;
-        return 0;
-    }
-    memcpy(text, m->text.p, m->text.n);
-    text[m->text.n] = '\0';
-    char *end;
-    long long v = strtoll(text, &end, 10);
-    if (*end || v < least || v > most)
-        *good = false;
-    return *good ? v : 0;
-}
-
 static bool read_parts(const struct json *parts, struct recovery *r)
 {
     bool good = parts && parts->type == JSON_ARRAY;
@@ -79,9 +60,9 @@ static bool read_parts(const struct json *parts, struct recovery *r)
     r->parts = xcalloc(parts->count + 1, sizeof *r->parts);
     for (const struct json *p = parts->first; p; p = p->next)
         r->parts[r->part_count++] = (struct recovery_part){
-            .app_no = (uint32_t)read_int(p, "App", 1, UINT32_MAX, &good),
-            .state = (enum callback_state)read_int(p, "State", 0, CALLBACK_SKIPPED, &good),
-            .after_event_no = (uint64_t)read_int(p, "After", 0, INT64_MAX, &good),
+            .app_no = (uint32_t)json_member_int(p, "App", 1, UINT32_MAX, &good),
+            .state = (enum callback_state)json_member_int(p, "State", 0, CALLBACK_SKIPPED, &good),
+            .after_event_no = (uint64_t)json_member_int(p, "After", 0, INT64_MAX, &good),
         };
     if (!good) {
         free(r->parts);
@@ -95,18 +76,19 @@ bool recovery_read(const struct json *document, struct recovery *ret)
     bool good = true;
     const struct json *id = json_member(document, "Id");
     struct recovery r = {
-        .account_no = (uint32_t)read_int(document, "Account", 1, UINT32_MAX, &good),
-        .app_no = (uint32_t)read_int(document, "App", 0, UINT32_MAX, &good),
-        .from_ms = read_int(document, "From", INT64_MIN, INT64_MAX, &good),
-        .to_ms = read_int(document, "To", INT64_MIN, INT64_MAX, &good),
-        .until_ms = read_int(document, "Until", INT64_MIN, INT64_MAX, &good),
-        .created_ms = read_int(document, "Created", 0, INT64_MAX, &good),
-        .states = (unsigned)read_int(document, "States", 1, (2 << CALLBACK_SKIPPED) - 1, &good),
-        .rate_per_second = (int32_t)read_int(document, "Rate", 1, RECOVERY_RATE_MOST, &good),
-        .matched = read_int(document, "Matched", 0, INT64_MAX, &good),
-        .resent = read_int(document, "Resent", 0, INT64_MAX, &good),
-        .purged = read_int(document, "Purged", 0, INT64_MAX, &good),
-        .erased = read_int(document, "Erased", 0, INT64_MAX, &good),
+        .account_no = (uint32_t)json_member_int(document, "Account", 1, UINT32_MAX, &good),
+        .app_no = (uint32_t)json_member_int(document, "App", 0, UINT32_MAX, &good),
+        .from_ms = json_member_int(document, "From", INT64_MIN, INT64_MAX, &good),
+        .to_ms = json_member_int(document, "To", INT64_MIN, INT64_MAX, &good),
+        .until_ms = json_member_int(document, "Until", INT64_MIN, INT64_MAX, &good),
+        .created_ms = json_member_int(document, "Created", 0, INT64_MAX, &good),
+        .states =
+            (unsigned)json_member_int(document, "States", 1, (2 << CALLBACK_SKIPPED) - 1, &good),
+        .rate_per_second = (int32_t)json_member_int(document, "Rate", 1, RECOVERY_RATE_MOST, &good),
+        .matched = json_member_int(document, "Matched", 0, INT64_MAX, &good),
+        .resent = json_member_int(document, "Resent", 0, INT64_MAX, &good),
+        .purged = json_member_int(document, "Purged", 0, INT64_MAX, &good),
+        .erased = json_member_int(document, "Erased", 0, INT64_MAX, &good),
     };
     if (!good || !id || id->type != JSON_STRING || id->text.n >= sizeof r.id)
         return false;

@@ -1,0 +1,31 @@
+/* Opaque positions in lists. */
+#pragma once
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* An event number, bound to its account so that one account's cursor means nothing in another. */
+void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no);
+MUST_CHECK bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no);
+
+/* A row in the order of the log of all partners: by time of acceptance, those of one millisecond by
+ * account and number. Greater is newer. */
+struct log_place {
+    int64_t accepted_ms;
+    uint32_t account_no;
+    uint64_t event_no;
+};
+
+/* Below zero: a is older. */
+int log_place_compare(const struct log_place *a, const struct log_place *b);
+
+/* In the log of all partners, which is read for a group of partners at a time. */
+struct log_cursor {
+    uint32_t before_no;     /* the group is of accounts below it; 0: the newest ones */
+    struct log_place place; /* rows are older than it */
+};
+
+void log_cursor_print(struct buf *to, const struct log_cursor *cursor);
+MUST_CHECK bool log_cursor_parse(struct str text, struct log_cursor *ret);

@@ -1,0 +1,47 @@
+/* What requests with an Idempotency-Key have made, so that a repetition makes nothing. Each is an
+ * object of the store, in one commit with what was made and its audit entry: a crash leaves both or
+ * neither, and of two nodes that are asked at once the second gets STORE_STALE and then finds the
+ * record of the first. Loaded at start, and the control thread's from then on. */
+#pragma once
+
+#include "base/env.h"
+#include "store/store.h"
+
+#define IDEMPOTENCY_KEPT_MS (24 * 60 * 60 * INT64_C(1000))
+#define IDEMPOTENCY_HASH_CHARS 32
+#define IDEMPOTENCY_ID_CHARS (2 * IDEMPOTENCY_HASH_CHARS)
+#define IDEMPOTENCY_ID_MOST 64 /* of what is made */
+
+/* The key of one request; hashes in hex, keyed by the store's secret. */
+struct idempotency_key {
+    char id[IDEMPOTENCY_ID_CHARS + 1];        /* who asks; operation and key */
+    char request[IDEMPOTENCY_HASH_CHARS + 1]; /* path, query and body */
+    int64_t matched;                          /* what a recovery is answered with besides its id */
+    int64_t number; /* idempotency_number of what is made; 0: its id is never given again */
+    /* Results of idempotency_find. */
+    enum object_kind kind;
+    char made[IDEMPOTENCY_ID_MOST + 1]; /* "": nothing yet */
+};
+
+/* Tells an object from a later one that has been given its id. */
+static inline int64_t idempotency_number(uint32_t account_no, uint32_t no)
+{
+    return (int64_t)account_no << 32 | no;
+}
+
+struct idempotency;
+
+struct idempotency *idempotency_new(struct env *env);
+void idempotency_free(struct idempotency *all); /* NULL: nothing */
+/* A record of the store, as it was stored or as another node has left it; document absent: it is
+ * gone. False: it cannot be read. */
+MUST_CHECK bool idempotency_refresh(struct idempotency *all, struct str id, struct str document);
+
+/* Fills in what the key's first request has made. False: that was another request. */
+MUST_CHECK bool idempotency_find(struct idempotency *all, struct idempotency_key *key);
+/* The parts to be kept with `made`: the record, and records that are over or too many. Texts are
+ * the arena's. Returns how many. */
+#define IDEMPOTENCY_PARTS 4
+size_t idempotency_parts(struct idempotency *all, const struct idempotency_key *key,
+                         const struct object_part *made, struct arena *arena,
+                         struct object_part ret_parts[IDEMPOTENCY_PARTS]);
