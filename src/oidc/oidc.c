@@ -21,6 +21,8 @@
 struct generation {
     atomic_uint refs;
     struct providers providers;
+    char *ca_file; /* NULL: the system's */
+    struct destination_rules rules;
     struct oidc_client *clients;
 };
 
@@ -63,15 +65,15 @@ static struct str host_of(struct oidc_ask *ask, struct str url)
 static bool fetch(struct oidc_ask *ask, struct str url, struct fetch f, struct buf *ret)
 {
     struct oidc_client *c = ask->client;
-    const struct oidc_options *o = &c->oidc->options;
+    const struct generation *g = c->generation;
     struct str issuer = c->provider->issuer;
     bool same = str_eq(host_of(ask, url), host_of(ask, issuer));
     struct buf text = {0};
     buf_add_str(&text, url);
     f.url = buf_c(&text);
-    f.ca_file = o->ca_file;
-    f.proxy = o->proxy;
-    f.rules = same ? NULL : &o->rules;
+    f.ca_file = g->ca_file;
+    f.proxy = c->oidc->options.proxy;
+    f.rules = same ? NULL : &g->rules;
     f.stopping = &c->oidc->stopping;
     buf_clear(ret);
     bool good = fetch_run(&f, ret, ask->why);
@@ -299,12 +301,15 @@ bool oidc_ask(struct oidc_ask *ask)
 /* --- which providers there are -----------------------------------------------------------------
  */
 
-static struct generation *generation_new(struct oidc *o, struct providers *providers)
+static struct generation *generation_new(struct oidc *o, struct providers *providers,
+                                         const char *ca_file, const struct destination_rules *rules)
 {
     struct generation *g = xcalloc(1, sizeof *g);
     atomic_init(&g->refs, 1);
     g->providers = *providers;
     *providers = (struct providers){0};
+    g->ca_file = ca_file ? xstrdup(ca_file) : NULL;
+    g->rules = destination_rules_copy(rules);
     g->clients = xcalloc(g->providers.count + 1, sizeof *g->clients);
     for (size_t i = 0; i < g->providers.count; i++) {
         struct oidc_client *c = &g->clients[i];
@@ -326,6 +331,8 @@ static void generation_unref(struct generation *g)
         buf_free(&g->clients[i].keys);
     }
     free(g->clients);
+    free(g->ca_file);
+    destination_rules_free(&g->rules);
     providers_free(&g->providers);
     free(g);
 }
@@ -346,13 +353,14 @@ struct oidc *oidc_new(const struct oidc_options *options)
     curl_global_init(CURL_GLOBAL_DEFAULT);
     o->options = *options;
     pthread_mutex_init(&o->lock, NULL);
-    o->generation = generation_new(o, &none);
+    o->generation = generation_new(o, &none, NULL, &(struct destination_rules){0});
     return o;
 }
 
-void oidc_set(struct oidc *o, struct providers *providers)
+void oidc_set(struct oidc *o, struct providers *providers, const char *ca_file,
+              const struct destination_rules *rules)
 {
-    struct generation *next = generation_new(o, providers);
+    struct generation *next = generation_new(o, providers, ca_file, rules);
     pthread_mutex_lock(&o->lock);
     struct generation *was = o->generation;
     o->generation = next;

@@ -11,19 +11,19 @@
 
 struct env;
 
-/* Texts must outlive it. */
 struct oidc_options {
     struct env *env;
-    const char *ca_file, *proxy;
-    struct destination_rules rules;
+    const char *proxy; /* must outlive it */
 };
 
 struct oidc;
 struct oidc_client; /* a provider, and what is known of it; references */
 
 struct oidc *oidc_new(const struct oidc_options *options);
-/* Takes over the providers, at start and at SIGHUP; those before end with their last reference. */
-void oidc_set(struct oidc *o, struct providers *providers);
+/* Takes over the providers, at start and at SIGHUP; those before end with their last reference.
+ * ca_file: NULL is the system's. */
+void oidc_set(struct oidc *o, struct providers *providers, const char *ca_file,
+              const struct destination_rules *rules);
 void oidc_abort(struct oidc *o); /* questions under way end soon, and are not good */
 void oidc_free(struct oidc *o);  /* NULL too; no reference is left */
 

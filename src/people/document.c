@@ -1,7 +1,7 @@
 /* Users and sessions as the JSON documents that the store keeps. All members of the first version
  * are required; what later versions add must have a default. */
 #include "accounts/document_reader.h"
-#include "people/user.h"
+#include "people/passkey.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
@@ -51,6 +51,8 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         json_key_int(&w, "TotpStep", u->totp_step);
         print_hex(&w, "RecoverySha256", u->recovery);
     }
+    if (u->passkeys.p)
+        json_key_raw(&w, "Passkeys", u->passkeys);
     if (u->link != LINK_NONE) {
         json_key_int(&w, "Link", u->link);
         print_hex(&w, "LinkSha256", (struct str){(const char *)u->link_hash, 32});
@@ -114,6 +116,16 @@ static void read_second_factor(struct document_reader *r, struct user *u)
     u->recovery = read_hashes(r, "RecoverySha256");
 }
 
+static void read_passkeys(struct document_reader *r, struct user *u)
+{
+    struct passkey keys[PASSKEYS_PER_USER];
+    const struct json *list = json_member(r->fields.body, "Passkeys");
+    size_t count = 0;
+    if (!passkeys_read(r->arena, list, keys, &count))
+        document_wrong(r, "Passkeys");
+    user_set_passkeys(u, r->arena, keys, count);
+}
+
 bool user_read_document(struct arena *arena, const struct json *document, const struct vault *vault,
                         struct user **ret, struct str *ret_why)
 {
@@ -140,6 +152,8 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
         document_wrong(&r, "Password");
     if (fields_given(&r.fields, "TotpSecret"))
         read_second_factor(&r, &u);
+    if (fields_given(&r.fields, "Passkeys"))
+        read_passkeys(&r, &u);
     if (fields_given(&r.fields, "Link")) {
         u.link = (enum link_kind)document_number(&r, "Link", LINK_INVITATION, LINK_RESET);
         read_hash(&r, "LinkSha256", u.link_hash);

@@ -3,6 +3,7 @@
 #include "people/totp.h"
 
 #include "base/check.h"
+#include "domain/url_macros.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -69,23 +70,10 @@ void base32_print(struct buf *to, struct str bytes)
         buf_add_char(to, alphabet[bits << (5 - held) & 31]);
 }
 
-static void print_escaped(struct buf *to, struct str text)
-{
-    for (size_t i = 0; i < text.n; i++) {
-        char c = text.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '.' || c == '-' || c == '_' || c == '~';
-        if (plain)
-            buf_add_char(to, c);
-        else
-            buf_printf(to, "%%%02X", (unsigned char)c);
-    }
-}
-
 void totp_print_uri(struct buf *to, struct str secret, struct str email)
 {
     buf_add_c(to, "otpauth://totp/postbackd:");
-    print_escaped(to, email);
+    url_encode(to, email);
     buf_add_c(to, "?secret=");
     base32_print(to, secret);
     buf_add_c(to, "&issuer=postbackd&algorithm=SHA1&digits=6&period=30");

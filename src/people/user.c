@@ -20,7 +20,7 @@ struct user *user_pack(const struct user *from)
         offsetof(struct user, name),     offsetof(struct user, password),
         offsetof(struct user, recovery), offsetof(struct user, totp_secret),
         offsetof(struct user, link_by),  offsetof(struct user, issuer),
-        offsetof(struct user, subject),
+        offsetof(struct user, subject),  offsetof(struct user, passkeys),
     };
     return entry_pack(from, sizeof *from, USER_MAGIC, texts, ARRAY_LEN(texts));
 }

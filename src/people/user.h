@@ -36,7 +36,9 @@ struct user {
     struct str totp_secret;     /* absent: no second factor */
     int64_t totp_step;          /* of the last code that was taken */
     struct str recovery;        /* of the codes not used yet: 32 bytes each, SHA-256 */
-    enum link_kind link;        /* the one-time link that is out */
+    struct str passkeys;        /* JSON, see passkey.h; absent: none */
+    uint32_t passkey_count;
+    enum link_kind link; /* the one-time link that is out */
     uint8_t link_hash[32];
     int64_t link_until_ms;
     int64_t link_made_ms;

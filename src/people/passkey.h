@@ -1,0 +1,57 @@
+/* Passkeys (Web Authentication Level 3): the public keys of a person's authenticators, as the
+ * user's document keeps them, and whether what an authenticator has signed is what was asked for.
+ * Pure. No CBOR is read: docs/decisions/passkeys.md. */
+#pragma once
+
+#include "base/arena.h"
+#include "people/user.h"
+
+#define PASSKEYS_PER_USER 10
+#define PASSKEY_NAME_BYTES 256
+#define PASSKEY_ID_BYTES 32
+/* Longer ones are refused; texts are base64url. */
+#define PASSKEY_CREDENTIAL_BYTES 1023 /* the most that the standard allows */
+#define PASSKEY_KEY_BYTES 600         /* an RSA key of 4,096 bits has 550 */
+
+struct json;
+struct json_writer;
+
+struct passkey {
+    struct str id, name;
+    struct str credential; /* the authenticator's name for it; base64url */
+    struct str key;        /* SubjectPublicKeyInfo; base64url */
+    int64_t created_ms, last_used_ms;
+    int64_t challenge_ms; /* when the challenge signed last ends: an earlier one is not taken */
+    int64_t sign_count;   /* 0: the authenticator does not count */
+};
+
+/* The user's, in the arena. Returns how many. */
+size_t passkeys_of(struct arena *arena, const struct user *u,
+                   struct passkey ret[PASSKEYS_PER_USER]);
+/* As the stored document has them; false: it is damaged, and *ret_count is what can be read. */
+MUST_CHECK bool passkeys_read(struct arena *arena, const struct json *list,
+                              struct passkey ret[PASSKEYS_PER_USER], size_t *ret_count);
+/* The user has these from now on; the text is the arena's. */
+void user_set_passkeys(struct user *next, struct arena *arena, const struct passkey *keys,
+                       size_t count);
+
+/* What was asked of the authenticator. */
+struct passkey_ask {
+    bool is_new;          /* a passkey is made; else one signs in */
+    struct str challenge; /* base64url */
+    struct str origin;    /* of the page: scheme, host and port */
+    struct str rp_id;     /* its host */
+};
+
+/* Members of what PublicKeyCredential.toJSON() gives, which is not to be trusted; absent where it
+ * lacks them. The user handle is decoded, in the arena. */
+struct str passkey_credential_of(const struct json *given);
+struct str passkey_user_of(struct arena *arena, const struct json *given);
+
+/* NULL: the credential is new, and its key one that can be used, or this passkey has signed what
+ * was asked; *ret has credential, key and sign_count. Else why not, a literal. */
+const char *passkey_judge(struct arena *arena, const struct json *given,
+                          const struct passkey_ask *ask, struct str key, struct passkey *ret);
+/* Whether the counter may follow the one before it: a copy of the authenticator would have to count
+ * as well. */
+bool passkey_count_is_good(int64_t before, int64_t now);
