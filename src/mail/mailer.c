@@ -2,6 +2,7 @@
 #include "mail/mailer.h"
 
 #include "base/alloc.h"
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/worker.h"
 #include "domain/clock.h"
@@ -16,9 +17,17 @@
 #define TIMEOUT_SECONDS 60L
 #define CONNECT_TIMEOUT_SECONDS 15L
 
-struct mailer {
+/* The options of one start or change; the worker's once it has run the task. */
+struct mail_server {
+    struct task task;
+    struct mailer *mailer;
+    struct arena arena; /* its texts */
     struct mailer_options options;
     bool is_local; /* the server is on this machine: nobody listens in */
+};
+
+struct mailer {
+    struct mail_server *server;
     struct worker *worker;
     atomic_bool stopping;
 };
@@ -107,7 +116,7 @@ static struct curl_slist *make_headers(const struct mailer *m, const struct mail
 {
     struct curl_slist *headers = NULL;
     struct buf text = {0};
-    buf_printf(&text, "postbackd <%s>", m->options.from);
+    buf_printf(&text, "postbackd <%s>", m->server->options.from);
     add_header(&headers, "From", buf_str(&text));
     add_header(&headers, "To", str_of(mail->to));
     add_header(&headers, "Subject", mail->subject);
@@ -117,20 +126,26 @@ static struct curl_slist *make_headers(const struct mailer *m, const struct mail
     buf_add_c(&text, "+0000");
     add_header(&headers, "Date", buf_str(&text));
     buf_clear(&text);
-    buf_printf(&text, "<%s@%s>", mail->id, domain_of(m->options.from));
+    buf_printf(&text, "<%s@%s>", mail->id, domain_of(m->server->options.from));
     add_header(&headers, "Message-ID", buf_str(&text));
     add_header(&headers, "Auto-Submitted", STR("auto-generated")); /* RFC 3834 */
+    if (mail->settings_url.p) {
+        buf_clear(&text);
+        buf_printf(&text, "<%.*s>", STR_ARG(mail->settings_url));
+        add_header(&headers, "List-Unsubscribe", buf_str(&text)); /* RFC 2369 */
+    }
     buf_free(&text);
     return headers;
 }
 
 static void set_server(CURL *curl, struct mailer *m)
 {
-    const struct mailer_options *o = &m->options;
+    const struct mailer_options *o = &m->server->options;
     curl_easy_setopt(curl, CURLOPT_URL, o->url);
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
     curl_easy_setopt(curl, CURLOPT_PROXY, ""); /* that of the environment is for HTTP */
-    curl_easy_setopt(curl, CURLOPT_USE_SSL, (long)(m->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
+    curl_easy_setopt(curl, CURLOPT_USE_SSL,
+                     (long)(m->server->is_local ? CURLUSESSL_TRY : CURLUSESSL_ALL));
     if (o->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, o->ca_file);
     if (o->user)
@@ -199,7 +214,7 @@ static void transfer(struct mailer *m, struct mail *mail)
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, take_refusal);
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &refusal);
-    curl_easy_setopt(curl, CURLOPT_MAIL_FROM, m->options.from);
+    curl_easy_setopt(curl, CURLOPT_MAIL_FROM, m->server->options.from);
     curl_easy_setopt(curl, CURLOPT_MAIL_RCPT, to);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_MIMEPOST, body);
@@ -229,12 +244,51 @@ static void run(struct task *task)
 /* --- life --------------------------------------------------------------------------------------
  */
 
+static const char *copy(struct arena *arena, const char *text)
+{
+    return text ? arena_str(arena, str_of(text)).p : NULL;
+}
+
+static struct mail_server *server_new(struct mailer *m, const struct mailer_options *from)
+{
+    struct mail_server *s = xcalloc(1, sizeof *s);
+    s->mailer = m;
+    s->options = (struct mailer_options){
+        .url = copy(&s->arena, from->url),
+        .user = copy(&s->arena, from->user),
+        .password = copy(&s->arena, from->password),
+        .from = copy(&s->arena, from->from),
+        .ca_file = copy(&s->arena, from->ca_file),
+    };
+    s->is_local = is_local(s->options.url);
+    return s;
+}
+
+static void server_free(struct mail_server *s)
+{
+    arena_free(&s->arena);
+    free(s);
+}
+
+static void take_server(struct task *task)
+{
+    struct mail_server *s = CONTAINER_OF(task, struct mail_server, task);
+    server_free(s->mailer->server);
+    s->mailer->server = s;
+}
+
+void mailer_change(struct mailer *m, const struct mailer_options *options)
+{
+    struct mail_server *s = server_new(m, options);
+    s->task.run = take_server;
+    executor_post(worker_executor(m->worker), &s->task);
+}
+
 struct mailer *mailer_new(const struct mailer_options *options)
 {
     curl_global_init(CURL_GLOBAL_DEFAULT);
     struct mailer *m = xcalloc(1, sizeof *m);
-    m->options = *options;
-    m->is_local = is_local(options->url);
+    m->server = server_new(m, options);
     m->worker = worker_start("mailer");
     return m;
 }
@@ -256,5 +310,6 @@ void mailer_free(struct mailer *m)
     if (!m)
         return;
     worker_stop(m->worker);
+    server_free(m->server);
     free(m);
 }

@@ -9,7 +9,6 @@
 
 #include <stdbool.h>
 
-/* Texts must outlive the mailer. */
 struct mailer_options {
     const char *url;             /* see mailer_url_check */
     const char *user, *password; /* NULL: the server asks for none */
@@ -25,10 +24,11 @@ struct mail {
     struct executor *reply_to;
     uint32_t owner; /* they take turns */
     const char *to;
-    struct str subject; /* ASCII */
-    struct str text;    /* UTF-8 */
-    const char *id;     /* its Message-ID is made of it: a repetition is known by it */
-    int64_t wall_ms;    /* its Date */
+    struct str subject;      /* ASCII */
+    struct str text;         /* UTF-8 */
+    const char *id;          /* its Message-ID is made of it: a repetition is known by it */
+    int64_t wall_ms;         /* its Date */
+    struct str settings_url; /* the page on which such mails are turned off; absent: none */
     /* out */
     bool good;
     bool is_refused; /* when it is not: for good, as the server knows no such address (5xx) */
@@ -42,6 +42,8 @@ struct mail {
  * from the start (RFC 8314). False: *ret_why is a sentence. */
 MUST_CHECK bool mailer_url_check(const char *url, const char **ret_why);
 struct mailer *mailer_new(const struct mailer_options *options);
+/* For what is sent behind this call. Any thread, never blocks. */
+void mailer_change(struct mailer *m, const struct mailer_options *options);
 /* Any thread, never blocks; a mail belongs to the mailer until its `done` runs. */
 void mailer_send(struct mailer *m, struct mail *mail);
 /* What is under way ends soon, and nothing more is sent: each mail is done, and not good. */

@@ -109,13 +109,13 @@ static void print_teams(struct json_writer *w, struct str text, struct str link)
     json_end_array(w);
 }
 
-void chat_text_print(struct buf *to, const struct notice *n, const struct app *app,
-                     struct str public_url, enum operations_format format)
+void chat_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
+                     const struct app *app, struct str public_url, enum operations_format format)
 {
     struct buf text = {0};
     struct json_writer w;
     struct str link = public_url.n <= LINK_BYTES_MOST ? public_url : STR_NONE;
-    mail_text_print(&text, n, app, STR_NONE);
+    mail_text_print(&text, n, partner, app, STR_NONE);
     json_write_to(&w, to);
     json_object(&w);
     if (format == OPERATIONS_SLACK)

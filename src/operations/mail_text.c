@@ -16,7 +16,8 @@ static const char *says(const struct notice *n)
     case OPERATIONS_SUSPENDED: return "is down";
     case OPERATIONS_DISABLED: return "is disabled";
     case OPERATIONS_EXPIRING: return "has a certificate that expires soon";
-    case OPERATIONS_BOOKS_WRONG: break;
+    case OPERATIONS_BOOKS_WRONG:
+    case OPERATIONS_STATEMENT_READY: break;
     case OPERATIONS_WELL:
         return n->topic == OPERATIONS_OF_CERTIFICATE ? "has a new certificate" : "works again";
     }
@@ -34,7 +35,8 @@ static const char *means(const struct notice *n)
         return "It answered 410 (Gone) to five callbacks in a row. Callbacks wait until the URL is "
                "enabled or set again.";
     case OPERATIONS_EXPIRING: return "After that day, callbacks to it fail.";
-    case OPERATIONS_BOOKS_WRONG: break;
+    case OPERATIONS_BOOKS_WRONG:
+    case OPERATIONS_STATEMENT_READY: break;
     case OPERATIONS_WELL:
         return n->topic == OPERATIONS_OF_CERTIFICATE ? "There is nothing to do."
                                                      : "Waiting callbacks are being sent.";
@@ -79,11 +81,37 @@ static void print_books(struct buf *to, const struct notice *n)
     print_time(to, "Since", n->since_ms);
 }
 
-void mail_text_print(struct buf *to, const struct notice *n, const struct app *app,
-                     struct str public_url)
+static void print_listener(struct buf *to, const struct notice *n)
+{
+    bool good = n->is == OPERATIONS_WELL;
+    buf_printf(to, "%s\n%s\n\n",
+               good ? "The server has a new certificate" : "The server's certificate expires soon",
+               good ? "There is nothing to do."
+                    : "After that day, neither events nor people reach this server. Renew the "
+                      "certificate, then reload the server.");
+    print_time(to, "Certificate expires", n->expires_ms);
+}
+
+static void print_statement(struct buf *to, const struct notice *n, const struct partner *partner)
+{
+    struct buf month = {0};
+    notice_print_month(&month, n);
+    buf_printf(to,
+               "The statement of %s is ready\nEach day of %s is final: no late event is taken any "
+               "more, and no callback waits.\n\nAccount: %.*s (%.*s)\n",
+               buf_c(&month), buf_c(&month), STR_ARG(partner->name), STR_ARG(partner->id));
+    buf_free(&month);
+}
+
+void mail_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
+                     const struct app *app, struct str public_url)
 {
     if (n->topic == OPERATIONS_OF_BOOKS) {
         print_books(to, n);
+    } else if (n->topic == OPERATIONS_OF_LISTENER) {
+        print_listener(to, n);
+    } else if (n->topic == OPERATIONS_OF_STATEMENT) {
+        print_statement(to, n, partner);
     } else {
         buf_printf(to, "%.*s: the %s %s\n", STR_ARG(app->id), url_name(n->kind), says(n));
         buf_printf(to, "The %s of the app %.*s %s. %s\n\n", url_name(n->kind), STR_ARG(app->id),

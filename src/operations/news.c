@@ -21,12 +21,12 @@ struct endpoint_news {
 /* --- news --------------------------------------------------------------------------------------
  */
 
-static struct notice *find(const struct operations *o, const struct operations_event *e,
-                           enum operations_channel channel)
+struct notice *operations_find(const struct operations *o, const struct operations_event *e,
+                               enum operations_channel channel)
 {
     for (struct notice *n = o->notices; n; n = n->next)
-        if (n->topic == e->topic && n->channel == channel && n->app_no == e->app_no &&
-            n->kind == e->kind)
+        if (n->topic == e->topic && n->channel == channel && n->account_no == e->account_no &&
+            n->app_no == e->app_no && n->kind == e->kind)
             return n;
     return NULL;
 }
@@ -35,25 +35,30 @@ static void add(struct operations *o, struct notice *n)
 {
     n->next = o->notices;
     o->notices = n;
-    o->count++;
+    o->count += n->topic != OPERATIONS_OF_STATEMENT; /* of those there is one of an account */
     atomic_fetch_add(&o->known, 1);
 }
 
 static void take_news(struct operations *o, const struct operations_event *e,
                       enum operations_channel channel)
 {
-    struct notice *n = find(o, e, channel);
+    struct notice *n = operations_find(o, e, channel);
     if (!n) {
-        if (e->state == OPERATIONS_WELL || o->count >= NOTICES_MOST ||
+        if (e->state == OPERATIONS_WELL ||
+            (e->topic != OPERATIONS_OF_STATEMENT && o->count >= NOTICES_MOST) ||
             !recipient_is_wanted(&o->options, e, channel))
             return;
         n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
         add(o, n);
     }
-    bool is_new = n->is != e->state;
+    bool is_new = n->is != e->state || n->month < e->month;
     if (is_new) {
         n->is = e->state;
         n->since_ms = e->since_ms ? e->since_ms : loop_wall_ms(o->loop);
+    }
+    if (n->month < e->month) {
+        n->month = e->month;
+        n->told = OPERATIONS_WELL; /* of that month nothing */
     }
     if (e->expires_ms)
         n->expires_ms = e->expires_ms;
@@ -67,12 +72,17 @@ static void take_news(struct operations *o, const struct operations_event *e,
         notice_consider(n);
 }
 
+void operations_take_news(struct operations *o, const struct operations_event *e)
+{
+    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
+        take_news(o, e, (enum operations_channel)channel);
+}
+
 static void news_came(struct task *task)
 {
     struct endpoint_news *news = CONTAINER_OF(task, struct endpoint_news, task);
     struct operations *o = news->operations;
-    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
-        take_news(o, &news->event, (enum operations_channel)channel);
+    operations_take_news(o, &news->event);
     if (news->event.state != OPERATIONS_WELL)
         atomic_fetch_sub(&o->known, 1);
     free(news);

@@ -1,6 +1,6 @@
 /* One endpoint's texts. The message's bytes are fixed before it is first sent: each repetition
  * says the same under the same id. */
-#include "operations/notice.h"
+#include "operations/running.h"
 
 #include "base/alloc.h"
 #include "domain/clock.h"
@@ -12,8 +12,12 @@
 
 static void name_object(struct notice *n)
 {
-    snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d-%d", n->app_no, n->kind, n->topic,
-             n->channel);
+    if (n->topic == OPERATIONS_OF_STATEMENT)
+        snprintf(n->object_id, sizeof n->object_id, "a%u-%d-%d", n->account_no, n->topic,
+                 n->channel);
+    else
+        snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d-%d", n->app_no, n->kind, n->topic,
+                 n->channel);
 }
 
 struct notice *notice_new(struct operations *o, enum operations_topic topic,
@@ -36,14 +40,23 @@ struct notice *notice_new(struct operations *o, enum operations_topic topic,
 void notice_free(struct notice *n)
 {
     CHECK_MAGIC(n, NOTICE_MAGIC);
-    ASSERT(!n->saving && n->step != NOTICE_SENDING && n->step != NOTICE_ASKING);
+    ASSERT(!n->saving && n->step != NOTICE_SENDING && n->step != NOTICE_ASKING && !n->with);
     buf_free(&n->body);
     buf_free(&n->document);
+    buf_free(&n->digest);
     buf_free(&n->headers);
     arena_free(&n->arena);
     exchange_free_results(&n->x);
     n->magic = 0;
     free(n);
+}
+
+void notice_print_month(struct buf *to, const struct notice *n)
+{
+    struct buf day = {0};
+    clock_print_day(&day, n->month);
+    buf_add_str(to, (struct str){day.p, strlen("2026-07")});
+    buf_free(&day);
 }
 
 const char *notice_type(enum operations_topic topic, enum operations_state state)
@@ -53,11 +66,15 @@ const char *notice_type(enum operations_topic topic, enum operations_state state
         return topic == OPERATIONS_OF_HEALTH || topic == OPERATIONS_OF_DISABLED
                    ? "endpoint.recovered"
                : topic == OPERATIONS_OF_CERTIFICATE ? "endpoint.certificate_renewed"
+               : topic == OPERATIONS_OF_LISTENER    ? "server.certificate_renewed"
                                                     : "books.hold_again";
     case OPERATIONS_SUSPENDED: return "endpoint.suspended";
     case OPERATIONS_DISABLED: return "endpoint.disabled";
-    case OPERATIONS_EXPIRING: return "endpoint.certificate_expiring";
+    case OPERATIONS_EXPIRING:
+        return topic == OPERATIONS_OF_LISTENER ? "server.certificate_expiring"
+                                               : "endpoint.certificate_expiring";
     case OPERATIONS_BOOKS_WRONG: return "books.wrong";
+    case OPERATIONS_STATEMENT_READY: return "statement.ready";
     }
     UNREACHABLE();
 }
@@ -79,6 +96,8 @@ void notice_print(struct buf *to, const struct notice *n)
     json_key_int(&w, "Told", n->told);
     json_key_int(&w, "Since", n->since_ms);
     json_key_int(&w, "Expires", n->expires_ms);
+    if (n->month)
+        json_key_int(&w, "Month", n->month);
     json_key_int(&w, "Class", n->class);
     json_key_int(&w, "Status", n->status);
     json_key_int(&w, "ErrorAt", n->error_ms);
@@ -91,20 +110,6 @@ void notice_print(struct buf *to, const struct notice *n)
         json_key_string(&w, "Body", buf_str(&n->body));
     }
     json_end_object(&w);
-}
-
-static int64_t read_int(const struct json *object, const char *name, int64_t least, int64_t most,
-                        bool *good)
-{
-    const struct json *m = json_member(object, name);
-    char text[24] = "";
-    if (m && m->type == JSON_NUMBER && m->text.n < sizeof text)
-        memcpy(text, m->text.p, m->text.n);
-    char *end;
-    long long v = strtoll(text, &end, 10);
-    if (!text[0] || *end || v < least || v > most)
-        *good = false;
-    return *good ? v : 0;
 }
 
 static void read_text(const struct json *object, const char *name, char *to, size_t room,
@@ -122,28 +127,35 @@ static void read_text(const struct json *object, const char *name, char *to, siz
 static bool read_members(struct notice *n, const struct json *object)
 {
     bool good = true;
-    n->topic = (enum operations_topic)read_int(object, "Topic", 0, OPERATIONS_OF_DISABLED, &good);
-    n->channel =
-        (enum operations_channel)read_int(object, "Channel", 0, OPERATIONS_CHANNELS - 1, &good);
-    int64_t least = n->topic == OPERATIONS_OF_BOOKS ? 0 : 1;
-    n->account_no = (uint32_t)read_int(object, "Account", least, UINT32_MAX, &good);
-    n->app_no = (uint32_t)read_int(object, "App", least, UINT32_MAX, &good);
-    n->kind = (enum lane_kind)read_int(object, "Kind", least, LANE_OFFER, &good);
-    n->is = (enum operations_state)read_int(object, "Is", 0, OPERATIONS_STATES - 1, &good);
-    n->told = (enum operations_state)read_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);
-    n->expires_ms = read_int(object, "Expires", 0, INT64_MAX, &good);
-    n->since_ms = read_int(object, "Since", 0, INT64_MAX, &good);
-    n->class = (enum attempt_class)read_int(object, "Class", 0, ATTEMPT_CLASSES - 1, &good);
-    n->status = (int)read_int(object, "Status", 0, 999, &good);
-    n->error_ms = read_int(object, "ErrorAt", 0, INT64_MAX, &good);
-    n->owed_ms = read_int(object, "Owed", 0, INT64_MAX, &good);
+    n->topic =
+        (enum operations_topic)json_member_int(object, "Topic", 0, OPERATIONS_TOPICS - 1, &good);
+    n->channel = (enum operations_channel)json_member_int(object, "Channel", 0,
+                                                          OPERATIONS_CHANNELS - 1, &good);
+    bool has_account = n->topic != OPERATIONS_OF_BOOKS && n->topic != OPERATIONS_OF_LISTENER;
+    int64_t least = has_account && n->topic != OPERATIONS_OF_STATEMENT;
+    n->account_no = (uint32_t)json_member_int(object, "Account", has_account, UINT32_MAX, &good);
+    n->app_no = (uint32_t)json_member_int(object, "App", least, UINT32_MAX, &good);
+    n->kind = (enum lane_kind)json_member_int(object, "Kind", least, LANE_OFFER, &good);
+    n->is = (enum operations_state)json_member_int(object, "Is", 0, OPERATIONS_STATES - 1, &good);
+    n->told =
+        (enum operations_state)json_member_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);
+    n->expires_ms = json_member_int(object, "Expires", 0, INT64_MAX, &good);
+    if (n->topic == OPERATIONS_OF_STATEMENT)
+        n->month =
+            (int32_t)json_member_int(object, "Month", CLOCK_FIRST_DAY, CLOCK_LAST_DAY, &good);
+    n->since_ms = json_member_int(object, "Since", 0, INT64_MAX, &good);
+    n->class = (enum attempt_class)json_member_int(object, "Class", 0, ATTEMPT_CLASSES - 1, &good);
+    n->status = (int)json_member_int(object, "Status", 0, 999, &good);
+    n->error_ms = json_member_int(object, "ErrorAt", 0, INT64_MAX, &good);
+    n->owed_ms = json_member_int(object, "Owed", 0, INT64_MAX, &good);
     if (json_member(object, "Sent")) /* written since there are limits over restarts */
-        n->sent_ms = read_int(object, "Sent", 0, INT64_MAX, &good);
+        n->sent_ms = json_member_int(object, "Sent", 0, INT64_MAX, &good);
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
         return good;
-    n->saying = (enum operations_state)read_int(object, "Saying", 0, OPERATIONS_STATES - 1, &good);
+    n->saying =
+        (enum operations_state)json_member_int(object, "Saying", 0, OPERATIONS_STATES - 1, &good);
     read_text(object, "Id", n->id, sizeof n->id, &good);
     buf_add_str(&n->body, body->text);
     return good && body->type == JSON_STRING;
@@ -189,11 +201,22 @@ static void print_error(struct json_writer *w, const struct notice *n)
     json_end_object(w);
 }
 
+/* The same again where two nodes tell of one month, each before it knows of the other. */
+static void make_statement_key(const struct notice *n, uint8_t ret[16])
+{
+    const int64_t parts[] = {n->account_no, n->month, n->channel};
+    struct key128 key =
+        hash_key128(store_hash_secret(n->operations->options.store), parts, sizeof parts);
+    memcpy(ret, &key, 16);
+}
+
 static void make_id(struct notice *n, struct env *env)
 {
     static const char digits[] = "0123456789abcdef";
     uint8_t random[16];
     env_random(env, random, sizeof random);
+    if (n->topic == OPERATIONS_OF_STATEMENT)
+        make_statement_key(n, random);
     memcpy(n->id, "ops_", 4);
     for (size_t i = 0; i < sizeof random; i++) {
         n->id[4 + 2 * i] = digits[random[i] >> 4];
@@ -206,6 +229,7 @@ static void print_endpoint(struct json_writer *w, const struct notice *n,
                            const struct partner *partner, const struct app *app)
 {
     struct buf url = {0};
+    ASSERT(partner);
     if (app->url[n->kind].p)
         url_print_masked(&url, app->url[n->kind]);
     json_key_string(w, "PartnerId", partner->id);
@@ -239,10 +263,18 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
     if (n->topic == OPERATIONS_OF_BOOKS) {
         json_key_time_or_null(&w, "Since", n->since_ms);
         json_key_c(&w, "Detail", n->is == OPERATIONS_WELL ? "All books balance." : n->detail);
-    } else {
-        print_endpoint(&w, n, partner, app);
     }
-    if (n->topic == OPERATIONS_OF_CERTIFICATE)
+    if (n->topic == OPERATIONS_OF_STATEMENT) {
+        struct buf month = {0};
+        ASSERT(partner);
+        notice_print_month(&month, n);
+        json_key_string(&w, "PartnerId", partner->id);
+        json_key_string(&w, "Month", buf_str(&month));
+        buf_free(&month);
+    }
+    if (app)
+        print_endpoint(&w, n, partner, app);
+    if (n->topic == OPERATIONS_OF_CERTIFICATE || n->topic == OPERATIONS_OF_LISTENER)
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
         print_health(&w, n);
@@ -256,9 +288,9 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     n->saying = n->is;
     buf_clear(&n->body);
     if (n->channel == OPERATIONS_BY_MAIL)
-        mail_text_print(&n->body, n, app, public_url);
+        mail_text_print(&n->body, n, partner, app, public_url);
     else if (partner && n->topic != OPERATIONS_OF_DISABLED && partner->operations_format)
-        chat_text_print(&n->body, n, app, public_url, partner->operations_format);
+        chat_text_print(&n->body, n, partner, app, public_url, partner->operations_format);
     else
         print_webhook(&n->body, n, partner, app, env_wall_ms(env));
 }

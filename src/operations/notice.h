@@ -27,6 +27,7 @@ struct notice {
     enum lane_kind kind;
     enum operations_state is, told; /* now; as last told, or as perhaps told */
     int64_t since_ms, expires_ms;
+    int32_t month;
     enum attempt_class class;
     int status;
     int64_t error_ms;
@@ -54,6 +55,9 @@ struct notice {
     struct buf headers;
     struct mail mail; /* instead of the exchange */
     char mail_to[EMAIL_BYTES_MAX + 1];
+    struct notice *with; /* the next one whose message goes in the same mail */
+    struct buf digest;   /* of several: the mail, as `body` */
+    char digest_id[NOTICE_ID_BYTES];
 };
 
 /* What another node has left of one. */
@@ -72,14 +76,17 @@ void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */
 struct notice *notice_read(struct operations *o, struct str document);
 
-/* Makes `body` and `id` for the state it is in now, and says so. Books: of no partner and app. */
+/* Makes `body` and `id` for the state it is in now, and says so. partner, app: NULL where it has
+ * none. */
 void notice_compose(struct notice *n, const struct partner *partner, const struct app *app,
                     struct env *env, struct str public_url);
 /* The body of a mail. */
-void mail_text_print(struct buf *to, const struct notice *n, const struct app *app,
-                     struct str public_url);
+void mail_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
+                     const struct app *app, struct str public_url);
 /* The same as JSON, for a chat; the format is not OPERATIONS_STANDARD. */
-void chat_text_print(struct buf *to, const struct notice *n, const struct app *app,
-                     struct str public_url, enum operations_format format);
+void chat_text_print(struct buf *to, const struct notice *n, const struct partner *partner,
+                     const struct app *app, struct str public_url, enum operations_format format);
+/* "2026-07" */
+void notice_print_month(struct buf *to, const struct notice *n);
 /* "endpoint.suspended" */
 const char *notice_type(enum operations_topic topic, enum operations_state state);

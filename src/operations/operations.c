@@ -24,9 +24,6 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
 #define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
-#define MAILS_MOST 20  /* of an account within MAILS_MS: a host with 100 apps is no 100 mails */
-#define MAILS_MS (INT64_C(60) * 60 * 1000)
-#define MAILS_LATER_MS 60000
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 static int64_t now_mono(const struct operations *o)
@@ -49,7 +46,7 @@ void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms)
     wake_in(o, in_ms);
 }
 
-static void end_when_quiet(struct operations *o)
+void operations_end_when_quiet(struct operations *o)
 {
     if (o->stopping && o->requests == 0 && o->sending[OPERATIONS_BY_WEBHOOK] == 0 &&
         o->sending[OPERATIONS_BY_MAIL] == 0)
@@ -108,7 +105,7 @@ void operations_unlink(struct operations *o, struct notice **at)
 {
     struct notice *n = *at;
     *at = n->next;
-    o->count--;
+    o->count -= n->topic != OPERATIONS_OF_STATEMENT;
     atomic_fetch_sub(&o->known, 1);
     if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
         cancel(n);
@@ -173,13 +170,14 @@ static void end_message(struct notice *n)
 static void compose(struct notice *n)
 {
     struct operations *o = n->operations;
-    bool of_books = n->topic == OPERATIONS_OF_BOOKS;
+    struct directory *directory = o->options.directory;
     struct partner *partner =
-        of_books ? NULL : directory_partner_by_no(o->options.directory, n->account_no);
-    struct app *app = of_books ? NULL : directory_app_by_no(o->options.directory, n->app_no);
+        n->account_no ? directory_partner_by_no(directory, n->account_no) : NULL;
+    struct app *app = n->app_no ? directory_app_by_no(directory, n->app_no) : NULL;
     if (n->is == n->told) {
         notice_consider(n);
-    } else if (n->waiting.status == STORE_OK && (of_books || (partner && app))) {
+    } else if (n->waiting.status == STORE_OK && (partner || !n->account_no) &&
+               (app || !n->app_no)) {
         notice_compose(n, partner, app, o->options.env, o->options.public_url);
         n->may_have_arrived = false;
         n->step = NOTICE_SAVING;
@@ -203,7 +201,7 @@ static void waiting_known(struct task *task)
         notice_free(n);
     else
         compose(n);
-    end_when_quiet(o);
+    operations_end_when_quiet(o);
 }
 
 static void ask_waiting(struct notice *n)
@@ -243,7 +241,7 @@ static void saved(struct task *task)
     }
     if (again)
         save(n);
-    end_when_quiet(o);
+    operations_end_when_quiet(o);
 }
 
 /* --- sending -----------------------------------------------------------------------------------
@@ -281,7 +279,6 @@ static void message_ended(struct notice *n, const struct message_end *end)
 {
     CHECK_MAGIC(n, NOTICE_MAGIC);
     struct operations *o = n->operations;
-    o->sending[n->channel]--;
     n->step = NOTICE_READY;
     if (n->is_unlinked) {
         notice_free(n); /* another node says how it goes on */
@@ -305,26 +302,36 @@ static void message_ended(struct notice *n, const struct message_end *end)
         else
             operations_set_due(o, n, wait_after(n->tries));
     }
-    end_when_quiet(o);
+    operations_end_when_quiet(o);
 }
 
 static void exchanged(struct exchange *x)
 {
-    message_ended(CONTAINER_OF(x, struct notice, x),
-                  &(struct message_end){
-                      .good = x->class == ATTEMPT_OK,
-                      .class = attempt_class_name(x->class),
-                      .detail = x->detail,
-                      .retry_after_ms =
-                          x->retry_after_ms < 0 ? 0 : schedule_retry_after_ms(x->retry_after_ms)});
+    struct notice *n = CONTAINER_OF(x, struct notice, x);
+    n->operations->sending[OPERATIONS_BY_WEBHOOK]--;
+    message_ended(n, &(struct message_end){.good = x->class == ATTEMPT_OK,
+                                           .class = attempt_class_name(x->class),
+                                           .detail = x->detail,
+                                           .retry_after_ms =
+                                               x->retry_after_ms < 0
+                                                   ? 0
+                                                   : schedule_retry_after_ms(x->retry_after_ms)});
 }
 
 static void mailed(struct task *task)
 {
     struct notice *n = CONTAINER_OF(task, struct notice, mail.done);
-    message_ended(n, &(struct message_end){.good = n->mail.good,
-                                           .class = n->mail.good ? "ok" : "smtp",
-                                           .detail = n->mail.good ? "" : n->mail.why});
+    struct message_end end = {.good = n->mail.good,
+                              .class = n->mail.good ? "ok" : "smtp",
+                              .detail = n->mail.good ? "" : n->mail.why};
+    n->operations->sending[OPERATIONS_BY_MAIL]--;
+    for (struct notice *with = n->with, *next; with; with = next) {
+        next = with->with;
+        with->with = NULL;
+        message_ended(with, &end);
+    }
+    n->with = NULL;
+    message_ended(n, &end); /* the last one: it has the sentence */
 }
 
 static void begin_try(struct notice *n)
@@ -336,7 +343,6 @@ static void begin_try(struct notice *n)
     }
     n->may_have_arrived = true;
     n->step = NOTICE_SENDING;
-    o->sending[n->channel]++;
 }
 
 static void send_webhook(struct notice *n, const struct recipient *to)
@@ -350,13 +356,19 @@ static void send_webhook(struct notice *n, const struct recipient *to)
     n->x.connect_timeout_ms = CONNECT_TIMEOUT_MS;
     n->x.done = exchanged;
     begin_try(n);
+    o->sending[n->channel]++;
     sender_start(o->sender, &n->x);
 }
 
 static void send_mail(struct notice *n, const struct recipient *to)
 {
     struct operations *o = n->operations;
-    struct str text = buf_str(&n->body), subject = str_cut(&text, '\n');
+    struct str public_url = str_trim_end(o->options.public_url, '/');
+    digest_gather(o, n);
+    buf_clear(&n->headers);
+    if (to->is_partner && public_url.p)
+        buf_printf(&n->headers, "%.*s/alerts", STR_ARG(public_url));
+    struct str text = buf_str(n->with ? &n->digest : &n->body), subject = str_cut(&text, '\n');
     snprintf(n->mail_to, sizeof n->mail_to, "%s", to->to);
     n->mail = (struct mail){
         .done.run = mailed,
@@ -365,10 +377,13 @@ static void send_mail(struct notice *n, const struct recipient *to)
         .to = n->mail_to,
         .subject = subject,
         .text = text,
-        .id = n->id,
+        .id = n->with ? n->digest_id : n->id,
         .wall_ms = n->owed_ms,
+        .settings_url = n->headers.n ? buf_str(&n->headers) : STR_NONE,
     };
-    begin_try(n);
+    for (struct notice *each = n; each; each = each->with)
+        begin_try(each);
+    o->sending[n->channel]++;
     mailer_send(o->options.mailer, &n->mail);
 }
 
@@ -397,17 +412,6 @@ static bool is_recipient_busy(const struct operations *o, const struct notice *a
     return false;
 }
 
-/* Repetitions do not count, nor does one that is given up for a later state meanwhile. */
-static bool has_mailed_enough(const struct operations *o, const struct notice *as)
-{
-    int mails = 0;
-    if (as->channel != OPERATIONS_BY_MAIL || as->tries > 0)
-        return false;
-    for (const struct notice *n = o->notices; n && mails < MAILS_MOST; n = n->next)
-        mails += recipient_is_same(n, as) && n->last_mono_ms > now_mono(o) - MAILS_MS;
-    return mails == MAILS_MOST;
-}
-
 /* Nobody has seen the message, and it says what is no longer so. */
 static void withdraw(struct notice *n)
 {
@@ -426,8 +430,9 @@ static void try_ready(struct notice *n)
     }
     if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_recipient_busy(o, n))
         return;
-    if (has_mailed_enough(o, n))
-        n->due_mono_ms = now_mono(o) + MAILS_LATER_MS;
+    int64_t wait_ms = digest_wait_ms(o, n);
+    if (wait_ms > 0)
+        n->due_mono_ms = now_mono(o) + wait_ms;
     else
         send_message(n);
 }
@@ -501,9 +506,30 @@ void operations_start(struct operations *o)
         o->timer_set = true;
         loop_timer_set(o->loop, &o->timer, env_mono_ms(o->options.env) + TICK_MS);
     }
+    statements_start(o);
     o->running = true;
     ASSERT(pthread_create(&o->thread, NULL, run, o) == 0);
     pthread_setname_np(o->thread, "operations");
+}
+
+static void change_on_loop(struct task *task)
+{
+    struct operations_change *change = CONTAINER_OF(task, struct operations_change, task);
+    struct operations *o = change->operations;
+    o->options.operator_url = change->operator_url;
+    o->options.operator_email = change->operator_email;
+    o->options.spacing_ms = change->spacing_ms;
+    if (change->rules)
+        sender_change(o->sender, change->rules, change->tls);
+    executor_post(change->reply_to, &change->done);
+}
+
+void operations_change(struct operations *o, struct operations_change *change)
+{
+    CHECK_MAGIC(o, OPERATIONS_MAGIC);
+    change->operations = o;
+    change->task.run = change_on_loop;
+    executor_post(loop_executor(o->loop), &change->task);
 }
 
 static void stop_on_loop(struct task *task)
@@ -511,10 +537,11 @@ static void stop_on_loop(struct task *task)
     struct operations *o = CONTAINER_OF(task, struct operations, stop_task);
     o->stopping = true;
     loop_timer_clear(o->loop, &o->timer);
+    loop_timer_clear(o->loop, &o->statements.timer);
     for (struct notice *n = o->notices; n; n = n->next)
         if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
             cancel(n); /* a mail under way ends soon: mailer_abort */
-    end_when_quiet(o);
+    operations_end_when_quiet(o);
 }
 
 void operations_stop(struct operations *o)

@@ -1,8 +1,9 @@
 /* Messages to partners about their endpoints: an endpoint is suspended, is disabled by a 410, works
- * again, its certificate expires. By an operational webhook, signed as Standard Webhooks, to the
- * partner's OperationsUrl (docs/partners/operations.md), and by e-mail to its OperationsEmail; each
- * of the two for itself, so that a URL that is down holds up no mail. And to the operator about
- * books that do not balance (docs/operators/books.md) and about endpoints that 410s have disabled.
+ * again, its certificate expires; and that a month's statement is final. By an operational webhook,
+ * signed as Standard Webhooks, to the partner's OperationsUrl (docs/partners/operations.md), and by
+ * e-mail to its OperationsEmail; each of the two for itself, so that a URL that is down holds up no
+ * mail. And to the operator about books that do not balance (docs/operators/books.md), about
+ * endpoints that 410s have disabled and about the listener's certificate.
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
@@ -25,17 +26,21 @@
 enum operations_topic {
     OPERATIONS_OF_HEALTH = 0,
     OPERATIONS_OF_CERTIFICATE = 1,
-    OPERATIONS_OF_BOOKS = 2,    /* the operator's: account, app and kind are 0 */
-    OPERATIONS_OF_DISABLED = 3, /* the operator's: an endpoint that 410s have disabled */
+    OPERATIONS_OF_BOOKS = 2,     /* the operator's: account, app and kind are 0 */
+    OPERATIONS_OF_DISABLED = 3,  /* the operator's: an endpoint that 410s have disabled */
+    OPERATIONS_OF_LISTENER = 4,  /* the operator's: the listener's certificate; as books */
+    OPERATIONS_OF_STATEMENT = 5, /* of an account: app and kind are 0 */
 };
+#define OPERATIONS_TOPICS 6
 enum operations_state {
     OPERATIONS_WELL = 0,
     OPERATIONS_SUSPENDED = 1,
     OPERATIONS_DISABLED = 2,
     OPERATIONS_EXPIRING = 3,
     OPERATIONS_BOOKS_WRONG = 4,
+    OPERATIONS_STATEMENT_READY = 5,
 };
-#define OPERATIONS_STATES 5
+#define OPERATIONS_STATES 6
 
 /* How a message goes; stored: append only. */
 enum operations_channel { OPERATIONS_BY_WEBHOOK = 0, OPERATIONS_BY_MAIL = 1 };
@@ -48,6 +53,7 @@ struct operations_event {
     enum operations_state state;
     int64_t expires_ms; /* wall; of the certificate */
     int64_t since_ms;   /* wall */
+    int32_t month;      /* its first day; of the statement */
     /* The last failure; error_ms 0: none is known. */
     enum attempt_class class;
     int status;
@@ -77,6 +83,18 @@ void operations_refresh(struct operations *o, struct str id, struct str document
 /* Makes the sender. On failure *ret_why is a malloc'ed sentence. */
 MUST_CHECK bool operations_prepare(struct operations *o, const struct sender_options *sender,
                                    char **ret_why);
+/* What a running daemon takes at SIGHUP. Valid until `done`, when nothing of before is used any
+ * more. Any thread, after the start. */
+struct operations_change {
+    struct task task, done; /* task: its own */
+    struct executor *reply_to;
+    struct str operator_url, operator_email; /* as in operations_options */
+    int64_t spacing_ms;
+    const struct destination_rules *rules; /* NULL: connections and whom they trust stay */
+    struct ssl_ctx_st *tls;                /* as sender_change */
+    struct operations *operations;         /* its own */
+};
+void operations_change(struct operations *o, struct operations_change *change);
 void operations_start(struct operations *o); /* begins to send; after the store has started */
 /* Any thread, never blocks. Well: only of interest where something else was told. */
 void operations_tell(struct operations *o, const struct operations_event *event);

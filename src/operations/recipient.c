@@ -18,7 +18,8 @@ static void take_secrets(struct recipient *ret, const struct partner *partner, i
 
 static bool is_operators(enum operations_topic topic)
 {
-    return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED;
+    return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED ||
+           topic == OPERATIONS_OF_LISTENER;
 }
 
 /* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
@@ -42,6 +43,7 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
     struct partner *partner =
         is_operators(n->topic) ? NULL : directory_partner_by_no(options->directory, n->account_no);
     struct str to = address_of(options, n->topic, n->channel, partner);
+    ret->is_partner = partner != NULL;
     if (partner)
         take_secrets(ret, partner, now_ms);
     else

@@ -7,6 +7,7 @@ struct recipient {
     char to[LIMIT_URL_BYTES + 1]; /* a URL or an address; empty: nobody wants to know any more */
     char secrets[LIVE_SECRETS_MOST][SECRET_TEXT_MAX];
     size_t secret_count;
+    bool is_partner; /* who can change the address */
 };
 
 void recipient_find(struct recipient *ret, const struct operations_options *options,

@@ -11,6 +11,19 @@
 
 #define OPERATIONS_MAGIC 0x0BE7A710u
 
+/* The account whose statement of the last closed month is looked at: see statements.c. */
+struct statement_tour {
+    struct timer timer;
+    int32_t month, last_day; /* its first and last day; month 0: none was looked at */
+    bool under_way, again;   /* again: some were not final */
+    int64_t again_mono_ms;
+    uint32_t account_no; /* 0: at the first */
+    struct report_query any;
+    struct callback_count waiting;
+};
+
+#define MAILS_MS (INT64_C(60) * 60 * 1000) /* at most so many in it: digest.c */
+
 struct operations {
     uint32_t magic;
     struct operations_options options;
@@ -26,6 +39,7 @@ struct operations {
     bool timer_set, stopping;
     struct task stop_task;
     atomic_llong sent, failed, given_up, owed;
+    struct statement_tour statements;
     atomic_llong known; /* endpoints not well, and news of such on their way */
 };
 
@@ -37,6 +51,20 @@ void operations_unlink(struct operations *o, struct notice **at);
 
 /* Whether this node sends what it owes. */
 bool notice_is_ours(const struct notice *n);
+
+/* When it is stopping and nothing is under way any more. */
+void operations_end_when_quiet(struct operations *o);
+
+/* How long its mail waits so that whom it goes to is not flooded; 0: it goes now. */
+int64_t digest_wait_ms(const struct operations *o, const struct notice *as);
+/* Chains those to n whose messages can go in the same mail, and makes its `digest` of them. */
+void digest_gather(struct operations *o, struct notice *n);
+
+/* The notice that such news would go into; NULL: there is none. */
+struct notice *operations_find(const struct operations *o, const struct operations_event *e,
+                               enum operations_channel channel);
+void operations_take_news(struct operations *o, const struct operations_event *e);
+void statements_start(struct operations *o);
 
 /* Begins or ends what is owed, as its endpoint is now. */
 void notice_consider(struct notice *n);
