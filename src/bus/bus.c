@@ -12,51 +12,23 @@
 #include "base/alloc.h"
 #include "base/log.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #define BUS_MAGIC 0xB0500001u
 #define POLL_MS 200
 #define RETRY_MS 500
-#define LEAVE_MS 3000
 #define WAITING_MOST 1000
 #define WAITING_BYTES_MOST (512 << 10)
 
 /* --- what librdkafka says --------------------------------------------------------------------- */
 
-void bus_set_connected(struct bus *b)
-{
-    if (b->is_away)
-        log_info("kafka_connected");
-    b->is_away = false;
-    b->said = RD_KAFKA_RESP_ERR_NO_ERROR;
-}
-
-/* Connections come and go one by one: only that none is left is worth a warning. */
 static void on_error(rd_kafka_t *rk, int code, const char *reason, void *context)
 {
     struct bus *b = context;
     (void)rk;
-    if (code == RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN) {
-        if (!b->is_away)
-            log_warning("kafka_away", LOG_C("reason", *b->away_reason ? b->away_reason : reason));
-        b->is_away = true;
+    broker_link_error(&b->link, code, reason);
+    if (b->link.is_away)
         atomic_store(&b->numbers.brokers_up, 0);
-    } else if (code == RD_KAFKA_RESP_ERR__TRANSPORT || code == RD_KAFKA_RESP_ERR__RESOLVE ||
-               code == RD_KAFKA_RESP_ERR__TIMED_OUT) {
-        snprintf(b->away_reason, sizeof b->away_reason, "%s", reason);
-    } else if ((int)b->said != code) {
-        b->said = (rd_kafka_resp_err_t)code;
-        log_warning("kafka_error", LOG_C("reason", reason));
-    }
-}
-
-/* From librdkafka's threads: what matters comes as an error, too. */
-static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)
-{
-    (void)rk;
-    (void)level;
-    log_debug("kafka_log", LOG_C("facility", facility), LOG_C("text", text));
 }
 
 static bool is_of_rebalance(rd_kafka_resp_err_t error)
@@ -144,7 +116,7 @@ static void on_rebalance(rd_kafka_t *rk, rd_kafka_resp_err_t error,
     struct bus *b = context;
     bool is_assigned = error == RD_KAFKA_RESP_ERR__ASSIGN_PARTITIONS;
     if (is_assigned) {
-        bus_set_connected(b);
+        broker_link_up(&b->link);
         rd_kafka_assign(rk, partitions);
     } else {
         group_drop(b);
@@ -239,23 +211,6 @@ static void take_waiting(struct bus *b)
         set_paused(b, false, NULL);
 }
 
-static void leave(struct bus *b)
-{
-    int64_t until_ms = env_mono_ms(b->options.env) + LEAVE_MS;
-    b->is_committing = false;
-    commit(b);
-    rd_kafka_queue_t *queue = rd_kafka_queue_get_consumer(b->consumer);
-    rd_kafka_error_t *error = rd_kafka_consumer_close_queue(b->consumer, queue);
-    while (!error && !rd_kafka_consumer_closed(b->consumer) &&
-           env_mono_ms(b->options.env) < until_ms) {
-        poll_message(b, 20);
-        free_messages(b, b->waiting_count);
-    }
-    if (error)
-        rd_kafka_error_destroy(error);
-    rd_kafka_queue_destroy(queue);
-}
-
 static void *run(void *context)
 {
     struct bus *b = context;
@@ -267,7 +222,9 @@ static void *run(void *context)
     }
     group_drop(b);
     free_messages(b, b->waiting_count);
-    leave(b);
+    b->is_committing = false;
+    commit(b);
+    broker_link_leave(b->consumer, b->options.env);
     return NULL;
 }
 
@@ -280,8 +237,8 @@ static void set_callbacks(struct bus *b, struct bus_config *config)
     rd_kafka_conf_set_rebalance_cb(config->consumer, on_rebalance);
     rd_kafka_conf_set_offset_commit_cb(config->consumer, on_committed);
     rd_kafka_conf_set_stats_cb(config->consumer, bus_take_statistics);
-    rd_kafka_conf_set_log_cb(config->consumer, on_log);
-    rd_kafka_conf_set_log_cb(config->producer, on_log);
+    rd_kafka_conf_set_log_cb(config->consumer, broker_link_log);
+    rd_kafka_conf_set_log_cb(config->producer, broker_link_log);
 }
 
 static bool connect_clients(struct bus *b, char **ret_why)
@@ -310,6 +267,7 @@ struct bus *bus_new(const struct bus_options *options, char **ret_why)
     struct bus *b = xcalloc(1, sizeof *b);
     b->magic = BUS_MAGIC;
     b->options = *options;
+    b->link.side = "intake";
     waiter_init(&b->waiter);
     b->intake = intake_new(options->directory, options->hash_secret);
     if (connect_clients(b, ret_why))

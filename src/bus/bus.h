@@ -15,8 +15,9 @@
 #include "store/store.h"
 
 struct bus_settings {
-    const char *topics;      /* separated by commas; NULL: there is no intake from Kafka */
-    const char *config_file; /* lines of `name=value` as librdkafka knows them */
+    const char *topics;        /* separated by commas; NULL: there is no intake from Kafka */
+    const char *rewards_topic; /* NULL: the rewards feed is not written to Kafka */
+    const char *config_file;   /* lines of `name=value` as librdkafka knows them */
 };
 
 /* Whether the topics and the file can be used, without a network. *ret_why is malloc'ed. */

@@ -11,24 +11,38 @@
 
 #define DEAD_LETTER_NAME "errors.deadletterqueue.topic.name" /* as Kafka Connect names it */
 #define DEAD_LETTER_TOPIC "postbackd-dead-letters"
+#define CURSORS_NAME "offset.storage.topic" /* as well */
+#define CURSORS_TOPIC "postbackd-rewards-cursors"
+#define TRANSACTIONAL_NAME "transactional.id"
+#define TRANSACTIONAL_ID "postbackd-rewards"
 #define ERROR_BYTES 512
 #define TOPIC_BYTES_MOST 249
 
-/* What holds where the file says nothing. */
-static const char *const defaults[][2] = {
-    {"client.id", "postbackd"},         {"group.id", "postbackd"},
-    {"statistics.interval.ms", "5000"}, {"queued.max.messages.kbytes", "16384"},
-    {"message.max.bytes", "9437184"}, /* of a dead letter: what a message may have, and headers */
-    {"message.timeout.ms", "10000"},  /* of dead letters: then they are tried anew */
+struct property {
+    const char *name, *value;
 };
 
-/* What always holds. */
-static const char *const fixed[][2] = {
+/* What holds where the file says nothing. */
+static const struct property defaults[] = {
+    {"client.id", "postbackd"},
+    {"group.id", "postbackd"},
+    {"statistics.interval.ms", "5000"},
+    {"queued.max.messages.kbytes", "16384"},
+    {"message.max.bytes", "9437184"}, /* of a dead letter: what a message may have, and headers */
+    {"message.timeout.ms", "10000"},  /* of dead letters: then they are tried anew */
+    {0},
+};
+
+/* What always holds: of both consumers, and of the one that reads cursors. */
+static const struct property of_consumers[] = {
     {"enable.auto.commit", "false"},
     {"enable.auto.offset.store", "false"},
     {"auto.offset.reset", "earliest"},
     {"partition.assignment.strategy", "range,roundrobin"},
+    {0},
 };
+static const struct property of_reader[] = {
+    {"isolation.level", "read_committed"}, {"enable.partition.eof", "true"}, {0}};
 
 static const struct {
     const char *name, *why;
@@ -38,10 +52,9 @@ static const struct {
     {"auto.offset.reset", "it is earliest: events that were read before are duplicates"},
     {"partition.assignment.strategy", "it is range,roundrobin"},
     {"group.protocol", "it is classic"},
-    {"acks", "a dead letter counts once all in-sync replicas have it"},
-    {"request.required.acks", "a dead letter counts once all in-sync replicas have it"},
+    {"acks", "a message counts once all in-sync replicas have it"},
+    {"request.required.acks", "a message counts once all in-sync replicas have it"},
     {"delivery.report.only.error", "each dead letter is waited for"},
-    {"transactional.id", "dead letters are not written in transactions"},
 };
 
 static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, char **ret_why)
@@ -51,6 +64,23 @@ static bool set(rd_kafka_conf_t *conf, const char *name, const char *value, char
         return true;
     *ret_why = xstrdup(why);
     return false;
+}
+
+static void set_all(rd_kafka_conf_t *conf, const struct property *p)
+{
+    char *why = NULL;
+    for (; p->name; p++)
+        ASSERT(set(conf, p->name, p->value, &why));
+}
+
+/* What is no client's, or not every client's. */
+static char **find_own(struct bus_config *c, struct str name)
+{
+    if (str_is(name, DEAD_LETTER_NAME))
+        return &c->dead_letters;
+    if (str_is(name, CURSORS_NAME))
+        return &c->cursors;
+    return str_is(name, TRANSACTIONAL_NAME) ? &c->transactional_id : NULL;
 }
 
 static bool set_line(struct bus_config *c, struct str name, struct str value, char **ret_why)
@@ -67,9 +97,13 @@ static bool set_line(struct bus_config *c, struct str name, struct str value, ch
     }
     char *name_c = xprintf("%.*s", STR_ARG(name)), *value_c = xprintf("%.*s", STR_ARG(value));
     bool good = true;
-    if (str_is(name, DEAD_LETTER_NAME)) {
-        free(c->dead_letters);
-        c->dead_letters = value_c;
+    char **own = find_own(c, name);
+    if (own && !value.n) {
+        *ret_why = xprintf("%s has no value", name_c);
+        good = false;
+    } else if (own) {
+        free(*own);
+        *own = value_c;
         value_c = NULL;
     } else {
         good = set(c->consumer, name_c, value_c, ret_why);
@@ -107,7 +141,7 @@ static bool read_file(struct bus_config *c, const char *path, char **ret_why)
 {
     FILE *file = path ? fopen(path, "re") : NULL;
     if (!path) {
-        *ret_why = xstrdup("intake: --kafka-config is needed, too, with bootstrap.servers.");
+        *ret_why = xstrdup("--kafka-config is needed, too, with bootstrap.servers.");
         return false;
     }
     if (!file) {
@@ -153,33 +187,72 @@ static bool read_topics(struct bus_config *c, const char *topics, char **ret_why
     return true;
 }
 
+/* What reads a topic that it writes never ends. */
+static bool check_rewards_topic(const struct bus_config *c, const char *topic, char **ret_why)
+{
+    const char *const names[] = {topic, c->cursors}, *wrong = NULL;
+    for (size_t i = 0; i < ARRAY_LEN(names) && !wrong; i++) {
+        bool is_read = c->topics && rd_kafka_topic_partition_list_find(c->topics, names[i],
+                                                                       RD_KAFKA_PARTITION_UA);
+        if (!is_topic(str_of(names[i])))
+            wrong = "is not the name of a topic";
+        else if (is_read || strcmp(names[i], c->dead_letters) == 0 ||
+                 strcmp(names[i], names[!i]) == 0)
+            wrong = "is a topic for something else";
+        if (wrong)
+            *ret_why = xprintf("rewards-feed: kafka:%s: `%s` %s.", topic, names[i], wrong);
+    }
+    return !wrong;
+}
+
+static void make_clients(struct bus_config *c)
+{
+    const struct property reader[] = {
+        {"group.id", c->transactional_id}, {"statistics.interval.ms", "0"}, {0}};
+    const struct property writer[] = {{TRANSACTIONAL_NAME, c->transactional_id},
+                                      {"enable.idempotence", "true"},
+                                      {"statistics.interval.ms", "0"},
+                                      {0}};
+    const struct property silent[] = {{"statistics.interval.ms", "0"}, {0}};
+    c->producer = rd_kafka_conf_dup(c->consumer);
+    c->reader = rd_kafka_conf_dup(c->consumer);
+    c->writer = rd_kafka_conf_dup(c->consumer);
+    set_all(c->consumer, of_consumers);
+    set_all(c->producer, silent);
+    set_all(c->reader, of_consumers);
+    set_all(c->reader, of_reader);
+    set_all(c->reader, reader);
+    set_all(c->writer, writer);
+}
+
 void bus_config_free(struct bus_config *c)
 {
-    if (c->consumer)
-        rd_kafka_conf_destroy(c->consumer);
-    if (c->producer)
-        rd_kafka_conf_destroy(c->producer);
+    rd_kafka_conf_t *const confs[] = {c->consumer, c->producer, c->reader, c->writer};
+    for (size_t i = 0; i < ARRAY_LEN(confs); i++)
+        if (confs[i])
+            rd_kafka_conf_destroy(confs[i]);
     if (c->topics)
         rd_kafka_topic_partition_list_destroy(c->topics);
     free(c->dead_letters);
+    free(c->cursors);
+    free(c->transactional_id);
     *c = (struct bus_config){0};
 }
 
 bool bus_config_read(struct bus_config *ret, const struct bus_settings *s, char **ret_why)
 {
     struct bus_config c = {.consumer = rd_kafka_conf_new(),
-                           .dead_letters = xstrdup(DEAD_LETTER_TOPIC)};
-    char *why = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
-        ASSERT(set(c.consumer, defaults[i][0], defaults[i][1], &why));
-    if (!read_file(&c, s->config_file, ret_why) || !read_topics(&c, s->topics, ret_why)) {
+                           .dead_letters = xstrdup(DEAD_LETTER_TOPIC),
+                           .cursors = xstrdup(CURSORS_TOPIC),
+                           .transactional_id = xstrdup(TRANSACTIONAL_ID)};
+    set_all(c.consumer, defaults);
+    if (!read_file(&c, s->config_file, ret_why) ||
+        (s->topics && !read_topics(&c, s->topics, ret_why)) ||
+        (s->rewards_topic && !check_rewards_topic(&c, s->rewards_topic, ret_why))) {
         bus_config_free(&c);
         return false;
     }
-    c.producer = rd_kafka_conf_dup(c.consumer);
-    ASSERT(set(c.producer, "statistics.interval.ms", "0", &why)); /* nobody would read them */
-    for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
-        ASSERT(set(c.consumer, fixed[i][0], fixed[i][1], &why));
+    make_clients(&c);
     *ret = c;
     return true;
 }

@@ -71,7 +71,8 @@ static void read_message(struct bus *b, const rd_kafka_message_t *m, int64_t now
 
 struct catch_up {
     struct task task;
-    struct bus *bus;
+    struct control *control;
+    struct waiter *waiter;
     int64_t asked_mono_ms;
     enum store_status status;
 };
@@ -79,18 +80,19 @@ struct catch_up {
 static void run_catch_up(struct task *task)
 {
     struct catch_up *c = CONTAINER_OF(task, struct catch_up, task);
-    c->status = control_catch_up_since(c->bus->control, c->asked_mono_ms);
+    c->status = control_catch_up_since(c->control, c->asked_mono_ms);
     task->run = waiter_wake;
-    executor_post(&c->bus->waiter.executor, task);
+    executor_post(&c->waiter->executor, task);
 }
 
-static enum store_status catch_up(struct bus *b)
+enum store_status bus_catch_up(struct control *control, struct waiter *waiter, struct env *env)
 {
     struct catch_up c = {.task = {.run = run_catch_up, .owner = OWNER_EVENTS},
-                         .bus = b,
-                         .asked_mono_ms = env_mono_ms(b->options.env)};
-    control_post(b->control, &c.task);
-    waiter_wait(&b->waiter);
+                         .control = control,
+                         .waiter = waiter,
+                         .asked_mono_ms = env_mono_ms(env)};
+    control_post(control, &c.task);
+    waiter_wait(waiter);
     return c.status;
 }
 
@@ -195,7 +197,7 @@ enum store_status group_store(struct bus *b)
     struct read_message *read = read_messages(b, &n, &doubt, &batch);
     if (doubt && store_leases(b->options.store)) {
         group_drop(b);
-        status = catch_up(b);
+        status = bus_catch_up(b->control, &b->waiter, b->options.env);
         read = read_messages(b, &n, &doubt, &batch);
     }
     if (status == STORE_OK)

@@ -11,14 +11,33 @@
 
 /* --- the settings, read ----------------------------------------------------------------------- */
 
+/* A client that is made of a rd_kafka_conf_t takes it: then NULL. */
 struct bus_config {
-    rd_kafka_conf_t *consumer, *producer; /* a client that is made of one takes it: then NULL */
+    rd_kafka_conf_t *consumer, *producer; /* of the intake, and of its dead letters */
     char *dead_letters;                   /* the topic */
     rd_kafka_topic_partition_list_t *topics;
+    rd_kafka_conf_t *reader, *writer; /* of the rewards feed: of its cursors, and of all of it */
+    char *cursors;                    /* the topic */
+    char *transactional_id;
 };
 MUST_CHECK bool bus_config_read(struct bus_config *ret, const struct bus_settings *settings,
                                 char **ret_why);
 void bus_config_free(struct bus_config *config);
+
+/* --- how a client is connected ---------------------------------------------------------------- */
+
+struct broker_link {
+    const char *side;         /* intake or rewards_feed, for the log */
+    bool is_away;             /* no broker is reached, and the log has it */
+    char away_reason[256];    /* the latest */
+    rd_kafka_resp_err_t said; /* the error that the log has last */
+};
+void broker_link_error(struct broker_link *link, int code, const char *reason);
+/* A broker is reached (again). */
+void broker_link_up(struct broker_link *link);
+void broker_link_log(const rd_kafka_t *rk, int level, const char *facility, const char *text);
+/* Leaves the group, so that others have its partitions at once; callbacks come. */
+void broker_link_leave(rd_kafka_t *consumer, struct env *env);
 
 /* --- dead letters ----------------------------------------------------------------------------- */
 
@@ -43,6 +62,9 @@ void dead_letters_free(struct dead_letters *to);
  * librdkafka's) says why; those that are, are marked. Nothing of the letters is used afterwards. */
 MUST_CHECK bool dead_letters_write(struct dead_letters *to, struct letter *letters, size_t count,
                                    const atomic_bool *stopping, const char **ret_why);
+
+/* Takes in what other nodes have changed of accounts, on the control thread, and waits for it. */
+enum store_status bus_catch_up(struct control *control, struct waiter *waiter, struct env *env);
 
 /* --- messages that are taken together --------------------------------------------------------- */
 
@@ -70,11 +92,9 @@ struct bus {
     rd_kafka_message_t **waiting; /* in the order of their coming */
     size_t waiting_count, waiting_room;
     struct group group;
-    bool is_committing;       /* the answer to a commit is awaited */
-    bool is_uncommitted;      /* something is done with that no commit has been asked for */
-    bool is_away;             /* no broker is reached, and the log has it */
-    char away_reason[256];    /* the latest */
-    rd_kafka_resp_err_t said; /* the error that the log has last */
+    bool is_committing;  /* the answer to a commit is awaited */
+    bool is_uncommitted; /* something is done with that no commit has been asked for */
+    struct broker_link link;
     struct {
         atomic_llong messages, dead_letters, partitions, lag, brokers_up;
         atomic_bool paused;
@@ -89,5 +109,3 @@ void group_drop(struct bus *bus);
 
 /* librdkafka's callback, context is the bus. Its JSON stays its own. */
 int bus_take_statistics(rd_kafka_t *consumer, char *json, size_t n, void *context);
-/* A broker is reached (again). */
-void bus_set_connected(struct bus *bus);

@@ -58,7 +58,7 @@ int bus_take_statistics(rd_kafka_t *consumer, char *json, size_t n, void *contex
         atomic_store(&b->numbers.brokers_up, up);
         atomic_store(&b->numbers.lag, sum_lags(json_member(all, "topics")));
         if (up > 0)
-            bus_set_connected(b);
+            broker_link_up(&b->link);
     }
     arena_free(&arena);
     return 0;

@@ -13,13 +13,19 @@
 struct dead_letters {
     rd_kafka_t *producer;
     char *topic;
-    const char *why; /* the latest failure's */
+    const char *why;  /* the latest failure's */
+    bool is_alone;    /* one letter is under way */
+    bool is_too_many; /* a batch was refused for its size: perhaps none of its letters is too large
+                       */
 };
 
-static void note_failure(struct dead_letters *to, struct letter *l, rd_kafka_resp_err_t error)
+static void note_failure(struct dead_letters *to, struct letter *l, rd_kafka_resp_err_t error,
+                         bool is_of_letter)
 {
-    if (error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE && l->cut < LETTER_BARE)
+    bool is_size = error == RD_KAFKA_RESP_ERR_MSG_SIZE_TOO_LARGE;
+    if (is_size && is_of_letter && l->cut < LETTER_BARE)
         l->cut++;
+    to->is_too_many |= is_size && !is_of_letter;
     if (error)
         to->why = rd_kafka_err2str(error);
 }
@@ -30,7 +36,7 @@ static void on_written(rd_kafka_t *rk, const rd_kafka_message_t *m, void *contex
     struct letter *l = m->_private;
     (void)rk;
     l->is_written = m->err == RD_KAFKA_RESP_ERR_NO_ERROR;
-    note_failure(to, l, m->err);
+    note_failure(to, l, m->err, to->is_alone);
 }
 
 struct dead_letters *dead_letters_new(struct bus_config *config, char **ret_why)
@@ -104,14 +110,14 @@ static void produce(struct dead_letters *to, struct letter *l)
         {.vtype = RD_KAFKA_VTYPE_KEY,
          .u.mem = {has_key ? l->of->key : NULL, has_key ? l->of->key_len : 0}},
         {.vtype = RD_KAFKA_VTYPE_VALUE,
-         .u.mem = {has_value ? (void *)(uintptr_t)l->value.p : NULL, has_value ? l->value.n : 0}},
+         .u.mem = {has_value ? str_bytes(l->value.p) : NULL, has_value ? l->value.n : 0}},
         {.vtype = RD_KAFKA_VTYPE_HEADERS, .u.headers = headers},
         {.vtype = RD_KAFKA_VTYPE_OPAQUE, .u.ptr = l},
     };
     rd_kafka_error_t *error = rd_kafka_produceva(to->producer, parts, ARRAY_LEN(parts));
     if (!error)
         return;
-    note_failure(to, l, rd_kafka_error_code(error));
+    note_failure(to, l, rd_kafka_error_code(error), true);
     rd_kafka_headers_destroy(headers);
     rd_kafka_error_destroy(error);
 }
@@ -125,6 +131,20 @@ static size_t count_left(const struct letter *letters, size_t count)
     return left;
 }
 
+static void write_round(struct dead_letters *to, struct letter *letters, size_t count,
+                        const atomic_bool *stopping)
+{
+    to->is_alone = count == 1;
+    for (size_t i = 0; i < count; i++)
+        if (!letters[i].is_written)
+            produce(to, &letters[i]);
+    while (rd_kafka_outq_len(to->producer) > 0) {
+        if (atomic_load(stopping))
+            rd_kafka_purge(to->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
+        rd_kafka_poll(to->producer, WAIT_MS);
+    }
+}
+
 /* Few enough that librdkafka's copies of their keys and headers are not many. */
 static bool write_some(struct dead_letters *to, struct letter *letters, size_t count,
                        const atomic_bool *stopping)
@@ -134,14 +154,10 @@ static bool write_some(struct dead_letters *to, struct letter *letters, size_t c
         return true;
     do {
         before = left;
-        for (size_t i = 0; i < count; i++)
-            if (!letters[i].is_written)
-                produce(to, &letters[i]);
-        while (rd_kafka_outq_len(to->producer) > 0) {
-            if (atomic_load(stopping))
-                rd_kafka_purge(to->producer, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-            rd_kafka_poll(to->producer, WAIT_MS);
-        }
+        to->is_too_many = false;
+        write_round(to, letters, count, stopping);
+        for (size_t i = 0; i < count && to->is_too_many && !atomic_load(stopping); i++)
+            write_round(to, &letters[i], 1, stopping);
         left = count_left(letters, count);
     } while (left > 0 && left < before && !atomic_load(stopping));
     return left == 0;

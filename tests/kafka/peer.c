@@ -3,11 +3,13 @@
  * each with a line `ok ...`; bytes are hexadecimal behind an x, `-` is none:
  *
  *   topic NAME PARTITIONS             of the mock cluster only
- *   produce TOPIC PARTITION VALUE [NAME=VALUE]...      ... its headers
+ *   produce TOPIC PARTITION KEY VALUE [NAME=VALUE]...  ... its headers
  *   fill TOPIC PARTITION BYTES        produces so many bytes of x
- *   read TOPIC PARTITION              `message OFFSET VALUE [NAME=VALUE]...`, from the first on
+ *   read TOPIC PARTITION              `message OFFSET KEY VALUE [NAME=VALUE]...`, from the first
+ *                                     on, that is committed (the mock cluster has all as committed)
  *   committed GROUP TOPIC PARTITION   answers the offset
- *   refuse CODE                       an error of Kafka for all that is produced; 0: none
+ *   refuse CODE [REQUESTS]            an error of Kafka for all that is produced, or only for so
+ *                                     many requests; 0: none
  *   down, up                          the broker */
 #include <errno.h>
 #include <librdkafka/rdkafka.h>
@@ -41,6 +43,7 @@ static rd_kafka_t *connect_to(rd_kafka_type_t type, const char *address, const c
         {"auto.offset.reset", "earliest"},
         {"enable.auto.commit", "false"},
         {"enable.partition.eof", "true"},
+        {"isolation.level", "read_committed"},
         {"fetch.wait.max.ms", "20"},
         {"log_level", "0"},
     };
@@ -75,30 +78,38 @@ static void *from_hex(char *text, size_t *ret_n)
     return text;
 }
 
-static void send_message(const char *topic, const char *partition, void *value, size_t n,
-                         rd_kafka_headers_t *headers)
+struct bytes {
+    void *p;
+    size_t n;
+};
+
+static void send_message(const char *topic, const char *partition, struct bytes key,
+                         struct bytes value, rd_kafka_headers_t *headers)
 {
     rd_kafka_resp_err_t error = rd_kafka_producev(
         producer, RD_KAFKA_V_TOPIC(topic),
-        RD_KAFKA_V_PARTITION((int32_t)strtol(partition, NULL, 10)), RD_KAFKA_V_VALUE(value, n),
-        RD_KAFKA_V_HEADERS(headers), RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
+        RD_KAFKA_V_PARTITION((int32_t)strtol(partition, NULL, 10)), RD_KAFKA_V_KEY(key.p, key.n),
+        RD_KAFKA_V_VALUE(value.p, value.n), RD_KAFKA_V_HEADERS(headers),
+        RD_KAFKA_V_MSGFLAGS(RD_KAFKA_MSG_F_COPY), RD_KAFKA_V_END);
     if (error || rd_kafka_flush(producer, WAIT_MS) != 0)
         fail("produce", rd_kafka_err2str(error));
     puts("ok");
 }
 
-static void produce(const char *topic, const char *partition, char *value, char **more)
+static void produce(char *const words[], char **more)
 {
     rd_kafka_headers_t *headers = rd_kafka_headers_new(4);
-    size_t n, of_header;
+    struct bytes key, value;
+    size_t of_header;
     for (char *word; (word = strtok_r(NULL, " ", more));) {
         char *equals = strchr(word, '=');
         *equals = '\0';
         void *bytes = from_hex(equals + 1, &of_header);
         rd_kafka_header_add(headers, word, -1, bytes, (ssize_t)of_header);
     }
-    void *bytes = from_hex(value, &n);
-    send_message(topic, partition, bytes, n, headers);
+    key.p = from_hex(words[2], &key.n);
+    value.p = from_hex(words[3], &value.n);
+    send_message(words[0], words[1], key, value, headers);
 }
 
 static void fill(const char *topic, const char *partition, const char *bytes)
@@ -106,7 +117,8 @@ static void fill(const char *topic, const char *partition, const char *bytes)
     size_t n = strtoul(bytes, NULL, 10);
     char *value = malloc(n);
     memset(value, 'x', n);
-    send_message(topic, partition, value, n, rd_kafka_headers_new(1));
+    send_message(topic, partition, (struct bytes){0}, (struct bytes){value, n},
+                 rd_kafka_headers_new(1));
     free(value);
 }
 
@@ -117,6 +129,8 @@ static void print_message(const rd_kafka_message_t *m)
     const void *value;
     size_t n;
     printf("message %lld ", (long long)m->offset);
+    print_hex(m->key, m->key_len);
+    putchar(' ');
     print_hex(m->payload, m->len);
     if (rd_kafka_message_headers(m, &headers) == 0)
         for (size_t i = 0; rd_kafka_header_get_all(headers, i, &name, &value, &n) == 0; i++) {
@@ -161,16 +175,16 @@ static void print_committed(const char *group, const char *topic, const char *pa
     rd_kafka_destroy(consumer);
 }
 
-static void refuse(const char *code)
+static void refuse(const char *code, const char *requests)
 {
     static rd_kafka_resp_err_t errors[10000];
-    errors[0] = (rd_kafka_resp_err_t)strtol(code, NULL, 10);
-    for (size_t i = 1; i < sizeof errors / sizeof errors[0]; i++)
-        errors[i] = errors[0];
+    size_t most = sizeof errors / sizeof errors[0];
+    size_t count = requests ? strtoul(requests, NULL, 10) : most;
+    for (size_t i = 0; i < most; i++)
+        errors[i] = (rd_kafka_resp_err_t)strtol(code, NULL, 10);
     rd_kafka_mock_clear_request_errors(mock, PRODUCE);
     if (errors[0])
-        rd_kafka_mock_push_request_errors_array(mock, PRODUCE, sizeof errors / sizeof errors[0],
-                                                errors);
+        rd_kafka_mock_push_request_errors_array(mock, PRODUCE, count < most ? count : most, errors);
     puts("ok");
 }
 
@@ -185,12 +199,14 @@ static void set_down(bool down)
 
 static void obey(char *line)
 {
-    char *more = NULL, *verb = strtok_r(line, " \n", &more), *words[3] = {0};
+    char *more = NULL, *verb = strtok_r(line, " \n", &more), *words[4] = {0};
     size_t wanted = strcmp(verb, "down") == 0 || strcmp(verb, "up") == 0 ? 0 : 3;
     if (strcmp(verb, "topic") == 0 || strcmp(verb, "read") == 0)
         wanted = 2;
     if (strcmp(verb, "refuse") == 0)
         wanted = 1;
+    if (strcmp(verb, "produce") == 0)
+        wanted = 4;
     for (size_t i = 0; i < wanted; i++)
         if (!(words[i] = strtok_r(NULL, " \n", &more)))
             fail(verb, "a word is missing");
@@ -199,7 +215,7 @@ static void obey(char *line)
     if (strcmp(verb, "topic") == 0)
         puts("ok");
     else if (strcmp(verb, "produce") == 0)
-        produce(words[0], words[1], words[2], &more);
+        produce(words, &more);
     else if (strcmp(verb, "fill") == 0)
         fill(words[0], words[1], words[2]);
     else if (strcmp(verb, "read") == 0)
@@ -207,7 +223,7 @@ static void obey(char *line)
     else if (strcmp(verb, "committed") == 0)
         print_committed(words[0], words[1], words[2]);
     else if (strcmp(verb, "refuse") == 0)
-        refuse(words[0]);
+        refuse(words[0], strtok_r(NULL, " \n", &more));
     else
         set_down(strcmp(verb, "down") == 0);
 }
