@@ -2,12 +2,12 @@
 #include "api/account_routes.h"
 
 #include "accounts/render.h"
-#include "api/cursor.h"
 #include "api/internal.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
 #include "domain/negotiate.h"
+#include "services/cursor.h"
 
 #define LIST_DEFAULT 50
 

@@ -14,13 +14,13 @@
 
 #include "api/callback_filters.h"
 #include "api/callback_render.h"
-#include "api/cursor.h"
 #include "api/internal.h"
 #include "api/partner_walk.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
 #include "base/alloc.h"
+#include "services/cursor.h"
 
 #include <stdlib.h>
 

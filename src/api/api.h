@@ -12,6 +12,7 @@
 
 struct books_watch;
 struct bus;
+struct rewards_feed;
 struct certificate_watch;
 struct control;
 struct live;
@@ -35,7 +36,8 @@ struct api_options {
     struct link_mail *link_mail;
     struct oidc *oidc; /* identity providers */
     struct live *live;
-    struct bus *bus; /* NULL: no intake from Kafka */
+    struct bus *bus;                   /* NULL: no intake from Kafka */
+    struct rewards_feed *rewards_feed; /* NULL: none to Kafka */
     const struct hash_secret *hash_secret;
     const struct address *sources; /* egress addresses, said in /openapi.json */
     size_t source_count;

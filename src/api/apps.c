@@ -1,6 +1,7 @@
 /* Apps: their settings, and the Callback Secret. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
+#include "api/idempotency.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/slices.h"
@@ -42,7 +43,7 @@ static enum change_result rotate(struct mutation *m)
 
 static void render_created(struct mutation *m, struct json_writer *w)
 {
-    render_app(w, m->change.app, true);
+    render_app(w, m->change.app, !idempotency_made(m->c).p);
 }
 
 static void render_plain(struct mutation *m, struct json_writer *w)

@@ -109,7 +109,7 @@ static bool choose_coding(struct call *c, size_t body_bytes, struct buf *headers
     struct str accepted = http_header_list(c->r, "accept-encoding");
     bool packs = accept_coding(accepted) == CODING_GZIP &&
                  (body_bytes >= PACKED_BYTES_LEAST || accept_refuses_identity(accepted));
-    buf_add_c(headers, "Vary: Accept-Encoding\r\n");
+    buf_add_c(headers, "Vary: Accept, Accept-Encoding\r\n");
     if (packs)
         buf_add_c(headers, "Content-Encoding: gzip\r\n");
     return packs;

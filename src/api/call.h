@@ -21,6 +21,7 @@ struct parameter {
 
 struct route;
 struct user;
+struct idempotency_key;
 
 struct call {
     uint32_t magic;
@@ -43,6 +44,7 @@ struct call {
     struct { /* of the latest judgement of who asks (api/caller.h); status 0: they may */
         int status;
         const char *detail; /* literal */
+        const char *scope;  /* the one that lacks; NULL: another reason */
     } refusal;
 
     /* About what: set by the path or by partnerId; 0 where the route needs none. */
@@ -57,8 +59,9 @@ struct call {
     struct parameter parameters[CALL_PARAMETERS_MAX];
     size_t parameter_count;
     struct problems problems;
-    void *work;        /* the handler's own, between its steps */
-    bool rate_counted; /* `rate` is said in the answer's headers */
+    struct idempotency_key *idempotency_key; /* NULL: none, or of no use here */
+    void *work;                              /* the handler's own, between its steps */
+    bool rate_counted;                       /* `rate` is said in the answer's headers */
     struct rate_state rate;
     bool uses; /* has begun a use of its account, see services/account_limits.h */
     uint32_t used_account_no;

@@ -12,6 +12,7 @@
 #include "domain/request_format.h"
 #include "domain/signature.h"
 #include "send/request.h"
+#include "services/reward_json.h"
 
 /* A receiver may answer with thousands of short lines, which are looked at in pairs. */
 #define HEADER_LINES_SHOWN 200
@@ -155,30 +156,10 @@ static void masked_url(struct json_writer *w, const struct app *app, enum lane_k
     buf_free(&url);
 }
 
-/* The members that a callback and a reward have in common. */
 static void render_facts(struct call *c, struct json_writer *w, const struct callback_row *row,
                          const struct app *app)
 {
-    const struct event *e = &row->event;
-    struct client *client = directory_client_by_no(c->api->options.directory, e->client_no);
-    ASSERT(client); /* clients are never deleted */
-    json_key_string(w, "RewardId", e->event_id);
-    if (!c->account_no) /* of all partners */
-        json_key_string(w, "PartnerId", app->partner_id);
-    json_key_string(w, "AppId", app->id);
-    json_key_string(w, "ClientId", client->id);
-    client_unref(client);
-    json_key_string(w, "PanelistId", e->panelist_id);
-    json_key_c(w, "RewardType", event_type_name(e->type));
-    json_key_c(w, "State", callback_state_name(row->state));
-    json_key_c(w, "Reason", callback_reason_name(row->reason));
-    json_key_money(w, "Reward", e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
-    json_key_money(w, "RevenueAmount", e->revenue_micros, 2);
-    json_key_bool(w, "IsTest", e->is_test);
-    json_key_time(w, "Timestamp", e->occurred_ms);
-    json_key_time(w, "CreatedAt", e->accepted_ms);
-    if (e->original_reward_id.p)
-        json_key_string(w, "OriginalRewardId", e->original_reward_id);
+    reward_print_members(w, c->api->options.directory, row, app, !c->account_no);
 }
 
 static struct app *app_of(struct call *c, const struct callback_row *row)

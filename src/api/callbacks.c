@@ -5,7 +5,6 @@
 #include "api/callback_filters.h"
 #include "api/callback_render.h"
 #include "api/caller.h"
-#include "api/cursor.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/query.h"
@@ -13,6 +12,7 @@
 #include "api/slices.h"
 #include "domain/clock.h"
 #include "domain/negotiate.h"
+#include "services/cursor.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,7 @@
 #include "api/caller.h"
 
 #include "accounts/directory.h"
+#include "accounts/names.h"
 #include "api/internal.h"
 #include "api/person.h"
 #include "api/route.h"
@@ -68,17 +69,6 @@ static bool from_own_page(const struct call *c)
     return !c->person.user_id.p || (person_same_origin(c) && (reads || person_csrf_good(c)));
 }
 
-/* Everything for an admin; else the route's scope. What is the installation's, not one
- * partner's, takes an operator's key. */
-static bool authorized(const struct call *c)
-{
-    if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
-        return false;
-    if (c->route->flags & ROUTE_PERSON)
-        return c->person.user_id.p != NULL;
-    return call_may(c, (enum scope)c->route->scope);
-}
-
 static bool refuse(struct call *c, int status, const char *detail)
 {
     c->refusal.status = status;
@@ -86,10 +76,25 @@ static bool refuse(struct call *c, int status, const char *detail)
     return false;
 }
 
+/* Everything for an admin; else the route's scope. What is the installation's, not one
+ * partner's, takes an operator's key. */
+static bool authorized(struct call *c)
+{
+    if ((c->route->flags & ROUTE_OPERATOR) && !c->is_operator)
+        return refuse(c, 403, "This needs a key or a role of the operator.");
+    if (c->route->flags & ROUTE_PERSON)
+        return c->person.user_id.p || refuse(c, 403, "This needs a signed-in person, not a key.");
+    if (call_may(c, (enum scope)c->route->scope))
+        return true;
+    c->refusal.scope = scope_name(c->route->scope);
+    return refuse(c, 403, "");
+}
+
 bool caller_judge(struct call *c)
 {
     const struct api_options *o = &c->api->options;
     c->refusal.status = 0;
+    c->refusal.scope = NULL;
     if (c->route->flags & ROUTE_PUBLIC)
         return true;
     if (!authenticate(c))
@@ -110,16 +115,16 @@ bool caller_judge(struct call *c)
      */
     if (!c->is_operator && !c->person.acting && !partner_enabled(c, c->key_account_no))
         return refuse(c, 403, "This partner's account is disabled; its operator can enable it.");
-    if (!authorized(c))
-        return refuse(c, 403,
-                      c->route->flags & ROUTE_PERSON
-                          ? "This needs a signed-in person, not a key."
-                          : "The key or role does not have the scope that this request needs.");
-    return true;
+    return authorized(c);
 }
 
 void caller_answer_refusal(struct call *c)
 {
     ASSERT(c->refusal.status);
-    call_answer_problem(c, c->refusal.status, "%s", c->refusal.detail);
+    if (c->refusal.scope)
+        call_answer_problem(c, c->refusal.status,
+                            "The key or role does not have the scope %s, which this needs.",
+                            c->refusal.scope);
+    else
+        call_answer_problem(c, c->refusal.status, "%s", c->refusal.detail);
 }

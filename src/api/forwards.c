@@ -7,6 +7,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "base/limits.h"
+#include "domain/event.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static const struct field_rule rules[] = {
 
 static size_t copy(char *to, struct str text)
 {
-    if (text.n)
+    if (text.p)
         memcpy(to, text.p, text.n);
     return text.n;
 }
@@ -95,6 +96,8 @@ static void read_report(struct call *c, const struct json *object, struct forwar
         return;
     fields_required(&f, "RewardId");
     fields_text(&f, "RewardId", 1, sizeof ret->reward_id, &reward_id);
+    if (reward_id.p && !event_id_valid(reward_id))
+        problem_add(&c->problems, STR("RewardId"), "invalid", "no callback has such an id");
     if (told && told->type != JSON_NULL)
         fields_text(&f, "Detail", 0, sizeof ret->detail, &detail);
     fields_int_or_null(&f, "Status", STATUS_LEAST, STATUS_MOST, &status);

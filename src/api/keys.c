@@ -1,6 +1,7 @@
 /* API keys: made, listed and revoked; the text of a key is answered once, at creation. */
 #include "accounts/render.h"
 #include "api/account_routes.h"
+#include "api/idempotency.h"
 #include "api/internal.h"
 #include "api/route.h"
 #include "api/slices.h"
@@ -48,9 +49,11 @@ static enum change_result revoke(struct mutation *m)
 
 static void render_created(struct mutation *m, struct json_writer *w)
 {
-    log_info("key_made", LOG_STR("key", m->change.key->id), LOG_STR("by", m->c->key_id));
-    render_key(w, m->change.key, str_of(m->change.key_text), creator_shown(m->c, m->change.key),
-               false);
+    bool again = idempotency_made(m->c).p;
+    if (!again)
+        log_info("key_made", LOG_STR("key", m->change.key->id), LOG_STR("by", m->c->key_id));
+    render_key(w, m->change.key, again ? STR_NONE : str_of(m->change.key_text),
+               creator_shown(m->c, m->change.key), false);
 }
 
 void keys_post(struct call *c)

@@ -62,6 +62,8 @@ struct live *live_new(void)
 
 void live_free(struct live *live)
 {
+    if (!live)
+        return;
     CHECK_MAGIC(live, LIVE_MAGIC);
     pthread_mutex_destroy(&live->lock);
     live_tests_free(&live->tests);

@@ -5,6 +5,7 @@
 #include "api/route.h"
 #include "base/alloc.h"
 #include "bus/bus.h"
+#include "bus/rewards_feed.h"
 #include "http/access_log.h"
 #include "operations/operations.h"
 #include "services/books_watch.h"
@@ -384,6 +385,25 @@ static void print_bus(struct buf *to, const struct bus *bus)
         metric_print(to, &metrics[i]);
 }
 
+static void print_rewards_feed(struct buf *to, const struct rewards_feed *feed)
+{
+    struct rewards_feed_numbers n;
+    if (!feed)
+        return;
+    rewards_feed_get_numbers(feed, &n);
+    const struct metric metrics[] = {
+        {"postbackd_kafka_rewards_total", "counter", "Rewards that this node has written to Kafka.",
+         n.rewards},
+        {"postbackd_kafka_rewards_writing", "gauge", "1 at the node that writes rewards to Kafka.",
+         n.is_writing},
+        {"postbackd_kafka_rewards_behind_seconds", "gauge",
+         "At the node that writes: all that was accepted so long ago is in Kafka.",
+         n.behind_ms / 1000},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(metrics); i++)
+        metric_print(to, &metrics[i]);
+}
+
 static void print_accounts(struct buf *to, const struct api *api)
 {
     buf_add_c(to,
@@ -444,6 +464,7 @@ static void measured(struct task *task)
     print_certificates(&body, &certificates, m->query.overview.certificate_expires_ms,
                        call_now_ms(c));
     print_bus(&body, c->api->options.bus);
+    print_rewards_feed(&body, c->api->options.rewards_feed);
     print_http(&body);
     print_accounts(&body, c->api);
     print_responses(&body);

@@ -3,6 +3,7 @@
 
 #include "accounts/render.h"
 #include "api/caller.h"
+#include "api/idempotency.h"
 #include "api/internal.h"
 #include "base/limits.h"
 
@@ -21,13 +22,14 @@ struct actor call_actor(const struct call *c)
         .acting = c->person.acting,
         .peer = &c->r->peer,
         .request_id = c->r->request_id,
+        .idempotency_key = c->idempotency_key,
     };
 }
 
 bool call_judge_anew(struct control *control, struct call *c)
 {
     control_catch_up(control);
-    return caller_judge(c);
+    return caller_judge(c) && idempotency_judge(control, c);
 }
 
 /* --- changes asked for by calls ------------------------------------------------------------- */
@@ -101,14 +103,49 @@ static void print_answer(struct mutation *m)
     buf_printf(&m->c->headers, "ETag: %s\r\n", tag);
     if (m->location)
         buf_printf(&m->c->headers, "Location: %s%.*s\r\n", m->location, STR_ARG(m->change.id));
+    idempotency_print_header(m->c, &m->c->headers);
+}
+
+static int64_t number_of(const struct change *change)
+{
+    switch (change->kind) {
+    case ACCOUNT_PARTNER:
+        return idempotency_number(change->partner->account_no, change->partner->account_no);
+    case ACCOUNT_APP: return idempotency_number(0, change->app->app_no); /* never deleted */
+    case ACCOUNT_CLIENT:
+        return idempotency_number(change->client->account_no, change->client->client_no);
+    case ACCOUNT_KEY: return idempotency_number(change->key->account_no, change->key->key_no);
+    }
+    UNREACHABLE();
+}
+
+/* Of a repetition: answers with what the first one has made. */
+static enum change_result show_again(struct mutation *m)
+{
+    enum account_kind kind = (enum account_kind)m->c->idempotency_key->kind;
+    bool found = change_find(m->accounts, kind, idempotency_made(m->c), &m->change) == CHANGE_READY;
+    bool same = found && number_of(&m->change) == m->c->idempotency_key->number;
+    m->stored = STORE_OK;
+    if (same)
+        print_answer(m);
+    else
+        (void)idempotency_refuse_gone(m->c);
+    if (found)
+        change_free(m->accounts, &m->change);
+    return same ? CHANGE_READY : CHANGE_NOT_FOUND;
 }
 
 static void judge_and_keep(struct control *control, struct mutation *m)
 {
-    m->result = call_judge_anew(control, m->c) ? m->judge(m) : CHANGE_FORBIDDEN;
-    if (m->result != CHANGE_READY)
+    m->result = call_judge_anew(control, m->c) ? CHANGE_READY : CHANGE_FORBIDDEN;
+    bool again = m->result == CHANGE_READY && idempotency_made(m->c).p;
+    if (m->result == CHANGE_READY)
+        m->result = again ? show_again(m) : m->judge(m);
+    if (m->result != CHANGE_READY || again)
         return;
     struct actor by = call_actor(m->c);
+    if (m->c->idempotency_key)
+        m->c->idempotency_key->number = number_of(&m->change);
     m->stored = control_change(control, &by, m->action, &m->change);
     if (m->stored == STORE_OK && m->render)
         print_answer(m);

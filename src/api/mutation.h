@@ -10,8 +10,9 @@ uint32_t call_owner(const struct call *c);
 /* Who asks, for the audit log; valid as long as the call. */
 struct actor call_actor(const struct call *c);
 /* On the control thread, before anything that a call asks for is judged, and again after
- * STORE_STALE: takes in what other nodes have changed, then judges the caller anew. False:
- * c->refusal says why they may no more, and nothing may be changed for them. */
+ * STORE_STALE: takes in what other nodes have changed, then judges the caller anew, and
+ * the request's Idempotency-Key. False: c->refusal says why nothing may be changed for them. Else a
+ * repetition changes nothing either (api/idempotency.h). */
 MUST_CHECK bool call_judge_anew(struct control *control, struct call *c);
 
 /* One change asked for by a call; mutation_ask answers the call in every case. */

@@ -97,6 +97,8 @@ static void print_parameters(struct json_writer *w, const struct route *route)
         print_reference(w, "parameters", STR("IfMatch"));
     if (route->flags & ROUTE_VERSIONED && route->method == HTTP_GET)
         print_reference(w, "parameters", STR("IfNoneMatch"));
+    if (route->flags & ROUTE_MAKES)
+        print_reference(w, "parameters", STR("IdempotencyKey"));
     json_end_array(w);
 }
 
@@ -140,12 +142,12 @@ static bool may_refuse(const struct route *route, int status)
     case 400: return true;
     case 401:
     case 403:
-    case 429: return !is_public || has_body; /* of public ones: signing in */
+    case 429: return !is_public || route->method == HTTP_POST; /* of public ones: signing in */
     case 404:
         return route->subject != SUBJECT_NONE || flags & ROUTE_NAMES_OTHERS ||
                (strchr(route->path, '{') && route->status != 303);
     case 406: return flags & ROUTE_PACKED;
-    case 409: return flags & ROUTE_CONFLICT;
+    case 409: return flags & (ROUTE_CONFLICT | ROUTE_MAKES);
     case 412: return flags & ROUTE_VERSIONED && route->method == HTTP_PATCH;
     case 413:
     case 415: return has_body;
@@ -172,6 +174,10 @@ static void print_headers(struct json_writer *w, const struct route *route)
     if (route->status == 201 || route->status == 303 || route->handle == callbacks_recover) {
         json_key(w, "Location");
         print_reference(w, "headers", STR("Location"));
+    }
+    if (route->flags & ROUTE_MAKES) {
+        json_key(w, "Idempotency-Replayed");
+        print_reference(w, "headers", STR("Idempotency-Replayed"));
     }
     json_end_object(w);
 }

@@ -2,6 +2,7 @@
  * job, which is wiped at the end. */
 #include "api/people_job.h"
 
+#include "api/idempotency.h"
 #include "api/internal.h"
 #include "oidc/oidc.h"
 
@@ -40,7 +41,7 @@ bool job_refuse_field(struct people_job *job, const char *field, const char *cod
     return job_refuse(job, 400, NULL);
 }
 
-static struct audit_note *add_note(struct people_job *job, const char *action, uint32_t account_no)
+struct audit_note *job_note(struct people_job *job, const char *action, uint32_t account_no)
 {
     ASSERT(job->note_count < JOB_NOTES_MAX);
     struct audit_note *note = &job->notes[job->note_count++];
@@ -52,7 +53,7 @@ void job_note_user(struct people_job *job, const char *action, const struct user
                    const struct user *after)
 {
     const struct user *about = after ? after : before;
-    struct audit_note *note = add_note(job, action, about->account_no);
+    struct audit_note *note = job_note(job, action, about->account_no);
     struct json_writer w;
     note->object_kind = "user";
     note->object_id = arena_str(&job->change.arena, about->id);
@@ -69,7 +70,7 @@ void job_note_user(struct people_job *job, const char *action, const struct user
 void job_note_session(struct people_job *job, const char *action, uint32_t account_no,
                       struct str session_id, struct str user_id)
 {
-    struct audit_note *note = add_note(job, action, account_no);
+    struct audit_note *note = job_note(job, action, account_no);
     struct json_writer w;
     note->object_kind = "session";
     note->object_id = arena_str(&job->change.arena, session_id);
@@ -79,13 +80,17 @@ void job_note_session(struct people_job *job, const char *action, uint32_t accou
     json_key_string(&w, "UserAgent", str_utf8_prefix(job->agent, AGENT_BYTES_KEPT));
     if (job->provider.p)
         json_key_string(&w, "Provider", job->provider);
+    if (job->passkey.p)
+        json_key_string(&w, "PasskeyId", job->passkey);
+    if (job->reason)
+        json_key_c(&w, "Reason", job->reason);
     json_end_object(&w);
 }
 
 void job_note_throttled(struct people_job *job, const char *of)
 {
     const struct user *user = job->user;
-    struct audit_note *note = add_note(job, "session.throttled", user ? user->account_no : 0);
+    struct audit_note *note = job_note(job, "session.throttled", user ? user->account_no : 0);
     struct json_writer w;
     note->object_kind = "session";
     json_write_to(&w, &note->after);
@@ -155,17 +160,25 @@ static void answer_on_loop(struct task *task)
 
 /* --- the control thread ----------------------------------------------------------------------- */
 
+static int64_t number_of(const struct user *u)
+{
+    return idempotency_number(u->account_no, u->user_no);
+}
+
 static void keep(struct people_job *job, struct control *control)
 {
     struct object_part parts[PEOPLE_PARTS_MAX + JOB_NOTES_MAX * AUDIT_PARTS];
     struct actor by = call_actor(job->c);
+    struct idempotency_key *made = job->refusal ? NULL : job->c->idempotency_key;
     size_t count = 0;
+    if (made && job->change.user)
+        made->number = number_of(job->change.user);
     if (!job->refusal)
         count = people_change_parts(job->people, &job->change, parts);
     for (size_t i = 0; i < job->note_count; i++)
         count += audit_parts(control_audit(control), &by, &job->notes[i], &job->change.arena,
                              parts + count);
-    job->stored = count ? control_keep(control, parts, count) : STORE_OK;
+    job->stored = count ? control_keep_made(control, made, parts, count) : STORE_OK;
     if (job->stored == STORE_OK && !job->refusal)
         people_change_apply(job->people, &job->change);
 }
@@ -183,6 +196,16 @@ static void print_answer(struct people_job *job)
         return;
     json_write_to(&w, &job->answer);
     job->render(job, &w);
+    idempotency_print_header(job->c, &job->headers);
+}
+
+/* Of a repetition: the user that the first one has made, and no change. */
+static bool show_again(struct people_job *job)
+{
+    job->user = people_user(job->people, idempotency_made(job->c));
+    bool same = job->user && number_of(job->user) == job->c->idempotency_key->number;
+    return same || idempotency_refuse_gone(job->c) ||
+           job_refuse(job, job->c->refusal.status, job->c->refusal.detail);
 }
 
 static void judge_and_keep(struct people_job *job, struct control *control)
@@ -190,7 +213,7 @@ static void judge_and_keep(struct people_job *job, struct control *control)
     if (!call_judge_anew(control, job->c) && !job->refusal)
         job_refuse(job, job->c->refusal.status, job->c->refusal.detail);
     if (!job->refusal) {
-        bool good = job->judge(job);
+        bool good = idempotency_made(job->c).p ? show_again(job) : job->judge(job);
         ASSERT(good == (job->refusal == 0));
     }
     keep(job, control);
@@ -203,6 +226,7 @@ static void forget(struct people_job *job)
         audit_note_free(&job->notes[i]);
     job->note_count = 0;
     sodium_memzero(job->token, sizeof job->token);
+    job->link = STR_NONE;
     people_change_free(&job->change);
 }
 

@@ -30,7 +30,10 @@ struct people_job {
     /* Of a sign-in by an identity provider, which is answered by a page: "", or the word for what
      * went wrong. NULL: of anything else. */
     const char *problem;
-    struct str provider;        /* its name, for the audit log; absent: none */
+    /* For the audit log; absent: none. */
+    struct str provider;        /* its name */
+    struct str passkey;         /* its PasskeyId */
+    const char *reason;         /* why it did not sign in */
     struct oidc_client *client; /* a reference, or NULL */
     bool known;                 /* signed in, or by a device of an earlier sign-in */
 
@@ -67,6 +70,8 @@ void people_job_run(struct people_job *job);
 bool job_refuse(struct people_job *job, int status, const char *text); /* false */
 bool job_refuse_field(struct people_job *job, const char *field, const char *code,
                       const char *detail); /* 400; false */
+/* To be filled in; kept with the change, or without it where the job is refused. */
+struct audit_note *job_note(struct people_job *job, const char *action, uint32_t account_no);
 /* A note about the account of `about`, as it will be and as it is; NULL: nothing there. */
 void job_note_user(struct people_job *job, const char *action, const struct user *before,
                    const struct user *after);

@@ -19,8 +19,8 @@ MUST_CHECK bool person_csrf_good(const struct call *c);
 /* "Set-Cookie: ...\r\n" with the token, or clearing it (absent). */
 void person_print_cookie(struct buf *to, const struct call *c, struct str token);
 
-/* The cookie of a sign-in by a provider that has begun (people/provider_flow.h); absent: none. It
- * comes along when the provider sends the browser back: SameSite=Lax. */
+/* The cookie of a sign-in that has begun (people/sign_in_flow.h); absent: none. It comes along when
+ * a provider sends the browser back: SameSite=Lax. */
 struct str person_flow(const struct call *c);
 void person_print_flow(struct buf *to, const struct call *c, struct str flow, int64_t seconds);
 

@@ -7,8 +7,9 @@
 #include "api/route.h"
 #include "api/sign_in.h"
 #include "base/log.h"
+#include "domain/url_macros.h"
 #include "oidc/oidc.h"
-#include "people/provider_flow.h"
+#include "people/sign_in_flow.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ struct provider_sign_in {
     struct call *c;
     struct people_job *job;
     struct oidc_ask ask;
-    struct provider_flow flow;
+    struct sign_in_flow flow;
     struct str cookie;
     uint32_t account_no;
 };
@@ -59,12 +60,7 @@ void sign_in_ways(struct call *c)
 static void add_parameter(struct buf *url, const char *name, struct str value)
 {
     buf_printf(url, "&%s=", name);
-    for (size_t i = 0; i < value.n; i++) {
-        char c = value.p[i];
-        bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                     c == '-' || c == '_' || c == '.';
-        buf_printf(url, plain ? "%c" : "%%%02X", (unsigned char)c);
-    }
+    url_encode(url, value);
 }
 
 static struct str return_url(struct call *c)
@@ -119,8 +115,8 @@ static void begin_done(struct task *task)
         people_job_return(s->c, "provider");
         return;
     }
-    provider_flow_challenge(&s->flow, challenge);
-    person_print_flow(headers, s->c, s->cookie, PROVIDER_FLOW_MS / 1000);
+    sign_in_flow_challenge(&s->flow, challenge);
+    person_print_flow(headers, s->c, s->cookie, SIGN_IN_FLOW_MS / 1000);
     buf_printf(headers, "Location: %.*s%cresponse_type=code", STR_ARG(endpoint),
                memchr(endpoint.p, '?', endpoint.n) ? '&' : '?');
     add_parameter(headers, "client_id", p->client_id);
@@ -159,9 +155,9 @@ void sign_in_begin(struct call *c)
         return;
     }
     struct str user_id = person_authenticate(c) ? c->person.user_id : STR_NONE;
-    s->cookie = provider_flow_make(people, &c->r->arena, str_of(oidc_provider(s->ask.client)->key),
-                                   user_id);
-    if (!provider_flow_read(people, s->cookie, &s->flow))
+    s->cookie =
+        sign_in_flow_make(people, &c->r->arena, str_of(oidc_provider(s->ask.client)->key), user_id);
+    if (!sign_in_flow_read(people, s->cookie, &s->flow))
         UNREACHABLE(); /* it was made just now */
     ask(s, begin_done);
 }
@@ -243,7 +239,7 @@ static const char *find_user(struct provider_sign_in *s)
     if (!claims->email.p)
         return "email";
     job->user = people_user_by_email(job->people, s->account_no, claims->email);
-    if (!job->user || (str_eq(job->user->id, s->flow.user_id) && !job->user->subject.p))
+    if (!job->user || (str_eq(job->user->id, s->flow.begun_by) && !job->user->subject.p))
         return NULL;
     return "address";
 }
@@ -304,7 +300,7 @@ static void end_done(struct task *task)
 static bool is_own_flow(struct provider_sign_in *s)
 {
     struct str state = call_parameter(s->c, "state");
-    return provider_flow_read(s->c->api->options.people, person_flow(s->c), &s->flow) &&
+    return sign_in_flow_read(s->c->api->options.people, person_flow(s->c), &s->flow) &&
            state.n == TOKEN_BYTES && sodium_memcmp(state.p, s->flow.state, TOKEN_BYTES) == 0;
 }
 
@@ -320,7 +316,7 @@ void sign_in_end(struct call *c)
     else if (call_parameter(c, "error").p || !code.p || code.n > CODE_BYTES_MOST)
         problem = "refused";
     else
-        s->ask.client = oidc_client_of(c->api->options.oidc, s->flow.provider);
+        s->ask.client = oidc_client_of(c->api->options.oidc, s->flow.way);
     if (!s->ask.client) {
         people_job_return(c, problem ? problem : "again");
         return;

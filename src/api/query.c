@@ -2,9 +2,9 @@
  * section 5.1, but strict: what a form would never send is refused by name). */
 #include "api/query.h"
 
-#include "api/cursor.h"
 #include "api/route.h"
 #include "domain/clock.h"
+#include "services/cursor.h"
 
 bool query_decode(struct arena *arena, struct str text, bool plus_is_space, struct str *ret)
 {

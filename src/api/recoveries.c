@@ -1,6 +1,7 @@
 /* POST /api/v1/callbacks/recover, GET and DELETE /api/v1/recoveries/{RecoveryId}: what is to be
  * sent again, how far it has come, and no more of it. */
 #include "accounts/fields.h"
+#include "api/idempotency.h"
 #include "api/internal.h"
 #include "api/mutation.h"
 #include "api/route.h"
@@ -25,9 +26,8 @@ struct recovering {
     struct recovery r;
     bool dry_run; /* only counted */
     struct callback_count count;
-    struct object_change change;
-    struct buf document;
-    struct noted noted;
+    struct task task; /* on the control thread */
+    enum store_status status;
 };
 
 /* --- what is asked ---------------------------------------------------------------------------- */
@@ -136,27 +136,64 @@ static void answer(struct recovering *g, int status, struct str id)
     call_end_object(g->c, status);
 }
 
-static void kept(struct task *task)
+static void answer_on_loop(struct task *task)
 {
-    struct recovering *g = CONTAINER_OF(task, struct recovering, change.done);
-    buf_free(&g->document);
-    noted_free(&g->noted);
-    if (!call_store_ok(g->c, g->change.status)) {
-        free(g->r.parts);
+    struct recovering *g = CONTAINER_OF(task, struct recovering, task);
+    struct str again = idempotency_made(g->c);
+    if (!call_store_ok(g->c, g->status))
         return;
-    }
-    log_info("recovery_made", LOG_C("recovery", g->r.id), LOG_STR("by", g->c->key_id),
-             LOG_INT("matched", g->r.matched), LOG_INT("rate_per_second", g->r.rate_per_second));
-    recoveries_add(g->c->api->options.recoveries, &g->r);
-    answer(g, 202, str_of(g->r.id));
+    idempotency_print_header(g->c, &g->c->headers);
+    if (again.p)
+        g->r.matched = g->c->idempotency_key->matched;
+    answer(g, 202, again.p ? again : str_of(g->r.id));
 }
 
-static void keep_go(struct noted *n)
+static enum store_status keep(struct recovering *g)
 {
-    struct recovering *g = CONTAINER_OF(n, struct recovering, noted);
-    g->change.parts = n->parts;
-    g->change.part_count = n->part_count;
-    store_change_object(g->c->api->options.store, &g->change);
+    struct control *control = g->c->api->options.control;
+    struct audit_note note = {
+        .action = "recovery.created",
+        .account_no = g->r.account_no,
+        .object_kind = "recovery",
+        .object_id = str_of(g->r.id),
+    };
+    struct actor by = call_actor(g->c);
+    struct arena arena = {0};
+    struct buf document = {0};
+    print_asked(g->c, &g->r, &note.after);
+    recovery_print(&document, &g->r);
+    struct object_part parts[1 + AUDIT_PARTS] = {
+        {OBJECT_RECOVERY, str_of(g->r.id), buf_str(&document)}};
+    size_t count = 1 + audit_parts(control_audit(control), &by, &note, &arena, parts + 1);
+    if (g->c->idempotency_key)
+        g->c->idempotency_key->matched = g->r.matched;
+    enum store_status status = control_keep_made(control, g->c->idempotency_key, parts, count);
+    audit_note_free(&note);
+    buf_free(&document);
+    arena_free(&arena);
+    return status;
+}
+
+/* Takes the recovery's parts. */
+static void run_on_control(struct task *task)
+{
+    struct recovering *g = CONTAINER_OF(task, struct recovering, task);
+    bool is_new = true;
+    g->status = STORE_STALE;
+    for (int tries = 0; tries < CONTROL_TRIES && g->status == STORE_STALE && is_new; tries++) {
+        is_new = call_judge_anew(g->c->api->options.control, g->c) && !idempotency_made(g->c).p;
+        g->status = is_new ? keep(g) : STORE_OK;
+    }
+    if (is_new && g->status == STORE_OK) {
+        log_info("recovery_made", LOG_C("recovery", g->r.id), LOG_STR("by", g->c->key_id),
+                 LOG_INT("matched", g->r.matched),
+                 LOG_INT("rate_per_second", g->r.rate_per_second));
+        recoveries_add(g->c->api->options.recoveries, &g->r);
+    } else {
+        free(g->r.parts);
+    }
+    g->task.run = answer_on_loop;
+    executor_post(call_executor(g->c), &g->task);
 }
 
 static void make_parts(struct recovery *r, const struct callback_count *count)
@@ -188,23 +225,9 @@ static void counted(struct task *task)
         answer(g, 200, STR_NONE);
         return;
     }
-    recovery_print(&g->document, &g->r);
-    g->change = (struct object_change){
-        .done.run = kept,
-        .reply_to = call_executor(g->c),
-        .kind = OBJECT_RECOVERY,
-        .id = str_of(g->r.id),
-        .document = buf_str(&g->document),
-    };
-    g->noted.go = keep_go;
-    struct audit_note note = {
-        .action = "recovery.created",
-        .account_no = g->r.account_no,
-        .object_kind = "recovery",
-        .object_id = str_of(g->r.id),
-    };
-    print_asked(g->c, &g->r, &note.after);
-    call_with_note(g->c, &note, &g->noted, &g->change.done);
+    g->task.run = run_on_control;
+    g->task.owner = call_owner(g->c);
+    control_post(g->c->api->options.control, &g->task);
 }
 
 void callbacks_recover(struct call *c)

@@ -34,6 +34,7 @@ enum {
     ROUTE_CONFLICT = 4096,     /* may answer 409 */
     ROUTE_NAMES_OTHERS = 8192, /* the body names what may not exist: 404 */
     ROUTE_OPEN_QUERY = 16384,  /* others may add parameters, which are passed over */
+    ROUTE_MAKES = 32768,       /* makes something: knows Idempotency-Key */
 };
 
 /* How /openapi.json groups the routes. */
@@ -146,6 +147,12 @@ void second_factor_begin(struct call *c);
 void second_factor_confirm(struct call *c);
 void second_factor_remove(struct call *c);
 void second_factor_recovery(struct call *c);
+void passkeys_list(struct call *c);
+void passkey_start(struct call *c);
+void passkeys_post(struct call *c);
+void passkey_delete(struct call *c);
+void passkey_sign_in_start(struct call *c);
+void passkey_sign_in(struct call *c);
 void sessions_list(struct call *c);
 void session_end(struct call *c);
 void link_check(struct call *c);

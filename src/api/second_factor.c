@@ -10,21 +10,6 @@ static const struct field_rule password_rules[] = {{"Password", true, false}};
 static const struct field_rule code_rules[] = {{"Code", true, false}};
 static const struct field_rule both_rules[] = {{"Password", true, false}, {"Code", true, false}};
 
-static bool password_slow(struct people_job *job)
-{
-    job->user = people_user(job->people, job->c->person.user_id);
-    if (password_verify(job->user ? job->user->password : STR_NONE, job->password))
-        return true;
-    tries_failed(job, job->c->person.user_id);
-    return job_refuse_field(job, "Password", "invalid", "is not the current password");
-}
-
-static bool wrong_code(struct people_job *job)
-{
-    tries_failed(job, job->c->person.user_id);
-    return job_refuse_field(job, "Code", "invalid", "is wrong, or has been used already");
-}
-
 /* New codes in the job, their hashes in the arena. */
 static struct str make_recovery(struct people_job *job)
 {
@@ -100,7 +85,7 @@ void second_factor_begin(struct call *c)
     if (fields_check(&job->fields, password_rules, ARRAY_LEN(password_rules)))
         sign_in_text(job, "Password", 1, PASSWORD_BYTES_MOST, &job->password);
     if (c->problems.count == 0 && tries_left(job, c->person.user_id))
-        job->slow = password_slow;
+        job->slow = sign_in_own_password;
     job->judge = begin_judge;
     job->render = begin_render;
     people_job_run(job);
@@ -125,7 +110,7 @@ static bool confirm_judge(struct people_job *job)
     next.totp_step = totp_find_step(next.totp_secret, job->code, now_ms, 0);
     sodium_memzero(secret, sizeof secret);
     if (!next.totp_step)
-        return wrong_code(job);
+        return sign_in_wrong_code(job);
     next.recovery = make_recovery(job);
     /* Whoever signed in by the password alone must show the second factor, too. */
     people_end_sessions(job->people, &job->change, job->user->id, job->session->id);
@@ -167,7 +152,7 @@ static bool take_code(struct people_job *job, struct user *ret_next)
         return job_refuse(job, 409, "No second factor is on.");
     memcpy(ret_next, job->user, sizeof *ret_next);
     return sign_in_take_code(job->user, job->code, now_ms, &job->change.arena, ret_next) ||
-           wrong_code(job);
+           sign_in_wrong_code(job);
 }
 
 static bool remove_judge(struct people_job *job)
@@ -200,7 +185,7 @@ static void run_with_both(struct call *c, bool (*judge)(struct people_job *job),
         sign_in_text(job, "Code", 1, 64, &job->code);
     }
     if (c->problems.count == 0 && tries_left(job, c->person.user_id))
-        job->slow = password_slow;
+        job->slow = sign_in_own_password;
     job->judge = judge;
     job->render = render;
     people_job_run(job);

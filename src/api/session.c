@@ -175,11 +175,8 @@ static const struct field_rule password_rules[] = {
 
 static bool password_slow(struct people_job *job)
 {
-    job->user = people_user(job->people, job->c->person.user_id);
-    if (!password_verify(job->user ? job->user->password : STR_NONE, job->password)) {
-        tries_failed(job, job->c->person.user_id);
-        return job_refuse_field(job, "Password", "invalid", "is not the current password");
-    }
+    if (!sign_in_own_password(job))
+        return false;
     password_hash(job->new_password, job->new_hash);
     return true;
 }

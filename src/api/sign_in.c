@@ -77,7 +77,22 @@ bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
     return false;
 }
 
+bool sign_in_wrong_code(struct people_job *job)
+{
+    tries_failed(job, job->c->person.user_id);
+    return job_refuse_field(job, "Code", "invalid", "is wrong, or has been used already");
+}
+
 /* --- one's own session ------------------------------------------------------------------------ */
+
+bool sign_in_own_password(struct people_job *job)
+{
+    job->user = people_user(job->people, job->c->person.user_id);
+    if (password_verify(job->user ? job->user->password : STR_NONE, job->password))
+        return true;
+    tries_failed(job, job->c->person.user_id);
+    return job_refuse_field(job, "Password", "invalid", "is not the current password");
+}
 
 bool sign_in_refresh(struct people_job *job)
 {

@@ -6,11 +6,11 @@
 
 #define PASSWORD_BYTES_MOST 512 /* 128 characters of 4 bytes */
 
-/* Whether the people of the account may sign in by password: of some only their provider says who
- * they are. */
+/* Whether the people of the account may sign in by password or passkey: of some only their provider
+ * says who they are. */
 MUST_CHECK bool sign_in_by_password(struct api *api, uint32_t account_no);
 #define SIGN_IN_NO_PASSWORDS                                                                       \
-    "Sign-in by password is off for this account. Use the button of your identity provider."
+    "Passwords and passkeys are off for this account. Use the button of your identity provider."
 
 /* Answers 403 where another site's page may have sent the request. */
 MUST_CHECK bool sign_in_same_origin(struct call *c);
@@ -27,6 +27,11 @@ void sign_in_new_password(struct people_job *job, const char *name, struct str p
  * user in which it counts as used. Texts are the arena's. */
 MUST_CHECK bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
                                   struct arena *arena, struct user *to);
+
+/* On the worker for slow calls: whether job->password is that of who is signed in. */
+MUST_CHECK bool sign_in_own_password(struct people_job *job);
+/* Counts it, and refuses the job; false. */
+bool sign_in_wrong_code(struct people_job *job);
 
 /* The session's own routes: the user and the session as they are now. False: refused with 401,
  * they are gone. On the control thread. */

@@ -37,6 +37,7 @@ static void answer(struct looking *l)
     delivery_get_numbers(api->options.delivery, &n.delivery);
     books_watch_get(api->options.books, &n.books);
     operations_get_numbers(api->options.operations, &n.operations);
+    link_mail_get_numbers(api->options.link_mail, &n.link_mails);
     certificate_watch_get(api->options.certificates, &n.certificates);
     struct json_writer *w = call_begin_json(l->c);
     system_print(w, &n);

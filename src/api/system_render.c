@@ -168,14 +168,22 @@ static void print_certificates(struct json_writer *w, const struct system_number
     json_end_array(w);
 }
 
-static void print_messages(struct json_writer *w, const struct operations_numbers *n)
+static void print_sent(struct json_writer *w, const char *name, int64_t sent, int64_t failed,
+                       int64_t given_up, int64_t owed)
 {
-    json_key_object(w, "Messages");
-    json_key_int(w, "Sent", n->sent);
-    json_key_int(w, "Failed", n->failed);
-    json_key_int(w, "GivenUp", n->given_up);
-    json_key_int(w, "Owed", n->owed);
+    json_key_object(w, name);
+    json_key_int(w, "Sent", sent);
+    json_key_int(w, "Failed", failed);
+    json_key_int(w, "GivenUp", given_up);
+    json_key_int(w, "Owed", owed);
     json_end_object(w);
+}
+
+static void print_messages(struct json_writer *w, const struct operations_numbers *messages,
+                           const struct link_mail_numbers *links)
+{
+    print_sent(w, "Messages", messages->sent, messages->failed, messages->given_up, messages->owed);
+    print_sent(w, "LinkMails", links->sent, links->failed, links->given_up, links->owed);
 }
 
 static void print_nodes(struct json_writer *w, const struct store_numbers *n)
@@ -234,7 +242,7 @@ void system_print(struct json_writer *w, const struct system_numbers *n)
     print_endpoints(w, n);
     print_books(w, &n->books);
     print_certificates(w, n);
-    print_messages(w, &n->operations);
+    print_messages(w, &n->operations, &n->link_mails);
     print_nodes(w, &n->store);
     print_replica(w, &n->store);
     print_clusters(w, &n->store);

@@ -5,6 +5,7 @@
 #include "operations/operations.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
+#include "services/link_mail.h"
 #include "json/writer.h"
 
 /* An endpoint that somebody should look at. */
@@ -23,6 +24,7 @@ struct system_numbers {
     const struct delivery_overview *overview;
     struct books_state books;
     struct operations_numbers operations;
+    struct link_mail_numbers link_mails;
     struct certificate_state certificates;
     const struct system_endpoint *endpoints;
     size_t endpoint_count;

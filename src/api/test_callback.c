@@ -96,6 +96,7 @@ static void read_names(const struct fields *f, struct testing *t)
     fields_required(f, "PanelistId");
     fields_text(f, "PanelistId", 1, LIMIT_PANELIST_ID_BYTES, &panelist_id);
     e->panelist_id = arena_str(&t->test.arena, panelist_id);
+    t->test.traceparent = arena_str(&t->test.arena, http_traceparent(t->c->r));
 }
 
 static void read_amounts(const struct fields *f, struct event *e)
@@ -167,7 +168,7 @@ static void tell_live(struct testing *t)
 {
     struct call *c = t->c;
     const struct event *e = &t->test.event;
-    struct request_source from = request_of_test(e, REQUEST_JSON, STR("/"));
+    struct request_source from = request_of_test(e, REQUEST_JSON, STR("/"), t->test.traceparent);
     struct callback_request request = {0};
     struct buf json = {0};
     struct json_writer w;
@@ -236,7 +237,7 @@ static void print_request(struct testing *t, struct buf *url_room)
     struct callback_request request = {0};
     if (test->url.p)
         ASSERT(url_parse(&test->arena, set, &url, &why)); /* it was read */
-    struct request_source from = request_of_test(e, test->format, url.target);
+    struct request_source from = request_of_test(e, test->format, url.target, test->traceparent);
     request_build(&request, &from, app, call_now_ms(t->c));
     struct exchange x = {
         .url = &url,

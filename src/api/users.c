@@ -54,24 +54,26 @@ static void make_link(struct people_job *job, struct user *next, bool send_mail)
     buf_free(&text);
 }
 
-static void print_etag(struct people_job *job)
+static void print_etag(struct people_job *job, const struct user *user)
 {
     char tag[ETAG_MAX];
-    etag_print(tag, job->change.user->version);
+    etag_print(tag, user->version);
     buf_printf(&job->headers, "ETag: %s\r\n", tag);
 }
 
 static void render_changed(struct people_job *job, struct json_writer *w)
 {
-    print_etag(job);
+    print_etag(job, job->change.user);
     person_render_user(w, job->c->api, job->change.user);
 }
 
-static void print_link(struct people_job *job, struct json_writer *w)
+static void print_link(struct people_job *job, struct json_writer *w, const struct user *user)
 {
-    json_key_string(w, "Link", job->link);
-    json_key_time(w, "LinkExpiresAt", job->change.user->link_until_ms);
-    json_key_bool(w, "MailQueued", mailed_link_is_owed(job->change.user));
+    if (job->link.p) {
+        json_key_string(w, "Link", job->link);
+        json_key_time(w, "LinkExpiresAt", user->link_until_ms);
+    }
+    json_key_bool(w, "MailQueued", mailed_link_is_owed(user));
 }
 
 /* --- create ----------------------------------------------------------------------------------- */
@@ -119,12 +121,13 @@ static bool create_judge(struct people_job *job)
 
 static void create_render(struct people_job *job, struct json_writer *w)
 {
-    print_etag(job);
-    buf_printf(&job->headers, "Location: /api/v1/users/%.*s\r\n", STR_ARG(job->change.user->id));
+    const struct user *user = job->change.user ? job->change.user : job->user; /* repeated */
+    print_etag(job, user);
+    buf_printf(&job->headers, "Location: /api/v1/users/%.*s\r\n", STR_ARG(user->id));
     json_object(w);
     json_key(w, "User");
-    person_render_user(w, job->c->api, job->change.user);
-    print_link(job, w);
+    person_render_user(w, job->c->api, user);
+    print_link(job, w, user);
     json_end_object(w);
 }
 
@@ -274,7 +277,7 @@ static bool link_judge(struct people_job *job)
 static void link_render(struct people_job *job, struct json_writer *w)
 {
     json_object(w);
-    print_link(job, w);
+    print_link(job, w, job->change.user);
     json_key_c(w, "Kind", link_kind_name(job->change.user->link));
     json_end_object(w);
 }
@@ -285,8 +288,9 @@ static bool factor_judge(struct people_job *job)
     if (!refresh(job))
         return false;
     memcpy(&next, job->user, sizeof next);
-    next.totp_secret = next.recovery = STR_NONE;
+    next.totp_secret = next.recovery = next.passkeys = STR_NONE;
     next.totp_step = 0;
+    next.passkey_count = 0;
     next.version++;
     job->change.user = user_pack(&next);
     job_note_user(job, "user.second_factor_off", job->user, job->change.user);
