@@ -75,7 +75,7 @@ static void check_certificate(struct findings *f, const struct daemon_options *o
         say(f, true, "tls-cert", "none: plain HTTP");
         return;
     }
-    struct ssl_ctx_st *tls = tls_server_new(o->tls_cert_file, o->tls_key_file, &why);
+    struct ssl_ctx_st *tls = tls_server_new(o->tls_cert_file, o->tls_key_file, o->http2, &why);
     if (!tls) {
         say_why(f, "tls-cert", why);
         return;
@@ -146,6 +146,9 @@ static void check_intake(struct findings *f, const struct daemon_options *o)
 {
     if (o->bus.topics)
         say(f, true, "intake", "kafka:%s, settings in %s", o->bus.topics, o->bus.config_file);
+    if (o->bus.rewards_topic)
+        say(f, true, "rewards-feed", "kafka:%s, settings in %s", o->bus.rewards_topic,
+            o->bus.config_file);
 }
 
 /* --- the store -------------------------------------------------------------------------------- */

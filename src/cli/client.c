@@ -44,6 +44,15 @@ void client_add_header(struct client_session *c, const char *name, struct str va
     buf_free(&line);
 }
 
+bool client_answer_header(struct client_session *c, const char *name, struct buf *to)
+{
+    struct curl_header *found = NULL;
+    bool good = curl_easy_header(c->curl, name, 0, CURLH_HEADER, -1, &found) == CURLHE_OK;
+    if (good)
+        buf_add_c(to, found->value);
+    return good;
+}
+
 void client_add_escaped(struct buf *to, struct str text)
 {
     for (size_t i = 0; i < text.n; i++)

@@ -14,6 +14,8 @@ void client_close(struct client_session *c);
 void client_keep_most(struct client_session *c, size_t bytes);
 /* Goes with the next request only. */
 void client_add_header(struct client_session *c, const char *name, struct str value);
+/* Of the last answer; false: it had none. */
+MUST_CHECK bool client_answer_header(struct client_session *c, const char *name, struct buf *to);
 /* As part of a path or a query: every byte as %XX. */
 void client_add_escaped(struct buf *to, struct str text);
 

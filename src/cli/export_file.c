@@ -3,15 +3,13 @@
 #include "cli/export_file.h"
 
 #include "cli/command.h"
-#include "domain/clock.h"
+#include "cli/export_s3.h"
+#include "cli/export_state.h"
 #include "store/disk.h"
-#include "json/reader.h"
-#include "json/writer.h"
 
 #include <errno.h>
 #include <libgen.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,20 +35,11 @@ static bool fail(struct buf *path, int error)
 static void print_state(struct buf *to, const struct export_file *f,
                         const struct export_place *place)
 {
-    struct buf day = {0};
     struct json_writer w;
-    clock_print_day(&day, place->day);
     json_write_to(&w, to);
     json_object(&w);
-    json_key_string(&w, "Export", f->identity);
-    json_key_int(&w, "Bytes", f->bytes);
-    json_key_int(&w, "Rows", place->rows);
-    json_key_string(&w, "Day", buf_str(&day));
-    json_key_string(&w, "After", buf_str(&place->after));
-    json_key_string(&w, "Partner", buf_str(&place->partner));
-    json_key_string(&w, "PartnersAfter", buf_str(&place->partners_after));
+    export_state_print(&w, f->identity, f->bytes, place);
     json_end_object(&w);
-    buf_free(&day);
 }
 
 static int save_text(struct disk *disk, const char *path, struct str text)
@@ -91,37 +80,19 @@ static bool save_state(struct export_file *f, const struct export_place *place)
     return result == 0 || fail(&f->state, result);
 }
 
-static void copy_member(struct buf *to, const struct json *state, const char *name)
-{
-    buf_clear(to);
-    buf_add_str(to, json_member_text(state, name));
-}
-
-static int64_t member_int(const struct json *state, const char *name)
-{
-    struct str text = json_member_text(state, name);
-    return text.p ? strtoll(text.p, NULL, 10) : 0;
-}
-
 /* Where the file has fewer bytes than the state says, the run begins anew. */
 static bool take_state(struct export_file *f, const struct json *state, struct export_place *place)
 {
-    int64_t bytes = member_int(state, "Bytes");
-    int32_t day;
-    if (disk_real()->size(disk_real(), f->fd) < bytes ||
-        !clock_parse_day(json_member_text(state, "Day"), &day))
+    int64_t bytes = export_state_int(state, "Bytes");
+    if (disk_real()->size(disk_real(), f->fd) < bytes || !export_state_is_whole(state))
         return true;
-    if (!str_eq(json_member_text(state, "Export"), f->identity))
+    if (!export_state_is_of(state, f->identity))
         return command_fail(1,
                             "%s is of another export. To continue that one, give its options; to "
                             "drop it, delete %s and %s.",
                             buf_c(&f->part), buf_c(&f->part), buf_c(&f->state)) == 0;
     f->bytes = bytes;
-    place->day = day;
-    place->rows = member_int(state, "Rows");
-    copy_member(&place->after, state, "After");
-    copy_member(&place->partner, state, "Partner");
-    copy_member(&place->partners_after, state, "PartnersAfter");
+    export_state_take_place(state, place);
     return true;
 }
 
@@ -156,6 +127,10 @@ bool export_file_open(struct export_file *f, const char *name, struct str identi
     *f = (struct export_file){.name = name, .identity = identity, .fd = STDOUT_FILENO};
     if (!name)
         return true;
+    if (export_s3_is_url(name)) {
+        f->s3 = export_s3_open(name, identity, place, &f->bytes);
+        return f->s3 != NULL;
+    }
     struct disk *disk = disk_real();
     buf_printf(&f->part, "%s.part", name);
     buf_printf(&f->state, "%s.part.state", name);
@@ -189,6 +164,10 @@ static bool write_standard_output(struct export_file *f, struct str rows)
 bool export_file_add(struct export_file *f, struct str rows, const struct export_place *place)
 {
     struct disk *disk = disk_real();
+    if (f->s3) {
+        f->bytes += (int64_t)rows.n;
+        return export_s3_add(f->s3, rows, place);
+    }
     if (!f->name)
         return write_standard_output(f, rows);
     int result = disk_write_all(disk, f->fd, rows.p, rows.n, f->bytes);
@@ -205,6 +184,8 @@ bool export_file_add(struct export_file *f, struct str rows, const struct export
 bool export_file_end(struct export_file *f)
 {
     struct disk *disk = disk_real();
+    if (f->s3)
+        return export_s3_end(f->s3);
     if (!f->name)
         return true;
     int result = disk->sync_file(disk, f->fd);
@@ -220,7 +201,8 @@ bool export_file_end(struct export_file *f)
 void export_file_close(struct export_file *f)
 {
     struct disk *disk = disk_real();
-    if (f->name && f->fd >= 0) {
+    export_s3_close(f->s3);
+    if (f->name && !export_s3_is_url(f->name) && f->fd >= 0) {
         if (disk->size(disk, f->fd) == 0) /* nothing to continue */
             (void)disk->unlink(disk, buf_c(&f->part));
         disk->close(disk, f->fd);

@@ -1,4 +1,6 @@
-/* The file of an export: NAME.part while it grows, and beside it NAME.part.state, which says how
+/* The file or the S3 object (cli/export_s3.h) of an export.
+ *
+ * A file is NAME.part while it grows, and beside it NAME.part.state, which says how
  * many bytes are whole rows and where to read on. A run that was killed is continued by the same
  * command; at the end NAME.part becomes NAME. */
 #pragma once
@@ -17,8 +19,11 @@ struct export_place {
 
 void export_place_free(struct export_place *place);
 
+struct export_s3;
+
 struct export_file {
-    const char *name; /* NULL: standard output, which nothing continues */
+    const char *name;     /* NULL: standard output, which nothing continues */
+    struct export_s3 *s3; /* NULL: it is a file */
     struct str identity;
     struct buf part, state;
     int fd;

@@ -53,8 +53,7 @@ static enum asked say_why(struct listening *l, int status, const struct json *an
     bool later = status == 0 || status == 429 || status >= 500;
     struct str detail = json_member_text(answer, "detail");
     if (!later)
-        command_fail(1, "the server refuses: %d %.*s%s", status, STR_ARG(detail),
-                     status == 403 ? " It takes callbacks:read and apps:write." : "");
+        command_fail(1, "the server refuses: %d %.*s", status, STR_ARG(detail));
     else if (!l->is_away)
         command_fail(1, "the server does not answer now (%d); trying again", status);
     l->is_away = later;

@@ -46,8 +46,9 @@ const struct command_entry command_table[] = {
      "Export rewards, attempts or statements of some days.",
      "WHAT is rewards, attempts or statements. Without FILE, or with -, rows go to standard "
      "output. FILE is "
-     "written as FILE.part until it is whole. To continue an export that was stopped or killed, "
-     "run the same command again. Exits with 0 if all rows were written, 1 if not.",
+     "written as FILE.part until it is whole; s3://BUCKET/KEY is uploaded. To continue an export "
+     "that was stopped or killed, run the same command again. Exits with 0 if all rows were "
+     "written, 1 if not.",
      command_export},
     {COMMAND_RECONCILE, "reconcile", "FILE", "Compare your own records with the rewards of a day.",
      "FILE has the records: NDJSON (bodies of callbacks work) or CSV with a header line that names "
@@ -73,8 +74,10 @@ const struct command_entry command_table[] = {
      "not or if it failed.",
      command_copy},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
-     "VERB is add, list, reset (the password), reset-second-factor, disable, enable or remove. add "
-     "and reset print a one-time link. Needs a running server and its operator key. With "
+     "VERB is add, list, reset (the password), reset-second-factor (with passkeys), disable, "
+     "enable "
+     "or remove. add and reset print a one-time link. Needs a running server and its operator key. "
+     "With "
      "--partner, manages the people of a partner, otherwise those of the operator.",
      command_user},
 };

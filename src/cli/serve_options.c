@@ -246,19 +246,28 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
     return true;
 }
 
-static bool read_intake(struct settings *s, struct daemon_options *o, struct str *ret_why)
+/* What follows `kafka:`; NULL: the option is not given. */
+static bool read_topic(struct settings *s, enum option_id id, const char *form, const char **ret,
+                       struct str *ret_why)
 {
-    struct str intake = settings_text(s, OPTION_INTAKE);
-    o->bus.config_file = text_or_null(s, OPTION_KAFKA_CONFIG);
-    if (!intake.p && !o->bus.config_file)
-        return true;
-    if (!intake.p)
-        return fail(s, ret_why, OPTION_KAFKA_CONFIG, "--intake is needed, too.");
-    if (!str_has_prefix(intake, "kafka:"))
-        return fail(s, ret_why, OPTION_INTAKE, "not kafka:TOPIC[,TOPIC].");
-    o->bus.topics = intake.p + strlen("kafka:");
+    struct str text = settings_text(s, id);
+    if (text.p && !str_has_prefix(text, "kafka:"))
+        return fail(s, ret_why, id, form);
+    *ret = text.p ? text.p + strlen("kafka:") : NULL;
+    return true;
+}
+
+static bool read_kafka(struct settings *s, struct daemon_options *o, struct str *ret_why)
+{
     char *why = NULL;
-    if (bus_settings_check(&o->bus, &why))
+    o->bus.config_file = text_or_null(s, OPTION_KAFKA_CONFIG);
+    if (!read_topic(s, OPTION_INTAKE, "not kafka:TOPIC[,TOPIC].", &o->bus.topics, ret_why) ||
+        !read_topic(s, OPTION_REWARDS_FEED, "not kafka:TOPIC.", &o->bus.rewards_topic, ret_why))
+        return false;
+    bool is_used = o->bus.topics || o->bus.rewards_topic;
+    if (!is_used && o->bus.config_file)
+        return fail(s, ret_why, OPTION_KAFKA_CONFIG, "--intake or --rewards-feed is needed, too.");
+    if (!is_used || bus_settings_check(&o->bus, &why))
         return true;
     *ret_why = arena_str(&s->arena, str_of(why));
     free(why);
@@ -342,5 +351,5 @@ bool serve_options_read(struct settings *s, struct daemon_options *o, struct str
                       ret_why) &&
            read_sources(s, o, ret_why) && read_schedule(s, o, ret_why) &&
            read_keys(s, o, ret_why) && read_outside(s, o, ret_why) && read_mail(s, o, ret_why) &&
-           read_intake(s, o, ret_why) && read_store(s, o, ret_why);
+           read_kafka(s, o, ret_why) && read_store(s, o, ret_why);
 }

@@ -13,9 +13,19 @@ static void say_failed(struct str why)
     log_error("reload_failed", LOG_STR("reason", why), LOG_C("kept", "all settings"));
 }
 
-static bool is_reloaded(enum option_id id)
+static bool is_of_mail(enum option_id id)
 {
-    return option_table[id].flags & OPTION_IS_RELOADED;
+    return id == OPTION_SMTP_URL || id == OPTION_SMTP_USER || id == OPTION_SMTP_PASSWORD ||
+           id == OPTION_MAIL_FROM;
+}
+
+/* Only a start turns e-mail on or off. */
+static bool is_taken(const struct serve_settings *s, const struct settings *next, enum option_id id)
+{
+    bool has_mail = settings_text(s->first, OPTION_SMTP_URL).p != NULL,
+         wants_mail = settings_text(next, OPTION_SMTP_URL).p != NULL;
+    return option_table[id].flags & OPTION_IS_RELOADED &&
+           (!is_of_mail(id) || (has_mail && wants_mail));
 }
 
 /* What only a restart takes is compared with what the server was started with. */
@@ -24,10 +34,11 @@ static void say_changes(const struct serve_settings *s, const struct settings *n
     int64_t taken = 0, left = 0;
     for (int i = 0; i < OPTION_COUNT; i++) {
         enum option_id id = (enum option_id)i;
-        if (settings_same(is_reloaded(id) && s->now ? s->now : s->first, next, id))
+        bool is_new = is_taken(s, next, id);
+        if (settings_same(is_new && s->now ? s->now : s->first, next, id))
             continue;
-        *(is_reloaded(id) ? &taken : &left) += 1;
-        if (is_reloaded(id))
+        *(is_new ? &taken : &left) += 1;
+        if (is_new)
             log_info("setting_reloaded", LOG_C("setting", option_table[id].name));
         else
             log_warning("setting_needs_restart", LOG_C("setting", option_table[id].name));

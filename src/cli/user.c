@@ -125,12 +125,13 @@ static int list(struct user_call *u)
         }
         const struct json *items = object ? json_member(object, "Items") : NULL;
         for (const struct json *i = items ? items->first : NULL; i; i = i->next)
-            printf("%-32.*s %-10.*s %-9s %-13s %.*s\n", STR_ARG(json_member_text(i, "Email")),
-                   STR_ARG(json_member_text(i, "Role")),
+            printf("%-32.*s %-10.*s %-9s %-13s passkeys %-2.*s %.*s\n",
+                   STR_ARG(json_member_text(i, "Email")), STR_ARG(json_member_text(i, "Role")),
                    !is_true(i, "Enabled")  ? "disabled"
                    : is_true(i, "Invited") ? "invited"
                                            : "enabled",
                    is_true(i, "SecondFactor") ? "second factor" : "",
+                   STR_ARG(json_member_text(i, "Passkeys")),
                    STR_ARG(json_member_text(i, "UserId")));
         next = json_member_text(object, "Next");
     } while (next.p);
