@@ -119,6 +119,11 @@ void delivery_recover(struct delivery *delivery, const struct lane_backlog *lane
     }
 }
 
+void delivery_set_schedule(struct delivery *delivery, size_t loop, const struct schedule *schedule)
+{
+    dispatcher_set_schedule(delivery->dispatchers[loop], schedule);
+}
+
 static void tell_all(struct delivery *delivery, struct note note)
 {
     for (size_t i = 0; i < delivery->count; i++)

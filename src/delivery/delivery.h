@@ -33,8 +33,8 @@ struct delivery_options {
     size_t loop_count;
     struct store *store;
     struct directory *directory;
-    struct schedule schedule;
-    int64_t allowance_total; /* exchanges under way per loop */
+    struct schedule schedule; /* at first: delivery_set_schedule */
+    int64_t allowance_total;  /* exchanges under way per loop */
     /* Asks for a lane to be marked disabled: `url` (the caller's) answered 410. Whatever comes of
      * it, delivery_gone_settled follows. Called on a loop. */
     void (*disable_lane)(void *context, uint32_t app_no, enum lane_kind kind, struct str url);
@@ -52,6 +52,8 @@ struct delivery *delivery_new(const struct delivery_options *options);
 struct owed_sink *delivery_sink(struct delivery *delivery);
 /* Takes up the lanes that have waiting callbacks, if they are ours. Any thread. */
 void delivery_recover(struct delivery *delivery, const struct lane_backlog *lanes, size_t count);
+/* The retry schedule from now on, as after a start with it; on the thread of that loop. */
+void delivery_set_schedule(struct delivery *delivery, size_t loop, const struct schedule *schedule);
 /* An app's settings changed: its lanes look at them again. Any thread. */
 void delivery_app_changed(struct delivery *delivery, uint32_t app_no);
 /* The directory knows of the lane's 410 now, or knows better (its URL was set meanwhile): from
@@ -75,8 +77,9 @@ struct delivery_test {
     struct executor *reply_to;
     struct arena arena;
     uint32_t app_no;
-    struct event event; /* event_id begins with test_; body is rendered by the asker */
-    struct str url;     /* absent: the lane's configured one */
+    struct event event;     /* event_id begins with test_; body is rendered by the asker */
+    struct str url;         /* absent: the lane's configured one */
+    struct str traceparent; /* see struct request_source */
     enum request_format format;
     bool busy;              /* result: no such seat is free; there was no attempt */
     struct attempt attempt; /* result; texts in the arena */

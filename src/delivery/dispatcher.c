@@ -408,6 +408,12 @@ static void tick_end(void *context)
 
 /* --- life ------------------------------------------------------------------------------------ */
 
+void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedule)
+{
+    d->schedule = *schedule;
+    d->shared.give_up_ms = callback_give_up_ms(schedule);
+}
+
 struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
                                   int64_t seats, int64_t room)
 {
@@ -422,7 +428,7 @@ struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct o
     d->room.bytes = LIMIT_CALLBACKS_IN_RAM_BYTES / (int64_t)delivery->count;
     d->inbox.most_bytes = LIMIT_CALLBACKS_HANDED_BYTES / delivery->count;
     d->recording.most_bytes = LIMIT_OUTCOMES_UNRECORDED_BYTES / (int64_t)delivery->count;
-    d->shared.give_up_ms = callback_give_up_ms(&delivery->options.schedule);
+    dispatcher_set_schedule(d, &delivery->options.schedule);
     d->clock.mono_ms = d->health_swept_mono_ms = outside->mono_ms(outside);
     d->clock.wall_ms = outside->wall_ms(outside);
     dispatcher_open_inbox(d);

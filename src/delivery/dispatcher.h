@@ -123,6 +123,7 @@ struct dispatcher {
     struct hash_map destinations;
     struct list touched, ready[2]; /* ready: 0 healthy, 1 sick */
     struct wake_heap heap;
+    struct schedule schedule;
     struct lane_shared shared;
     struct dispatcher_room room;
     struct dispatcher_seats seats;
@@ -162,6 +163,7 @@ int delivery_loop_of(const struct delivery *delivery, const struct app *app, enu
 /* dispatcher.c */
 struct dispatcher *dispatcher_new(struct delivery *delivery, int index, struct outside *outside,
                                   int64_t seats, int64_t room);
+void dispatcher_set_schedule(struct dispatcher *d, const struct schedule *schedule);
 void dispatcher_free(struct dispatcher *d);
 int32_t dispatcher_room(const struct dispatcher *d, const struct lane *lane);
 void dispatcher_touch(struct dispatcher *d, struct lane *lane);

@@ -74,7 +74,7 @@ void dispatcher_recorded_old(struct dispatcher *d)
 static int64_t latest_ms(const struct dispatcher *d, const struct lane *lane,
                          const struct schedule_place *place, const struct lane_now *now)
 {
-    int64_t wait_ms = schedule_wait_most_ms(&d->delivery->options.schedule, place);
+    int64_t wait_ms = schedule_wait_most_ms(&d->schedule, place);
     int64_t pause_ms = lane->pace.paused_until_mono_ms - now->mono_ms;
     return now->wall_ms + (place->slot > 0 && pause_ms > wait_ms ? pause_ms : wait_ms);
 }

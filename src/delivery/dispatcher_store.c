@@ -29,7 +29,7 @@ bool dispatcher_store_failed(struct dispatcher *d, enum store_status status)
 static bool sweep_item(struct dispatcher *d, struct lane *lane, const struct callback *c,
                        const struct lane_now *now)
 {
-    if (!lane_gives_up(lane, &d->delivery->options.schedule, c, now))
+    if (!lane_gives_up(lane, &d->schedule, c, now))
         return false;
     struct outcome given_up = {
         .account_no = c->account_no,

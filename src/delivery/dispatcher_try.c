@@ -161,8 +161,8 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     bool sick = lane_is_sick(lane); /* before this try counts */
     struct callback *c = lane_take(lane);
     lane_settle_place(lane, &c->place);
-    if (!c->was_delivered && callback_is_missed(&d->delivery->options.schedule, &c->place,
-                                                lane->settings.lane_enabled_ms)) {
+    if (!c->was_delivered &&
+        callback_is_missed(&d->schedule, &c->place, lane->settings.lane_enabled_ms)) {
         leases_end(d->delivery->leases, lane->no);
         app_unref(app);
         skip(d, lane, c, REASON_DISABLED);
@@ -178,7 +178,7 @@ bool dispatcher_start(struct dispatcher *d, struct lane *lane)
     if (shut && c->manual)
         lane_count_resend(lane, &now);
     if (shut)
-        (void)schedule_pass(&d->delivery->options.schedule, &c->place, now.wall_ms);
+        (void)schedule_pass(&d->schedule, &c->place, now.wall_ms);
     struct request_source from = {
         .event_id = c->event_id,
         .panelist_id = c->panelist_id,
@@ -290,8 +290,7 @@ static struct callback_end conclude(struct dispatcher *d, struct try *t, int64_t
         .ended_ms = now->wall_ms,
         .not_before_ms = not_before_ms,
     };
-    return callback_end_of_attempt(&d->delivery->options.schedule, &c->place, &failed,
-                                   d->outside->rng);
+    return callback_end_of_attempt(&d->schedule, &c->place, &failed, d->outside->rng);
 }
 
 static void judge_gone(struct dispatcher *d, struct try *t)
@@ -539,7 +538,7 @@ void dispatcher_start_test(struct dispatcher *d, struct delivery_test *test)
         refuse_test(test, why);
         return;
     }
-    struct request_source from = request_of_test(e, test->format, url->target);
+    struct request_source from = request_of_test(e, test->format, url->target, test->traceparent);
     struct destination *to = dispatcher_destination(d, app, url);
     if (!has_test_seat(d, to)) {
         dispatcher_let_destination_go(d, to);

@@ -10,7 +10,7 @@
 #define HEADERS_BYTES_LIKELY 320 /* room at once, not in steps */
 
 struct request_source request_of_test(const struct event *e, enum request_format format,
-                                      struct str target)
+                                      struct str target, struct str traceparent)
 {
     return (struct request_source){
         .event_id = e->event_id,
@@ -22,6 +22,7 @@ struct request_source request_of_test(const struct event *e, enum request_format
         .is_test = true,
         .number = 1,
         .occurred_ms = e->occurred_ms,
+        .traceparent = traceparent,
     };
 }
 
@@ -72,6 +73,8 @@ static void print_headers(struct buf *headers, const struct request_source *from
     buf_add_c(headers, "\r\n");
     if (from->is_test)
         buf_add_c(headers, "Postbackd-Test: true\r\n");
+    if (from->traceparent.n)
+        buf_printf(headers, "traceparent: %.*s\r\n", STR_ARG(from->traceparent));
 }
 
 void request_build(struct callback_request *r, const struct request_source *from,

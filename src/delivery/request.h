@@ -14,11 +14,12 @@ struct request_source {
     bool is_test;
     int32_t number; /* of the attempt, from 1 */
     int64_t occurred_ms;
+    struct str traceparent; /* of the request that asked for a test; absent: none */
 };
 
 /* Of a test callback, whose texts must outlive it. */
 struct request_source request_of_test(const struct event *e, enum request_format format,
-                                      struct str target);
+                                      struct str target, struct str traceparent);
 /* Buffers that are empty at first; their memory is used again. */
 struct callback_request {
     struct buf headers; /* "Name: value\r\n" lines */

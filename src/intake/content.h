@@ -4,7 +4,8 @@
  * The canonical form is one entry per member present, in the order of the fields' numbers
  * (event_fields.h): u8 number, u8 kind, value. Kinds: 'm' an amount and 't' a Timestamp, 8 bytes
  * little-endian (millionths, Unix milliseconds); 's' a string and 'n' any other number, u32
- * length and its text; 'T', 'F', 'N': true, false, null. It is hashed with the store's secret.
+ * length and its text; 'T', 'F', 'N': true, false, null. Kept are 64 bits
+ * of its hash with the store's secret: it is compared with one other only.
  * Hashes are kept for ever: this form never changes. */
 #pragma once
 
@@ -12,5 +13,5 @@
 #include "intake/item.h"
 
 /* `candidate`: the item's, for the values already read. `scratch` is reused from call to call. */
-struct key128 content_hash(const struct hash_secret *secret, struct buf *scratch,
-                           const struct item *item, const struct candidate *candidate);
+uint64_t content_hash(const struct hash_secret *secret, struct buf *scratch,
+                      const struct item *item, const struct candidate *candidate);

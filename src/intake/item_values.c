@@ -43,27 +43,11 @@ bool value_amount(const struct json *v, const struct amount_range *range, struct
     return in_range;
 }
 
-/* 2: may stand anywhere in an id, 1: not at its start. */
-static const uint8_t id_bytes[256] = {
-    ['0' ... '9'] = 2, ['A' ... 'Z'] = 2, ['a' ... 'z'] = 2, ['_'] = 1, [':'] = 1, ['-'] = 1,
-};
-
-static bool is_event_id(struct str s)
-{
-    if (s.n < 1 || s.n > LIMIT_EVENT_ID_BYTES)
-        return false;
-    const unsigned char *p = (const unsigned char *)s.p;
-    bool good = id_bytes[p[0]] == 2;
-    for (size_t i = 1; i < s.n; i++)
-        good = good & (id_bytes[p[i]] != 0);
-    return good;
-}
-
 void value_event_id(const struct json *v, struct str name, struct problems *faults, struct str *ret)
 {
     if (!v)
         return;
-    if (v->type != JSON_STRING || !is_event_id(v->text))
+    if (v->type != JSON_STRING || !event_id_valid(v->text))
         problem_add(faults, name, "invalid",
                     "must be 1 to 128 letters, digits, '_', ':' or '-', the first a letter or "
                     "digit");
