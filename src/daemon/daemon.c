@@ -17,7 +17,6 @@
 #include "daemon/notify_operations.h"
 #include "daemon/open_store.h"
 #include "daemon/peer_changes.h"
-#include "daemon/set_up.h"
 #include "daemon/signals.h"
 #include "daemon/supervisor.h"
 #include "daemon/watch.h"
@@ -53,6 +52,7 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .cluster_count = (uint32_t)d->options.cluster_count + 1,
         .sends_mail = d->options.mail.url != NULL,
     };
+    bool has_key = d->options.master_key.p || master_key_file_is_there(d->options.store_directory);
     if (!master_key_load(d->options.master_key, d->options.second_master_key,
                          d->options.store_directory, d->env, &options.vault, ret_why))
         return false;
@@ -80,8 +80,11 @@ static bool load_accounts(struct daemon *d, char **ret_why)
                                                      .accounts = d->accounts,
                                                      .people = d->people,
                                                      .recoveries = d->recoveries,
+                                                     .idempotency = d->idempotency,
                                                      .operations = d->operations},
                              ret_why);
+    if (!good && !has_key)
+        master_key_file_unmake(d->options.store_directory);
     if (good && d->options.operator_key.p)
         directory_set_operator_key(d->directory, d->options.operator_key);
     return good;
@@ -91,18 +94,18 @@ static bool open_store(struct daemon *d, char **ret_why)
 {
     d->directory = directory_new();
     d->recoveries = recoveries_new(d->env);
+    d->idempotency = idempotency_new(d->env);
     d->store = open_store_of(&d->options, d->directory, d->env, ret_why);
     return d->store && load_accounts(d, ret_why);
 }
 
 static bool open_listener(struct daemon *d, char **ret_why)
 {
-    d->listen_fd = listener_open(&d->options.listen, d->options.inherited_fd, ret_why);
-    if (d->listen_fd < 0)
-        return false;
-    if (d->options.tls_cert_file)
-        d->tls = tls_server_new(d->options.tls_cert_file, d->options.tls_key_file, ret_why);
-    if (d->options.tls_cert_file && !d->tls)
+    const struct daemon_options *o = &d->options;
+    d->listen_fd = listener_open(&o->listen, o->inherited_fd, ret_why);
+    if (d->listen_fd >= 0 && o->tls_cert_file)
+        d->tls = tls_server_new(o->tls_cert_file, o->tls_key_file, o->http2, ret_why);
+    if (d->listen_fd < 0 || (o->tls_cert_file && !d->tls))
         return false;
     if (d->options.access_log)
         d->access_log = access_log_open(d->options.access_log, ret_why);
@@ -134,18 +137,23 @@ static bool make_bus(struct daemon *d, char **ret_why)
     return d->bus != NULL;
 }
 
+static bool make_rewards_feed(struct daemon *d, char **ret_why)
+{
+    if (!d->options.bus.rewards_topic)
+        return true;
+    d->rewards_feed = rewards_feed_new(&d->options.bus, d->env, d->store, d->directory, ret_why);
+    return d->rewards_feed != NULL;
+}
+
 static bool make_oidc(struct daemon *d, char **ret_why)
 {
     struct providers providers = {.passwords = true};
-    d->oidc = oidc_new(&(struct oidc_options){.env = d->env,
-                                              .ca_file = d->options.ca_file,
-                                              .proxy = d->options.proxy,
-                                              .rules = d->options.rules});
+    d->oidc = oidc_new(&(struct oidc_options){.env = d->env, .proxy = d->options.proxy});
     if (d->options.sign_in_file && !providers_read(&providers, d->options.sign_in_file, ret_why)) {
         providers_free(&providers);
         return false;
     }
-    oidc_set(d->oidc, &providers);
+    oidc_set(d->oidc, &providers, d->options.ca_file, &d->options.rules);
     return true;
 }
 
@@ -197,6 +205,12 @@ static void books_told(void *context, bool wrong, const char *example)
 {
     struct daemon *d = context;
     notify_books(d->operations, wrong, example, env_wall_ms(d->env));
+}
+
+static void listener_told(void *context, int64_t expires_ms, bool soon)
+{
+    struct daemon *d = context;
+    notify_listener(d->operations, expires_ms, soon);
 }
 
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
@@ -280,6 +294,7 @@ static void make_api(struct daemon *d)
         .accounts = d->accounts,
         .store = d->store,
         .directory = d->directory,
+        .idempotency = d->idempotency,
         .app_changed = app_changed,
         .gone_settled = gone_settled,
         .refresh = refresh_object,
@@ -288,6 +303,7 @@ static void make_api(struct daemon *d)
     d->books = books_watch_new(d->env, d->store, d->directory);
     books_watch_set_told(d->books, books_told, d);
     d->certificates = certificate_watch_new(d->env, d->directory);
+    certificate_watch_set_told(d->certificates, listener_told, d);
     if (d->tls)
         certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
     d->link_mail = link_mail_new(&(struct link_mail_options){
@@ -316,6 +332,7 @@ static void make_api(struct daemon *d)
         .oidc = d->oidc,
         .live = d->live,
         .bus = d->bus,
+        .rewards_feed = d->rewards_feed,
         .hash_secret = store_hash_secret(d->store),
         .sources = d->options.sources,
         .source_count = d->options.source_count,
@@ -382,6 +399,7 @@ static void start_threads(struct daemon *d)
     api_set_accepting(d->api, true);
     if (d->bus)
         bus_start(d->bus, d->control);
+    rewards_feed_start(d->rewards_feed, d->control);
     d->watch = watch_new(d->env, d->store, d->directory);
     d->reseal = reseal_new(d->control, d->accounts, d->people);
     say_listening(d);
@@ -399,7 +417,7 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     waiter_init(&d->waiter);
     d->authorities = tls_authorities_new(d->options.ca_file);
     if (!open_listener(d, ret_why) || !make_oidc(d, ret_why) || !open_store(d, ret_why) ||
-        !make_senders(d, ret_why) || !make_bus(d, ret_why)) {
+        !make_senders(d, ret_why) || !make_bus(d, ret_why) || !make_rewards_feed(d, ret_why)) {
         free_parts(d);
         return NULL;
     }
@@ -408,15 +426,6 @@ struct daemon *daemon_start(const struct daemon_options *options, char **ret_why
     make_servers(d);
     start_threads(d);
     return d;
-}
-
-bool daemon_offer_set_up(struct daemon *d, struct buf *ret_link)
-{
-    CHECK_MAGIC(d, DAEMON_MAGIC);
-    if (people_any(d->people))
-        return false;
-    set_up_print_link(ret_link, d->people, d->options.public_url, d->tls != NULL, d->listen_fd);
-    return true;
 }
 
 /* --- run ------------------------------------------------------------------------------------ */
@@ -456,6 +465,7 @@ static bool stop_in_order(struct daemon *d)
     api_set_accepting(d->api, false);
     if (d->bus)
         bus_stop(d->bus);
+    rewards_feed_stop(d->rewards_feed);
     oidc_abort(d->oidc);
     d->delivery_stopped.run = waiter_wake;
     delivery_stop(d->delivery, &d->waiter.executor, &d->delivery_stopped);
@@ -467,6 +477,8 @@ static bool stop_in_order(struct daemon *d)
         waiter_wait(&d->waiter);
     bus_free(d->bus);
     d->bus = NULL;
+    rewards_feed_free(d->rewards_feed);
+    d->rewards_feed = NULL;
     recoveries_stop(d->recoveries);
     operations_stop(d->operations);
     store_watch(d->store, NULL);
@@ -508,24 +520,22 @@ static void free_parts(struct daemon *d)
         books_watch_free(d->books);
     if (d->certificates)
         certificate_watch_free(d->certificates);
-    if (d->recoveries)
-        recoveries_free(d->recoveries);
+    recoveries_free(d->recoveries);
+    idempotency_free(d->idempotency);
     bus_free(d->bus);
+    rewards_feed_free(d->rewards_feed);
     if (d->store)
         store_close(d->store);
+    mailer_free(d->mailer); /* its thread may still be waking the loop of operations */
     if (d->operations)
         operations_free(d->operations);
-    mailer_free(d->mailer);
     link_mail_free(d->link_mail);
     oidc_free(d->oidc);
-    if (d->accounts)
-        accounts_free(d->accounts);
+    accounts_free(d->accounts);
     if (d->people)
         people_free(d->people);
-    if (d->live)
-        live_free(d->live);
-    if (d->directory)
-        directory_free(d->directory);
+    live_free(d->live);
+    directory_free(d->directory);
     tls_context_free(d->tls);
     tls_authorities_free(d->authorities);
     if (d->listen_fd >= 0)

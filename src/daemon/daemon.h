@@ -6,7 +6,7 @@
 
 #include "api/api.h"
 #include "base/log.h"
-#include "bus/bus.h"
+#include "bus/rewards_feed.h"
 #include "domain/destination_rules.h"
 #include "domain/schedule.h"
 #include "mail/mailer.h"
@@ -36,7 +36,7 @@ struct daemon_options {
     size_t trusted_proxy_count;
     const char *ca_file, *dns_server; /* NULL: the system's */
     const char *proxy;                /* NULL: none */
-    bool http2;                       /* offered to https receivers */
+    bool http2;                       /* offered to https receivers, taken from https clients */
     struct str public_url;            /* absent: none */
     const char *sign_in_file;         /* of identity providers; NULL: none */
     const char *access_log;           /* a file, or "-"; NULL: none */
@@ -72,9 +72,9 @@ MUST_CHECK bool daemon_offer_set_up(struct daemon *daemon, struct buf *ret_link)
  * meanwhile. A store that fails earlier ends the process at once, with status 1. Signals must be
  * blocked in the caller before daemon_start: daemon_block_signals. */
 int daemon_run(struct daemon *daemon);
-/* Takes from `next` what a running daemon can take: the certificate, the access log, trusted
- * proxies, reads per minute, identity providers. All of it or, with *ret_why, nothing. The texts
- * and lists of the former options are not used any more then. From options.reload. */
+/* Takes from `next` what a running daemon can take (reload.c). All of it or, with *ret_why,
+ * nothing. The texts and lists of the former options are not used any more then. From
+ * options.reload. */
 MUST_CHECK bool daemon_reload(struct daemon *daemon, const struct daemon_options *next,
                               char **ret_why);
 void daemon_block_signals(void);

@@ -21,6 +21,8 @@ struct lap {
     struct task stop_server, reload;
 };
 
+struct reload; /* reload.c */
+
 struct daemon {
     uint32_t magic;
     struct daemon_options options;
@@ -30,13 +32,15 @@ struct daemon {
     struct accounts *accounts;
     struct control *control;
     struct recoveries *recoveries;
+    struct idempotency *idempotency;
     struct people *people;
     struct oidc *oidc;
     struct live *live;
     struct delivery *delivery;
     struct mailer *mailer; /* NULL: no e-mail is sent */
     struct operations *operations;
-    struct bus *bus; /* NULL: events come by HTTP alone */
+    struct bus *bus;                   /* NULL: events come by HTTP alone */
+    struct rewards_feed *rewards_feed; /* NULL: not written to Kafka */
     struct api *api;
     struct watch *watch;
     struct watchdog *watchdog;
@@ -51,6 +55,7 @@ struct daemon {
     struct lap *laps;
     size_t lap_count;
     struct peer_changes peer_changes;
-    struct waiter waiter; /* the main thread's, one thing after the other */
+    const struct reload *reload; /* while one is handed to the loops */
+    struct waiter waiter;        /* the main thread's, one thing after the other */
     struct task delivery_stopped;
 };

@@ -1,8 +1,8 @@
-/* One damaged session, user, key, recovery or notice must not keep everybody's events out: it is
- * left out, as if it had ended, and logged as an error. Without a partner, app or client its events
- * would be rejected for good, its callbacks lost and its number given to another one, so that the
- * start is refused where one of those cannot be read. An app's secret that cannot be opened is such
- * a case: the master key may be another one. */
+/* One damaged session, user, key, recovery, notice or record of an Idempotency-Key must not keep
+ * everybody's events out: it is left out, as if it had ended, and logged as an error. Without a
+ * partner, app or client its events would be rejected for good, its callbacks lost and its number
+ * given to another one, so that the start is refused where one of those cannot be read. An app's
+ * secret that cannot be opened is such a case: the master key may be another one. */
 #include "daemon/load_objects.h"
 
 #include "base/alloc.h"
@@ -22,6 +22,7 @@ static bool read_object(struct loading *l, enum object_kind kind, struct str id,
     switch (kind) {
     case OBJECT_RECOVERY: return recoveries_load(o->recoveries, document);
     case OBJECT_NOTICE: return operations_load(o->operations, document);
+    case OBJECT_IDEMPOTENCY_KEY: return idempotency_refresh(o->idempotency, id, document);
     case OBJECT_USER:
     case OBJECT_SESSION: return people_load(o->people, &l->arena, kind, id, document, ret_why);
     case OBJECT_PARTNER:

@@ -4,6 +4,7 @@
 #include "accounts/changes.h"
 #include "operations/operations.h"
 #include "people/people.h"
+#include "services/idempotency.h"
 #include "services/recovery.h"
 
 struct object_owners {
@@ -12,6 +13,7 @@ struct object_owners {
     struct accounts *accounts;
     struct people *people;
     struct recoveries *recoveries;
+    struct idempotency *idempotency;
     struct operations *operations;
 };
 

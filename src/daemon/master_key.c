@@ -104,12 +104,29 @@ static bool load_file(const char *directory, struct env *env, uint8_t ret_key[MA
     return good;
 }
 
+bool master_key_file_is_there(const char *directory)
+{
+    struct buf path = {0};
+    print_path(&path, directory);
+    bool is_there = access(buf_c(&path), F_OK) == 0;
+    buf_free(&path);
+    return is_there;
+}
+
+void master_key_file_unmake(const char *directory)
+{
+    struct buf path = {0};
+    print_path(&path, directory);
+    unlink(buf_c(&path));
+    buf_free(&path);
+}
+
 bool master_key_file_check(const char *directory, bool *ret_is_there, char **ret_why)
 {
     uint8_t key[MASTER_KEY_BYTES];
     struct buf path = {0};
     print_path(&path, directory);
-    *ret_is_there = access(buf_c(&path), F_OK) == 0;
+    *ret_is_there = master_key_file_is_there(directory);
     bool good = !*ret_is_there || parse_file(buf_c(&path), key, ret_why);
     sodium_memzero(key, sizeof key);
     buf_free(&path);

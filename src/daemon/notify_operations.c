@@ -43,6 +43,15 @@ void notify_certificate(struct operations *operations, const struct app *app, en
                                 });
 }
 
+void notify_listener(struct operations *operations, int64_t expires_ms, bool soon)
+{
+    operations_tell(operations, &(struct operations_event){
+                                    .topic = OPERATIONS_OF_LISTENER,
+                                    .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
+                                    .expires_ms = expires_ms,
+                                });
+}
+
 void notify_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)
 {
     operations_tell(operations, &(struct operations_event){

@@ -67,6 +67,9 @@ void peer_changes_refresh(struct peer_changes *e, struct arena *arena,
     switch (object->kind) {
     case OBJECT_RECOVERY: recoveries_refresh(e->recoveries, object->id, object->document); break;
     case OBJECT_NOTICE: operations_refresh(e->operations, object->id, object->document); break;
+    case OBJECT_IDEMPOTENCY_KEY:
+        good = idempotency_refresh(control_idempotency(e->control), object->id, object->document);
+        break;
     case OBJECT_USER:
     case OBJECT_SESSION:
         good = people_refresh(e->people, arena, object->kind, object->id, object->document, &why);

@@ -1,20 +1,25 @@
-/* The token stands behind '#', which no client sends to a server: no log on the way has it. */
-#include "daemon/set_up.h"
-
+/* The link with which the first admin is made: where the outside reaches the page, or what the
+ * listening socket is bound to. The token stands behind '#', which no client sends to a server: no
+ * log on the way has it. */
+#include "daemon/daemon_inside.h"
 #include "daemon/listener.h"
+#include "people/people.h"
 
-void set_up_print_link(struct buf *to, struct people *people, struct str public_url, bool tls,
-                       int listen_fd)
+bool daemon_offer_set_up(struct daemon *d, struct buf *ret_link)
 {
+    CHECK_MAGIC(d, DAEMON_MAGIC);
     char token[TOKEN_BYTES + 1];
-    people_offer_set_up(people, token);
-    public_url = str_trim_end(public_url, '/');
+    struct str public_url = str_trim_end(d->options.public_url, '/');
+    if (people_any(d->people))
+        return false;
+    people_offer_set_up(d->people, token);
     if (public_url.n) {
-        buf_add_str(to, public_url);
+        buf_add_str(ret_link, public_url);
     } else {
-        buf_add_c(to, tls ? "https://" : "http://");
-        listener_print(to, listen_fd);
+        buf_add_c(ret_link, d->tls ? "https://" : "http://");
+        listener_print(ret_link, d->listen_fd);
     }
-    buf_printf(to, "/link#%s", token);
+    buf_printf(ret_link, "/link#%s", token);
     explicit_bzero(token, sizeof token);
+    return true;
 }
