@@ -40,6 +40,14 @@ test('alerts: a developer sets the URL, and sees the secret and what is down', a
   await window.lacks('Nobody is notified when a callback URL stops working');
   const partner = () => daemon.good('GET', '/api/v1/partners/sunny-games');
   assert.equal((await partner()).OperationsUrl, 'https://partner.example/alerts');
+  await window.field('Format').selectOption({ label: 'Slack' });
+  await window.button('Save').click();
+  await window.shows(async () => assert.equal((await partner()).OperationsFormat, 'slack'));
+  await window.go('/alerts');
+  await window.shows(async () => assert.equal(await window.field('Format').inputValue(), 'slack'));
+  await window.field('Format').selectOption({ label: 'Standard Webhooks' });
+  await window.button('Save').click();
+  await window.shows(async () => assert.equal((await partner()).OperationsFormat, undefined));
   await window.field('E-mail').fill('alerts@partner@example');
   await window.button('Save').click();
   await window.page.locator('.fault').waitFor();
@@ -70,6 +78,7 @@ test('alerts: an analyst reads them, and sees no secret', async () => {
   const window = await windowOf('analyst', 'sunny-games');
   await window.go('/alerts');
   await window.see('endpoint.certificate_expiring');
+  await window.shows(async () => assert.ok(await window.field('Format').isDisabled()));
   await window.lacks(window.button('Save'), window.button('Show'), window.button('Rotate'));
   await window.close();
 });

@@ -49,6 +49,7 @@ test('operator: a partner’s settings, and an account that is off', async () =>
   await admin.button('Save').click();
   await admin.page.locator('.fault').waitFor();
   await admin.field('OperationsUrl').fill('https://partner.example/told');
+  await admin.field('Format').selectOption({ label: 'Microsoft Teams' });
   await admin.button('Save').click();
   await admin.said('Saved.');
   await admin.button('Switch the account off').click();
@@ -56,6 +57,7 @@ test('operator: a partner’s settings, and an account that is off', async () =>
   await admin.see('Events of its clients are rejected as disabled.');
   const partner = await daemon.good('GET', `/api/v1/partners/${PartnerId}`);
   assert.equal(partner.OperationsUrl, 'https://partner.example/told');
+  assert.equal(partner.OperationsFormat, 'teams');
   assert.equal(partner.Enabled, false);
   await admin.go(`/partners/${PartnerId}`);
   await admin.link('on-off').click();

@@ -30,18 +30,23 @@ async function limited(one: Test): Promise<void> {
 export async function runTests(words: string[]): Promise<boolean> {
   let passed = 0;
   let failed = 0;
+  const took: { name: string; ms: number }[] = [];
   for (const one of inOrder(tests)) {
     if (words.length && !words.some(word => one.name.includes(word))) continue;
     const started = Date.now();
     try {
       await limited(one);
       passed++;
-      console.log(`ok   ${one.name} (${Date.now() - started} ms)`);
+      took.push({ name: one.name, ms: Date.now() - started });
+      console.log(`ok   ${one.name} (${took.at(-1)!.ms} ms)`);
     } catch (error) {
       failed++;
       console.log(`FAIL ${one.name}\n${(error as Error).stack ?? String(error)}`);
     }
   }
+  took.sort((a, b) => b.ms - a.ms);
+  console.log('slowest:');
+  for (const { name, ms } of took.slice(0, 5)) console.log(`${String(ms).padStart(9)} ms ${name}`);
   console.log(`dashboard: ${passed} passed, ${failed} failed`);
   return failed === 0 && passed > 0;
 }

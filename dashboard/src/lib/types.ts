@@ -26,9 +26,12 @@ export interface PartnerName {
   Name: string;
 }
 
+export type OperationsFormat = 'standard' | 'slack' | 'teams' | 'discord';
+
 export interface Partner extends PartnerName {
   Enabled: boolean;
   OperationsUrl: string | null;
+  OperationsFormat?: OperationsFormat; // absent: standard
   OperationsEmail?: string; // absent: none
 }
 
@@ -40,6 +43,7 @@ export interface User {
   PartnerId: string | null;
   Enabled: boolean;
   SecondFactor: boolean;
+  Passkeys: number;
   Invited: boolean;
   CreatedAt: string;
   LastSignInAt: string | null;

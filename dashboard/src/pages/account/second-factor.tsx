@@ -7,6 +7,7 @@ import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basic
 import { Form, TextField, useSending } from '../../ui/forms';
 import { QrCode } from '../../ui/qr-code';
 import { Dialog, FormDialog, say, ShownOnce } from '../../ui/overlay';
+import { OwnCode, OwnPassword } from './proof';
 
 interface Begun {
   Secret: string;
@@ -39,15 +40,7 @@ function PasswordStep({
     );
   return (
     <Form onSend={send} label="Confirm your password">
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        autofocus
-        value={password}
-        onChange={setPassword}
-        fault={sending.fault('Password')}
-      />
+      <OwnPassword autofocus value={password} onChange={setPassword} sending={sending} />
       <ProblemNotice problem={sending.others('Password')} />
       <div class="row end">
         <Button onClick={onClose}>Cancel</Button>
@@ -131,23 +124,8 @@ function GuardedDialog(props: {
       onSend={() => props.onDo({ Password: password, Code: code.trim() })}
     >
       <p class="quiet">{props.text}</p>
-      <TextField
-        label="Your password"
-        type="password"
-        autocomplete="current-password"
-        value={password}
-        onChange={setPassword}
-        fault={sending.fault('Password')}
-      />
-      <TextField
-        label="Code"
-        hint="Six digits from your app, or a recovery code."
-        autocomplete="one-time-code"
-        mono
-        value={code}
-        onChange={setCode}
-        fault={sending.fault('Code')}
-      />
+      <OwnPassword value={password} onChange={setPassword} sending={sending} />
+      <OwnCode value={code} onChange={setCode} sending={sending} />
     </FormDialog>
   );
 }

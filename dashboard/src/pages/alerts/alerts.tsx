@@ -19,6 +19,7 @@ import { EndpointLink, HealthBadge } from '../../ui/health';
 import { Confirm, say } from '../../ui/overlay';
 import { HiddenSecret } from '../../ui/secret';
 import { Table } from '../../ui/table';
+import { FormatField } from './format';
 
 interface Loaded {
   partner: Partner;
@@ -32,11 +33,13 @@ async function readPartner(signal?: AbortSignal): Promise<Loaded> {
 
 function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => void }) {
   const [url, setUrl] = useState(partner.OperationsUrl ?? '');
+  const [format, setFormat] = useState(partner.OperationsFormat ?? 'standard');
   const [email, setEmail] = useState(partner.OperationsEmail ?? '');
   const sending = useSending();
   const writable = may('apps:write');
   const body: Record<string, string | null> = {};
   if (url.trim() !== (partner.OperationsUrl ?? '')) body['OperationsUrl'] = url.trim() || null;
+  if (format !== (partner.OperationsFormat ?? 'standard')) body['OperationsFormat'] = format;
   if (email.trim() !== (partner.OperationsEmail ?? ''))
     body['OperationsEmail'] = email.trim() || null;
   const isOn = partner.OperationsUrl || partner.OperationsEmail;
@@ -72,6 +75,12 @@ function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => 
           fault={sending.fault('OperationsUrl')}
           disabled={!writable}
         />
+        <FormatField
+          value={format}
+          onChange={setFormat}
+          fault={sending.fault('OperationsFormat')}
+          disabled={!writable}
+        />
         <TextField
           label="E-mail"
           type="email"
@@ -82,7 +91,9 @@ function UrlCard({ partner, etag, take }: Loaded & { take: (changed: Loaded) => 
           fault={sending.fault('OperationsEmail')}
           disabled={!writable}
         />
-        <ProblemNotice problem={sending.others('OperationsUrl', 'OperationsEmail')} />
+        <ProblemNotice
+          problem={sending.others('OperationsUrl', 'OperationsFormat', 'OperationsEmail')}
+        />
         {writable && (
           <div class="row end">
             <Button

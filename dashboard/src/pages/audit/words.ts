@@ -31,6 +31,8 @@ export const actionTitles: Record<string, string> = {
   'user.password_set': 'Set the password of',
   'user.second_factor_on': 'Turned on the second factor of',
   'user.second_factor_off': 'Turned off the second factor of',
+  'user.passkey_added': 'Added a passkey of',
+  'user.passkey_removed': 'Removed a passkey of',
   'user.recovery_codes_made': 'Created recovery codes for',
   'session.begun': 'Signed in',
   'session.ended': 'Signed out',

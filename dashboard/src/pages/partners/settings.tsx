@@ -6,6 +6,7 @@ import type { Partner } from '../../lib/types';
 import { Button, Card, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { Confirm, say } from '../../ui/overlay';
+import { FormatField } from '../alerts/format';
 import type { Loaded } from './partner';
 
 interface Props extends Loaded {
@@ -64,14 +65,15 @@ export function PartnerSettings(props: Props) {
   const { partner } = props;
   const [name, setName] = useState(partner.Name);
   const [url, setUrl] = useState(partner.OperationsUrl ?? '');
+  const [format, setFormat] = useState(partner.OperationsFormat ?? 'standard');
   const sending = useSending();
   const writable = may('apps:write');
-  const changed = name.trim() !== partner.Name || url.trim() !== (partner.OperationsUrl ?? '');
+  const body: Partial<Partner> = {};
+  if (name.trim() !== partner.Name) body.Name = name.trim();
+  if (url.trim() !== (partner.OperationsUrl ?? '')) body.OperationsUrl = url.trim() || null;
+  if (format !== (partner.OperationsFormat ?? 'standard')) body.OperationsFormat = format;
   const send = () =>
     sending.run(async () => {
-      const body: Partial<Partner> = {};
-      if (name.trim() !== partner.Name) body['Name'] = name.trim();
-      if (url.trim() !== (partner.OperationsUrl ?? '')) body['OperationsUrl'] = url.trim() || null;
       await change(props, body);
       say('Saved.');
     });
@@ -97,10 +99,21 @@ export function PartnerSettings(props: Props) {
             fault={sending.fault('OperationsUrl')}
             disabled={!writable}
           />
-          <ProblemNotice problem={sending.others('Name', 'OperationsUrl')} />
+          <FormatField
+            value={format}
+            onChange={setFormat}
+            fault={sending.fault('OperationsFormat')}
+            disabled={!writable}
+          />
+          <ProblemNotice problem={sending.others('Name', 'OperationsUrl', 'OperationsFormat')} />
           {writable && (
             <div class="row end">
-              <Button type="submit" kind="primary" busy={sending.busy} disabled={!changed}>
+              <Button
+                type="submit"
+                kind="primary"
+                busy={sending.busy}
+                disabled={!Object.keys(body).length}
+              >
                 Save
               </Button>
             </div>

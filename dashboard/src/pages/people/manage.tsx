@@ -71,14 +71,14 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
             <Button disabled={sending.busy} onClick={makeLink}>
               {user.Invited ? 'New invitation link' : 'Link for a new password'}
             </Button>
-            {user.SecondFactor && (
+            {(user.SecondFactor || user.Passkeys > 0) && (
               <Button
                 disabled={sending.busy}
                 onClick={() =>
                   act('The second factor is off.', () => remove(`${address}/second-factor`, query))
                 }
               >
-                Turn off the second factor
+                {user.Passkeys ? 'Remove second factor and passkeys' : 'Turn off the second factor'}
               </Button>
             )}
             <Button

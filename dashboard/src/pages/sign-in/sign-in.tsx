@@ -8,6 +8,7 @@ import { Form, TextField, useSending } from '../../ui/forms';
 import { Mark } from '../../ui/icons';
 import { Dialog } from '../../ui/overlay';
 import { Forgotten } from './forgotten';
+import { PasskeyButton } from './passkey';
 import { ProviderLinks, ProviderProblem, useSignInWays } from './providers';
 
 function SetUpHint() {
@@ -32,6 +33,7 @@ function SignInWays({ apart, ...step }: Step & { apart?: boolean }) {
   return (
     <div class="stack">
       {ways.Passwords && <SignInForm {...step} />}
+      {ways.Passwords && !step.needsCode && window.PublicKeyCredential && <PasskeyButton />}
       {!step.needsCode && <ProviderLinks ways={ways} apart={apart} />}
     </div>
   );
