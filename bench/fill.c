@@ -186,7 +186,7 @@ static struct candidate generate(struct texts *to, int64_t now_ms)
     };
     set_type(&c, number, a >> 20);
     c.key = event_key(store_hash_secret(fill.store), c.terms->account_no, c.event_id);
-    c.content = (struct key128){a, b};
+    c.content = b;
     return c;
 }
 

@@ -26,7 +26,7 @@ int main(int argc, char **argv)
     }
     struct http_server_options options = {.handle = handle, .listen_fd = atoi(argv[1])};
     if (argc == 4) {
-        options.tls_context = tls_server_new(argv[2], argv[3], &why);
+        options.tls_context = tls_server_new(argv[2], argv[3], true, &why);
         if (!options.tls_context) {
             fprintf(stderr, "%s\n", why);
             return 1;

@@ -49,7 +49,7 @@ static const struct {
                "false,0,0,0,0,0,false FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},
     [BODY] = {"body", "ilit", "INSERT INTO body SELECT * FROM unnest($1,$2,$3,$4)"},
-    [KEY] = {"key", "iuuli",
+    [KEY] = {"key", "iiull",
              "INSERT INTO event_key SELECT * FROM unnest($1,$2,$3,$4,$5) ON CONFLICT DO NOTHING"},
     [REPORT] = {"report", "iillt",
                 "INSERT INTO report AS t SELECT a,d,c,n,0,n,n,0,m::numeric,0,0,0,0,0,0,0,0,0,0"
@@ -182,7 +182,7 @@ static void generate(struct loop *l, int64_t now_ms, struct texts *to, struct ev
         .client_id = str_of(to->client_id),
         .panelist_id = str_of(to->panelist_id),
         .session_id = str_of(to->session_id),
-        .content = {a, b},
+        .content = b,
     };
     c.key = event_key(&l->secret, c.terms->account_no, c.event_id);
     uint64_t *last_event_no = &l->last_event_no[c.terms->account_no];
@@ -202,10 +202,10 @@ static void add_event(struct loop *l, const struct event *e, int32_t period)
     column_str(&c[3], e->body);
     c = l->tables[KEY].columns;
     column_int(&c[0], e->account_no);
-    column_key(&c[1], e->key);
-    column_key(&c[2], e->content);
-    column_int(&c[3], (int64_t)e->event_no);
-    column_int(&c[4], period);
+    column_int(&c[1], period);
+    column_key(&c[2], e->key);
+    column_int(&c[3], (int64_t)e->content);
+    column_int(&c[4], (int64_t)e->event_no);
     c = l->tables[WAITING].columns;
     column_int(&c[0], e->account_no);
     column_int(&c[1], (int64_t)lane_of(e->app_no, e->lane));

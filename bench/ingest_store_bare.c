@@ -90,7 +90,7 @@ struct candidate generate(size_t n, const struct hash_secret *secret, struct gen
         c.offer_title = STR("Reach level 10 in the game of games");
     }
     c.key = event_key(secret, app->account_no, c.event_id);
-    c.content = (struct key128){n, 1};
+    c.content = n;
     return c;
 }
 
@@ -126,12 +126,12 @@ static void bare_open(struct bare *b, const char *directory)
     sql_exec(q, "PRAGMA wal_autocheckpoint=100000");
     int64_t day = clock_day(env_wall_ms(env_real()));
     /* Keys and panelists a row each, as a plain loop would have them. */
-    sql_exec(q, "CREATE TABLE key_1(hi INT, lo INT, content_hi INT, content_lo INT, id INT,"
+    sql_exec(q, "CREATE TABLE key_1(hi INT, lo INT, content INT, id INT,"
                 " PRIMARY KEY(hi, lo)) WITHOUT ROWID");
     sql_exec(q, "CREATE TABLE panelist_1(hash INT, id INT, PRIMARY KEY(hash, id)) WITHOUT ROWID");
     schema_create_segment(q, 1);
     schema_create_active_day(q, day);
-    b->add_key = sql_prepare(q, "INSERT OR IGNORE INTO key_1 VALUES(?,?,?,?,?)");
+    b->add_key = sql_prepare(q, "INSERT OR IGNORE INTO key_1 VALUES(?,?,?,?)");
     b->add_event = sql_prepare(q, ROW_INSERT);
     sql_exec(q, "CREATE TABLE body(id INTEGER PRIMARY KEY, body BLOB NOT NULL)");
     b->add_body = sql_prepare(q, "INSERT INTO body VALUES(?,?)");
@@ -198,9 +198,8 @@ static void bare_event(struct bare *b, const struct candidate *c)
     int64_t id = (int64_t)event_id_of(e.account_no, e.event_no);
     sql_bind_int(b->add_key, 1, (int64_t)e.key.hi);
     sql_bind_int(b->add_key, 2, (int64_t)e.key.lo);
-    sql_bind_int(b->add_key, 3, (int64_t)e.content.hi);
-    sql_bind_int(b->add_key, 4, (int64_t)e.content.lo);
-    sql_bind_int(b->add_key, 5, id);
+    sql_bind_int(b->add_key, 3, (int64_t)e.content);
+    sql_bind_int(b->add_key, 4, id);
     sql_run(q, b->add_key);
     ASSERT(sqlite3_changes(q->db) == 1);
     struct callback_status status = {.lane = lane_of(e.app_no, e.lane), .state = e.state};

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""What a callback that is final takes for ever on disk, by table and index, on both stores.
+
+EVENTS surveys and offers come in over HTTP and are delivered; then what is kept for ever is summed:
+all tables and indexes but those that purging takes whole (bodies, attempts, sets of panelists of a
+day, counts by quarter of an hour). Printed beside the bytes of the facts themselves: the four
+texts and four numbers of an event as they came, uncompressed.
+
+    bench/kept.py [EVENTS] [sqlite] [postgresql]
+"""
+import re
+import sqlite3
+import sys
+import time
+
+from common import Daemon, Sink, header, row
+from database import Server, sql
+
+APPS = 100
+GOALS = {"sqlite": 200, "postgresql": 300}
+PURGED = re.compile(r"(bodies|attempts?|active|body)(_|$)|intraday|delivery_stats|sqlite_")
+FACTS = ("SELECT avg(length(event_id)+length(panelist_id)+coalesce(length(session_id),0)"
+         "+coalesce(length(offer_title),0))+4*8 FROM event")
+
+
+def delivered(daemon, events):
+    sink = Sink()
+    try:
+        daemon.accounts(APPS, lambda i: "http://127.0.0.1:%d/app/%d" % (sink.port, i))
+        daemon.load(APPS, events)
+        while daemon.metrics()["postbackd_callbacks_pending"]:
+            time.sleep(0.2)
+        daemon.settle()
+    finally:
+        sink.close()
+
+
+def sqlite(events):
+    daemon = Daemon()
+    try:
+        delivered(daemon, events)
+        daemon.stop()
+        db = sqlite3.connect(daemon.dir / "postbackd.db")
+        sizes = dict(db.execute("SELECT name,sum(pgsize) FROM dbstat GROUP BY name"))
+        return sizes, db.execute(FACTS).fetchone()[0]
+    finally:
+        daemon.close()
+
+
+def postgresql(events):
+    server, daemon = Server(), None
+    try:
+        uri = server.database("kept")
+        daemon = Daemon(uri=uri)
+        delivered(daemon, events)
+        daemon.stop()
+        sql(uri, "VACUUM FULL")
+        found = sql(uri, "SELECT string_agg(c.relname||' '||pg_relation_size(c.oid),E'\\n') FROM pg_class c"
+                         " JOIN pg_namespace n ON n.oid=relnamespace WHERE nspname='public' AND relkind IN ('r','i')")
+        return {name: int(size) for name, size in (line.split() for line in found.split("\n"))}, float(sql(uri, FACTS))
+    finally:
+        if daemon:
+            daemon.close()
+        server.close()
+
+
+def main():
+    events = int(next((word for word in sys.argv[1:] if word.isdigit()), 200000))
+    stores = [word for word in sys.argv[1:] if word in GOALS] or list(GOALS)
+    header()
+    for store in stores:
+        sizes, facts = {"sqlite": sqlite, "postgresql": postgresql}[store](events)
+        kept = {}
+        for name, size in sizes.items():
+            if not PURGED.match(name):
+                name = re.sub(r"_p?\d+", "", name)
+                kept[name] = kept.get(name, 0) + size / events
+        total = sum(kept.values())
+        row("%s, bytes a final callback" % store, "%.0f" % total, "facts as text: %.0f" % facts, total / facts,
+            "<= %d" % GOALS[store])
+        print("    " + ", ".join("%s %.1f" % (name, size) for name, size in
+                                 sorted(kept.items(), key=lambda item: -item[1]) if size >= 0.5), flush=True)
+
+
+main()
