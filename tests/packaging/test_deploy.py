@@ -18,7 +18,7 @@ needs_helm = pytest.mark.skipif(not shutil.which("helm"), reason="no helm here")
 needs_kubeconform = pytest.mark.skipif(not (SCHEMAS and shutil.which("kubeconform")),
                                        reason="no kubeconform here, or no KUBERNETES_SCHEMAS")
 ON_POSTGRESQL = ["--set", "store=postgresql,nodes=3,serviceMonitor.enabled=true,networkPolicy.from[0].podSelector.matchLabels.a=b",
-                 "--set", "settings.public-url=https://x.example,settings.trusted-proxy={10.0.0.0/8,fd00::/8},settings.log-format=text"]
+                 "--set", "settings.public-url=https://x.example,settings.trusted-proxy={10.0.0.0/8,fd00::/8},settings.log-format=text,files=postbackd-files"]
 
 
 def options():
@@ -122,6 +122,18 @@ def test_one_node_with_a_volume_or_several_on_a_database():
     assert keys["POSTBACKD_STORE"] == "store" and "POSTBACKD_NODE_NAME" in keys
     assert set(k for k, _ in several) - set(k for k, _ in one) == {"ServiceMonitor"}
     assert several["PodDisruptionBudget", "rel-postbackd"]["spec"]["maxUnavailable"] == 1
+
+
+@needs_helm
+def test_files_of_settings_come_from_a_secret():
+    def mounts(*values):
+        pod = rendered(*values)["StatefulSet", "rel-postbackd"]["spec"]["template"]["spec"]
+        secrets = {v["name"]: v["secret"]["secretName"] for v in pod["volumes"] if "secret" in v}
+        return {(m["mountPath"], secrets[m["name"]], m["readOnly"]) for m in pod["containers"][0]["volumeMounts"]
+                if m["name"] in secrets}
+    assert mounts() == set()
+    assert mounts("--set", "files=postbackd-files") == {("/etc/postbackd-files", "postbackd-files", True)}
+    assert "/etc/postbackd-files/" in (ROOT / "docs/operators/containers.md").read_text()
 
 
 @needs_helm

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import kafka
 from harness import ROOT, Account, Daemon, Receiver, eventually, leave_nothing_behind
 
 MONITORING = ROOT / "packaging" / "monitoring"
@@ -55,9 +56,10 @@ def names_in(text):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """A daemon that has taken an event and delivered it."""
+    """A daemon that has taken an event and delivered it; of a Kafka that it does not reach it has the metrics."""
     directory = tmp_path_factory.mktemp("monitored")
-    receiver, daemon = Receiver(), Daemon(directory)
+    receiver = Receiver()
+    daemon = Daemon(directory, *kafka.options(directory, "127.0.0.1:1", "events", rewards="rewards"))
     daemon.start()
     account = Account(daemon, receiver.url)
     daemon.api().events([account.event("e1")])

@@ -176,7 +176,7 @@ plant("released_before_the_checkpoint", "checkpoints", "the journal forgets firs
 
 V = "src/domain/rules.c"
 plant("content_not_compared", "verdict", "another event under a known EventId counts as the same", V,
-      "if (!key128_eq(facts->known_content, c->content))", "if (c->type == 0)", BOTH_STORES)
+      "if (facts->known_content != c->content)", "if (c->type == 0)", BOTH_STORES)
 plant("original_of_another_app", "verdict", "an app reverses what another app paid", V,
       "original->app_no != c->terms->app_no || ", "", BOTH_STORES)
 plant("reversed_twice", "verdict", "a reward is taken back as often as it is asked for", V,
@@ -324,7 +324,7 @@ plant("expired_key_let_in", "authorization", "a key works on behind its end", W,
       "scenario test_accounts.py::test_a_key_expires_and_says_when_it_was_used")
 plant("not_judged_again_behind_the_queue", "authorization",
       "a change that waited is made for who may not any more", "src/api/mutation.c",
-      "return caller_judge(c);", "return c->magic != 0;",
+      "return caller_judge(c) &&", "return c->magic != 0 &&",
       "scenario test_revocation.py::test_changes_that_wait_behind_the_revocation")
 plant("live_stream_outlives_its_key", "authorization", "a stream goes on behind a revocation",
       "src/api/live.c", " || !caller_judge(c)", "",
@@ -340,6 +340,12 @@ plant("disabled_person_let_in", "authorization", "sessions of a disabled person 
 plant("code_is_good_twice", "authorization", "a code of the second factor may be replayed",
       "src/api/sign_in.c", "to->totp_step = step;", "to->totp_step = step - 1;",
       "scenario test_people.py::test_the_second_factor")
+plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may be replayed",
+      "src/api/passkeys.c", "flow->until_ms <= k->challenge_ms", "flow->until_ms < k->challenge_ms",
+      "scenario test_passkeys.py::test_an_assertion_signs_in_once")
+plant("passkey_of_another_page", "authorization", "a passkey signs in from another site's page",
+      "src/people/passkey.c", "!str_eq(text_of(data, \"origin\"), ask->origin)", "false",
+      "scenario test_passkeys.py::test_what_was_not_asked_for_adds_nothing_and_signs_in_nobody")
 plant("wrong_tries_not_counted", "authorization", "passwords may be guessed as fast as can be",
       "src/people/throttle.c", "b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;",
       "b->empty_at_ms = later(b->empty_at_ms, now_ms);", "unit people")

@@ -155,3 +155,19 @@ def test_what_the_replica_does_not_have_is_never_acknowledged(pair, daemon, rece
         daemon.api().post("/api/v1/events", [account.event("waits")], timeout=90)), 60)
     assert answer.json == {"Accepted": 0, "Duplicates": 1, "Rejected": []}
     check_all(daemon, account, receiver, ["first", "waits"])
+
+
+def test_a_frozen_primary_is_not_waited_for_once_another_took_over(pair, daemon, receiver):
+    """Its connections stay, as those to a machine that is gone do, and so does whoever waits on them."""
+    account = started(daemon, receiver)
+    pair.primary.signal(signal.SIGSTOP)
+    try:
+        post = Post(daemon, account, ["waits"])
+        pair.replica.promote()
+        post.result()  # taken, or refused if it took too long
+        events = [account.event(i) for i in ("waits", "behind")]
+        eventually(lambda: daemon.api().post("/api/v1/events", events, timeout=90).status == 202, 60)
+        check_all(daemon, account, receiver, ["first", "waits", "behind"])
+        assert '"event":"primary_moved"' in daemon.log_text()
+    finally:
+        pair.primary.signal(signal.SIGCONT)

@@ -40,3 +40,35 @@ def test_two_nodes_share_the_partitions_and_lose_nothing(tmp_path, database):
     finally:
         cluster.stop()
         broker.close()
+
+
+def writing(d):
+    return d.metrics()["postbackd_kafka_rewards_writing"] == 1
+
+
+def test_one_of_two_nodes_writes_rewards_and_the_other_goes_on(tmp_path, database):
+    broker, cluster = kafka.Kafka(), nodes.Cluster(tmp_path, database)
+    broker.ask("topic", "rewards", 1)
+    broker.ask("topic", "postbackd-rewards-cursors", 1)
+    _, topic, _, path = kafka.options(tmp_path, broker.bootstrap, rewards="rewards")
+    env = {"POSTBACKD_REWARDS_FEED": topic, "POSTBACKD_KAFKA_CONFIG": path}
+    try:
+        two = [cluster.start("a", env=env), cluster.start("b", env=env)]
+        account, sent = Account(two[0]), []
+
+        def report(d, count):
+            events = [account.event("n-%d" % (len(sent) + i)) for i in range(count)]
+            d.api().events(events)
+            sent.extend(e["EventId"] for e in events)
+            eventually(lambda: len(broker.read("rewards")) >= len(sent), 60, 0.2)
+        report(two[0], 20)
+        report(two[1], 20)
+        eventually(lambda: sorted(map(writing, two)) == [False, True], 60)
+        first, second = sorted(two, key=writing, reverse=True)
+        first.kill()
+        report(second, 20)
+        assert writing(second)
+        assert [json.loads(m.value)["RewardId"] for m in broker.read("rewards")] == sent
+    finally:
+        cluster.stop()
+        broker.close()

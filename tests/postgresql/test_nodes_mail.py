@@ -3,10 +3,12 @@ import signal
 
 import nodes
 import pytest
-from harness import eventually
+from harness import Receiver, eventually
+from shim import Clock, shimmed
 from smtp import MailServer
 from test_link_mail import URL, invite, to, token_of, use
 from test_mail import FROM, mails, partner
+from test_statement_ready import go_to, months
 
 
 @pytest.fixture
@@ -81,3 +83,35 @@ def test_an_invitation_is_under_way_at_a_node_that_sleeps(tmp_path, database, ma
         assert len(to(mail_server, "next@b.example")) == 1
     finally:
         cluster.stop()
+
+
+def test_a_statement_is_told_by_one_of_the_nodes(tmp_path, database, mail_server):
+    """Both see the month close. Who tells it is killed; whoever goes on tells the next one, and this one no more."""
+    clock, ops = Clock(tmp_path / "clock"), Receiver()
+    cluster = nodes.Cluster(tmp_path, database)
+    env = {"POSTBACKD_SMTP_URL": mail_server.url(), "POSTBACKD_MAIL_FROM": FROM, "POSTBACKD_OPERATIONS_SPACING": "1",
+           **shimmed(SHIM_CLOCK=clock.path)}
+    try:
+        go_to(clock, "2027-03-15T12:00:00")
+        a = cluster.start("a", env=env)
+        b = cluster.start("b", env=env)
+        p = partner(a, ops.url)
+        p.event_some(1)
+        a.api().wait_state("e-1-0", p.partner_id, "delivered")
+        go_to(clock, "2027-04-15T12:00:00")
+        p.event_some(1)
+        a.api().wait_state("e-2-0", p.partner_id, "delivered")
+        go_to(clock, "2027-06-30T12:00:00")
+        eventually(lambda: cluster.sum("postbackd_operations_sent_total", "a", "b") == 2, 60)
+        teller, other = (a, b) if a.metrics()["postbackd_operations_sent_total"] else (b, a)
+        teller.kill()
+        go_to(clock, "2027-07-30T12:00:00")
+        eventually(lambda: len(mails(mail_server)) == 2 and len(months(ops)) == 2, 90)
+        assert months(ops) == ["2027-03", "2027-04"]
+        assert [m["Subject"][17:24] for _, m in mails(mail_server)] == months(ops)
+        eventually(lambda: other.metrics()["postbackd_operations_owed"] == 0)
+        assert other.stop() == 0
+        p.receiver.close()
+    finally:
+        cluster.stop()
+        ops.close()

@@ -3,6 +3,7 @@ answer is as described there."""
 import itertools
 import re
 
+from authenticator import Authenticator
 from checks import now
 from harness import Account, Receiver
 from people import PASSWORD, Browser, enrol, invite, person, totp
@@ -70,6 +71,25 @@ def check_answer(answer, operation, document):
     assert faults(body, response["content"][media]["schema"], document) == [], answer
 
 
+def check_webhook(request, name, document):
+    """What was sent, body and headers, is as described."""
+    operation = document["webhooks"][name]["post"]
+    schema = operation["requestBody"]["content"]["application/json"]["schema"]
+    assert faults(request.json, schema, document) == [], request.json
+    for p in [look_up(p, document) for p in operation["parameters"]]:
+        value = request.header(p["name"])
+        assert value or not p["required"], p["name"]
+        assert value is None or faults(value, p["schema"], document) == [], (p["name"], value)
+
+
+def check_message(request, document):
+    """The same of an operational message, whose Type is one of those that are named."""
+    room = request.json["Type"].split(".")[0] + "Message"
+    check_webhook(request, room, document)
+    schema = document["components"]["schemas"][room[0].upper() + room[1:]]
+    assert request.json["Type"] in schema["properties"]["Type"]["examples"]
+
+
 def successes(world):
     """(operationId, a function that gives who asks, ids of the path, query and body), in an order in
     which all succeed."""
@@ -131,6 +151,41 @@ def people_successes(world, plain):
         begun = somebody.post("/api/v1/session/second-factor", {"Password": PASSWORD})
         return somebody, {}, {}, {"Code": totp(begun.json["Secret"])}
 
+    host = "localhost:%d" % w.daemon.port  # passkeys need a name
+
+    def holder():
+        """Somebody who has asked to add a passkey, and what the authenticator says then."""
+        somebody = person(w.daemon, "admin")
+        somebody.headers["Host"] = host
+        authenticator = Authenticator(w.daemon.directory, "http://" + host)
+        options = somebody.post("/api/v1/session/passkeys/options", {"Password": PASSWORD}).json
+        return somebody, authenticator, {"Name": "Phone", "Credential": authenticator.create(options)}
+
+    def with_passkey():
+        somebody, authenticator, body = holder()
+        added = somebody.post("/api/v1/session/passkeys", body)
+        return somebody, authenticator, {"PasskeyId": added.json["Passkey"]["PasskeyId"]}
+
+    def sign_in_with_passkey():
+        _, authenticator, _ = with_passkey()
+        browser = Browser(w.daemon, Host=host)
+        options = browser.post("/api/v1/sign-in/passkey/options").json
+        return browser, {}, {}, {"Credential": authenticator.get(options)}
+
+    def add_passkey():
+        somebody, _, body = holder()
+        return somebody, {}, {}, body
+
+    def remove_passkey():
+        somebody, _, ids = with_passkey()
+        return somebody, ids, {}, None
+
+    yield "startPasskey", lambda: (holder()[0], {}, {}, {"Password": PASSWORD})
+    yield "addPasskey", add_passkey
+    yield "listPasskeys", lambda: (with_passkey()[0], {}, {}, None)
+    yield "removePasskey", remove_passkey
+    yield "startPasskeySignIn", plain(who=Browser(w.daemon, Host=host))
+    yield "signInWithPasskey", sign_in_with_passkey
     yield "getSession", plain(who=w.admin)
     yield "signIn", plain({"Email": w.admin.email, "Password": PASSWORD}, who=Browser(w.daemon))
     yield "listSignInWays", plain(who=Browser(w.daemon))

@@ -36,7 +36,7 @@ def any_value(dice, schema, document):
 
 def an_object(dice, schema, document):
     required = schema.get("required", [])
-    return {name: draw(dice, inner, document) for name, inner in schema["properties"].items()
+    return {name: draw(dice, inner, document) for name, inner in schema.get("properties", {}).items()
             if name in required or dice.random() < 0.5}
 
 

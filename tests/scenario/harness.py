@@ -210,6 +210,9 @@ class Api:
     def __init__(self, port, key):
         self.port, self.key = port, key
 
+    def connection(self, timeout):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout)
+
     def request(self, method, path, body=None, key=DEFAULT, headers=None, query=None, timeout=30):
         sent = dict(headers or {})
         key = self.key if key is DEFAULT else key
@@ -223,7 +226,7 @@ class Api:
             sent.setdefault("Content-Type", "application/json")
         if query:
             path += "?" + urlencode(query)
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=timeout * PATIENCE)
+        connection = self.connection(timeout * PATIENCE)
         try:
             connection.request(method, path, body=body, headers=sent)
             r = connection.getresponse()

@@ -19,8 +19,8 @@ QUICK = {"statistics.interval.ms": 200, "message.timeout.ms": 1000, "session.tim
 class Message:
     def __init__(self, words):
         self.offset = int(words[0])
-        self.value = None if words[1] == "-" else bytes.fromhex(words[1][1:])
-        self.headers = {name: bytes.fromhex(value[1:]).decode() for name, value in (w.split("=") for w in words[2:])}
+        self.key, self.value = (None if word == "-" else bytes.fromhex(word[1:]) for word in words[1:3])
+        self.headers = {name: bytes.fromhex(value[1:]).decode() for name, value in (w.split("=") for w in words[3:])}
 
     def __repr__(self):
         return "<%d %r %r>" % (self.offset, self.value and self.value[:200], self.headers)
@@ -53,9 +53,9 @@ class Kafka:
                 return rest, lines
             lines.append(rest)
 
-    def produce(self, topic, value, partition=0, **headers):
-        value = value.encode() if isinstance(value, str) else value
-        self.ask("produce", topic, partition, "-" if value is None else "x" + value.hex(),
+    def produce(self, topic, value, partition=0, key=None, **headers):
+        key, value = (text.encode() if isinstance(text, str) else text for text in (key, value))
+        self.ask("produce", topic, partition, *("-" if text is None else "x" + text.hex() for text in (key, value)),
                  *("%s=x%s" % (name.replace("_", "-"), text.encode().hex()) for name, text in headers.items()))
 
     def read(self, topic, partition=0):
@@ -70,10 +70,11 @@ class Kafka:
         return int(self.ask("committed", group, topic, partition)[0][0])
 
 
-def options(directory, bootstrap, *topics, **more):
-    """Of a daemon that takes events from there."""
+def options(directory, bootstrap, *topics, rewards=None, **more):
+    """Of a daemon that takes events from there, and writes rewards."""
     directory.mkdir(parents=True, exist_ok=True)
     settings = {"bootstrap.servers": bootstrap, **QUICK, **{n.replace("_", "."): v for n, v in more.items()}}
     path = directory / "kafka.properties"
     path.write_text("# Kafka\n" + "".join("%s=%s\n" % item for item in settings.items()))
-    return ["--intake", "kafka:" + ",".join(topics), "--kafka-config", str(path)]
+    return ((["--intake", "kafka:" + ",".join(topics)] if topics else []) +
+            (["--rewards-feed", "kafka:" + rewards] if rewards else []) + ["--kafka-config", str(path)])

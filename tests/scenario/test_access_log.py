@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from harness import BINARY, OPERATOR_KEY, PATIENCE, Account, Daemon, eventually
+from harness import BINARY, OPERATOR_KEY, PATIENCE, Account, Daemon, Receiver, eventually
 
 
 @pytest.fixture(scope="module")
@@ -65,6 +65,19 @@ def test_a_trace_names_its_request(logged):
                   "00_" + trace + rest, "0x-" + trace + rest, "cc-" + trace + rest + "x"):
         answer = logged.api().get("/readyz", headers={"traceparent": wrong})
         assert len(answer.headers["X-Request-Id"]) == 16, wrong
+
+
+def test_a_test_callback_carries_the_trace_of_its_request(logged):
+    receiver = Receiver()
+    account = Account(logged, receiver.url)
+    trace, path = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "/api/v1/apps/%s/test-callback" % account.app_id
+    body = {"RewardType": "survey_completed", "PanelistId": "p"}
+    for headers in ({"traceparent": trace}, {"traceparent": "cc" + trace[2:] + "-x"}, {"traceparent": "00-wrong"}, {}):
+        assert logged.api().post(path, body, headers=headers).status == 200
+    logged.api().events(account.event("not-a-test"), headers={"traceparent": trace})
+    receiver.wait_for("not-a-test")
+    assert [r.headers.get("traceparent") for r in receiver.requests] == [trace, None, None, None, None]
+    receiver.close()
 
 
 def test_refused_requests_are_in_it(logged):

@@ -233,7 +233,7 @@ def test_resend_of_a_delivered_one_is_one_extra_try(daemon):
         found = eventually(lambda: len(daemon.api().callback(event_id, a.partner_id)["Attempts"]) == 3
                            and daemon.api().callback(event_id, a.partner_id))
         assert found["State"] == "delivered" and found["Attempts"][2]["Status"] == 503
-        time.sleep(1.5)  # longer than the first step: no schedule was begun
+        eventually(lambda: endpoints(daemon, a)["success"]["Waiting"] == 0)  # no schedule was begun
         assert len(receiver.of(event_id)) == 3
         assert daemon.metrics()["postbackd_callbacks_delivered_total"] == before  # counted once
     finally:
@@ -548,16 +548,16 @@ def test_endpoints_tell_how_each_does(daemon, receiver):
 
 
 def test_a_disabled_app_waits_and_goes_on(daemon, receiver):
-    a = Account(daemon, receiver.url, clients=("sdk", "iframe"))
+    a, other = Account(daemon, receiver.url, clients=("sdk", "iframe")), Account(daemon, receiver.url)
     a.patch(Enabled=False)
-    ids = [fresh() for _ in range(3)]
-    daemon.api().events([a.event(i) for i in ids])
+    *ids, later = [fresh() for _ in range(4)]
+    daemon.api().events([*(a.event(i) for i in ids), other.event(later)])
     assert endpoints(daemon, a)["success"]["State"] == "app_disabled"
-    time.sleep(1.5)  # longer than the first step
+    daemon.api().wait_state(later, other.partner_id, "delivered")
     for event_id in ids:
         found = daemon.api().callback(event_id, a.partner_id)
         assert (found["State"], found["Attempts"]) == ("pending", [])
-    assert receiver.requests == []
+    assert [r.json["RewardId"] for r in receiver.requests] == [later]
     rows = daemon.api().get("/api/v1/reports/conversions", query={"partnerId": a.partner_id}).json["Rows"]
     assert sum(row["Conversions"] for row in rows) == 3  # money does not wait
     a.patch(Enabled=True)

@@ -7,8 +7,10 @@ import re
 import signal
 import ssl
 
-from harness import Account, Daemon, eventually
+from described import check_message
+from harness import Account, Daemon, Receiver, eventually
 from raw import Authority, RawServer, answer
+from smtp import MailServer
 
 EXPIRY = re.compile(r'postbackd_certificate_expiry_seconds\{certificate="(\w+)"\} (-?\d+)')
 
@@ -88,7 +90,10 @@ def test_clients(tmp_path):
 def test_listener(tmp_path):
     authority = Authority(tmp_path)
     files = authority.sign("listener", days=3)
-    daemon = Daemon(tmp_path / "d", "--tls-cert", files[0], "--tls-key", files[1])
+    ops, mail = Receiver(), MailServer()
+    daemon = Daemon(tmp_path / "d", "--tls-cert", files[0], "--tls-key", files[1], "--operations-url", ops.url,
+                    "--operations-email", "ops@wall.example", "--smtp-url", mail.url(),
+                    "--mail-from", "postbackd@wall.example", "--operations-spacing", "1")
     daemon.start(wait_ready=False)
     trust = ssl.create_default_context(cafile=authority.file)
 
@@ -104,9 +109,20 @@ def test_listener(tmp_path):
     found = eventually(warnings, what="a warning in /healthz")
     assert found[0]["Check"] == "listener_certificate" and "renew it" in found[0]["Detail"]
     assert days_left(get("/metrics")) == {"listener": 3}
+    eventually(lambda: "\npostbackd_operations_sent_total 2\n" in get("/metrics"), what="the operator is told")
+    daemon.stop()
+    daemon.start(wait_ready=False)  # which is no news
     eventually(lambda: '"certificate":"listener"' in daemon.log_text())
     authority.sign("listener", days=29)
     os.kill(daemon.process.pid, signal.SIGHUP)
     eventually(lambda: not warnings(), what="the warning is gone")
     assert days_left(get("/metrics")) == {"listener": 29}
+    eventually(lambda: (len(ops.requests), len(mail.mails)) == (2, 2), 30, what="the operator is told")
+    for request in ops.requests:
+        check_message(request, json.loads(get("/openapi.json")))
+    assert [r.json["Type"] for r in ops.requests] == ["server.certificate_expiring", "server.certificate_renewed"]
+    assert [m["Subject"] for _, m in mail.mails] == ["The server's certificate expires soon",
+                                                     "The server has a new certificate"]
     assert daemon.stop() == 0
+    ops.close()
+    mail.close()

@@ -101,6 +101,8 @@ def test_a_part_of_a_store_is_missing(tmp_path):
     found = check(*settings, status=1)
     assert found["store"][0] == "ok" and "master.key is missing" in found["master key"][1]
     assert check(*settings, POSTBACKD_MASTER_KEY="ab" * 32)["master key"][0] == "ok"
+    assert_one_line(run("serve", *settings, "--log-level", "error"), 1, "the master key is another one")
+    assert check(*settings, status=1)["master key"] == found["master key"]  # nor is one made by that start
     (tmp_path / "elsewhere").rename(store / "master.key")
     for file in store.glob("postbackd.db*"):
         file.unlink()

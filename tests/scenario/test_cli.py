@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -86,6 +87,19 @@ def test_the_manual_names_every_option():
         assert "\\fB%s\\fR = " % option[2:] in file, option
     assert "\\fBoperator-key\\fR" in file and "\\fBconfig\\fR = " not in file
     assert_one_line(run("--manual", "7"), 2, "section")
+
+
+def test_what_is_reloaded_is_the_same_in_every_text():
+    manual = run("--manual", "5").stdout.decode().replace("\\-", "-")
+    entries = [(re.match(r"\\fB([a-z0-9-]+)\\fR = ", entry), " ".join(entry.split())) for entry in manual.split(".TP\n")[1:]]
+    told = {name[1] for name, entry in entries if name and "Reloaded at SIGHUP" in entry}
+    page = (Path(__file__).parents[2] / "docs/operators/reference.md").read_text()
+    rows = re.findall(r"^\| (`.*?) \|", page.split("## Reloading\n")[1].split("\n## ")[0], re.M)
+    assert told == set(re.findall(r"`([a-z0-9-]+)`", " ".join(rows))) and len(told) > 15
+    text = run("serve", "--help").stdout.decode()
+    helped = {option for option, rest in re.findall(r"^ +--([a-z0-9-]+)(.*?)(?=^ +--|\Z)", text, re.M | re.S)
+              if "Reloaded at SIGHUP." in " ".join(rest.split())}
+    assert helped == told - {"smtp-password"}, "secrets are no options of the command line"
 
 
 @pytest.mark.parametrize("section", ["1", "5", "8"])

@@ -25,7 +25,7 @@ def both(api, path, coding="gzip", **query):
     packed = api.get(path, query=query, headers={"Accept-Encoding": coding})
     assert plain.status == packed.status == 200, (plain, packed)
     assert plain.headers["Content-Encoding"] is None and packed.headers["Content-Encoding"] == "gzip", path
-    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+    assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept, Accept-Encoding"
     return plain, packed
 
 
@@ -73,18 +73,27 @@ def test_who_does_not_take_it_gets_it_plain(many, accepted):
     answer = api.get("/api/v1/rewards", query={"limit": 500},
                      headers={} if accepted is None else {"Accept-Encoding": accepted})
     assert answer.status == 200 and answer.headers["Content-Encoding"] is None and len(answer.json["Items"]) == 500
-    assert answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.headers["Vary"] == "Accept, Accept-Encoding"
 
 
 def test_who_takes_nothing_is_told(many):
     _, api = many
-    assert_problem(api.get("/api/v1/rewards", headers={"Accept-Encoding": "identity;q=0"}), 406)
+    answer = api.get("/api/v1/rewards", headers={"Accept-Encoding": "identity;q=0"})
+    assert_problem(answer, 406)
+    assert answer.headers["Vary"] == "Accept, Accept-Encoding"
+
+
+def test_the_media_type_is_chosen_too(many):
+    """A cache that keeps the JSON may not give it to who asks for CSV."""
+    _, api = many
+    answer = api.get("/api/v1/rewards", headers={"Accept": "text/csv"})
+    assert answer.headers["Content-Type"].startswith("text/csv") and answer.headers["Vary"] == "Accept, Accept-Encoding"
 
 
 def test_short_answers_are_not_worth_it(many):
     _, api = many
     answer = api.get("/api/v1/rewards", query={"limit": 1}, headers={"Accept-Encoding": "gzip"})
-    assert answer.headers["Content-Encoding"] is None and answer.headers["Vary"] == "Accept-Encoding"
+    assert answer.headers["Content-Encoding"] is None and answer.headers["Vary"] == "Accept, Accept-Encoding"
 
 
 def test_nothing_is_compressed_beside_a_secret(many):

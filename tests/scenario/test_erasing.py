@@ -63,7 +63,7 @@ def test_what_lanes_have_in_hand_is_erased_too(own_daemon):
     hold.set()
     for event_id in tried:
         eventually(lambda: d.api().callback(event_id, a.partner_id)["Attempts"], what="the try has ended")
-    time.sleep(1.5)  # longer than the schedule's first step
+    eventually(lambda: d.metrics()["postbackd_callbacks_pending"] == 0)  # nothing is to be sent any more
     assert len(r.requests) == 4
     for i in range(30):
         found = d.api().callback("e-%d" % i, a.partner_id)

@@ -105,7 +105,7 @@ def bodies(account):
 
 def test_what_http_rejects_is_a_dead_letter_in_the_same_words(taking, broker):
     d, account, _ = taking
-    before, at = len(broker.dead(0)), len(broker.read(TOPIC)) - 1
+    before, at = len(broker.read(kafka.DEAD)), len(broker.read(TOPIC)) - 1
     for what, body, headers, count in bodies(account):
         wanted = d.api().post("/api/v1/events", body or b"", headers={
             "Content-Type": headers.get("content_type", "application/json")})
@@ -134,7 +134,7 @@ def test_what_http_rejects_is_a_dead_letter_in_the_same_words(taking, broker):
 
 def test_a_message_that_is_too_large_is_named_without_its_value(taking, broker):
     d, account, _ = taking
-    before = len(broker.dead(0))
+    before = len(broker.read(kafka.DEAD))
     broker.ask("fill", LARGE, 0, 50 << 20)
     letter = broker.dead(before + 1)[before]
     eventually(lambda: broker.committed(LARGE) == 1, 30, 0.1)
@@ -207,6 +207,21 @@ def test_a_letter_that_is_too_large_without_its_value_is_sent_bare(tmp_path, own
         letter, = broker.dead(1)
         assert letter.value is None and "Trace" not in letter.headers
         assert letter.headers["Postbackd-Value-Bytes"] == "8" and letter.headers["Postbackd-Reason"]
+    finally:
+        d.stop()
+
+
+def test_letters_that_are_too_large_together_are_sent_one_by_one(tmp_path, own_broker):
+    """A broker judges a batch: none of its letters is cut before it is refused by itself."""
+    broker = own_broker
+    d = Daemon(tmp_path).start()
+    try:
+        broker.ask("topic", TOPIC, 1)
+        broker.produce(TOPIC, json.dumps([7, 8, 9]))
+        broker.ask("refuse", 10, 1)  # MSG_SIZE_TOO_LARGE: the first batch that the daemon produces
+        d.options += kafka.options(tmp_path, broker.bootstrap, TOPIC)
+        d.restart()
+        assert sorted(m.value for m in broker.dead(3)) == [b"7", b"8", b"9"]
     finally:
         d.stop()
 

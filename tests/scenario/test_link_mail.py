@@ -109,6 +109,8 @@ def test_what_is_owed_survives_a_kill_and_a_used_link_is_not_sent(own_daemon, se
     d = start(own_daemon, server, "--public-url", URL)
     made, used = invite(d, "a@b.example"), invite(d, "used@b.example")
     eventually(lambda: d.metrics()["postbackd_link_mails_failed_total"] >= 1)
+    mailed = d.api().get("/api/v1/system").json["LinkMails"]
+    assert mailed["Owed"] == 2 and mailed["Failed"] >= 1 and (mailed["Sent"], mailed["GivenUp"]) == (0, 0)
     assert use(d, used["Link"].split("#")[1]).status == 200
     d.kill()
     del server.says["MAIL"]

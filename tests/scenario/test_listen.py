@@ -193,7 +193,7 @@ def test_reports_of_answers_are_bounded(daemon):
 
     may = a.key("apps:write", "callbacks:read")
     assert post(a.key("callbacks:read", "callbacks:write")).status == 403
-    for wrong in ({"RewardId": ""}, {"RewardId": "x" * 129}, {"Status": 99}, {"Status": 600}, {"Status": "200"},
+    for wrong in ({"RewardId": ""}, {"RewardId": "x" * 129}, {"RewardId": "r\r\nX: y"}, {"Status": 99}, {"Status": 600}, {"Status": "200"},
                   {"DurationMs": -1}, {"DurationMs": 1e99}, {"Detail": "x" * 201}, {"Url": "http://x"}):
         assert post(may, **wrong).status == 400, wrong
     assert post(other.key("apps:write"), RewardId="neighbour").status == 204
@@ -242,7 +242,15 @@ def test_it_says_what_the_key_lacks(daemon, local, tmp_path):
     listen = Listen(tmp_path, daemon, a.key("callbacks:read"), local.url)
     daemon.api().events(a.event("secret-1"))
     assert listen.process.wait(10) == 1
-    assert "apps:write" in listen.lines()[-1]
+    assert "scope apps:write" in listen.lines()[-1]
+    listen = Listen(tmp_path, daemon, a.key("apps:write"), local.url)
+    assert listen.process.wait(10) == 1 and "scope callbacks:read" in listen.lines()[0]
+    disabled = Account(daemon)
+    key = disabled.key("callbacks:read", "apps:write")
+    assert daemon.api().patch("/api/v1/partners/" + disabled.partner_id, {"Enabled": False}).status == 200
+    listen = Listen(tmp_path, daemon, key, local.url)
+    assert listen.process.wait(10) == 1
+    assert "account is disabled" in listen.lines()[0] and "scope" not in listen.lines()[0]
     assert_one_line(run("listen", "--to", local.url), 2, "--key")
     assert_one_line(run("listen", "--key", "k"), 2, "--to")
     assert_one_line(run("listen", "--key", "k", "--to", "localhost:3000"), 2, "--to", "http://")

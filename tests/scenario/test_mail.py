@@ -1,5 +1,6 @@
 """Messages by e-mail: to a partner's OperationsEmail and to the operator, by the operator's mail server."""
 import json
+import re
 import ssl
 import time
 
@@ -29,6 +30,25 @@ def partner(daemon, url=None, to=TO):
     return p
 
 
+def more_apps(p, count):
+    """The account's apps, p.apps, are so many more; the client of each."""
+    api, p.apps, clients = p.daemon.api(), [p.app_id], [p.clients[0]]
+    for app in ["more-%d" % n for n in range(count)]:
+        made = api.post("/api/v1/partners/%s/apps" % p.partner_id,
+                        {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": p.receiver.url})
+        assert made.status == 201, made
+        assert api.post("/api/v1/apps/%s/clients" % app, {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
+        p.apps.append(app)
+        clients.append(app + "-c")
+    return clients
+
+
+def told(server, to, word):
+    """The apps of which mails to that address say so, as often as they do."""
+    return [app for envelope, mail in mails(server) if envelope["RCPT"] == "RCPT TO:<%s>" % to
+            for app in re.findall(r"URL of the app (\S+) [a-z ]*%s\." % word, mail.get_body().get_content())]
+
+
 def mails(server):
     with server.lock:
         return list(server.mails)
@@ -42,7 +62,7 @@ def server():
 
 
 def test_down_and_working_again(own_daemon, server):
-    daemon = start(own_daemon, server, "--public-url", "https://wall.example")
+    daemon = start(own_daemon, server, "--public-url", "https://wall.example/")
     p = partner(daemon)
     p.suspend()
     (envelope, mail), = eventually(lambda: mails(server))
@@ -50,10 +70,11 @@ def test_down_and_working_again(own_daemon, server):
     assert mail["Subject"] == "%s: the Success Callback URL is down" % p.app_id
     assert (mail["To"], mail["Auto-Submitted"]) == (TO, "auto-generated") and FROM in mail["From"]
     assert abs(mail["Date"].datetime.timestamp() - time.time()) < 600
+    assert mail["List-Unsubscribe"] == "<https://wall.example/alerts>"
     assert mail["Message-ID"].startswith("<ops_") and mail["Message-ID"].endswith("@wall.example>")
     text = mail.get_body().get_content()
     assert "Callbacks waiting: 20\n" in text and p.receiver.url in text and "503" in text and "Fix: " in text
-    assert "Dashboard: https://wall.example\n" in text
+    assert "Dashboard: https://wall.example/\n" in text
     p.says["callback"] = 200
     _, again = eventually(lambda: mails(server)[1:], 30)[0]
     assert again["Subject"] == "%s: the Success Callback URL works again" % p.app_id
@@ -156,31 +177,24 @@ def test_a_name_that_begins_like_this_machine_is_a_stranger(own_daemon, server):
 
 
 def test_the_operator_is_told_of_what_a_410_has_disabled(own_daemon, server):
-    daemon = start(own_daemon, server, "--operations-email", "ops@wall.example")
+    daemon = start(own_daemon, server, "--operations-email", "ops@wall.example", "--public-url", "https://wall.example/")
     p = Partner(daemon, {"callback": 410}, None)
     p.event_some(20)
     envelope, mail = eventually(lambda: mails(server))[0]
-    assert envelope["RCPT"] == "RCPT TO:<ops@wall.example>"
+    assert envelope["RCPT"] == "RCPT TO:<ops@wall.example>" and "List-Unsubscribe" not in mail
     assert mail["Subject"] == "%s: the Success Callback URL is disabled" % p.app_id
     p.receiver.close()
 
 
 def test_the_operator_s_mails_are_not_counted_as_the_partner_s(own_daemon, server):
-    """11 endpoints are disabled: 22 mails, though an account gets at most 20 in an hour."""
+    """11 endpoints are disabled: both are told of each."""
     daemon = start(own_daemon, server, "--operations-email", "ops@wall.example")
     p = partner(daemon)
     p.says["callback"] = 410
-    api, apps = daemon.api(), ["gone-%d" % n for n in range(10)]
-    for app in apps:
-        made = api.post("/api/v1/partners/%s/apps" % p.partner_id,
-                        {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": p.receiver.url})
-        assert made.status == 201, made
-        assert api.post("/api/v1/apps/%s/clients" % app, {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
-    api.events([dict(p.event("%s-%d" % (client, n)), ClientId=client)
-                for client in [p.clients[0], *[app + "-c" for app in apps]] for n in range(5)])
-    eventually(lambda: len(mails(server)) == 22, 60)
-    to = [envelope["RCPT"] for envelope, _ in mails(server)]
-    assert to.count("RCPT TO:<%s>" % TO) == to.count("RCPT TO:<ops@wall.example>") == 11
+    clients = more_apps(p, 10)
+    daemon.api().events([dict(p.event("%s-%d" % (client, n)), ClientId=client) for client in clients for n in range(5)])
+    for to in (TO, "ops@wall.example"):
+        eventually(lambda: sorted(told(server, to, "disabled")) == sorted(p.apps), 60)
     p.receiver.close()
 
 
@@ -208,27 +222,28 @@ def test_without_a_mail_server_no_address_is_taken(own_daemon):
     p.receiver.close()
 
 
-def test_a_host_with_many_apps_is_no_flood(own_daemon, server):
-    """22 endpoints go down at once: 20 mails in an hour; the others are owed, and not once all is well."""
-    daemon = start(own_daemon, server)
+def test_many_messages_are_one_mail_and_a_kill_loses_and_doubles_none(own_daemon, server):
+    """22 endpoints go down. The first is told at once, the others wait, and go as one mail or a few."""
+    daemon = start(own_daemon, server, "--public-url", "https://wall.example", spacing=5)
     p = partner(daemon)
-    p.says["callback"] = 503
-    api, more = daemon.api(), ["more-%d" % n for n in range(21)]
-    for app in more:
-        made = api.post("/api/v1/partners/%s/apps" % p.partner_id,
-                        {"AppId": app, "CurrencyValue": "100", "SuccessCallbackUrl": p.receiver.url})
-        assert made.status == 201, made
-        assert api.post("/api/v1/apps/%s/clients" % app, {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
-    api.events([dict(p.event("%s-%d" % (client, n)), ClientId=client)
-                for client in [p.clients[0], *[app + "-c" for app in more]] for n in range(20)])
-    eventually(lambda: len(mails(server)) == 20 and daemon.metrics()["postbackd_operations_owed"] == 2, 60)
+    clients = more_apps(p, 21)
+    p.suspend()
+    eventually(lambda: told(server, TO, "down") == [p.app_id])
+    server.says["MAIL"] = "hang"
+    daemon.api().events([dict(p.event("%s-%d" % (client, n)), ClientId=client)
+                         for client in clients[1:] for n in range(20)])
+    eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == 21, 60)
+    daemon.kill()
+    del server.says["MAIL"]
+    begun = time.monotonic()
+    daemon.start()
+    eventually(lambda: sorted(told(server, TO, "down")) == sorted(p.apps), 60)
+    _, digest = max(mails(server), key=lambda m: len(m[1].get_body().get_content()))
+    text = digest.get_body().get_content()
+    assert "messages: " in digest["Subject"] and digest["Subject"].endswith(", and others")
+    assert text.count("Dashboard: https://wall.example\n") == 1 and text.endswith("\n")
     p.says["callback"] = 200
-    eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == 20, 60)  # that those 20 work again
-    assert len(mails(server)) == 20
-    daemon.restart()  # which begins no new hour
-    other = partner(daemon, to="other@partner.example")
-    other.suspend()
-    eventually(lambda: len(mails(server)) > 20, 30)
-    assert [envelope["RCPT"] for envelope, _ in mails(server)[20:]] == ["RCPT TO:<other@partner.example>"]
+    eventually(lambda: sorted(told(server, TO, "again")) == sorted(p.apps), 60)
+    assert len(mails(server)) <= 3 + (time.monotonic() - begun) / 5
+    assert sorted(told(server, TO, "down")) == sorted(p.apps)
     p.receiver.close()
-    other.receiver.close()

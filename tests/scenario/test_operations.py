@@ -5,10 +5,12 @@ import time
 from datetime import datetime, timezone
 
 from checks import assert_problem
+from described import check_message
 from harness import Account, Receiver, eventually, webhook_signature
 from inside import change
 from raw import Authority, RawServer
 from raw import answer as raw_answer
+from smtp import MailServer
 
 SCHEDULE = "1s,1s,1s,5s,5s,5s,5s,5s"
 
@@ -33,17 +35,28 @@ class Partner(Account):
         """Lets the endpoint fail until it is suspended."""
         self.says["callback"] = 503
         self.event_some(20)
-        path = "/api/v1/apps/%s/endpoints" % self.app_id
-        eventually(lambda: self.daemon.api().get(path).json["Endpoints"][0]["State"] == "suspended")
+        eventually(lambda: state_of(self) == "suspended")
 
     def event_some(self, count):
         self.sent += count
         self.daemon.api().events([self.event("e-%d-%d" % (self.sent, i)) for i in range(count)])
 
 
+def state_of(account):
+    return account.daemon.api().get("/api/v1/apps/%s/endpoints" % account.app_id).json["Endpoints"][0]["State"]
+
+
 def messages(receiver, app_id=None):
     with receiver.lock:
         return [r for r in receiver.requests if not app_id or r.json["AppId"] == app_id]
+
+
+def assert_described(daemon, receiver, *types):
+    """These have come, and each is as /openapi.json describes it."""
+    document = daemon.api(None).get("/openapi.json").json
+    for request in messages(receiver):
+        check_message(request, document)
+    assert tuple(m.json["Type"] for m in messages(receiver)) == types
 
 
 def assert_signed(request, secret):
@@ -82,13 +95,16 @@ def test_suspended_and_recovered(own_daemon):
     assert (second.json["Type"], second.json["State"], second.json["LastError"]) == ("endpoint.recovered", "open", None)
     assert second.header("webhook-id") != first.header("webhook-id")
     assert_signed(second, p.operations_secret()["OperationsSecret"])
+    assert_described(daemon, ops, "endpoint.suspended", "endpoint.recovered")
     # The receiver has it before the daemon has the answer.
     eventually(lambda: daemon.metrics()["postbackd_operations_sent_total"] == 2)
     # whoever asks for no messages gets none
     quiet = Account(daemon, p.receiver.url)
     p.says["callback"] = 503
     daemon.api().events([quiet.event("q-%d" % i) for i in range(20)])
-    time.sleep(1.5)
+    eventually(lambda: state_of(quiet) == "suspended")
+    p.suspend()
+    eventually(lambda: len(messages(ops, p.app_id)) == 3)
     assert messages(ops, quiet.app_id) == []
     ops.close()
     p.receiver.close()
@@ -143,6 +159,8 @@ def test_disabled_by_410(own_daemon):
     # The operator is told the same, as callbacks wait without an end.
     eventually(lambda: [m.json["Type"] for m in messages(operator)] == ["endpoint.disabled", "endpoint.recovered"])
     assert [m.json["AppId"] for m in messages(operator)] == [p.app_id] * 2
+    for receiver in (ops, operator):
+        assert_described(daemon, receiver, "endpoint.disabled", "endpoint.recovered")
     assert "user:secret" not in daemon.log_text()
     ops.close()
     operator.close()
@@ -158,15 +176,15 @@ def test_an_owed_message_survives_a_kill(own_daemon):
     first = eventually(lambda: messages(ops))[0]
     daemon.kill()
     answers["status"] = 200
+    tried = len(p.receiver.requests)
     daemon.start()
     again = eventually(lambda: messages(ops)[1:])[0]
     assert again.header("webhook-id") == first.header("webhook-id")
     assert again.body == first.body
     assert_signed(again, p.operations_secret()["OperationsSecret"])
     # told once: the endpoint is suspended again after the restart, which is no news
-    time.sleep(2)
-    assert len(messages(ops)) == 2
-    # and its recovery is, though this process has never told of a suspension
+    eventually(lambda: len(p.receiver.requests) > tried and state_of(p) == "suspended")
+    # and its recovery is, as the next one, though this process has never told of a suspension
     p.says["callback"] = 200
     eventually(lambda: [m.json["Type"] for m in messages(ops)][2:] == ["endpoint.recovered"], 30)
     ops.close()
@@ -189,7 +207,7 @@ def test_flapping_floods_nobody_and_ends_with_what_is(own_daemon):
         assert b.at - a.at > 3.5
         assert a.json["Type"] != b.json["Type"]
     assert len(told) <= 2 + took / 4
-    time.sleep(4.5)
+    eventually(lambda: daemon.metrics()["postbackd_operations_owed"] == 0)
     assert messages(ops)[-1].json["Type"] == "endpoint.recovered"
     ops.close()
     p.receiver.close()
@@ -204,8 +222,7 @@ def test_a_restart_does_not_shorten_the_spacing(own_daemon):
     eventually(lambda: daemon.metrics()["postbackd_operations_sent_total"] == 1)
     daemon.restart()
     p.says["callback"] = 200
-    path = "/api/v1/apps/%s/endpoints" % p.app_id
-    eventually(lambda: daemon.api().get(path).json["Endpoints"][0]["State"] != "suspended", 60)
+    eventually(lambda: state_of(p) != "suspended", 60)
     other.suspend()
     eventually(lambda: messages(ops, other.app_id), 30)
     assert [m.json["Type"] for m in messages(ops, p.app_id)] == ["endpoint.suspended"]
@@ -301,13 +318,15 @@ def test_a_certificate_that_expires_soon_is_told_once_and_its_renewal_too(own_da
     p.patch(SuccessCallbackUrl=late.url("https", "localhost"))
     p.event_some(1)
     eventually(lambda: [m.json["Type"] for m in messages(ops)][1:] == ["endpoint.certificate_renewed"])
+    assert_described(daemon, ops, "endpoint.certificate_expiring", "endpoint.certificate_renewed")
     for server in (ops, soon, late, p.receiver):
         server.close()
 
 
 def test_the_operator_is_told_of_books(own_daemon):
-    ops = Receiver()
-    own_daemon.options += ["--operations-url", ops.url]
+    ops, mail = Receiver(), MailServer()
+    own_daemon.options += ["--operations-url", ops.url, "--operations-email", "ops@wall.example",
+                           "--smtp-url", mail.url(), "--mail-from", "postbackd@wall.example"]
     daemon = start(own_daemon)
     a = Account(daemon)
     daemon.api().events([a.event("q-1")])
@@ -325,5 +344,9 @@ def test_the_operator_is_told_of_books(own_daemon):
     change(daemon, "UPDATE event SET revenue_micros=revenue_micros-1")
     daemon.restart()
     eventually(lambda: [m.json["Type"] for m in messages(ops, None)] == ["books.wrong", "books.hold_again"], 20)
+    assert_described(daemon, ops, "books.wrong", "books.hold_again")
+    eventually(lambda: [m["Subject"] for _, m in mail.mails] == ["Books do not balance", "All books balance again"])
+    assert "RevenueAmount -0.000001" in mail.mails[0][1].get_body().get_content()
     daemon.stop()
+    mail.close()
     ops.close()

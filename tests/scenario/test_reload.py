@@ -2,8 +2,12 @@
 taken whole changes nothing."""
 import json
 import signal
+import ssl
+import threading
 
-from harness import Account, eventually
+from harness import Account, Receiver, eventually
+from raw import Authority, RawServer, answer
+from smtp import MailServer
 
 
 def reload(daemon):
@@ -36,7 +40,7 @@ def test_settings_that_a_running_server_takes_and_those_it_does_not(own_daemon, 
                     "smtp-url = smtps://mail.example\nmail-from = a@b.example\n" % (tmp_path / "access.log"))
     said = reload(d)
     assert named(said, "setting_reloaded") == {"reads-per-minute", "access-log", "trusted-proxy"}
-    assert named(said, "setting_needs_restart") == {"loops", "smtp-url", "mail-from"}
+    assert named(said, "setting_needs_restart") == {"loops", "smtp-url", "mail-from"}  # e-mail begins with a start
     assert [(e["settings_reloaded"], e["need_restart"]) for e in said if e["event"] == "reloaded"] == [(3, 3)]
 
     def limited():
@@ -67,13 +71,16 @@ def test_settings_that_a_running_server_takes_and_those_it_does_not(own_daemon, 
 def test_a_reload_that_cannot_be_taken_changes_nothing(own_daemon, tmp_path):
     file = tmp_path / "conf"
     file.write_text("reads-per-minute = 500\n")
-    own_daemon.options = ["--config", str(file)]
+    own_daemon.options, own_daemon.schedule = ["--config", str(file)], None
     d = own_daemon.start()
     path = "/api/v1/apps/" + Account(d, "http://127.0.0.1:1/").app_id
     for text, why in (("reads-per-minute = 7\nno-such = 1\n", "no-such"),
                       ("reads-per-minute = 7\nlog-level = loud\n", "log-level"),
                       ("reads-per-minute = 7\naccess-log = %s/no/such\n" % tmp_path, "access-log"),
                       ("reads-per-minute = 7\ntls-cert = c.pem\ntls-key = k.pem\n", "tls-cert"),
+                      ("reads-per-minute = 7\nca-file = %s/ca.pem\n" % tmp_path, "ca.pem"),
+                      ("reads-per-minute = 7\nretry-schedule = soon\n", "retry-schedule"),
+                      ("reads-per-minute = 7\ndeny-destination = here\n", "deny-destination"),
                       (None, "conf")):
         if text is None:
             file.unlink()
@@ -95,3 +102,142 @@ def test_keys_of_the_environment_outlive_a_reload(own_daemon):
     said = reload(d)
     assert (named(said, "setting_reloaded"), named(said, "setting_needs_restart")) == (set(), set())
     assert d.api().get("/api/v1/partners").status == 200
+
+
+class Configured:
+    """A daemon whose settings are in a file."""
+
+    def __init__(self, daemon, tmp_path, **settings):
+        self.file = tmp_path / "conf"
+        self.daemon = daemon
+        daemon.schedule, daemon.allow = None, ()
+        daemon.options = ["--config", str(self.file)]
+        self.write(settings)
+        daemon.start()
+
+    def write(self, settings):
+        new = self.file.with_suffix(".new")  # a file that is half written is read as it is
+        new.write_text("".join("%s = %s\n" % (name.replace("_", "-"), value)
+                                     for name, values in settings.items()
+                                     for value in ([values] if isinstance(values, str) else values)))
+        new.replace(self.file)
+
+    def take(self, *names, **settings):
+        """Reloads these settings, of which those are new."""
+        self.write(settings)
+        said = reload(self.daemon)
+        assert named(said, "setting_reloaded") == {name.replace("_", "-") for name in names}, said
+        assert named(said, "setting_needs_restart") == set(), said
+
+    def attempt(self, account, event_id):
+        """The first one of a new event."""
+        self.daemon.api().events(account.event(event_id))
+        return eventually(lambda: self.daemon.api().callback(event_id, account.partner_id)["Attempts"])[0]
+
+
+def test_destinations_are_reloaded(own_daemon, tmp_path):
+    receiver = Receiver()
+    c = Configured(own_daemon, tmp_path, allow_destination="127.0.0.0/8")
+    account = Account(own_daemon, receiver.url)
+    assert c.attempt(account, "before")["Status"] == 200
+    # Also of a host that a connection is open to.
+    c.take("deny_destination", allow_destination="127.0.0.0/8", deny_destination="127.0.0.1/32")
+    denied = c.attempt(account, "denied")
+    assert denied["Class"] == "destination_refused" and "operator" in denied["Detail"], denied
+
+    def set_url():
+        return own_daemon.api().patch("/api/v1/apps/" + account.app_id,
+                                      {"OfferCallbackUrl": receiver.url + "/other"}).status
+    eventually(lambda: set_url() == 400)  # the thread of changes has it soon
+    c.take("deny_destination", allow_destination="127.0.0.0/8")
+    assert c.attempt(account, "again")["Status"] == 200
+    eventually(lambda: set_url() == 200)
+    receiver.close()
+
+
+def test_the_retry_schedule_is_reloaded(own_daemon, tmp_path):
+    receiver = Receiver(lambda request: 503)
+    c = Configured(own_daemon, tmp_path, allow_destination="127.0.0.0/8", retry_schedule="30d")
+    account = Account(own_daemon, receiver.url)
+    assert c.attempt(account, "slow")["Status"] == 503
+    c.take("retry_schedule", allow_destination="127.0.0.0/8", retry_schedule="1ms,1ms")
+    own_daemon.api().events(account.event("quick"))
+    own_daemon.api().wait_state("quick", account.partner_id, "dead")
+    assert len(receiver.of("quick")) == 3 and len(receiver.of("slow")) == 1
+    receiver.close()
+
+
+def test_who_is_trusted_is_reloaded(own_daemon, tmp_path):
+    def keep(server, s, request):
+        s.sendall(answer(200))
+        return True
+
+    authorities = [Authority(tmp_path, name) for name in ("one", "two")]
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(*authorities[0].sign("server"))
+    server = RawServer(keep, tls)
+    trusted = tmp_path / "trusted.pem"
+    settings = dict(allow_destination="127.0.0.0/8", ca_file=str(trusted))
+    trusted.write_bytes(open(authorities[0].file, "rb").read())
+    c = Configured(own_daemon, tmp_path, **settings)
+    account = Account(own_daemon, server.url("https", "localhost"))
+    assert c.attempt(account, "trusted")["Status"] == 200
+    # The same file with a new content; neither the open connection nor its session is used.
+    trusted.write_bytes(open(authorities[1].file, "rb").read())
+    c.take(**settings)
+    assert c.attempt(account, "stranger")["Class"] == "tls"
+    c.take("ca_file", **dict(settings, ca_file=authorities[0].file))
+    assert c.attempt(account, "again")["Status"] == 200
+    server.close()
+
+
+def test_messages_of_the_operator_are_reloaded(own_daemon, tmp_path):
+    servers, told = (MailServer(), MailServer()), (Receiver(), Receiver())
+    says = {"status": 410}
+    receiver = Receiver(lambda request: says["status"])
+
+    def settings(i):
+        return dict(allow_destination="127.0.0.0/8", smtp_url=servers[i].url(), mail_from="from%d@wall.example" % i,
+                    operations_email="to%d@wall.example" % i, operations_url=told[i].url, operations_spacing="1")
+    c = Configured(own_daemon, tmp_path, **settings(0))
+    c.take("smtp_url", "mail_from", "operations_email", "operations_url", **settings(1))
+    account = Account(own_daemon, receiver.url)
+    own_daemon.api().events([account.event("gone-%d" % i) for i in range(20)])
+    eventually(lambda: told[1].requests and servers[1].mails)
+    (envelope, _), = servers[1].mails
+    assert envelope == {"MAIL": "MAIL FROM:<from1@wall.example>", "RCPT": "RCPT TO:<to1@wall.example>"}
+    assert not told[0].requests and not servers[0].mails
+    # E-mail ends with a restart only: what there is goes on.
+    c.write(dict(allow_destination="127.0.0.0/8"))
+    said = reload(own_daemon)
+    assert named(said, "setting_reloaded") == {"operations-url", "operations-email", "operations-spacing"}
+    assert named(said, "setting_needs_restart") == {"smtp-url", "mail-from"}
+    for each in (*servers, *told, receiver):
+        each.close()
+
+
+def test_reloads_under_load_lose_nothing(own_daemon, tmp_path):
+    """Connections are closed and opened anew meanwhile; signals that meet are one."""
+    receiver = Receiver()
+    settings = dict(allow_destination="127.0.0.0/8", reads_per_minute="100000")
+    c = Configured(own_daemon, tmp_path, **settings)
+    account = Account(own_daemon, receiver.url)
+    ended = threading.Event()
+
+    def storm():
+        for i in range(10**9):
+            c.write(dict(settings, retry_schedule="%ds,1s" % (1 + i % 3), deny_destination="10.0.%d.0/24" % (i % 256)))
+            own_daemon.process.send_signal(signal.SIGHUP)
+            if ended.wait(0.01):
+                return
+    thread = threading.Thread(target=storm)
+    thread.start()
+    for i in range(30):
+        own_daemon.api().events([account.event("e%d-%d" % (i, j)) for j in range(50)])
+    eventually(lambda: len(set(receiver.ids())) == 1500, 60)
+    ended.set()
+    thread.join()
+    assert named(reload(own_daemon), "setting_needs_restart") == set()
+    assert own_daemon.metrics()["postbackd_callbacks_dead_total"] == 0
+    assert own_daemon.stop() == 0
+    receiver.close()

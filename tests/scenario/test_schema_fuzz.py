@@ -84,7 +84,7 @@ def bodies(dice, world, name, body):
 
 def question(dice, world, document, path, operation):
     """(who asks, path, query, body)"""
-    name, query, ids = operation["operationId"], {}, dict(world.ids, SessionId="other")
+    name, query, ids = operation["operationId"], {}, dict(world.ids, SessionId="other", PasskeyId="other")
     for p in operation["parameters"]:
         schema = look_up(p["schema"], document)
         if p["in"] == "path" and dice.random() < 0.2:

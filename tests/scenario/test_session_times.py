@@ -3,6 +3,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from authenticator import Authenticator
 from harness import Daemon
 from people import PASSWORD, Browser, invite, partner, person
 from shim import Clock, shimmed
@@ -62,6 +63,21 @@ def test_a_restart_remembers_what_was_idle(clocked):
     clock.jump(12 * HOUR + 60)
     daemon.start()
     assert_over(b)
+
+
+def test_a_passkey_has_ten_minutes(clocked, tmp_path):
+    daemon, clock = clocked
+    host = "localhost:%d" % daemon.port
+    b, key = person(daemon, "admin"), Authenticator(tmp_path, "http://" + host)
+    b.headers["Host"] = host
+    for seconds, status in ((601, 409), (570, 200)):
+        options = b.post("/api/v1/session/passkeys/options", {"Password": PASSWORD}).json
+        clock.jump(seconds)
+        assert b.post("/api/v1/session/passkeys", {"Name": "x", "Credential": key.create(options)}).status == status
+    for seconds, status in ((601, 401), (570, 200)):
+        body = {"Credential": key.get(b.post("/api/v1/sign-in/passkey/options").json)}
+        clock.jump(seconds)
+        assert b.post("/api/v1/sign-in/passkey", body).status == status
 
 
 def test_fourteen_days_however_much_it_is_used(clocked):

@@ -47,7 +47,7 @@ def test_the_worst_endpoints_come_first(own_daemon):
         assert found["Callbacks"]["DrainSeconds"] == 640
         assert found["Callbacks"]["OldestPendingAt"] <= found["At"]
         document = daemon.api(None).get("/openapi.json").json
-        assert faults(found, document["components"]["schemas"]["System"], document) == []
+        assert faults(found, document["components"]["schemas"]["SystemState"], document) == []
     finally:
         for receiver in (down, flaky, good):
             receiver.close()

@@ -256,7 +256,7 @@ static inline struct candidate make(enum event_type type, const char *event_id,
         .panelist_id = str_of(panelist),
     };
     c.key = event_key(store_hash_secret(store), terms.account_no, c.event_id);
-    c.content = hash_key128(store_hash_secret(store), panelist, panelist ? strlen(panelist) : 0);
+    c.content = hash_key128(store_hash_secret(store), panelist, panelist ? strlen(panelist) : 0).lo;
     if (type == EVENT_SURVEY_COMPLETED || type == EVENT_OFFER_COMPLETED) {
         c.has_revenue = true;
         c.revenue_micros = 1250000;

@@ -1,10 +1,10 @@
 /* The small parts of the interface: cursors, percent-decoding, the rate limit, routes,
  * attempts as they are shown. */
 #include "api/callback_render.h"
-#include "api/cursor.h"
 #include "api/query.h"
 #include "api/route.h"
 #include "api/slices.h"
+#include "services/cursor.h"
 #include "services/rate_limit.h"
 
 #include "check.h"

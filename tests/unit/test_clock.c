@@ -103,6 +103,9 @@ static void the_day_is_the_utc_date(void)
     CHECK_EQ_INT(clock_day(at("2026-11-20T12:00:00-12:00")), day("2026-11-21"));
     CHECK_EQ_INT(clock_day(at("2026-12-31T23:00:00-01:00")), day("2027-01-01"));
     CHECK_EQ_INT(clock_day(at("2028-03-01T00:00:00+00:01")), day("2028-02-29"));
+    CHECK_EQ_INT(clock_month(day("2028-02-29")), day("2028-02-01"));
+    CHECK_EQ_INT(clock_month(day("2027-01-01")), day("2027-01-01"));
+    CHECK_EQ_INT(clock_month(-1), day("1969-12-01"));
     CHECK_EQ_INT(clock_day(-1), -1);
     CHECK_EQ_INT(clock_day(-DAY_MS), -1);
     CHECK_EQ_INT(clock_day(-DAY_MS - 1), -2);

@@ -339,8 +339,8 @@ static void tls_is_served_and_reloaded(void)
     REQUIRE(certificate_make(&first, "DNS:localhost", 86400));
     REQUIRE(certificate_make(&second, "DNS:localhost", 86400));
     char *why = NULL;
-    struct ssl_ctx_st *server_first = tls_server_new(first.cert, first.key, &why);
-    struct ssl_ctx_st *server_second = tls_server_new(second.cert, second.key, &why);
+    struct ssl_ctx_st *server_first = tls_server_new(first.cert, first.key, true, &why);
+    struct ssl_ctx_st *server_second = tls_server_new(second.cert, second.key, true, &why);
     struct ssl_ctx_st *trusts_first = client_trusting(first.cert, &why);
     struct ssl_ctx_st *trusts_second = client_trusting(second.cert, &why);
     REQUIRE(server_first && server_second && trusts_first && trusts_second);

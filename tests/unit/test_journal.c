@@ -161,6 +161,44 @@ static void released_segments_are_used_again(void)
     free(why);
 }
 
+static size_t count_segments(void)
+{
+    uint64_t *numbers = NULL;
+    size_t count = 0;
+    CHECK_EQ_INT(segments_list(disk_real(), directory, false, &numbers, &count), 0);
+    free(numbers);
+    return count;
+}
+
+/* What else the start writes must find room on a small disk: the next segment waits for a group. */
+static void opening_makes_no_segment_ahead(void)
+{
+    struct seen s;
+    char *why = NULL;
+    struct journal_options o = {.disk = disk_real(),
+                                .id = 7,
+                                .directory = directory,
+                                .segment_bytes = SEGMENT_BYTES,
+                                .single_threaded = true};
+    for (uint64_t i = 1; i <= 2; i++) {
+        s = (struct seen){.good = true};
+        struct journal *j = journal_open(&o, start, see, &s, &why);
+        REQUIRE(j);
+        CHECK_EQ_UINT(count_segments(), i);
+        commit(j, i, SEGMENT_BYTES - 2 * JOURNAL_BLOCK_BYTES);
+        CHECK_EQ_UINT(count_segments(), i + 1);
+        CHECK(journal_ready(j, SEGMENT_BYTES / 2));
+        journal_close(j);
+    }
+    char *ahead = segment_path(directory, 3);
+    CHECK_EQ_INT(unlink(ahead), 0);
+    free(ahead);
+    struct journal *j = journal_open(&o, start, see, &s, &why);
+    REQUIRE(j);
+    CHECK_EQ_UINT(count_segments(), 2);
+    journal_close(j);
+}
+
 static void a_large_group_gets_its_own_segment(void)
 {
     struct seen s;
@@ -479,6 +517,7 @@ int main(void)
 {
     RUN_IN_DIRECTORY(groups_come_back_in_order);
     RUN_IN_DIRECTORY(released_segments_are_used_again);
+    RUN_IN_DIRECTORY(opening_makes_no_segment_ahead);
     RUN_IN_DIRECTORY(a_large_group_gets_its_own_segment);
     RUN_IN_DIRECTORY(a_torn_last_group_is_dropped);
     RUN_IN_DIRECTORY(a_torn_group_in_a_closed_segment_is_no_damage);

@@ -87,7 +87,7 @@ static const struct json *chat(struct arena *arena, enum operations_format forma
         buf_add_c(&url, "\xc3\xbc");
     struct app app = {.id = STR("game"), .name = STR("<!channel> @everyone ``` & **x**")};
     app.url[LANE_OFFER] = buf_str(&url);
-    chat_text_print(&body, n, &app, STR("https://postback.example"), format);
+    chat_text_print(&body, n, NULL, &app, STR("https://postback.example"), format);
     CHECK(json_parse(arena, arena_str(arena, buf_str(&body)), &object, &why));
     buf_free(&body);
     buf_free(&url);

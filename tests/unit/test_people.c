@@ -1,6 +1,7 @@
 /* People's pure parts: codes by the RFCs' own vectors, cookies, roles, throttling, passwords. */
 #include "accounts/names.h"
 #include "people/cookie.h"
+#include "people/passkey.h"
 #include "people/people.h"
 #include "people/throttle.h"
 #include "json/reader.h"
@@ -207,6 +208,60 @@ static void users_survive_their_documents(void)
     arena_free(&arena);
 }
 
+static bool reads_user_with(struct arena *arena, struct str passkeys, struct user **ret)
+{
+    struct buf text = {0};
+    struct json *v = NULL;
+    struct str why;
+    const struct vault vault = {.key = {1}};
+    buf_printf(&text,
+               "{\"UserNo\":1,\"Version\":1,\"AccountNo\":0,\"UserId\":\"u_1\",\"Email\":\"a@b\","
+               "\"Name\":\"A\",\"Role\":\"admin\",\"Enabled\":true,\"CreatedMs\":0,"
+               "\"LastSignInMs\":0,\"LinksFromMs\":0,\"Passkeys\":%.*s}",
+               STR_ARG(passkeys));
+    struct str kept = arena_str(arena, buf_str(&text));
+    buf_free(&text);
+    return json_parse(arena, kept, &v, &why) && user_read_document(arena, v, &vault, ret, &why);
+}
+
+static void passkeys_survive_their_documents(void)
+{
+    struct arena arena = {0};
+    struct passkey keys[PASSKEYS_PER_USER], read[PASSKEYS_PER_USER];
+    struct user from = {0}, *u = NULL;
+    for (size_t i = 0; i < PASSKEYS_PER_USER; i++)
+        keys[i] = (struct passkey){.id = STR("pk_1"),
+                                   .name = STR("A \"B\""),
+                                   .credential = STR("AAAA"),
+                                   .key = STR("BBBB"),
+                                   .created_ms = 1,
+                                   .last_used_ms = 2,
+                                   .challenge_ms = 3,
+                                   .sign_count = UINT32_MAX - (int64_t)i};
+    user_set_passkeys(&from, &arena, keys, PASSKEYS_PER_USER);
+    REQUIRE(reads_user_with(&arena, from.passkeys, &u));
+    CHECK_EQ_UINT(passkeys_of(&arena, u, read), PASSKEYS_PER_USER);
+    const struct passkey *k = &read[9];
+    CHECK(str_eq(k->id, keys[9].id) && str_eq(k->name, keys[9].name));
+    CHECK(str_eq(k->credential, keys[9].credential) && str_eq(k->key, keys[9].key));
+    CHECK(k->created_ms == 1 && k->last_used_ms == 2 && k->challenge_ms == 3);
+    CHECK(k->sign_count == (int64_t)UINT32_MAX - 9);
+    user_unref(u);
+    user_set_passkeys(&from, &arena, keys, 0);
+    CHECK(!from.passkeys.p && from.passkey_count == 0);
+    CHECK(!reads_user_with(&arena, STR("[{}]"), &u) && !reads_user_with(&arena, STR("{}"), &u));
+    CHECK(!reads_user_with(&arena, STR("[{},{},{},{},{},{},{},{},{},{},{}]"), &u));
+    arena_free(&arena);
+}
+
+static void counters_only_grow(void)
+{
+    CHECK(passkey_count_is_good(0, 0) && passkey_count_is_good(0, 1));
+    CHECK(passkey_count_is_good(1, UINT32_MAX));
+    CHECK(!passkey_count_is_good(1, 1) && !passkey_count_is_good(2, 1));
+    CHECK(!passkey_count_is_good(1, 0));
+}
+
 /* --- sessions --------------------------------------------------------------------------------- */
 
 static int64_t now_ms = 1763726400000;
@@ -352,6 +407,8 @@ int main(void)
     RUN(passwords_are_stretched_and_judged);
     RUN(recovery_codes_may_be_typed_anyhow);
     RUN(users_survive_their_documents);
+    RUN(passkeys_survive_their_documents);
+    RUN(counters_only_grow);
     RUN(lists_are_in_pages);
     RUN(sessions_end);
     RUN(who_is_disabled_has_no_session);

@@ -36,7 +36,7 @@ static struct candidate candidate_of(enum event_type type)
         .client_id = STR("c_1"),
         .panelist_id = STR("p-1"),
         .key = {1, 2},
-        .content = {3, 4},
+        .content = 4,
     };
     if (type == EVENT_SURVEY_COMPLETED || type == EVENT_OFFER_COMPLETED) {
         c.has_revenue = true;
@@ -74,11 +74,11 @@ static void an_event_known_by_its_key_is_repeated(void)
 {
     struct candidate c = candidate_of(EVENT_SURVEY_COMPLETED);
     struct event untouched = {.event_no = 4242};
-    struct rules_facts facts = {.is_known = true, .known_content = {3, 4}, .known_event_no = 41};
+    struct rules_facts facts = {.is_known = true, .known_content = 4, .known_event_no = 41};
     c.refused = true; /* what would be refused now was accepted then */
     struct verdict v = rules_decide(&c, &facts, &untouched);
     CHECK(v.kind == VERDICT_DUPLICATE && v.event_no == 41);
-    facts.known_content.lo = 5;
+    facts.known_content = 5;
     v = rules_decide(&c, &facts, &untouched);
     CHECK(v.kind == VERDICT_CONFLICT && v.event_no == 0);
     CHECK_EQ_UINT(untouched.event_no, 4242);
@@ -120,7 +120,7 @@ static void copies_what_was_reported(void)
     CHECK_STR(e.offer_goal_id, "goal");
     CHECK_STR(e.reason, "why");
     CHECK(!e.original_reward_id.p && !e.body.p);
-    CHECK(e.key.hi == 1 && e.key.lo == 2 && e.content.hi == 3 && e.content.lo == 4);
+    CHECK(e.key.hi == 1 && e.key.lo == 2 && e.content == 4);
 }
 
 static void pays_by_the_ratio(void)

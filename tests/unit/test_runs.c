@@ -98,7 +98,7 @@ static struct key_record *make_keys(size_t count)
             hi = keys[i - 1].key.hi ^ 1;
         if (i % 100 == 3)
             hi = i % 200 == 3 ? 0 : UINT64_MAX;
-        keys[i] = (struct key_record){{hi, lo}, {i, ~i}, i + 1};
+        keys[i] = (struct key_record){{hi, lo}, ~i, i + 1};
     }
     return keys;
 }
@@ -174,7 +174,7 @@ static void keeps_keys_of_one_prefix_together(void)
     begin(7);
     static struct key_record keys[500];
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        keys[i] = (struct key_record){{UINT64_C(0x123456789a) << 24 | i, i}, {i, i}, i + 1};
+        keys[i] = (struct key_record){{UINT64_C(0x123456789a) << 24 | i, i}, i, i + 1};
     add_run(RUN_KEYS, keys, ARRAY_LEN(keys), 1);
     sql_exec_f(&sql, "INSERT INTO run VALUES(%d,1,500)", SEGMENT);
     CHECK_EQ_INT(number("SELECT count(*) FROM keys_3"), 1);
@@ -338,7 +338,7 @@ static void large_runs_wait(void)
 static void refuse_damage(const char *damage, enum run_kind kind)
 {
     begin(50);
-    struct key_record key = {{1, 2}, {3, 4}, 5};
+    struct key_record key = {{1, 2}, 3, 5};
     struct panelist_record panelist = {1, 5};
     add_runs(&key, &panelist, 1, 1);
     sql_exec(&sql, damage);
@@ -375,7 +375,7 @@ static void refuses_equal_records(void)
     for (int kind = RUN_KEYS; kind <= RUN_PANELISTS; kind++) {
         begin(9);
         for (uint32_t run = 1; run <= 2; run++) {
-            struct key_record key = {{7, run_width((enum run_kind)kind)}, {run, run}, run};
+            struct key_record key = {{7, run_width((enum run_kind)kind)}, run, run};
             add_run((enum run_kind)kind, &key, 1, run);
             sql_exec_f(&sql, "INSERT INTO run VALUES(%d,%u,1)", SEGMENT, run);
         }

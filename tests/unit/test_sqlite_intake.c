@@ -140,7 +140,7 @@ static struct intake_batch many(enum event_type type)
         items[i].event_id = str_of(names[reverses][i]);
         items[i].original_reward_id = reverses ? str_of(names[0][i]) : STR_NONE;
         items[i].key = event_key(store_hash_secret(store), terms.account_no, items[i].event_id);
-        items[i].content = items[i].key;
+        items[i].content = items[i].key.lo;
     }
     return (struct intake_batch){.items = items, .count = MANY, .received_ms = NOW_MS};
 }

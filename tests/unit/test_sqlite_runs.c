@@ -157,7 +157,7 @@ static void a_damaged_block_is_no_unknown_key(void)
     submit_events(0, 1, NOW_MS);
     store_close(store);
     store = NULL;
-    run_sql("UPDATE keys_1 SET block=substr(block,1,39)");
+    run_sql("UPDATE keys_1 SET block=substr(block,1,31)");
     reopen();
     struct candidate again = make(EVENT_SURVEY_COMPLETED, name_of(0), panelists[0]);
     struct intake_batch batch = {.items = &again, .count = 1, .received_ms = NOW_MS};

@@ -148,7 +148,7 @@ struct contexts {
 static bool contexts_make(struct contexts *c, const struct certificate *of, const char *ca_file)
 {
     char *why = NULL;
-    c->server = tls_server_new(of->cert, of->key, &why);
+    c->server = tls_server_new(of->cert, of->key, true, &why);
     c->client = client_trusting(ca_file, &why);
     if (why)
         printf("%s\n", why);
@@ -296,20 +296,20 @@ static void part_of_a_record_is_reported_once(void)
 static void bad_files_are_named(void)
 {
     char *why = NULL;
-    CHECK(tls_server_new("/nonexistent/cert.pem", good_certificate.key, &why) == NULL);
+    CHECK(tls_server_new("/nonexistent/cert.pem", good_certificate.key, true, &why) == NULL);
     CHECK_CSTR(why, "certificate file /nonexistent/cert.pem: No such file or directory");
     free(why);
     why = NULL;
-    CHECK(tls_server_new(good_certificate.cert, old_certificate.key, &why) == NULL);
+    CHECK(tls_server_new(good_certificate.cert, old_certificate.key, true, &why) == NULL);
     REQUIRE(why != NULL);
     CHECK(strstr(why, "key values mismatch") != NULL);
     free(why);
     why = NULL;
-    CHECK(tls_server_new("/", good_certificate.key, &why) == NULL);
+    CHECK(tls_server_new("/", good_certificate.key, true, &why) == NULL);
     CHECK_CSTR(why, "certificate file /: Is a directory");
     free(why);
     why = NULL;
-    CHECK(tls_server_new("/dev/null", good_certificate.key, &why) == NULL);
+    CHECK(tls_server_new("/dev/null", good_certificate.key, true, &why) == NULL);
     REQUIRE(why != NULL);
     CHECK(strstr(why, "none in PEM") != NULL);
     free(why);

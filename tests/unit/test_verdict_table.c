@@ -201,7 +201,7 @@ static void find_same(struct asked *a)
 static void find_other(struct asked *a)
 {
     find_same(a);
-    a->facts.known_content.lo++;
+    a->facts.known_content++;
 }
 
 static const struct column {
@@ -246,7 +246,7 @@ static void print_cell(FILE *to, const struct row *row, const struct column *col
                       .occurred_ms = NOW,
                       .event_id = STR("e-1"),
                       .panelist_id = STR("p-1"),
-                      .content = {3, 4}},
+                      .content = 4},
         .facts = {.received_ms = NOW, .last_event_no = 8},
     };
     row->ask(&a);
