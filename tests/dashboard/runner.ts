@@ -41,7 +41,7 @@ export async function runTests(words: string[]): Promise<boolean> {
       console.log(`ok   ${one.name} (${took.at(-1)!.ms} ms)`);
     } catch (error) {
       failed++;
-      console.log(`FAIL ${one.name}\n${(error as Error).stack ?? String(error)}`);
+      console.log(`FAILED ${one.name}\n${(error as Error).stack ?? String(error)}`);
     }
   }
   took.sort((a, b) => b.ms - a.ms);

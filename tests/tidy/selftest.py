@@ -150,7 +150,7 @@ def main():
         passed += holds
         failed += not holds
         if not holds:
-            print(f"tests/tidy/selftest.py: {name}: found {found}")
+            print(f"tests/tidy/selftest.py: {name}: found {found}\nFAILED {name}")
     print(f"tidy_selftest: {passed} passed, {failed} failed")
     return 1 if failed else 0
 

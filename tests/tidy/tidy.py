@@ -455,6 +455,8 @@ def main():
         print(f"{finding.path}:{finding.line}: {finding.rule}: {finding.what}")
     rules = {*RULES, "exceptions"}
     broken = {finding.rule for finding in findings}
+    for rule in sorted(broken):
+        print(f"FAILED {rule}")
     print(f"tidy: {len(rules - broken)} passed, {len(broken)} failed")
     return 1 if findings else 0
 
