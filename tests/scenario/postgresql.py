@@ -133,13 +133,22 @@ class Replica(Cluster):
         sql(self.uri(), "SELECT pg_promote()")
 
 
+# Met by a statement that is right, because of what a daemon or a server process does at that moment: a
+# deadlock, a database whose last connection is just being closed, a row of the catalog two change.
+AGAIN = re.compile(rb"ERROR:  (40001|40P01|55006|XX000: tuple concurrently updated)")
+
+
 def sql(uri, text):
-    """What psql prints, without decoration."""
-    done = subprocess.run([str(tools() / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-c", text, uri],
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-    if done.returncode != 0:
-        raise RuntimeError("psql: " + done.stdout.decode(errors="replace"))
-    return done.stdout.decode().strip()
+    """What psql prints, without decoration. `text` is one transaction: one that was refused for what
+    others do meanwhile has done nothing, and is done again."""
+    for _ in range(20):
+        done = subprocess.run([str(tools() / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-v", "VERBOSITY=verbose",
+                               "-c", text, uri], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        if done.returncode == 0:
+            return done.stdout.decode().strip()
+        if not AGAIN.search(done.stdout):
+            break
+    raise RuntimeError("psql: " + done.stdout.decode(errors="replace"))
 
 
 class Session:
