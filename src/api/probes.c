@@ -4,6 +4,7 @@
  * delivery: both probes keep their status for them and say in Failures what is wrong. */
 #include "api/internal.h"
 #include "api/route.h"
+#include "oidc/oidc.h"
 #include "services/books_watch.h"
 #include "services/certificate_watch.h"
 
@@ -49,6 +50,18 @@ static void warn_damaged(struct json_writer *w, const struct store_numbers *n)
     buf_free(&text);
 }
 
+static void warn_providers(struct json_writer *w, size_t down, struct str name)
+{
+    struct buf text = {0};
+    buf_printf(&text,
+               "Identity providers that did not answer when they were asked last: %zu (%.*s). "
+               "Nobody signs in by them until they do. Each is asked again at the first sign-in "
+               "after %d s at most. The log says what went wrong (sign_in_refused).",
+               down, STR_ARG(name), OIDC_PAUSE_LONGEST_MS / 1000);
+    check(w, "identity_providers", buf_str(&text));
+    buf_free(&text);
+}
+
 /* What is not wrong yet, but will be in days; and what is wrong for a part of the requests. */
 static void warn(struct json_writer *w, struct call *c, const struct store_numbers *n)
 {
@@ -59,9 +72,11 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
     bool listener = certificate_expires_soon(s.listener_expires_ms, now_ms);
     bool clusters = n->clusters_away > 0;
     int64_t disabled = directory_count_disabled_endpoints(c->api->options.directory);
+    struct str provider = STR_NONE;
+    size_t providers = oidc_count_down(c->api->options.oidc, &c->r->arena, &provider);
     bool replica = n->replica == STORE_REPLICA_AWAY || n->replica == STORE_REPLICA_BEHIND;
     if (!listener && s.clients_expiring == 0 && !replica && !clusters && disabled == 0 &&
-        !is_refusing(n) && n->scrub_damaged == 0)
+        !is_refusing(n) && n->scrub_damaged == 0 && providers == 0)
         return;
     json_key_array(w, "Warnings");
     if (listener) {
@@ -104,6 +119,8 @@ static void warn(struct json_writer *w, struct call *c, const struct store_numbe
         warn_refusing(w, n);
     if (n->scrub_damaged > 0)
         warn_damaged(w, n);
+    if (providers > 0)
+        warn_providers(w, providers, provider);
     json_end_array(w);
     buf_free(&text);
 }

@@ -282,7 +282,8 @@ static void end_done(struct task *task)
     }
     if (!good) {
         say_refused(s, s->ask.why);
-        tries_failed_of_providers(job);
+        if (!s->ask.is_down)
+            tries_failed_of_providers(job);
         oidc_client_unref(s->ask.client);
         people_job_return(s->c, "provider");
         return;

@@ -85,7 +85,7 @@ static void set_up(CURL *curl, const struct fetch *f, struct fetch_answer *answe
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, error);
 }
 
-bool fetch_run(const struct fetch *f, struct buf *ret, char ret_why[FETCH_WHY_BYTES])
+enum fetch_verdict fetch_run(const struct fetch *f, struct buf *ret, char ret_why[FETCH_WHY_BYTES])
 {
     char error[CURL_ERROR_SIZE] = "";
     struct fetch_answer answer = {.to = ret};
@@ -106,5 +106,7 @@ bool fetch_run(const struct fetch *f, struct buf *ret, char ret_why[FETCH_WHY_BY
         snprintf(ret_why, FETCH_WHY_BYTES, "%.120s: answered %ld", f->url, status);
     curl_slist_free_all(headers);
     curl_easy_cleanup(curl);
-    return code == CURLE_OK && status == 200;
+    if (code != CURLE_OK && !answer.too_large)
+        return FETCH_UNREACHABLE;
+    return code == CURLE_OK && status == 200 ? FETCH_GOOD : FETCH_REFUSED;
 }

@@ -21,5 +21,12 @@ struct fetch {
 
 #define FETCH_WHY_BYTES 256
 
-/* False: no 200, with a sentence; of a refusal the body is in *ret all the same. */
-MUST_CHECK bool fetch_run(const struct fetch *f, struct buf *ret, char ret_why[FETCH_WHY_BYTES]);
+enum fetch_verdict {
+    FETCH_GOOD,
+    FETCH_REFUSED,     /* an answer that is no 200, or is too large */
+    FETCH_UNREACHABLE, /* no whole answer: refused connections, TLS, timeouts */
+};
+
+/* Not FETCH_GOOD: with a sentence; of a refusal the body is in *ret all the same. */
+MUST_CHECK enum fetch_verdict fetch_run(const struct fetch *f, struct buf *ret,
+                                        char ret_why[FETCH_WHY_BYTES]);

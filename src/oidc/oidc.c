@@ -1,5 +1,9 @@
 /* The questions: discovery (OpenID Connect Discovery 1.0), the token endpoint, and the keys, which
- * are fetched again when they are old or a token names one that is new. */
+ * are fetched again when they are old or a token names one that is new.
+ *
+ * Anybody can make the daemon ask, without a key. So a provider that is down is asked once, and
+ * then not before a pause is over: meanwhile everybody is answered at once, by what went wrong. A
+ * stranger's code cannot begin a pause: an endpoint that refuses it has answered. */
 #include "oidc/oidc.h"
 
 #include "base/alloc.h"
@@ -16,6 +20,7 @@
 #define WAITING_MOST 16
 #define FRESH_MS ((int64_t)3600 * 1000) /* of what is known of a provider */
 #define AGAIN_MS ((int64_t)60 * 1000)   /* between looks for a new key */
+#define DOWN_TOLD_MS FRESH_MS           /* a failure is told of so long, where nobody signs in */
 
 /* All providers of one reading of the file. */
 struct generation {
@@ -35,6 +40,9 @@ struct oidc_client {
     /* What is known of it: its thread's. */
     struct buf document, keys; /* as fetched; empty: not yet */
     int64_t document_ms, keys_ms, searched_ms;
+    int64_t pause_ms, paused_until_ms; /* 0: it answered last time */
+    char why_paused[FETCH_WHY_BYTES];
+    atomic_llong failed_ms; /* monotonic; 0: it answered last time. Any thread reads it */
 };
 
 struct oidc {
@@ -76,9 +84,11 @@ static bool fetch(struct oidc_ask *ask, struct str url, struct fetch f, struct b
     f.rules = same ? NULL : &g->rules;
     f.stopping = &c->oidc->stopping;
     buf_clear(ret);
-    bool good = fetch_run(&f, ret, ask->why);
+    enum fetch_verdict verdict = fetch_run(&f, ret, ask->why);
+    ask->is_down |= verdict == FETCH_UNREACHABLE;
+    ask->was_answered |= verdict != FETCH_UNREACHABLE;
     buf_free(&text);
-    return good;
+    return verdict == FETCH_GOOD;
 }
 
 /* An endpoint of the document, and the document's own issuer: of whoever claims to be another one
@@ -121,6 +131,7 @@ static bool discover(struct oidc_ask *ask, struct json **ret)
         fetch(ask, buf_str(&url), (struct fetch){0}, &c->document) && parse_document(ask, ret);
     buf_free(&url);
     c->document_ms = now_ms;
+    ask->is_down |= !good;
     if (!good)
         buf_clear(&c->document);
     return good;
@@ -259,12 +270,10 @@ static bool came_from(struct oidc_ask *ask, const struct json *document)
     return fail(ask, "the answer came from another issuer (iss)");
 }
 
-static bool answer(struct oidc_ask *ask)
+static bool converse(struct oidc_ask *ask)
 {
     struct json *document = NULL;
     struct buf tokens = {0};
-    if (atomic_load(&ask->client->oidc->stopping))
-        return fail(ask, "the server is stopping");
     if (!discover(ask, &document))
         return false;
     if (!ask->code.p)
@@ -276,6 +285,50 @@ static bool answer(struct oidc_ask *ask)
     if (tokens.p)
         explicit_bzero(tokens.p, tokens.n);
     buf_free(&tokens);
+    return good;
+}
+
+/* --- pauses --------------------------------------------------------------------------------------
+ */
+
+static bool is_paused(struct oidc_ask *ask)
+{
+    const struct oidc_client *c = ask->client;
+    int64_t left_ms = c->paused_until_ms - env_mono_ms(c->oidc->options.env);
+    if (!c->pause_ms || left_ms <= 0)
+        return false;
+    ask->is_down = true;
+    ask->retry_ms = left_ms;
+    snprintf(ask->why, sizeof ask->why, "not asked again for %lld s: %.180s",
+             (long long)(left_ms + 999) / 1000, c->why_paused);
+    return true;
+}
+
+static void judge_pause(struct oidc_ask *ask)
+{
+    struct oidc_client *c = ask->client;
+    int64_t now_ms = env_mono_ms(c->oidc->options.env);
+    if (ask->is_down) {
+        int64_t next_ms = c->pause_ms ? c->pause_ms * 2 : OIDC_PAUSE_FIRST_MS;
+        c->pause_ms = next_ms < OIDC_PAUSE_LONGEST_MS ? next_ms : OIDC_PAUSE_LONGEST_MS;
+        c->paused_until_ms = now_ms + c->pause_ms;
+        ask->retry_ms = c->pause_ms;
+        memcpy(c->why_paused, ask->why, sizeof c->why_paused);
+        atomic_store(&c->failed_ms, now_ms > 0 ? now_ms : 1);
+    } else if (ask->was_answered) {
+        c->pause_ms = 0;
+        atomic_store(&c->failed_ms, 0);
+    }
+}
+
+static bool answer(struct oidc_ask *ask)
+{
+    if (atomic_load(&ask->client->oidc->stopping))
+        return fail(ask, "the server is stopping");
+    if (is_paused(ask))
+        return false;
+    bool good = converse(ask);
+    judge_pause(ask);
     return good;
 }
 
@@ -419,6 +472,22 @@ void oidc_client_unref(struct oidc_client *c)
 const struct provider *oidc_provider(const struct oidc_client *c)
 {
     return c->provider;
+}
+
+size_t oidc_count_down(struct oidc *o, struct arena *arena, struct str *ret_name)
+{
+    struct generation *g = generation_ref(o);
+    int64_t now_ms = env_mono_ms(o->options.env);
+    size_t count = 0;
+    for (size_t i = 0; i < g->providers.count; i++) {
+        int64_t failed_ms = atomic_load(&g->clients[i].failed_ms);
+        if (!failed_ms || now_ms >= failed_ms + DOWN_TOLD_MS)
+            continue;
+        if (count++ == 0)
+            *ret_name = arena_str(arena, g->providers.list[i].name);
+    }
+    generation_unref(g);
+    return count;
 }
 
 bool oidc_any_passwords(struct oidc *o)

@@ -38,6 +38,14 @@ const struct provider *oidc_provider(const struct oidc_client *c);
 bool oidc_any_passwords(struct oidc *o);
 bool oidc_passwords(struct oidc *o, struct directory *directory, uint32_t account_no);
 
+/* A provider that does not answer is not asked again at once: the pause doubles from the first to
+ * the longest with each failure, and ends with the first answer. */
+#define OIDC_PAUSE_FIRST_MS 1000
+#define OIDC_PAUSE_LONGEST_MS 60000
+/* How many of them did not answer when they were asked last, within the last hour; of one the name,
+ * in the arena. */
+size_t oidc_count_down(struct oidc *o, struct arena *arena, struct str *ret_name);
+
 /* --- a question to a provider ----------------------------------------------------------------- */
 struct oidc_ask {
     /* in; texts are valid until done */
@@ -49,12 +57,15 @@ struct oidc_ask {
     struct str issuer; /* as the browser came back with it (RFC 9207); absent: without */
     /* out; texts are the arena's */
     bool good;
+    bool is_down;     /* it did not answer, now or just before: nobody's fault who signs in */
+    int64_t retry_ms; /* is_down: when it is asked again, from now */
     char why[FETCH_WHY_BYTES];
     struct arena *arena;     /* the asker's, which leaves it alone until done */
     struct str endpoint;     /* without a code */
     struct id_claims claims; /* with one */
     /* oidc.c's */
     struct task task;
+    bool was_answered;
 };
 
 /* False: too many are waiting for this provider. */

@@ -208,6 +208,8 @@ def test_a_provider_that_answers_something_else(served, fake):
         for said in answers:
             fake.says = {path: said}
             assert_refused(d, fake, "provider")
+            if said is None:
+                reload(d)  # a provider that does not answer has a pause
     fake.says = {}
     signed_in(d, fake)
 
@@ -241,14 +243,53 @@ def test_the_provider_cannot_send_us_to_other_machines(tmp_path, fake):
         assert d.stop() == 0
 
 
-def test_the_provider_is_down_and_back(served, fake):
+def asked_for_document(fake):
+    return [r.at for r in fake.asked if r.path.endswith("openid-configuration")]
+
+
+def warnings(d):
+    return [w for w in d.api(None).get("/healthz").json.get("Warnings", []) if w["Check"] == "identity_providers"]
+
+
+@pytest.mark.parametrize("said", [None, (503, {}, b""), (200, {}, b"not JSON")])
+def test_the_provider_is_down_and_back(served, fake, said):
+    """However many strangers come, it is asked once, and again after pauses that grow."""
     d, file = served
-    fake.says = {"/.well-known/openid-configuration": None}
-    assert Visitor(d).leave() == "/?problem=provider"
-    assert "sign_in_refused" in d.log_text()
+    assert not warnings(d)
+    fake.says = {"/.well-known/openid-configuration": said}
+    begin = len(d.log_text())
+
+    def stranger_is_the_third_to_ask():
+        assert Visitor(d).leave() == "/?problem=provider"
+        return len(asked_for_document(fake)) >= 3
+    eventually(stranger_is_the_third_to_ask, 60)
+    first, second, third = asked_for_document(fake)
+    assert second - first >= 0.99 and third - second >= 1.99
+    assert "not asked again for" in d.log_text()[begin:]
+    assert "(Example staff)" in warnings(d)[0]["Detail"]
     fake.says = {}
+    eventually(lambda: Visitor(d).leave() != "/?problem=provider", 60)
     signed_in(d, fake)
+    assert not warnings(d)
     assert Visitor(d).leave(place=2) == Visitor(d).leave(place="x") == "/?problem=again"
+
+
+def test_a_token_endpoint_that_does_not_answer_has_a_pause_and_one_that_refuses_has_none(served, fake):
+    d = served[0]
+    visitors = [Visitor(d) for _ in range(4)]
+    callbacks = [fake.visit(v.leave()) for v in visitors]
+    fake.says = {"/token": (400, {}, b'{"error":"invalid_grant"}')}  # a stranger's code
+    assert visitors[0].come_back(callbacks[0]) == "/?problem=provider"
+    assert not warnings(d)
+    fake.says = {"/token": None}
+    before, begin = len(fake.asked), time.monotonic()
+    for visitor, callback in zip(visitors[1:], callbacks[1:]):
+        assert visitor.come_back(callback) == "/?problem=provider"
+    assert 1 <= len(fake.asked) - before <= 1 + (time.monotonic() - begin) and warnings(d)
+    fake.says = {}
+    eventually(lambda: Visitor(d).leave() != "/?problem=provider", 60)
+    signed_in(d, fake)
+    assert not warnings(d)
 
 
 def test_the_answer_says_which_provider_it_is_of(served, fake):
