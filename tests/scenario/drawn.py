@@ -22,7 +22,7 @@ def draw(dice, schema, document):
 
 
 def any_value(dice, schema, document):
-    branches = [look_up(b, document) for b in schema.get("anyOf", ())]
+    branches = [look_up(b, document) for b in schema.get("anyOf", schema.get("oneOf", ()))]
     if [b.get("type") for b in branches] == ["number", "string"]:  # an amount: as text it has the same bounds
         amount = draw(dice, branches[0], document)
         return amount if dice.random() < 0.5 else "%.6f" % amount

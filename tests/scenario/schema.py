@@ -6,7 +6,8 @@ from decimal import Decimal
 
 ANNOTATIONS = {"description", "examples", "default", "deprecated", "contentMediaType"}
 KNOWN = ANNOTATIONS | {
-    "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "format",
+    "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "anyOf", "oneOf",
+    "discriminator", "format",
     "minimum", "maximum", "exclusiveMinimum", "multipleOf", "pattern", "minLength", "maxLength", "x-max-bytes",
     "minItems", "maxItems"}
 
@@ -48,6 +49,8 @@ def faults(value, schema, document, at="$"):
     found = []
     if "anyOf" in schema and all(faults(value, s, document, at) for s in schema["anyOf"]):
         found.append("%s: %r: none of anyOf fits" % (at, value))
+    if "oneOf" in schema:
+        return found + choice_faults(value, schema, document, at)
     if "type" in schema:
         names = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
         if not any(is_type(value, n) for n in names):
@@ -60,6 +63,19 @@ def faults(value, schema, document, at="$"):
         for i, item in enumerate(value):
             found += faults(item, schema.get("items", {}), document, "%s[%d]" % (at, i))
     return found + ["%s: %r is against %s" % (at, value, word) for word in plain_faults(value, schema)]
+
+
+def choice_faults(value, schema, document, at):
+    """Of a oneOf: those of the branch that the discriminator names, or that not exactly one branch fits."""
+    if "discriminator" in schema:
+        name, mapping = schema["discriminator"]["propertyName"], schema["discriminator"]["mapping"]
+        assert {b["$ref"] for b in schema["oneOf"]} == set(mapping.values())
+        if not isinstance(value, dict) or value.get(name) not in mapping:
+            return ["%s: %r has no %s of %s" % (at, value, name, "/".join(mapping))]
+        return faults(value, {"$ref": mapping[value[name]]}, document, at)
+    branches = [faults(value, s, document, at) for s in schema["oneOf"]]
+    fitting = branches.count([])
+    return [] if fitting == 1 else ["%s: %r: %d of oneOf fit: %s" % (at, value, fitting, branches)]
 
 
 def object_faults(value, schema, document, at):
