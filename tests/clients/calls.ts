@@ -56,6 +56,10 @@ const refused = await client.PATCH('/api/v1/apps/{AppId}', {
 // What the description does not allow is no TypeScript.
 // @ts-expect-error no such type
 const wrongType: Event['Type'] = 'survey_finished';
+// @ts-expect-error surveys have no offer
+const wrongField: Event = { ...event(0), OfferId: 1 };
+// @ts-expect-error an offer has a title
+const wrongOffer: Event = { EventId: 'o', Type: 'offer_clicked', ClientId: 'c', PanelistId: 'u', OfferId: 1 };
 // @ts-expect-error PanelistId is a text
 const wrongPanelist: Received['PanelistId'] = 1;
 // @ts-expect-error no such parameter
@@ -67,6 +71,6 @@ console.log(
     Accepted: reported.Accepted,
     Earnings: typeof report === 'string' ? [] : report.Rows.map(row => row.Earnings),
     Refused: [refused.response.status, refused.error?.status],
-    Wrong: [wrongType, wrongPanelist],
+    Wrong: [wrongType, wrongField.Type, wrongOffer.Type, wrongPanelist],
   }),
 );

@@ -36,7 +36,7 @@ def test_a_typescript_client_makes_its_calls(daemon, tmp_path):
     told = json.loads(run("node", "calls.js", "http://127.0.0.1:%d" % daemon.port, OPERATOR_KEY, account.partner_id,
                           cwd=tmp_path))
     assert told == {"Name": "Made by a client", "Accepted": 2, "Earnings": [1.25, 1.25], "Refused": [412, 412],
-                    "Wrong": ["survey_finished", 1]}
+                    "Wrong": ["survey_finished", "survey_completed", "offer_clicked", 1]}
 
 
 # language: (the tools that must be there, the program's file)
