@@ -3,6 +3,9 @@
  * store keeps; so neither restarts nor other nodes nor a clock that jumps tell it again, and a
  * process that was down when the month closed tells it then.
  *
+ * The time to go by is retention's (domain/retention.h): a month told too early by a clock that is
+ * weeks ahead could not be taken back, and the month that is then skipped is never told.
+ *
  * One node looks, at one account after the other. Of months that closed while nobody looked only
  * the last one is told. */
 #include "operations/recipient.h"
@@ -10,6 +13,7 @@
 
 #include "base/limits.h"
 #include "domain/clock.h"
+#include "domain/retention.h"
 
 #include <stdlib.h>
 
@@ -135,14 +139,25 @@ static void begin(struct statement_tour *t, int32_t open_day)
     t->again = false;
 }
 
+/* The first day of the first month that is still open; 0: not known yet. */
+static int32_t find_open_day(struct operations *o)
+{
+    struct store_numbers n;
+    store_get_numbers(o->options.store, &n);
+    struct retention_clock clock = {.at_ms = n.retention_clock_ms};
+    if (clock.at_ms == 0)
+        return 0;
+    int64_t now_ms = retention_now_ms(&clock, loop_wall_ms(o->loop));
+    return clock_month(clock_day(now_ms) - LIMIT_EVENT_AGE_DAYS);
+}
+
 static void look(struct timer *timer)
 {
     struct operations *o = CONTAINER_OF(timer, struct operations, statements.timer);
     struct statement_tour *t = &o->statements;
     int64_t now = loop_mono_ms(o->loop);
-    /* The first day of the first month that is still open. */
-    int32_t open_day = clock_month(clock_day(loop_wall_ms(o->loop)) - LIMIT_EVENT_AGE_DAYS);
-    if (!leases_first(store_leases(o->options.store))) {
+    int32_t open_day = find_open_day(o);
+    if (open_day == 0 || !leases_first(store_leases(o->options.store))) {
         t->under_way = false;
         t->month = 0;
     } else if (t->month != clock_month(open_day - 1) ||

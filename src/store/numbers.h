@@ -44,6 +44,9 @@ struct store_numbers { /* for metrics and health; exact at some moment of the la
     int64_t events_accepted, callbacks_delivered, callbacks_dead, callbacks_pending;
     int64_t oldest_pending_ms; /* acceptance time of the oldest pending callback; 0: none */
     int64_t last_accepted_ms;  /* of the event accepted last, see acceptance.h; 0: there is none */
+    /* The retention clock (domain/retention.h) as this process moved it last, within the last hour
+     * where it is the one that moves it; 0: it has not. */
+    int64_t retention_clock_ms;
     int64_t events_queued, memtable_events, journal_bytes;
     int64_t queued_bytes, queued_most_bytes; /* memory of events that wait for their commit */
     int64_t commits;

@@ -263,6 +263,7 @@ void memory_numbers(struct store *s, struct store_numbers *ret)
         .callbacks_delivered = m->delivered,
         .callbacks_dead = m->dead,
         .last_accepted_ms = m->last_accepted_ms,
+        .retention_clock_ms = env_wall_ms(m->env),
         .commits = m->commits,
         .accepting = true,
     };

@@ -4,6 +4,7 @@ import signal
 import nodes
 import pytest
 from harness import Receiver, eventually
+from postgresql import sql
 from shim import Clock, shimmed
 from smtp import MailServer
 from test_link_mail import URL, invite, to, token_of, use
@@ -85,6 +86,12 @@ def test_an_invitation_is_under_way_at_a_node_that_sleeps(tmp_path, database, ma
         cluster.stop()
 
 
+def believe(database, clock):
+    """Whoever looks at the retention clock next takes it that this time has passed."""
+    assert sql(database, "UPDATE meta SET value=convert_to('%d','UTF8') WHERE name='retention_clock_ms' RETURNING 1"
+               % (clock.now().timestamp() * 1000)) == "1"
+
+
 def test_a_statement_is_told_by_one_of_the_nodes(tmp_path, database, mail_server):
     """Both see the month close. Who tells it is killed; whoever goes on tells the next one, and this one no more."""
     clock, ops = Clock(tmp_path / "clock"), Receiver()
@@ -101,11 +108,16 @@ def test_a_statement_is_told_by_one_of_the_nodes(tmp_path, database, mail_server
         go_to(clock, "2027-04-15T12:00:00")
         p.event_some(1)
         a.api().wait_state("e-2-0", p.partner_id, "delivered")
+        eventually(lambda: sql(database, "SELECT 1 FROM meta WHERE name='retention_clock_ms'") == "1")
+        assert [d.stop() for d in (a, b)] == [0, 0]
         go_to(clock, "2027-06-30T12:00:00")
+        believe(database, clock)
+        a, b = cluster.start("a", env=env), cluster.start("b", env=env)
         eventually(lambda: cluster.sum("postbackd_operations_sent_total", "a", "b") == 2, 60)
         teller, other = (a, b) if a.metrics()["postbackd_operations_sent_total"] else (b, a)
-        teller.kill()
         go_to(clock, "2027-07-30T12:00:00")
+        believe(database, clock)
+        teller.kill()
         eventually(lambda: len(mails(mail_server)) == 2 and len(months(ops)) == 2, 90)
         assert months(ops) == ["2027-03", "2027-04"]
         assert [m["Subject"][17:24] for _, m in mails(mail_server)] == months(ops)

@@ -37,6 +37,16 @@ def change(daemon, text):
         db.close()
 
 
+def lived_until(daemon, clock):
+    """The store takes it that this time has passed: what the clock says is believed at once. The daemon is not running,
+    or not the node that moves the store's clock."""
+    value = str(int(clock.now().timestamp() * 1000))
+    changed = change(daemon, by_store("UPDATE meta SET value='%s' WHERE name='retention_clock_ms'",
+                                      "UPDATE meta SET value=convert_to('%s','UTF8') WHERE name='retention_clock_ms'")
+                     % value)
+    assert changed == 1, changed
+
+
 def everything(daemon):
     """All that is kept, raw, by a name of where it stands."""
     if POSTGRESQL:

@@ -429,6 +429,7 @@ static void add_numbers(struct store_numbers *to, const struct store_numbers *n)
         (!to->oldest_pending_ms || n->oldest_pending_ms < to->oldest_pending_ms))
         to->oldest_pending_ms = n->oldest_pending_ms;
     to->last_accepted_ms = later(to->last_accepted_ms, n->last_accepted_ms);
+    to->retention_clock_ms = later(to->retention_clock_ms, n->retention_clock_ms);
     to->events_queued += n->events_queued;
     to->queued_bytes += n->queued_bytes;
     to->queued_most_bytes += n->queued_most_bytes;

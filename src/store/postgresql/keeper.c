@@ -137,6 +137,7 @@ static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct rete
     if (fate != PG_FINE)
         return fate;
     int64_t now_ms = retention_now_ms(clock, env_wall_ms(s->env));
+    atomic_store(&s->numbers.retention_clock_ms, clock->at_ms);
     fate = drop_old(s, pg, clock_day(now_ms));
     return fate == PG_FINE ? pg_merge_delivery_stats(pg, now_ms) : fate;
 }
@@ -146,16 +147,23 @@ struct chores {
     struct pg_partitions known;
     struct retention_clock retention;
     int64_t due_mono_ms, house_mono_ms, rescan_mono_ms;
+    bool is_first; /* as of the last look: whoever becomes the first begins at once */
 };
+
+static bool is_house_due(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
+{
+    bool was_first = c->is_first;
+    c->is_first = leases_first(&s->nodes.leases);
+    return now_mono_ms >= c->house_mono_ms || (c->is_first && !was_first);
+}
 
 static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)
 {
     enum pg_fate fate = make_ahead(pg, &c->known, clock_day(env_wall_ms(s->env)));
     /* One node is enough for what goes. */
-    bool first = leases_first(&s->nodes.leases);
-    if (fate == PG_FINE && first)
+    if (fate == PG_FINE && c->is_first)
         fate = purge(s, pg, &c->retention, mono_ms);
-    if (fate == PG_FINE && first)
+    if (fate == PG_FINE && c->is_first)
         fate = shorten_log(pg);
     if (fate != PG_FINE)
         log_warning("partitions_not_kept", LOG_STR("why", buf_str(&pg->why)));
@@ -180,7 +188,7 @@ static enum pg_fate do_chores(struct postgresql_store *s, struct chores *c, int6
         fate = handover_rescan(s, &s->keeper, &c->rescan_mono_ms);
     if (fate == PG_LOST)
         return fate;
-    if (now_mono_ms >= c->house_mono_ms) {
+    if (is_house_due(s, c, now_mono_ms)) {
         bool good = keep_house(s, &s->keeper, c, now_mono_ms);
         c->house_mono_ms = now_mono_ms + (good ? KEEPER_HOUSE_MS : KEEPER_HOUSE_AGAIN_MS);
     }

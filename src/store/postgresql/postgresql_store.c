@@ -111,6 +111,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .callbacks_pending = pending > 0 ? pending : 0, /* a look may be a moment behind */
         .oldest_pending_ms = pending > 0 ? atomic_load(&n->oldest_pending_ms) : 0,
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
+        .retention_clock_ms = atomic_load(&n->retention_clock_ms),
         .queued_bytes = atomic_load(&n->queued_bytes),
         .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,
         .events_queued = atomic_load(&n->queued_events),

@@ -47,7 +47,7 @@ struct pg_numbers {         /* numbers.c */
     uint64_t begun;
     atomic_llong accepted, pending, delivered, dead;
     atomic_llong oldest_pending_ms; /* the keeper's, read */
-    atomic_llong queued_events, queued_bytes, commits, last_accepted_ms;
+    atomic_llong queued_events, queued_bytes, commits, last_accepted_ms, retention_clock_ms;
     struct timing timings[STORE_TIMINGS];
     atomic_llong refused[STORE_REFUSALS];
     atomic_bool away;   /* the database cannot be written at the moment */

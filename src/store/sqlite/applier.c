@@ -95,6 +95,7 @@ static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
         return;
     bool is_done = purge_run(&s->apply, &s->view, &s->retention, &s->retention_clock,
                              env_wall_ms(s->env), now_ms);
+    atomic_store(&s->numbers.retention_clock_ms, s->retention_clock.at_ms);
     *next_mono_ms = now_ms + (is_done ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS);
 }
 

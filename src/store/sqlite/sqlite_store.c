@@ -57,6 +57,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .callbacks_pending = atomic_load(&n->pending),
         .oldest_pending_ms = atomic_load(&n->oldest_pending_ms),
         .last_accepted_ms = atomic_load(&n->last_accepted_ms),
+        .retention_clock_ms = atomic_load(&n->retention_clock_ms),
         .events_queued = queued,
         .queued_bytes = atomic_load(&n->queued_bytes),
         .queued_most_bytes = LIMIT_STORE_QUEUED_BYTES,

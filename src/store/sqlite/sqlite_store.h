@@ -56,8 +56,8 @@ enum cache {
 
 struct numbers {
     atomic_llong accepted, delivered, dead, pending, oldest_pending_ms, queued_events,
-        last_accepted_ms, queued_bytes, memtable_events, memtable_bytes, filter_bytes,
-        cache_bytes[CACHES];
+        last_accepted_ms, retention_clock_ms, queued_bytes, memtable_events, memtable_bytes,
+        filter_bytes, cache_bytes[CACHES];
     struct timing timings[STORE_TIMINGS];
     atomic_bool failed;  /* the store has stopped */
     atomic_bool blocked; /* SQLite cannot be written at the moment */
