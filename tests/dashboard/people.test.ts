@@ -81,6 +81,10 @@ test('people: links go by e-mail where the server sends any', async () => {
   await window.field('E-mail').fill('bob@operator.example');
   await window.button('Create invitation').click();
   await window.see('It goes out by e-mail');
+  // The system page says what became of it.
+  const mails = /0 sent, \d+ waiting, [1-9]\d* failed tr/;
+  await window.go('/');
+  await window.see(mails);
   await window.close();
   await sends.stop();
 });

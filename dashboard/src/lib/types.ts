@@ -448,6 +448,7 @@ export interface System {
   };
   Certificates: { Certificate: string; ExpiresAt: string; Soon: boolean }[];
   Messages: { Sent: number; Failed: number; GivenUp: number; Owed: number };
+  LinkMails: { Sent: number; Failed: number; GivenUp: number; Owed: number };
   Nodes: { Name: string; Alive: number; ShardsHeld: number; Shards: number } | null;
   ReadReplica: {
     State: 'used' | 'behind' | 'away';

@@ -108,6 +108,12 @@ function Notices({ system }: { system: System }) {
           {certificateTitles[one.Certificate]} expires on <Time at={one.ExpiresAt} />.
         </Notice>
       ))}
+      {system.LinkMails.GivenUp > 0 && (
+        <Notice tone="warn" title="Links by e-mail failed">
+          {count(system.LinkMails.GivenUp)} since the start: invitations or resets that reached
+          nobody. Invite those people again, or make a new link on their page.
+        </Notice>
+      )}
       {system.Messages.GivenUp > 0 && (
         <Notice tone="warn" title="Messages to partners failed">
           {count(system.Messages.GivenUp)} since the start. An OperationsUrl does not answer.
@@ -153,6 +159,10 @@ function RoomCards({ system }: { system: System }) {
             [
               'Messages to partners',
               `${count(system.Messages.Sent)} sent, ${count(system.Messages.Owed)} waiting`,
+            ],
+            [
+              'Links by e-mail',
+              `${count(system.LinkMails.Sent)} sent, ${count(system.LinkMails.Owed)} waiting, ${count(system.LinkMails.Failed)} failed tries`,
             ],
           ]}
         />
