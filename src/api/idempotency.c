@@ -51,6 +51,7 @@ bool idempotency_read(struct call *c)
                                 str_of(account)};
     const struct str what[] = {str_of(c->route->id), text, STR_NONE};
     const struct str request[] = {c->r->path, c->r->query, c->r->body};
+    key->account_no = c->key_account_no;
     print_hash(c, owner, key->id);
     print_hash(c, what, key->id + IDEMPOTENCY_HASH_CHARS);
     print_hash(c, request, key->request);

@@ -74,7 +74,9 @@
 #define LIMIT_ACCOUNT_RECOVERIES_AT_ONCE 1 /* being begun: so their number is known */
 #define LIMIT_ACCOUNT_RECOVERIES_PER_MINUTE 60
 #define LIMIT_ACCOUNT_KEYS 100      /* that exist: 409 beyond */
-#define LIMIT_IDEMPOTENCY_KEYS 1000 /* of one key or person: the oldest is forgotten */
+/* Idempotency-Keys of one key or person, and of all of one account: the oldest is forgotten. */
+#define LIMIT_IDEMPOTENCY_KEYS 1000
+#define LIMIT_ACCOUNT_IDEMPOTENCY_KEYS 2000
 
 /* The store: beyond, ingest answers 429 or 503 with Retry-After. */
 /* Memory is bounded by bytes, whatever the sizes of events. A request may wait in memory as long as

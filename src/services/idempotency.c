@@ -16,17 +16,17 @@
 #define IDEMPOTENCY_MAGIC 0x1DE3907Eu
 #define LOOKED_AT 8 /* others, by each new record */
 
-/* Who has asked. */
+/* Of whom records are counted: one key or person, or all of an account. */
 struct owner {
     struct hash_node node;
     struct list records;
-    char id[IDEMPOTENCY_HASH_CHARS];
+    char id[IDEMPOTENCY_HASH_CHARS]; /* of an account its number, and zeros */
 };
 
 struct request_record {
     struct hash_node node;
-    struct link in_all, in_owner;
-    struct owner *owner;
+    struct link in_all, in_owner, in_account;
+    struct owner *owner, *account;
     int64_t at_ms;
     struct idempotency_key key;
 };
@@ -34,8 +34,8 @@ struct request_record {
 struct idempotency {
     uint32_t magic;
     struct env *env;
-    struct hash_map by_id, owners;
-    struct list records; /* in the order in which they are looked at */
+    struct hash_map by_id, owners; /* accounts are owners, too */
+    struct list records;           /* in the order in which they are looked at */
 };
 
 struct idempotency *idempotency_new(struct env *env)
@@ -74,16 +74,28 @@ static struct owner *get_owner(struct idempotency *all, const char *id)
     return owner;
 }
 
+static void leave_owner(struct idempotency *all, struct owner *owner, struct link *in_owner)
+{
+    list_remove(&owner->records, in_owner);
+    if (owner->records.count > 0)
+        return;
+    hash_map_remove(&all->owners, &owner->node);
+    free(owner);
+}
+
+/* An account's id among owners: no hash in hex has zero bytes. */
+static void name_account(char ret[IDEMPOTENCY_HASH_CHARS], uint32_t account_no)
+{
+    memset(ret, 0, IDEMPOTENCY_HASH_CHARS);
+    memcpy(ret, &account_no, sizeof account_no);
+}
+
 static void forget(struct idempotency *all, struct request_record *r)
 {
-    struct owner *owner = r->owner;
     hash_map_remove(&all->by_id, &r->node);
     list_remove(&all->records, &r->in_all);
-    list_remove(&owner->records, &r->in_owner);
-    if (owner->records.count == 0) {
-        hash_map_remove(&all->owners, &owner->node);
-        free(owner);
-    }
+    leave_owner(all, r->owner, &r->in_owner);
+    leave_owner(all, r->account, &r->in_account);
     free(r);
 }
 
@@ -115,6 +127,7 @@ static struct str print_record(const struct idempotency_key *key, const struct o
     json_key_string(&w, "Made", made->id);
     json_key_int(&w, "Matched", key->matched);
     json_key_int(&w, "Number", key->number);
+    json_key_int(&w, "Account", key->account_no);
     json_end_object(&w);
     struct str kept = arena_str(arena, buf_str(&to));
     buf_free(&to);
@@ -144,6 +157,9 @@ static bool read_record(struct str document, struct request_record *ret)
         ret->key.kind = (enum object_kind)json_member_int(object, "Kind", 0, INT32_MAX, &good);
         ret->key.matched = json_member_int(object, "Matched", 0, INT64_MAX, &good);
         ret->key.number = json_member_int(object, "Number", 0, INT64_MAX, &good);
+        if (json_member(object, "Account")) /* written since accounts are counted */
+            ret->key.account_no =
+                (uint32_t)json_member_int(object, "Account", 0, UINT32_MAX, &good);
     }
     arena_free(&arena);
     return good;
@@ -154,6 +170,7 @@ bool idempotency_refresh(struct idempotency *all, struct str id, struct str docu
     CHECK_MAGIC(all, IDEMPOTENCY_MAGIC);
     struct request_record *old = find_record(all, id);
     struct request_record *r = document.p ? xcalloc(1, sizeof *r) : NULL;
+    char account[IDEMPOTENCY_HASH_CHARS];
     if (r && (id.n != IDEMPOTENCY_ID_CHARS || !read_record(document, r))) {
         free(r);
         return false;
@@ -163,10 +180,13 @@ bool idempotency_refresh(struct idempotency *all, struct str id, struct str docu
     if (!r)
         return true;
     memcpy(r->key.id, id.p, id.n);
+    name_account(account, r->key.account_no);
     r->owner = get_owner(all, r->key.id);
+    r->account = get_owner(all, account);
     hash_map_add(&all->by_id, &r->node, hash_fast(id.p, id.n));
     list_push(&all->records, &r->in_all);
     list_push(&r->owner->records, &r->in_owner);
+    list_push(&r->account->records, &r->in_account);
     return true;
 }
 
@@ -190,15 +210,21 @@ bool idempotency_find(struct idempotency *all, struct idempotency_key *key)
     return true;
 }
 
-/* Of an owner who has as many as there may be; NULL: of one who has not. */
-static struct request_record *oldest_of_full(const struct idempotency *all, const char *id)
+/* What has to go for one more; NULL: nothing. The asker's own where the asker has as many as there
+ * may be, else the account's: keys are made and revoked, the account stays. */
+static struct request_record *find_surplus(const struct idempotency *all,
+                                           const struct idempotency_key *key)
 {
-    const struct owner *owner = find_owner(all, id);
+    char id[IDEMPOTENCY_HASH_CHARS];
+    name_account(id, key->account_no);
+    const struct owner *owner = find_owner(all, key->id), *account = find_owner(all, id);
     struct request_record *oldest = NULL;
-    if (!owner || owner->records.count < LIMIT_IDEMPOTENCY_KEYS)
+    bool by_owner = owner && owner->records.count >= LIMIT_IDEMPOTENCY_KEYS;
+    if (!by_owner && (!account || account->records.count < LIMIT_ACCOUNT_IDEMPOTENCY_KEYS))
         return NULL;
-    for (struct link *at = owner->records.first; at; at = at->next) {
-        struct request_record *r = CONTAINER_OF(at, struct request_record, in_owner);
+    for (struct link *at = (by_owner ? owner : account)->records.first; at; at = at->next) {
+        struct request_record *r = by_owner ? CONTAINER_OF(at, struct request_record, in_owner)
+                                            : CONTAINER_OF(at, struct request_record, in_account);
         if (!oldest || r->at_ms < oldest->at_ms)
             oldest = r;
     }
@@ -220,7 +246,7 @@ size_t idempotency_parts(struct idempotency *all, const struct idempotency_key *
     size_t n = 0;
     const struct request_record *same = find_record(all, str_of(key->id)), *oldest = NULL;
     if (!same)
-        oldest = oldest_of_full(all, key->id);
+        oldest = find_surplus(all, key);
     if (oldest)
         ret_parts[n++] = removal_of(oldest, arena);
     for (size_t i = 0; i < LOOKED_AT && i < all->records.count && n < IDEMPOTENCY_PARTS - 1; i++) {

@@ -109,6 +109,38 @@ static void of_too_many_the_oldest_goes_and_nobody_elses(void)
     close_world(&w);
 }
 
+/* A partner that makes a key, uses it, revokes it and makes the next one has no more than others.
+ */
+static void of_an_account_the_oldest_goes_whatever_key_it_is_of(void)
+{
+    struct world w;
+    open_world(&w);
+    struct idempotency_key neighbour = key_of(9, 0, 0), key;
+    neighbour.account_no = 2;
+    make(&w, neighbour, 0);
+    for (unsigned i = 0; i <= LIMIT_ACCOUNT_IDEMPOTENCY_KEYS; i++) {
+        w.now_ms++;
+        key = key_of(100 + i, 0, 0);
+        key.account_no = 1;
+        make(&w, key, i);
+    }
+    CHECK_EQ_INT(w.kept, LIMIT_ACCOUNT_IDEMPOTENCY_KEYS + 1);
+    CHECK(!is_made(&w, 100, 0) && is_made(&w, 101, 0) && is_made(&w, 9, 0));
+    CHECK(is_made(&w, 100 + LIMIT_ACCOUNT_IDEMPOTENCY_KEYS, 0));
+    /* One key has its own bound first: it takes none of the others'. */
+    for (unsigned i = 0; i <= LIMIT_IDEMPOTENCY_KEYS; i++) {
+        w.now_ms++;
+        key = key_of(50, i, 0);
+        key.account_no = 1;
+        make(&w, key, i);
+    }
+    CHECK_EQ_INT(w.kept, LIMIT_ACCOUNT_IDEMPOTENCY_KEYS + 1);
+    CHECK(!is_made(&w, 50, 0) && is_made(&w, 50, 1));
+    CHECK(!is_made(&w, 100 + LIMIT_IDEMPOTENCY_KEYS, 0));
+    CHECK(is_made(&w, 101 + LIMIT_IDEMPOTENCY_KEYS, 0) && is_made(&w, 9, 0));
+    close_world(&w);
+}
+
 static void those_that_are_over_leave_the_store(void)
 {
     struct world w;
@@ -141,6 +173,7 @@ int main(void)
     RUN(a_key_is_found_again);
     RUN(a_key_is_free_again_after_a_day);
     RUN(of_too_many_the_oldest_goes_and_nobody_elses);
+    RUN(of_an_account_the_oldest_goes_whatever_key_it_is_of);
     RUN(those_that_are_over_leave_the_store);
     RUN(what_is_damaged_is_not_taken);
     return check_done("idempotency");
