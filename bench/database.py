@@ -56,6 +56,10 @@ class Server:
     def checkpoint(self):
         sql(self.cluster.uri(), "CHECKPOINT")
 
+    def wal_bytes(self):
+        """What was ever written to the write-ahead log."""
+        return int(sql(self.cluster.uri(), "SELECT pg_current_wal_insert_lsn() - '0/0'"))
+
     def cpu_seconds(self):
         """Of all its processes, those that have ended too: read when none ends meanwhile."""
         while True:

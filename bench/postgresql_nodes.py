@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""CPU of an event end to end on PostgreSQL, of the nodes and of the server, with 1, 2 and 3 nodes.
+"""CPU and WAL of an event end to end on PostgreSQL, of the nodes and of the server, with 1, 2 and 3 nodes.
 
 100 URLs, random EventIds, as fast as they are taken, CONNECTIONS in all spread evenly over the
 nodes: with three, two of three events come in where their callback is not delivered from. A run
@@ -44,12 +44,13 @@ def measure(server, count, events, batch):
         server.checkpoint()
         sent = nodes.sum(SENT)
         own, theirs, begin = nodes.cpu_seconds(), server.cpu_seconds(), time.monotonic()
+        wal = server.wal_bytes()
         events = nodes.load(100, events, CONNECTIONS, batch=batch)
         wait_delivered(nodes, sent + events)
         seconds = time.monotonic() - begin
         return {"nodes": (nodes.cpu_seconds() - own) / events * 1e6,
                 "server": (server.cpu_seconds() - theirs) / events * 1e6,
-                "rate": events / seconds, "twice": (nodes.sum(SENT) - sent) / events - 1}
+                "wal": (server.wal_bytes() - wal) / events, "rate": events / seconds, "twice": (nodes.sum(SENT) - sent) / events - 1}
     finally:
         nodes.close()
         server.drop(uri)
@@ -76,6 +77,7 @@ def main():
             statistics.median(a / b for a, b in zip(total[count], total[1])), "<= 1.25" if count == 3 else "")
         row(name + "CPU of the nodes, us/event", spread([f["nodes"] for f in found[count]]))
         row(name + "CPU of the server, us/event", spread([f["server"] for f in found[count]]))
+        row(name + "WAL, bytes/event", spread([f["wal"] for f in found[count]]), "", None, "<= 2048" if count == 1 else "")
         row(name + "events/s, delivered twice", spread([f["rate"] for f in found[count]]),
             "%.4f of them" % max(f["twice"] for f in found[count]))
 
