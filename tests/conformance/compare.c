@@ -1,7 +1,7 @@
 /* Compares what two stores answer, member by member, so that a difference names itself. */
 #include "compare.h"
 
-#include "../unit/check.h"
+#include "check.h"
 #include "base/check.h"
 #include "world.h"
 

@@ -1,7 +1,7 @@
 /* Steps of PostgreSQL's schema, in the database that SCENARIO_POSTGRESQL names. There is one step
  * so far, so two are planted: one that expands, one that contracts. A database of today is the
  * older version then; programs are told apart by the steps that they know. */
-#include "../unit/check.h"
+#include "check.h"
 
 #include "store/postgresql/schema.h"
 

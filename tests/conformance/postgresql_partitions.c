@@ -1,6 +1,6 @@
 /* What goes with a partition of bodies or attempts, in the database that SCENARIO_POSTGRESQL names:
  * nothing that waits, also where it began to wait while the partition was being dropped. */
-#include "../unit/check.h"
+#include "check.h"
 
 #include "store/postgresql/schema.h"
 

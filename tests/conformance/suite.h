@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "../unit/check.h"
+#include "check.h"
 #include "subject.h"
 #include "world.h"
 

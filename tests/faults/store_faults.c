@@ -8,7 +8,7 @@
  * Then random requests are made until the power goes or the disk refuses something.
  */
 #include "../conformance/openers.h"
-#include "../unit/check.h"
+#include "check.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "domain/clock.h"

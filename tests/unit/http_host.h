@@ -19,7 +19,7 @@
 
 /* ---- the server */
 
-static struct {
+struct host {
     struct loop *loop;
     struct http_server *server;
     struct http_server_options options;
@@ -30,7 +30,9 @@ static struct {
     int64_t stop_after_ms;
     atomic_int handled, gone_seen, bodies_good;
     struct later *at_stop; /* to be answered once stopping has begun */
-} host;
+};
+
+extern struct host host;
 
 struct later {
     struct timer timer;
@@ -39,262 +41,40 @@ struct later {
     char fill[20000];
 };
 
-static inline void answer_text(struct http_request *r)
-{
-    struct buf text = {0};
-    buf_printf(&text, "%.*s %.*s", STR_ARG(r->method_text), STR_ARG(r->path));
-    if (r->query.p)
-        buf_printf(&text, " ?%.*s", STR_ARG(r->query));
-    if (r->body.n < 100)
-        buf_printf(&text, " [%.*s]", STR_ARG(r->body));
-    else
-        buf_printf(&text, " [%zu bytes]", r->body.n);
-    http_respond(r, 200, "text/plain", STR("X-Extra: 1\r\n"), buf_str(&text));
-    buf_free(&text);
-}
+void handle(void *context, struct http_request *r);
 
-static inline void fire_later(struct timer *t)
-{
-    struct later *l = CONTAINER_OF(t, struct later, timer);
-    struct http_request *r = l->r;
-    if (r->gone)
-        host.gone_seen++;
-    answer_text(r);
-}
+bool host_start(struct http_server_options options);
 
-static inline void next_piece(struct http_request *r)
-{
-    struct later *l = r->context;
-    if (r->gone) {
-        host.gone_seen++;
-        http_respond_end(r);
-    } else if (l->pieces_left-- > 0) {
-        http_respond_piece(r, (struct str){l->fill, sizeof l->fill}, next_piece);
-    } else {
-        http_respond_end(r);
-    }
-}
+void host_begin_stop(int64_t after_ms);
 
-/* The head and one piece, then no end. */
-static inline void cut_short(struct http_request *r)
-{
-    host.gone_seen += r->gone;
-    http_respond_abort(r);
-}
+void host_join(void);
 
-static inline void answer_who(struct http_request *r)
-{
-    struct buf text = {0};
-    address_print(&text, &r->peer);
-    buf_add_c(&text, r->secure ? " secure" : " plain");
-    http_respond(r, 200, NULL, STR_NONE, buf_str(&text));
-    buf_free(&text);
-}
-
-static inline void handle(void *context, struct http_request *r)
-{
-    CHECK_MAGIC(r, HTTP_REQUEST_MAGIC);
-    ASSERT(context == &host);
-    host.handled++;
-    bool good = true;
-    for (size_t i = 0; i < r->body.n; i++)
-        good = good && r->body.p[i] == (char)('a' + i % 23);
-    host.bodies_good += r->body.n > 0 && good;
-    struct later *l = arena_zalloc(&r->arena, sizeof *l);
-    l->r = r;
-    r->context = l;
-    memset(l->fill, 'x', sizeof l->fill);
-    if (str_is(r->path, "/later")) {
-        l->timer.fire = fire_later;
-        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
-    } else if (str_is(r->path, "/at-stop")) {
-        l->timer.fire = fire_later;
-        host.at_stop = l;
-    } else if (str_is(r->path, "/late")) {
-        l->timer.fire = fire_later;
-        loop_timer_set(r->loop, &l->timer, loop_mono_ms(r->loop) + 30);
-        http_respond_by(r, loop_mono_ms(r->loop), "not known yet");
-    } else if (str_is(r->path, "/stream")) {
-        l->pieces_left = str_is(r->query, "endless") ? INT_MAX : 100;
-        http_respond_begin(r, 200, "text/csv", STR_NONE);
-        next_piece(r);
-    } else if (str_is(r->path, "/cut")) {
-        http_respond_begin(r, 200, "text/csv", STR_NONE);
-        http_respond_piece(r, STR("half"), cut_short);
-    } else if (str_is(r->path, "/who")) {
-        answer_who(r);
-    } else if (str_is(r->path, "/nothing")) {
-        http_respond(r, 204, NULL, STR_NONE, STR(""));
-    } else {
-        answer_text(r);
-    }
-}
-
-static inline int headers_in(void *context, struct http_request *r)
-{
-    ASSERT(context == &host);
-    r->known = str_is(r->path, "/known");
-    if (str_is(r->path, "/small"))
-        r->body_max_bytes = 1000;
-    if (str_is(r->path, "/stranger") && http_is_crowded(r)) {
-        http_respond(r, 503, "text/plain", STR_NONE, STR("crowded"));
-        return 1;
-    }
-    if (!str_is(r->path, "/secret"))
-        return 0;
-    http_respond(r, 401, "text/plain", STR_NONE, STR("no key"));
-    return 1;
-}
-
-static inline void *host_thread(void *unused)
-{
-    (void)unused;
-    loop_run(host.loop);
-    return NULL;
-}
-
-static inline bool host_start(struct http_server_options options)
-{
-    struct endpoint at = {{AF_INET, {127, 0, 0, 1}}, 0}, here;
-    int error = 0;
-    host.listen_fd = socket_listen(&at, &error);
-    if (host.listen_fd < 0 || !socket_local(host.listen_fd, &here))
-        return false;
-    host.port = here.port;
-    host.handled = host.gone_seen = host.bodies_good = 0;
-    host.loop = loop_new(env_real());
-    options.handle = handle;
-    options.headers_in = headers_in;
-    options.context = &host;
-    options.listen_fd = host.listen_fd;
-    host.server = http_server_new(host.loop, &options);
-    return pthread_create(&host.thread, NULL, host_thread, NULL) == 0;
-}
-
-static inline void host_stopped(void *context)
-{
-    ASSERT(context == &host);
-    http_server_free(host.server);
-    loop_stop(host.loop);
-}
-
-static inline void run_stop(struct task *task)
-{
-    (void)task;
-    http_server_stop(host.server, loop_mono_ms(host.loop) + host.stop_after_ms, host_stopped,
-                     &host);
-    if (host.at_stop)
-        loop_timer_set(host.loop, &host.at_stop->timer, loop_mono_ms(host.loop));
-    host.at_stop = NULL;
-}
-
-static inline void host_begin_stop(int64_t after_ms)
-{
-    host.stop_after_ms = after_ms;
-    host.task.run = run_stop;
-    executor_post(loop_executor(host.loop), &host.task);
-}
-
-static inline void host_join(void)
-{
-    pthread_join(host.thread, NULL);
-    loop_free(host.loop);
-    close(host.listen_fd);
-}
-
-static inline void host_stop(void)
-{
-    host_begin_stop(0);
-    host_join();
-}
+void host_stop(void);
 
 /* ---- the client */
 
-static inline int dial(void)
-{
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(host.port)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    struct timeval t = {20, 0};
-    ASSERT(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t) == 0);
-    ASSERT(setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t) == 0);
-    ASSERT(connect(fd, (struct sockaddr *)&to, sizeof to) == 0);
-    return fd;
-}
+int dial(void);
 
-static inline void put(int fd, struct str bytes)
-{
-    while (bytes.n > 0) {
-        ssize_t n = send(fd, bytes.p, bytes.n, MSG_NOSIGNAL);
-        if (n <= 0)
-            return; /* the server may have closed: what it answered tells */
-        bytes = (struct str){bytes.p + n, bytes.n - (size_t)n};
-    }
-}
+void put(int fd, struct str bytes);
 
 /* Adds what comes, up to the server's end; false when that did not come. */
-static inline bool get_all(int fd, struct buf *to)
-{
-    for (;;) {
-        ssize_t n = recv(fd, buf_reserve(to, 65536), 65536, 0);
-        if (n == 0)
-            return true;
-        if (n < 0)
-            return false;
-        to->n += (size_t)n;
-    }
-}
+bool get_all(int fd, struct buf *to);
 
-static struct buf answer;
+extern struct buf answer;
 
 /* Until `count` times `what` has come. */
-static inline bool get_times(int fd, const char *what, int count)
-{
-    for (;;) {
-        int seen = 0;
-        for (const char *p = buf_c(&answer); (p = strstr(p, what)) != NULL; p += strlen(what))
-            seen++;
-        if (seen >= count)
-            return true;
-        ssize_t n = recv(fd, buf_reserve(&answer, 65536), 65536, 0);
-        if (n <= 0)
-            return false;
-        answer.n += (size_t)n;
-    }
-}
+bool get_times(int fd, const char *what, int count);
 
 /* Sends it all, reads all; the server must end the connection. */
-static inline bool talk(struct str request)
-{
-    buf_clear(&answer);
-    int fd = dial();
-    put(fd, request);
-    bool ended = get_all(fd, &answer);
-    close(fd);
-    (void)buf_c(&answer);
-    return ended;
-}
+bool talk(struct str request);
 
-static inline int status(void)
-{
-    return answer.n > 12 && str_has_prefix(buf_str(&answer), "HTTP/1.1 ") ? atoi(answer.p + 9) : 0;
-}
+int status(void);
 
-static inline bool says(const char *text)
-{
-    bool found = strstr(buf_c(&answer), text) != NULL;
-    if (!found)
-        printf("\"%s\" is not in: %s\n", text, answer.p);
-    return found;
-}
+bool says(const char *text);
 
 #define CLOSE "Host: h\r\nConnection: close\r\n\r\n"
 #define H "GET / HTTP/1.1\r\nHost: h\r\n"
 #define P "POST / HTTP/1.1\r\nHost: h\r\n"
 
 /* The bytes that the handler counts as good. */
-static inline void add_body(struct buf *b, size_t from, size_t n)
-{
-    for (size_t i = from; i < from + n; i++)
-        buf_add_char(b, (char)('a' + i % 23));
-}
+void add_body(struct buf *b, size_t from, size_t n);

@@ -1,5 +1,5 @@
 /* What the tests of the SQLite store share: asking and waiting, a store in a directory of its own,
- * events of one small app. For one test program: everything is static. */
+ * events of one small app. For one test program: there is one store at a time. */
 #pragma once
 
 #include "check.h"
@@ -26,32 +26,13 @@ struct waiter {
     int done;
 };
 
-static inline void waiter_post(struct executor *executor, struct task *task)
-{
-    task->run(task);
-    struct waiter *w = CONTAINER_OF(executor, struct waiter, executor);
-    pthread_mutex_lock(&w->mutex);
-    w->done++;
-    pthread_cond_broadcast(&w->wake);
-    pthread_mutex_unlock(&w->mutex);
-}
+void waiter_post(struct executor *executor, struct task *task);
 
-static struct waiter waiter = {
-    {waiter_post}, PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, 0};
+extern struct waiter waiter;
 
-static inline void nothing(struct task *task)
-{
-    (void)task;
-}
+void nothing(struct task *task);
 
-static inline void await(void)
-{
-    pthread_mutex_lock(&waiter.mutex);
-    while (waiter.done == 0)
-        pthread_cond_wait(&waiter.wake, &waiter.mutex);
-    waiter.done--;
-    pthread_mutex_unlock(&waiter.mutex);
-}
+void await(void);
 
 #define ASK(function, store, what)                                                                 \
     do {                                                                                           \
@@ -69,300 +50,69 @@ struct test_sink {
     size_t count;
 };
 
-static inline void sink_owed(struct owed_sink *sink, struct callback **callbacks, size_t count)
-{
-    struct test_sink *t = CONTAINER_OF(sink, struct test_sink, sink);
-    pthread_mutex_lock(&t->mutex);
-    for (size_t i = 0; i < count; i++) {
-        if (t->count < ARRAY_LEN(t->items))
-            t->items[t->count++] = callbacks[i];
-        else
-            callback_free(callbacks[i]);
-    }
-    pthread_mutex_unlock(&t->mutex);
-}
+extern struct test_sink sink;
 
-static struct test_sink sink = {.sink = {sink_owed}, .mutex = PTHREAD_MUTEX_INITIALIZER};
-
-static inline void sink_clear(void)
-{
-    pthread_mutex_lock(&sink.mutex);
-    for (size_t i = 0; i < sink.count; i++)
-        callback_free(sink.items[i]);
-    sink.count = 0;
-    pthread_mutex_unlock(&sink.mutex);
-}
+void sink_clear(void);
 
 /* --- a store in a directory of its own -------------------------------------------------------- */
 
-static char directory[64];
-static struct store *store;
+extern char directory[64];
+extern struct store *store;
 
-static inline void remove_tree(const char *path)
-{
-    DIR *d = opendir(path);
-    for (struct dirent *e; d && (e = readdir(d)) != NULL;) {
-        struct buf b = {0};
-        buf_printf(&b, "%s/%s", path, e->d_name);
-        const char *child = buf_c(&b);
-        bool self = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
-        if (!self && unlink(child) != 0)
-            remove_tree(child);
-        buf_free(&b);
-    }
-    if (d)
-        closedir(d);
-    rmdir(path);
-}
+void remove_tree(const char *path);
 
 /* The store's wall clock stands still until a test moves it. */
-static _Atomic int64_t wall_now_ms = NOW_MS;
-
-static inline int64_t test_wall_ms(struct env *env)
-{
-    (void)env;
-    return wall_now_ms;
-}
+extern _Atomic int64_t wall_now_ms;
 
 /* Nothing gets old enough to be applied by itself. */
-static atomic_bool mono_stands_still;
-static _Atomic int64_t mono_added_ms;
+extern atomic_bool mono_stands_still;
+extern _Atomic int64_t mono_added_ms;
 
-static inline int64_t test_mono_ms(struct env *env)
-{
-    (void)env;
-    return mono_stands_still ? 1000000 : env_mono_ms(env_real()) + mono_added_ms;
-}
-
-static inline void test_random_bytes(struct env *env, void *to, size_t n)
-{
-    (void)env;
-    env_random(env_real(), to, n);
-}
-
-static struct env test_env = {test_wall_ms, test_mono_ms, test_random_bytes};
+extern struct env test_env;
 
 /* The real disk, but for syncs that fail when told to. */
-static _Atomic bool syncs_fail;
-static struct disk test_disk;
+extern _Atomic bool syncs_fail;
+extern struct disk test_disk;
 
 /* What a test puts in the way of the disk's calls, while threads make them; NULL: nothing. */
-static int (*_Atomic test_sync_hook)(struct disk *, int);
-static ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
-static ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
-
-static inline int test_sync_file(struct disk *disk, int fd)
-{
-    (void)disk;
-    int (*hook)(struct disk *, int) = test_sync_hook;
-    return syncs_fail ? -5 /* EIO */ : (hook ? hook : disk_real()->sync_file)(disk_real(), fd);
-}
-
-static inline ssize_t test_read_at(struct disk *disk, int fd, void *to, size_t n, int64_t offset)
-{
-    (void)disk;
-    ssize_t (*hook)(struct disk *, int, void *, size_t, int64_t) = test_read_hook;
-    return (hook ? hook : disk_real()->read_at)(disk_real(), fd, to, n, offset);
-}
-
-static inline ssize_t test_write_at(struct disk *disk, int fd, const void *from, size_t n,
-                                    int64_t offset)
-{
-    (void)disk;
-    ssize_t (*hook)(struct disk *, int, const void *, size_t, int64_t) = test_write_hook;
-    return (hook ? hook : disk_real()->write_at)(disk_real(), fd, from, n, offset);
-}
+extern int (*_Atomic test_sync_hook)(struct disk *, int);
+extern ssize_t (*_Atomic test_read_hook)(struct disk *, int, void *, size_t, int64_t);
+extern ssize_t (*_Atomic test_write_hook)(struct disk *, int, const void *, size_t, int64_t);
 
 /* 0: as it is without. */
-static size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
-static int test_checkpoint_pages; /* 0: as it is without */
-static int64_t test_scrub_interval_ms;
+extern size_t test_segment_bytes, test_group_bytes, test_memtable_bytes;
+extern int test_checkpoint_pages; /* 0: as it is without */
+extern int64_t test_scrub_interval_ms;
 
-static inline struct store *open_store(char **ret_why)
-{
-    if (!test_disk.open) {
-        test_disk = *disk_real();
-        test_disk.sync_file = test_sync_file;
-        test_disk.read_at = test_read_at;
-        test_disk.write_at = test_write_at;
-    }
-    struct sqlite_store_options options = {
-        .directory = directory,
-        .disk = &test_disk,
-        .env = &test_env,
-        .retention = {90, 30, 91},
-        .journal_segment_bytes = test_segment_bytes,
-        .checkpoint_pages = test_checkpoint_pages,
-        .scrub_interval_ms = test_scrub_interval_ms,
-        .group_bytes = test_group_bytes,
-        .memtable_bytes = test_memtable_bytes,
-    };
-    return sqlite_store_open(&options, ret_why);
-}
+struct store *open_store(char **ret_why);
 
-static inline void reopen(void)
-{
-    char *why = NULL;
-    if (store)
-        store_close(store);
-    store = open_store(&why);
-    if (!store) {
-        printf("%s\n", why);
-        abort();
-    }
-    store_start(store, &sink.sink);
-}
+void reopen(void);
 
-static inline void begin(void)
-{
-    strcpy(directory, "/tmp/postbackd-test-XXXXXX");
-    ASSERT(mkdtemp(directory) != NULL);
-    reopen();
-}
+void begin(void);
 
-static inline void end(void)
-{
-    store_close(store);
-    store = NULL;
-    sink_clear();
-    remove_tree(directory);
-}
+void end(void);
 
 /* --- events ------------------------------------------------------------------------------------
  */
 
-static const struct app_terms terms = {
-    .account_no = 7,
-    .app_no = 11,
-    .currency_micros = 100 * MICROS_PER_UNIT,
-    .disqualification_reward_micros = 500000,
-    .disqualification_cap = 2,
-    .reward_decimals = 2,
-    .has_url = {false, true, true, true},
-};
+extern const struct app_terms terms;
 
-static inline struct candidate make(enum event_type type, const char *event_id,
-                                    const char *panelist)
-{
-    struct candidate c = {
-        .terms = &terms,
-        .client_no = 3,
-        .integration = INTEGRATION_SDK,
-        .type = type,
-        .deliver = true,
-        .occurred_ms = NOW_MS,
-        .event_id = str_of(event_id),
-        .client_id = STR("c_1"),
-        .panelist_id = str_of(panelist),
-    };
-    c.key = event_key(store_hash_secret(store), terms.account_no, c.event_id);
-    c.content = hash_key128(store_hash_secret(store), panelist, panelist ? strlen(panelist) : 0).lo;
-    if (type == EVENT_SURVEY_COMPLETED || type == EVENT_OFFER_COMPLETED) {
-        c.has_revenue = true;
-        c.revenue_micros = 1250000;
-    }
-    if (event_type_is_offer(type)) {
-        c.offer_id = 5;
-        c.offer_title = STR("An offer");
-    }
-    return c;
-}
+struct candidate make(enum event_type type, const char *event_id, const char *panelist);
 
-static inline struct verdict submit_at(struct candidate c, int64_t received_ms)
-{
-    struct intake_batch batch = {.items = &c, .count = 1, .received_ms = received_ms};
-    ASK(store_submit, store, &batch);
-    CHECK_EQ_INT(batch.status, STORE_OK);
-    struct verdict v = batch.verdicts[0];
-    arena_free(&batch.arena);
-    return v;
-}
+struct verdict submit_at(struct candidate c, int64_t received_ms);
 
-static inline struct verdict submit(struct candidate c)
-{
-    return submit_at(c, NOW_MS);
-}
+struct verdict submit(struct candidate c);
 
-static inline struct verdict submit_new(enum event_type type, const char *event_id,
-                                        const char *panelist)
-{
-    return submit(make(type, event_id, panelist));
-}
+struct verdict submit_new(enum event_type type, const char *event_id, const char *panelist);
 
-static inline void record(uint64_t event_no, enum lane_kind lane, enum callback_state state,
-                          int64_t due_ms, int number)
-{
-    struct outcome o = {
-        .account_no = terms.account_no,
-        .event_no = event_no,
-        .lane = lane_of(terms.app_no, lane),
-        .has_attempt = number > 0,
-        .attempt = {.number = number,
-                    .at_ms = NOW_MS + number,
-                    .status = 500,
-                    .class = ATTEMPT_STATUS,
-                    .url = STR("http://127.0.0.1/"),
-                    .detail = STR("it said 500"),
-                    .response_body = STR("no\0body")},
-        .state = state,
-        .reason = state == CALLBACK_SKIPPED ? REASON_NO_URL
-                  : state == CALLBACK_DEAD  ? REASON_ATTEMPTS
-                                            : REASON_NONE,
-        .place = {number, number, due_ms},
-    };
-    struct outcome_batch batch = {.items = &o, .count = 1};
-    ASK(store_record, store, &batch);
-    CHECK_EQ_INT(batch.status, STORE_OK);
-}
+void record(uint64_t event_no, enum lane_kind lane, enum callback_state state, int64_t due_ms,
+            int number);
 
 /* The event numbers on a page of the lane, as text: "1 2 3". */
-static inline const char *page(enum lane_kind lane, int64_t until_ms, struct due_page *ret)
-{
-    static char text[512];
-    *ret = (struct due_page){
-        .lane = lane_of(terms.app_no, lane), .due_until_ms = until_ms, .limit = 10};
-    ASK(store_page, store, ret);
-    CHECK_EQ_INT(ret->status, STORE_OK);
-    text[0] = '\0';
-    for (size_t i = 0; i < ret->count; i++) {
-        size_t n = strlen(text);
-        snprintf(text + n, sizeof text - n, "%s%" PRIu64, i ? " " : "", ret->items[i]->event_no);
-        callback_free(ret->items[i]);
-    }
-    free(ret->items);
-    return text;
-}
+const char *page(enum lane_kind lane, int64_t until_ms, struct due_page *ret);
 
-static inline struct callback_get get(const char *event_id)
-{
-    struct callback_get g = {.account_no = terms.account_no, .event_id = str_of(event_id)};
-    ASK(store_get_callback, store, &g);
-    return g;
-}
+struct callback_get get(const char *event_id);
 
-static inline size_t attempts_of(const char *event_id)
-{
-    struct callback_get g = get(event_id);
-    CHECK_EQ_INT(g.status, STORE_OK);
-    size_t count = g.row.log_count;
-    arena_free(&g.arena);
-    return count;
-}
+size_t attempts_of(const char *event_id);
 
-static inline struct report_row report(bool include_test)
-{
-    struct report_query q = {
-        .account_no = terms.account_no,
-        .first_day = clock_day(NOW_MS) - 1,
-        .last_day = clock_day(NOW_MS) + 1,
-        .include_test = include_test,
-        .after_day = INT32_MIN,
-        .limit = 10,
-    };
-    ASK(store_report, store, &q);
-    CHECK_EQ_INT(q.status, STORE_OK);
-    CHECK_EQ_UINT(q.count, 1);
-    struct report_row row = q.count > 0 ? q.rows[0] : (struct report_row){0};
-    free(q.rows);
-    return row;
-}
+struct report_row report(bool include_test);
