@@ -36,7 +36,7 @@ static struct {
     bool on;
     struct rng rng;
     int64_t now_us;
-    uint64_t trace;
+    uint64_t trace, jumps;
     size_t count;
     struct turn_thread threads[THREADS_MOST]; /* the first one began */
 } turns;
@@ -64,6 +64,11 @@ int __wrap_pthread_cond_timedwait(pthread_cond_t *c, pthread_mutex_t *m, const s
 int __wrap_pthread_cond_signal(pthread_cond_t *c);
 int __wrap_pthread_cond_broadcast(pthread_cond_t *c);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *ret);
+uint64_t turns_jumps(void)
+{
+    return turns.jumps;
+}
+
 int __wrap_nanosleep(const struct timespec *t, struct timespec *rest);
 
 static bool taking_turns(void)
@@ -90,6 +95,7 @@ static bool jump(void)
         return false;
     if (first_us > turns.now_us)
         turns.now_us = first_us;
+    turns.jumps++;
     for (size_t i = 0; i < turns.count; i++) {
         struct turn_thread *t = &turns.threads[i];
         if (t->state != TURN_WAITS || t->until_us > turns.now_us)

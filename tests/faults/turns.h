@@ -22,5 +22,7 @@ uint64_t turns_end(void);
 void turns_pause(void);
 /* Waits in virtual time; false: turns are off, the caller waits in its own way. */
 MUST_CHECK bool turns_sleep_us(int64_t us);
+/* How often time has jumped: how often somebody has waited for the clock, and nobody could run. */
+uint64_t turns_jumps(void);
 /* Adds to the trace what two equal runs must have in common. */
 void turns_note(uint64_t what);
