@@ -196,17 +196,13 @@ static bool may_add(struct people_job *job)
 static bool start_judge(struct people_job *job)
 {
     struct user next;
-    int64_t now_ms = env_wall_ms(job->c->api->options.env);
     if (!sign_in_refresh(job) || !may_add(job))
         return false;
-    if (!job->user->totp_secret.p)
-        return true;
-    if (!job->code.p)
-        return job_refuse_field(job, "Code", "required", "the code of the second factor");
     memcpy(&next, job->user, sizeof next);
-    if (!sign_in_take_code(job->user, job->code, now_ms, &job->change.arena, &next))
-        return sign_in_wrong_code(job);
-    job->change.user = user_pack(&next);
+    if (!sign_in_second_factor(job, &next))
+        return false;
+    if (job->user->totp_secret.p)
+        job->change.user = user_pack(&next);
     return true;
 }
 

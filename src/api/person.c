@@ -206,6 +206,7 @@ void person_render_user(struct json_writer *w, struct api *api, const struct use
     json_key_bool(w, "Enabled", u->enabled);
     json_key_bool(w, "SecondFactor", u->totp_secret.p != NULL);
     json_key_int(w, "Passkeys", u->passkey_count);
+    json_key_string(w, "Issuer", u->issuer);
     json_key_bool(w, "Invited", !u->password.p && !u->subject.p);
     json_key_time(w, "CreatedAt", u->created_ms);
     json_key_time_or_null(w, "LastSignInAt", u->last_sign_in_ms);

@@ -1,6 +1,9 @@
-/* Signing in by an identity provider: the browser is sent there, and comes back with a code. Both
- * are pages to a browser, so each answer leads to another page: to the provider, or back to the
- * dashboard, with a word for it where nobody was signed in (docs/people.md). */
+/* Signing in by an identity provider, see provider_sign_in.h: the browser is sent there, and comes
+ * back with a code. Both are pages to a browser, so each answer leads to another page: to the
+ * provider, or back to the dashboard, with a word for it where nobody was signed in
+ * (docs/people.md). */
+#include "api/provider_sign_in.h"
+
 #include "accounts/directory.h"
 #include "api/internal.h"
 #include "api/query.h"
@@ -8,13 +11,10 @@
 #include "api/sign_in.h"
 #include "base/log.h"
 #include "domain/url_macros.h"
-#include "oidc/oidc.h"
-#include "people/sign_in_flow.h"
 
 #include <sodium.h>
 #include <stdio.h>
 
-#define CODE_BYTES_MOST 4096
 #define RETURN_PATH "/api/v1/sign-in/callback"
 
 struct provider_sign_in {
@@ -63,7 +63,7 @@ static void add_parameter(struct buf *url, const char *name, struct str value)
     url_encode(url, value);
 }
 
-static struct str return_url(struct call *c)
+struct str provider_return_url(struct call *c)
 {
     struct buf url = {0};
     person_print_base_url(&url, c);
@@ -73,11 +73,10 @@ static struct str return_url(struct call *c)
     return kept;
 }
 
-static void say_refused(struct provider_sign_in *s, const char *why)
+void provider_say_refused(struct people_job *job, const struct oidc_ask *ask)
 {
-    struct str name = s->ask.client ? oidc_provider(s->ask.client)->name : STR_NONE;
-    log_warning("sign_in_refused", LOG_STR("from", s->job->address), LOG_STR("provider", name),
-                LOG_C("reason", why));
+    log_warning("sign_in_refused", LOG_STR("from", job->address),
+                LOG_STR("provider", oidc_provider(ask->client)->name), LOG_C("reason", ask->why));
 }
 
 static struct provider_sign_in *new_sign_in(struct call *c)
@@ -87,7 +86,7 @@ static struct provider_sign_in *new_sign_in(struct call *c)
     s->job = people_job_new(c, false);
     s->ask.arena = &c->r->arena;
     s->ask.reply_to = call_executor(c);
-    s->ask.redirect_uri = return_url(c);
+    s->ask.redirect_uri = provider_return_url(c);
     return s;
 }
 
@@ -102,30 +101,36 @@ static void ask(struct provider_sign_in *s, void (*done)(struct task *task))
 
 /* --- to the provider -------------------------------------------------------------------------- */
 
+void provider_print_url(struct buf *to, const struct oidc_ask *ask, const struct sign_in_flow *flow)
+{
+    const struct provider *p = oidc_provider(ask->client);
+    struct str endpoint = ask->endpoint;
+    char challenge[TOKEN_BYTES + 1];
+    sign_in_flow_challenge(flow, challenge);
+    buf_printf(to, "%.*s%cresponse_type=code", STR_ARG(endpoint),
+               memchr(endpoint.p, '?', endpoint.n) ? '&' : '?');
+    add_parameter(to, "client_id", p->client_id);
+    add_parameter(to, "redirect_uri", ask->redirect_uri);
+    add_parameter(to, "scope", p->scopes);
+    add_parameter(to, "state", str_of(flow->state));
+    add_parameter(to, "nonce", str_of(flow->nonce));
+    add_parameter(to, "code_challenge", str_of(challenge));
+    add_parameter(to, "code_challenge_method", STR("S256"));
+}
+
 static void begin_done(struct task *task)
 {
     struct provider_sign_in *s = CONTAINER_OF(task, struct provider_sign_in, ask.done);
-    const struct provider *p = oidc_provider(s->ask.client);
-    struct str endpoint = s->ask.endpoint;
-    char challenge[TOKEN_BYTES + 1];
     struct buf *headers = &s->c->headers;
     if (!s->ask.good) {
-        say_refused(s, s->ask.why);
+        provider_say_refused(s->job, &s->ask);
         oidc_client_unref(s->ask.client);
         people_job_return(s->c, "provider");
         return;
     }
-    sign_in_flow_challenge(&s->flow, challenge);
     person_print_flow(headers, s->c, s->cookie, SIGN_IN_FLOW_MS / 1000);
-    buf_printf(headers, "Location: %.*s%cresponse_type=code", STR_ARG(endpoint),
-               memchr(endpoint.p, '?', endpoint.n) ? '&' : '?');
-    add_parameter(headers, "client_id", p->client_id);
-    add_parameter(headers, "redirect_uri", s->ask.redirect_uri);
-    add_parameter(headers, "scope", p->scopes);
-    add_parameter(headers, "state", str_of(s->flow.state));
-    add_parameter(headers, "nonce", str_of(s->flow.nonce));
-    add_parameter(headers, "code_challenge", str_of(challenge));
-    add_parameter(headers, "code_challenge_method", STR("S256"));
+    buf_add_c(headers, "Location: ");
+    provider_print_url(headers, &s->ask, &s->flow);
     buf_add_c(headers, "\r\n");
     oidc_client_unref(s->ask.client);
     call_answer_empty(s->c, 303);
@@ -154,9 +159,8 @@ void sign_in_begin(struct call *c)
         people_job_return(c, "again");
         return;
     }
-    struct str user_id = person_authenticate(c) ? c->person.user_id : STR_NONE;
-    s->cookie =
-        sign_in_flow_make(people, &c->r->arena, str_of(oidc_provider(s->ask.client)->key), user_id);
+    s->cookie = sign_in_flow_make(people, &c->r->arena, str_of(oidc_provider(s->ask.client)->key),
+                                  STR_NONE);
     if (!sign_in_flow_read(people, s->cookie, &s->flow))
         UNREACHABLE(); /* it was made just now */
     ask(s, begin_done);
@@ -225,8 +229,8 @@ static bool sign_in(struct provider_sign_in *s)
     return true;
 }
 
-/* The user of this person; of one who comes for the first time it may be that of the same address,
- * but only for whoever left for the provider signed in as that user. */
+/* The user of this person; one who comes for the first time gets a new one. Where a user of the
+ * same address exists, that user links the two (api/identity.c): an address alone opens nothing. */
 static const char *find_user(struct provider_sign_in *s)
 {
     struct people_job *job = s->job;
@@ -239,9 +243,7 @@ static const char *find_user(struct provider_sign_in *s)
     if (!claims->email.p)
         return "email";
     job->user = people_user_by_email(job->people, s->account_no, claims->email);
-    if (!job->user || (str_eq(job->user->id, s->flow.begun_by) && !job->user->subject.p))
-        return NULL;
-    return "address";
+    return job->user ? "address" : NULL;
 }
 
 static bool judge(struct people_job *job)
@@ -261,12 +263,13 @@ static bool judge(struct people_job *job)
     return sign_in(s);
 }
 
-/* Whose people sign in there. */
-static bool find_account(struct provider_sign_in *s)
+bool provider_find_account(struct api *api, const struct oidc_client *client,
+                           uint32_t *ret_account_no)
 {
-    struct str id = oidc_provider(s->ask.client)->partner_id;
-    struct partner *p = id.p ? directory_partner(s->c->api->options.directory, id) : NULL;
-    s->account_no = p ? p->account_no : 0;
+    struct str id = oidc_provider(client)->partner_id;
+    struct partner *p = id.p ? directory_partner(api->options.directory, id) : NULL;
+    if (p || !id.p)
+        *ret_account_no = p ? p->account_no : 0;
     partner_unref(p);
     return p || !id.p;
 }
@@ -276,12 +279,12 @@ static void end_done(struct task *task)
     struct provider_sign_in *s = CONTAINER_OF(task, struct provider_sign_in, ask.done);
     struct people_job *job = s->job;
     bool good = s->ask.good;
-    if (good && !find_account(s)) {
+    if (good && !provider_find_account(s->c->api, s->ask.client, &s->account_no)) {
         snprintf(s->ask.why, sizeof s->ask.why, "there is no partner of its PartnerId");
         good = false;
     }
     if (!good) {
-        say_refused(s, s->ask.why);
+        provider_say_refused(job, &s->ask);
         if (!s->ask.is_down)
             tries_failed_of_providers(job);
         oidc_client_unref(s->ask.client);
@@ -296,13 +299,16 @@ static void end_done(struct task *task)
     people_job_run(job);
 }
 
-/* The state must be that of this browser's flow: else the code may be of somebody else's sign-in,
- * who wants this browser to go on as him. */
-static bool is_own_flow(struct provider_sign_in *s)
+bool provider_flow_read(struct call *c, struct str state, struct sign_in_flow *ret)
 {
-    struct str state = call_parameter(s->c, "state");
-    return sign_in_flow_read(s->c->api->options.people, person_flow(s->c), &s->flow) &&
-           state.n == TOKEN_BYTES && sodium_memcmp(state.p, s->flow.state, TOKEN_BYTES) == 0;
+    return sign_in_flow_read(c->api->options.people, person_flow(c), ret) &&
+           state.n == TOKEN_BYTES && sodium_memcmp(state.p, ret->state, TOKEN_BYTES) == 0;
+}
+
+void provider_set_flow(struct oidc_ask *ask, const struct sign_in_flow *flow)
+{
+    ask->verifier = str_of(flow->verifier);
+    ask->nonce = str_of(flow->nonce);
 }
 
 void sign_in_end(struct call *c)
@@ -312,11 +318,15 @@ void sign_in_end(struct call *c)
     const char *problem = NULL;
     if (!tries_left_of_providers(s->job))
         problem = "busy";
-    else if (!is_own_flow(s))
+    else if (!provider_flow_read(c, call_parameter(c, "state"), &s->flow))
         problem = "again";
-    else if (call_parameter(c, "error").p || !code.p || code.n > CODE_BYTES_MOST)
+    else if (call_parameter(c, "error").p || !code.p || code.n > PROVIDER_CODE_BYTES_MOST)
         problem = "refused";
-    else
+    if (s->flow.begun_by.n) { /* not to sign in */
+        identity_return(c, code, problem);
+        return;
+    }
+    if (!problem)
         s->ask.client = oidc_client_of(c->api->options.oidc, s->flow.way);
     if (!s->ask.client) {
         people_job_return(c, problem ? problem : "again");
@@ -324,7 +334,6 @@ void sign_in_end(struct call *c)
     }
     s->ask.code = code;
     s->ask.issuer = call_parameter(c, "iss");
-    s->ask.verifier = str_of(s->flow.verifier);
-    s->ask.nonce = str_of(s->flow.nonce);
+    provider_set_flow(&s->ask, &s->flow);
     ask(s, end_done);
 }

@@ -77,6 +77,17 @@ bool sign_in_take_code(const struct user *user, struct str code, int64_t now_ms,
     return false;
 }
 
+bool sign_in_second_factor(struct people_job *job, struct user *next)
+{
+    int64_t now_ms = env_wall_ms(job->c->api->options.env);
+    if (!job->user->totp_secret.p)
+        return true;
+    if (!job->code.p)
+        return job_refuse_field(job, "Code", "required", "the code of the second factor");
+    return sign_in_take_code(job->user, job->code, now_ms, &job->change.arena, next) ||
+           sign_in_wrong_code(job);
+}
+
 bool sign_in_wrong_code(struct people_job *job)
 {
     tries_failed(job, job->c->person.user_id);

@@ -30,6 +30,9 @@ MUST_CHECK bool sign_in_take_code(const struct user *user, struct str code, int6
 
 /* On the worker for slow calls: whether job->password is that of who is signed in. */
 MUST_CHECK bool sign_in_own_password(struct people_job *job);
+/* Where the user has a second factor: whether job->code is right; it counts as used in *next. Else
+ * the job is refused. */
+MUST_CHECK bool sign_in_second_factor(struct people_job *job, struct user *next);
 /* Counts it, and refuses the job; false. */
 bool sign_in_wrong_code(struct people_job *job);
 

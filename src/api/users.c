@@ -3,6 +3,7 @@
 #include "accounts/render.h"
 #include "api/account_routes.h"
 #include "api/internal.h"
+#include "api/provider_sign_in.h"
 #include "api/route.h"
 #include "api/sign_in.h"
 #include "api/slices.h"
@@ -297,6 +298,22 @@ static bool factor_judge(struct people_job *job)
     return true;
 }
 
+static bool unlink_judge(struct people_job *job)
+{
+    struct user next;
+    if (!refresh(job))
+        return false;
+    if (is_self(job))
+        return job_refuse(job, 409,
+                          "You cannot do this to your own user here: unlink it in your own "
+                          "account, with your password.");
+    if (!job->user->subject.p)
+        return true;
+    memcpy(&next, job->user, sizeof next);
+    identity_unlink(job, &next, STR_NONE);
+    return true;
+}
+
 static bool end_sessions_judge(struct people_job *job)
 {
     if (!refresh(job))
@@ -347,6 +364,11 @@ void user_link_post(struct call *c)
 void user_factor_delete(struct call *c)
 {
     people_job_run(user_job(c, false, factor_judge, 204));
+}
+
+void user_identity_delete(struct call *c)
+{
+    people_job_run(user_job(c, false, unlink_judge, 204));
 }
 
 void user_sessions_delete(struct call *c)

@@ -14,8 +14,8 @@ struct sign_in_flow {
     char nonce[TOKEN_BYTES + 1];    /* comes back in the ID token, or signed by a passkey */
     char verifier[TOKEN_BYTES + 1]; /* of PKCE (RFC 7636) */
     struct str way; /* the provider's key, or what a passkey is for; borrowed from the cookie */
-    struct str begun_by; /* who was signed in at the start: a UserId, or to add a passkey the
-                          * session; empty: nobody */
+    struct str begun_by; /* what the session that adds a passkey or links an identity is known by;
+                          * empty: nobody is signed in yet */
     int64_t until_ms;
 };
 

@@ -346,6 +346,9 @@ plant("passkey_is_good_twice", "authorization", "an assertion of a passkey may b
 plant("passkey_of_another_page", "authorization", "a passkey signs in from another site's page",
       "src/people/passkey.c", "!str_eq(text_of(data, \"origin\"), ask->origin)", "false",
       "scenario test_passkeys.py::test_what_was_not_asked_for_adds_nothing_and_signs_in_nobody")
+plant("link_of_another_session", "authorization", "a link that one session began another one ends",
+      "src/api/identity.c", "&& str_is(l->flow.begun_by, session)", "",
+      "scenario test_identity.py::test_a_link_is_ended_by_the_session_that_began_it")
 plant("wrong_tries_not_counted", "authorization", "passwords may be guessed as fast as can be",
       "src/people/throttle.c", "b->empty_at_ms = later(b->empty_at_ms, now_ms) + t->rule.refill_ms;",
       "b->empty_at_ms = later(b->empty_at_ms, now_ms);", "unit people")

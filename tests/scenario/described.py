@@ -191,6 +191,7 @@ def people_successes(world, plain):
     yield "listSignInWays", plain(who=Browser(w.daemon))
     yield "startProviderSignIn", plain(ids={"Provider": "1"}, who=Browser(w.daemon))  # back to the dashboard: there is none
     yield "endProviderSignIn", plain(who=Browser(w.daemon))
+    yield "getIdentity", plain(who=w.admin)
     yield "listSessions", plain(who=w.admin)
     yield "checkLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link()})
     yield "useLink", lambda: (Browser(w.daemon), {}, {}, {"Token": link(), "Password": PASSWORD, "Name": "New"})
@@ -205,6 +206,7 @@ def people_successes(world, plain):
     yield "changeUser", plain({"Name": "Changed"})
     yield "createUserLink", plain()
     yield "removeUserSecondFactor", plain()
+    yield "unlinkUserIdentity", plain()
     yield "endUserSessions", plain()
     yield "removeUser", lambda: (w.operator, {"UserId": w.other_person().user_id}, {}, None)
 

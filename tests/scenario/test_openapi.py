@@ -187,7 +187,8 @@ def test_every_answer_of_every_route_is_as_described(daemon, document, world):
         check_answer(answer, operation, document)
         assert all(answer.headers[h] for h in operation["responses"][str(answer.status)]["headers"]
                    if h != "Idempotency-Replayed"), name
-    assert set(left) == {"streamOutcomes", "requestLink"}  # takes a mail server: test_link_mail.py
+    # Those take a mail server, test_link_mail.py, or an identity provider, test_identity.py.
+    assert set(left) == {"streamOutcomes", "requestLink", "startIdentityLink", "linkIdentity", "unlinkIdentity"}
 
 
 def test_refusals_are_as_described(daemon, document, world):
@@ -338,7 +339,8 @@ ONLY_SOME = {
     ("sendTestCallback", "RevenueAmount"): "the same",
 }
 SIGNING_IN = ("signIn", "changePassword", "startSecondFactor", "confirmSecondFactor", "removeSecondFactor",
-              "createRecoveryCodes", "checkLink", "useLink", "actAs", "startPasskey")
+              "createRecoveryCodes", "checkLink", "useLink", "actAs", "startPasskey", "startIdentityLink",
+              "linkIdentity", "unlinkIdentity")
 
 
 def test_bounds_of_bodies_are_the_servers(daemon, document, world):
