@@ -74,11 +74,10 @@ const struct command_entry command_table[] = {
      "not or if it failed.",
      command_copy},
     {COMMAND_USER, "user", "VERB [EMAIL]", "Add people, and reset their access.",
-     "VERB is add, list, reset (the password), reset-second-factor (with passkeys), disable, "
-     "enable "
-     "or remove. add and reset print a one-time link. Needs a running server and its operator key. "
-     "With "
-     "--partner, manages the people of a partner, otherwise those of the operator.",
+     "VERB is add, list, reset (the password), reset-second-factor (with passkeys), unlink (from "
+     "the identity provider), disable, enable or remove. add and reset print a one-time link. "
+     "Needs a running server and its operator key. With --partner, manages the people of a "
+     "partner, otherwise those of the operator.",
      command_user},
 };
 const size_t command_count = ARRAY_LEN(command_table);

@@ -205,6 +205,12 @@ static int drop_factor(struct user_call *u)
     return about(u, "DELETE", "/second-factor", STR_NONE, &object);
 }
 
+static int unlink_user(struct user_call *u)
+{
+    const struct json *object;
+    return about(u, "DELETE", "/identity", STR_NONE, &object);
+}
+
 struct verb {
     const char *name;
     bool takes_email, takes_role;
@@ -216,6 +222,7 @@ static const struct verb verbs[] = {
     {"list", false, false, list},
     {"reset", true, false, reset},
     {"reset-second-factor", true, false, drop_factor},
+    {"unlink", true, false, unlink_user},
     {"disable", true, false, disable},
     {"enable", true, false, enable},
     {"remove", true, false, remove_user},
@@ -234,7 +241,7 @@ int command_user(struct settings *s)
     const struct verb *verb = verb_of(s);
     if (!verb)
         return command_fail(EXIT_USAGE, "user needs one of add, list, reset, reset-second-factor, "
-                                        "disable, enable and remove.");
+                                        "unlink, disable, enable and remove.");
     if (s->operand_count != (verb->takes_email ? 2u : 1u))
         return command_fail(EXIT_USAGE,
                             verb->takes_email ? "user %s needs an EMAIL."

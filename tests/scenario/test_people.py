@@ -354,6 +354,7 @@ def test_people_from_the_command_line(daemon):
     enrol(b)
     of = (email, "--partner", p)
     assert user(daemon, "reset-second-factor", *of).returncode == 0
+    assert user(daemon, "unlink", *of).returncode == 0  # not linked: nothing to do
     assert Browser(daemon).sign_in(email).status == 200
     reset = user(daemon, "reset", *of)
     assert Browser(daemon).post("/api/v1/links/use", {"Token": reset.stdout.strip().split("#")[1],
