@@ -1,8 +1,12 @@
 // Signing in by an identity provider, as the page of who is not signed in shows it.
 import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { promisify } from 'node:util';
 import { Window } from './browser';
 import { Daemon } from './daemon';
 import { test } from './runner';
@@ -101,4 +105,93 @@ test('sign-in: a passkey is added, signs in, and is removed', async () => {
   await window.see('This passkey does not sign in anybody here.');
   assert.deepEqual(await window.accessibilityFaults(), []);
   await window.close();
+});
+
+/** npm's oidc-provider, and what a file of --sign-in-file says of it. */
+async function startProvider(directory: string) {
+  const tool = ['../tools/dashboard.py', 'packages', 'provider'];
+  await promisify(execFile)('/usr/bin/python3', tool);
+  const child = spawn('node', ['../tests/provider/provider.mjs'], {
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  const [line] = await once(createInterface(child.stdout), 'line');
+  const { Issuer, ClientId, Secret } = JSON.parse(line as string);
+  const ClientSecretFile = join(directory, 'secret');
+  await writeFile(ClientSecretFile, Secret);
+  return {
+    entry: { Name: 'Example staff', Issuer, ClientId, ClientSecretFile },
+    async control(url: string, login: string) {
+      const people = { grace: { groups: ['staff'] }, nobody: {} };
+      const redirectUri = `${url}/api/v1/sign-in/callback`;
+      const body = JSON.stringify({ redirectUri, people, login, algorithm: 'RS256' });
+      await fetch(`${Issuer}/control`, { method: 'POST', body });
+    },
+    async stop() {
+      child.kill();
+      await once(child, 'exit');
+    },
+  };
+}
+
+test('sign-in: a user is linked to a provider, signs in by it, and is unlinked', async () => {
+  await theStage(); // the browser
+  const directory = await mkdtemp(join(tmpdir(), 'postbackd-identity-'));
+  const file = join(directory, 'sign-in.json');
+  const provider = await startProvider(directory);
+  const Groups = { staff: 'admin' };
+  await writeFile(file, JSON.stringify({ Providers: [{ ...provider.entry, Groups }] }));
+  const daemon = await Daemon.start('--sign-in-file', file);
+  // Another site than the provider's, as in life: cookies of the session stay away on the way back.
+  const url = daemon.url.replace('127.0.0.1', 'localhost');
+  const window = await Window.open(url);
+  window.expect(/status of 40[09]/, new RegExp(`^asked elsewhere: ${provider.entry.Issuer}/`));
+  await window.go(await invite(daemon, 'kay@operator.example', 'admin'));
+  await window.field('Password').fill(password);
+  await window.button('Create my account').click();
+  await window.button('Sign out').waitFor();
+
+  await window.go('/account');
+  await provider.control(url, 'nobody');
+  const linkIt = async () => {
+    await window.button('Link Example staff').click();
+    await window.field('Your password').fill(password);
+    await window.button('Continue').click();
+  };
+  await window.button('Link Example staff').click();
+  await window.field('Your password').fill('not the password');
+  await window.button('Continue').click();
+  await window.page.locator('.fault').waitFor();
+  assert.deepEqual(await window.accessibilityFaults(), []);
+  await window.button('Cancel').click();
+  await linkIt();
+  await window.see('None of your groups at the provider has a role here');
+  // The code is out of the address bar.
+  await window.shows(() => assert.equal(new URL(window.page.url()).hash, ''));
+  await provider.control(url, 'grace');
+  await linkIt();
+  await window.said('Linked. You can sign in by the provider now.');
+  await window.see('You are linked to Example staff as grace.');
+  assert.deepEqual(await window.accessibilityFaults(), []);
+  await window.page.setViewportSize({ width: 360, height: 740 });
+  await window.fits();
+  await window.page.setViewportSize({ width: 1280, height: 800 });
+
+  await window.button('Sign out').click();
+  await window.link('Sign in with Example staff').click();
+  await window.button('Sign out').waitFor();
+  await window.go('/account');
+  await window.see('kay@operator.example');
+  await window.button('Unlink').click();
+  await window.field('Your password').fill(password);
+  await window.page.getByRole('dialog').getByRole('button', { name: 'Unlink' }).click();
+  await window.said('Unlinked. All other sessions ended.');
+  await window.button('Link Example staff').waitFor();
+  await window.go('/account?problem=refused');
+  await window.see('You are not linked');
+  await window.go('/audit');
+  await window.see('Linked an identity to');
+  await window.close();
+  await daemon.stop();
+  await provider.stop();
+  await rm(directory, { recursive: true });
 });

@@ -1,13 +1,13 @@
 // An identity provider for tests (npm's oidc-provider): prints its issuer, then takes its settings by
-// POST /control: {redirectUri, people: {NAME: claims}, algorithm, rotate}. Who signs in is the `login` of
-// the interaction's query: there is no password.
+// POST /control: {redirectUri, people: {NAME: claims}, algorithm, rotate, login}. Who signs in is the
+// `login` of the interaction's query, or without one that of /control: there is no password.
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import http from 'node:http';
 import { Provider } from 'oidc-provider';
 
 const KINDS = { RS256: ['rsa', { modulusLength: 2048 }], ES256: ['ec', { namedCurve: 'P-256' }] };
 const SECRET = 'the secret of the tests, with a + and a %';
-let issuer, provider, key, people, algorithm;
+let issuer, provider, key, people, algorithm, present;
 
 function makeKey() {
   const { privateKey } = generateKeyPairSync(...KINDS[algorithm]);
@@ -50,6 +50,7 @@ async function control(request, response) {
   for await (const piece of request) body += piece;
   const wish = JSON.parse(body);
   people = wish.people;
+  present = wish.login;
   if (!key || wish.rotate || wish.algorithm !== algorithm) {
     algorithm = wish.algorithm;
     key = makeKey();
@@ -63,7 +64,7 @@ const server = http.createServer(async (request, response) => {
   if (pathname === '/control') await control(request, response);
   else if (pathname.startsWith('/interaction/'))
     await provider.interactionFinished(request, response, {
-      login: { accountId: searchParams.get('login') },
+      login: { accountId: searchParams.get('login') ?? present },
     });
   else provider.callback()(request, response);
 });

@@ -44,6 +44,7 @@ export interface User {
   Enabled: boolean;
   SecondFactor: boolean;
   Passkeys: number;
+  Issuer: string | null; // of the identity provider that the user is linked to
   Invited: boolean;
   CreatedAt: string;
   LastSignInAt: string | null;

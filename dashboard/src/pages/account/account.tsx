@@ -17,6 +17,7 @@ import {
 import { Form, TextField, useSending } from '../../ui/forms';
 import { say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
+import { IdentityCard } from './identity';
 import { PasskeysCard } from './passkeys';
 import { SecondFactorCard } from './second-factor';
 
@@ -155,6 +156,7 @@ export function AccountPage() {
       </Card>
       <SecondFactorCard />
       {window.PublicKeyCredential && <PasskeysCard />}
+      <IdentityCard />
       <PasswordCard />
       <SessionsCard />
     </div>

@@ -6,8 +6,8 @@ import type { Session } from '../../lib/types';
 import { Badge, Button, Card, Code, Notice, ProblemNotice } from '../../ui/basics';
 import { Form, TextField, useSending } from '../../ui/forms';
 import { QrCode } from '../../ui/qr-code';
-import { Dialog, FormDialog, say, ShownOnce } from '../../ui/overlay';
-import { OwnCode, OwnPassword } from './proof';
+import { Dialog, say, ShownOnce } from '../../ui/overlay';
+import { OwnPassword, ProofDialog } from './proof';
 
 interface Begun {
   Secret: string;
@@ -103,33 +103,6 @@ function ConfirmStep({
   );
 }
 
-/** Password and code, for what weakens or renews the second factor. */
-function GuardedDialog(props: {
-  title: string;
-  text: string;
-  action: string;
-  onDo: (body: { Password: string; Code: string }) => Promise<void>;
-  onClose: () => void;
-}) {
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState('');
-  const sending = useSending();
-  return (
-    <FormDialog
-      title={props.title}
-      action={props.action}
-      sending={sending}
-      fields={['Password', 'Code']}
-      onClose={props.onClose}
-      onSend={() => props.onDo({ Password: password, Code: code.trim() })}
-    >
-      <p class="quiet">{props.text}</p>
-      <OwnPassword value={password} onChange={setPassword} sending={sending} />
-      <OwnCode value={code} onChange={setCode} sending={sending} />
-    </FormDialog>
-  );
-}
-
 export function SecondFactorCard() {
   const on = me.value!.User.SecondFactor;
   const [open, setOpen] = useState<'' | 'begin' | 'remove' | 'renew'>('');
@@ -176,7 +149,7 @@ export function SecondFactorCard() {
         </Dialog>
       )}
       {open === 'remove' && (
-        <GuardedDialog
+        <ProofDialog
           title="Turn off the second factor?"
           text="Your password alone will then be enough to sign in."
           action="Switch off"
@@ -189,7 +162,7 @@ export function SecondFactorCard() {
         />
       )}
       {open === 'renew' && (
-        <GuardedDialog
+        <ProofDialog
           title="New recovery codes"
           text="The old codes stop working immediately."
           action="Create new codes"

@@ -33,6 +33,8 @@ export const actionTitles: Record<string, string> = {
   'user.second_factor_off': 'Turned off the second factor of',
   'user.passkey_added': 'Added a passkey of',
   'user.passkey_removed': 'Removed a passkey of',
+  'user.identity_linked': 'Linked an identity to',
+  'user.identity_unlinked': 'Unlinked the identity of',
   'user.recovery_codes_made': 'Created recovery codes for',
   'session.begun': 'Signed in',
   'session.ended': 'Signed out',

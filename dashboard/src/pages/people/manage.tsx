@@ -81,6 +81,14 @@ export function ManageDialog({ user, partner, onClose, onChanged, onLink }: Prop
                 {user.Passkeys ? 'Remove second factor and passkeys' : 'Turn off the second factor'}
               </Button>
             )}
+            {user.Issuer && (
+              <Button
+                disabled={sending.busy}
+                onClick={() => act('Unlinked.', () => remove(`${address}/identity`, query))}
+              >
+                Unlink from the provider
+              </Button>
+            )}
             <Button
               disabled={sending.busy}
               onClick={() => act('All sessions ended.', () => remove(`${address}/sessions`, query))}

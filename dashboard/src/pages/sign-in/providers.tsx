@@ -28,15 +28,15 @@ const problems: Record<string, string> = {
   'no-role': 'None of your groups has a role here. Ask who manages them for one that has.',
   email: 'The provider names no verified e-mail address of yours. Verify it there.',
   address:
-    'There already is a user with your e-mail address. Sign in by password first and then by the provider in the same browser, or ask for the old user to be removed.',
+    'There already is a user with your e-mail address. Sign in by password and link it on “My account”, or ask for the old user to be removed.',
   disabled: 'Your user is disabled. Ask an owner of your account.',
   busy: 'Too many sign-ins. Wait a minute and try again.',
 };
 
-export function ProviderProblem() {
+export function ProviderProblem({ title }: { title: string }) {
   const text = problems[query.value.get('problem') ?? ''];
   return text ? (
-    <Notice tone="bad" title="You are not signed in">
+    <Notice tone="bad" title={title}>
       {text}
     </Notice>
   ) : null;

@@ -138,7 +138,7 @@ export function SignInPage() {
       </div>
       <PageHead title={needsCode ? 'Second factor' : 'Sign in'} />
       {setUpNeeded && <SetUpHint />}
-      <ProviderProblem />
+      <ProviderProblem title="You are not signed in" />
       <Card>
         <SignInWays needsCode={needsCode} setNeedsCode={setNeedsCode} />
       </Card>
