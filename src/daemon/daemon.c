@@ -210,7 +210,7 @@ static void books_told(void *context, bool wrong, const char *example)
 static void listener_told(void *context, int64_t expires_ms, bool soon)
 {
     struct daemon *d = context;
-    notify_listener(d->operations, expires_ms, soon);
+    notify_listener(d->operations, d->options.node_name, expires_ms, soon);
 }
 
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)

@@ -43,10 +43,11 @@ void notify_certificate(struct operations *operations, const struct app *app, en
                                 });
 }
 
-void notify_listener(struct operations *operations, int64_t expires_ms, bool soon)
+void notify_listener(struct operations *operations, const char *node, int64_t expires_ms, bool soon)
 {
     operations_tell(operations, &(struct operations_event){
                                     .topic = OPERATIONS_OF_LISTENER,
+                                    .node = node,
                                     .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
                                     .expires_ms = expires_ms,
                                 });

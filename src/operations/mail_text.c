@@ -89,6 +89,8 @@ static void print_listener(struct buf *to, const struct notice *n)
                good ? "There is nothing to do."
                     : "After that day, neither events nor people reach this server. Renew the "
                       "certificate, then reload the server.");
+    if (n->node[0])
+        buf_printf(to, "Node: %s\n", n->node);
     print_time(to, "Certificate expires", n->expires_ms);
 }
 

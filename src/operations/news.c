@@ -15,7 +15,7 @@ struct endpoint_news {
     struct task task;
     struct operations *operations;
     struct operations_event event;
-    char detail[256];
+    char detail[256], node[NOTICE_NODE_BYTES];
 };
 
 /* --- news --------------------------------------------------------------------------------------
@@ -26,7 +26,8 @@ struct notice *operations_find(const struct operations *o, const struct operatio
 {
     for (struct notice *n = o->notices; n; n = n->next)
         if (n->topic == e->topic && n->channel == channel && n->account_no == e->account_no &&
-            n->app_no == e->app_no && n->kind == e->kind)
+            n->app_no == e->app_no && n->kind == e->kind &&
+            strcmp(n->node, e->node ? e->node : "") == 0)
             return n;
     return NULL;
 }
@@ -49,6 +50,8 @@ static void take_news(struct operations *o, const struct operations_event *e,
             !recipient_is_wanted(&o->options, e, channel))
             return;
         n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
+        if (e->node && e->node[0])
+            notice_set_node(n, e->node);
         add(o, n);
     }
     bool is_new = n->is != e->state || n->month < e->month;
@@ -101,6 +104,8 @@ void operations_tell(struct operations *o, const struct operations_event *event)
     news->event = *event;
     snprintf(news->detail, sizeof news->detail, "%s", event->detail ? event->detail : "");
     news->event.detail = news->detail;
+    snprintf(news->node, sizeof news->node, "%s", event->node ? event->node : "");
+    news->event.node = news->node;
     executor_post(loop_executor(o->loop), &news->task);
 }
 
@@ -126,6 +131,17 @@ static bool is_under_way(const struct notice *n)
     return n->saving || (n->step != NOTICE_IDLE && notice_is_ours(n));
 }
 
+/* Who has news and who sends need not be one node: the news may be older than what was sent since,
+ * which whoever has sent it knows. */
+static void keep_told(struct notice *left, const struct notice *known)
+{
+    if (known->sent_ms <= left->sent_ms)
+        return;
+    left->told = known->told;
+    left->sent_ms = known->sent_ms;
+    left->owed_ms = env_wall_ms(left->operations->options.env);
+}
+
 static void take_left(struct operations *o, struct notice_left *left)
 {
     struct notice **at = &o->notices;
@@ -136,6 +152,8 @@ static void take_left(struct operations *o, struct notice_left *left)
             notice_free(left->notice);
         return;
     }
+    if (*at && left->notice)
+        keep_told(left->notice, *at);
     if (*at)
         operations_unlink(o, at);
     if (!left->notice)

@@ -3,10 +3,12 @@
 #include "operations/running.h"
 
 #include "base/alloc.h"
+#include "base/hash.h"
 #include "domain/clock.h"
 #include "json/reader.h"
 #include "json/writer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,6 +17,9 @@ static void name_object(struct notice *n)
     if (n->topic == OPERATIONS_OF_STATEMENT)
         snprintf(n->object_id, sizeof n->object_id, "a%u-%d-%d", n->account_no, n->topic,
                  n->channel);
+    else if (n->node[0])
+        snprintf(n->object_id, sizeof n->object_id, "n%016" PRIx64 "-%d-%d",
+                 hash_fast(n->node, strlen(n->node)), n->topic, n->channel);
     else
         snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d-%d", n->app_no, n->kind, n->topic,
                  n->channel);
@@ -35,6 +40,12 @@ struct notice *notice_new(struct operations *o, enum operations_topic topic,
     n->last_mono_ms = INT64_MIN / 2;
     name_object(n);
     return n;
+}
+
+void notice_set_node(struct notice *n, const char *node)
+{
+    snprintf(n->node, sizeof n->node, "%s", node);
+    name_object(n);
 }
 
 void notice_free(struct notice *n)
@@ -102,6 +113,8 @@ void notice_print(struct buf *to, const struct notice *n)
     json_key_int(&w, "Status", n->status);
     json_key_int(&w, "ErrorAt", n->error_ms);
     json_key_c(&w, "Detail", n->detail);
+    if (n->node[0])
+        json_key_c(&w, "Node", n->node);
     json_key_int(&w, "Owed", n->owed_ms);
     json_key_int(&w, "Sent", n->sent_ms);
     if (n->id[0]) {
@@ -151,6 +164,8 @@ static bool read_members(struct notice *n, const struct json *object)
     if (json_member(object, "Sent")) /* written since there are limits over restarts */
         n->sent_ms = json_member_int(object, "Sent", 0, INT64_MAX, &good);
     read_text(object, "Detail", n->detail, sizeof n->detail, &good);
+    if (json_member(object, "Node"))
+        read_text(object, "Node", n->node, sizeof n->node, &good);
     const struct json *body = json_member(object, "Body");
     if (!good || !body)
         return good;
@@ -274,6 +289,8 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
     }
     if (app)
         print_endpoint(&w, n, partner, app);
+    if (n->node[0])
+        json_key_c(&w, "Node", n->node);
     if (n->topic == OPERATIONS_OF_CERTIFICATE || n->topic == OPERATIONS_OF_LISTENER)
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)

@@ -7,6 +7,7 @@
 
 #define NOTICE_MAGIC 0x07071CE5u
 #define NOTICE_ID_BYTES 40
+#define NOTICE_NODE_BYTES 65
 
 enum notice_step {
     NOTICE_IDLE,   /* nothing is owed */
@@ -32,6 +33,7 @@ struct notice {
     int status;
     int64_t error_ms;
     char detail[256];
+    char node[NOTICE_NODE_BYTES]; /* whose listener; empty: the only process, or no listener */
 
     enum notice_step step;
     enum operations_state saying; /* what the message says */
@@ -45,7 +47,7 @@ struct notice {
     int64_t sent_ms, last_mono_ms; /* when the last one was first sent: wall, 0: never; and mono */
 
     struct lane_waiting waiting;
-    char object_id[24];
+    char object_id[32];
     struct object_change change;
     struct buf document; /* being saved */
     bool saving, save_again, is_stored;
@@ -65,12 +67,14 @@ struct notice_left {
     struct task task;
     struct operations *operations;
     struct notice *notice; /* NULL: it is gone */
-    char object_id[24];
+    char object_id[32];
 };
 
 struct notice *notice_new(struct operations *o, enum operations_topic topic,
                           enum operations_channel channel, uint32_t account_no, uint32_t app_no,
                           enum lane_kind kind);
+/* Of a listener: whose. */
+void notice_set_node(struct notice *n, const char *node);
 void notice_free(struct notice *n); /* nothing under way */
 void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */

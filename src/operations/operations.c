@@ -24,6 +24,7 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
 #define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
+#define NODE_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000) /* behind the day it expired */
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 static int64_t now_mono(const struct operations *o)
@@ -65,9 +66,17 @@ static int64_t keep_ms(const struct notice *n)
     return n->channel == OPERATIONS_BY_MAIL && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
 }
 
+/* Of a node that is gone for good nobody ever says that it is well. */
+static bool is_abandoned(const struct notice *n)
+{
+    return n->node[0] && n->step == NOTICE_IDLE &&
+           loop_wall_ms(n->operations->loop) - n->expires_ms >= NODE_KEPT_MS;
+}
+
 static bool is_worth_keeping(const struct notice *n)
 {
-    return n->is != OPERATIONS_WELL || n->told != OPERATIONS_WELL || n->step != NOTICE_IDLE ||
+    return (n->is != OPERATIONS_WELL && !is_abandoned(n)) ||
+           (n->told != OPERATIONS_WELL && !is_abandoned(n)) || n->step != NOTICE_IDLE ||
            now_mono(n->operations) < n->last_mono_ms + keep_ms(n);
 }
 

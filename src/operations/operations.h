@@ -12,7 +12,8 @@
  * last. Nothing is ever told about an OperationsUrl itself.
  *
  * Where several nodes share a store, all know of all notices, and the one that has an endpoint's
- * shard sends what is owed about it. */
+ * shard sends what is owed about it. Each node's listener has a notice of its own: that one of them
+ * has a new certificate says nothing about the others. */
 #pragma once
 
 #include "accounts/changes.h"
@@ -26,9 +27,9 @@
 enum operations_topic {
     OPERATIONS_OF_HEALTH = 0,
     OPERATIONS_OF_CERTIFICATE = 1,
-    OPERATIONS_OF_BOOKS = 2,     /* the operator's: account, app and kind are 0 */
-    OPERATIONS_OF_DISABLED = 3,  /* the operator's: an endpoint that 410s have disabled */
-    OPERATIONS_OF_LISTENER = 4,  /* the operator's: the listener's certificate; as books */
+    OPERATIONS_OF_BOOKS = 2,    /* the operator's: account, app and kind are 0 */
+    OPERATIONS_OF_DISABLED = 3, /* the operator's: an endpoint that 410s have disabled */
+    OPERATIONS_OF_LISTENER = 4, /* the operator's: the listener's certificate of a node; as books */
     OPERATIONS_OF_STATEMENT = 5, /* of an account: app and kind are 0 */
 };
 #define OPERATIONS_TOPICS 6
@@ -54,6 +55,7 @@ struct operations_event {
     int64_t expires_ms; /* wall; of the certificate */
     int64_t since_ms;   /* wall */
     int32_t month;      /* its first day; of the statement */
+    const char *node;   /* whose listener; NULL: the only process. As `detail` */
     /* The last failure; error_ms 0: none is known. */
     enum attempt_class class;
     int status;

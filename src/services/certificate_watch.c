@@ -22,7 +22,6 @@ struct certificate_watch {
     int32_t said_day; /* when it was last said in the log; 0: not yet */
     void (*told)(void *context, int64_t expires_ms, bool soon);
     void *context;
-    int told_soon;   /* of the listener's; -1: not yet */
     int64_t seen_ms; /* when the listener's expires, as last looked at */
     _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
 };
@@ -33,7 +32,6 @@ struct certificate_watch *certificate_watch_new(struct env *env, struct director
     w->magic = CERTIFICATE_WATCH_MAGIC;
     w->env = env;
     w->directory = directory;
-    w->told_soon = -1;
     return w;
 }
 
@@ -117,10 +115,8 @@ static void look_at_listener(struct certificate_watch *w, const struct tour *tou
     bool soon = certificate_expires_soon(expires_ms, tour->now_ms);
     if (soon && tour->aloud)
         say("listener", STR_NONE, expires_ms, tour->now_ms);
-    if (expires_ms && soon != w->told_soon && w->told) {
-        w->told_soon = soon;
+    if (expires_ms && w->told)
         w->told(w->context, expires_ms, soon);
-    }
 }
 
 void certificate_watch_step(struct certificate_watch *w)

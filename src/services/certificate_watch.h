@@ -14,8 +14,8 @@ struct certificate_watch *certificate_watch_new(struct env *env, struct director
 void certificate_watch_free(struct certificate_watch *watch);
 /* 0: there is none. At the start and when it has been read again; any thread. */
 void certificate_watch_set_listener(struct certificate_watch *watch, int64_t expires_ms);
-/* Called by certificate_watch_step when the listener's begins or ends to be one that expires soon,
- * and once after the start. */
+/* Called by certificate_watch_step at each look, whether or not there is news: another node that
+ * sends a message about it just then does not hear of what changes meanwhile. */
 void certificate_watch_set_told(struct certificate_watch *watch,
                                 void (*told)(void *context, int64_t expires_ms, bool soon),
                                 void *context);
