@@ -207,12 +207,6 @@ static void books_told(void *context, bool wrong, const char *example)
     notify_books(d->operations, wrong, example, env_wall_ms(d->env));
 }
 
-static void listener_told(void *context, int64_t expires_ms, bool soon)
-{
-    struct daemon *d = context;
-    notify_listener(d->operations, d->options.node_name, expires_ms, soon);
-}
-
 static void disable_lane(void *context, uint32_t app_no, enum lane_kind kind, struct str url)
 {
     struct daemon *d = context;
@@ -303,7 +297,7 @@ static void make_api(struct daemon *d)
     d->books = books_watch_new(d->env, d->store, d->directory);
     books_watch_set_told(d->books, books_told, d);
     d->certificates = certificate_watch_new(d->env, d->directory);
-    certificate_watch_set_told(d->certificates, listener_told, d);
+    notify_of_own_certificates(d);
     if (d->tls)
         certificate_watch_set_listener(d->certificates, tls_server_expires_ms(d->tls));
     d->link_mail = link_mail_new(&(struct link_mail_options){

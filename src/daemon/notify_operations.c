@@ -2,6 +2,9 @@
  * asked for, and an app that they switched off, make none. */
 #include "daemon/notify_operations.h"
 
+#include "daemon/daemon_inside.h"
+#include "services/certificate_watch.h"
+
 void notify_lane(struct operations *operations, const struct lane_notice *notice)
 {
     struct operations_event event = {
@@ -43,14 +46,43 @@ void notify_certificate(struct operations *operations, const struct app *app, en
                                 });
 }
 
-void notify_listener(struct operations *operations, const char *node, int64_t expires_ms, bool soon)
+/* One node tells: the one that has the app, and sends the message, too. */
+static bool client_told(void *context, const struct app *app, int64_t expires_ms, bool soon)
 {
-    operations_tell(operations, &(struct operations_event){
-                                    .topic = OPERATIONS_OF_LISTENER,
-                                    .node = node,
-                                    .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
-                                    .expires_ms = expires_ms,
-                                });
+    const struct daemon *d = context;
+    struct operations_event event = {
+        .topic = OPERATIONS_OF_CLIENT_CERTIFICATE,
+        .account_no = app->terms.account_no,
+        .app_no = app->app_no,
+        .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
+        .expires_ms = expires_ms,
+    };
+    if (!leases_have(store_leases(d->store), lane_of(app->app_no, LANE_NONE)))
+        return false;
+    operations_tell(d->operations, &event);
+    event.topic = OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS;
+    operations_tell(d->operations, &event);
+    return true;
+}
+
+static void listener_told(void *context, int64_t expires_ms, bool soon)
+{
+    const struct daemon *d = context;
+    operations_tell(d->operations, &(struct operations_event){
+                                       .topic = OPERATIONS_OF_LISTENER,
+                                       .node = d->options.node_name,
+                                       .state = soon ? OPERATIONS_EXPIRING : OPERATIONS_WELL,
+                                       .expires_ms = expires_ms,
+                                   });
+}
+
+void notify_of_own_certificates(struct daemon *d)
+{
+    certificate_watch_set_told(d->certificates, &(struct certificate_told){
+                                                    .listener = listener_told,
+                                                    .client = client_told,
+                                                    .context = d,
+                                                });
 }
 
 void notify_books(struct operations *operations, bool wrong, const char *example, int64_t now_ms)

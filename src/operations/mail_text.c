@@ -94,6 +94,25 @@ static void print_listener(struct buf *to, const struct notice *n)
     print_time(to, "Certificate expires", n->expires_ms);
 }
 
+static void print_client_certificate(struct buf *to, const struct notice *n, const struct app *app)
+{
+    bool good = n->is == OPERATIONS_WELL;
+    buf_printf(to, "%.*s: the client certificate %s\n", STR_ARG(app->id),
+               !good           ? "expires soon"
+               : n->expires_ms ? "was renewed"
+                               : "was removed");
+    if (good)
+        buf_add_c(to, "There is nothing to do.\n\n");
+    else
+        buf_printf(to,
+                   "The app %.*s shows this certificate to servers that ask for one. After that "
+                   "day, they refuse its callbacks, which then wait. Set a new ClientCertificate "
+                   "of the app.\n\n",
+                   STR_ARG(app->id));
+    buf_printf(to, "App: %.*s (%.*s)\n", STR_ARG(app->name), STR_ARG(app->id));
+    print_time(to, "Certificate expires", n->expires_ms);
+}
+
 static void print_statement(struct buf *to, const struct notice *n, const struct partner *partner)
 {
     struct buf month = {0};
@@ -112,6 +131,8 @@ void mail_text_print(struct buf *to, const struct notice *n, const struct partne
         print_books(to, n);
     } else if (n->topic == OPERATIONS_OF_LISTENER) {
         print_listener(to, n);
+    } else if (is_of_client_certificate(n->topic)) {
+        print_client_certificate(to, n, app);
     } else if (n->topic == OPERATIONS_OF_STATEMENT) {
         print_statement(to, n, partner);
     } else {

@@ -63,7 +63,7 @@ static void take_news(struct operations *o, const struct operations_event *e,
         n->month = e->month;
         n->told = OPERATIONS_WELL; /* of that month nothing */
     }
-    if (e->expires_ms)
+    if (e->expires_ms || is_of_client_certificate(e->topic))
         n->expires_ms = e->expires_ms;
     if (e->error_ms) {
         n->class = e->class;
@@ -142,14 +142,27 @@ static void keep_told(struct notice *left, const struct notice *known)
     left->owed_ms = env_wall_ms(left->operations->options.env);
 }
 
+/* A node has news of its own listener while this one sends a message about it. */
+static void take_news_of_node(struct notice *n, const struct notice *left)
+{
+    if (!n->node[0] || n->is == left->is)
+        return;
+    n->is = left->is;
+    n->since_ms = left->since_ms;
+    n->expires_ms = left->expires_ms;
+    notice_consider(n);
+}
+
 static void take_left(struct operations *o, struct notice_left *left)
 {
     struct notice **at = &o->notices;
     while (*at && strcmp((*at)->object_id, left->object_id) != 0)
         at = &(*at)->next;
     if (*at && is_under_way(*at)) {
-        if (left->notice)
+        if (left->notice) {
+            take_news_of_node(*at, left->notice);
             notice_free(left->notice);
+        }
         return;
     }
     if (*at && left->notice)

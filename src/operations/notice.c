@@ -78,12 +78,14 @@ const char *notice_type(enum operations_topic topic, enum operations_state state
                    ? "endpoint.recovered"
                : topic == OPERATIONS_OF_CERTIFICATE ? "endpoint.certificate_renewed"
                : topic == OPERATIONS_OF_LISTENER    ? "server.certificate_renewed"
+               : is_of_client_certificate(topic)    ? "app.certificate_renewed"
                                                     : "books.hold_again";
     case OPERATIONS_SUSPENDED: return "endpoint.suspended";
     case OPERATIONS_DISABLED: return "endpoint.disabled";
     case OPERATIONS_EXPIRING:
-        return topic == OPERATIONS_OF_LISTENER ? "server.certificate_expiring"
-                                               : "endpoint.certificate_expiring";
+        return topic == OPERATIONS_OF_LISTENER   ? "server.certificate_expiring"
+               : is_of_client_certificate(topic) ? "app.certificate_expiring"
+                                                 : "endpoint.certificate_expiring";
     case OPERATIONS_BOOKS_WRONG: return "books.wrong";
     case OPERATIONS_STATEMENT_READY: return "statement.ready";
     }
@@ -144,11 +146,12 @@ static bool read_members(struct notice *n, const struct json *object)
         (enum operations_topic)json_member_int(object, "Topic", 0, OPERATIONS_TOPICS - 1, &good);
     n->channel = (enum operations_channel)json_member_int(object, "Channel", 0,
                                                           OPERATIONS_CHANNELS - 1, &good);
-    bool has_account = n->topic != OPERATIONS_OF_BOOKS && n->topic != OPERATIONS_OF_LISTENER;
-    int64_t least = has_account && n->topic != OPERATIONS_OF_STATEMENT;
+    bool has_account = n->topic != OPERATIONS_OF_BOOKS && n->topic != OPERATIONS_OF_LISTENER,
+         has_app = has_account && n->topic != OPERATIONS_OF_STATEMENT,
+         has_kind = has_app && !is_of_client_certificate(n->topic);
     n->account_no = (uint32_t)json_member_int(object, "Account", has_account, UINT32_MAX, &good);
-    n->app_no = (uint32_t)json_member_int(object, "App", least, UINT32_MAX, &good);
-    n->kind = (enum lane_kind)json_member_int(object, "Kind", least, LANE_OFFER, &good);
+    n->app_no = (uint32_t)json_member_int(object, "App", has_app, UINT32_MAX, &good);
+    n->kind = (enum lane_kind)json_member_int(object, "Kind", has_kind, LANE_OFFER, &good);
     n->is = (enum operations_state)json_member_int(object, "Is", 0, OPERATIONS_STATES - 1, &good);
     n->told =
         (enum operations_state)json_member_int(object, "Told", 0, OPERATIONS_STATES - 1, &good);
@@ -240,15 +243,11 @@ static void make_id(struct notice *n, struct env *env)
     n->id[4 + 2 * sizeof random] = '\0';
 }
 
-static void print_endpoint(struct json_writer *w, const struct notice *n,
-                           const struct partner *partner, const struct app *app)
+static void print_endpoint(struct json_writer *w, const struct notice *n, const struct app *app)
 {
     struct buf url = {0};
-    ASSERT(partner);
     if (app->url[n->kind].p)
         url_print_masked(&url, app->url[n->kind]);
-    json_key_string(w, "PartnerId", partner->id);
-    json_key_string(w, "AppId", app->id);
     json_key_c(w, "Endpoint", lane_kind_name(n->kind));
     json_key_string(w, "Url", url.n ? buf_str(&url) : STR_NONE);
     buf_free(&url);
@@ -287,11 +286,17 @@ static void print_webhook(struct buf *to, const struct notice *n, const struct p
         json_key_string(&w, "Month", buf_str(&month));
         buf_free(&month);
     }
-    if (app)
-        print_endpoint(&w, n, partner, app);
+    if (app) {
+        ASSERT(partner);
+        json_key_string(&w, "PartnerId", partner->id);
+        json_key_string(&w, "AppId", app->id);
+    }
+    if (n->kind)
+        print_endpoint(&w, n, app);
     if (n->node[0])
         json_key_c(&w, "Node", n->node);
-    if (n->topic == OPERATIONS_OF_CERTIFICATE || n->topic == OPERATIONS_OF_LISTENER)
+    if (n->topic == OPERATIONS_OF_CERTIFICATE || n->topic == OPERATIONS_OF_LISTENER ||
+        is_of_client_certificate(n->topic))
         json_key_time_or_null(&w, "CertificateExpiresAt", n->expires_ms);
     if (n->topic == OPERATIONS_OF_HEALTH || n->topic == OPERATIONS_OF_DISABLED)
         print_health(&w, n);
@@ -306,7 +311,7 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     buf_clear(&n->body);
     if (n->channel == OPERATIONS_BY_MAIL)
         mail_text_print(&n->body, n, partner, app, public_url);
-    else if (partner && n->topic != OPERATIONS_OF_DISABLED && partner->operations_format)
+    else if (partner && !is_operators_topic(n->topic) && partner->operations_format)
         chat_text_print(&n->body, n, partner, app, public_url, partner->operations_format);
     else
         print_webhook(&n->body, n, partner, app, env_wall_ms(env));

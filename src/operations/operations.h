@@ -1,9 +1,10 @@
 /* Messages to partners about their endpoints: an endpoint is suspended, is disabled by a 410, works
- * again, its certificate expires; and that a month's statement is final. By an operational webhook,
+ * again, its certificate expires; that the certificate which an app shows expires; and that a
+ * month's statement is final. By an operational webhook,
  * signed as Standard Webhooks, to the partner's OperationsUrl (docs/partners/operations.md), and by
  * e-mail to its OperationsEmail; each of the two for itself, so that a URL that is down holds up no
  * mail. And to the operator about books that do not balance (docs/operators/books.md), about
- * endpoints that 410s have disabled and about the listener's certificate.
+ * endpoints that 410s have disabled, and about the certificates of the listener and of apps.
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
@@ -30,9 +31,11 @@ enum operations_topic {
     OPERATIONS_OF_BOOKS = 2,    /* the operator's: account, app and kind are 0 */
     OPERATIONS_OF_DISABLED = 3, /* the operator's: an endpoint that 410s have disabled */
     OPERATIONS_OF_LISTENER = 4, /* the operator's: the listener's certificate of a node; as books */
-    OPERATIONS_OF_STATEMENT = 5, /* of an account: app and kind are 0 */
+    OPERATIONS_OF_STATEMENT = 5,                    /* of an account: app and kind are 0 */
+    OPERATIONS_OF_CLIENT_CERTIFICATE = 6,           /* the one that an app shows: kind is 0 */
+    OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS = 7, /* the same, told to the operator */
 };
-#define OPERATIONS_TOPICS 6
+#define OPERATIONS_TOPICS 8
 enum operations_state {
     OPERATIONS_WELL = 0,
     OPERATIONS_SUSPENDED = 1,
@@ -52,7 +55,7 @@ struct operations_event {
     uint32_t account_no, app_no;
     enum lane_kind kind;
     enum operations_state state;
-    int64_t expires_ms; /* wall; of the certificate */
+    int64_t expires_ms; /* wall; of the certificate; 0: there is none any more */
     int64_t since_ms;   /* wall */
     int32_t month;      /* its first day; of the statement */
     const char *node;   /* whose listener; NULL: the only process. As `detail` */

@@ -16,12 +16,6 @@ static void take_secrets(struct recipient *ret, const struct partner *partner, i
     }
 }
 
-static bool is_operators(enum operations_topic topic)
-{
-    return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED ||
-           topic == OPERATIONS_OF_LISTENER;
-}
-
 /* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
 static struct str address_of(const struct operations_options *options, enum operations_topic topic,
                              enum operations_channel channel, const struct partner *partner)
@@ -29,7 +23,7 @@ static struct str address_of(const struct operations_options *options, enum oper
     bool by_mail = channel == OPERATIONS_BY_MAIL;
     if (by_mail && !options->mailer)
         return STR_NONE;
-    if (is_operators(topic))
+    if (is_operators_topic(topic))
         return by_mail ? options->operator_email : options->operator_url;
     if (!partner || !partner->enabled)
         return STR_NONE;
@@ -40,8 +34,9 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
                     const struct notice *n, int64_t now_ms)
 {
     *ret = (struct recipient){0};
-    struct partner *partner =
-        is_operators(n->topic) ? NULL : directory_partner_by_no(options->directory, n->account_no);
+    struct partner *partner = is_operators_topic(n->topic)
+                                  ? NULL
+                                  : directory_partner_by_no(options->directory, n->account_no);
     struct str to = address_of(options, n->topic, n->channel, partner);
     ret->is_partner = partner != NULL;
     if (partner)
@@ -57,7 +52,7 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
 bool recipient_is_same(const struct notice *a, const struct notice *b)
 {
     return a->account_no == b->account_no && a->channel == b->channel &&
-           is_operators(a->topic) == is_operators(b->topic);
+           is_operators_topic(a->topic) == is_operators_topic(b->topic);
 }
 
 void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms)
@@ -76,8 +71,9 @@ void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms
 bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e,
                          enum operations_channel channel)
 {
-    struct partner *partner =
-        is_operators(e->topic) ? NULL : directory_partner_by_no(options->directory, e->account_no);
+    struct partner *partner = is_operators_topic(e->topic)
+                                  ? NULL
+                                  : directory_partner_by_no(options->directory, e->account_no);
     bool wanted = address_of(options, e->topic, channel, partner).p != NULL;
     if (partner)
         partner_unref(partner);

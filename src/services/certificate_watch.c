@@ -6,12 +6,14 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "domain/clock.h"
+#include "store/idmap.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 
 #define CERTIFICATE_WATCH_MAGIC 0xCE47A7C4u
 #define EVERY_MS 30000
+#define EVERYBODY_MS 3600000
 #define DAY_MS INT64_C(86400000)
 
 struct certificate_watch {
@@ -20,9 +22,10 @@ struct certificate_watch {
     struct directory *directory;
     int64_t due_mono_ms;
     int32_t said_day; /* when it was last said in the log; 0: not yet */
-    void (*told)(void *context, int64_t expires_ms, bool soon);
-    void *context;
-    int64_t seen_ms; /* when the listener's expires, as last looked at */
+    struct certificate_told told;
+    struct idmap soon;         /* apps that were told to expire soon at the last look */
+    int64_t everybody_mono_ms; /* when those are told next that do not */
+    int64_t seen_ms;           /* when the listener's expires, as last looked at */
     _Atomic int64_t listener_expires_ms, clients_expires_ms, clients_expiring;
 };
 
@@ -38,6 +41,7 @@ struct certificate_watch *certificate_watch_new(struct env *env, struct director
 void certificate_watch_free(struct certificate_watch *w)
 {
     CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
+    idmap_free(&w->soon);
     free(w);
 }
 
@@ -47,13 +51,10 @@ void certificate_watch_set_listener(struct certificate_watch *w, int64_t expires
     atomic_store(&w->listener_expires_ms, expires_ms);
 }
 
-void certificate_watch_set_told(struct certificate_watch *w,
-                                void (*told)(void *context, int64_t expires_ms, bool soon),
-                                void *context)
+void certificate_watch_set_told(struct certificate_watch *w, const struct certificate_told *told)
 {
     CHECK_MAGIC(w, CERTIFICATE_WATCH_MAGIC);
-    w->told = told;
-    w->context = context;
+    w->told = *told;
 }
 
 bool certificate_expires_soon(int64_t expires_ms, int64_t now_ms)
@@ -88,8 +89,20 @@ static void say(const char *what, struct str app, int64_t expires_ms, int64_t no
 
 struct tour {
     int64_t now_ms, first_ms, soon;
-    bool aloud;
+    bool aloud, everybody;
+    struct idmap told_soon;
 };
+
+static void tell_app(const struct certificate_watch *w, const struct app *app, bool soon,
+                     struct tour *tour)
+{
+    int64_t expires_ms = app->certificate.pem.p ? app->certificate.not_after_ms : 0;
+    bool is_new;
+    if (!soon && !tour->everybody && !idmap_find(&w->soon, app->app_no))
+        return;
+    if (w->told.client(w->told.context, app, expires_ms, soon) && soon)
+        (void)idmap_put(&tour->told_soon, app->app_no, &is_new);
+}
 
 static void look_at_apps(const struct certificate_watch *w, uint32_t account_no, struct tour *tour)
 {
@@ -100,7 +113,9 @@ static void look_at_apps(const struct certificate_watch *w, uint32_t account_no,
         before = app->app_no;
         if (c->pem.p && (tour->first_ms == 0 || c->not_after_ms < tour->first_ms))
             tour->first_ms = c->not_after_ms;
-        if (c->pem.p && certificate_expires_soon(c->not_after_ms, tour->now_ms)) {
+        bool soon = c->pem.p && certificate_expires_soon(c->not_after_ms, tour->now_ms);
+        tell_app(w, app, soon, tour);
+        if (soon) {
             tour->soon++;
             if (tour->aloud)
                 say("client", app->id, c->not_after_ms, tour->now_ms);
@@ -115,8 +130,8 @@ static void look_at_listener(struct certificate_watch *w, const struct tour *tou
     bool soon = certificate_expires_soon(expires_ms, tour->now_ms);
     if (soon && tour->aloud)
         say("listener", STR_NONE, expires_ms, tour->now_ms);
-    if (expires_ms && w->told)
-        w->told(w->context, expires_ms, soon);
+    if (expires_ms)
+        w->told.listener(w->told.context, expires_ms, soon);
 }
 
 void certificate_watch_step(struct certificate_watch *w)
@@ -132,6 +147,9 @@ void certificate_watch_step(struct certificate_watch *w)
     int32_t today = clock_day(tour.now_ms);
     tour.aloud = today != w->said_day;
     w->said_day = today;
+    tour.everybody = now_mono_ms >= w->everybody_mono_ms;
+    if (tour.everybody)
+        w->everybody_mono_ms = now_mono_ms + EVERYBODY_MS;
     struct partner *partner;
     uint32_t before = 0;
     while (directory_list_partners(w->directory, before, &partner, 1)) {
@@ -139,6 +157,8 @@ void certificate_watch_step(struct certificate_watch *w)
         look_at_apps(w, before, &tour);
         partner_unref(partner);
     }
+    idmap_free(&w->soon);
+    w->soon = tour.told_soon;
     atomic_store(&w->clients_expires_ms, tour.first_ms);
     atomic_store(&w->clients_expiring, tour.soon);
     look_at_listener(w, &tour);

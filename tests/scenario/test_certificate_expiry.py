@@ -126,3 +126,46 @@ def test_listener(tmp_path):
     assert daemon.stop() == 0
     ops.close()
     mail.close()
+
+
+def test_clients_are_told_of(tmp_path):
+    """Partner and operator, by webhook and by e-mail; what is renewed or removed, too."""
+    authority, told, ops, mail = Authority(tmp_path), Receiver(), Receiver(), MailServer()
+    daemon = Daemon(tmp_path / "d", "--operations-url", ops.url, "--operations-email", "ops@wall.example", "--smtp-url",
+                    mail.url(), "--mail-from", "postbackd@wall.example", "--operations-spacing", "1").start()
+
+    def certificate(days):
+        files = authority.sign("client-%d" % days, days=days)
+        return {"Certificate": open(files[0]).read(), "PrivateKey": open(files[1]).read()}
+
+    def news(receiver):
+        return [(m.json["Type"], m.json["AppId"], m.json["PartnerId"], m.json["CertificateExpiresAt"] is not None)
+                for m in receiver.requests]
+    account = Account(daemon, "https://localhost:1/", ClientCertificate=certificate(6))
+    silent = Account(daemon, "https://localhost:1/", ClientCertificate=certificate(29))
+    neighbour = Account(daemon, "https://localhost:1/")
+    for each in (account, silent, neighbour):
+        body = {"OperationsUrl": told.url, "OperationsEmail": each.partner_id.replace("_", "-") + "@partner.example"}
+        assert daemon.api().patch("/api/v1/partners/" + each.partner_id, body).status == 200
+    expiring, renewed, removed = (("app.certificate_" + what, account.app_id, account.partner_id, is_there)
+                                  for what, is_there in (("expiring", True), ("renewed", True), ("renewed", False)))
+    daemon.restart()  # which looks at once
+    eventually(lambda: news(told) == news(ops) == [expiring] and len(mail.mails) == 2, 30)
+    daemon.restart()  # which is no news
+    account.patch(ClientCertificate=certificate(29))
+    eventually(lambda: news(told) == news(ops) == [expiring, renewed] and len(mail.mails) == 4, 60)
+    account.patch(ClientCertificate=certificate(6))
+    daemon.restart()
+    eventually(lambda: len(news(told)) == len(news(ops)) == 3 and len(mail.mails) == 6, 30)
+    account.patch(ClientCertificate=None)
+    daemon.restart()  # while it was down nobody saw it go
+    eventually(lambda: news(told) == news(ops) == [expiring, renewed, expiring, removed] and len(mail.mails) == 8, 30)
+    for request in told.requests + ops.requests:
+        check_message(request, daemon.api(None).get("/openapi.json").json)
+    subjects = sorted(m["Subject"] for _, m in mail.mails)
+    assert subjects == sorted([account.app_id + ": the client certificate " + what
+                               for what in ("expires soon", "was renewed", "expires soon", "was removed")] * 2)
+    assert "Certificate expires: 20" in mail.mails[0][1].get_body().get_content()
+    assert daemon.stop() == 0
+    for server in (told, ops, mail):
+        server.close()

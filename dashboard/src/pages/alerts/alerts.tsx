@@ -223,6 +223,8 @@ const messages = [
   ['endpoint.recovered', 'It works again. Waiting callbacks are being sent.'],
   ['endpoint.certificate_expiring', 'Your receiver’s certificate has 14 days or less left.'],
   ['endpoint.certificate_renewed', 'Your receiver’s certificate was renewed.'],
+  ['app.certificate_expiring', 'An app’s client certificate has 14 days or less left.'],
+  ['app.certificate_renewed', 'An app’s client certificate was renewed or removed.'],
 ] as const;
 
 function MessagesCard() {
