@@ -157,9 +157,7 @@ static bool read_record(struct str document, struct request_record *ret)
         ret->key.kind = (enum object_kind)json_member_int(object, "Kind", 0, INT32_MAX, &good);
         ret->key.matched = json_member_int(object, "Matched", 0, INT64_MAX, &good);
         ret->key.number = json_member_int(object, "Number", 0, INT64_MAX, &good);
-        if (json_member(object, "Account")) /* written since accounts are counted */
-            ret->key.account_no =
-                (uint32_t)json_member_int(object, "Account", 0, UINT32_MAX, &good);
+        ret->key.account_no = (uint32_t)json_member_int(object, "Account", 0, UINT32_MAX, &good);
     }
     arena_free(&arena);
     return good;
