@@ -53,6 +53,7 @@ struct api_loop;
 struct api *api_new(const struct api_options *options); /* options' texts must outlive it */
 void api_free(struct api *api);
 void api_set_reads_per_minute(struct api *api, int32_t reads_per_minute); /* any thread */
+void api_set_bodies_days(struct api *api, int32_t days);                  /* likewise */
 void api_set_accepting(struct api *api, bool accepting); /* false: readyz says 503, ingest too */
 
 void api_count_rejected(struct api *api, size_t events); /* that did not come by HTTP; any thread */

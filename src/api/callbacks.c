@@ -366,7 +366,7 @@ static void answer_body_gone(const struct resending *s)
     struct buf why = {0};
     if (s->resend.status == STORE_PURGED)
         buf_printf(&why, "was deleted by retention, %d days after its final state",
-                   c->api->options.bodies_days);
+                   atomic_load(&c->api->bodies_days));
     else
         buf_add_c(&why, "was deleted when its panelist was erased");
     call_answer_problem(c, 409,

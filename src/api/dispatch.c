@@ -24,6 +24,7 @@ struct api *api_new(const struct api_options *options)
     api->options = *options;
     api->started_ms = env_wall_ms(options->env);
     api->limit = rate_limit_new(options->reads_per_minute);
+    atomic_init(&api->bodies_days, options->bodies_days);
     api->accounts = account_limits_new(options->reads_per_minute);
     api->forwards = forwards_new();
     openapi_print(&api->openapi, &api->options);
@@ -47,6 +48,12 @@ void api_set_reads_per_minute(struct api *api, int32_t reads_per_minute)
     CHECK_MAGIC(api, API_MAGIC);
     rate_limit_set(api->limit, reads_per_minute);
     account_limits_set_reads(api->accounts, reads_per_minute);
+}
+
+void api_set_bodies_days(struct api *api, int32_t days)
+{
+    CHECK_MAGIC(api, API_MAGIC);
+    atomic_store(&api->bodies_days, days);
 }
 
 void api_set_accepting(struct api *api, bool accepting)

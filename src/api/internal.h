@@ -21,6 +21,7 @@ struct api {
     atomic_llong events_rejected; /* items of events, answered as such */
     int64_t started_ms;
     struct rate_limit *limit;
+    atomic_int bodies_days;
     struct account_limits *accounts;
     struct forwards *forwards;
     struct buf openapi; /* the answer to GET /openapi.json */

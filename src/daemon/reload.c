@@ -109,6 +109,9 @@ static void take_options(struct daemon_options *o, const struct daemon_options *
     o->trusted_proxies = next->trusted_proxies;
     o->trusted_proxy_count = next->trusted_proxy_count;
     o->reads_per_minute = next->reads_per_minute;
+    o->retention = next->retention;
+    o->waiting_most = next->waiting_most;
+    o->disk_reserve_bytes = next->disk_reserve_bytes;
     o->schedule = next->schedule;
     o->rules = next->rules;
     o->ca_file = next->ca_file;
@@ -180,6 +183,21 @@ static void reload_accounts(struct daemon *d)
     control_post(d->control, &change->task);
 }
 
+/* A purge begins at once where a period changes: not where none does. */
+static void reload_store(struct daemon *d, const struct daemon_options *next)
+{
+    const struct daemon_options *o = &d->options;
+    if (memcmp(&o->retention, &next->retention, sizeof o->retention) == 0 &&
+        o->waiting_most == next->waiting_most && o->disk_reserve_bytes == next->disk_reserve_bytes)
+        return;
+    store_set_bounds(d->store, &(struct store_bounds){
+                                   .retention = next->retention,
+                                   .waiting_most = next->waiting_most,
+                                   .disk_reserve_bytes = next->disk_reserve_bytes,
+                               });
+    api_set_bodies_days(d->api, next->retention.bodies_days);
+}
+
 static void log_files(const struct daemon *d)
 {
     if (d->tls)
@@ -196,6 +214,7 @@ bool daemon_reload(struct daemon *d, const struct daemon_options *next, char **r
         drop(&r);
         return false;
     }
+    reload_store(d, next);
     struct ssl_ctx_st *old_tls = d->tls;
     struct access_log *old_access_log = d->access_log;
     take_options(&d->options, next);

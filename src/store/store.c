@@ -260,6 +260,16 @@ size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes)
     return s->ops->backlog(s, ret_lanes);
 }
 
+void store_set_bounds(struct store *s, const struct store_bounds *bounds)
+{
+    CHECK_MAGIC(s, STORE_MAGIC);
+    ASSERT(bounds->retention.bodies_days > 0 && bounds->retention.attempts_days > 0 &&
+           bounds->retention.panelists_days > 0);
+    ASSERT(bounds->waiting_most >= 0 && bounds->disk_reserve_bytes >= 0);
+    if (s->ops->set_bounds)
+        s->ops->set_bounds(s, bounds);
+}
+
 const struct hash_secret *store_hash_secret(struct store *s)
 {
     CHECK_MAGIC(s, STORE_MAGIC);

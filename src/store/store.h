@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/executor.h"
 #include "domain/event.h"
-#include "domain/retention.h"
+#include "store/bounds.h"
 #include "store/callback.h"
 #include "store/delivery_stats.h"
 #include "store/leases.h"
@@ -494,14 +494,6 @@ struct erase {
 #define ERASED_NAME_BYTES 32
 struct str erased_name(struct env *env, char text[ERASED_NAME_BYTES]);
 
-struct store_retention {
-    int32_t bodies_days, attempts_days, panelists_days;
-};
-
-/* Says what it means that the retention clock has moved so. For stores. */
-void retention_tell(enum retention_move move, const struct retention_clock *clock,
-                    int64_t newest_ms);
-
 struct store;
 
 /* What is asked: each with the struct behind it. */
@@ -528,6 +520,7 @@ enum request_kind {
     REQUEST_APPLIER_FAILED,
     REQUEST_APPLY,      /* to the applier */
     REQUEST_CHECKPOINT, /* to the applier, and back to the scrub */
+    REQUEST_PURGE,      /* to the applier */
     REQUEST_STOP,
 };
 
@@ -542,6 +535,8 @@ struct store_ops {
     /* Any thread, at once. Looks at the disk, too, where it is long since anybody asked: whoever
      * runs a store asks a few times a second. */
     void (*numbers)(struct store *s, struct store_numbers *ret);
+    /* Any thread, at once; what has become too old goes within seconds. NULL: there are none. */
+    void (*set_bounds)(struct store *s, const struct store_bounds *bounds);
     /* The key of this store's hashes (candidate.key and .content, see event_key): made once, kept
      * for ever, the store's. Any thread. */
     const struct hash_secret *(*hash_secret)(struct store *s);
@@ -590,6 +585,7 @@ void store_answer(struct store *s, uint32_t app_no, int64_t question, struct str
  * either. Never changes. Where there is one cluster, nothing. */
 void store_place(struct store *s, uint32_t account_no, uint32_t app_no, uint32_t cluster);
 void store_get_numbers(struct store *s, struct store_numbers *ret);
+void store_set_bounds(struct store *s, const struct store_bounds *bounds);
 const struct hash_secret *store_hash_secret(struct store *s);
 void store_visit_objects(struct store *s, object_visitor visit, void *context);
 size_t store_backlog(struct store *s, struct lane_backlog **ret_lanes);

@@ -5,8 +5,10 @@ import signal
 import ssl
 import threading
 
-from harness import Account, Receiver, eventually
+from harness import POSTGRESQL, Account, Receiver, eventually
+from inside import lived_until, rows
 from raw import Authority, RawServer, answer
+from shim import Clock, shimmed
 from smtp import MailServer
 
 
@@ -239,5 +241,59 @@ def test_reloads_under_load_lose_nothing(own_daemon, tmp_path):
     thread.join()
     assert named(reload(own_daemon), "setting_needs_restart") == set()
     assert own_daemon.metrics()["postbackd_callbacks_dead_total"] == 0
+    assert own_daemon.stop() == 0
+    receiver.close()
+
+
+def refused(daemon, account, event_id):
+    answer = daemon.api().post("/api/v1/events", account.event(event_id))
+    return None if answer.status == 202 else answer
+
+
+def test_bounds_of_the_store_are_reloaded(own_daemon, tmp_path):
+    same = dict(retry_schedule="30d", allow_destination="127.0.0.0/8")
+    c = Configured(own_daemon, tmp_path, **same, waiting_most="2")
+    account = Account(own_daemon, "http://127.0.0.1:1/")
+    for i in range(3):
+        assert not refused(own_daemon, account, "before-%d" % i)
+    eventually(lambda: refused(own_daemon, account, "too-many"), what="three wait")
+    c.take("waiting_most", **same, waiting_most="1000")
+    assert not refused(own_daemon, account, "after")
+    c.take("waiting_most", **same, waiting_most="1")
+    eventually(lambda: refused(own_daemon, account, "too-many"))
+    if not POSTGRESQL:  # its disk is not ours
+        c.take("waiting_most", "disk_reserve", **same, disk_reserve=str(1 << 30))
+        found = eventually(lambda: refused(own_daemon, account, "full"))
+        assert "Retry-After" in found.headers and "disk" in found.json["detail"], found.json
+        c.take("disk_reserve", **same, disk_reserve="1")
+        eventually(lambda: not refused(own_daemon, account, "room"))
+    assert own_daemon.stop() == 0
+
+
+def test_what_is_kept_is_reloaded(own_daemon, tmp_path):
+    """A shorter period deletes at once, a longer one brings nothing back."""
+    clock, receiver = Clock(tmp_path / "clock"), Receiver()
+    own_daemon.env.update(shimmed(SHIM_CLOCK=clock.path))
+    c = Configured(own_daemon, tmp_path, allow_destination="127.0.0.0/8", retain_attempts_days="60")
+    account = Account(own_daemon, receiver.url)
+    c.attempt(account, "old")
+    own_daemon.api().wait_state("old", account.partner_id, "delivered")
+    eventually(lambda: rows(own_daemon, "SELECT 1 FROM meta WHERE name='retention_clock_ms'"))
+    clock.jump(40 * 86400)
+    assert own_daemon.stop() == 0
+    lived_until(own_daemon, clock)
+    own_daemon.start()
+
+    def attempts():
+        return own_daemon.api().callback("old", account.partner_id)["Attempts"]
+    c.attempt(account, "new")
+    assert len(attempts()) == 1
+    c.take("retain_attempts_days", allow_destination="127.0.0.0/8", retain_attempts_days="20")
+    eventually(lambda: attempts() == [])
+    c.take("retain_attempts_days", allow_destination="127.0.0.0/8", retain_attempts_days="60")
+    assert attempts() == [] and len(own_daemon.api().callback("new", account.partner_id)["Attempts"]) == 1
+    c.write(dict(allow_destination="127.0.0.0/8", retain_attempts_days="0"))
+    failed = [e for e in reload(own_daemon) if e["event"] == "reload_failed"]
+    assert len(failed) == 1 and "retain-attempts-days" in failed[0]["reason"]
     assert own_daemon.stop() == 0
     receiver.close()

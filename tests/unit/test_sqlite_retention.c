@@ -49,6 +49,26 @@ static void purges_what_is_old(void)
     end();
 }
 
+/* A purge follows at once, not when the next hour is over. */
+static void a_shorter_period_holds_at_once(void)
+{
+    struct store_bounds bounds = {.retention = {90, 30, 91}};
+    begin();
+    (void)submit_new(EVENT_SURVEY_COMPLETED, "e-1", "ann");
+    record(1, LANE_SUCCESS, CALLBACK_DELIVERED, 0, 1);
+    live_until(NOW_MS + 20 * DAY_MS);
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    store_set_bounds(store, &bounds);
+    change_and_wait();
+    CHECK_EQ_UINT(attempts_of("e-1"), 1);
+    bounds.retention.attempts_days = 10;
+    store_set_bounds(store, &bounds);
+    change_and_wait();
+    CHECK_EQ_UINT(attempts_of("e-1"), 0);
+    wall_now_ms = NOW_MS;
+    end();
+}
+
 static struct intraday_query intraday_of(int64_t at_ms)
 {
     struct intraday_query q = {.account_no = terms.account_no, .day = clock_day(at_ms)};
@@ -261,6 +281,7 @@ int main(void)
 {
     RUN(a_start_with_a_wrong_clock_purges_nothing);
     RUN(purges_what_is_old);
+    RUN(a_shorter_period_holds_at_once);
     RUN(keeps_the_attempts_of_what_is_not_final);
     RUN(drops_the_parts_of_days);
     RUN(drops_the_bodies_of_a_sealed_segment);

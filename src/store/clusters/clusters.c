@@ -162,6 +162,20 @@ static void start(struct store *s, struct owed_sink *sink)
     }
 }
 
+/* One that is away has them when it is back: take_up. */
+static void set_bounds(struct store *s, const struct store_bounds *bounds)
+{
+    struct clusters *c = clusters_of(s);
+    pthread_mutex_lock(&c->opening);
+    c->bounds = *bounds;
+    for (size_t i = 0; i < c->count; i++) {
+        struct store *part = atomic_load(&c->parts[i].store);
+        if (part)
+            store_set_bounds(part, bounds);
+    }
+    pthread_mutex_unlock(&c->opening);
+}
+
 static void stopping(struct store *s)
 {
     struct clusters *c = clusters_of(s);
@@ -214,6 +228,7 @@ static const struct store_ops clusters_ops = {
     .answer = answer_node,
     .place = place,
     .numbers = clusters_get_numbers,
+    .set_bounds = set_bounds,
     .hash_secret = get_hash_secret,
     .visit_objects = visit_objects,
     .backlog = get_backlog,
@@ -229,6 +244,8 @@ struct store *clusters_store_open(const struct clusters_store_options *options, 
     c->store = (struct store){STORE_MAGIC, &clusters_ops};
     c->magic = CLUSTERS_MAGIC;
     c->options = *options;
+    c->bounds = (struct store_bounds){.retention = options->each.retention,
+                                      .waiting_most = options->each.waiting_most};
     c->count = options->uri_count;
     c->accounts = cluster_map_new();
     c->apps = cluster_map_new();

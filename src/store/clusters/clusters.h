@@ -40,6 +40,7 @@ struct clusters {
     struct store store;
     uint32_t magic;
     struct clusters_store_options options; /* the URIs are copies */
+    struct store_bounds bounds;            /* as last set; behind `opening` */
     char *uris[CLUSTERS_MOST];
     struct part parts[CLUSTERS_MOST];
     size_t count;

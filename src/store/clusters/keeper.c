@@ -362,6 +362,7 @@ static void take_up(struct clusters *c, struct part *p, struct store *s)
     if (!over) {
         atomic_store(&p->store, s);
         store_watch(s, to ? &p->watcher : NULL);
+        store_set_bounds(s, &c->bounds);
         store_start(s, &p->sink);
         log_info("cluster_back", LOG_INT("cluster", p->index));
         leases_changed(&p->watcher);

@@ -120,14 +120,14 @@ static enum pg_fate drop_old(struct postgresql_store *s, struct pg *pg, int32_t 
     if (fate != PG_FINE)
         return fate;
     int64_t waiting = pg_int(pg_result(pg, at), 0, 0);
-    int32_t bodies = pg_period_of_day(today - s->retention.bodies_days - 4);
+    struct store_retention keep = retention_of(&s->retention);
+    int32_t bodies = pg_period_of_day(today - keep.bodies_days - 4);
     if (bodies > waiting)
         bodies = (int32_t)waiting;
     fate = pg_partitions_drop(pg, PARTITION_PERIOD, bodies);
     if (fate != PG_FINE)
         return fate;
-    return pg_partitions_drop(pg, PARTITION_WEEK,
-                              pg_week_of_day(today - s->retention.attempts_days));
+    return pg_partitions_drop(pg, PARTITION_WEEK, pg_week_of_day(today - keep.attempts_days));
 }
 
 static enum pg_fate purge(struct postgresql_store *s, struct pg *pg, struct retention_clock *clock,
@@ -152,9 +152,9 @@ struct chores {
 
 static bool is_house_due(struct postgresql_store *s, struct chores *c, int64_t now_mono_ms)
 {
-    bool was_first = c->is_first;
+    bool was_first = c->is_first, is_asked = atomic_exchange(&s->house_asked, false);
     c->is_first = leases_first(&s->nodes.leases);
-    return now_mono_ms >= c->house_mono_ms || (c->is_first && !was_first);
+    return is_asked || now_mono_ms >= c->house_mono_ms || (c->is_first && !was_first);
 }
 
 static bool keep_house(struct postgresql_store *s, struct pg *pg, struct chores *c, int64_t mono_ms)

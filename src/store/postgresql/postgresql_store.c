@@ -22,7 +22,7 @@ static enum store_refusal judge(struct postgresql_store *s, const struct intake_
         return STORE_REFUSES_FAILED;
     if (atomic_load(&n->away) || pg_room_is_none(&n->room))
         return STORE_REFUSES_DATABASE;
-    if (atomic_load(&n->pending) + queued - own > s->waiting_most)
+    if (atomic_load(&n->pending) + queued - own > atomic_load(&s->waiting_most))
         return STORE_REFUSES_WAITING;
     if (queued_bytes > LIMIT_STORE_QUEUED_BYTES && queued_bytes > own_bytes)
         return STORE_REFUSES_QUEUE;
@@ -127,7 +127,7 @@ static void pg_numbers_slot(struct store *store, struct store_numbers *ret)
         .refusal = refusal,
         .statements_refused = atomic_load(&n->refusals.count),
         .outcomes_set_aside = atomic_load(&n->set_aside),
-        .waiting_most = s->waiting_most,
+        .waiting_most = atomic_load(&s->waiting_most),
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
     };
@@ -196,6 +196,15 @@ static size_t pg_backlog(struct store *store, struct lane_backlog **ret_lanes)
     }
     must_be_fine(s, handover_backlog(&s->keeper, own, INT64_MAX, ret_lanes, &count));
     return count;
+}
+
+static void pg_set_bounds(struct store *store, const struct store_bounds *bounds)
+{
+    struct postgresql_store *s = postgresql_store_of(store);
+    retention_share(&s->retention, &bounds->retention);
+    atomic_store(&s->waiting_most,
+                 bounds->waiting_most ? bounds->waiting_most : LIMIT_CALLBACKS_WAITING);
+    atomic_store(&s->house_asked, true);
 }
 
 /* --- life ------------------------------------------------------------------------------------- */
@@ -316,6 +325,7 @@ static void pg_close_slot(struct store *store)
 
 static const struct store_ops postgresql_ops = {
     .request = pg_request,
+    .set_bounds = pg_set_bounds,
     .leases = pg_leases,
     .watch = pg_watch,
     .ask = pg_ask,
@@ -369,10 +379,11 @@ struct store *postgresql_store_open(const struct postgresql_store_options *optio
     s->magic = POSTGRESQL_STORE_MAGIC;
     s->env = options->env;
     s->uri = xstrdup(options->uri);
-    s->retention = options->retention;
+    retention_share(&s->retention, &options->retention);
     snprintf(s->nodes.name, sizeof s->nodes.name, "%s",
              options->node_name ? options->node_name : "");
-    s->waiting_most = options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
+    atomic_init(&s->waiting_most,
+                options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING);
     init_parts(s);
     s->replica = pg_replica_new(options->replica_uri, s->uri, options->replica_lag_most_ms);
     env_random(s->env, fresh.bytes, sizeof fresh.bytes);

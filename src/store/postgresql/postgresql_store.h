@@ -126,8 +126,9 @@ struct postgresql_store {
     struct env *env;
     char *uri;
     struct pg_hosts hosts;
-    struct store_retention retention;
-    int64_t waiting_most;
+    struct shared_retention retention;
+    atomic_llong waiting_most;
+    atomic_bool house_asked; /* of the keeper: what is too old is looked for at once */
     struct hash_secret secret;
     struct pg_nodes nodes;
     struct pg_questions questions;

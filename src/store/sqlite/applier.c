@@ -93,8 +93,9 @@ static void purge_when_due(struct sqlite_store *s, int64_t *next_mono_ms)
     int64_t now_ms = env_mono_ms(s->env);
     if (now_ms < *next_mono_ms)
         return;
-    bool is_done = purge_run(&s->apply, &s->view, &s->retention, &s->retention_clock,
-                             env_wall_ms(s->env), now_ms);
+    struct store_retention keep = retention_of(&s->retention);
+    bool is_done =
+        purge_run(&s->apply, &s->view, &keep, &s->retention_clock, env_wall_ms(s->env), now_ms);
     atomic_store(&s->numbers.retention_clock_ms, s->retention_clock.at_ms);
     *next_mono_ms = now_ms + (is_done ? PURGE_INTERVAL_MS : PURGE_AGAIN_MS);
 }
@@ -127,7 +128,9 @@ void *applier_main(void *arg)
             scrub_checkpoint_done(s->scrub, r, is_complete);
             r = NULL;
         }
-        if (r)
+        if (r && r->kind == REQUEST_PURGE)
+            next_purge_mono_ms = 0;
+        else if (r)
             apply_one(s, r->what);
         free(r);
         if (!sql_failed(&s->apply.sql) && wal_pages >= s->checkpoint_pages)

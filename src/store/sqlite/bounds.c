@@ -25,7 +25,7 @@ static void look_at_disk(struct sqlite_store *s)
     int64_t free_bytes, total_bytes;
     if (!s->disk->space || s->disk->space(s->disk, s->directory, &free_bytes, &total_bytes) != 0)
         return;
-    int64_t reserve = b->reserve_bytes;
+    int64_t reserve = atomic_load(&b->reserve_bytes);
     if (reserve == 0)
         reserve = total_bytes / RESERVE_SHARE < RESERVE_BYTES ? total_bytes / RESERVE_SHARE
                                                               : RESERVE_BYTES;
@@ -86,7 +86,7 @@ enum store_refusal bounds_judge(struct sqlite_store *s, const struct intake_batc
     if (atomic_load(&b->journal_bytes) > b->journal_most_bytes ||
         (!submitted && journal_is_stuck(s)))
         return STORE_REFUSES_JOURNAL;
-    if (atomic_load(&n->pending) + memtable > b->waiting_most)
+    if (atomic_load(&n->pending) + memtable > atomic_load(&b->waiting_most))
         return STORE_REFUSES_WAITING;
     return full ? STORE_REFUSES_QUEUE : STORE_TAKES;
 }

@@ -69,7 +69,7 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         .refusal = refusal,
         .disk_free_bytes = atomic_load(&s->bounds.free_bytes),
         .disk_reserve_bytes = atomic_load(&s->bounds.reserve_now_bytes),
-        .waiting_most = s->bounds.waiting_most,
+        .waiting_most = atomic_load(&s->bounds.waiting_most),
         .journal_most_bytes = s->bounds.journal_most_bytes,
         .accepting = refusal == STORE_TAKES,
         .failed = refusal == STORE_REFUSES_FAILED,
@@ -82,6 +82,18 @@ static void sqlite_numbers(struct store *store, struct store_numbers *ret)
         ret->commits += commit->counts[i];
     for (size_t i = 0; i < STORE_REFUSALS; i++)
         ret->refused[i] = atomic_load(&s->bounds.refused[i]);
+}
+
+static void sqlite_set_bounds(struct store *store, const struct store_bounds *bounds)
+{
+    struct sqlite_store *s = sqlite_store_of(store);
+    struct bounds *b = &s->bounds;
+    retention_share(&s->retention, &bounds->retention);
+    atomic_store(&b->waiting_most,
+                 bounds->waiting_most ? bounds->waiting_most : LIMIT_CALLBACKS_WAITING);
+    atomic_store(&b->reserve_bytes, bounds->disk_reserve_bytes);
+    atomic_store(&b->next_look_mono_ms, 0);
+    queue_post(&s->to_applier, request_new(REQUEST_PURGE, NULL));
 }
 
 /* --- before the start: on the applier's connection, which nobody else uses yet ------------------
@@ -256,6 +268,7 @@ static void sqlite_close(struct store *store)
 static const struct store_ops sqlite_ops = {
     .request = sqlite_request,
     .numbers = sqlite_numbers,
+    .set_bounds = sqlite_set_bounds,
     .hash_secret = sqlite_hash_secret,
     .visit_objects = sqlite_visit_objects,
     .backlog = sqlite_backlog,
@@ -270,17 +283,17 @@ struct store *sqlite_store_open(const struct sqlite_store_options *options, char
     s->magic = SQLITE_STORE_MAGIC;
     s->env = options->env;
     s->disk = options->disk;
-    s->retention = options->retention;
+    retention_share(&s->retention, &options->retention);
     s->segment_bytes = LIMIT_JOURNAL_SEGMENT_BYTES;
     if (options->journal_segment_bytes)
         s->segment_bytes = options->journal_segment_bytes;
     s->group_bytes = options->group_bytes ? options->group_bytes : LIMIT_GROUP_BYTES;
     s->memtable_bytes = options->memtable_bytes ? options->memtable_bytes : LIMIT_MEMTABLE_BYTES;
-    s->bounds.reserve_bytes = options->disk_reserve_bytes;
+    atomic_init(&s->bounds.reserve_bytes, options->disk_reserve_bytes);
     s->bounds.journal_most_bytes =
         options->journal_most_bytes ? options->journal_most_bytes : LIMIT_JOURNAL_BYTES;
-    s->bounds.waiting_most =
-        options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING;
+    atomic_init(&s->bounds.waiting_most,
+                options->waiting_most ? options->waiting_most : LIMIT_CALLBACKS_WAITING);
     s->checkpoint_pages = CHECKPOINT_PAGES;
     if (options->checkpoint_pages)
         s->checkpoint_pages = options->checkpoint_pages;

@@ -65,7 +65,9 @@ struct numbers {
 
 /* See bounds.c. */
 struct bounds {
-    int64_t reserve_bytes, journal_most_bytes, waiting_most; /* reserve 0: by the disk's size */
+    atomic_llong reserve_bytes; /* 0: by the disk's size */
+    atomic_llong waiting_most;
+    int64_t journal_most_bytes;
     atomic_llong next_look_mono_ms, free_bytes, reserve_now_bytes, journal_bytes;
     atomic_bool disk_low;
     atomic_llong
@@ -114,7 +116,7 @@ struct sqlite_store {
     struct disk *disk;
     char *directory, *database, *journal_directory;
     int lock;
-    struct store_retention retention;
+    struct shared_retention retention;
     struct retention_clock retention_clock; /* the applier's */
     size_t segment_bytes, group_bytes, memtable_bytes;
     int checkpoint_pages;
