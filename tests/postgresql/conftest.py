@@ -69,7 +69,7 @@ def pooler(server, database, tmp_path):
     with open(tmp_path / "pooler.log", "ab") as log:
         process = subprocess.Popen(["/usr/sbin/pgbouncer", str(folder / "ini")], stdout=log,
                                    stderr=log, user=server.user, group=server.user)
-    eventually(lambda: os.path.exists(folder / ".s.PGSQL.6432"), 10)
+    eventually(lambda: os.path.exists(folder / ".s.PGSQL.6432"), 30)
     name = database.split("@/")[1].split("?")[0]
     yield "postgresql:///%s?host=%s&port=6432&user=%s" % (
         name, str(folder).replace("/", "%2F"), "postgres")

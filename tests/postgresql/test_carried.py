@@ -1,7 +1,7 @@
 """Callbacks that the row of a hand-over carries: used without being looked up, and never a second
 time where their node has been given them otherwise before the row came."""
+import itertools
 import signal
-import time
 
 import nodes
 import pytest
@@ -22,7 +22,6 @@ END $$;
 CREATE TRIGGER keep BEFORE INSERT ON handover FOR EACH ROW EXECUTE FUNCTION keep();
 """
 LET_GO = "DELETE FROM holds; INSERT INTO handover SELECT * FROM kept"
-LOOKS_PASS_S = 1.2  # some of those for what is handed over
 
 
 def shard_of_app(app_no):
@@ -36,6 +35,7 @@ class Pair:
 
     def __init__(self, cluster, database, receiver):
         self.cluster, self.database, self.receiver = cluster, database, receiver
+        self.later = itertools.count()
         self.a, self.b = cluster.start("a"), cluster.start("b")
         cluster.wait_even("a", "b")
         for account in cluster.accounts(12, receiver.url, self.a):
@@ -46,7 +46,7 @@ class Pair:
             if self.owner(app_no) == "b":
                 self.account, self.app_no = account, app_no
                 break
-        time.sleep(LOOKS_PASS_S)
+        self.all_is_heard()
         sql(database, KEEP)
 
     def owner(self, app_no):
@@ -68,9 +68,15 @@ class Pair:
         assert int(sql(self.database, "SELECT count(*) FROM kept")) > 0
         sql(self.database, LET_GO)
 
+    def all_is_heard(self):
+        """What came before has been looked for: its rows are gone, and what came later has arrived."""
+        eventually(lambda: sql(self.database, "SELECT count(*) FROM handover") == "0", 30)
+        later = "later-%d" % next(self.later)
+        self.accept(later)
+        self.receiver.wait_for(later)
+
     def came_once(self, event_id):
-        time.sleep(LOOKS_PASS_S)
-        assert sql(self.database, "SELECT count(*) FROM handover").strip() == "0"
+        self.all_is_heard()
         assert len(self.receiver.of(event_id)) == 1
 
     def delivered(self, event_id):
@@ -113,7 +119,7 @@ def test_what_was_resent_meanwhile_does_not_come_twice(pair):
         came = len(pair.receiver.wait_for("e-1", 1 if node is pair.b else 2))
         pair.delivered("e-1")
     pair.let_go()
-    time.sleep(LOOKS_PASS_S)
+    pair.all_is_heard()
     assert len(pair.receiver.of("e-1")) == came == 2
 
 
@@ -135,13 +141,12 @@ def test_what_the_node_before_has_delivered_does_not_come_twice(pair):
     pair.delivered("e-1")
     pair.b.kill()
     eventually(lambda: pair.owner(pair.app_no) == "a", 40)
-    time.sleep(LOOKS_PASS_S)
     pair.let_go()  # to a lane that knows of nothing
     pair.came_once("e-1")
 
 
 def test_what_was_erased_meanwhile_does_not_come(pair):
-    time.sleep(LOOKS_PASS_S)
+    pair.all_is_heard()
     pair.b.process.send_signal(signal.SIGSTOP)  # for less than its lease
     try:
         pair.accept("e-1", PanelistId="gone")
@@ -152,9 +157,7 @@ def test_what_was_erased_meanwhile_does_not_come(pair):
         assert int(sql(pair.database, carried)) == 0
     finally:
         pair.b.process.send_signal(signal.SIGCONT)
-    pair.accept("e-2")
-    pair.receiver.wait_for("e-2")
-    time.sleep(LOOKS_PASS_S)
+    pair.all_is_heard()
     assert pair.receiver.of("e-1") == []
 
 
@@ -169,8 +172,7 @@ def test_a_row_that_was_carried_before_an_erasure_is_looked_up(pair):
         pair.let_go()
     finally:
         pair.b.process.send_signal(signal.SIGCONT)
-    time.sleep(LOOKS_PASS_S)
-    assert sql(pair.database, "SELECT count(*) FROM handover").strip() == "0"
+    pair.all_is_heard()
     assert pair.receiver.of("e-1") == []
 
 
@@ -179,6 +181,6 @@ def test_many_at_once_arrive_once_each(pair):
     for at in range(0, 600, 200):
         pair.a.api().events([pair.account.event(i, PanelistId="u-" + i) for i in ids[at:at + 200]])
     eventually(lambda: set(ids) <= set(pair.receiver.ids()), 30)
-    eventually(lambda: pair.b.metrics()["postbackd_callbacks_pending"] == 0, 20)
-    time.sleep(LOOKS_PASS_S)
+    eventually(lambda: pair.b.metrics()["postbackd_callbacks_pending"] == 0, 30)
+    pair.all_is_heard()
     assert sorted(i for i in pair.receiver.ids() if i.startswith("m-")) == sorted(ids)

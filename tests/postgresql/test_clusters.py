@@ -40,7 +40,7 @@ class Split:
             found[partner.get("Cluster", 0)].append(account)
         assert [len(of) for of in found] == [count, count]
         for node in self.all.values():
-            eventually(lambda n=node: n.api().get("/api/v1/apps/" + made[-1].app_id).status == 200, 15)
+            eventually(lambda n=node: n.api().get("/api/v1/apps/" + made[-1].app_id).status == 200, 30)
         return found
 
     def remove(self):
@@ -109,7 +109,7 @@ def test_two_clusters_are_one_installation(split, receiver):
     for node in (a, b):
         for account in accounts:
             key = account.key("reports:read", "callbacks:read", "callbacks:write")
-            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 15)
+            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 30)
             assert conversions(node, account, key) == conversions(node, account) == 20
             rewards = node.api(key).get("/api/v1/rewards", query={"limit": 500}).json["Items"]
             assert len(rewards) == 20
@@ -127,7 +127,7 @@ def test_two_clusters_are_one_installation(split, receiver):
             metrics = n.metrics()
             return (metrics["postbackd_events_accepted_total"], metrics["postbackd_callbacks_pending"],
                     metrics["postbackd_callbacks_delivered_total"]) == (80, 0, 80)
-        eventually(summed, 20, what="the metrics are of both clusters")
+        eventually(summed, 30, what="the metrics are of both clusters")
         metrics = node.metrics()
         assert (metrics["postbackd_clusters"], metrics["postbackd_clusters_away"]) == (2, 0)
         assert metrics["postbackd_shards"] == 2 * nodes.SHARDS
@@ -172,12 +172,12 @@ def test_one_cluster_is_down_and_the_accounts_of_the_other_are_not(split, receiv
     keys = {w: w.key("reports:read", "callbacks:read", "callbacks:write") for w in (first, second)}
     for node in (a, b):
         for account, key in keys.items():
-            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 15)
+            eventually(lambda n=node, k=key: n.api(k).get("/api/v1/callbacks").status == 200, 30)
             assert stored(post(node, account.event("%s-%d" % (account.app_id, node.port))))
     browser = person(a, "admin")
     # What was changed last is known to both: who knows of a change that it has not read stops.
     first.patch(Name="Known")
-    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Known", 15)
+    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Known", 30)
 
     for cluster, (down, up) in enumerate(((first, second), (second, first))):
         split.servers[cluster].kill()
@@ -222,7 +222,7 @@ def test_one_cluster_is_down_and_the_accounts_of_the_other_are_not(split, receiv
         eventually(lambda: a.metrics()["postbackd_callbacks_pending"] == 0, 40)
     # Accounts and people are changed again, too.
     assert a.api().patch("/api/v1/apps/" + first.app_id, {"Name": "Again"}).status == 200
-    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Again", 15)
+    eventually(lambda: b.api().get("/api/v1/apps/" + first.app_id).json["Name"] == "Again", 30)
 
 
 def log_of_all(node):
@@ -329,7 +329,7 @@ def test_a_request_of_two_clusters_is_taken_whole(split, receiver):
         both = [first.event("f2"), second.event("s2")]
         asking = threading.Thread(target=lambda: answers.append(post(a, *both, timeout=120)))
         asking.start()
-        eventually(lambda: events_in(split.databases[0]) == 2, 20)
+        eventually(lambda: events_in(split.databases[0]) == 2, 30)
         assert answers == []
         split.servers[1].kill()
         split.servers[1].start()
@@ -357,7 +357,7 @@ def test_who_asked_is_not_told_that_nothing_is_stored_when_a_part_is(split, rece
         both = [first.event("f"), second.event("s")]
         asking = threading.Thread(target=lambda: answers.append(post(a, *both, timeout=120)))
         asking.start()
-        eventually(lambda: events_in(split.databases[0]) == 1, 20)
+        eventually(lambda: events_in(split.databases[0]) == 1, 30)
         split.servers[1].kill()
         proxy.thaw()
         wait_away(a, 1)
@@ -421,7 +421,7 @@ CREATE TRIGGER refuse BEFORE INSERT ON event FOR EACH ROW EXECUTE FUNCTION refus
 def test_a_mark_never_goes_back(split, receiver):
     a = split.start("a")
     (first,), _ = split.accounts(a, receiver.url, 1)
-    eventually(lambda: mark_in(split.databases[1]) != "", 15)
+    eventually(lambda: mark_in(split.databases[1]) != "", 30)
     # Another node was faster, and this one has not read it yet.
     for step in range(3):
         later = str(1000000 + step)
@@ -442,7 +442,7 @@ def test_a_cluster_that_hangs_holds_up_no_word_to_others(split, tmp_path, receiv
     try:
         a.start()
         account = Account(a, receiver.url)
-        eventually(lambda: mark_in(third) != "", 15)
+        eventually(lambda: mark_in(third) != "", 30)
         proxy.freeze()
         for step in range(3):  # whatever is asked of the one that hangs is on its way
             before = mark_in(third)
@@ -481,7 +481,7 @@ def test_an_app_that_is_not_known_yet_is_delivered_soon_after_it_is(split, recei
         home.thaw()
         for account in made:
             receiver.wait_for(account.app_id, timeout_s=12)
-        eventually(lambda: b.metrics()["postbackd_callbacks_pending"] == 0, 10)
+        eventually(lambda: b.metrics()["postbackd_callbacks_pending"] == 0, 30)
     finally:
         home.close()
         other.close()
@@ -504,7 +504,7 @@ def test_what_was_left_in_a_cluster_before_it_was_opened_is_heard(split, receive
         before = int(mark_in(whole))
         assert a.api().delete("/api/v1/partners/%s/keys/%s" %
                               (second.partner_id, made["KeyId"])).status == 204
-        eventually(lambda: int(mark_in(whole)) > before, 10)
+        eventually(lambda: int(mark_in(whole)) > before, 30)
         other.target = there
         eventually(lambda: "cluster_back" in b.log_text(), 30)
         time.sleep(max(0, over - time.monotonic()))
@@ -525,7 +525,7 @@ def test_a_node_that_hears_of_changes_it_cannot_read_answers_for_nobody(split, r
         (_,), (second,) = split.accounts(a, receiver.url, 1)
         made = a.api().post("/api/v1/partners/%s/keys" % second.partner_id,
                             {"Name": "k", "Scopes": ["reports:read"]}).json
-        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 200, 15)
+        eventually(lambda: b.api(made["Key"]).get("/api/v1/reports/earnings").status == 200, 30)
         proxy.freeze()
         wait_away(b, 1)
         assert a.api().delete("/api/v1/partners/%s/keys/%s" %
@@ -544,8 +544,8 @@ def test_clusters_are_named_as_they_are(split, tmp_path, receiver):
     try:
         old.start()
         (first,), (second,) = split.accounts(a, receiver.url, 1)
-        eventually(lambda: post(old, first.event("one")).json["Accepted"] == 1, 20)
-        eventually(lambda: "object_not_read" in old.log_text(), 20)
+        eventually(lambda: post(old, first.event("one")).json["Accepted"] == 1, 30)
+        eventually(lambda: "object_not_read" in old.log_text(), 30)
         refused = post(old, second.event("two")).json["Rejected"]
         assert refused[0]["Errors"][0]["Code"] == "unknown_client"
         assert events_in(split.databases[0]) == 1
@@ -573,6 +573,6 @@ def test_clusters_are_named_as_they_are(split, tmp_path, receiver):
     try:
         foreign.start()
         wait_away(foreign, 1)
-        eventually(lambda: "was named as 1" in foreign.log_text(), 20)
+        eventually(lambda: "was named as 1" in foreign.log_text(), 30)
     finally:
         foreign.stop()

@@ -17,12 +17,12 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(server, database
         before = len(operator.acknowledged)
         eventually(lambda b=before: len(operator.acknowledged) > b + 100, 30)
         server.kill()
-        eventually(lambda: daemon.api().get("/readyz", key=None).status == 503, 10)
+        eventually(lambda: daemon.api().get("/readyz", key=None).status == 503, 30)
         refused = daemon.api().post("/api/v1/events", account.event("refused"))
         assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0, refused
         assert daemon.api().get("/healthz", key=None).status == 200
         server.start()
-        eventually(lambda: daemon.api().get("/readyz", key=None).status == 200, 20)
+        eventually(lambda: daemon.api().get("/readyz", key=None).status == 200, 30)
     operator.end()
     assert daemon.process.poll() is None and daemon.process.pid == pid
     check_all(daemon, account, receiver, operator.acknowledged)

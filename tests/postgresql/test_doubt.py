@@ -42,19 +42,19 @@ class Doubt:
 
     def begin(self):
         self.say("ALTER SYSTEM SET synchronous_standby_names='nobody'", "SELECT pg_reload_conf()")
-        eventually(self.do_wait, 10, what="commits wait")
+        eventually(self.do_wait, 30, what="commits wait")
 
     def do_wait(self):
-        """One of the test's own does, and is cut off."""
-        own = "pg_logical_emit_message(true,'test','')"
-        commit = Asking(lambda: self.try_commit("SELECT " + own))
-        commit.join(0.3)
-        waits = commit.is_alive()
-        if waits:
-            self.say("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event='SyncRep'"
-                     " AND query='SELECT %s'" % own.replace("'", "''"))
-        commit.join(10)
-        return waits
+        """One of the test's own does, and is cut off; or it has not."""
+        own = "SELECT pg_logical_emit_message(true,'test','')"
+        commit = Asking(lambda: self.try_commit(own))
+        waits = eventually(lambda: not commit.is_alive() or sql(
+            self.uri, "SELECT pid FROM pg_stat_activity WHERE wait_event='SyncRep' AND query='%s'"
+            % own.replace("'", "''")), 30, what="it waits, or is done")
+        if waits is not True:
+            self.say("SELECT pg_terminate_backend(%s)" % waits.split()[0])
+        commit.join(30)
+        return waits is not True
 
     def try_commit(self, statement):
         try:
@@ -67,9 +67,9 @@ class Doubt:
                    " WHERE a.wait_event='SyncRep' AND l.relation='%s'::regclass LIMIT 1" % table)
 
     def cut(self, table, meanwhile="SELECT 1"):
-        pid = eventually(lambda: self.waiting(table), 10, what="a commit waits for the replica")
+        pid = eventually(lambda: self.waiting(table), 30, what="a commit waits for the replica")
         self.say("SELECT pg_terminate_backend(%s);%s" % (pid, meanwhile))
-        eventually(lambda: sql(self.uri, "SELECT 1 FROM pg_stat_activity WHERE pid=" + pid) == "", 10)
+        eventually(lambda: sql(self.uri, "SELECT 1 FROM pg_stat_activity WHERE pid=" + pid) == "", 30)
 
     def end(self):
         self.say("ALTER SYSTEM RESET synchronous_standby_names", "SELECT pg_reload_conf()")
@@ -130,7 +130,7 @@ def test_a_resend_that_was_made_is_counted_once(tmp_path, doubt, state):
         recovery = "/api/v1/recoveries/" + asked.json["RecoveryId"]
         eventually(lambda: daemon.api().get(recovery).json["State"] == "done", 30)
         assert daemon.api().get(recovery).json["Resent"] == 1
-        eventually(lambda: len(receiver.of("e")) == sent + 1, 10, what="it is sent again")
+        eventually(lambda: len(receiver.of("e")) == sent + 1, 30, what="it is sent again")
         time.sleep(1)
         assert len(receiver.of("e")) == sent + 1
         assert sql(doubt.uri, "SELECT resend_no FROM event WHERE event_id='e'") == "1"
@@ -158,12 +158,12 @@ def test_nothing_is_acknowledged_that_a_standby_lacks(database_daemon, doubt, re
         "resend": lambda: api.post("/api/v1/callbacks/first/resend", {}, query=of, timeout=90),
         "erasure": lambda: api.post("/api/v1/panelists/erase", {"PanelistId": "user-1"}, query=of, timeout=90),
     }[what])
-    first = eventually(lambda: doubt.waiting(table), 10, what="its commit waits for the standby")
+    first = eventually(lambda: doubt.waiting(table), 30, what="its commit waits for the standby")
     doubt.say("SELECT %s(%s)" % (how, first))
     again = "SELECT pid FROM pg_stat_activity WHERE wait_event='SyncRep' AND pid<>%s AND pid IN" \
         " (SELECT pid FROM pg_locks WHERE relation IN('account'::regclass,'object'::regclass," \
         "'revision'::regclass,'event'::regclass))" % first
-    second = eventually(lambda: sql(doubt.uri, again), 15, what="who finds it waits again").split()
+    second = eventually(lambda: sql(doubt.uri, again), 30, what="who finds it waits again").split()
     doubt.say(*("SELECT %s(%s)" % (how, pid) for pid in second))
     asking.join(1)
     assert asking.is_alive()

@@ -95,7 +95,7 @@ def test_nothing_is_lost_when_a_replica_takes_over(pair, daemon, receiver):
     operator.start()
     eventually(lambda: len(operator.acknowledged) > 200, 60)
     pair.primary.kill()
-    eventually(lambda: ready(daemon).status == 503, 20)
+    eventually(lambda: ready(daemon).status == 503, 30)
     assert "database" in ready(daemon).json["detail"]
     refused = daemon.api().post("/api/v1/events", account.event("refused"))
     assert refused.status == 503 and int(refused.headers["Retry-After"]) > 0, refused

@@ -86,7 +86,7 @@ def test_a_name_that_is_gone_costs_its_thread_the_others(direct, database, datab
     taken.more()
     direct.spoil(REFUSED[which], ends)
     eventually(lambda: taken.more() and direct.to_spoil is None, 20, step_s=0.05)
-    eventually(lambda: refusals(daemon) == 1, 10)
+    eventually(lambda: refusals(daemon) == 1, 30)
     taken.check(receiver, database)
     (refused, state), = direct.refusals
     assert state == ("08P01" if ends else "26000")
@@ -136,7 +136,7 @@ def test_what_is_handed_over_is_heard_once(direct, database, tmp_path, receiver)
         outbox.start()
         outbox.wait_more()
         direct.spoil("DELETE FROM handover")
-        eventually(lambda: refusals(a) == 1, 20)
+        eventually(lambda: refusals(a) == 1, 30)
         outbox.wait_more()
         outbox.end()
         assert nodes.check_all(b, accounts, receiver, outbox.acknowledged) == 0

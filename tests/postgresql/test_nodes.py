@@ -97,7 +97,7 @@ def test_what_a_stopped_node_had_under_way_is_refused(cluster, database):
             batch = ["%s-%d" % (account.app_id, n) for n in range(40)]
             a.api().events([account.event(i, PanelistId="u-" + i) for i in batch])
             ids += batch
-        eventually(lambda: b.metrics()["postbackd_attempts_in_flight"] > 0, 20)
+        eventually(lambda: b.metrics()["postbackd_attempts_in_flight"] > 0, 30)
         b.process.send_signal(signal.SIGSTOP)
         try:
             go.set()
@@ -128,7 +128,7 @@ def test_a_node_is_cut_off_from_the_database(cluster, database, slow):
         proxy.freeze()
         timed("shards of a node that is cut off are taken over",
               lambda: a.metrics()["postbackd_shards_held"] == nodes.SHARDS)
-        eventually(lambda: b.api().get("/readyz", key=None).status == 503, 20)
+        eventually(lambda: b.api().get("/readyz", key=None).status == 503, 30)
         outbox.wait_more()
         proxy.thaw()
         cluster.wait_even("a", "b")
@@ -160,7 +160,7 @@ def test_what_comes_in_behind_the_end_of_a_lease_is_handed_on_at_once(cluster, d
             target=lambda: answers.append(b.api().post("/api/v1/events", events, timeout=90)))
         proxy.freeze()
         post.start()
-        eventually(lambda: b.metrics()["postbackd_store_events_queued"] > 0, 20)
+        eventually(lambda: b.metrics()["postbackd_store_events_queued"] > 0, 30)
         eventually(lambda: a.metrics()["postbackd_shards_held"] == nodes.SHARDS, 40)
         # It does not learn that before the events are in: its row is held.
         with Session(database) as session:
@@ -185,11 +185,11 @@ def test_any_node_takes_any_request(cluster, receiver):
                         {"Name": "k", "Scopes": ["reports:read", "callbacks:read"]}).json
     path = "/api/v1/callbacks"
     for node in everyone:
-        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 200, 10)
+        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 200, 30)
     assert a.api().delete("/api/v1/partners/%s/keys/%s" %
                           (first.partner_id, made["KeyId"])).status == 204
     for node in everyone:
-        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 401, 10)
+        eventually(lambda n=node: n.api(made["Key"]).get(path).status == 401, 30)
 
     # Events of each at each, and what is asked for again.
     for i, account in enumerate(accounts):
@@ -218,7 +218,7 @@ def test_any_node_takes_any_request(cluster, receiver):
         return sum(endpoint["Succeeded1h"] for endpoint in found)
 
     for account in accounts:
-        eventually(lambda w=account: len({succeeded(node, w) for node in everyone}) == 1, 20)
+        eventually(lambda w=account: len({succeeded(node, w) for node in everyone}) == 1, 30)
     assert sum(succeeded(a, account) for account in accounts) > 0
 
     # A URL that is changed at one node is what the owner sends to.
@@ -235,7 +235,7 @@ def test_any_node_takes_any_request(cluster, receiver):
             n += 1
             a.api().events([with_new.event("new-%d" % n)])
             return other.ids()
-        eventually(arrives, 15)
+        eventually(arrives, 30)
     finally:
         other.close()
 
@@ -247,7 +247,7 @@ def test_what_was_revoked_at_one_node_changes_nothing_at_another(cluster):
     keys = "/api/v1/partners/%s/keys" % partner_id
     for _ in range(5):
         made = a.api().post(keys, {"Scopes": ["keys:write"]}).json
-        eventually(lambda m=made: b.api(m["Key"]).get(keys).status == 200, 10)
+        eventually(lambda m=made: b.api(m["Key"]).get(keys).status == 200, 30)
         held = [Held(b.port, "POST", keys, {"X-Api-Key": made["Key"]}, b'{"Scopes":["keys:write"]}') for _ in range(3)]
         assert [h.wait() for h in held] == [100] * 3
         assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
@@ -263,12 +263,12 @@ def test_what_could_not_be_read_of_others_is_read_later(cluster, database):
     cluster.wait_even("a", "b")
     keys = "/api/v1/partners/%s/keys" % cluster.accounts(1, None, a)[0].partner_id
     made = a.api().post(keys, {"Name": "k", "Scopes": ["callbacks:read"]}).json
-    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 20)
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 30)
     sql(database, "REVOKE SELECT ON object_log FROM other")
     assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
-    eventually(lambda: "read_failed" in b.log_text(), 20)
+    eventually(lambda: "read_failed" in b.log_text(), 30)
     sql(database, "GRANT SELECT ON object_log TO other")
-    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 401, 20)
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 401, 30)
 
 
 def test_a_node_that_was_away_for_days_learns_what_has_changed(cluster, database):
@@ -277,7 +277,7 @@ def test_a_node_that_was_away_for_days_learns_what_has_changed(cluster, database
     known, = cluster.accounts(1, None, a)
     keys = "/api/v1/partners/%s/keys" % known.partner_id
     made = a.api().post(keys, {"Name": "k", "Scopes": ["callbacks:read"]}).json
-    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 20)
+    eventually(lambda: b.api(made["Key"]).get("/api/v1/callbacks").status == 200, 30)
     b.process.send_signal(signal.SIGSTOP)
     try:
         assert a.api().delete(keys + "/" + made["KeyId"]).status == 204
@@ -317,12 +317,12 @@ def test_what_one_node_erases_leaves_the_memory_of_all(cluster):
             account.patch(MaxConcurrency=4)
             node.api().events([account.event("%s-%d" % (account.app_id, i), PanelistId="gone")
                                for i in range(30)])
-        eventually(lambda: len(receiver.requests) == 8, 20, what="the first ones are being tried")
+        eventually(lambda: len(receiver.requests) == 8, 30, what="the first ones are being tried")
         for account in accounts:  # one of the two nodes at least asks for another one's lane
             for node in (a, b):
                 assert node.api().post("/api/v1/panelists/erase", {"PanelistId": "gone"},
                                        query={"partnerId": account.partner_id}).status == 200
-        eventually(lambda: cluster.sum("postbackd_callbacks_in_memory", "a", "b") == 8, 20)
+        eventually(lambda: cluster.sum("postbackd_callbacks_in_memory", "a", "b") == 8, 30)
         hold.set()
         for account in accounts:
             a.api().events([account.event(account.app_id + "-last")])
@@ -377,12 +377,12 @@ def test_a_recovery_is_run_by_one_and_seen_by_all(cluster):
             assert answer.status == 202, answer
             path = "/api/v1/recoveries/" + answer.json["RecoveryId"]
             for other in (a, b):
-                eventually(lambda o=other, p=path: o.api().get(p).json.get("State") == "done", 20)
+                eventually(lambda o=other, p=path: o.api().get(p).json.get("State") == "done", 30)
         for event_id in ids:
             b.api().wait_state(event_id, account.partner_id, "delivered", 30)
         last = b if node is a else a
         assert last.api().delete(path).status == 204
-        eventually(lambda: node.api().get(path).status == 404, 10)
+        eventually(lambda: node.api().get(path).status == 404, 30)
     finally:
         receiver.close()
 

@@ -40,7 +40,7 @@ def test_any_node_answers_for_all(cluster):
             assert made.status == 201, made
             assert a.api().post("/api/v1/apps/%s/clients" % app,
                                 {"ClientId": app + "-c", "Integration": "sdk"}).status == 201
-        eventually(lambda: b.api().get("/api/v1/clients/%s-c" % apps[-1]).status == 200, 20)
+        eventually(lambda: b.api().get("/api/v1/clients/%s-c" % apps[-1]).status == 200, 30)
         a.api().events([dict(account.event("e-%s-%d" % (app, i)), ClientId=app + "-c")
                         for app in apps for i in range(12)])
         bad = sorted(apps[1::2])

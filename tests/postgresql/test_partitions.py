@@ -33,6 +33,6 @@ def test_old_partitions_are_dropped_and_nothing_else(database, database_daemon, 
     old = "attempt_%d" % (newest - 100)
     assert partitions(database) == kept | others | {old}
     daemon.start()
-    eventually(lambda: old not in partitions(database), 20, what="the old one is dropped")
+    eventually(lambda: old not in partitions(database), 30, what="the old one is dropped")
     assert kept | others <= partitions(database)  # and perhaps one that was made ahead
     assert "partitions_not_kept" not in daemon.log_text()

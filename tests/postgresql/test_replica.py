@@ -210,7 +210,7 @@ def test_the_replica_of_another_store_is_not_read(tmp_path, shared, pair, receiv
         wait_state(daemon, "away")
         daemon.api().events([account.event("mine")])
         assert conversions(daemon, account) == 1
-        eventually(lambda: "another store" in daemon.log_text(), 10)
+        eventually(lambda: "another store" in daemon.log_text(), 30)
     finally:
         daemon.stop()
         other.stop()

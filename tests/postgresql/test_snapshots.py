@@ -19,7 +19,7 @@ def while_it_reads(database, read, before, table, *changes):
     with Session(database) as other:
         assert other.say("BEGIN; LOCK TABLE %s; SELECT 'locked';" % table) == "locked"
         asking = Asking(read)
-        eventually(lambda: is_between(database, before, table), 20, what="the reader has come to " + table)
+        eventually(lambda: is_between(database, before, table), 30, what="the reader has come to " + table)
         assert other.say("%s; COMMIT; SELECT 'changed';" % "; ".join(changes)) == "changed"
         return asking.result()
 
@@ -30,7 +30,7 @@ def test_a_callback_and_its_attempts_are_of_one_moment(database, database_daemon
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
     daemon.api().events([account.event("e")])
-    eventually(lambda: daemon.api().callback("e", account.partner_id)["Attempts"], 20)
+    eventually(lambda: daemon.api().callback("e", account.partner_id)["Attempts"], 30)
     before = daemon.api().callback("e", account.partner_id)
     assert (before["State"], len(before["Attempts"])) == ("pending", 1)
     during = while_it_reads(
@@ -50,7 +50,7 @@ def test_what_waits_and_since_when_is_of_one_moment(database, database_daemon, r
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
     daemon.api().events([account.event("e")])
-    eventually(lambda: daemon.api().callback("e", account.partner_id)["Attempts"], 20)
+    eventually(lambda: daemon.api().callback("e", account.partner_id)["Attempts"], 30)
 
     def waiting():
         found = daemon.api().get("/api/v1/apps/%s/endpoints" % account.app_id,

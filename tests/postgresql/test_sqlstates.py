@@ -207,7 +207,7 @@ def test_an_outcome_that_is_refused_waits_alone(database, database_daemon, recei
     daemon.api().events([account.event(i) for i in ids[:25] + ["bad"] + ids[25:]])
     for event_id in ids:
         daemon.api().wait_state(event_id, account.partner_id, "delivered")
-    eventually(lambda: daemon.metrics()["postbackd_outcomes_set_aside"] == 1, 20)
+    eventually(lambda: daemon.metrics()["postbackd_outcomes_set_aside"] == 1, 30)
     assert daemon.api().callback("bad", account.partner_id)["State"] in ("pending", "delivering")
     assert "1 outcomes" in warned(daemon)[0]
     allow(database)
@@ -222,7 +222,7 @@ def test_a_daemon_with_a_refused_outcome_stops_in_order(database, database_daemo
     account = Account(daemon, receiver.url)
     refuse(database, "UPDATE", "event", "NEW.event_id='bad'", "XX000")
     daemon.api().events([account.event("bad")])
-    eventually(lambda: daemon.metrics()["postbackd_outcomes_set_aside"] == 1, 20)
+    eventually(lambda: daemon.metrics()["postbackd_outcomes_set_aside"] == 1, 30)
     assert daemon.stop() == 1  # what it could not record is done again
     allow(database)
     daemon.start()

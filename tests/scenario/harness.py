@@ -35,7 +35,7 @@ OPERATOR_KEY = "operator-key-for-tests-0123456789"
 MASTER_KEY = "6d61737465722d6b65792d666f722d74657374732d30313233343536373839ab"
 
 
-def eventually(check, timeout_s=15.0, step_s=0.02, what=None):
+def eventually(check, timeout_s=30.0, step_s=0.02, what=None):
     """Waits for check() to be true and returns its value; fails with its last value.
 
     It asks less and less often, up to every tenth step: a key has 600 requests a minute.
@@ -259,7 +259,7 @@ class Api:
         assert answer.status == 200, answer
         return answer.json
 
-    def wait_state(self, reward_id, partner_id, state, timeout_s=20):
+    def wait_state(self, reward_id, partner_id, state, timeout_s=30):
         def reached():
             found = self.callback(reward_id, partner_id)
             return found if found["State"] == state else None
@@ -331,7 +331,7 @@ class Receiver:
         with self.lock:
             return [r.json["RewardId"] for r in self.requests]
 
-    def wait_for(self, reward_id, count=1, timeout_s=15):
+    def wait_for(self, reward_id, count=1, timeout_s=30):
         return eventually(lambda: len(self.of(reward_id)) >= count and self.of(reward_id), timeout_s,
                           what="%d requests for %s" % (count, reward_id))
 

@@ -39,7 +39,7 @@ def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
         says = {"status": 503}
         receiver = Receiver(answer=lambda request: says["status"])
         d = Daemon(tmp_path / "small", "--disk-reserve", "100", "--reads-per-minute", "100000",
-                   schedule="1s,2s,2s,2s,2s,2s,2s,2s,2s,2s,2s")
+                   schedule=",".join(["1s"] + ["2s"] * 60))
         try:
             d.start()
             a, waits = Account(d), Account(d, receiver.url)
@@ -57,13 +57,13 @@ def test_the_disk_reserve_refuses_before_anything_breaks(tmp_path):
             # what is owed goes out, and becomes durable
             says["status"] = 200
             for i in range(30):
-                d.api().wait_state("w-%d" % i, waits.partner_id, "delivered", 30)
+                d.api().wait_state("w-%d" % i, waits.partner_id, "delivered", 90)
             # accounts can be changed, and callbacks resent
             a.patch(Name="another")
             assert d.api().post("/api/v1/callbacks/w-1/resend", query={"partnerId": waits.partner_id}).status == 202
             assert d.process.poll() is None
             resize(800 * MIB)
-            eventually(lambda: d.api(None).get("/readyz").status == 200, 20)
+            eventually(lambda: d.api(None).get("/readyz").status == 200, 30)
             assert post(d, [a.event("after")]).status == 202
             assert "disk_reserve_reached" in d.log_text() and "disk_reserve_free_again" in d.log_text()
             d.restart()
@@ -82,7 +82,7 @@ def test_a_lock_on_the_database_is_told_and_outlived(own_daemon):
     locker = sqlite3.connect(d.directory / "store" / "postbackd.db", timeout=30, isolation_level=None)
     locker.execute("BEGIN IMMEDIATE")
     d.api().events([a.event("l-%d" % i) for i in range(20)])  # there is room in memory
-    ready = eventually(lambda: (lambda r: r if r.status == 503 else None)(d.api(None).get("/readyz")), 20)
+    ready = eventually(lambda: (lambda r: r if r.status == 503 else None)(d.api(None).get("/readyz")), 30)
     assert "(database)" in ready.json["detail"]
     assert '"level":"error","event":"apply_blocked"' in d.log_text()
     for i in range(20):
@@ -94,9 +94,9 @@ def test_a_lock_on_the_database_is_told_and_outlived(own_daemon):
         d.api().wait_state("l-%d" % i, a.partner_id, "delivered")
     locker.execute("BEGIN IMMEDIATE")
     d.api().events([a.event("again")])
-    eventually(lambda: d.api(None).get("/readyz").status == 503, 20)
+    eventually(lambda: d.api(None).get("/readyz").status == 503, 30)
     locker.execute("ROLLBACK")
-    eventually(lambda: d.api(None).get("/readyz").status == 200, 20)
+    eventually(lambda: d.api(None).get("/readyz").status == 200, 30)
     assert d.api().callback("again", a.partner_id)["State"] == "delivered"
     assert "apply_goes_on" in d.log_text()
     locker.close()
@@ -150,7 +150,7 @@ def test_as_many_wait_as_may(own_daemon):
     says = {"status": 503}
     receiver = Receiver(answer=lambda request: says["status"])
     own_daemon.options += ["--waiting-most", "100"]
-    own_daemon.schedule = "1s,2s,2s,2s,2s,2s,2s,2s,2s,2s,2s"
+    own_daemon.schedule = ",".join(["1s"] + ["2s"] * 60)
     d = own_daemon.start()
     a = Account(d, receiver.url)
     d.api().events([a.event("w-%d" % i) for i in range(150)])  # the bound is looked at between requests

@@ -10,6 +10,7 @@ from harness import BINARY, Account, Daemon, Receiver, eventually
 from test_scrub import flip
 
 MASTER_KEY = "0123456789abcdef" * 4
+LONG = ",".join(["2s"] * 60)  # nothing is given up while it is refused
 
 
 def backup(daemon, path):
@@ -29,7 +30,7 @@ def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
     env = {"POSTBACKD_MASTER_KEY": MASTER_KEY}
     # It refuses at first: the callbacks wait, and are the restored daemon's to send.
     receiver = Receiver(answer=lambda request: 503)
-    first = Daemon(tmp_path / "first", env=env, schedule="2s,2s,2s,2s,2s,2s,2s,2s")
+    first = Daemon(tmp_path / "first", env=env, schedule=LONG)
     first.start()
     account = Account(first, receiver.url)
     count = 500
@@ -50,12 +51,12 @@ def test_a_copy_of_a_daemon_in_use_is_restored(tmp_path):
     store = tmp_path / "second" / "store"
     store.mkdir(parents=True)
     path.rename(store / "postbackd.db")
-    second = Daemon(tmp_path / "second", env=env, schedule="2s,2s,2s,2s,2s,2s,2s,2s")
+    second = Daemon(tmp_path / "second", env=env, schedule=LONG)
     receiver.answer = lambda request: 200
     second.start()
     try:
         assert earnings(second, account) == rows
-        eventually(lambda: second.metrics()["postbackd_callbacks_delivered_total"] == count, 40)
+        eventually(lambda: second.metrics()["postbackd_callbacks_delivered_total"] == count, 90)
         assert {r.header("webhook-id") for r in receiver.requests} >= {
             "b-%d" % i for i in range(count)}
     finally:

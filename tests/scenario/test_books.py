@@ -92,7 +92,7 @@ def test_a_corrupt_row_is_named(own_daemon, receiver, damage, rule, difference):
     daemon.stop()
     assert change(daemon, damage) > 0
     daemon.start()
-    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 20, what="the books are wrong")
+    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 30, what="the books are wrong")
     found = eventually(lambda: [e for e in logged(daemon, "books_wrong") if e["rule"] == rule])
     assert all(e["app"] == a.app_id and e["day"] == YESTERDAY for e in found)
     assert difference in [e["ledger_less_found"] for e in found], found
@@ -114,7 +114,7 @@ def test_mended_books_hold_again(own_daemon, receiver):
     daemon.stop()
     change(daemon, "UPDATE book SET count=count+1 WHERE state=3 AND lane=3")
     daemon.start()
-    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 20)
+    eventually(lambda: daemon.metrics()["postbackd_books_wrong"] == 1, 30)
     said = len(logged(daemon, "books_wrong"))
     # mended under the running daemon: the recent days are looked at again and again
     change(daemon, "UPDATE book SET count=count-1 WHERE state=3 AND lane=3")

@@ -135,15 +135,15 @@ def test_what_is_old_is_merged_and_then_deleted(own_daemon):
         eventually(lambda: found("1h") == {"ok": 5})
         assert steps() == {1}
         age(1, 3 * HOUR_S)
-        eventually(lambda: steps() == {2}, 20)
+        eventually(lambda: steps() == {2}, 30)
         assert (found("1h"), found("24h"), found("30d")) == ({}, {"ok": 5}, {"ok": 5})
         age(2, 2 * DAY_S)
-        eventually(lambda: steps() == {3}, 20)
+        eventually(lambda: steps() == {3}, 30)
         assert (found("24h"), found("7d"), found("30d")) == ({}, {"ok": 5}, {"ok": 5})
         app = statistics(daemon.api(), of_app(a), period="7d", endpoint="success", partnerId=a.partner_id)
         assert counts(app) == {"ok": 5} and app["Total"]["LatencyP50Ms"] is not None
         age(3, 30 * DAY_S)
-        eventually(lambda: steps() == set(), 20)
+        eventually(lambda: steps() == set(), 30)
         assert found("30d") == {}
     finally:
         receiver.close()

@@ -24,7 +24,7 @@ def states_logged(daemon, account):
 
 def test_a_life_of_an_endpoint(own_daemon):
     daemon = own_daemon
-    daemon.schedule = "1s,5s,5s,5s,5s,5s"
+    daemon.schedule = ",".join(["1s"] + ["5s"] * 30)  # longer than it is down
     daemon.start()
     says = {"status": 200}
     receiver = Receiver(answer=lambda r: says["status"])
@@ -59,7 +59,7 @@ def test_a_life_of_an_endpoint(own_daemon):
 
         says["status"] = 200
         for i in range(20):
-            daemon.api().wait_state("bad-%d" % i, a.partner_id, "delivered", 40)
+            daemon.api().wait_state("bad-%d" % i, a.partner_id, "delivered", 90)
         found = endpoint(daemon, a)
         assert (found["State"], found["Waiting"], found["DrainSeconds"]) == ("open", 0, 0)
         assert states_logged(daemon, a) == [("success", "open", "suspended"), ("success", "suspended", "open")]
@@ -70,7 +70,7 @@ def test_a_life_of_an_endpoint(own_daemon):
 
 def test_a_host_that_is_down_and_a_pause(own_daemon):
     daemon = own_daemon
-    daemon.schedule = "1s,2s,2s,2s,2s,2s,2s,2s,2s,2s,2s"
+    daemon.schedule = ",".join(["1s"] + ["2s"] * 60)
     daemon.start()
     says = {"now": (429, {"Retry-After": "2"}, b"")}
     receiver = Receiver(answer=lambda r: says["now"])

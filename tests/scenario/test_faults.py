@@ -66,7 +66,7 @@ def test_a_failing_journal_ends_the_process_and_loses_nothing(tmp_path, fault):
         time.sleep(0.5)
         account = world.accounts["ok"]
         assert posted(d, account.event("after-the-fault")) in (None, 503, 429)
-        eventually(lambda: d.process.poll() is not None, 20, what="the process ends")
+        eventually(lambda: d.process.poll() is not None, 30, what="the process ends")
         assert d.process.returncode not in (0, None)
         assert "store_failed" in d.log_text()
         control.unlink()
@@ -138,7 +138,7 @@ def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
         def unready():
             return d.process.poll() is not None or d.api().get("/readyz", key=None).status == 503
 
-        eventually(unready, 10, what="not ready, or ended")
+        eventually(unready, 30, what="not ready, or ended")
         if d.process.poll() is None:
             assert_rests(d.process)
             assert d.api().get("/healthz", key=None).status == 200
@@ -256,7 +256,7 @@ def test_a_clock_put_right_again_is_believed(tmp_path):
     assert "acceptance_goes_back" in d.log_text()
     account.patch(Enabled=True)
     for i in range(3):
-        api.wait_state("after-%d" % i, account.partner_id, "delivered", 20)
+        api.wait_state("after-%d" % i, account.partner_id, "delivered", 30)
     feed = api.get("/api/v1/rewards", query={"partnerId": account.partner_id}).json["Items"]
     assert [row["RewardId"] for row in feed] == ["before", "ahead", "after-0", "after-1", "after-2"]
     assert d.stop() == 0

@@ -81,7 +81,7 @@ def test_a_lane_that_reopens_and_fails_again_gives_up_none_it_has_not_tried(own_
 
         eventually(lambda: state() == "suspended")
         up_once.set()  # for its first probe, after 5 s: long before anything may be given up, after 16 s
-        eventually(lambda: "delivered" in states(daemon, a), 15)
+        eventually(lambda: "delivered" in states(daemon, a), 30)
         tried, = answered
         eventually(lambda: len(seen) >= tried + 3 and state() == "suspended", 30)
         again = len(seen)

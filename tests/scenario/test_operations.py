@@ -279,7 +279,7 @@ def test_an_operations_url_that_hangs_or_is_refused_hurts_nobody(own_daemon):
     good = Account(daemon, healthy.url)
     daemon.api().events([good.event("g-%d" % i) for i in range(50)])
     eventually(lambda: len(healthy.ids()) == 50)
-    eventually(lambda: daemon.metrics()["postbackd_operations_failed_total"] >= 1, 20)
+    eventually(lambda: daemon.metrics()["postbackd_operations_failed_total"] >= 1, 30)
     assert "operations_message_failed" in daemon.log_text()
     assert '"class":"destination_refused"' in daemon.log_text()
     # nothing is told about an OperationsUrl itself
@@ -333,7 +333,7 @@ def test_the_operator_is_told_of_books(own_daemon):
     daemon.stop()
     change(daemon, "UPDATE event SET revenue_micros=revenue_micros+1")
     daemon.start()
-    first, = eventually(lambda: messages(ops, None), 20)
+    first, = eventually(lambda: messages(ops, None), 30)
     assert first.json["Type"] == "books.wrong"
     assert "RevenueAmount -0.000001" in first.json["Detail"]
     assert a.app_id not in first.body.decode()
@@ -343,7 +343,7 @@ def test_the_operator_is_told_of_books(own_daemon):
     assert daemon.api(a.key("apps:write")).get("/api/v1/operations-secret").status == 403
     change(daemon, "UPDATE event SET revenue_micros=revenue_micros-1")
     daemon.restart()
-    eventually(lambda: [m.json["Type"] for m in messages(ops, None)] == ["books.wrong", "books.hold_again"], 20)
+    eventually(lambda: [m.json["Type"] for m in messages(ops, None)] == ["books.wrong", "books.hold_again"], 30)
     assert_described(daemon, ops, "books.wrong", "books.hold_again")
     eventually(lambda: [m["Subject"] for _, m in mail.mails] == ["Books do not balance", "All books balance again"])
     assert "RevenueAmount -0.000001" in mail.mails[0][1].get_body().get_content()

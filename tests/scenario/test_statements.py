@@ -49,7 +49,7 @@ def test_a_statement_is_what_was_called_back(daemon, receiver):
                a.event("n-1", "survey_started", Timestamp=at)]
     daemon.api().events(events)
     daemon.api().events([a.event("today")])
-    eventually(lambda: len(lines_of(receiver)) == 25, 20, what="25 real callbacks")
+    eventually(lambda: len(lines_of(receiver)) == 25, 30, what="25 real callbacks")
     for i in ("s-0", "x-1", "o-2", "S_0"):
         a.daemon.api().wait_state(i, a.partner_id, "delivered")
     wanted = [line for line in lines_of(receiver) if line[0] != "today"]

@@ -58,9 +58,11 @@ static void bound_makes_exchanges_wait(void)
     post_close();
 }
 
-static void silent(struct receiver *r, int fd, int number)
+static void answers_once(struct receiver *r, int fd, int number)
 {
-    (void)r, (void)number;
+    (void)number;
+    if (receiver_read_request(r, fd))
+        receiver_say(fd, OK_EMPTY);
     receiver_wait_for_end(fd);
 }
 
@@ -72,11 +74,17 @@ static void waiting_has_a_deadline_too(void)
     int unsent = 0;
     options.connections_max = 2;
     for (int i = 0; i < MANY; i++) {
-        receivers[i].serve = silent;
+        receivers[i].serve = answers_once;
         receiver_start(&receivers[i]);
     }
-    post_open_with(&options); /* the loop's clock stands until it runs: deadlines count from here */
+    post_open_with(&options);
+    for (int i = 0; i < 2; i++) { /* connected already: sent at once, however late the loop runs */
+        post_to("http://127.0.0.1:%u/", receivers[i].port, 5000);
+        exchange_free_results(&post.x);
+        post.x = (struct exchange){0};
+    }
     start_all(receivers, all, 200);
+    sender_flush(post.sender);
     sender_cancel(post.sender, &all[3]); /* in line */
     post.under_way--;
     loop_run(post.loop);
