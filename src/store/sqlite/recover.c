@@ -39,6 +39,10 @@ bool recover_lock(struct disk *disk, const char *directory, int *ret_lock, char 
     int code = lock < 0 || flock(lock, LOCK_EX | LOCK_NB) != 0 ? errno : 0;
     if (code == EWOULDBLOCK)
         *ret_why = xprintf("another postbackd is running on %s (it holds %s)", directory, path);
+    else if (code == EACCES) /* a new volume or folder belongs to root as a rule */
+        *ret_why = xprintf("%s cannot be opened: %s. The store must belong to this process's user: "
+                           "`chown -R %u:%u %s`",
+                           path, strerror(code), geteuid(), getegid(), directory);
     else if (code != 0)
         *ret_why = xprintf("%s cannot be locked: %s", path, strerror(code));
     free(path);
