@@ -89,6 +89,8 @@ void conn_begin_phase(struct conn *c, enum conn_phase phase)
 static int wanted(const struct conn *c)
 {
     int want = conn_out_waits(c) ? IO_WRITE : 0;
+    if (c->http2 && c->phase != CONN_LINGER && !http2_is_read(c))
+        return want;
     switch (c->phase) {
     case CONN_TLS:
     case CONN_ROOM:

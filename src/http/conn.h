@@ -141,6 +141,7 @@ void http2_start(struct conn *c);
 void http2_received(struct conn *c, const char *p, size_t n);
 /* Whether there is more to write: puts it into `out`, which is empty. */
 bool http2_fill(struct conn *c);
+bool http2_is_read(const struct conn *c); /* false: a flood, and what more comes is not read */
 /* GOAWAY: streams that have begun are served, then the connection is closed. */
 void http2_leave(struct conn *c);
 void http2_drop_streams(struct conn *c);

@@ -12,10 +12,10 @@
  * are never entered from a callback: there only frames are queued, and written when the callbacks'
  * caller (`processing`) is done, or by the timer.
  *
- * Floods: every frame but DATA with bytes costs credit, so does a stream that ends without having
- * been answered (rapid resets, CVE-2023-44487); whatever of an answer goes out earns some. Besides,
- * nghttp2 bounds resets (1,000 at once, 33 a second), CONTINUATION (8 a block), entries of SETTINGS
- * (32), and acknowledgements that wait to be sent (1,000). */
+ * Floods: every frame but DATA with bytes of a body costs credit, so does a stream that ends
+ * without having been answered (rapid resets, CVE-2023-44487); whatever of an answer goes out earns
+ * some. Besides, nghttp2 bounds resets (1,000 at once, 33 a second), CONTINUATION (8 a block),
+ * entries of SETTINGS (32), and acknowledgements that wait to be sent (1,000). */
 #include "base/alloc.h"
 #include "http/http2_session.h"
 
@@ -27,6 +27,7 @@
 #define FIELD_OVERHEAD 32  /* as a list's size is reckoned (RFC 9113, section 10.5.1) */
 
 #define FRAME_HEAD_BYTES 9
+#define PADDING_MOST_BYTES 256 /* with its length */
 #define UNKNOWN_BYTES_OF_CREDIT 64
 #define COST_OF_KIB 1
 #define COST_OF_LOST_STREAM 5
@@ -59,7 +60,7 @@ static void spend(struct http2 *h, int64_t credit)
     h->credit -= credit;
     if (h->credit >= 0)
         return;
-    h->leaving = true; /* the next call does nothing when it was made before */
+    h->leaving = h->flooded = true; /* the next call does nothing when it was made before */
     ASSERT(nghttp2_session_terminate_session(h->session, NGHTTP2_ENHANCE_YOUR_CALM) == 0);
 }
 
@@ -145,6 +146,15 @@ void http2_drop_streams(struct conn *c)
 
 /* ---- frames in */
 
+/* DATA with bytes of a body costs nothing: the body has its own bounds. DATA of padding alone has
+ * none, nor has what comes for a stream that is over. */
+static bool is_free(struct http2 *h, const nghttp2_frame_hd *frame)
+{
+    size_t least = frame->flags & NGHTTP2_FLAG_PADDED ? PADDING_MOST_BYTES + 1 : 1;
+    return frame->type == NGHTTP2_DATA && frame->length >= least &&
+           http2_stream_of(h, frame->stream_id);
+}
+
 static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *frame, void *context)
 {
     struct http2 *h = context;
@@ -152,7 +162,7 @@ static int on_begin_frame(nghttp2_session *session, const nghttp2_frame_hd *fram
     if (!h->conn->open)
         return NGHTTP2_ERR_CALLBACK_FAILURE;
     h->unknown_bytes -= FRAME_HEAD_BYTES + (int64_t)frame->length;
-    if (frame->type != NGHTTP2_DATA || frame->length == 0)
+    if (!is_free(h, frame))
         spend(h, 1 + COST_OF_KIB * (int64_t)(frame->length >> 10));
     return 0;
 }
@@ -308,6 +318,10 @@ static int on_data(nghttp2_session *session, uint8_t flags, int32_t id, const ui
         conn_count_buffers(s);
         return 0;
     }
+    if (s->phase == CONN_FLUSHING) { /* refused, and the client does not take the answer */
+        ASSERT(nghttp2_session_consume_connection(session, n) == 0);
+        return 0;
+    }
     ASSERT(nghttp2_session_consume(session, id, n) == 0);
     if (s->phase == CONN_LINGER)
         conn_drop_bytes(s, n);
@@ -424,6 +438,12 @@ void http2_received(struct conn *c, const char *p, size_t n)
     if (conn_flush(c))
         conn_settle(c);
     conn_release(c);
+}
+
+/* GOAWAY may wait for a client that reads nothing: what follows the flood stays in its socket. */
+bool http2_is_read(const struct conn *c)
+{
+    return !c->http2->flooded;
 }
 
 void http2_leave(struct conn *c)

@@ -16,7 +16,7 @@ struct http2 {
     size_t unsent_bytes; /* of their answers */
     int64_t credit;
     int64_t unknown_bytes; /* of frames that nghttp2 passes over in silence */
-    bool leaving;
+    bool leaving, flooded;
     struct timer flush_timer;
     /* Of the one header block that is coming. */
     size_t list_bytes;

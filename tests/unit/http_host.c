@@ -1,6 +1,8 @@
 /* The server, its handler, and the client. */
 #include "http_host.h"
 
+#include <unistd.h>
+
 struct host host;
 
 static void answer_text(struct http_request *r)
@@ -113,6 +115,7 @@ static int headers_in(void *context, struct http_request *r)
 static void *host_thread(void *unused)
 {
     (void)unused;
+    host.thread_id = gettid();
     loop_run(host.loop);
     return NULL;
 }

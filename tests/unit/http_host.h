@@ -28,7 +28,7 @@ struct host {
     pthread_t thread;
     struct task task;
     int64_t stop_after_ms;
-    atomic_int handled, gone_seen, bodies_good;
+    atomic_int handled, gone_seen, bodies_good, thread_id;
     struct later *at_stop; /* to be answered once stopping has begun */
 };
 
