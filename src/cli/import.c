@@ -1,8 +1,9 @@
-/* postbackd import FILE...: moves a network's past in. NDJSON from a file (or standard input, "-")
- * is posted in batches to the running daemon with deliver=false: counted in the reports, never
+/* postbackd import [events] FILE: moves a network's past in. NDJSON from a file (or standard input,
+ * "-") is posted in batches to the running daemon with deliver=false: counted in the reports, never
  * called back. Sending the same file twice changes nothing: EventIds are remembered for ever. */
 #include "cli/client.h"
 #include "cli/command.h"
+#include "cli/import_people.h"
 #include "json/reader.h"
 
 #include <errno.h>
@@ -121,27 +122,36 @@ static bool read_lines(struct importing *in, FILE *f)
     return good;
 }
 
+static int import_events(struct client_session *client, FILE *f)
+{
+    struct importing in = {.client = client};
+    bool good = read_lines(&in, f);
+    printf("%ld accepted, %ld duplicates, %ld rejected\n", in.accepted, in.duplicates, in.rejected);
+    buf_free(&in.batch);
+    return good && !in.rejected ? 0 : 1;
+}
+
 int command_import(struct settings *s)
 {
-    if (s->operand_count != 1)
+    bool of_people = s->operand_count == 2 && str_is(s->operands[0], "people");
+    bool of_events = s->operand_count == 2 && str_is(s->operands[0], "events");
+    if (s->operand_count != 1 && !of_people && !of_events)
         return command_fail(EXIT_USAGE,
-                            "import needs one FILE of NDJSON events, or - for standard input.");
+                            "import needs one FILE of NDJSON events, or - for standard input; "
+                            "import people FILE takes people.");
     if (!settings_text(s, OPTION_OPERATOR_KEY).p)
         return command_fail(
             EXIT_USAGE,
             "import needs POSTBACKD_OPERATOR_KEY in the environment: the running server's.");
-    const char *path = s->operands[0].p;
+    const char *path = s->operands[s->operand_count - 1].p;
     FILE *f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
     if (!f)
         return command_fail(1, "%s cannot be read: %s", path, strerror(errno));
-    struct importing in = {
-        .client = client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY)),
-    };
-    bool good = read_lines(&in, f);
-    printf("%ld accepted, %ld duplicates, %ld rejected\n", in.accepted, in.duplicates, in.rejected);
-    client_close(in.client);
-    buf_free(&in.batch);
+    struct client_session *client =
+        client_open(settings_text(s, OPTION_URL), settings_text(s, OPTION_OPERATOR_KEY));
+    int status = of_people ? import_people(client, f) : import_events(client, f);
+    client_close(client);
     if (f != stdin)
         fclose(f);
-    return good && !in.rejected ? 0 : 1;
+    return status;
 }
