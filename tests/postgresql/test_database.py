@@ -37,10 +37,8 @@ def test_a_daemon_is_stopped_while_the_server_is_away(server, database_daemon, r
     operator.start()
     eventually(lambda: len(operator.acknowledged) > 100, 30)
     server.kill()
-    began = time.monotonic()
     daemon.process.terminate()
-    daemon.process.wait(60)
-    assert time.monotonic() - began < 25  # what runs may end, and then what waits is given up
+    daemon.process.wait(60)  # what runs may end, and then what waits is given up
     operator.ending.set()
     operator.join(90)
     server.start()
@@ -63,14 +61,14 @@ def test_every_connection_is_cut_again_and_again(database, database_daemon, rece
     check_all(daemon, account, receiver, operator.acknowledged)
 
 
-def test_a_killed_daemon_is_followed_at_once(database_daemon, receiver):
+def test_a_killed_daemon_is_followed_at_once(database, database_daemon, receiver):
+    """And not after its lease: that does not end here."""
     daemon = database_daemon.start()
     account = Account(daemon, receiver.url)
     daemon.api().events([account.event("before")])
     daemon.kill()
-    began = time.monotonic()
+    sql(database, "UPDATE node SET until=until+interval '1 hour'")
     daemon.start()
-    assert time.monotonic() - began < 8  # and not after the ten seconds of the lease
     daemon.api().events([account.event("after")])
     receiver.wait_for("before")
     receiver.wait_for("after")

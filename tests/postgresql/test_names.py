@@ -1,7 +1,6 @@
 """Names of statements that the server refuses after all: nothing is lost or done twice, and each
 thread that writes goes without names from then on."""
 import itertools
-import time
 
 import nodes
 import pytest
@@ -55,7 +54,13 @@ def test_a_pooler_that_looks_like_a_server_gets_no_names_in_the_end(pooler, data
         taken = Taken(daemon, Account(daemon, receiver.url))
         eventually(lambda: taken.more() and refusals(daemon) == WRITERS, 30, step_s=0.05)
         taken.check(receiver, database)
-        time.sleep(0.5)  # of what was under way nothing is left
+
+        def settled():
+            """Of what was under way nothing is left."""
+            used = sum(proxy.used.values())
+            taken.more()
+            return sum(proxy.used.values()) == used
+        eventually(settled, 30)
         used, before = sum(proxy.used.values()), len(taken.ids)
         assert used > 0
         while len(taken.ids) < before + 100:

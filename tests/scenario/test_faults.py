@@ -58,9 +58,8 @@ def test_a_failing_journal_ends_the_process_and_loses_nothing(tmp_path, fault):
     world = World(tmp_path / "d", SEED, env=shimmed(SHIM_DISK=control))
     try:
         d = world.daemon
-        time.sleep(1)
+        eventually(lambda: len(world.acknowledged) > 100, 60)
         before = len(world.acknowledged)
-        assert before > 100
         control.write_text(fault)
         world.kills.append(time.time())
         time.sleep(0.5)
@@ -143,7 +142,7 @@ def test_a_full_disk_refuses_clearly_and_recovers(tmp_path):
             assert_rests(d.process)
             assert d.api().get("/healthz", key=None).status == 200
         resize(500 << 20)
-        time.sleep(1.5)
+        eventually(lambda: d.process.poll() is not None or d.api().get("/readyz", key=None).status == 200, 60)
         if d.process.poll() is not None:
             assert d.process.returncode != 0
             d.start()
