@@ -40,11 +40,11 @@ static const struct {
     [ACCOUNT] = {"account", "illi",
                  "UPDATE account a SET last_event_no=u.n,last_accepted_ms=u.l,period=u.p FROM"
                  " unnest($1,$2,$3,$4) AS u(a,n,l,p) WHERE a.account_no=u.a"},
-    [EVENT] = {"event", "ilillssbsllillllttttttttibsssl",
+    [EVENT] = {"event", "ilillssbsllillllttttttttissssl",
                "INSERT INTO event(account_no,event_no,period,app_no,client_no,type,lane,is_test,"
                "reward_decimals,occurred_ms,accepted_ms,day,revenue_micros,reward_micros,offer_id,"
                "original_no,event_id,panelist_id,session_id,mid,offer_title,offer_goal_id,"
-               "original_reward_id,reason_text,signature_offset,counts_for_cap,state,reason,wait,"
+               "original_reward_id,reason_text,signature_offset,cap,state,reason,wait,"
                "due_ms,manual,failed_attempts,slot,attempts,counted,resend_no,erased) SELECT *,"
                "false,0,0,0,0,0,false FROM unnest($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,"
                "$15,$16,$17,$18,$19,$20,$21,$22,$23,$24,$25,$26,$27,$28,$29,$30)"},

@@ -173,7 +173,7 @@ static void row_bind(sqlite3_stmt *s, const struct event *e, uint32_t segment,
     sql_bind_str(s, at++, e->original_reward_id);
     sql_bind_str(s, at++, e->reason);
     sql_bind_int(s, at++, e->signature_offset);
-    sql_bind_int(s, at++, e->counts_for_cap);
+    sql_bind_int(s, at++, e->cap);
     sql_bind_int(s, at++, segment);
     sql_bind_int(s, at++, status->state);
     sql_bind_int(s, at++, status->reason);

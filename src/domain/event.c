@@ -106,6 +106,17 @@ bool callback_reason_fits(enum callback_state state, enum callback_reason reason
     UNREACHABLE();
 }
 
+const char *cap_part_name(enum cap_part cap)
+{
+    static const char *const names[] = {
+        [CAP_NONE] = NULL,
+        [CAP_COUNTED] = "counted",
+        [CAP_REACHED] = "reached",
+    };
+    ASSERT((unsigned)cap < ARRAY_LEN(names));
+    return names[cap];
+}
+
 const char *lane_kind_name(enum lane_kind kind)
 {
     static const char *const names[LANE_KINDS] = {

@@ -61,6 +61,13 @@ enum callback_reason {
 };
 #define REASON_LAST REASON_NOT_WANTED
 
+/* What an event has to do with its app's cap on disqualifications. Stored: append only. */
+enum cap_part {
+    CAP_NONE = 0,
+    CAP_COUNTED = 1, /* paid by the app's rule: counts for the cap */
+    CAP_REACHED = 2, /* not paid, since the cap was reached */
+};
+
 /* One lane of the installation: app_no * LANE_KINDS + kind. */
 typedef uint64_t lane_no;
 static inline lane_no lane_of(uint32_t app_no, enum lane_kind kind)
@@ -132,8 +139,8 @@ struct event {
     uint16_t signature_offset; /* of the second 32 hex digits (LegacyFields), 0: none */
     enum callback_state state; /* at acceptance: none, pending or skipped */
     enum callback_reason reason_skipped;
-    bool counts_for_cap; /* a disqualification paid by the app's rule */
-    bool is_erased;      /* read back: panelist_id is a replacement, session_id and mid are gone */
+    enum cap_part cap;
+    bool is_erased; /* read back: panelist_id is a replacement, session_id and mid are gone */
 };
 
 /* Sig always stands first: {"Sig":"<32 hex digits>" */
@@ -185,4 +192,5 @@ const char *callback_state_name(enum callback_state state);
 const char *callback_reason_name(enum callback_reason reason); /* "no_url"; NULL for REASON_NONE */
 /* Skipped and dead ones have a reason of their own kind, others have none. */
 bool callback_reason_fits(enum callback_state state, enum callback_reason reason);
+const char *cap_part_name(enum cap_part cap);    /* "counted", "reached"; NULL for CAP_NONE */
 const char *lane_kind_name(enum lane_kind kind); /* "success", "failure", "offer" */

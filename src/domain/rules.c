@@ -103,7 +103,8 @@ static void pay_disqualification(struct event *e, const struct candidate *c,
     const struct app_terms *terms = c->terms;
     bool capped = !c->is_test && !cap_allows(terms->disqualification_cap, c->occurred_ms, paid);
     e->reward_micros = capped ? 0 : terms->disqualification_reward_micros;
-    e->counts_for_cap = !c->is_test && e->reward_micros > 0;
+    if (!c->is_test && terms->disqualification_reward_micros > 0)
+        e->cap = capped ? CAP_REACHED : CAP_COUNTED;
 }
 
 static void set_amounts(struct event *e, const struct candidate *c, const struct payments *paid)

@@ -42,6 +42,7 @@ static bool compare_event(const struct event *a, const struct event *b)
     SAME_INT(reward_micros);
     SAME_INT(offer_id);
     SAME_INT(original_no);
+    SAME_INT(cap);
     SAME_STR(event_id);
     bool erased = is_erased(a->panelist_id) && is_erased(b->panelist_id);
     if (!erased)

@@ -74,7 +74,7 @@ static int64_t *find_payments(const struct memory_store *m, const struct candida
     size_t n = 0, capacity = 0;
     for (size_t i = 0; i < m->count; i++) {
         const struct event *e = &m->entries[i]->event;
-        if (!e->counts_for_cap || e->app_no != c->terms->app_no ||
+        if (e->cap != CAP_COUNTED || e->app_no != c->terms->app_no ||
             !str_eq(e->panelist_id, c->panelist_id))
             continue;
         at_ms = xgrow(at_ms, &capacity, n + 1, sizeof *at_ms);

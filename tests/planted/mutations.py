@@ -189,7 +189,8 @@ plant("reversal_pays_again", "verdict", "a reversal pays the reward a second tim
 plant("cap_not_kept", "verdict", "disqualifications are paid beyond the cap", V,
       "bool capped = !c->is_test && ", "bool capped = c->refused && ", BOTH_STORES)
 plant("tests_count_for_the_cap", "verdict", "a test uses up what the cap allows", V,
-      "e->counts_for_cap = !c->is_test && ", "e->counts_for_cap = ", BOTH_STORES)
+      "if (!c->is_test && terms->disqualification_reward_micros > 0)",
+      "if (terms->disqualification_reward_micros > 0)", BOTH_STORES)
 plant("refused_before_it_is_looked_up", "verdict", "a repeated event is refused for its age", V,
       "if (facts->is_known)\n", "if (facts->is_known && !c->refused)\n", BOTH_STORES)
 plant("import_is_sent", "verdict", "imported events owe their callbacks", V,

@@ -37,7 +37,7 @@ static const struct event full_event = {
     .signature_offset = 8,
     .state = CALLBACK_SKIPPED,
     .reason_skipped = REASON_IMPORTED,
-    .counts_for_cap = true,
+    .cap = CAP_REACHED,
     .due_ms = 1763726400123,
 };
 
@@ -92,7 +92,7 @@ static void check_same_event(const struct event *a, const struct event *b)
     CHECK_EQ_UINT(a->signature_offset, b->signature_offset);
     CHECK_EQ_INT(a->state, b->state);
     CHECK_EQ_INT(a->reason_skipped, b->reason_skipped);
-    CHECK_EQ_INT(a->counts_for_cap, b->counts_for_cap);
+    CHECK_EQ_INT(a->cap, b->cap);
 }
 
 static void check_same_outcome(const struct outcome *a, const struct outcome *b)

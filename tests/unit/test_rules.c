@@ -213,18 +213,20 @@ static void disqualifications_are_capped(void)
     struct event e = accept(&c, 0);
     CHECK_EQ_INT(e.lane, LANE_FAILURE);
     CHECK_EQ_INT(e.reward_micros, 500000);
-    CHECK(e.counts_for_cap);
+    CHECK_EQ_INT(e.cap, CAP_COUNTED);
     e = accept(&c, 5);
     CHECK_EQ_INT(e.reward_micros, 500000);
-    CHECK(e.counts_for_cap);
+    CHECK_EQ_INT(e.cap, CAP_COUNTED);
     for (uint32_t payments = 6; payments < 9; payments++) {
         e = accept(&c, payments);
         CHECK_EQ_INT(e.reward_micros, 0);
-        CHECK(!e.counts_for_cap);
+        CHECK_EQ_INT(e.cap, CAP_REACHED);
         CHECK_EQ_INT(e.state, CALLBACK_PENDING); /* unpaid, but told */
     }
     terms.disqualification_cap = 0;
-    CHECK_EQ_INT(accept(&c, 0).reward_micros, 0);
+    e = accept(&c, 0);
+    CHECK_EQ_INT(e.reward_micros, 0);
+    CHECK_EQ_INT(e.cap, CAP_REACHED);
 }
 
 static void the_cap_is_about_the_apps_own_payments(void)
@@ -234,7 +236,7 @@ static void the_cap_is_about_the_apps_own_payments(void)
     CHECK(!rules_needs_payments(&c));
     struct event e = accept(&c, 100);
     CHECK_EQ_INT(e.reward_micros, 500000); /* tests are always paid and never counted */
-    CHECK(!e.counts_for_cap);
+    CHECK_EQ_INT(e.cap, CAP_NONE);
     c.is_test = false;
     c.has_reward = c.has_revenue = true;
     c.reward_micros = 2000000;
@@ -243,13 +245,13 @@ static void the_cap_is_about_the_apps_own_payments(void)
     e = accept(&c, 100);
     CHECK_EQ_INT(e.reward_micros, 2000000);
     CHECK_EQ_INT(e.revenue_micros, 10000);
-    CHECK(!e.counts_for_cap);
+    CHECK_EQ_INT(e.cap, CAP_NONE);
     c.has_reward = false;
     terms.disqualification_reward_micros = 0;
     CHECK(!rules_needs_payments(&c));
     e = accept(&c, 0);
     CHECK_EQ_INT(e.reward_micros, 0);
-    CHECK(!e.counts_for_cap); /* nothing was paid */
+    CHECK_EQ_INT(e.cap, CAP_NONE); /* nothing was paid */
     CHECK(!rules_needs_payments(
         &(struct candidate){.terms = &terms, .type = EVENT_SURVEY_COMPLETED}));
 }

@@ -124,7 +124,7 @@ static void put_event(struct buf *to, const struct copied_event *c)
         e->offer_id,
         (int64_t)e->original_no,
         e->signature_offset,
-        e->counts_for_cap,
+        e->cap,
         (int64_t)e->key.hi,
         (int64_t)e->key.lo,
         (int64_t)e->content,

@@ -118,7 +118,7 @@ void record_add_event(struct buf *to, const struct event *e)
     at = put_u16(at, e->signature_offset);
     at = put_u8(at, e->state);
     at = put_u8(at, e->reason_skipped);
-    at = put_u8(at, e->counts_for_cap);
+    at = put_u8(at, e->cap);
     at = put_i64(at, e->due_ms);
     record_end(to, at);
 }
@@ -324,7 +324,7 @@ static void get_event(struct record_reader *r, struct event *e)
     e->signature_offset = (uint16_t)get(r, 2);
     e->state = get_state(r, CALLBACK_NONE);
     e->reason_skipped = (enum callback_reason)get_range(r, REASON_NONE, REASON_LAST);
-    e->counts_for_cap = get_bool(r);
+    e->cap = (enum cap_part)get_range(r, CAP_NONE, CAP_REACHED);
     e->due_ms = get_i64(r);
     r->bad |= !callback_reason_fits(e->state, e->reason_skipped);
     r->bad |= e->event_no == 0 || e->event_id.n == 0;

@@ -79,7 +79,7 @@ static struct payments find_payments(struct pg_intake *in, const struct intake_i
                                      pg_intake_panelist_hash(c->terms->account_no, c->panelist_id));
          at && n < most; at = in->items[at - 1].next_panelist) {
         const struct event *e = &in->items[at - 1].event;
-        if (e->counts_for_cap && e->app_no == c->terms->app_no &&
+        if (e->cap == CAP_COUNTED && e->app_no == c->terms->app_no &&
             str_eq(e->panelist_id, c->panelist_id) && is_near(e->occurred_ms, c->occurred_ms))
             in->paid_at_ms[n++] = e->occurred_ms;
     }

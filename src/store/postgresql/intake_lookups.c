@@ -130,7 +130,7 @@ static void ask_payments(struct pg_intake *in)
         in->at_payments = pg_query_kept(
             in->pg, "SELECT u.i,e.occurred_ms FROM unnest($1,$2,$3,$4,$5,$6) AS u(i,a,app,p,f,t)"
                     " JOIN event e ON e.period>=$7 AND e.account_no=u.a AND e.app_no=u.app"
-                    " AND e.panelist_id=u.p AND e.counts_for_cap AND e.occurred_ms>u.f"
+                    " AND e.panelist_id=u.p AND e.cap=1 AND e.occurred_ms>u.f"
                     " AND e.occurred_ms<u.t ORDER BY 1,2");
     }
     table_free(&t);

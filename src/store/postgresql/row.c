@@ -33,7 +33,7 @@ void pg_row_read(const PGresult *r, int at, struct pg_row *ret)
     e->original_reward_id = pg_str(r, at, c++);
     e->reason = pg_str(r, at, c++);
     e->signature_offset = (uint16_t)pg_int(r, at, c++);
-    e->counts_for_cap = pg_int(r, at, c++) != 0;
+    e->cap = (enum cap_part)pg_int(r, at, c++);
     s->status.lane = lane_of(e->app_no, e->lane);
     e->state = s->status.state = (enum callback_state)pg_int(r, at, c++);
     e->reason_skipped = s->status.reason = (enum callback_reason)pg_int(r, at, c++);
@@ -114,7 +114,7 @@ struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int
     column_str(c++, e->original_reward_id);
     column_str(c++, e->reason);
     column_int(c++, e->signature_offset);
-    column_int(c++, e->counts_for_cap);
+    column_int(c++, e->cap);
     column_int(c++, e->state);
     column_int(c++, e->reason_skipped);
     column_int(c++, wait);

@@ -29,7 +29,7 @@ struct pg_row {
     "e.account_no,e.event_no,e.period,e.app_no,e.client_no,e.type,e.lane,e.is_test,"               \
     "e.reward_decimals,e.occurred_ms,e.accepted_ms,e.revenue_micros,e.reward_micros,e.offer_id,"   \
     "e.original_no,e.event_id,e.panelist_id,e.session_id,e.mid,e.offer_title,e.offer_goal_id,"     \
-    "e.original_reward_id,e.reason_text,e.signature_offset,e.counts_for_cap,e.state,e.reason,"     \
+    "e.original_reward_id,e.reason_text,e.signature_offset,e.cap,e.state,e.reason,"                \
     "e.wait,e.manual,e.failed_attempts,e.slot,e.due_ms,e.attempts,e.counted,e.resend_no,"          \
     "e.resend_due_ms,e.erased"
 /* Behind them: with the body, from a join with `b`, and without. */
@@ -49,12 +49,12 @@ void pg_row_show(const struct pg_row *row, struct arena *arena, struct callback_
 
 /* The first columns of a row that is written, and their types (arrays.h); returns where the next
  * one goes. */
-#define ROW_FIRST_TYPES "ilillssbsllillllttttttttibsss"
+#define ROW_FIRST_TYPES "ilillssbsllillllttttttttissss"
 #define ROW_FIRST_COLUMNS                                                                          \
     "account_no,event_no,period,app_no,client_no,type,lane,is_test,reward_decimals,occurred_ms,"   \
     "accepted_ms,day,revenue_micros,reward_micros,offer_id,original_no,event_id,panelist_id,"      \
     "session_id,mid,offer_title,offer_goal_id,original_reward_id,reason_text,signature_offset,"    \
-    "counts_for_cap,state,reason,wait"
+    "cap,state,reason,wait"
 struct pg_column *rows_add_first(struct pg_column *c, const struct event *e, int32_t period,
                                  enum callback_wait wait);
 

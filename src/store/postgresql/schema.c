@@ -40,7 +40,7 @@ static const char *const version_1[] = {
     " failed_attempts int NOT NULL, slot int NOT NULL, attempts int NOT NULL,"
     " type smallint NOT NULL, lane smallint NOT NULL, reward_decimals smallint NOT NULL,"
     " state smallint NOT NULL, reason smallint NOT NULL, wait smallint NOT NULL,"
-    " counted smallint NOT NULL, is_test bool NOT NULL, counts_for_cap bool NOT NULL,"
+    " counted smallint NOT NULL, cap smallint NOT NULL, is_test bool NOT NULL,"
     " manual bool NOT NULL, erased bool NOT NULL,"
     " event_id text COLLATE \"C\" NOT NULL, panelist_id text COLLATE \"C\" NOT NULL,"
     " session_id text, mid text, offer_title text, offer_goal_id text, original_reward_id text,"
@@ -51,7 +51,7 @@ static const char *const version_1[] = {
     "CREATE INDEX event_panelist ON event(account_no,panelist_id,(day::bigint))",
     "CREATE INDEX event_day ON event(account_no,day,event_no)",
     "CREATE INDEX event_paid ON event(account_no,app_no,panelist_id,occurred_ms)"
-    " WHERE counts_for_cap",
+    " WHERE cap=1",
     "CREATE INDEX event_accepted ON event USING brin(accepted_ms)"
     " WITH (pages_per_range=32,autosummarize=on)",
     "CREATE TABLE body(account_no int, event_no bigint, period int, body text NOT NULL,"

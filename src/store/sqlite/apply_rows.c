@@ -43,7 +43,7 @@ static bool is_plain(const struct event *e, const struct mem_entry *entry)
     const struct callback_status *status = &entry->status;
     return !e->is_test && e->offer_id == 0 && e->original_no == 0 && !e->mid.p &&
            !e->offer_title.p && !e->offer_goal_id.p && !e->original_reward_id.p && !e->reason.p &&
-           e->signature_offset == 0 && !e->counts_for_cap && status->reason == REASON_NONE &&
+           e->signature_offset == 0 && e->cap == CAP_NONE && status->reason == REASON_NONE &&
            !status->manual && status->place.failed_attempts == 0 && status->place.slot == 0;
 }
 

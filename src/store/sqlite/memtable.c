@@ -267,7 +267,7 @@ void memtable_add_event(struct memtable *m, const struct event *e,
     add_key(m, e->key, m->event_count);
     m->event_count++;
     m->operations++;
-    if (e->counts_for_cap)
+    if (e->cap == CAP_COUNTED)
         add_payment(m, e, id, panelist_hash);
     if (e->original_no != 0) {
         bool is_new = false;

@@ -30,7 +30,7 @@ void row_read(sqlite3_stmt *s, struct event_row *ret)
     e->original_reward_id = sql_str(s, at++);
     e->reason = sql_str(s, at++);
     e->signature_offset = (uint16_t)sql_int(s, at++);
-    e->counts_for_cap = sql_int(s, at++) != 0;
+    e->cap = (enum cap_part)sql_int(s, at++);
     ret->segment = (uint32_t)sql_int(s, at++);
     e->is_erased = ret->segment == 0;
     status->lane = lane_of(e->app_no, e->lane);
@@ -70,7 +70,7 @@ void row_feed(sqlite3_context *to, int column, const struct event *e, uint32_t s
     case 19: feed_str(to, e->original_reward_id); break;
     case 20: feed_str(to, e->reason); break;
     case 21: feed_int(to, e->signature_offset); break;
-    case 22: feed_int(to, e->counts_for_cap); break;
+    case 22: feed_int(to, e->cap); break;
     case 23: feed_int(to, segment); break;
     case 24: feed_int(to, status->state); break;
     case 25: feed_int(to, status->reason); break;

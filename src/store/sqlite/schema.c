@@ -18,7 +18,7 @@ static const char version_1[] =
     " reward_micros INT NOT NULL, offer_id INT NOT NULL, original_no INT NOT NULL,"
     " event_id TEXT NOT NULL, panelist_id TEXT NOT NULL, session_id TEXT, mid TEXT,"
     " offer_title TEXT, offer_goal_id TEXT, original_reward_id TEXT, reason_text TEXT,"
-    " signature_offset INT NOT NULL, counts_for_cap INT NOT NULL,"
+    " signature_offset INT NOT NULL, cap INT NOT NULL,"
     " segment INT NOT NULL," /* where its body is; 0: erased */
     " state INT NOT NULL, reason INT NOT NULL, queue INT NOT NULL, manual INT NOT NULL,"
     " failed_attempts INT NOT NULL, slot INT NOT NULL, due_ms INT NOT NULL,"

@@ -262,7 +262,7 @@ void view_add_event(struct view *v, const struct event *e)
     struct callback_status status = life_accept(e, find_original(v, e, &original));
     count_held(v, status.lane, status.wait == WAIT_HELD);
     uint64_t hash =
-        e->counts_for_cap ? panelist_key(&v->secret, e->account_no, e->panelist_id).hi : 0;
+        e->cap == CAP_COUNTED ? panelist_key(&v->secret, e->account_no, e->panelist_id).hi : 0;
     if (view_last_event_no(v, e->account_no) < e->event_no) {
         bool is_new = false;
         *idmap_put(&v->last_event_no, e->account_no, &is_new) = e->event_no;
