@@ -336,7 +336,7 @@ struct lane_waiting {
 };
 
 /* One callback as the log shows it. Text is in the query's arena. Events that owe no callback
- * (survey_started) are never found and never listed. */
+ * (survey_started) are never found, and listed only with all_events; their state is none. */
 struct callback_row {
     struct event event;
     enum callback_state state;
@@ -390,8 +390,8 @@ struct callback_list {
     struct executor *reply_to;
     struct arena arena;
     uint32_t account_no;
-    /* filters; absent or 0: any */
-    struct str event_id, panelist_id;
+    bool all_events;                  /* events that owe no callback, too */
+    struct str event_id, panelist_id; /* filters, up to `day`; absent or 0: any */
     enum event_type type;
     enum callback_state state;
     bool undelivered; /* of any state but delivered */

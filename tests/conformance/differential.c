@@ -185,6 +185,7 @@ static void step_list(struct run *r)
         .attempts = (enum list_attempts)below(r, 3),
         .no_bodies = below(r, 2) == 0,
         .undelivered = below(r, 3) == 0,
+        .all_events = below(r, 3) == 0,
     };
     if (below(r, 3) == 0)
         q.panelist_id = str_of(panelist);

@@ -256,6 +256,47 @@ static void check_lists(struct subject *s)
     CHECK_CSTR(list_text(s, (struct callback_list){.account_no = ACCOUNT_B}), "");
 }
 
+/* Those that owe no callback as well. */
+static void check_lists_of_all_events(struct subject *s)
+{
+    struct callback_list all = {.all_events = true, .order = LIST_OLDEST_FIRST}, l = all;
+    CHECK_CSTR(list_text(s, l), "s-1 s-2 s-3 s-4 s-5 r-1 o-1 x-1 d-1 c-1 p-1 t-1");
+    l.after_event_no = row_of(s, ACCOUNT_A, "r-1").event.event_no;
+    l.limit = 2;
+    CHECK_CSTR(list_text(s, l), "o-1 x-1+");
+    l.order = LIST_NEWEST_FIRST;
+    CHECK_CSTR(list_text(s, l), "s-5 s-4+");
+    l = all;
+    l.of_day = true;
+    l.day = TODAY;
+    CHECK_CSTR(list_text(s, l), "s-1 s-2 s-3 s-4 s-5 r-1 o-1 c-1 p-1");
+    l.app_no = APP_A2;
+    CHECK_CSTR(list_text(s, l), "p-1");
+    l.app_no = 0;
+    l.day = TODAY - 1;
+    CHECK_CSTR(list_text(s, l), "x-1 d-1");
+    l.day = TODAY - 2;
+    CHECK_CSTR(list_text(s, l), "");
+    l = all;
+    l.type = EVENT_SURVEY_STARTED;
+    l.limit = 4;
+    CHECK_CSTR(list_text(s, l), "s-1 s-2 s-3 s-4+");
+    l.panelist_id = STR("other");
+    CHECK_CSTR(list_text(s, l), "s-3");
+    l.all_events = false;
+    CHECK_CSTR(list_text(s, l), "");
+    l = all;
+    l.event_id = STR("s-2");
+    CHECK_CSTR(list_text(s, l), "s-2");
+    l.state = CALLBACK_PENDING;
+    CHECK_CSTR(list_text(s, l), "");
+    l.event_id = STR_NONE;
+    CHECK_CSTR(list_text(s, l), "o-1 x-1 d-1 c-1");
+    l = all;
+    l.account_no = ACCOUNT_B;
+    CHECK_CSTR(list_text(s, l), "b-1");
+}
+
 static void lists_and_filters(struct subject *s)
 {
     submit_traffic(s);
@@ -263,9 +304,11 @@ static void lists_and_filters(struct subject *s)
     struct outcome o = outcome_of(ACCOUNT_A, no, LANE_SUCCESS, APP_A1, 1, CALLBACK_DELIVERED, 0);
     CHECK_EQ_INT(subject_record(s, &o, 1), STORE_OK);
     check_lists(s);
+    check_lists_of_all_events(s);
     if (s->keeps) {
         subject_reopen(s);
         check_lists(s);
+        check_lists_of_all_events(s);
     }
 }
 

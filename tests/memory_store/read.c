@@ -171,7 +171,7 @@ void memory_get_callback(struct store *s, struct callback_get *get)
 static bool is_listed(const struct callback_list *l, const struct entry *entry)
 {
     const struct event *e = &entry->event;
-    if (e->account_no != l->account_no || e->lane == LANE_NONE)
+    if (e->account_no != l->account_no || (e->lane == LANE_NONE && !l->all_events))
         return false;
     if (l->after_event_no && (l->order == LIST_NEWEST_FIRST ? e->event_no >= l->after_event_no
                                                             : e->event_no <= l->after_event_no))

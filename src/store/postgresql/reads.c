@@ -197,7 +197,9 @@ static void add_filters(struct buf *sql, const struct callback_list *l)
 {
     bool newest = l->order == LIST_NEWEST_FIRST;
     add_source(sql, l);
-    buf_add_c(sql, " WHERE e.account_no=$1 AND e.period=$2 AND e.lane<>0");
+    buf_add_c(sql, " WHERE e.account_no=$1 AND e.period=$2");
+    if (!l->all_events)
+        buf_add_c(sql, " AND e.lane<>0");
     if (l->after_event_no)
         buf_add_c(sql, newest ? " AND e.event_no<$3" : " AND e.event_no>$3");
     if (l->event_id.p)

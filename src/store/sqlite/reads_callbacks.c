@@ -132,7 +132,7 @@ static struct range list_range(struct event_lookup *l, const struct callback_lis
 static bool is_listed(const struct callback_list *list, const struct event_row *row)
 {
     const struct event *e = &row->event;
-    return e->lane != LANE_NONE && (!list->type || list->type == e->type) &&
+    return (e->lane != LANE_NONE || list->all_events) && (!list->type || list->type == e->type) &&
            (!list->state ||
             list->state == callback_list_state(list, e->event_no, row->status.state)) &&
            !(list->undelivered && row->status.state == CALLBACK_DELIVERED) &&
@@ -215,7 +215,8 @@ static bool list_by_search(struct event_lookup *l, struct callback_list *list, s
 }
 
 /* Everything: the first rows are what is asked for, and mostly lie side by side. Where they do not,
- * since millions of events owe no callback, the search knows those that do. */
+ * since millions of events owe no callback, the search knows those that do. Of all events the
+ * search knows too few. */
 static bool list_by_range(struct event_lookup *l, struct callback_list *list, struct range range)
 {
     if (range.first > range.last)
@@ -226,7 +227,7 @@ static bool list_by_range(struct event_lookup *l, struct callback_list *list, st
                                     direction(list));
     sql_bind_int(s, 1, (int64_t)range.first);
     sql_bind_int(s, 2, (int64_t)range.last);
-    sql_bind_int(s, 3, ROWS_BEFORE_SEARCH);
+    sql_bind_int(s, 3, list->all_events ? -1 : ROWS_BEFORE_SEARCH);
     bool more = true;
     struct event_row row = {0};
     int seen = 0;
@@ -235,7 +236,7 @@ static bool list_by_range(struct event_lookup *l, struct callback_list *list, st
         more = add_row(l, list, &row);
     }
     sql_finalize(s);
-    if (!more || seen < ROWS_BEFORE_SEARCH)
+    if (!more || list->all_events || seen < ROWS_BEFORE_SEARCH)
         return more;
     return list_by_search(l, list, range_behind(list, range, row.id));
 }
@@ -381,7 +382,8 @@ static enum store_status list_rows(struct event_lookup *l, const struct hash_sec
         list_by_panelist(l, secret, list, range);
     } else if (list->of_day) {
         list_by_day(l, list, range);
-    } else if (list->type || list->state || list->undelivered || list->app_no) {
+    } else if (!list->all_events &&
+               (list->type || list->state || list->undelivered || list->app_no)) {
         (void)list_by_search(l, list, range);
     } else {
         (void)list_by_range(l, list, range);
