@@ -196,6 +196,49 @@ void render_reward(struct call *c, struct json_writer *w, const struct callback_
     app_unref(app);
 }
 
+/* Names are those of the report; what was not given is null. */
+static void render_given(struct call *c, struct json_writer *w, const struct event *e)
+{
+    json_key_string(w, "SessionId", e->session_id);
+    json_key_string(w, "Mid", e->mid);
+    json_key(w, "OfferId");
+    if (e->offer_id)
+        json_int(w, e->offer_id);
+    else
+        json_null(w);
+    json_key_string(w, "OfferTitle", e->offer_title);
+    json_key_string(w, "OfferGoalId", e->offer_goal_id);
+    json_key_string(w, "OriginalRewardId", e->original_reward_id);
+    if (c->is_operator) /* who wrote it wrote it for operators */
+        json_key_string(w, "ReasonGiven", e->reason);
+}
+
+void render_event(struct call *c, struct json_writer *w, const struct callback_row *row)
+{
+    const struct event *e = &row->event;
+    struct app *app = app_of(c, row);
+    struct client *client = directory_client_by_no(c->api->options.directory, e->client_no);
+    ASSERT(client); /* clients are never deleted */
+    json_object(w);
+    json_key_string(w, "EventId", e->event_id);
+    json_key_string(w, "AppId", app->id);
+    json_key_string(w, "ClientId", client->id);
+    client_unref(client);
+    app_unref(app);
+    json_key_string(w, "PanelistId", e->panelist_id);
+    json_key_c(w, "Type", event_type_name(e->type));
+    json_key_c(w, "State", callback_state_name(row->state));
+    json_key_c(w, "Reason", callback_reason_name(row->reason));
+    json_key_money(w, "Reward", e->reward_micros, e->reward_decimals < 2 ? e->reward_decimals : 2);
+    json_key_money(w, "RevenueAmount", e->revenue_micros, 2);
+    json_key_c(w, "Cap", cap_part_name(e->cap));
+    json_key_bool(w, "IsTest", e->is_test);
+    json_key_time(w, "Timestamp", e->occurred_ms);
+    json_key_time(w, "CreatedAt", e->accepted_ms);
+    render_given(c, w, e);
+    json_end_object(w);
+}
+
 /* Of a list's row; null: there was none, it is no longer kept, or it was delivered. */
 static void render_last_attempt(struct json_writer *w, const struct callback_row *row)
 {

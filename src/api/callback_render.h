@@ -11,6 +11,8 @@ void render_callback(struct call *c, struct json_writer *w, const struct callbac
                      enum callback_shown shown);
 void render_reward(struct call *c, struct json_writer *w, const struct callback_row *row,
                    bool with_attempts);
+/* As it was reported, what it is worth, and what became of its callback. */
+void render_event(struct call *c, struct json_writer *w, const struct callback_row *row);
 /* Of the callback `e`, whose body tells what stood in place of the URL's macros. */
 void render_attempt_members(struct call *c, struct json_writer *w, const struct attempt *a,
                             const struct event *e, const struct app *app);

@@ -1,5 +1,8 @@
-/* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend and GET /api/v1/rewards:
- * the log of what is owed and what became of it. */
+/* GET /api/v1/callbacks, /api/v1/callbacks/{RewardId}, POST .../resend, GET /api/v1/rewards and
+ * /api/v1/events: the log of what is owed and what became of it.
+ *
+ * A feed of a range reads one day after the other, each in the order of acceptance; so a range of
+ * which most days are empty is few requests, and a place in it is a day and an event number. */
 #include "api/all_callbacks.h"
 #include "api/callback_csv.h"
 #include "api/callback_filters.h"
@@ -19,9 +22,11 @@
 #define LIST_DEFAULT 50
 #define LIST_MOST 500
 
-/* What a request by class or status looks through at most: the stores have no index of what came of
- * attempts. An answer may so be shorter than its limit, and its Next leads on. */
+/* What a request looks through at most by class or status, as the stores have no index of what came
+ * of attempts, for the events of one app, or for a range of days. A read of the store counts as so
+ * many rows at least. An answer may so be shorter than its limit, and its Next leads on. */
 #define LOOKED_AT_MOST 5000
+#define LOOKED_AT_LEAST 50
 
 /* CSV has all rows that match, in pieces of so many. The store is asked for the next ones when the
  * client has taken these: nothing of the store is held meanwhile, and one piece of memory. */
@@ -39,6 +44,9 @@ struct callbacks_request {
     struct callback_list list;
     struct slices slices;
     struct attempt_filter attempt;
+    uint32_t only_app_no; /* of events; 0: any */
+    bool is_range;        /* days from list.day, the one that is being read, to last_day */
+    int32_t last_day;
     uint32_t limit, shown;
     size_t at; /* of the list's rows, looked at */
     size_t looked_at;
@@ -46,36 +54,73 @@ struct callbacks_request {
     bool full;              /* the limit is reached, and there is one more */
 };
 
+/* Whether rows are left out here that the store has listed. */
+static bool picks(const struct callbacks_request *l)
+{
+    return l->attempt.picks || l->only_app_no;
+}
+
+static bool is_meant(const struct callbacks_request *l, const struct callback_row *row)
+{
+    return attempt_filter_takes(&l->attempt, row) &&
+           (!l->only_app_no || l->only_app_no == row->event.app_no);
+}
+
+static void print_row(struct callbacks_request *l, const struct callback_row *row)
+{
+    struct json_writer *w = &l->c->writer;
+    if (l->list.all_events)
+        render_event(l->c, w, row);
+    else if (l->list.order == LIST_OLDEST_FIRST)
+        render_reward(l->c, w, row, l->list.attempts == ATTEMPTS_ALL);
+    else
+        render_callback(l->c, w, row, l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
+}
+
 static bool print_rows(struct slices *slices, size_t most)
 {
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     for (size_t i = 0; i < most && l->at < l->list.count; i++) {
         const struct callback_row *row = &l->list.rows[l->at];
-        bool meant = attempt_filter_takes(&l->attempt, row);
+        bool meant = is_meant(l, row);
         l->full = meant && l->shown == l->limit;
         if (l->full)
             return false;
         l->at++;
         l->last_event_no = row->event.event_no;
         l->shown += meant;
-        if (meant && l->list.order == LIST_OLDEST_FIRST)
-            render_reward(l->c, &l->c->writer, row, l->list.attempts == ATTEMPTS_ALL);
-        else if (meant)
-            render_callback(l->c, &l->c->writer, row,
-                            l->list.no_bodies ? SHOW_ITEM : SHOW_ITEM_WITH_BODY);
+        if (meant)
+            print_row(l, row);
     }
     return l->at < l->list.count;
 }
 
-/* A feed always says where to go on from, a list ends with null. */
+static bool has_next_day(const struct callbacks_request *l)
+{
+    return l->is_range && l->list.day < l->last_day;
+}
+
+/* A feed without an end always says where to go on from; a list and a range end with null. */
 static void print_next(struct callbacks_request *l)
 {
-    bool feed = l->list.order == LIST_OLDEST_FIRST;
+    bool endless = l->list.order == LIST_OLDEST_FIRST && !l->is_range;
+    bool more = endless || l->full || l->list.more || has_next_day(l);
+    struct day_place place = {l->list.day, l->last_event_no};
     struct buf next = {0};
-    cursor_print(&next, l->c->account_no, l->last_event_no);
-    json_key_string(&l->c->writer, "Next",
-                    feed || l->full || l->list.more ? buf_str(&next) : STR_NONE);
+    if (l->is_range)
+        day_cursor_print(&next, l->c->account_no, &place);
+    else
+        cursor_print(&next, l->c->account_no, l->last_event_no);
+    json_key_string(&l->c->writer, "Next", more ? buf_str(&next) : STR_NONE);
     buf_free(&next);
+}
+
+/* A range asks for what is left of its limit, so it need not know whether there is one more. */
+static bool may_look_on(const struct callbacks_request *l)
+{
+    bool is_enough = l->full || (l->is_range && l->shown == l->limit);
+    bool has_more = l->list.more ? picks(l) : has_next_day(l);
+    return has_more && !is_enough && l->looked_at < LOOKED_AT_MOST && !l->c->r->gone;
 }
 
 /* Gives other requests of the store their turn between two pages. */
@@ -83,7 +128,13 @@ static void look_on(struct callbacks_request *l)
 {
     arena_free(&l->list.arena);
     l->list.arena = (struct arena){0};
+    if (!l->list.more) {
+        l->list.day++;
+        l->last_event_no = 0;
+    }
     l->list.after_event_no = l->last_event_no;
+    if (!picks(l))
+        l->list.limit = l->limit - l->shown;
     l->at = 0;
     store_list_callbacks(l->c->api->options.store, &l->list);
 }
@@ -92,9 +143,8 @@ static void list_end(struct slices *slices, bool more)
 {
     struct callbacks_request *l = CONTAINER_OF(slices, struct callbacks_request, slices);
     ASSERT(!more);
-    l->looked_at += l->list.count;
-    if (l->attempt.picks && !l->full && l->list.more && l->looked_at < LOOKED_AT_MOST &&
-        !l->c->r->gone) {
+    l->looked_at += l->list.count > LOOKED_AT_LEAST ? l->list.count : LOOKED_AT_LEAST;
+    if (may_look_on(l)) {
         look_on(l);
         return;
     }
@@ -158,7 +208,7 @@ static void csv_page_done(struct callbacks_request *l)
         l->begun = true;
     }
     for (size_t i = 0; i < l->list.count; i++)
-        if (attempt_filter_takes(&l->attempt, &l->list.rows[i]))
+        if (is_meant(l, &l->list.rows[i]))
             callback_csv_row(c, columns, &piece, &l->list.rows[i]);
     if (l->list.count > 0)
         l->list.after_event_no = l->list.rows[l->list.count - 1].event.event_no;
@@ -222,10 +272,48 @@ static void ask(struct callbacks_request *l)
         delivery_get_tried(l->c->api->options.delivery, &l->tried);
 }
 
-static void parameter_position(struct call *c, struct callback_list *list)
+/* Both days, or neither where they are not needed. */
+static void parameter_range(struct call *c, struct callbacks_request *l, bool is_needed)
 {
-    query_after(c, &list->after_event_no);
-    list->limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    int32_t last_day = 0;
+    bool has_first = call_parameter(c, "startDate").p, has_last = call_parameter(c, "endDate").p;
+    if (!has_first && !has_last && !is_needed)
+        return;
+    if (l->list.of_day)
+        problem_add(&c->problems, STR("day"), "invalid", "Either day, or startDate and endDate.");
+    if (!query_day(c, "startDate", &l->list.day))
+        problem_add(&c->problems, STR("startDate"), "required", "The first day, as YYYY-MM-DD.");
+    if (!query_day(c, "endDate", &last_day))
+        problem_add(&c->problems, STR("endDate"), "required", "The last day, as YYYY-MM-DD.");
+    if (c->problems.count == 0 && last_day < l->list.day)
+        problem_add(&c->problems, STR("endDate"), "invalid", "A day not before startDate.");
+    l->is_range = l->list.of_day = true;
+    l->last_day = last_day;
+}
+
+static void parameter_place(struct call *c, struct callbacks_request *l)
+{
+    struct str text = call_parameter(c, "after");
+    struct day_place place;
+    if (!text.p || c->problems.count)
+        return;
+    if (day_cursor_parse(text, c->account_no, &place) && place.day >= l->list.day &&
+        place.day <= l->last_day) {
+        l->list.day = place.day;
+        l->list.after_event_no = place.event_no;
+    } else {
+        problem_add(&c->problems, STR("after"), "invalid",
+                    "The Next of an earlier answer about the same range, as it was given.");
+    }
+}
+
+static void parameter_position(struct call *c, struct callbacks_request *l)
+{
+    l->list.limit = (uint32_t)query_int(c, "limit", 1, LIST_MOST, LIST_DEFAULT);
+    if (l->is_range)
+        parameter_place(c, l);
+    else
+        query_after(c, &l->list.after_event_no);
 }
 
 static void parameter_format(struct call *c, struct callbacks_request *l)
@@ -252,7 +340,7 @@ static void start(struct call *c, struct callbacks_request *l)
     l->limit = l->list.limit;
     if (l->csv)
         l->list.limit = CSV_ROWS_OF_PIECE;
-    else if (l->attempt.picks)
+    else if (picks(l))
         l->list.limit = LIST_MOST;
     l->last_event_no = l->list.after_event_no;
     l->list.account_no = c->account_no;
@@ -272,7 +360,7 @@ void callbacks_list(struct call *c)
     if (!callback_filters_read(c, &l->list, &l->attempt))
         return;
     l->list.no_bodies = !query_bool(c, "bodies", true);
-    parameter_position(c, &l->list);
+    parameter_position(c, l);
     parameter_format(c, l);
     l->list.no_bodies |= l->csv;
     c->holds_secrets = !l->list.no_bodies; /* Sig, and URLs with whatever they carry */
@@ -285,15 +373,32 @@ void rewards_list(struct call *c)
     l->list.order = LIST_OLDEST_FIRST;
     if (!call_parameter_app(c, &l->list.account_no, &l->list.app_no))
         return;
-    parameter_position(c, &l->list);
+    l->list.of_day = query_day(c, "day", &l->list.day);
+    parameter_range(c, l, false);
+    parameter_position(c, l);
     parameter_format(c, l);
+    if (l->csv && l->is_range)
+        problem_add(&c->problems, STR("startDate"), "invalid", "CSV has one day, or all of them.");
     if (query_bool(c, "attempts", false))
         l->list.attempts = ATTEMPTS_ALL;
     if (l->csv && l->list.attempts)
         problem_add(&c->problems, STR("attempts"), "invalid", "CSV has no attempts.");
     l->list.has_to = l->csv;
     l->list.accepted_to_ms = call_now_ms(c) + CLOCKS_APART_MS;
-    l->list.of_day = query_day(c, &l->list.day);
+    start(c, l);
+}
+
+/* Events of one app are picked here: no store has an index of all of them that a page could follow.
+ */
+void events_list(struct call *c)
+{
+    struct callbacks_request *l = call_alloc(c, sizeof *l);
+    l->list.order = LIST_OLDEST_FIRST;
+    l->list.all_events = l->list.no_bodies = true;
+    if (!call_parameter_app(c, &l->list.account_no, &l->only_app_no))
+        return;
+    parameter_range(c, l, true);
+    parameter_position(c, l);
     start(c, l);
 }
 

@@ -51,7 +51,7 @@ void report_intraday(struct call *c)
 {
     struct intraday_request *a = call_alloc(c, sizeof *a);
     int32_t first = clock_day(call_now_ms(c)) - INTRADAY_DAYS;
-    if (!query_day(c, &a->query.day))
+    if (!query_day(c, "day", &a->query.day))
         problem_add(&c->problems, STR("day"), "required", "The day as YYYY-MM-DD, in UTC.");
     else if (!c->problems.count && a->query.day < first)
         problem_add(&c->problems, STR("day"), "out_of_range",

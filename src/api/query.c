@@ -129,11 +129,11 @@ bool query_time(struct call *c, const char *name, int64_t *ret_ms)
     return text.p != NULL;
 }
 
-bool query_day(struct call *c, int32_t *ret_day)
+bool query_day(struct call *c, const char *name, int32_t *ret_day)
 {
-    struct str text = call_parameter(c, "day");
+    struct str text = call_parameter(c, name);
     if (text.p && !clock_parse_day(text, ret_day))
-        problem_add(&c->problems, STR("day"), "invalid",
+        problem_add(&c->problems, str_of(name), "invalid",
                     "A day as YYYY-MM-DD, such as 2026-11-20.");
     return text.p != NULL;
 }

@@ -21,5 +21,5 @@ bool query_bool(struct call *c, const char *name, bool fallback);
 /* The rest of the parameters that several routes take. False: not given; what it is else stays as
  * it was where a problem is added. */
 bool query_time(struct call *c, const char *name, int64_t *ret_ms);
-bool query_day(struct call *c, int32_t *ret_day);         /* of "day" */
+bool query_day(struct call *c, const char *name, int32_t *ret_day);
 bool query_after(struct call *c, uint64_t *ret_position); /* of "after": the Next of a list */

@@ -86,6 +86,7 @@ void route_print_allow(struct buf *to, struct str path);
 
 /* Handlers, a file per noun. */
 void events_post(struct call *c);
+void events_list(struct call *c);
 void partners_post(struct call *c);
 void partners_list(struct call *c);
 void earnings_list(struct call *c);

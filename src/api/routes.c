@@ -8,13 +8,26 @@
     }
 
 static const struct route_parameter p_events[] = {P("deliver"), {0}};
+static const struct route_parameter p_events_list[] = {P("appId"),
+                                                       {"startDate", "query.firstDay"},
+                                                       {"endDate", "query.lastDay"},
+                                                       P("limit"),
+                                                       P("after"),
+                                                       {0}};
 static const struct route_parameter p_list[] = {P("limit"), P("after"), {0}};
 static const struct route_parameter p_callbacks[] = {
     P("rewardId"), P("panelistId"), P("rewardType"), P("state"),  P("appId"), P("from"),  P("to"),
     P("class"),    P("status"),     P("bodies"),     P("format"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_forwards[] = {P("rewardId"), {0}};
-static const struct route_parameter p_rewards[] = {
-    P("appId"), P("attempts"), P("limit"), P("after"), {"day", "query.feedDay"}, P("format"), {0}};
+static const struct route_parameter p_rewards[] = {P("appId"),
+                                                   P("attempts"),
+                                                   P("limit"),
+                                                   P("after"),
+                                                   {"day", "query.feedDay"},
+                                                   {"startDate", "query.feedStartDate"},
+                                                   {"endDate", "query.feedEndDate"},
+                                                   P("format"),
+                                                   {0}};
 static const struct route_parameter p_earnings[] = {
     P("startDate"), P("endDate"), P("limit"), P("after"), {0}};
 static const struct route_parameter p_search[] = {P("text"), P("after"), {0}};
@@ -51,6 +64,9 @@ const struct route api_routes[] = {
     {HTTP_POST, "/api/v1/events", SCOPE_EVENTS_WRITE, 0, SUBJECT_NONE, p_events, "Events",
      "EventsAnswer", 202, TAG_EVENTS, "reportEvents",
      "Report events: one object, an array or NDJSON.", events_post},
+    {HTTP_GET, "/api/v1/events", SCOPE_CALLBACKS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
+     p_events_list, NULL, "EventList", 200, TAG_EVENTS, "listEvents",
+     "List all events of a range of days, by day, then in the order of acceptance.", events_list},
 
     {HTTP_GET, "/api/v1/reports/earnings", SCOPE_REPORTS_READ, SCAN | PACKED, SUBJECT_ACCOUNT,
      p_report_by_product, NULL, "EarningsReport", 200, TAG_REPORTS, "getEarningsReport",

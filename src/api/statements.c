@@ -108,7 +108,7 @@ void statements_get(struct call *c)
     struct stating *s = call_alloc(c, sizeof *s);
     if (!call_parameter_app(c, &s->query.account_no, &s->app_no))
         return;
-    if (!query_day(c, &s->query.day))
+    if (!query_day(c, "day", &s->query.day))
         problem_add(&c->problems, STR("day"), "required", "The day as YYYY-MM-DD, in UTC.");
     if (c->problems.count) {
         call_answer_invalid_query(c);

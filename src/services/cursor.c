@@ -9,6 +9,8 @@
 #define CURSOR_BYTES 13
 #define LOG_CURSOR_VERSION 2
 #define LOG_CURSOR_BYTES 29
+#define DAY_CURSOR_VERSION 3
+#define DAY_CURSOR_BYTES 17
 #define CURSOR_BYTES_MOST LOG_CURSOR_BYTES
 #define CURSOR_VARIANT sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
@@ -54,6 +56,38 @@ bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no)
     if (check != check_of(account_no, event_no))
         return false;
     *ret_event_no = event_no;
+    return true;
+}
+
+#define DAY_CURSOR_CHECK_AT 13
+
+static uint32_t day_check_of(uint32_t account_no, const unsigned char *bytes)
+{
+    return hash_crc32c(hash_crc32c(DAY_CURSOR_VERSION, &account_no, sizeof account_no), bytes,
+                       DAY_CURSOR_CHECK_AT);
+}
+
+void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_place *place)
+{
+    unsigned char bytes[DAY_CURSOR_BYTES] = {DAY_CURSOR_VERSION};
+    memcpy(bytes + 1, &place->day, 4);
+    memcpy(bytes + 5, &place->event_no, 8);
+    uint32_t check = day_check_of(account_no, bytes);
+    memcpy(bytes + DAY_CURSOR_CHECK_AT, &check, sizeof check);
+    print_bytes(to, bytes, sizeof bytes);
+}
+
+bool day_cursor_parse(struct str text, uint32_t account_no, struct day_place *ret)
+{
+    unsigned char bytes[DAY_CURSOR_BYTES];
+    uint32_t check;
+    if (!read_bytes(text, bytes, sizeof bytes, DAY_CURSOR_VERSION))
+        return false;
+    memcpy(&check, bytes + DAY_CURSOR_CHECK_AT, sizeof check);
+    if (check != day_check_of(account_no, bytes))
+        return false;
+    memcpy(&ret->day, bytes + 1, 4);
+    memcpy(&ret->event_no, bytes + 5, 8);
     return true;
 }
 

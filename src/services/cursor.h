@@ -10,6 +10,16 @@
 void cursor_print(struct buf *to, uint32_t account_no, uint64_t event_no);
 MUST_CHECK bool cursor_parse(struct str text, uint32_t account_no, uint64_t *ret_event_no);
 
+/* In the feed of a range of days, which has one day after the other: behind that event of the day.
+ * Bound to its account as well. */
+struct day_place {
+    int32_t day;
+    uint64_t event_no; /* 0: at the start of the day */
+};
+
+void day_cursor_print(struct buf *to, uint32_t account_no, const struct day_place *place);
+MUST_CHECK bool day_cursor_parse(struct str text, uint32_t account_no, struct day_place *ret);
+
 /* A row in the order of the log of all partners: by time of acceptance, those of one millisecond by
  * account and number. Greater is newer. */
 struct log_place {

@@ -101,13 +101,14 @@ def successes(world):
 
     reads = {"getOperatorOperationsSecret": {}, "listPartners": {}, "listPartnerEarnings": {}, "getSystem": {},
              "search": {"text": "done"}, "checkHealth": {}, "checkReadiness": {}, "getMetrics": {}, "getDescription": {},
-             "getStatement": today, "getIntradayReport": today}
+             "getStatement": today, "getIntradayReport": today,
+             "listEvents": dict(of, startDate=today["day"], endDate=today["day"])}
     for name in ("getEarningsReport getArpdauReport getSurveyAttemptsReport getConversionsReport getActivePanelistReport"
                  " getStatement getIntradayReport listPartners listPartnerEarnings getPartner getOperatorOperationsSecret"
                  " getOperationsSecret listApps listKeys getApp listClients getSecret listEndpoints"
                  " getAppDeliveryStatistics getDeliveryStatistics listAccountEndpoints getClient listCallbacks getCallback"
-                 " getRecovery listRewards listForwards listUsers getUser listUserSessions listAuditEntries getSystem"
-                 " search checkHealth checkReadiness getMetrics getDescription").split():
+                 " getRecovery listRewards listEvents listForwards listUsers getUser listUserSessions listAuditEntries"
+                 " getSystem search checkHealth checkReadiness getMetrics getDescription").split():
         yield name, plain(query=reads.get(name, of))
     yield "reportEvents", plain([w.account.event("described"), {"EventId": "x"}])
     yield "createPartner", plain({"Name": "New", "OperationsUrl": "https://example.com/"})

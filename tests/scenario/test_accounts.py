@@ -453,7 +453,7 @@ def routes(a):
         ("POST", "/api/v1/panelists/erase", {}, "panelists:erase"),
         ("GET", "/api/v1/statements", None, "reports:read"),
         ("GET", "/api/v1/intraday", None, "reports:read"),
-        ("POST", "/api/v1/events", [], "events:write"),
+        ("POST", "/api/v1/events", [], "events:write"), ("GET", "/api/v1/events", None, "callbacks:read"),
         ("POST", "/api/v1/partners", {}, "admin"), ("GET", "/api/v1/partners", None, "admin"),
         ("GET", "/api/v1/operations-secret", None, "admin"),
         ("POST", "/api/v1/events?deliver=false", [], "admin"),

@@ -44,13 +44,16 @@ def document(world):
 def queries(dice, name, query):
     query.pop("after", None)  # opaque: only what was given out
     if query.get("format") == "csv":
-        query.pop("limit", None)
+        query.pop("limit", None), query.pop("attempts", None)
     if query.get("state") == "delivered":
         query.pop("class", None), query.pop("status", None)
     days = [(now() - timedelta(days=dice.randrange(0, 3))).date().isoformat() for _ in range(2)]
     for field, day in zip(("startDate", "endDate"), sorted(days)):
         if field in query:
             query[field] = day
+    if name == "listRewards" and {"startDate", "endDate"} & set(query):
+        query.update(startDate=min(days), endDate=max(days), format="json")
+        query.pop("day", None)
     if name == "getIntradayReport":
         query["day"] = days[0]
     if "clientIds" in query:

@@ -4,6 +4,7 @@ The routes come from /openapi.json, so that a new route is tried too."""
 import itertools
 import json
 import re
+from datetime import timedelta
 
 import pytest
 
@@ -79,6 +80,7 @@ OPERATORS_OWN = ("/api/v1/partners", "/api/v1/operations-secret", "/api/v1/syste
                  "/api/v1/search")
 QUERIES = {path: {"day": now().date().isoformat()}  # of routes that need one
            for path in ("/api/v1/statements", "/api/v1/intraday")}
+QUERIES["/api/v1/events"] = {field: now().date().isoformat() for field in ("startDate", "endDate")}
 BODIES = {  # good bodies, so that only whose object it is can be wrong
     "/api/v1/partners/{PartnerId}": {"Name": "stolen"},
     "/api/v1/partners/{PartnerId}/apps": {"CurrencyValue": 1},
@@ -231,10 +233,12 @@ def test_filters_with_the_others_ids(tenants):
 
 def test_cursors_of_the_other_show_nothing(tenants):
     mine, theirs = tenants
-    for path in ("/api/v1/callbacks", "/api/v1/rewards"):
-        after = theirs.api.get(path, query={"limit": 1}).json["Next"]
+    days = {"startDate": (now() - timedelta(days=300)).date().isoformat(), "endDate": now().date().isoformat()}
+    for path, query in (("/api/v1/callbacks", {}), ("/api/v1/rewards", {}), ("/api/v1/rewards", days),
+                        ("/api/v1/events", days)):
+        after = theirs.api.get(path, query=dict(query, limit=1)).json["Next"]
         assert after
-        answer = mine.api.get(path, query={"after": after})
+        answer = mine.api.get(path, query=dict(query, after=after))
         if answer.status == 200:
             assert not any(word in answer.text for word in theirs.words)
         else:

@@ -24,6 +24,26 @@ static void cursors_come_back_and_are_bound_to_their_account(void)
     buf_free(&text);
 }
 
+static void cursors_of_days_come_back_and_are_bound_to_their_account(void)
+{
+    struct buf text = {0};
+    struct day_place place = {-3, (UINT64_C(1) << 40) - 1}, found = {0};
+    uint64_t no = 0;
+    day_cursor_print(&text, 7, &place);
+    CHECK(day_cursor_parse(buf_str(&text), 7, &found));
+    CHECK_EQ_INT(found.day, -3);
+    CHECK_EQ_UINT(found.event_no, place.event_no);
+    CHECK(!day_cursor_parse(buf_str(&text), 8, &found));
+    CHECK(!cursor_parse(buf_str(&text), 7, &no));
+    text.p[3] = text.p[3] == 'A' ? 'B' : 'A';
+    CHECK(!day_cursor_parse(buf_str(&text), 7, &found));
+    buf_clear(&text);
+    cursor_print(&text, 7, 1);
+    CHECK(!day_cursor_parse(buf_str(&text), 7, &found));
+    CHECK(!day_cursor_parse(STR(""), 7, &found));
+    buf_free(&text);
+}
+
 static void decodes_percent_strictly(void)
 {
     struct arena a = {0};
@@ -189,6 +209,7 @@ int main(void)
     RUN(others_have_their_turn_between_slices);
     RUN(headers_are_shown_by_name_and_bounded);
     RUN(cursors_come_back_and_are_bound_to_their_account);
+    RUN(cursors_of_days_come_back_and_are_bound_to_their_account);
     RUN(decodes_percent_strictly);
     RUN(limits_each_key_by_itself);
     RUN(finds_routes_and_tells_404_from_405);
