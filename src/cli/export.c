@@ -1,6 +1,7 @@
 /* postbackd export WHAT [FILE]: rows of a range of days over the API, so from any store and any
  * machine. One page is held in memory. Days are read one after the other, of all partners one
- * partner after the other; each page's rows are written with the place behind them. */
+ * partner after the other; each page's rows are written with the place behind them. The server goes
+ * from one day to the next in a page, but for statements. */
 #include "api/callback_csv.h"
 #include "cli/client.h"
 #include "cli/command.h"
@@ -14,24 +15,36 @@
 #include <unistd.h>
 
 struct export_kind {
-    const char *name, *path; /* the day follows */
-    const char *inner;       /* the member of an item that has the rows; NULL: items are rows */
-    const char *columns[14];
+    const char *name, *path; /* the day, or the range of days, follows */
+    bool by_day;
+    const char *inner; /* the member of an item that has the rows; NULL: items are rows */
+    const char *columns[24];
 };
 
 static const struct export_kind kinds[] = {
+    {"events",
+     "/api/v1/events?limit=500",
+     false,
+     NULL,
+     {"EventId", "AppId",      "ClientId",    "PanelistId",       "Type",
+      "State",   "Reason",     "Reward",      "RevenueAmount",    "Cap",
+      "IsTest",  "Timestamp",  "CreatedAt",   "SessionId",        "Mid",
+      "OfferId", "OfferTitle", "OfferGoalId", "OriginalRewardId", "ReasonGiven"}},
     {"rewards",
-     "/api/v1/rewards?limit=500&day=",
+     "/api/v1/rewards?limit=500",
+     false,
      NULL,
      {"RewardId", "AppId", "ClientId", "PanelistId", "RewardType", "State", "Reason", "Reward",
       "RevenueAmount", "IsTest", "Timestamp", "CreatedAt", "OriginalRewardId"}},
     {"attempts",
-     "/api/v1/rewards?limit=500&attempts=true&day=",
+     "/api/v1/rewards?limit=500&attempts=true",
+     false,
      "Attempts",
      {"RewardId", "AppId", "ClientId", "RewardType", "State", "Number", "Manual", "At",
       "DurationMs", "Status", "Class", "Detail"}},
     {"statements",
-     "/api/v1/statements?day=",
+     "/api/v1/statements?",
+     true,
      NULL,
      {"Day", "AppId", "Final", "Count", "Reward", "RevenueAmount", "Digest"}},
 };
@@ -158,13 +171,11 @@ static bool next_partner(struct exporting *x)
     return good;
 }
 
-/* The feed says where it goes on until a page is empty; a statement is one page. */
-static void go_on(struct exporting *x, const struct json *page, const struct json *items)
+/* A range says where it goes on until its end; a statement is one page of its day. */
+static void go_on(struct exporting *x, const struct json *page)
 {
-    buf_clear(&x->place.after);
-    if (items->first)
-        buf_add_str(&x->place.after, json_member_text(page, "Next"));
-    if (x->place.after.n || x->place.day++ < x->last_day)
+    set_place(&x->place.after, json_member_text(page, "Next"));
+    if (x->place.after.n || (x->kind->by_day && x->place.day++ < x->last_day))
         return;
     x->place.day = x->first_day;
     if (x->of_all_partners)
@@ -175,7 +186,12 @@ static void go_on(struct exporting *x, const struct json *page, const struct jso
 static void print_path(struct buf *to, struct exporting *x)
 {
     buf_add_c(to, x->kind->path);
+    buf_add_c(to, x->kind->by_day ? "day=" : "&startDate=");
     clock_print_day(to, x->place.day);
+    if (!x->kind->by_day) {
+        buf_add_c(to, "&endDate=");
+        clock_print_day(to, x->last_day);
+    }
     if (x->place.partner.n)
         buf_printf(to, "&partnerId=%s", buf_c(&x->place.partner));
     if (x->app.p)
@@ -194,7 +210,7 @@ static bool read_page(struct exporting *x)
     for (const struct json *item = good ? items->first : NULL; item; item = item->next)
         print_item(x, item, page);
     if (good)
-        go_on(x, page, items);
+        go_on(x, page);
     if (good && x->rows.n)
         good = export_file_add(&x->file, buf_str(&x->rows), x->is_done ? NULL : &x->place);
     buf_clear(&x->rows);
@@ -245,7 +261,7 @@ static const char *judge(struct settings *s, struct exporting *x)
     x->of_all_partners = !has_key && !partner.p;
     buf_add_str(&x->place.partner, partner);
     if (!x->kind)
-        return "export needs what to export: rewards, attempts or statements.";
+        return "export needs what to export: events, rewards, attempts or statements.";
     if (!read_day(s, OPTION_START_DATE, &x->first_day))
         return "export needs --start-date YYYY-MM-DD, the first day, in UTC.";
     if (!read_day(s, OPTION_END_DATE, &x->last_day) || x->last_day < x->first_day)

@@ -48,12 +48,11 @@ const struct command_entry command_table[] = {
      "line. Whoever is there already is not changed.",
      command_import},
     {COMMAND_EXPORT, "export", "WHAT [FILE]",
-     "Export rewards, attempts or statements of some days.",
-     "WHAT is rewards, attempts or statements. Without FILE, or with -, rows go to standard "
-     "output. FILE is "
-     "written as FILE.part until it is whole; s3://BUCKET/KEY is uploaded. To continue an export "
-     "that was stopped or killed, run the same command again. Exits with 0 if all rows were "
-     "written, 1 if not.",
+     "Export events, rewards, attempts or statements of some days.",
+     "WHAT is events, rewards, attempts or statements. Without FILE, or with -, rows go to "
+     "standard output. FILE is written as FILE.part until it is whole; s3://BUCKET/KEY is "
+     "uploaded. To continue an export that was stopped or killed, run the same command again. "
+     "Exits with 0 if all rows were written, 1 if not.",
      command_export},
     {COMMAND_RECONCILE, "reconcile", "FILE", "Compare your own records with the rewards of a day.",
      "FILE has the records: NDJSON (bodies of callbacks work) or CSV with a header line that names "

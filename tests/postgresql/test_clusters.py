@@ -1,11 +1,15 @@
 """Accounts split over two clusters, each a PostgreSQL of its own: any node takes any request, and
 what becomes of one cluster is no matter to the accounts of the other."""
+import json
+import os
+import subprocess
 import threading
 import time
+from datetime import datetime, timedelta, timezone
 
 import nodes
 import pytest
-from harness import Account, Receiver, eventually
+from harness import BINARY, OPERATOR_KEY, Account, Receiver, eventually
 from people import person
 from postgresql import Cluster, new_database, sql
 
@@ -80,6 +84,24 @@ def stored(answer):
 def wait_away(daemon, count):
     eventually(lambda: daemon.metrics()["postbackd_clusters_away"] == count, 40,
                what="%d clusters are away" % count)
+
+
+def test_an_export_has_the_events_of_all_clusters(split, receiver):
+    a = split.start("a")
+    accounts = [account for of in split.accounts(a, receiver.url) for account in of]
+    today = datetime.now(timezone.utc)
+    posted = [(account, account.event("%s-%d" % (account.app_id, n), "survey_started" if n % 2 else "survey_completed"))
+              for n in range(6) for account in accounts]
+    assert post(a, *[event for _, event in posted]).json["Accepted"] == len(posted)
+    run = subprocess.run(
+        [BINARY, "export", "events", "--url", "http://127.0.0.1:%d" % a.port,
+         "--start-date", (today - timedelta(days=150)).strftime("%Y-%m-%d"),
+         "--end-date", (today + timedelta(days=1)).strftime("%Y-%m-%d")],
+        env=dict(os.environ, POSTBACKD_OPERATOR_KEY=OPERATOR_KEY), text=True, capture_output=True, timeout=120)
+    assert run.returncode == 0, run
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert sorted((row["PartnerId"], row["EventId"]) for row in rows) == \
+        sorted((account.partner_id, event["EventId"]) for account, event in posted)
 
 
 def test_two_clusters_are_one_installation(split, receiver):

@@ -14,6 +14,8 @@ FIRST, LAST = ((datetime.now(timezone.utc) - timedelta(days=d)).strftime("%Y-%m-
 REWARD = ["RewardId", "AppId", "ClientId", "PanelistId", "RewardType", "State", "Reason", "Reward",
           "RevenueAmount", "IsTest", "Timestamp", "CreatedAt", "OriginalRewardId"]
 SHORT = ["Number", "Manual", "At", "DurationMs", "Status", "Class", "Detail"]
+EVENT = ["EventId", "AppId", "ClientId", "PanelistId", "Type", "State", "Reason", "Reward", "RevenueAmount", "Cap", "IsTest",
+         "Timestamp", "CreatedAt", "SessionId", "Mid", "OfferId", "OfferTitle", "OfferGoalId", "OriginalRewardId", "ReasonGiven"]
 ATTEMPT = ["RewardId", "AppId", "ClientId", "RewardType", "State"] + SHORT
 STATEMENT = ["Day", "AppId", "Final", "Count", "Reward", "RevenueAmount", "Digest"]
 
@@ -155,11 +157,12 @@ def test_statements_whose_file_cannot_be_named_are_not_written_twice(daemon, wor
         taken.unlink()
 
 
-def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
+@pytest.mark.parametrize("kind,count", [("rewards", 1205), ("events", 1206)])
+def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path, kind, count):
     a, _ = world
-    words = ("rewards", "--format", "csv", "--partner", a.partner_id)
+    words, said = (kind, "--format", "csv", "--partner", a.partner_id), "%d rows\n" % count
     whole, cut = tmp_path / "whole.csv", tmp_path / "cut.csv"
-    assert export(daemon, *words, str(whole)).stderr == "1205 rows\n"
+    assert export(daemon, *words, str(whole)).stderr == said
     assert sorted(os.listdir(tmp_path)) == ["whole.csv"]
     assert whole.stat().st_mode & 0o777 == 0o600
 
@@ -168,14 +171,15 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
     with subprocess.Popen(command(daemon, *words, str(cut)), env=environment(), stderr=subprocess.PIPE) as run:
         eventually(lambda: state.exists() or run.poll() is not None, 30, what="the first page is written")
         run.kill()
-    assert export(daemon, *words, str(cut)).stderr == "1205 rows\n"
+    assert export(daemon, *words, str(cut)).stderr == said
     assert cut.read_bytes() == whole.read_bytes()
     cut.unlink()
     kept = whole.read_bytes().split(b"\r\n")[:501]
     saved = b"\r\n".join(kept) + b"\r\n"
     part.write_bytes(saved + b"p1,torn")
-    seen = daemon.api().get("/api/v1/rewards", query={"partnerId": a.partner_id, "day": FIRST, "limit": 500})
-    export_of = "rewards csv http://127.0.0.1:%d %s %s %s  true" % (daemon.port, FIRST, LAST, a.partner_id)
+    seen = daemon.api().get("/api/v1/" + kind, query={"partnerId": a.partner_id, "startDate": FIRST, "endDate": LAST,
+                                                      "limit": 500})
+    export_of = "%s csv http://127.0.0.1:%d %s %s %s  true" % (kind, daemon.port, FIRST, LAST, a.partner_id)
     state.write_text(json.dumps({"Export": export_of, "Bytes": len(saved), "Rows": 500, "Day": FIRST,
                                  "After": seen.json["Next"], "Partner": a.partner_id, "PartnersAfter": ""}))
 
@@ -186,7 +190,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
                           timeout=60).returncode == 1
     assert state.exists()
     # ... and the same command again goes on.
-    assert export(daemon, *words, str(cut)).stderr == "1205 rows\n"
+    assert export(daemon, *words, str(cut)).stderr == said
     assert cut.read_bytes() == whole.read_bytes()
     assert sorted(os.listdir(tmp_path)) == ["cut.csv", "whole.csv"]
 
@@ -194,13 +198,13 @@ def test_a_killed_run_goes_on_to_the_same_bytes(daemon, world, tmp_path):
     part.write_bytes(b"")
     state.write_text(json.dumps({"Export": export_of, "Bytes": len(saved), "Rows": 500, "Day": FIRST,
                                  "After": seen.json["Next"], "Partner": a.partner_id, "PartnersAfter": ""}))
-    assert export(daemon, *words, str(cut)).stderr == "1205 rows\n"
+    assert export(daemon, *words, str(cut)).stderr == said
     assert cut.read_bytes() == whole.read_bytes()
 
 
 def test_refusals(daemon, world, tmp_path):
     a, _ = world
-    for words, said in (((), "attempts or statements"), (("events",), "attempts or statements"),
+    for words, said in (((), "attempts or statements"), (("callbacks",), "events, rewards, attempts or statements"),
                         (("rewards", "--start-date", "2026-13-01"), "--start-date"),
                         (("rewards", "--start-date", LAST, "--end-date", FIRST), "--end-date"),
                         (("rewards", "--format", "parquet"), "ndjson or csv"),

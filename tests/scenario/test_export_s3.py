@@ -56,8 +56,9 @@ def test_small_and_empty_ones_are_one_object(daemon, account, s3):
         s3.requests.clear()
 
 
-def test_a_killed_run_goes_on_with_the_same_upload(daemon, account, s3):
-    words = ("rewards", "--format", "csv", "--partner", account.partner_id)
+@pytest.mark.parametrize("kind", ["rewards", "events"])
+def test_a_killed_run_goes_on_with_the_same_upload(daemon, account, s3, kind):
+    words = (kind, "--format", "csv", "--partner", account.partner_id)
     whole = export(daemon, *words)
     assert whole.returncode == 0 and len(whole.stdout) > 6 << 20
     words += ("s3://bucket/all.csv",)
@@ -68,7 +69,7 @@ def test_a_killed_run_goes_on_with_the_same_upload(daemon, account, s3):
     run.wait(60)
     assert "/bucket/all.csv" not in s3.objects
     state = json.loads(s3.objects["/bucket/all.csv.part.state"])
-    other = export(daemon, "rewards", "--partner", account.partner_id, "s3://bucket/all.csv", **env)
+    other = export(daemon, kind, "--partner", account.partner_id, "s3://bucket/all.csv", **env)
     assert other.returncode == 1 and "another export" in other.stderr
     parts_before = sum(1 for _, _, q in s3.requests if "partNumber=1&" in q)
     again = export(daemon, *words, **env)
