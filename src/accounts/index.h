@@ -1,5 +1,5 @@
 /* A hash table from ids (or hashes of keys) to entries. The hash is keyed: partners choose ids.
- * No locking: the directory's. Internal to accounts/ and people/. */
+ * No locking: the directory's. Internal to accounts/, people/ and operations/. */
 #pragma once
 
 #include "base/hash.h"

@@ -148,6 +148,8 @@ void second_factor_begin(struct call *c);
 void second_factor_confirm(struct call *c);
 void second_factor_remove(struct call *c);
 void second_factor_recovery(struct call *c);
+void mail_preferences_get(struct call *c);
+void mail_preferences_patch(struct call *c);
 void passkeys_list(struct call *c);
 void passkey_start(struct call *c);
 void passkeys_post(struct call *c);

@@ -111,6 +111,9 @@ const struct option option_table[OPTION_COUNT] = {
         {"operations-spacing", "SECONDS", "300",
          "Minimum time between two messages to OperationsUrl about one endpoint.", S,
          OPTION_IS_RELOADED},
+    [OPTION_DAILY_MAIL_AT] = {"daily-mail-at", "HH:MM", "07:00",
+                              "Send the daily digests that people have chosen at this time (UTC).",
+                              S, OPTION_IS_RELOADED},
     [OPTION_DISK_RESERVE] = {"disk-reserve", "MIB", "0",
                              "Reject events when less is free on the store's disk. 0: 256, or a "
                              "tenth of the file system if that is less.",

@@ -212,6 +212,24 @@ static bool read_outside(struct settings *s, struct daemon_options *o, struct st
     return true;
 }
 
+/* "07:00": the minute of the day. */
+static bool read_daily_minute(struct settings *s, int32_t *ret, struct str *ret_why)
+{
+    struct str text = settings_text(s, OPTION_DAILY_MAIL_AT);
+    int32_t digits[4];
+    bool good = text.n == 5 && text.p[2] == ':';
+    for (size_t i = 0; i < 4 && good; i++) {
+        char c = text.p[i < 2 ? i : i + 1];
+        good = c >= '0' && c <= '9';
+        digits[i] = c - '0';
+    }
+    int32_t hour = good ? digits[0] * 10 + digits[1] : 24;
+    if (hour >= 24 || digits[2] >= 6)
+        return fail(s, ret_why, OPTION_DAILY_MAIL_AT, "not a time such as 07:00.");
+    *ret = hour * 60 + digits[2] * 10 + digits[3];
+    return true;
+}
+
 static bool read_mail(struct settings *s, struct daemon_options *o, struct str *ret_why)
 {
     static const enum option_id with_url[] = {OPTION_SMTP_USER, OPTION_SMTP_PASSWORD,
@@ -235,6 +253,8 @@ static bool read_mail(struct settings *s, struct daemon_options *o, struct str *
         buf_free(&text);
         return false;
     }
+    if (!read_daily_minute(s, &o->daily_mail_minute, ret_why))
+        return false;
     if (o->operations_email.p && !email_valid(o->operations_email))
         return fail(s, ret_why, OPTION_OPERATIONS_EMAIL, "not an address such as name@domain.");
     if (from.p && !email_valid(from))

@@ -73,7 +73,9 @@ static bool load_accounts(struct daemon *d, char **ret_why)
         .operator_email = d->options.operations_email,
         .public_url = d->options.public_url,
         .mailer = d->mailer,
+        .people = d->people,
         .spacing_ms = d->options.operations_spacing_ms,
+        .daily_minute = d->options.daily_mail_minute,
     });
     bool good = load_objects(&(struct object_owners){.store = d->store,
                                                      .directory = d->directory,

@@ -52,6 +52,7 @@ struct daemon_options {
     struct str operations_email; /* likewise */
     struct mailer_options mail;  /* url NULL: no e-mail is sent */
     int64_t operations_spacing_ms;
+    int32_t daily_mail_minute;  /* of the day (UTC) */
     struct bus_settings bus;    /* topics NULL: events come by HTTP alone */
     int64_t disk_reserve_bytes; /* 0: by the disk's size */
     int64_t waiting_most;

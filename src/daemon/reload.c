@@ -118,6 +118,7 @@ static void take_options(struct daemon_options *o, const struct daemon_options *
     o->operations_url = next->operations_url;
     o->operations_email = next->operations_email;
     o->operations_spacing_ms = next->operations_spacing_ms;
+    o->daily_mail_minute = next->daily_mail_minute;
     o->mail = next->mail;
 }
 
@@ -146,6 +147,7 @@ static void reload_loops(struct daemon *d, const struct reload *r)
         .operator_url = d->options.operations_url,
         .operator_email = d->options.operations_email,
         .spacing_ms = d->options.operations_spacing_ms,
+        .daily_minute = d->options.daily_mail_minute,
         .rules = outgoing ? &d->options.rules : NULL,
         .tls = r->client_tls,
     };

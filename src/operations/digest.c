@@ -2,7 +2,10 @@
  * the spacing, or over MAILS_MOST in an hour, waits, and is then one mail that lists them.
  *
  * Each message stays a notice of its own, durable by itself: one mail ends all that are in it, and
- * after a crash they are gathered again, under the same Message-ID where they are the same. */
+ * after a crash they are gathered again, under the same Message-ID where they are the same.
+ *
+ * What a person wants once a day is written at that time (people_mail.c), and is then such a mail,
+ * even of one message. */
 #include "operations/recipient.h"
 #include "operations/running.h"
 
@@ -28,7 +31,7 @@ int64_t digest_wait_ms(const struct operations *o, const struct notice *as)
 {
     int64_t now = loop_mono_ms(o->loop), last = INT64_MIN / 2, first = now, mails[MAILS_MOST];
     int count = 0;
-    if (as->channel != OPERATIONS_BY_MAIL || as->tries > 0)
+    if (!notice_is_mail(as) || as->tries > 0)
         return 0;
     for (const struct notice *n = o->notices; n; n = n->next) {
         if (!recipient_is_same(n, as) || n->last_mono_ms <= now - MAILS_MS)
@@ -44,6 +47,20 @@ int64_t digest_wait_ms(const struct operations *o, const struct notice *as)
     return until > now ? until - now : 0;
 }
 
+bool digest_is_gathering(const struct operations *o, const struct notice *as)
+{
+    int64_t now = loop_mono_ms(o->loop);
+    if (as->channel != OPERATIONS_TO_PERSON || as->tries > 0)
+        return false;
+    for (const struct notice *n = o->notices; n; n = n->next) {
+        bool is_written = n->step == NOTICE_ASKING || n->step == NOTICE_SAVING ||
+                          (n->step == NOTICE_OWED && n->due_mono_ms <= now);
+        if (n != as && is_written && recipient_is_same(n, as))
+            return true;
+    }
+    return false;
+}
+
 /* What is no longer so, and was not seen, is withdrawn instead. */
 static bool can_go_with(const struct notice *n, const struct notice *as, int64_t now)
 {
@@ -52,7 +69,7 @@ static bool can_go_with(const struct notice *n, const struct notice *as, int64_t
            (n->may_have_arrived || n->is == n->saying);
 }
 
-static void print_digest(struct notice *n, int count, struct str public_url)
+static void print_digest(struct notice *n, int count, bool is_daily, struct str public_url)
 {
     struct buf end = {0};
     uint64_t ids = 0; /* in whatever order */
@@ -61,7 +78,10 @@ static void print_digest(struct notice *n, int count, struct str public_url)
     if (public_url.p)
         buf_printf(&end, "\nDashboard: %.*s\n", STR_ARG(public_url));
     buf_clear(&n->digest);
-    buf_printf(&n->digest, "%d messages: %.*s, and others\n", count, STR_ARG(first));
+    if (is_daily)
+        buf_printf(&n->digest, "Daily digest: %d %s\n", count, count == 1 ? "message" : "messages");
+    else
+        buf_printf(&n->digest, "%d messages: %.*s, and others\n", count, STR_ARG(first));
     for (const struct notice *each = n; each; each = each->with) {
         struct str body = buf_str(&each->body);
         if (end.n && body.n > end.n && memcmp(body.p + body.n - end.n, end.p, end.n) == 0)
@@ -77,7 +97,10 @@ static void print_digest(struct notice *n, int count, struct str public_url)
 void digest_gather(struct operations *o, struct notice *n)
 {
     struct notice *last = n;
+    bool is_daily =
+        n->channel == OPERATIONS_TO_PERSON && recipient_wants(&o->options, n) == MAIL_DAILY;
     int count = 1;
+    buf_clear(&n->digest);
     for (struct notice *each = o->notices; each && count < DIGEST_MOST; each = each->next) {
         if (!can_go_with(each, n, loop_mono_ms(o->loop)))
             continue;
@@ -85,6 +108,6 @@ void digest_gather(struct operations *o, struct notice *n)
         last = each;
         count++;
     }
-    if (n->with)
-        print_digest(n, count, o->options.public_url);
+    if (n->with || is_daily)
+        print_digest(n, count, is_daily, o->options.public_url);
 }

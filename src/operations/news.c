@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define NOTICES_MOST 10000
+#define NOTICES_MOST 15000
+#define UNTIL_LOOK_MS (INT64_C(60) * 60 * 1000)
 
 struct endpoint_news {
     struct task task;
@@ -32,28 +33,23 @@ struct notice *operations_find(const struct operations *o, const struct operatio
     return NULL;
 }
 
-static void add(struct operations *o, struct notice *n)
+bool notice_is_limited(const struct notice *n)
+{
+    /* Of statements there is one of an account; people_mail.c has a limit of its own. */
+    return n->topic != OPERATIONS_OF_STATEMENT && n->channel != OPERATIONS_TO_PERSON;
+}
+
+void operations_add(struct operations *o, struct notice *n)
 {
     n->next = o->notices;
     o->notices = n;
-    o->count += n->topic != OPERATIONS_OF_STATEMENT; /* of those there is one of an account */
+    o->count += notice_is_limited(n);
     atomic_fetch_add(&o->known, 1);
 }
 
-static void take_news(struct operations *o, const struct operations_event *e,
-                      enum operations_channel channel)
+void notice_take(struct notice *n, const struct operations_event *e)
 {
-    struct notice *n = operations_find(o, e, channel);
-    if (!n) {
-        if (e->state == OPERATIONS_WELL ||
-            (e->topic != OPERATIONS_OF_STATEMENT && o->count >= NOTICES_MOST) ||
-            !recipient_is_wanted(&o->options, e, channel))
-            return;
-        n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
-        if (e->node && e->node[0])
-            notice_set_node(n, e->node);
-        add(o, n);
-    }
+    struct operations *o = n->operations;
     bool is_new = n->is != e->state || n->month < e->month;
     if (is_new) {
         n->is = e->state;
@@ -75,9 +71,26 @@ static void take_news(struct operations *o, const struct operations_event *e,
         notice_consider(n);
 }
 
+static void take_news(struct operations *o, const struct operations_event *e,
+                      enum operations_channel channel)
+{
+    struct notice *n = operations_find(o, e, channel);
+    if (!n) {
+        if (e->state == OPERATIONS_WELL ||
+            (e->topic != OPERATIONS_OF_STATEMENT && o->count >= NOTICES_MOST) ||
+            !recipient_is_wanted(&o->options, e, channel))
+            return;
+        n = notice_new(o, e->topic, channel, e->account_no, e->app_no, e->kind);
+        if (e->node && e->node[0])
+            notice_set_node(n, e->node);
+        operations_add(o, n);
+    }
+    notice_take(n, e);
+}
+
 void operations_take_news(struct operations *o, const struct operations_event *e)
 {
-    for (int channel = 0; channel < OPERATIONS_CHANNELS && !o->stopping; channel++)
+    for (int channel = 0; channel < OPERATIONS_NEWS_CHANNELS && !o->stopping; channel++)
         take_news(o, e, (enum operations_channel)channel);
 }
 
@@ -122,7 +135,10 @@ static void begin_step(struct notice *n)
         n->last_mono_ms = mono_ms - (ago_ms > 0 ? ago_ms : 0);
     n->may_have_arrived = n->id[0];
     n->step = n->id[0] ? NOTICE_READY : n->is != n->told ? NOTICE_OWED : NOTICE_IDLE;
-    n->due_mono_ms = n->step == NOTICE_OWED ? n->last_mono_ms + o->options.spacing_ms : mono_ms;
+    /* A person's choice is perhaps not loaded yet: people_mail.c says when, at its next look. */
+    n->due_mono_ms = mono_ms;
+    if (n->step == NOTICE_OWED)
+        n->due_mono_ms += n->channel == OPERATIONS_TO_PERSON ? UNTIL_LOOK_MS : notice_wait_ms(n);
 }
 
 /* What is under way here knows better. */
@@ -135,7 +151,7 @@ static bool is_under_way(const struct notice *n)
  * which whoever has sent it knows. */
 static void keep_told(struct notice *left, const struct notice *known)
 {
-    if (known->sent_ms <= left->sent_ms)
+    if (known->sent_ms <= left->sent_ms || left->channel == OPERATIONS_TO_PEOPLE)
         return;
     left->told = known->told;
     left->sent_ms = known->sent_ms;
@@ -172,7 +188,7 @@ static void take_left(struct operations *o, struct notice_left *left)
     if (!left->notice)
         return;
     begin_step(left->notice);
-    add(o, left->notice);
+    operations_add(o, left->notice);
     operations_set_due(o, left->notice, left->notice->due_mono_ms - loop_mono_ms(o->loop));
 }
 
@@ -213,6 +229,6 @@ bool operations_load(struct operations *o, struct str document)
     if (!n)
         return false;
     begin_step(n);
-    add(o, n);
+    operations_add(o, n);
     return true;
 }

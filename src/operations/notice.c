@@ -12,17 +12,52 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define NODE_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000) /* behind the day it expired */
+
+void notice_name(const struct notice *as, enum operations_channel channel, uint32_t user_no,
+                 char ret[NOTICE_OBJECT_BYTES])
+{
+    int used;
+    if (as->topic == OPERATIONS_OF_STATEMENT)
+        used = snprintf(ret, NOTICE_OBJECT_BYTES, "a%u-%d-%d", as->account_no, as->topic, channel);
+    else if (as->node[0])
+        used = snprintf(ret, NOTICE_OBJECT_BYTES, "n%016" PRIx64 "-%d-%d",
+                        hash_fast(as->node, strlen(as->node)), as->topic, channel);
+    else
+        used = snprintf(ret, NOTICE_OBJECT_BYTES, "%u-%d-%d-%d", as->app_no, as->kind, as->topic,
+                        channel);
+    if (user_no)
+        snprintf(ret + used, NOTICE_OBJECT_BYTES - (size_t)used, "-u%u", user_no);
+}
+
 static void name_object(struct notice *n)
 {
-    if (n->topic == OPERATIONS_OF_STATEMENT)
-        snprintf(n->object_id, sizeof n->object_id, "a%u-%d-%d", n->account_no, n->topic,
-                 n->channel);
-    else if (n->node[0])
-        snprintf(n->object_id, sizeof n->object_id, "n%016" PRIx64 "-%d-%d",
-                 hash_fast(n->node, strlen(n->node)), n->topic, n->channel);
-    else
-        snprintf(n->object_id, sizeof n->object_id, "%u-%d-%d-%d", n->app_no, n->kind, n->topic,
-                 n->channel);
+    notice_name(n, n->channel, n->user_no, n->object_id);
+}
+
+void notice_set_user(struct notice *n, uint32_t user_no)
+{
+    ASSERT(n->channel == OPERATIONS_TO_PERSON && user_no && !n->is_stored);
+    n->user_no = user_no;
+    name_object(n);
+}
+
+bool notice_is_abandoned(const struct notice *n)
+{
+    return n->node[0] && n->step == NOTICE_IDLE &&
+           loop_wall_ms(n->operations->loop) - n->expires_ms >= NODE_KEPT_MS;
+}
+
+bool notice_is_ours(const struct notice *n)
+{
+    struct leases *leases = store_leases(n->operations->options.store);
+    return n->channel == OPERATIONS_TO_PERSON ? leases_first(leases)
+                                              : leases_have(leases, lane_of(n->app_no, n->kind));
+}
+
+bool notice_is_mail(const struct notice *n)
+{
+    return n->channel == OPERATIONS_BY_MAIL || n->channel == OPERATIONS_TO_PERSON;
 }
 
 struct notice *notice_new(struct operations *o, enum operations_topic topic,
@@ -102,6 +137,8 @@ void notice_print(struct buf *to, const struct notice *n)
     json_object(&w);
     json_key_int(&w, "Topic", n->topic);
     json_key_int(&w, "Channel", n->channel);
+    if (n->user_no)
+        json_key_int(&w, "User", n->user_no);
     json_key_int(&w, "Account", n->account_no);
     json_key_int(&w, "App", n->app_no);
     json_key_int(&w, "Kind", n->kind);
@@ -146,6 +183,8 @@ static bool read_members(struct notice *n, const struct json *object)
         (enum operations_topic)json_member_int(object, "Topic", 0, OPERATIONS_TOPICS - 1, &good);
     n->channel = (enum operations_channel)json_member_int(object, "Channel", 0,
                                                           OPERATIONS_CHANNELS - 1, &good);
+    if (n->channel == OPERATIONS_TO_PERSON)
+        n->user_no = (uint32_t)json_member_int(object, "User", 1, UINT32_MAX, &good);
     bool has_account = n->topic != OPERATIONS_OF_BOOKS && n->topic != OPERATIONS_OF_LISTENER,
          has_app = has_account && n->topic != OPERATIONS_OF_STATEMENT,
          has_kind = has_app && !is_of_client_certificate(n->topic);
@@ -222,9 +261,9 @@ static void print_error(struct json_writer *w, const struct notice *n)
 /* The same again where two nodes tell of one month, each before it knows of the other. */
 static void make_statement_key(const struct notice *n, uint8_t ret[16])
 {
-    const int64_t parts[] = {n->account_no, n->month, n->channel};
-    struct key128 key =
-        hash_key128(store_hash_secret(n->operations->options.store), parts, sizeof parts);
+    const int64_t parts[] = {n->account_no, n->month, n->channel, n->user_no};
+    struct key128 key = hash_key128(store_hash_secret(n->operations->options.store), parts,
+                                    sizeof parts - (n->user_no ? 0 : sizeof parts[0]));
     memcpy(ret, &key, 16);
 }
 
@@ -309,7 +348,7 @@ void notice_compose(struct notice *n, const struct partner *partner, const struc
     make_id(n, env);
     n->saying = n->is;
     buf_clear(&n->body);
-    if (n->channel == OPERATIONS_BY_MAIL)
+    if (notice_is_mail(n))
         mail_text_print(&n->body, n, partner, app, public_url);
     else if (partner && !is_operators_topic(n->topic) && partner->operations_format)
         chat_text_print(&n->body, n, partner, app, public_url, partner->operations_format);

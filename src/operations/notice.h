@@ -8,6 +8,7 @@
 #define NOTICE_MAGIC 0x07071CE5u
 #define NOTICE_ID_BYTES 40
 #define NOTICE_NODE_BYTES 65
+#define NOTICE_OBJECT_BYTES 48
 
 enum notice_step {
     NOTICE_IDLE,   /* nothing is owed */
@@ -25,6 +26,7 @@ struct notice {
     enum operations_topic topic;
     enum operations_channel channel;
     uint32_t account_no, app_no;
+    uint32_t user_no; /* OPERATIONS_TO_PERSON; of any other channel 0 */
     enum lane_kind kind;
     enum operations_state is, told; /* now; as last told, or as perhaps told */
     int64_t since_ms, expires_ms;
@@ -47,7 +49,7 @@ struct notice {
     int64_t sent_ms, last_mono_ms; /* when the last one was first sent: wall, 0: never; and mono */
 
     struct lane_waiting waiting;
-    char object_id[32];
+    char object_id[NOTICE_OBJECT_BYTES];
     struct object_change change;
     struct buf document; /* being saved */
     bool saving, save_again, is_stored;
@@ -67,7 +69,7 @@ struct notice_left {
     struct task task;
     struct operations *operations;
     struct notice *notice; /* NULL: it is gone */
-    char object_id[32];
+    char object_id[NOTICE_OBJECT_BYTES];
 };
 
 struct notice *notice_new(struct operations *o, enum operations_topic topic,
@@ -75,7 +77,11 @@ struct notice *notice_new(struct operations *o, enum operations_topic topic,
                           enum lane_kind kind);
 /* Of a listener: whose. */
 void notice_set_node(struct notice *n, const char *node);
-void notice_free(struct notice *n); /* nothing under way */
+/* The object_id of a notice of the same thing by another channel. */
+void notice_name(const struct notice *as, enum operations_channel channel, uint32_t user_no,
+                 char ret[NOTICE_OBJECT_BYTES]);
+void notice_set_user(struct notice *n, uint32_t user_no); /* of a new one */
+void notice_free(struct notice *n);                       /* nothing under way */
 void notice_print(struct buf *to, const struct notice *n);
 /* NULL: it cannot be read. */
 struct notice *notice_read(struct operations *o, struct str document);
@@ -101,6 +107,8 @@ static inline bool is_operators_topic(enum operations_topic topic)
     return topic == OPERATIONS_OF_BOOKS || topic == OPERATIONS_OF_DISABLED ||
            topic == OPERATIONS_OF_LISTENER || topic == OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS;
 }
+/* Whether what it says goes by e-mail. */
+bool notice_is_mail(const struct notice *n);
 /* "2026-07" */
 void notice_print_month(struct buf *to, const struct notice *n);
 /* "endpoint.suspended" */

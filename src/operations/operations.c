@@ -24,7 +24,6 @@
 #define CONNECT_TIMEOUT_MS 5000
 #define BUSY_MS 5000
 #define OTHERS_MS 1000 /* how often to look whether what another node owed is ours by now */
-#define NODE_KEPT_MS (INT64_C(30) * 24 * 60 * 60 * 1000) /* behind the day it expired */
 #define GIVE_UP_MS (INT64_C(24) * 60 * 60 * 1000)
 
 static int64_t now_mono(const struct operations *o)
@@ -49,8 +48,10 @@ void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms)
 
 void operations_end_when_quiet(struct operations *o)
 {
-    if (o->stopping && o->requests == 0 && o->sending[OPERATIONS_BY_WEBHOOK] == 0 &&
-        o->sending[OPERATIONS_BY_MAIL] == 0)
+    int32_t under_way = o->requests;
+    for (int channel = 0; channel < OPERATIONS_CHANNELS; channel++)
+        under_way += o->sending[channel];
+    if (o->stopping && under_way == 0)
         loop_stop(o->loop);
 }
 
@@ -63,20 +64,13 @@ static void saved(struct task *task);
 static int64_t keep_ms(const struct notice *n)
 {
     int64_t spacing_ms = n->operations->options.spacing_ms;
-    return n->channel == OPERATIONS_BY_MAIL && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
-}
-
-/* Of a node that is gone for good nobody ever says that it is well. */
-static bool is_abandoned(const struct notice *n)
-{
-    return n->node[0] && n->step == NOTICE_IDLE &&
-           loop_wall_ms(n->operations->loop) - n->expires_ms >= NODE_KEPT_MS;
+    return n->channel != OPERATIONS_BY_WEBHOOK && spacing_ms < MAILS_MS ? MAILS_MS : spacing_ms;
 }
 
 static bool is_worth_keeping(const struct notice *n)
 {
-    return (n->is != OPERATIONS_WELL && !is_abandoned(n)) ||
-           (n->told != OPERATIONS_WELL && !is_abandoned(n)) || n->step != NOTICE_IDLE ||
+    return (n->is != OPERATIONS_WELL && !notice_is_abandoned(n)) ||
+           (n->told != OPERATIONS_WELL && !notice_is_abandoned(n)) || n->step != NOTICE_IDLE ||
            now_mono(n->operations) < n->last_mono_ms + keep_ms(n);
 }
 
@@ -114,18 +108,13 @@ void operations_unlink(struct operations *o, struct notice **at)
 {
     struct notice *n = *at;
     *at = n->next;
-    o->count -= n->topic != OPERATIONS_OF_STATEMENT;
+    o->count -= notice_is_limited(n);
     atomic_fetch_sub(&o->known, 1);
     if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
         cancel(n);
     n->is_unlinked = n->step == NOTICE_SENDING || n->step == NOTICE_ASKING;
     if (!n->is_unlinked)
         notice_free(n);
-}
-
-bool notice_is_ours(const struct notice *n)
-{
-    return leases_have(store_leases(n->operations->options.store), lane_of(n->app_no, n->kind));
 }
 
 /* In the store first, by the node that sends what it owes. */
@@ -153,14 +142,18 @@ void notice_consider(struct notice *n)
         operations_set_due(o, n, 0); /* try_ready looks whether it still holds */
     if (n->step != NOTICE_IDLE && n->step != NOTICE_OWED)
         return; /* looked at again when the message under way has ended */
-    if (n->is == n->told) {
+    if (n->channel == OPERATIONS_TO_PEOPLE) {
+        n->told = n->is;
+        n->last_mono_ms = now_mono(o);
+        n->sent_ms = loop_wall_ms(o->loop);
+        operations_set_due(o, n, keep_ms(n)); /* to be forgotten then */
+    } else if (n->is == n->told) {
         n->step = NOTICE_IDLE;
     } else if (n->step == NOTICE_IDLE) {
-        int64_t at = n->last_mono_ms + o->options.spacing_ms;
         n->step = NOTICE_OWED;
         n->owed_ms = loop_wall_ms(o->loop);
         n->tries = 0;
-        operations_set_due(o, n, at > now_mono(o) ? at - now_mono(o) : 0);
+        operations_set_due(o, n, notice_wait_ms(n));
     }
     save(n);
 }
@@ -278,8 +271,8 @@ static void log_end(const char *event, const struct notice *n, const struct mess
     log_info(event, LOG_STR("app", app ? app->id : STR("none")),
              LOG_C("endpoint", n->kind ? lane_kind_name(n->kind) : "none"),
              LOG_C("type", notice_type(n->topic, n->saying)), LOG_C("id", n->id),
-             LOG_C("by", n->channel == OPERATIONS_BY_MAIL ? "mail" : "webhook"),
-             LOG_INT("tries", n->tries), LOG_C("class", why->class), LOG_C("detail", why->detail));
+             LOG_C("by", notice_is_mail(n) ? "mail" : "webhook"), LOG_INT("tries", n->tries),
+             LOG_C("class", why->class), LOG_C("detail", why->detail));
     if (app)
         app_unref(app);
 }
@@ -297,7 +290,7 @@ static void message_ended(struct notice *n, const struct message_end *end)
         end_message(n);
     } else if (o->stopping) {
         /* it is owed after the next start */
-    } else if (loop_wall_ms(o->loop) - n->owed_ms >= GIVE_UP_MS) {
+    } else if (loop_wall_ms(o->loop) - notice_ready_ms(n) >= GIVE_UP_MS) {
         atomic_fetch_add(&o->given_up, 1);
         log_end("operations_message_given_up", n, end);
         end_message(n);
@@ -333,7 +326,7 @@ static void mailed(struct task *task)
     struct message_end end = {.good = n->mail.good,
                               .class = n->mail.good ? "ok" : "smtp",
                               .detail = n->mail.good ? "" : n->mail.why};
-    n->operations->sending[OPERATIONS_BY_MAIL]--;
+    n->operations->sending[n->channel]--;
     for (struct notice *with = n->with, *next; with; with = next) {
         next = with->with;
         with->with = NULL;
@@ -374,10 +367,11 @@ static void send_mail(struct notice *n, const struct recipient *to)
     struct operations *o = n->operations;
     struct str public_url = str_trim_end(o->options.public_url, '/');
     digest_gather(o, n);
+    bool is_digest = n->digest.n > 0;
     buf_clear(&n->headers);
-    if (to->is_partner && public_url.p)
-        buf_printf(&n->headers, "%.*s/alerts", STR_ARG(public_url));
-    struct str text = buf_str(n->with ? &n->digest : &n->body), subject = str_cut(&text, '\n');
+    if (to->settings_page && public_url.p)
+        buf_printf(&n->headers, "%.*s%s", STR_ARG(public_url), to->settings_page);
+    struct str text = buf_str(is_digest ? &n->digest : &n->body), subject = str_cut(&text, '\n');
     snprintf(n->mail_to, sizeof n->mail_to, "%s", to->to);
     n->mail = (struct mail){
         .done.run = mailed,
@@ -386,7 +380,7 @@ static void send_mail(struct notice *n, const struct recipient *to)
         .to = n->mail_to,
         .subject = subject,
         .text = text,
-        .id = n->with ? n->digest_id : n->id,
+        .id = is_digest ? n->digest_id : n->id,
         .wall_ms = n->owed_ms,
         .settings_url = n->headers.n ? buf_str(&n->headers) : STR_NONE,
     };
@@ -403,7 +397,7 @@ static void send_message(struct notice *n)
     const char *why;
     recipient_find(&to, &o->options, n, loop_wall_ms(o->loop));
     arena_free(&n->arena);
-    if (to.to[0] && n->channel == OPERATIONS_BY_MAIL)
+    if (to.to[0] && notice_is_mail(n))
         send_mail(n, &to);
     else if (to.to[0] && url_parse(&n->arena, str_of(to.to), &n->url, &why))
         send_webhook(n, &to);
@@ -437,7 +431,8 @@ static void try_ready(struct notice *n)
         withdraw(n);
         return;
     }
-    if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_recipient_busy(o, n))
+    if (o->sending[n->channel] >= SENDING_MOST || n->saving || is_recipient_busy(o, n) ||
+        digest_is_gathering(o, n))
         return;
     int64_t wait_ms = digest_wait_ms(o, n);
     if (wait_ms > 0)
@@ -454,7 +449,7 @@ static void tick(struct timer *timer)
     forget_what_is_well(o);
     for (struct notice *n = o->notices; n && !o->stopping; n = n->next) {
         bool due = n->due_mono_ms <= now_mono(o);
-        owed += n->step != NOTICE_IDLE;
+        owed += n->step != NOTICE_IDLE && (due || n->channel != OPERATIONS_TO_PERSON);
         if (n->step != NOTICE_IDLE && !notice_is_ours(n)) {
             next_ms = next_ms < OTHERS_MS ? next_ms : OTHERS_MS;
             continue;
@@ -486,6 +481,7 @@ struct operations *operations_new(const struct operations_options *options)
         o->options.spacing_ms = OPERATIONS_SPACING_MS;
     o->loop = loop_new(options->env);
     o->timer.fire = tick;
+    atomic_store(&o->daily_minute, options->daily_minute);
     return o;
 }
 
@@ -516,6 +512,7 @@ void operations_start(struct operations *o)
         loop_timer_set(o->loop, &o->timer, env_mono_ms(o->options.env) + TICK_MS);
     }
     statements_start(o);
+    people_mail_start(o);
     o->running = true;
     ASSERT(pthread_create(&o->thread, NULL, run, o) == 0);
     pthread_setname_np(o->thread, "operations");
@@ -528,6 +525,8 @@ static void change_on_loop(struct task *task)
     o->options.operator_url = change->operator_url;
     o->options.operator_email = change->operator_email;
     o->options.spacing_ms = change->spacing_ms;
+    o->options.daily_minute = change->daily_minute;
+    atomic_store(&o->daily_minute, change->daily_minute);
     if (change->rules)
         sender_change(o->sender, change->rules, change->tls);
     executor_post(change->reply_to, &change->done);
@@ -547,6 +546,7 @@ static void stop_on_loop(struct task *task)
     o->stopping = true;
     loop_timer_clear(o->loop, &o->timer);
     loop_timer_clear(o->loop, &o->statements.timer);
+    loop_timer_clear(o->loop, &o->people_timer);
     for (struct notice *n = o->notices; n; n = n->next)
         if (n->step == NOTICE_SENDING && n->channel == OPERATIONS_BY_WEBHOOK)
             cancel(n); /* a mail under way ends soon: mailer_abort */

@@ -3,8 +3,9 @@
  * month's statement is final. By an operational webhook,
  * signed as Standard Webhooks, to the partner's OperationsUrl (docs/partners/operations.md), and by
  * e-mail to its OperationsEmail; each of the two for itself, so that a URL that is down holds up no
- * mail. And to the operator about books that do not balance (docs/operators/books.md), about
- * endpoints that 410s have disabled, and about the certificates of the listener and of apps.
+ * mail. By e-mail also to each person of the account who has chosen so. And to the operator about
+ * books that do not balance (docs/operators/books.md), about endpoints that 410s have disabled, and
+ * about the certificates of the listener and of apps.
  *
  * A thread, a loop and a sender of its own: whatever an OperationsUrl does, no callback waits for
  * it. What is owed is an object of the store before it is sent, so it survives a crash; a message
@@ -19,6 +20,7 @@
 
 #include "accounts/changes.h"
 #include "mail/mailer.h"
+#include "people/people.h"
 #include "send/send.h"
 #include "store/store.h"
 
@@ -47,8 +49,14 @@ enum operations_state {
 #define OPERATIONS_STATES 6
 
 /* How a message goes; stored: append only. */
-enum operations_channel { OPERATIONS_BY_WEBHOOK = 0, OPERATIONS_BY_MAIL = 1 };
-#define OPERATIONS_CHANNELS 2
+enum operations_channel {
+    OPERATIONS_BY_WEBHOOK = 0,
+    OPERATIONS_BY_MAIL = 1,
+    OPERATIONS_TO_PEOPLE = 2, /* nothing is sent: the state that people may be told of */
+    OPERATIONS_TO_PERSON = 3, /* by mail to one user, as the user has chosen */
+};
+#define OPERATIONS_CHANNELS 4
+#define OPERATIONS_NEWS_CHANNELS 3 /* but the last one: people_mail.c */
 
 struct operations_event {
     enum operations_topic topic;
@@ -75,7 +83,9 @@ struct operations_options {
     struct str operator_email; /* likewise, by e-mail */
     struct str public_url;     /* of the dashboard, for mails; absent: none; must outlive it */
     struct mailer *mailer;     /* NULL: no e-mail is sent */
+    struct people *people;     /* who may have chosen mails of their own */
     int64_t spacing_ms;        /* 0: OPERATIONS_SPACING_MS */
+    int32_t daily_minute;      /* of the day (UTC), at which daily mails go */
 };
 
 struct operations;
@@ -95,6 +105,7 @@ struct operations_change {
     struct executor *reply_to;
     struct str operator_url, operator_email; /* as in operations_options */
     int64_t spacing_ms;
+    int32_t daily_minute;
     const struct destination_rules *rules; /* NULL: connections and whom they trust stay */
     struct ssl_ctx_st *tls;                /* as sender_change */
     struct operations *operations;         /* its own */
@@ -111,3 +122,8 @@ struct operations_numbers {
     int64_t sent, failed, given_up, owed;
 };
 void operations_get_numbers(const struct operations *o, struct operations_numbers *ret);
+
+/* Of e-mail to people: whether any is sent, and at which minute of the day (UTC) the daily one
+ * goes. Any thread. */
+bool operations_sends_mail(const struct operations *o);
+int32_t operations_daily_minute(const struct operations *o);

@@ -16,12 +16,32 @@ static void take_secrets(struct recipient *ret, const struct partner *partner, i
     }
 }
 
+uint32_t recipient_account(enum operations_topic topic, uint32_t account_no)
+{
+    return is_operators_topic(topic) ? 0 : account_no;
+}
+
+enum mail_about recipient_about(enum operations_topic topic)
+{
+    switch (topic) {
+    case OPERATIONS_OF_HEALTH:
+    case OPERATIONS_OF_DISABLED: return MAIL_ABOUT_ENDPOINTS;
+    case OPERATIONS_OF_CERTIFICATE:
+    case OPERATIONS_OF_CLIENT_CERTIFICATE:
+    case OPERATIONS_OF_CLIENT_CERTIFICATE_OPERATORS:
+    case OPERATIONS_OF_LISTENER: return MAIL_ABOUT_CERTIFICATES;
+    case OPERATIONS_OF_BOOKS: return MAIL_ABOUT_BOOKS;
+    case OPERATIONS_OF_STATEMENT: return MAIL_ABOUT_STATEMENTS;
+    }
+    UNREACHABLE();
+}
+
 /* Absent: nobody. The partner is looked up; NULL where the operator is meant. */
 static struct str address_of(const struct operations_options *options, enum operations_topic topic,
                              enum operations_channel channel, const struct partner *partner)
 {
     bool by_mail = channel == OPERATIONS_BY_MAIL;
-    if (by_mail && !options->mailer)
+    if (channel == OPERATIONS_TO_PEOPLE || (by_mail && !options->mailer))
         return STR_NONE;
     if (is_operators_topic(topic))
         return by_mail ? options->operator_email : options->operator_url;
@@ -30,15 +50,63 @@ static struct str address_of(const struct operations_options *options, enum oper
     return by_mail ? partner->operations_email : partner->operations_url;
 }
 
+/* A reference, or NULL. */
+static struct user *user_of(const struct operations_options *options, const struct notice *n)
+{
+    struct user *u = NULL;
+    uint32_t before_no = n->user_no < UINT32_MAX ? n->user_no + 1 : 0;
+    uint32_t account_no = recipient_account(n->topic, n->account_no);
+    if (people_list_users(options->people, account_no, before_no, &u, 1) == 1 &&
+        u->user_no == n->user_no)
+        return u;
+    user_unref(u);
+    return NULL;
+}
+
+static bool is_account_open(const struct operations_options *options, const struct notice *n)
+{
+    if (is_operators_topic(n->topic))
+        return true;
+    struct partner *partner = directory_partner_by_no(options->directory, n->account_no);
+    bool is = partner && partner->enabled;
+    partner_unref(partner);
+    return is;
+}
+
+enum mail_when recipient_wants(const struct operations_options *options, const struct notice *n)
+{
+    struct user *u = user_of(options, n);
+    enum mail_when when = u && is_account_open(options, n)
+                              ? user_wants_mail(u, recipient_about(n->topic))
+                              : MAIL_NEVER;
+    user_unref(u);
+    return when;
+}
+
+static void find_person(struct recipient *ret, const struct operations_options *options,
+                        const struct notice *n)
+{
+    struct user *u = user_of(options, n);
+    ret->settings_page = "/account";
+    if (u && options->mailer && recipient_wants(options, n) != MAIL_NEVER &&
+        u->email.n < sizeof ret->to)
+        memcpy(ret->to, u->email.p, u->email.n);
+    user_unref(u);
+}
+
 void recipient_find(struct recipient *ret, const struct operations_options *options,
                     const struct notice *n, int64_t now_ms)
 {
     *ret = (struct recipient){0};
+    if (n->channel == OPERATIONS_TO_PERSON) {
+        find_person(ret, options, n);
+        return;
+    }
     struct partner *partner = is_operators_topic(n->topic)
                                   ? NULL
                                   : directory_partner_by_no(options->directory, n->account_no);
     struct str to = address_of(options, n->topic, n->channel, partner);
-    ret->is_partner = partner != NULL;
+    ret->settings_page = partner ? "/alerts" : NULL;
     if (partner)
         take_secrets(ret, partner, now_ms);
     else
@@ -51,6 +119,8 @@ void recipient_find(struct recipient *ret, const struct operations_options *opti
 
 bool recipient_is_same(const struct notice *a, const struct notice *b)
 {
+    if (a->channel == OPERATIONS_TO_PERSON)
+        return a->channel == b->channel && a->user_no == b->user_no;
     return a->account_no == b->account_no && a->channel == b->channel &&
            is_operators_topic(a->topic) == is_operators_topic(b->topic);
 }
@@ -68,9 +138,31 @@ void recipient_sign(const struct recipient *to, struct notice *n, int64_t now_ms
     buf_add_c(&n->headers, "\r\n");
 }
 
+/* Whether any person has chosen mails of such. */
+static bool has_reader(const struct operations_options *options, const struct operations_event *e)
+{
+    enum mail_about about = recipient_about(e->topic);
+    struct user *users[16];
+    uint32_t before_no = 0;
+    bool has = false;
+    size_t count;
+    do {
+        count = people_list_users(options->people, recipient_account(e->topic, e->account_no),
+                                  before_no, users, ARRAY_LEN(users));
+        for (size_t i = 0; i < count; i++) {
+            has = has || user_wants_mail(users[i], about) != MAIL_NEVER;
+            before_no = users[i]->user_no;
+            user_unref(users[i]);
+        }
+    } while (!has && count == ARRAY_LEN(users));
+    return has;
+}
+
 bool recipient_is_wanted(const struct operations_options *options, const struct operations_event *e,
                          enum operations_channel channel)
 {
+    if (channel == OPERATIONS_TO_PEOPLE)
+        return options->mailer && has_reader(options, e);
     struct partner *partner = is_operators_topic(e->topic)
                                   ? NULL
                                   : directory_partner_by_no(options->directory, e->account_no);

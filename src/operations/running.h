@@ -40,7 +40,9 @@ struct operations {
     struct task stop_task;
     atomic_llong sent, failed, given_up, owed;
     struct statement_tour statements;
-    atomic_llong known; /* endpoints not well, and news of such on their way */
+    struct timer people_timer; /* people_mail.c */
+    atomic_int daily_minute;   /* as in options, for other threads */
+    atomic_llong known;        /* endpoints not well, and news of such on their way */
 };
 
 /* Looks at it again after so long. */
@@ -48,6 +50,9 @@ void operations_set_due(struct operations *o, struct notice *n, int64_t in_ms);
 
 /* Takes it out of the list, and frees it: now, or when what is under way has ended. */
 void operations_unlink(struct operations *o, struct notice **at);
+
+/* Of a node that is gone for good nobody ever says that it is well. */
+bool notice_is_abandoned(const struct notice *n);
 
 /* Whether this node sends what it owes. */
 bool notice_is_ours(const struct notice *n);
@@ -57,6 +62,8 @@ void operations_end_when_quiet(struct operations *o);
 
 /* How long its mail waits so that whom it goes to is not flooded; 0: it goes now. */
 int64_t digest_wait_ms(const struct operations *o, const struct notice *as);
+/* Whether another message to the same person is being written that can go in the same mail. */
+bool digest_is_gathering(const struct operations *o, const struct notice *as);
 /* Chains those to n whose messages can go in the same mail, and makes its `digest` of them. */
 void digest_gather(struct operations *o, struct notice *n);
 
@@ -64,7 +71,17 @@ void digest_gather(struct operations *o, struct notice *n);
 struct notice *operations_find(const struct operations *o, const struct operations_event *e,
                                enum operations_channel channel);
 void operations_take_news(struct operations *o, const struct operations_event *e);
+/* What it is about is now as the event says. */
+void notice_take(struct notice *n, const struct operations_event *e);
+void operations_add(struct operations *o, struct notice *n);
+/* Whether it counts for the limit of notices. */
+bool notice_is_limited(const struct notice *n);
 void statements_start(struct operations *o);
+void people_mail_start(struct operations *o);
+/* How long what it owes has to wait, by the spacing and by what its person has chosen; 0: not. */
+int64_t notice_wait_ms(const struct notice *n);
+/* Since when its message could have gone: wall. */
+int64_t notice_ready_ms(const struct notice *n);
 
 /* Begins or ends what is owed, as its endpoint is now. */
 void notice_consider(struct notice *n);

@@ -41,7 +41,7 @@ static struct operations_event news_of(const struct statement_tour *t)
 static bool is_news(struct operations *o, const struct operations_event *e)
 {
     bool is = false;
-    for (int i = 0; i < OPERATIONS_CHANNELS; i++) {
+    for (int i = 0; i < OPERATIONS_NEWS_CHANNELS; i++) {
         enum operations_channel channel = (enum operations_channel)i;
         const struct notice *n = operations_find(o, e, channel);
         if (n && n->month >= e->month)

@@ -25,6 +25,15 @@ static void print_hex(struct json_writer *w, const char *name, struct str bytes)
     buf_free(&hex);
 }
 
+static void print_mail(struct json_writer *w, const struct user *u)
+{
+    json_key_object(w, "Mail");
+    for (int about = 0; about < MAIL_ABOUTS; about++)
+        if (u->mail[about] != MAIL_NEVER)
+            json_key_c(w, mail_about_name((enum mail_about)about), mail_when_name(u->mail[about]));
+    json_end_object(w);
+}
+
 void user_print_document(struct buf *to, const struct user *u, const struct vault *vault,
                          struct env *env)
 {
@@ -62,6 +71,7 @@ void user_print_document(struct buf *to, const struct user *u, const struct vaul
         if (u->mail_owed_ms)
             json_key_int(&w, "MailOwedMs", u->mail_owed_ms);
     }
+    print_mail(&w, u);
     json_key_int(&w, "LinksFromMs", u->links_from_ms);
     json_end_object(&w);
     buf_free(&sealed);
@@ -126,6 +136,16 @@ static void read_passkeys(struct document_reader *r, struct user *u)
     user_set_passkeys(u, r->arena, keys, count);
 }
 
+static void read_mail(struct document_reader *r, struct user *u)
+{
+    const struct json *chosen = json_member(r->fields.body, "Mail");
+    for (int about = 0; about < MAIL_ABOUTS && chosen; about++) {
+        const struct json *when = json_member(chosen, mail_about_name((enum mail_about)about));
+        if (when && (when->type != JSON_STRING || !mail_when_parse(when->text, &u->mail[about])))
+            document_wrong(r, "Mail");
+    }
+}
+
 bool user_read_document(struct arena *arena, const struct json *document, const struct vault *vault,
                         struct user **ret, struct str *ret_why)
 {
@@ -163,6 +183,7 @@ bool user_read_document(struct arena *arena, const struct json *document, const 
         if (fields_given(&r.fields, "MailOwedMs"))
             u.mail_owed_ms = document_number(&r, "MailOwedMs", 0, INT64_MAX);
     }
+    read_mail(&r, &u);
     u.links_from_ms = document_number(&r, "LinksFromMs", 0, INT64_MAX);
     if (!document_read_end(&r, "user", u.id, ret_why))
         return false;

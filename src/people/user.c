@@ -46,6 +46,22 @@ void session_unref(struct session *s)
     entry_unref(s);
 }
 
+bool user_has_mail(const struct user *u, enum mail_about about)
+{
+    switch (about) {
+    case MAIL_ABOUT_ENDPOINTS:
+    case MAIL_ABOUT_CERTIFICATES: return true;
+    case MAIL_ABOUT_STATEMENTS: return u->account_no != 0;
+    case MAIL_ABOUT_BOOKS: return u->account_no == 0 && role_scopes(u->role) & SCOPE_ADMIN;
+    }
+    UNREACHABLE();
+}
+
+enum mail_when user_wants_mail(const struct user *u, enum mail_about about)
+{
+    return u->enabled && user_has_mail(u, about) ? u->mail[about] : MAIL_NEVER;
+}
+
 const char *link_kind_name(enum link_kind kind)
 {
     switch (kind) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "accounts/vault.h"
+#include "people/mail_choice.h"
 #include "people/password.h"
 #include "people/roles.h"
 #include "people/totp.h"
@@ -42,8 +43,9 @@ struct user {
     uint8_t link_hash[32];
     int64_t link_until_ms;
     int64_t link_made_ms;
-    int64_t mail_owed_ms;  /* wall: since when the link is to go out by e-mail; 0: it is not */
-    struct str link_by;    /* UserId of who made it; absent: no person did */
+    int64_t mail_owed_ms; /* wall: since when the link is to go out by e-mail; 0: it is not */
+    struct str link_by;   /* UserId of who made it; absent: no person did */
+    enum mail_when mail[MAIL_ABOUTS]; /* what the person gets by e-mail */
     int64_t links_from_ms; /* links that this person has made before it are over; 0: none */
 };
 
@@ -65,6 +67,12 @@ struct user *user_pack(const struct user *from);
 struct session *session_pack(const struct session *from);
 void user_unref(struct user *u); /* NULL: nothing */
 void session_unref(struct session *s);
+
+/* Whether there are such messages for people of its account and role: of statements for a partner's
+ * people, of the books for admins. */
+bool user_has_mail(const struct user *u, enum mail_about about);
+/* What the user has chosen of them; never where the user is disabled or there are none. */
+enum mail_when user_wants_mail(const struct user *u, enum mail_about about);
 
 const char *link_kind_name(enum link_kind kind); /* of the wire */
 /* Gives the user a new link, an invitation where there is no password yet; its token is made

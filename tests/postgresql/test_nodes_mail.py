@@ -4,11 +4,15 @@ import signal
 import nodes
 import pytest
 from harness import Receiver, eventually
+from people import person
 from postgresql import sql
 from shim import Clock, shimmed
 from smtp import MailServer
 from test_link_mail import URL, invite, to, token_of, use
-from test_mail import FROM, mails, partner
+from test_mail import FROM, mails, more_apps, partner, told
+from test_mail_preferences import choose, chosen
+from test_mail_preferences import to as of
+from test_operations import SCHEDULE, Partner
 from test_statement_ready import go_to, months
 
 
@@ -44,6 +48,47 @@ def test_a_mail_is_under_way_at_a_node_that_has_lost_its_shards(tmp_path, databa
         eventually(lambda: len(mails(mail_server)) == 2, 60)
         assert "works again" in mails(mail_server)[1][1]["Subject"]
         assert a.stop() == 0
+        p.receiver.close()
+    finally:
+        cluster.stop()
+
+
+def test_a_person_gets_one_mail_of_endpoints_of_several_nodes(tmp_path, database, mail_server):
+    """At once, and as one daily digest, from the node that is left when the other one was killed in between."""
+    clock = Clock(tmp_path / "clock")
+    cluster = nodes.Cluster(tmp_path, database)
+    env = {"POSTBACKD_SMTP_URL": mail_server.url(), "POSTBACKD_MAIL_FROM": FROM, "POSTBACKD_OPERATIONS_SPACING": "1",
+           "POSTBACKD_RETRY_SCHEDULE": SCHEDULE, **shimmed(SHIM_CLOCK=clock.path)}
+    try:
+        go_to(clock, "2027-03-15T12:00:00")
+        a = cluster.start("a", env=env)
+        b = cluster.start("b", env=env)
+        cluster.wait_even("a", "b")
+        p = Partner(a, {"callback": 200}, None)
+        clients = more_apps(p, 5)
+        at_once, daily = [person(a, "owner", p.partner_id) for _ in range(2)]
+        choose(at_once, Endpoints="at_once")
+        choose(daily, Endpoints="daily")
+        daily.daemon = b
+        eventually(lambda: chosen(daily).get("Endpoints") == "daily", 30)
+        p.says["callback"] = 503
+        a.api().events([dict(p.event("%s-%d" % (client, n)), ClientId=client) for client in clients for n in range(20)])
+        eventually(lambda: sorted(told(mail_server, at_once.email, "down")) == sorted(p.apps), 60)
+        first, other = (a, b) if a.metrics()["postbackd_operations_sent_total"] else (b, a)
+        assert first.metrics()["postbackd_operations_sent_total"] == 6
+        assert other.metrics()["postbackd_operations_sent_total"] == 0
+        first.kill()
+        go_to(clock, "2027-03-16T07:00:10")
+        mail, = eventually(lambda: of(mail_server, daily.email), 60)
+        assert mail["Subject"] == "Daily digest: 6 messages"
+        eventually(lambda: other.metrics()["postbackd_operations_owed"] == 0)
+        first.start()
+        go_to(clock, "2027-03-17T07:00:10")
+        cluster.wait_even("a", "b")
+        eventually(lambda: cluster.sum("postbackd_operations_owed", "a", "b") == 0)
+        assert [d.stop() for d in (a, b)] == [0, 0]
+        assert sorted(told(mail_server, daily.email, "down")) == sorted(p.apps)
+        assert sorted(told(mail_server, at_once.email, "down")) == sorted(p.apps)
         p.receiver.close()
     finally:
         cluster.stop()

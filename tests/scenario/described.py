@@ -183,6 +183,8 @@ def people_successes(world, plain):
 
     yield "startPasskey", lambda: (holder()[0], {}, {}, {"Password": PASSWORD})
     yield "addPasskey", add_passkey
+    yield "getMailPreferences", plain(who=w.admin)
+    yield "changeMailPreferences", plain({"Books": "never"}, who=w.admin)
     yield "listPasskeys", lambda: (with_passkey()[0], {}, {}, None)
     yield "removePasskey", remove_passkey
     yield "startPasskeySignIn", plain(who=Browser(w.daemon, Host=host))

@@ -337,6 +337,9 @@ ONLY_SOME = {
     ("sendTestCallback", "RewardType"): "each sends a callback; see test_callbacks.py",
     ("sendTestCallback", "PanelistId"): "the same", ("sendTestCallback", "Reward"): "the same",
     ("sendTestCallback", "RevenueAmount"): "the same",
+    ("changeMailPreferences", "Endpoints"): "takes a mail server; see test_mail_preferences.py",
+    ("changeMailPreferences", "Certificates"): "the same", ("changeMailPreferences", "Statements"): "the same",
+    ("changeMailPreferences", "Books"): "the same",
 }
 SIGNING_IN = ("signIn", "changePassword", "startSecondFactor", "confirmSecondFactor", "removeSecondFactor",
               "createRecoveryCodes", "checkLink", "useLink", "actAs", "startPasskey", "startIdentityLink",

@@ -53,6 +53,26 @@ static void a_notice_comes_back(void)
     notice_free(n);
 }
 
+static void a_person_s_notice_comes_back(void)
+{
+    struct buf once = {0}, twice = {0};
+    struct notice *n = notice_new(NULL, OPERATIONS_OF_HEALTH, OPERATIONS_TO_PERSON, UINT32_MAX,
+                                  UINT32_MAX, LANE_OFFER);
+    notice_set_user(n, UINT32_MAX);
+    notice_print(&once, n);
+    struct notice *back = notice_read(NULL, buf_str(&once));
+    CHECK(back != NULL);
+    if (back) {
+        notice_print(&twice, back);
+        CHECK_CSTR(buf_c(&twice), buf_c(&once));
+        CHECK_CSTR(back->object_id, "4294967295-3-0-3-u4294967295");
+        notice_free(back);
+    }
+    notice_free(n);
+    buf_free(&once);
+    buf_free(&twice);
+}
+
 static void what_is_no_notice_is_refused(void)
 {
     static const char *const bad[] = {
@@ -139,6 +159,7 @@ int main(void)
     RUN(no_chat_reads_a_name_as_markup);
     RUN(the_longest_message_keeps_to_the_limits);
     RUN(a_notice_comes_back);
+    RUN(a_person_s_notice_comes_back);
     RUN(what_is_no_notice_is_refused);
     return check_done("notice");
 }

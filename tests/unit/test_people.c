@@ -183,6 +183,7 @@ static void users_survive_their_documents(void)
                      .link = LINK_RESET,
                      .link_hash = {9},
                      .link_until_ms = 14,
+                     .mail = {MAIL_NEVER, MAIL_AT_ONCE, MAIL_DAILY},
                      .link_by = STR("u_2")};
     user_print_document(&text, &u, &vault, env_real());
     CHECK(!strstr(buf_c(&text), "12345678901234567890"));
@@ -198,6 +199,7 @@ static void users_survive_their_documents(void)
     CHECK(read->totp_step == 13 && str_eq(read->recovery, u.recovery));
     CHECK(read->link == LINK_RESET && read->link_hash[0] == 9 && read->link_until_ms == 14);
     CHECK(str_eq(read->link_by, u.link_by));
+    CHECK(memcmp(read->mail, u.mail, sizeof u.mail) == 0);
     CHECK(!read->under_second_key);
     user_unref(read);
     CHECK(!user_read_document(&arena, v, &other, &read, &why));
@@ -395,6 +397,33 @@ static void who_is_disabled_has_no_session(void)
     people_free(p);
 }
 
+/* 2027-03-15T12:00:00Z is day 20892. */
+static void a_daily_mail_goes_once_a_day(void)
+{
+    const int64_t day = 86400000, midnight = 20892 * day, seven = midnight + 7 * 3600000;
+    CHECK_EQ_INT(mail_daily_after_ms(midnight, 420), seven);
+    CHECK_EQ_INT(mail_daily_after_ms(seven - 1, 420), seven);
+    CHECK_EQ_INT(mail_daily_after_ms(seven, 420), seven + day);
+    CHECK_EQ_INT(mail_daily_after_ms(midnight, 0), midnight + day);
+    CHECK_EQ_INT(mail_daily_after_ms(midnight + day - 1, 1439), midnight + 2 * day - 60000);
+}
+
+static void who_may_not_know_wants_no_mail(void)
+{
+    struct user u = {.role = ROLE_ADMIN, .enabled = true};
+    for (int i = 0; i < MAIL_ABOUTS; i++)
+        u.mail[i] = MAIL_DAILY;
+    CHECK_EQ_INT(user_wants_mail(&u, MAIL_ABOUT_BOOKS), MAIL_DAILY);
+    CHECK_EQ_INT(user_wants_mail(&u, MAIL_ABOUT_STATEMENTS), MAIL_NEVER);
+    u.role = ROLE_SUPPORT;
+    CHECK_EQ_INT(user_wants_mail(&u, MAIL_ABOUT_BOOKS), MAIL_NEVER);
+    u.role = ROLE_ANALYST;
+    u.account_no = 7;
+    CHECK_EQ_INT(user_wants_mail(&u, MAIL_ABOUT_STATEMENTS), MAIL_DAILY);
+    u.enabled = false;
+    CHECK_EQ_INT(user_wants_mail(&u, MAIL_ABOUT_STATEMENTS), MAIL_NEVER);
+}
+
 int main(void)
 {
     ASSERT(sodium_init() >= 0);
@@ -407,6 +436,8 @@ int main(void)
     RUN(passwords_are_stretched_and_judged);
     RUN(recovery_codes_may_be_typed_anyhow);
     RUN(users_survive_their_documents);
+    RUN(a_daily_mail_goes_once_a_day);
+    RUN(who_may_not_know_wants_no_mail);
     RUN(passkeys_survive_their_documents);
     RUN(counters_only_grow);
     RUN(lists_are_in_pages);
