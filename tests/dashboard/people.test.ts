@@ -271,6 +271,29 @@ test('people: the other sessions are listed and can be ended', async () => {
   await other.close();
 });
 
+test('people: everybody chooses their own e-mail', async () => {
+  const { daemon } = await theStage();
+  const email = 'mia@sunny.example';
+  const window = await freshWindow(email, 'analyst', 'sunny-games');
+  await window.go('/account');
+  await window.lacks(window.field('Books'));
+  await window.shows(async () => assert.ok(await window.button('Save').isDisabled()));
+  await window.field('Callback URLs').selectOption({ label: 'At once' });
+  await window.field('Statements').selectOption({ label: 'Once a day, 07:00 UTC' });
+  await window.button('Save').click();
+  await window.said('Saved.');
+  await window.shows(async () => assert.ok(await window.button('Save').isDisabled()));
+  await window.go('/account');
+  await window.shows(async () => {
+    assert.equal(await window.field('Callback URLs').inputValue(), 'at_once');
+    assert.equal(await window.field('Certificates').inputValue(), 'never');
+    assert.equal(await window.field('Statements').inputValue(), 'daily');
+  });
+  const log = '/api/v1/audit?partnerId=sunny-games&action=user.mail_preferences_changed';
+  assert.equal((await daemon.good('GET', log)).Items.length, 1);
+  await window.close();
+});
+
 test('people: an analyst sees figures, and neither secrets nor buttons', async () => {
   const window = await windowOf('analyst', 'sunny-games');
   await window.go('/apps/farm-friends/postback');

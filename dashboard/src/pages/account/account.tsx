@@ -18,6 +18,7 @@ import { Form, TextField, useSending } from '../../ui/forms';
 import { say } from '../../ui/overlay';
 import { Table } from '../../ui/table';
 import { IdentityCard } from './identity';
+import { MailCard } from './mail';
 import { PasskeysCard } from './passkeys';
 import { SecondFactorCard } from './second-factor';
 
@@ -154,6 +155,7 @@ export function AccountPage() {
           ]}
         />
       </Card>
+      <MailCard />
       <SecondFactorCard />
       {window.PublicKeyCredential && <PasskeysCard />}
       <IdentityCard />
