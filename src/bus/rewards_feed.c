@@ -299,6 +299,7 @@ static enum page_result write_page(struct rewards_feed *f, const struct partner 
         .account_no = p->account_no,
         .order = LIST_OLDEST_FIRST,
         .no_bodies = true,
+        .may_lag = true,
         .after_event_no = cursor_of(f, p->account_no),
         .limit = PAGE_REWARDS,
     };

@@ -405,6 +405,9 @@ struct callback_list {
     const uint64_t *tried;
     size_t tried_count;
     bool no_bodies; /* events without their bodies */
+    /* The newest second may be missing, never anything before what is there: who reads all accounts
+     * in turn makes no store write what it gathers earlier than it would. */
+    bool may_lag;
     enum list_attempts attempts;
     enum list_order order;
     uint64_t after_event_no; /* position; 0: from the end the order begins at */

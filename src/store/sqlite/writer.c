@@ -316,9 +316,13 @@ static void take_page(struct sqlite_store *s, struct request *r)
     }
 }
 
-/* A read of an account of which SQLite has all: it waits for nobody else's events. */
+/* A read of an account of which SQLite has all: it waits for nobody else's events. Or one that may
+ * lag: SQLite has each account's events in their order, and every erasure that was answered. */
 static bool is_settled_read(const struct sqlite_store *s, const struct request *r)
 {
+    const struct callback_list *list = r->kind == REQUEST_CALLBACKS ? r->what : NULL;
+    if (list && list->may_lag)
+        return true;
     uint32_t account_no = request_is_read(r->kind) ? request_account(r) : 0;
     return account_no != 0 && !memtable_may_have_account(s->view.active, account_no) &&
            !(s->view.frozen && memtable_may_have_account(s->view.frozen, account_no));
