@@ -103,6 +103,7 @@ export class Window {
       locale: 'en-GB',
       reducedMotion: 'reduce',
       storageState: state,
+      ignoreHTTPSErrors: true, // the tests' certificates are signed by nobody
     });
     context.setDefaultTimeout(waitMs);
     await context.addInitScript(watch);
