@@ -303,7 +303,63 @@ def test_more_streams_than_allowed_are_refused_one_by_one(d):
             assert json.loads(c.answer(2 * i + 1))["status"] == 400
 
 
+def event_streams(account, name, key, streams):
+    """Events, each as a stream of its own: the heads, and the bodies that end them."""
+    heads = b"".join(request(s, "POST", "/api/v1/events", ("authorization", "Bearer " + key), end=False)
+                     for s in streams)
+    bodies = b"".join(frame(DATA, END_STREAM, s, json.dumps(account.event("%s-%d" % (name, s))).encode())
+                      for s in streams)
+    return heads, bodies
+
+
+def test_a_revoked_key_ends_its_streams_and_nobody_elses(d, account):
+    """All on one connection: streams that wait for their bodies, and a live stream."""
+    keys = "/api/v1/partners/%s/keys" % account.partner_id
+    revoked, other = (d.api().post(keys, {"Scopes": ["events:write", "callbacks:read"]}).json
+                      for _ in range(2))
+    its, others, live = range(1, 81, 2), range(101, 141, 2), 201
+    with d.client() as c:
+        of_revoked = event_streams(account, "revoked", revoked["Key"], its)
+        of_other = event_streams(account, "other", other["Key"], others)
+        c.send(of_revoked[0], of_other[0],
+               request(live, "GET", LIVE, ("authorization", "Bearer " + revoked["Key"])))
+        assert c.read_until(lambda kind, _, stream, __: kind == DATA and stream == live)
+        assert d.api().delete("%s/%s" % (keys, revoked["KeyId"])).status == 204
+        c.send(of_revoked[1], of_other[1])
+        assert [json.loads(c.answer(s)).get("status") for s in its] == [401] * 40
+        assert [json.loads(c.answer(s)).get("Accepted") for s in others] == [1] * 20
+        assert c.answer(live) is not None  # it has ended, the connection has not
+        c.send(request(301))
+        assert c.answer(301) == OK
+
+
 # --- the end ---------------------------------------------------------------------------------------
+
+def test_what_was_answered_outlives_a_kill_beside_resets(tmp_path):
+    """A third of the streams is reset behind its whole body, a third in the middle of it."""
+    d = HttpsDaemon(tmp_path, "--loops", "1").start()
+    account = Account(d)
+    with d.client() as c:
+        for s in range(1, 121, 2):
+            event = json.dumps(account.event("kill-%d" % s)).encode()
+            head = request(s, *EVENTS, end=False)
+            c.send(*[(head, frame(DATA, END_STREAM, s, event)),
+                     (head, frame(DATA, END_STREAM, s, event), rst(s, 8)),
+                     (head, frame(DATA, 0, s, event[:40]), rst(s, 8))][s // 2 % 3])
+        assert c.answer(1)
+        d.process.kill()
+        d.process.wait()
+        c.end()
+        answered = [s for kind, flags, s, body in c.frames if kind == DATA and b'"Accepted":1' in body]
+    d.start()
+    for s in answered:
+        path = "/api/v1/callbacks/kill-%d?partnerId=%s" % (s, account.partner_id)
+        assert d.api().get(path).status == 200
+    for s in range(5, 121, 6):  # their bodies never came whole
+        path = "/api/v1/callbacks/kill-%d?partnerId=%s" % (s, account.partner_id)
+        assert d.api().get(path).status == 404
+    assert d.stop() == 0
+
 
 def test_stopping_serves_what_has_begun(tmp_path):
     d = HttpsDaemon(tmp_path, "--loops", "1").start()
