@@ -8,6 +8,7 @@ import resource
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 from pathlib import Path
 
@@ -76,7 +77,12 @@ class Engine:
                               check=True).stdout
 
     def load(self):
-        """And a first container: an engine that cannot run one here is no fault of the image."""
+        """And a first container: an engine that can keep or run none here is no fault of the image."""
+        with tarfile.open(self.folder / "empty.tar", "w"):
+            pass
+        done = self.call("import", self.folder / "empty.tar", "empty", check=False)
+        if done.returncode != 0:
+            pytest.skip("%s keeps no image here: %s" % (self.name, done.stdout.strip().splitlines()[-1]))
         self.call("load", "-i", IMAGE)
         done = self.call("run", "--rm", *NODE, "postbackd:0.1.0", "--version", check=False)
         if done.returncode in ENGINE_FAILED:
@@ -104,7 +110,7 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 lock_type = "file"
 %s""" % (", ".join('"%s=%d:%d"' % (k, v, v) for k, v in limits.items()), 'runtime = "runc"\n' * bool(hybrid)))
-        self.env["CONTAINERS_CONF"] = str(folder / "containers.conf")
+        self.env.update(CONTAINERS_CONF=str(folder / "containers.conf"), PODMAN_IGNORE_CGROUPSV1_WARNING="1")
         self.command = ["podman", *("--%s=%s" % (place, folder / place) for place in ("root", "runroot", "tmpdir"))]
 
     def close(self):
